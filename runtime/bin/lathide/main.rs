@@ -1,0 +1,2 @@
+//! lathide.
+fn main() {}

@@ -1,0 +1,133 @@
+//! What messages are made of: typed elements, and the buffers that move into an operation and come back from it.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use bytes::Bytes;
+
+/// A type that can be sent: plain old data with a code that both sides compare.
+///
+/// Implemented for the integers, floats, `bool`-free plain types of the language and arrays of them up to
+/// what [`bytemuck::Pod`] allows. A type of your own takes a code of its own:
+///
+/// ```
+/// use lathide::{Element, ElementType};
+/// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+/// #[repr(C)]
+/// struct Particle { position: [f64; 3], charge: f64 }
+/// impl Element for Particle {
+///     const TYPE: ElementType = ElementType::user(1);
+/// }
+/// ```
+pub trait Element: Pod + Send + Sync {
+    /// The code that travels with every message and must be equal on both sides.
+    const TYPE: ElementType;
+}
+
+/// The type of a message's elements, as it travels on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ElementType(pub(crate) u16);
+
+impl ElementType {
+    /// A code for a type of the program's own; `number` is below 2^15.
+    ///
+    /// # Panics
+    /// If `number` is 2^15 or more (at compile time, in a constant).
+    pub const fn user(number: u16) -> Self {
+        assert!(number < USER, "a user element type's number is below 2^15");
+        ElementType(USER | number)
+    }
+}
+
+impl fmt::Display for ElementType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match NAMES.get(usize::from(self.0)) {
+            Some(name) => f.write_str(name),
+            None if self.0 & USER != 0 => write!(f, "user type {}", self.0 & !USER),
+            None => write!(f, "unknown type {}", self.0),
+        }
+    }
+}
+
+/// Codes from here on belong to the program.
+const USER: u16 = 1 << 15;
+
+macro_rules! elements {
+    ($($code:literal $element:ty),* $(,)?) => {
+        $(impl Element for $element {
+            const TYPE: ElementType = ElementType($code);
+        })*
+        /// Names by code, for messages.
+        const NAMES: &[&str] = &[$(stringify!($element)),*];
+    };
+}
+
+elements! {
+    0 u8, 1 i8, 2 u16, 3 i16, 4 u32, 5 i32, 6 u64, 7 i64, 8 u128, 9 i128, 10 f32, 11 f64, 12 usize, 13 isize,
+}
+
+/// What `initwrite` accepts: `Vec<T>`, [`Bytes`] or `Arc<[T]>`. It comes back from `wait`.
+pub trait WriteBuffer: Send + Sync + Sized + 'static {
+    /// The element type of the message.
+    const TYPE: ElementType;
+    /// The message's bytes.
+    fn bytes(&self) -> &[u8];
+}
+
+impl<T: Element> WriteBuffer for Vec<T> {
+    const TYPE: ElementType = T::TYPE;
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self)
+    }
+}
+
+impl<T: Element> WriteBuffer for Arc<[T]> {
+    const TYPE: ElementType = T::TYPE;
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self)
+    }
+}
+
+impl WriteBuffer for Bytes {
+    const TYPE: ElementType = u8::TYPE;
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+/// A buffer on its way out, its type forgotten.
+pub(crate) trait Source: Send + Sync {
+    fn bytes(&self) -> &[u8];
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
+}
+
+impl<B: WriteBuffer> Source for B {
+    fn bytes(&self) -> &[u8] {
+        WriteBuffer::bytes(self)
+    }
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
+        self
+    }
+}
+
+/// A buffer that waits to be filled, its type forgotten.
+pub(crate) trait Place: Send {
+    fn bytes_mut(&mut self) -> &mut [u8];
+    /// Cuts the buffer to the message that filled it.
+    fn truncate(&mut self, bytes: usize);
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
+}
+
+impl<T: Element> Place for Vec<T> {
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(self)
+    }
+    fn truncate(&mut self, bytes: usize) {
+        Vec::truncate(self, bytes / size_of::<T>());
+    }
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
+        self
+    }
+}

@@ -1,0 +1,96 @@
+//! What a node needs to know before it starts: plain data, every limit named `*_max` or with its unit.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::ids::Rank;
+
+/// A node's place in its job and its limits. [`Config::alone`] is a job of one; `lathide::init` fills it from
+/// the environment (see the manual's launch contract).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// This node's rank.
+    pub rank: Rank,
+    /// The number of nodes in the job.
+    pub size: u32,
+    /// `host:port` of the rendezvous; needed when `size` is above 1. Rank 0 listens there if nobody does yet.
+    pub root: Option<String>,
+    /// The job's secret: who does not know it cannot connect.
+    pub key: Key,
+    /// Whether messages move while the program computes.
+    pub overlap: Overlap,
+    /// The most payload one fragment carries. The paper's 4 KiB is the default.
+    pub fragment_bytes: usize,
+    /// Per link: how much may arrive before a read is posted for it.
+    pub window_bytes: u64,
+    /// Per link: how many messages beyond the window may be announced at a time.
+    pub envelopes_max: u32,
+    /// How long the node tries to reach its job before it gives up.
+    pub join_timeout: Duration,
+    /// How long a job may stand still before ranks report what they wait for. `None`: never.
+    pub stall_timeout: Option<Duration>,
+    /// How long `finalize` waits for peers to confirm that all has arrived.
+    pub linger: Duration,
+}
+
+impl Config {
+    /// A job of one node.
+    pub fn alone() -> Self {
+        Config::new(0, 1, None)
+    }
+
+    /// A node of a job of `size`, whose rendezvous is at `root` (`host:port`).
+    pub fn new(rank: impl Into<Rank>, size: u32, root: Option<String>) -> Self {
+        Config {
+            rank: rank.into(),
+            size,
+            root,
+            key: Key::default(),
+            overlap: Overlap::On,
+            fragment_bytes: 4096,
+            window_bytes: 64 << 20,
+            envelopes_max: 1024,
+            join_timeout: Duration::from_secs(30),
+            stall_timeout: Some(Duration::from_secs(3)),
+            linger: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Whether bytes move while the program computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Overlap {
+    /// They do: the kernel moves them (`LATHIDE_OVERLAP=on`, the default).
+    #[default]
+    On,
+    /// Deferred mode: bytes move only while a thread is inside a wait (`LATHIDE_OVERLAP=off`), as in a
+    /// message-passing library without asynchronous progress. The baseline for the gain.
+    Off,
+}
+
+/// Where the job's 32-byte secret comes from, before it is read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum KeySource {
+    /// An open file descriptor (`LATHIDE_KEY_FD`).
+    Descriptor(u32),
+    /// A file only its owner can read (`LATHIDE_KEY_FILE`).
+    File(PathBuf),
+}
+
+/// The job's secret. Never shown.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Key(pub(crate) [u8; 32]);
+
+impl Key {
+    /// A key of these 32 bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Key(bytes)
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key(..)")
+    }
+}

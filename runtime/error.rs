@@ -1,0 +1,194 @@
+//! What can go wrong, sorted by fault. Every message names ranks, the operation and the next thing to look at.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::buffer::ElementType;
+use crate::ids::{Rank, Tag};
+use crate::wire::WireError;
+
+/// The result of lathide's calls.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call failed. `Clone`, so that one lost peer can fail every waiter.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No rank can move any more: every waiting rank waits for another that waits too.
+    #[error("deadlock: {report}")]
+    Deadlock {
+        /// Who waits for whom, with tags and sizes, and what to change.
+        report: Arc<str>,
+    },
+    /// This node could not become part of its job.
+    #[error("rank {rank} could not join its job: {cause}")]
+    Join {
+        /// This rank.
+        rank: Rank,
+        /// What failed, with addresses, and what to look at.
+        cause: Arc<str>,
+    },
+    /// A read and the message it met do not fit. Both sides get this error; the job can go on.
+    #[error("{0}")]
+    Mismatch(Arc<Mismatch>),
+    /// The call cannot be right, whatever the other ranks do.
+    #[error("{0}")]
+    Misuse(#[from] Misuse),
+    /// A rank is gone: it died, left, or failed.
+    #[error("rank {peer} is lost{}: {cause}", during(.operation))]
+    PeerLost {
+        /// The rank that is gone. If several are, the first that was noticed.
+        peer: Rank,
+        /// Why, as far as it is known here, and what to look at.
+        cause: Arc<str>,
+        /// The operation that noticed, if it was one.
+        operation: Option<Operation>,
+    },
+    /// A peer that proved membership sent bytes that break the protocol; its link is closed.
+    #[error(
+        "rank {peer} broke the protocol: {cause}; the link is closed (do all ranks run the same version of lathide?)"
+    )]
+    Protocol {
+        /// The rank whose bytes were wrong.
+        peer: Rank,
+        /// What was wrong with them.
+        cause: WireError,
+    },
+    /// The node has been finalized; no call can be made with it any more.
+    #[error("rank {rank}: this node is finalized; make the call before finalize() or drop")]
+    Shutdown {
+        /// This rank.
+        rank: Rank,
+    },
+    /// The time given to a `_timeout` call is over; the operation goes on.
+    #[error("{operation} is not complete after {after:?}; it goes on, wait for it again or drop it")]
+    Timeout {
+        /// The operation waited for.
+        operation: Operation,
+        /// How long the call waited.
+        after: Duration,
+    },
+}
+
+/// A primitive with its peer and tag, as errors name it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Operation {
+    /// Read or write.
+    pub kind: OperationKind,
+    /// The rank that made the call.
+    pub rank: Rank,
+    /// The rank on the other side.
+    pub peer: Rank,
+    /// The tag; `None` for lathide's own messages, such as a barrier's.
+    pub tag: Option<Tag>,
+    /// The bytes written, or the most that can be read.
+    pub bytes: u64,
+}
+
+impl Operation {
+    pub(crate) fn new(kind: OperationKind, rank: Rank, peer: Rank, tag: Option<Tag>, bytes: u64) -> Self {
+        Operation { kind, rank, peer, tag, bytes }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Operation { kind, rank, peer, tag, bytes } = self;
+        match kind {
+            OperationKind::Read => write!(f, "rank {rank}'s initread from rank {peer}")?,
+            OperationKind::Write => write!(f, "rank {rank}'s initwrite to rank {peer}")?,
+        }
+        match tag {
+            Some(tag) => write!(f, " (tag {tag}, {bytes} bytes)"),
+            None => write!(f, " (inside a collective)"),
+        }
+    }
+}
+
+/// Which primitive an [`Operation`] is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OperationKind {
+    /// `initread`
+    Read,
+    /// `initwrite`
+    Write,
+}
+
+/// A message met a read it does not fit: the buffer is too short, or the elements are of another type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Mismatch {
+    /// The rank that wrote.
+    pub from: Rank,
+    /// The rank that read.
+    pub to: Rank,
+    /// The tag of both.
+    pub tag: Tag,
+    /// The message: bytes and element type.
+    pub sent: (u64, ElementType),
+    /// The read's buffer: bytes and element type.
+    pub posted: (u64, ElementType),
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Mismatch { from, to, tag, sent, posted } = self;
+        write!(
+            f,
+            "rank {from}'s initwrite to rank {to} (tag {tag}): {} bytes of {} met a read of {} bytes of {}; ",
+            sent.0, sent.1, posted.0, posted.1
+        )?;
+        if sent.1 != posted.1 {
+            f.write_str("use one element type on both sides")
+        } else {
+            write!(f, "give initread a buffer of at least {} bytes", sent.0)
+        }
+    }
+}
+
+/// A call that cannot be right. Never caused by what other ranks do.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Misuse {
+    /// An environment variable or a setting does not make sense.
+    #[error("{name}={value:?}: {why}")]
+    Config {
+        /// The variable or setting.
+        name: String,
+        /// Its value.
+        value: String,
+        /// What is wrong with it, and what would be right.
+        why: String,
+    },
+    /// Elements of no size carry nothing.
+    #[error("rank {rank}: a message's elements must have a size; {element} has none")]
+    NoSize {
+        /// This rank.
+        rank: Rank,
+        /// The element type.
+        element: ElementType,
+    },
+    /// The peer's rank is not one of this job's.
+    #[error("rank {rank}: rank {peer} does not exist; this job has ranks 0 to {}", size.saturating_sub(1))]
+    NoSuchRank {
+        /// This rank.
+        rank: Rank,
+        /// The rank asked for.
+        peer: Rank,
+        /// The number of ranks.
+        size: u32,
+    },
+    /// The handle's result was taken before; a future must not be polled after it is ready.
+    #[error("{operation}: its result was taken already; wait once")]
+    Taken {
+        /// The operation.
+        operation: Operation,
+    },
+}
+
+/// A message given back by what could not take it.
+fn during(operation: &Option<Operation>) -> String {
+    operation.map(|operation| format!(" (during {operation})")).unwrap_or_default()
+}
