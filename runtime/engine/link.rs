@@ -113,7 +113,7 @@ impl Link {
     }
 
     /// Says goodbye once every message has left.
-    pub(super) fn goodbye(&mut self, cause: Option<&str>, shared: &mut Shared) {
+    pub(super) fn goodbye(&mut self, cause: Option<(Rank, &str)>, shared: &mut Shared) {
         if !self.is_own() && !self.farewell.said {
             self.farewell.said = true;
             self.outgoing.goodbye = Some(Control::goodbye(cause));
@@ -197,7 +197,7 @@ impl Link {
     }
 
     /// The peer has said goodbye: what it has not sent or read by now it never will.
-    fn hear_goodbye(&mut self, failed: bool, words: &[u8], shared: &mut Shared) {
+    fn hear_goodbye(&mut self, failed: Option<Rank>, words: &[u8], shared: &mut Shared) {
         self.farewell.heard = true;
         for (op, opening) in self.outgoing.clear() {
             let tag = opening.key.user_tag();
@@ -214,8 +214,10 @@ impl Link {
             shared.completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
         }
         self.incoming.clear(false);
-        if failed && shared.failed_peer.is_none() {
-            shared.failed_peer = Some((self.peer, String::from_utf8_lossy(words).into_owned()));
+        if let Some(culprit) = failed
+            && shared.failed_peer.is_none()
+        {
+            shared.failed_peer = Some((culprit, String::from_utf8_lossy(words).into_owned()));
         }
     }
 
@@ -271,7 +273,10 @@ impl Frames for Acting<'_> {
             }
             (Kind::Refuse, Some(posted)) => link.hear_refusal(slot, &posted, shared),
             (Kind::Abort, _) => incoming.abort(slot)?,
-            (Kind::Goodbye, _) => link.hear_goodbye(flags & FAILED != 0, &body, shared),
+            (Kind::Goodbye, _) => {
+                let culprit = (flags & FAILED != 0).then_some(Rank(slot));
+                link.hear_goodbye(culprit, &body, shared);
+            }
             (Kind::GoodbyeAck, _) => link.farewell.confirmed = true,
             (Kind::Envelope | Kind::Want | Kind::Refuse, None) => unreachable!("the parser reads their opening"),
         }

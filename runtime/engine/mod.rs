@@ -135,8 +135,8 @@ impl Engine {
         }
     }
 
-    /// Says goodbye on every link, after all messages. `cause`: this node failed, and why.
-    pub(crate) fn goodbye(&mut self, cause: Option<&str>) {
+    /// Says goodbye on every link, after all messages. `cause`: the job failed, by which rank's fault, and why.
+    pub(crate) fn goodbye(&mut self, cause: Option<(Rank, &str)>) {
         for link in &mut self.links {
             link.goodbye(cause, &mut self.shared);
         }

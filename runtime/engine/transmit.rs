@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::Completion;
 use super::outgoing::{Body, Control, Express, Outgoing, Partial, Stage, TURN_FRAGMENTS};
 use crate::buffer::ElementType;
+use crate::ids::Rank;
 use crate::wire::frame::{ANSWER, CHARGED, CONTROL_BYTES_MAX, FAILED, FIRST, Header, Key, Kind, Opening};
 
 /// Slices in one vectored call: far below the system's limit of 1024, enough for 64 fragments.
@@ -406,14 +407,14 @@ impl Control {
         Control { body: Body::Opening(posted), ..Control::about(Kind::Refuse, slot) }
     }
 
-    /// `cause`: why the node failed, if it did; cut to what a control frame may carry.
-    pub(super) fn goodbye(cause: Option<&str>) -> Self {
+    /// `cause`: by which rank's fault the job failed, if it did, and why; cut to what a control frame may carry.
+    pub(super) fn goodbye(cause: Option<(Rank, &str)>) -> Self {
         let goodbye = Control::about(Kind::Goodbye, 0);
         match cause {
             None => goodbye,
-            Some(cause) => {
+            Some((culprit, cause)) => {
                 let end = cause.floor_char_boundary(CONTROL_BYTES_MAX);
-                Control { flags: FAILED, body: Body::Words(cause[..end].to_owned()), ..goodbye }
+                Control { flags: FAILED, slot: culprit.0, body: Body::Words(cause[..end].to_owned()), ..goodbye }
             }
         }
     }

@@ -30,7 +30,7 @@ pub(crate) const CHARGED: u8 = 2;
 pub(crate) const ANSWER: u8 = 4;
 /// A hold that begins; without it, one that ends.
 pub(crate) const HOLDING: u8 = 8;
-/// A goodbye of a node that failed; its words are the cause.
+/// A goodbye of a node whose job failed: `slot` is the rank at fault, the words are the cause.
 pub(crate) const FAILED: u8 = 16;
 
 /// What a frame says.
