@@ -3,6 +3,7 @@ pub mod buffer;
 pub mod config;
 pub mod error;
 pub mod ids;
+pub(crate) mod kernel;
 pub mod launch;
 pub mod model;
 #[cfg(feature = "cli")]
