@@ -166,9 +166,10 @@ impl Kernel {
         let op = post(&mut core, self.clock.now()).map_err(|error| error.during(operation))?;
         let slot = Arc::new(Slot::new(operation, op, key));
         core.expect(slot.clone());
-        match self.overlap {
-            Overlap::On => core.flush(),
-            Overlap::Off => core.hand_on(),
+        if self.task_may_move() {
+            core.flush()
+        } else {
+            core.hand_on()
         }
         self.unlock(core);
         Ok(slot)
@@ -191,7 +192,11 @@ impl Kernel {
 
     /// A future begins to wait: in deferred mode too, its bytes move while it does.
     pub(crate) fn begin_await(&self) {
-        self.awaiting.fetch_add(1, Ordering::SeqCst);
+        if self.awaiting.fetch_add(1, Ordering::SeqCst) == 0 && self.overlap == Overlap::Off {
+            let mut core = self.lock();
+            core.flush();
+            self.unlock(core);
+        }
         if !self.help.is_wanted() {
             self.leave_to_task();
         }
@@ -273,15 +278,20 @@ impl Kernel {
         failure.or(refusal).map_or(Ok(()), Err)
     }
 
+    /// Whether bytes may move while no thread waits.
+    fn task_may_move(&self) -> bool {
+        self.overlap == Overlap::On || self.awaiting.load(Ordering::SeqCst) > 0
+    }
+
     /// Has the task watch the links, if it may.
     fn leave_to_task(&self) {
         let gave_way = self.gave_way.swap(false, Ordering::SeqCst);
-        if self.overlap == Overlap::On || self.awaiting.load(Ordering::SeqCst) > 0 {
-            // A task that gave way has left links ready: it must hear of them again.
-            if gave_way {
-                self.poller.close_gate();
+        if self.task_may_move() {
+            let was_open = self.poller.open_gate();
+            // A task that gave way has left links ready; at an open gate it would not hear of them again.
+            if gave_way && was_open {
+                self.poller.nudge();
             }
-            self.poller.open_gate();
         }
     }
 
