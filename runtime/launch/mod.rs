@@ -1,1 +1,4 @@
 //! Starting jobs.
+
+#[cfg(feature = "cli")]
+pub mod link;

@@ -1,1 +1,4 @@
 //! tests.
+
+#[cfg(feature = "cli")]
+mod link;
