@@ -49,7 +49,7 @@ fn rate_is_the_one_asked_for() {
         for (spec, mbit, bytes) in [
             ("rate=10mbit", 10.0, 400_000),
             ("rate=100mbit", 100.0, 4_000_000),
-            ("delay=5ms,rate=1gbit", 1000.0, 30_000_000),
+            ("rate=1gbit", 1000.0, 30_000_000),
             ("rate=20mbit,shared", 20.0, 800_000),
         ] {
             let asked_s = bytes as f64 * 8.0 / mbit / 1e6;

@@ -51,7 +51,7 @@ impl Connection {
         if !self.connected {
             return true;
         }
-        for side in 0..2 {
+        for side in [at.first_side, 1 - at.first_side] {
             self.flows[side].take(&mut self.sides[side], shared.as_deref_mut(), at);
             match self.flows[side].release(&mut self.sides[1 - side], at) {
                 Released::Written => {}

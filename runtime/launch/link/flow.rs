@@ -163,6 +163,8 @@ pub(super) struct Turn<'a> {
     pub(super) shape: &'a Shape,
     pub(super) pool: &'a mut Pool,
     pub(super) now_ns: u64,
+    /// The side of each connection that takes first.
+    pub(super) first_side: usize,
 }
 
 /// Without a rate: the most that one direction reads before the others have their turn.
