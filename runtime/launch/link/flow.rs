@@ -76,8 +76,8 @@ impl Flow {
         if self.end.is_some() || !source.readable || space == 0 {
             return;
         }
-        let medium = shared.unwrap_or(&mut self.medium);
-        let limit = medium.room_bytes(at.shape, at.now_ns).min(space).min(TAKE_BYTES_MAX);
+        let room = shared.as_deref().unwrap_or(&self.medium).room_bytes(at.shape, at.now_ns);
+        let limit = room.min(space).min(TAKE_BYTES_MAX);
         if limit == 0 {
             return;
         }
@@ -86,19 +86,32 @@ impl Flow {
             Ok(bytes) => {
                 // Less than asked for: nothing is left, and whatever comes next is a new edge.
                 source.readable = bytes == limit || source.ended;
-                let mut left = bytes;
-                while left > 0 {
-                    let piece = left.min(at.shape.piece_bytes);
-                    let sent_ns = medium.send(at.shape, piece, at.now_ns);
-                    let travel_ns = at.shape.delay_ns + self.random.up_to(at.shape.jitter_ns);
-                    self.arrived_ns = self.arrived_ns.max(sent_ns + travel_ns);
-                    self.marks.push_back(Mark { due_ns: self.arrived_ns, bytes: piece });
-                    left -= piece;
-                }
+                self.send(bytes, bytes == limit, shared, at);
             }
             Err(Errno::WOULDBLOCK) => source.readable = false,
             Err(Errno::INTR) => {}
             Err(_) => self.finish(true, at),
+        }
+    }
+
+    /// Sends the last `bytes` of the queue; `more`: the source has more to send behind them.
+    fn send(&mut self, bytes: usize, more: bool, shared: Option<&mut Medium>, at: &Turn<'_>) {
+        let medium = shared.unwrap_or(&mut self.medium);
+        let mut left = bytes;
+        while left > 0 {
+            let piece = left.min(at.shape.piece_bytes);
+            left -= piece;
+            let sent_ns = medium.send(at.shape, piece, at.now_ns);
+            let mut due_ns = sent_ns + at.shape.delay_ns + self.random.up_to(at.shape.jitter_ns);
+            // The end of what a source sends is what a receiver waits for: that is never late for the grain's sake.
+            if left > 0 || more {
+                due_ns = due_ns.next_multiple_of(at.shape.grain_ns);
+            }
+            self.arrived_ns = self.arrived_ns.max(due_ns);
+            match self.marks.back_mut() {
+                Some(last) if last.due_ns == self.arrived_ns => last.bytes += piece,
+                _ => self.marks.push_back(Mark { due_ns: self.arrived_ns, bytes: piece }),
+            }
         }
     }
 

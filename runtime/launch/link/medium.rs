@@ -12,7 +12,9 @@ pub(super) struct Shape {
     /// Zero: unlimited.
     pub(super) ns_per_byte: f64,
     pub(super) shared: bool,
-    /// The most bytes that arrive together.
+    /// Bytes with more behind them arrive at multiples of this: all directions share these wake-ups.
+    pub(super) grain_ns: u64,
+    /// The most bytes that are sent as one.
     pub(super) piece_bytes: usize,
     /// The most bytes that one direction of a connection holds.
     pub(super) queue_bytes_max: usize,
@@ -24,9 +26,10 @@ impl Shape {
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let (delay_ns, jitter_ns) = (nanoseconds(link.delay), nanoseconds(link.jitter));
         let ns_per_byte = link.rate_bits_per_s.map_or(0.0, |rate| 8e9 / rate.get() as f64);
-        let (mut piece_bytes, mut queue_bytes_max) = (usize::MAX, UNLIMITED_QUEUE_BYTES);
+        let (mut grain_ns, mut piece_bytes, mut queue_bytes_max) = (1, usize::MAX, UNLIMITED_QUEUE_BYTES);
         if ns_per_byte > 0.0 {
-            piece_bytes = ((PIECE_NS as f64 / ns_per_byte) as usize).max(PIECE_BYTES_MIN);
+            grain_ns = (delay_ns / GRAINS_PER_DELAY).clamp(GRAIN_NS_MIN, GRAIN_NS_MAX);
+            piece_bytes = ((grain_ns as f64 / ns_per_byte) as usize).max(PIECE_BYTES_MIN);
             // Thrice the queue before the link: what is due but not yet written, since the relay woke late, counts too.
             let held_ns = delay_ns as f64 + jitter_ns as f64 + 3.0 * AHEAD_NS as f64;
             let held = held_ns / ns_per_byte;
@@ -35,7 +38,7 @@ impl Shape {
             }
             queue_bytes_max = held as usize + 2 * piece_bytes + QUEUE_BYTES_MIN;
         }
-        Ok(Shape { delay_ns, jitter_ns, ns_per_byte, shared: link.shared, piece_bytes, queue_bytes_max })
+        Ok(Shape { delay_ns, jitter_ns, ns_per_byte, shared: link.shared, grain_ns, piece_bytes, queue_bytes_max })
     }
 
     /// Bytes that pass in this time; `None` if unlimited.
@@ -97,10 +100,14 @@ impl Random {
 /// The queue before the link, in time, like a network card's. As long as the relay may sleep past its time on a busy
 /// machine: taken from a full queue, the link then has no idle gap.
 const AHEAD_NS: u64 = 10_000_000;
-/// How much of that queue must be free before more is taken: at most 1000 reads per second and direction.
-const TAKE_NS: u64 = 1_000_000;
-/// What arrives together: fine enough for a receiver, and at most 2000 wake-ups per second and direction.
-const PIECE_NS: u64 = 500_000;
+/// How much of that queue must be free before more is taken: at most 500 reads per second and direction.
+const TAKE_NS: u64 = 2_000_000;
+/// At most 2000 wake-ups per second.
+const GRAIN_NS_MIN: u64 = 500_000;
+/// On a long link fewer do, since each costs the computation beside it some 40 us.
+const GRAINS_PER_DELAY: u64 = 25;
+/// Half of what is taken at once.
+const GRAIN_NS_MAX: u64 = 1_000_000;
 /// A full Ethernet frame's worth of payload.
 const PIECE_BYTES_MIN: usize = 1460;
 /// Without a rate: allows 20 Gbit/s over 25 ms.
@@ -132,9 +139,9 @@ mod tests {
         let (shape, mut medium) = (shape("rate=100mbit"), Medium::default());
         assert_eq!(medium.room_bytes(&shape, 0), 125_000);
         medium.send(&shape, 125_000, 0);
-        assert_eq!(medium.opens_ns(&shape), 1_000_000);
-        assert_eq!(medium.room_bytes(&shape, 999_999), 0);
-        assert_eq!(medium.room_bytes(&shape, 1_000_000), 12_500);
+        assert_eq!(medium.opens_ns(&shape), 2_000_000);
+        assert_eq!(medium.room_bytes(&shape, 1_999_999), 0);
+        assert_eq!(medium.room_bytes(&shape, 2_000_000), 25_000);
         // An idle link does not save up capacity.
         assert_eq!(medium.room_bytes(&shape, 1_000_000_000), 125_000);
     }

@@ -111,7 +111,7 @@ pub(super) fn socket(shape: &Shape, target: SocketAddr) -> io::Result<Socket> {
 /// All ranks of a large job may connect at once.
 const LISTEN_BACKLOG: i32 = 1024;
 /// Twice what is taken at once.
-const RECEIVE_BUFFER_NS: u64 = 2_000_000;
+const RECEIVE_BUFFER_NS: u64 = 4_000_000;
 /// Several pieces, since a late relay writes them together.
 const SEND_BUFFER_NS: u64 = 5_000_000;
 /// Below this the loopback device's 64 KiB packets do not fit, and the sender stalls until a timer expires.

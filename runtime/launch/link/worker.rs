@@ -43,8 +43,6 @@ pub(super) struct Worker {
     pool: Pool,
     /// Turns so far. They decide who is served first, since on a shared link the first gets what there is.
     turns: usize,
-    /// How much earlier than needed the timer is set, since waking takes time.
-    lead_ns: u64,
     accepted: u64,
     /// When to accept: at once after an event, later if the system had no descriptor left.
     accept_ns: Option<u64>,
@@ -72,7 +70,6 @@ impl Worker {
             medium,
             pool: Pool::default(),
             turns: 0,
-            lead_ns: 0,
             accepted: 0,
             accept_ns: None,
         })
@@ -96,7 +93,8 @@ impl Worker {
                         self.connections.iter().flatten().for_each(Connection::cut);
                         return;
                     }
-                    TIMER => self.learn_lead(),
+                    // `advance` looks at the clock.
+                    TIMER => self.armed_ns = None,
                     // Later, so that no event of this batch meets a new connection in the slot of its own.
                     LISTENER => self.accept_ns = Some(0),
                     token => self.handle_event(token - FIRST_CONNECTION, event.flags),
@@ -127,7 +125,6 @@ impl Worker {
     }
 
     fn sleep(&mut self, wakes_ns: Option<u64>, events: &mut Vec<Event>) -> rustix::io::Result<()> {
-        let wakes_ns = wakes_ns.map(|at_ns| at_ns.saturating_sub(self.lead_ns));
         let due = wakes_ns.is_some_and(|at_ns| at_ns <= clock_ns());
         if !due && wakes_ns != self.armed_ns {
             // Time zero, long past, disarms.
@@ -142,19 +139,6 @@ impl Worker {
             Err(Errno::INTR) | Ok(_) => Ok(()),
             Err(error) => Err(error),
         }
-    }
-
-    /// Follows what one wake-up in five stays below: those find nothing due yet and look again at once for a few
-    /// microseconds; the others are so much less late.
-    fn learn_lead(&mut self) {
-        let Some(armed_ns) = self.armed_ns.take() else { return };
-        let late_ns = clock_ns().saturating_sub(armed_ns);
-        let lead_ns = if late_ns > self.lead_ns {
-            self.lead_ns + LEAD_STEP_NS
-        } else {
-            self.lead_ns.saturating_sub(4 * LEAD_STEP_NS)
-        };
-        self.lead_ns = lead_ns.min(LEAD_NS_MAX);
     }
 
     fn handle_event(&mut self, token: u64, flags: EventFlags) {
@@ -232,9 +216,6 @@ fn raise_priority() {
 }
 
 const PRIORITY: i32 = -15;
-/// More than a wake-up takes on an idle machine, where a core may have to leave a sleep state first.
-const LEAD_NS_MAX: u64 = 100_000;
-const LEAD_STEP_NS: u64 = 500;
 const EVENTS_MAX: usize = 64;
 const ACCEPT_AGAIN_NS: u64 = 50_000_000;
 
