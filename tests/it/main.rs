@@ -1,1 +1,6 @@
 //! tests.
+
+#[cfg(feature = "cli")]
+mod launcher;
+#[cfg(feature = "cli")]
+mod link;
