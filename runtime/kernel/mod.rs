@@ -14,6 +14,7 @@ mod poller;
 mod slot;
 mod stall;
 mod task;
+mod watch;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -37,6 +38,7 @@ use help::{AnyOf, Help, Until};
 use poller::{Nudge, Poller};
 pub(crate) use slot::Slot;
 use stall::Crew;
+use watch::Watch;
 
 /// What the node's threads and its task share.
 pub(crate) struct Kernel {
@@ -49,6 +51,7 @@ pub(crate) struct Kernel {
     core: Mutex<Core>,
     poller: Arc<Poller>,
     help: Help,
+    watch: Watch,
     crew: Crew,
     /// Futures that wait. In deferred mode the task moves bytes for them, and only for them.
     awaiting: AtomicUsize,
@@ -69,6 +72,8 @@ pub(crate) enum Order {
     Leave(Report),
 }
 
+/// An operation of more bytes may need the task while it is under way; less fits the system's buffers.
+const LONG_BYTES: u64 = 32 << 10;
 /// Orders that may wait; reports beyond are dropped, the next says the same.
 const ORDERS_MAX: usize = 64;
 
@@ -112,6 +117,7 @@ impl Kernel {
             core: Mutex::new(core),
             help: Help::new(Nudge::new(poller.clone())),
             poller,
+            watch: Watch::new(),
             crew: Crew::default(),
             awaiting: AtomicUsize::new(0),
             gave_way: AtomicBool::new(false),
@@ -166,12 +172,16 @@ impl Kernel {
         let op = post(&mut core, self.clock.now()).map_err(|error| error.during(operation))?;
         let slot = Arc::new(Slot::new(operation, op, key));
         core.expect(slot.clone());
-        if self.task_may_move() {
-            core.flush()
+        let may_move = self.task_may_move();
+        if may_move {
+            core.flush();
         } else {
-            core.hand_on()
+            core.hand_on();
         }
         self.unlock(core);
+        if may_move && operation.bytes > LONG_BYTES && !slot.is_done() {
+            self.watch.long_operation(&self.poller);
+        }
         Ok(slot)
     }
 
@@ -197,15 +207,13 @@ impl Kernel {
             core.flush();
             self.unlock(core);
         }
-        if !self.help.is_wanted() {
-            self.leave_to_task();
-        }
+        self.watch.open(&self.poller);
     }
 
     /// A future has what it waited for, or is gone.
     pub(crate) fn end_await(&self) {
         if self.awaiting.fetch_sub(1, Ordering::SeqCst) == 1 && self.overlap == Overlap::Off {
-            self.poller.close_gate();
+            self.watch.close(&self.poller);
         }
     }
 
@@ -283,13 +291,13 @@ impl Kernel {
         self.overlap == Overlap::On || self.awaiting.load(Ordering::SeqCst) > 0
     }
 
-    /// Has the task watch the links, if it may.
+    /// No thread helps any more: leaves the links to the task, if it may have them.
     fn leave_to_task(&self) {
         let gave_way = self.gave_way.swap(false, Ordering::SeqCst);
         if self.task_may_move() {
-            let was_open = self.poller.open_gate();
+            self.watch.helper_leaves(&self.poller);
             // A task that gave way has left links ready; at an open gate it would not hear of them again.
-            if gave_way && was_open {
+            if gave_way {
                 self.poller.nudge();
             }
         }
