@@ -2,8 +2,10 @@
 //!
 //! While a long message arrives for a posted read, the next bytes are most likely its next fragments. So one
 //! vectored read offers the rest of the posted buffer in fragments, with room for a header between each two.
-//! Where a header turns out to be another one, what was read beyond it is taken out again and parsed as usual;
-//! the places it lay in are filled by the right bytes later.
+//! When a long message has filled a read's buffer and the next read of its key waits with as long a buffer, the
+//! next message most likely fills that one, so even its first fragments are read in place. Where a header turns
+//! out to be another one, what was read beyond it is taken out again and parsed as usual; the places it lay in are
+//! filled by the right bytes later.
 
 use std::io::{self, IoSliceMut};
 
