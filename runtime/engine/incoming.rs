@@ -345,6 +345,23 @@ impl Incoming {
         self.envelopes
     }
 
+    #[cfg(test)]
+    pub(super) fn allowance(&self) -> u64 {
+        self.allowance
+    }
+
+    #[cfg(test)]
+    pub(super) fn credit_due(&self) -> u64 {
+        self.credit_due
+    }
+
+    /// Whether no trace of a message or a read is left.
+    #[cfg(test)]
+    pub(super) fn is_idle(&self) -> bool {
+        let no_posted = self.posted.values().all(VecDeque::is_empty);
+        no_posted && self.arrived.values().all(VecDeque::is_empty) && self.messages.is_empty() && self.envelopes == 0
+    }
+
     /// A read meets message `slot`, which is known and unmatched.
     fn meet(
         &mut self,

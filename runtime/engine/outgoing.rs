@@ -318,6 +318,22 @@ impl Outgoing {
         ended
     }
 
+    #[cfg(test)]
+    pub(super) fn credit_left(&self) -> u64 {
+        self.credit
+    }
+
+    /// Whether no trace of a message is left.
+    #[cfg(test)]
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_drained()
+            && !self.has_output()
+            && self.announced.is_empty()
+            && self.held.is_empty()
+            && self.held_order.is_empty()
+            && self.envelopes == 0
+    }
+
     fn ready_by_credit(&mut self, index: usize) {
         self.credit -= cost(&self.message(index).opening);
         self.make_ready(index, Stage::Ready { opened: false, charged: false });

@@ -1,0 +1,7 @@
+//! Whole jobs in one process, thousands of them, each from a seed; and tests of single promises.
+
+mod oracle;
+mod program;
+mod rng;
+mod runs;
+mod world;
