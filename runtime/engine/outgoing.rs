@@ -301,9 +301,11 @@ impl Outgoing {
     /// Ends every message and returns their operations. A frame under way is still finished: whatever follows
     /// it, such as a goodbye, must stay readable.
     pub(super) fn clear(&mut self) -> Vec<(OpId, Opening)> {
-        if let Some(Partial { payload: Some((index, range)), .. }) = &self.partial {
-            let rest = self.message(*index).source.bytes()[range.clone()].to_vec();
-            self.partial.as_mut().expect("checked").detach(rest);
+        if let Some(mut partial) = self.partial.take() {
+            let rest =
+                partial.payload.as_ref().map(|(index, range)| &self.message(*index).source.bytes()[range.clone()]);
+            partial.detach(rest.unwrap_or_default().to_vec());
+            self.partial = Some(partial);
         }
         let ended = self.messages().map(|message| (message.op, message.opening)).collect();
         self.messages.clear();
