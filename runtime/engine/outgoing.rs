@@ -343,8 +343,10 @@ impl Outgoing {
 
     fn make_ready(&mut self, index: usize, stage: Stage) {
         self.message_mut(index).stage = stage;
-        let opened = matches!(stage, Stage::Ready { opened: true, .. });
-        if opened && self.message(index).opening.total as usize > self.fragment_bytes {
+        // A message that takes credit goes in order too: the receiver counts its envelope until it starts, and
+        // an envelope sent in its stead must not come first.
+        let granted = matches!(stage, Stage::Ready { opened: true, charged: false });
+        if granted && self.message(index).opening.total as usize > self.fragment_bytes {
             self.bulk.push_back(index);
         } else {
             self.express.push_back(Express::Message(index));
