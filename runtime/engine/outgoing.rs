@@ -214,8 +214,11 @@ impl Outgoing {
         completions: &mut VecDeque<Completion>,
     ) -> Option<(Option<OpId>, Error)> {
         let Some(index) = self.announced.get(&slot).copied().or_else(|| self.find_ready(slot)) else {
-            let sent = self.sent_log.iter().find(|(sent, ..)| *sent == slot);
-            return Some((sent.map(|(_, op, _)| *op), describe(sent.map(|(.., opening)| opening))));
+            // Its last frame may be under way, or all of it gone.
+            let leaving = self.messages().find(|message| message.slot == slot);
+            let gone = self.sent_log.iter().find(|(sent, ..)| *sent == slot).map(|(_, op, opening)| (*op, *opening));
+            let known = leaving.map(|message| (message.op, message.opening)).or(gone);
+            return Some((known.map(|(op, _)| op), describe(known.as_ref().map(|(_, opening)| opening))));
         };
         if matches!(self.message(index).stage, Stage::Announced { .. }) {
             self.leave_announced(index);
