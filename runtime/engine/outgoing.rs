@@ -225,6 +225,10 @@ impl Outgoing {
         }
         self.bulk.retain(|&other| other != index);
         self.express.retain(|entry| entry.index() != index);
+        if let Message { opening, stage: Stage::Ready { charged: true, .. }, .. } = self.message(index) {
+            // The receiver will never see the frame that takes this credit.
+            self.credit = self.credit.saturating_add(cost(opening));
+        }
         let error = describe(Some(&self.message(index).opening));
         self.message_mut(index).stopped = Some(error);
         // A frame under way must end before the abort.
