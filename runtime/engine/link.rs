@@ -161,9 +161,6 @@ impl Link {
         let mut parser = std::mem::take(&mut self.parser);
         let result = run(&mut parser, &mut Acting { link: self, shared });
         self.parser = parser;
-        if let Some(bytes) = self.incoming.take_credit() {
-            self.outgoing.control.push_back(Control::credit(bytes));
-        }
         self.announce_output(shared);
         result
     }
@@ -176,6 +173,10 @@ impl Link {
     fn announce_output(&mut self, shared: &mut Shared) {
         if let Some(bytes) = self.incoming.take_credit() {
             self.outgoing.control.push_back(Control::credit(bytes));
+        }
+        if self.farewell.said && self.outgoing.goodbye.is_none() {
+            // Goodbye has left: credit, grants and wants for reads that nobody waits for must not follow it.
+            self.outgoing.control.retain(|control| control.kind == Kind::GoodbyeAck);
         }
         if !self.is_pending && self.outgoing.has_output() {
             self.is_pending = true;
