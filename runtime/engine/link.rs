@@ -208,7 +208,8 @@ impl Link {
             shared.completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
         }
         self.outgoing.control.push_back(Control::about(Kind::GoodbyeAck, 0));
-        let reads: Vec<_> = self.incoming.posted().map(|(key, read)| (key, read.op, read.capacity)).collect();
+        let mut reads: Vec<_> = self.incoming.posted().map(|(key, read)| (key, read.op, read.capacity)).collect();
+        reads.sort_unstable_by_key(|(_, op, _)| *op);
         for (key, op, capacity) in reads {
             let operation = Operation::new(OperationKind::Read, self.rank, self.peer, key.user_tag(), capacity);
             let error = self.left(operation);
