@@ -396,6 +396,8 @@ impl Incoming {
                     place.bytes_mut()[..source.bytes().len()].copy_from_slice(source.bytes());
                     completions.push_back(Completion { op, outcome: Outcome::Written(source) });
                 } else {
+                    // The write learns it from its own end.
+                    control.pop_back();
                     let error = self.mismatch(&opening, completions);
                     completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
                 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::incoming::{Incoming, Posted};
-use super::outgoing::{Control, Outgoing};
+use super::outgoing::{Body, Control, Outgoing};
 use super::receive::{Frames, Head, Parser};
 use super::{Completion, LateRefusal, Limits, OpId, Outcome};
 use crate::buffer::Source;
@@ -74,9 +74,15 @@ impl Link {
         shared: &mut Shared,
     ) -> Result<(), Error> {
         if self.is_own() {
-            // Refusals and grants within a node need no frames.
-            self.incoming.post(key, read, &mut VecDeque::new(), &mut shared.completions);
+            // Grants within a node need no frames; a refusal concerns a write that is over.
+            let mut control = VecDeque::new();
+            self.incoming.post(key, read, &mut control, &mut shared.completions);
             self.incoming.settle_own_credit();
+            for refusal in control {
+                if let Body::Opening(posted) = &refusal.body {
+                    self.hear_refusal(refusal.slot, posted, shared);
+                }
+            }
             return Ok(());
         }
         let op = read.op;
@@ -99,6 +105,7 @@ impl Link {
         if self.is_own() {
             let slot = self.next_own_slot;
             self.next_own_slot = slot.wrapping_add(1);
+            self.outgoing.remember(slot, op, opening);
             self.incoming.write_own(slot, op, opening, source, now, &mut shared.completions);
             self.incoming.settle_own_credit();
             return Ok(());

@@ -254,11 +254,16 @@ impl Outgoing {
     /// All of the message has left.
     pub(super) fn complete(&mut self, index: usize, completions: &mut VecDeque<Completion>) {
         let message = self.remove(index);
+        self.remember(message.slot, message.op, message.opening);
+        completions.push_back(Completion { op: message.op, outcome: Outcome::Written(message.source) });
+    }
+
+    /// Remembers a write that is over, in case the receiver refuses the message late.
+    pub(super) fn remember(&mut self, slot: u32, op: OpId, opening: Opening) {
         if self.sent_log.len() == SENT_LOG_MAX {
             self.sent_log.pop_front();
         }
-        self.sent_log.push_back((message.slot, message.op, message.opening));
-        completions.push_back(Completion { op: message.op, outcome: Outcome::Written(message.source) });
+        self.sent_log.push_back((slot, op, opening));
     }
 
     /// Whether an envelope may still become an ordinary first fragment, because credit came meanwhile.
