@@ -228,6 +228,16 @@ impl Link {
         }
     }
 
+    /// The peer has heard this node's goodbye, and has given up what it had not sent: no read ends any more.
+    fn hear_confirmation(&mut self, shared: &mut Shared) {
+        self.farewell.confirmed = self.farewell.said;
+        if self.farewell.confirmed {
+            let error = Error::Shutdown { rank: self.rank };
+            let end = |op| Completion { op, outcome: Outcome::Failed(error.clone()) };
+            shared.completions.extend(self.incoming.clear(true).into_iter().map(end));
+        }
+    }
+
     fn hear_refusal(&mut self, slot: u32, posted: &Opening, shared: &mut Shared) {
         let (from, to) = (self.rank, self.peer);
         let describe = |sent: Option<&Opening>| {
@@ -281,7 +291,7 @@ impl Frames for Acting<'_> {
             (Kind::Refuse, Some(posted)) => link.hear_refusal(slot, &posted, shared),
             (Kind::Abort, _) => incoming.abort(slot)?,
             (Kind::Goodbye, _) => link.hear_goodbye(flags & FAILED != 0, &body, shared),
-            (Kind::GoodbyeAck, _) => link.farewell.confirmed = true,
+            (Kind::GoodbyeAck, _) => link.hear_confirmation(shared),
             (Kind::Envelope | Kind::Want | Kind::Refuse, None) => unreachable!("the parser reads their opening"),
         }
         Ok(())

@@ -79,6 +79,10 @@ fn leaving(seed: u64) -> Verdict<World> {
         world.allowed.failures = true;
         world.kill(leaver);
         world.run_out()?;
+    } else if let Some(left) =
+        world.nodes[leaver].engine.outstanding().iter().find(|left| left.peer != Rank(leaver as u32))
+    {
+        return Err(format!("rank {leaver} has left, and this never ends: {left:?}"));
     }
     end_all(world)
 }
