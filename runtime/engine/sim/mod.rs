@@ -1,5 +1,6 @@
 //! Whole jobs in one process, thousands of them, each from a seed; and tests of single promises.
 
+mod babble;
 mod oracle;
 mod program;
 mod rng;

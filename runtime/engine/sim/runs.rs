@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::program::{Family, Program};
 use super::rng::Rng;
@@ -164,42 +164,41 @@ fn end_all(mut world: World) -> Verdict<World> {
     Ok(world)
 }
 
-/// Runs `seeds` seeds of a family, or as many as `LATHIDE_SIM_SEEDS` says, or just `LATHIDE_SIM_SEED`.
+/// Simulates many jobs of a family.
 fn simulate(name: &str, seeds: u64, run: impl Fn(u64) -> Verdict<World> + Sync) {
+    each_seed(name, seeds, |seed| run(seed).map(|world| (world.counts, world.trace)));
+}
+
+/// Runs `seeds` seeds, or as many as `LATHIDE_SIM_SEEDS` says, or just `LATHIDE_SIM_SEED`; prints the counts.
+pub(super) fn each_seed(name: &str, seeds: u64, run: impl Fn(u64) -> Verdict<(Counts, u64)> + Sync) {
     if let Some(seed) = number("LATHIDE_SIM_SEED") {
-        let world = run(seed).unwrap_or_else(|why| panic!("{name}, seed {seed}: {why}"));
-        println!("{name}, seed {seed}: {:?}", world.counts);
+        let (counts, trace) = run(seed).unwrap_or_else(|why| panic!("{name}, seed {seed}: {why}"));
+        println!("{name}, seed {seed}: {counts:?}, trace {trace:x}");
         return;
     }
     let seeds = number("LATHIDE_SIM_SEEDS").unwrap_or(seeds);
-    let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
-    let total = Mutex::new(Counts::default());
-    std::thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= seeds || failed.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    match run_seed(seed, &run) {
-                        Ok(counts) => total.lock().unwrap().add(&counts),
-                        Err(why) => {
-                            failed.store(true, Ordering::Relaxed);
-                            panic!(
-                                "{name}: seed {seed} fails: {why}\n\
-                                 to repeat it: LATHIDE_SIM_SEED={seed} cargo test --lib {name} -- --nocapture"
-                            );
-                        }
-                    }
-                }
-            });
+    let (next, total) = (AtomicU64::new(0), Mutex::new(Counts::default()));
+    let failures = Mutex::new(Vec::new());
+    let work = || loop {
+        let seed = next.fetch_add(1, Ordering::Relaxed);
+        if seed >= seeds || !failures.lock().unwrap().is_empty() {
+            return;
         }
-    });
-    println!("{name}: {:?}", total.lock().unwrap());
+        match run_seed(seed, &run) {
+            Ok(counts) => total.lock().unwrap().add(&counts),
+            Err(why) => failures.lock().unwrap().push(format!(
+                "{name}: seed {seed} fails: {why}\n\
+                 to repeat it: LATHIDE_SIM_SEED={seed} cargo test --lib {name} -- --nocapture"
+            )),
+        }
+    };
+    std::thread::scope(|scope| (0..THREADS).for_each(|_| drop(scope.spawn(work))));
+    let failures = failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    println!("{name}: {:?}", total.into_inner().unwrap());
 }
 
-fn run_seed(seed: u64, run: &(impl Fn(u64) -> Verdict<World> + Sync)) -> Verdict<Counts> {
+fn run_seed(seed: u64, run: &(impl Fn(u64) -> Verdict<(Counts, u64)> + Sync)) -> Verdict<Counts> {
     let caught = |seed| {
         catch_unwind(AssertUnwindSafe(|| run(seed))).unwrap_or_else(|panic| {
             let words = panic.downcast_ref::<String>().cloned();
@@ -207,11 +206,11 @@ fn run_seed(seed: u64, run: &(impl Fn(u64) -> Verdict<World> + Sync)) -> Verdict
             Err(format!("panic: {}", words.unwrap_or_default()))
         })
     };
-    let world = caught(seed)?;
-    if seed.is_multiple_of(REPEAT_EACH) && caught(seed)?.trace != world.trace {
+    let (counts, trace) = caught(seed)?;
+    if seed.is_multiple_of(REPEAT_EACH) && caught(seed)?.1 != trace {
         return Err("the same seed has given two traces".to_owned());
     }
-    Ok(world.counts)
+    Ok(counts)
 }
 
 fn number(variable: &str) -> Option<u64> {
