@@ -122,6 +122,7 @@ impl Incoming {
         control: &mut VecDeque<Control>,
         completions: &mut VecDeque<Completion>,
     ) -> Result<(), WireError> {
+        self.check_new(slot, &opening)?;
         self.charge(&opening)?;
         let sink = match self.take_posted(opening.key) {
             Some(read) => {
@@ -133,7 +134,8 @@ impl Incoming {
                 Sink::Buffer(Vec::new())
             }
         };
-        self.insert(slot, Arriving { opening, received: 0, sink, since: now })
+        self.messages.insert(slot, Arriving { opening, received: 0, sink, since: now });
+        Ok(())
     }
 
     /// A message is announced.
@@ -146,6 +148,7 @@ impl Incoming {
         control: &mut VecDeque<Control>,
         completions: &mut VecDeque<Completion>,
     ) -> Result<(), WireError> {
+        self.check_new(slot, &opening)?;
         if answer && self.wants > 0 {
             self.wants -= 1;
         } else if answer || self.envelopes == self.envelopes_max {
@@ -154,7 +157,7 @@ impl Incoming {
         } else {
             self.envelopes += 1;
         }
-        self.insert(slot, Arriving { opening, received: 0, sink: Sink::Envelope { answer }, since: now })?;
+        self.messages.insert(slot, Arriving { opening, received: 0, sink: Sink::Envelope { answer }, since: now });
         match self.take_posted(opening.key) {
             Some(read) => self.meet(slot, read, control, completions),
             None => self.arrived.entry(opening.key).or_default().push_back(slot),
@@ -463,12 +466,12 @@ impl Incoming {
         Ok(())
     }
 
-    fn insert(&mut self, slot: u32, message: Arriving) -> Result<(), WireError> {
-        let tag = message.opening.key.tag;
-        match self.messages.insert(slot, message) {
-            None => Ok(()),
-            Some(_) => Err(WireError::Twice { slot, tag }),
+    /// A message is opened once, or another one's operation would be lost.
+    fn check_new(&self, slot: u32, opening: &Opening) -> Result<(), WireError> {
+        if self.messages.contains_key(&slot) {
+            return Err(WireError::Twice { slot, tag: opening.key.tag });
         }
+        Ok(())
     }
 
     fn take_posted(&mut self, key: Key) -> Option<Posted> {
