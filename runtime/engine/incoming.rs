@@ -167,17 +167,19 @@ impl Incoming {
 
     /// Data for an announced message came without a grant, by credit.
     pub(super) fn charged(&mut self, slot: u32) -> Result<(), WireError> {
-        let Some(message) = self.messages.get_mut(&slot) else {
+        let Some(message) = self.messages.get(&slot) else {
             return Err(WireError::NoSuchMessage { what: "data", slot });
         };
         let opening = message.opening;
-        if let Sink::Envelope { answer } = message.sink {
-            message.sink = Sink::Buffer(Vec::new());
+        self.charge(&opening)?;
+        let Some(Arriving { sink, .. }) = self.messages.get_mut(&slot) else { return Ok(()) };
+        if let Sink::Envelope { answer } = *sink {
+            *sink = Sink::Buffer(Vec::new());
             self.envelopes -= u32::from(!answer);
         } else {
             self.credit_due += cost(&opening);
         }
-        self.charge(&opening)
+        Ok(())
     }
 
     /// Where the next bytes of message `slot` go, if straight into a posted buffer: the rest of the place.
