@@ -277,7 +277,11 @@ impl Frames for Acting<'_> {
                 let (control, completions) = (&mut outgoing.control, &mut shared.completions);
                 incoming.envelope(slot, opening, answer, shared.now, control, completions)?;
             }
-            (Kind::Grant, _) => outgoing.grant(slot),
+            (Kind::Grant, _) => {
+                if !outgoing.grant(slot) {
+                    return Err(WireError::NoSuchMessage { what: "a grant", slot });
+                }
+            }
             (Kind::Credit, _) => {
                 let bytes = body.first_chunk().ok_or(WireError::Handshake("a credit frame without its number"))?;
                 outgoing.credit(u64::from_le_bytes(*bytes));

@@ -185,11 +185,16 @@ impl Outgoing {
     }
 
     /// The receiver has a place for message `slot`. A grant that crossed with credit finds nothing, rightly.
-    pub(super) fn grant(&mut self, slot: u32) {
-        let Some(&index) = self.announced.get(&slot) else { return };
+    /// `false`: it cannot know the message yet.
+    pub(super) fn grant(&mut self, slot: u32) -> bool {
+        let Some(&index) = self.announced.get(&slot) else { return true };
+        if matches!(self.message(index).stage, Stage::Announced { sent: false, .. }) {
+            return false;
+        }
         self.leave_announced(index);
         self.make_ready(index, Stage::Ready { opened: true, charged: false });
         self.promote_held();
+        true
     }
 
     /// The receiver reads `key` and has nothing for it. `false`: more wants than any program posts reads.
