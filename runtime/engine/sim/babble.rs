@@ -11,7 +11,7 @@ use crate::buffer::{Element, ElementType};
 use crate::engine::{Engine, Limits, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
-use crate::wire::frame::{Context, Header, Key, Kind, Opening};
+use crate::wire::frame::{ANSWER, CHARGED, Context, FIRST, HOLDING, Header, Key, Kind, Opening};
 
 const PEER: Rank = Rank(1);
 const LIMITS: Limits = Limits { window_bytes: 3000, envelopes_max: 3 };
@@ -50,7 +50,7 @@ fn babble(seed: u64) -> Verdict<(Counts, u64)> {
     let fragment = rng.pick(&[1, 16, 600, 4096]);
     let engine = Engine::new(Rank(0), LIMITS, fragment, &[LIMITS, LIMITS]);
     let mut victim = Victim { rng, engine, ops: HashSet::new(), reads: Vec::new() };
-    let (mut number, mut trace) = (0, 0u64);
+    let (mut babbler, mut trace) = (Babbler::default(), 0u64);
     let mut counts = Counts { runs: 1, ..Counts::default() };
     let frames = 4 + victim.rng.below(120);
     for _ in 0..frames {
@@ -61,8 +61,7 @@ fn babble(seed: u64) -> Verdict<(Counts, u64)> {
         for _ in 0..victim.rng.below(3) {
             victim.act()?;
         }
-        let bytes = frame(&mut victim.rng, number);
-        number += 1;
+        let bytes = babbler.frame(&mut victim.rng);
         counts.bytes += bytes.len() as u64;
         counts.steps += 1;
         for piece in bytes.chunks(1 + victim.rng.below(60)) {
@@ -145,27 +144,66 @@ fn key(rng: &mut Rng) -> Key {
     Key { context: rng.pick(&[Context::User, Context::User, Context::Collective]), tag: Tag(rng.below(2) as u32) }
 }
 
-/// A frame whose number is right, and the rest likely.
-fn frame(rng: &mut Rng, number: u32) -> Vec<u8> {
-    let kind = rng.pick(&KINDS);
-    if matches!(kind, Kind::Goodbye | Kind::GoodbyeAck) && !rng.once_in(10) {
-        return frame(rng, number);
+/// Who talks: mostly about what it has opened, so that the nonsense goes deep.
+#[derive(Default)]
+struct Babbler {
+    number: u32,
+    next_slot: u32,
+    /// Messages it has opened, and the bytes it has not sent.
+    opened: Vec<(u32, u64)>,
+}
+
+impl Babbler {
+    /// A frame whose number is right, and the rest likely.
+    fn frame(&mut self, rng: &mut Rng) -> Vec<u8> {
+        let mut kind = rng.pick(&KINDS);
+        while matches!(kind, Kind::Goodbye | Kind::GoodbyeAck | Kind::Abort) && !rng.once_in(15) {
+            kind = rng.pick(&KINDS);
+        }
+        let wild = rng.once_in(25);
+        let total = if wild { rng.next() } else { rng.pick(&[0, 1, 8, 100, 300, 700]) };
+        let opens = kind == Kind::Envelope || (kind == Kind::Data && (self.opened.is_empty() || rng.once_in(3)));
+        let known = if self.opened.is_empty() { 0 } else { rng.below(self.opened.len()) };
+        let slot = match kind {
+            _ if wild || self.opened.is_empty() => rng.below(6) as u32,
+            Kind::Data | Kind::Abort if !opens => self.opened[known].0,
+            _ => rng.below(6) as u32,
+        };
+        let slot = if opens && !wild { self.next_slot } else { slot };
+        let left = if opens { total } else { self.opened.get(known).map_or(0, |(_, left)| *left) };
+        let length = match kind {
+            Kind::Data if wild => rng.below(800),
+            Kind::Data => rng.pick(&[0, 1, 100, 700]).min(left as usize),
+            Kind::Credit => 8,
+            _ if wild => rng.below(20),
+            _ => 0,
+        };
+        if opens {
+            self.next_slot += 1;
+            self.opened.push((slot, total));
+        }
+        if kind == Kind::Data
+            && let Some((_, left)) = self.opened.iter_mut().find(|(opened, _)| *opened == slot)
+        {
+            *left = left.saturating_sub(length as u64);
+        }
+        let flags = match kind {
+            _ if wild => rng.below(32) as u8,
+            Kind::Data if opens => FIRST,
+            Kind::Data => rng.pick(&[0, 0, CHARGED]),
+            Kind::Hold => rng.pick(&[0, HOLDING]),
+            Kind::Envelope => rng.pick(&[0, 0, ANSWER]),
+            _ => 0,
+        };
+        let header = Header { kind, flags, number: self.number, slot, length: length as u32 };
+        self.number += 1;
+        let mut bytes = header.encode().to_vec();
+        if header.has_opening() {
+            let element = if rng.once_in(6) { ElementType(rng.below(14) as u16) } else { u8::TYPE };
+            bytes.extend(Opening { key: key(rng), element, total }.encode());
+        }
+        let credit = rng.pick(&[0, 100, 1000, u64::MAX]);
+        bytes.extend(credit.to_le_bytes().into_iter().chain(std::iter::repeat(7)).take(length));
+        bytes
     }
-    let flags = rng.below(32) as u8;
-    let length = match kind {
-        Kind::Data => rng.pick(&[0, 0, 1, 8, 100, 700]),
-        Kind::Credit => 8,
-        _ if rng.once_in(10) => rng.below(20),
-        _ => 0,
-    };
-    let header = Header { kind, flags, number, slot: rng.below(6) as u32, length: length as u32 };
-    let mut bytes = header.encode().to_vec();
-    if header.has_opening() {
-        let element = if rng.once_in(4) { ElementType(rng.below(14) as u16) } else { u8::TYPE };
-        let total = rng.pick(&[0, 1, 8, 100, 700, 2000, 5000, u64::MAX]);
-        bytes.extend(Opening { key: key(rng), element, total }.encode());
-    }
-    let number = rng.pick(&[0, 100, 1000, u64::MAX]);
-    bytes.extend(number.to_le_bytes().into_iter().chain(std::iter::repeat(7)).take(length));
-    bytes
 }
