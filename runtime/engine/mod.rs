@@ -225,9 +225,7 @@ impl Engine {
         write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<Sent> {
         let link = &mut self.links[to.index()];
-        let sent = link.outgoing.transmit(&mut self.batch, &mut self.shared.completions, write)?;
-        link.is_pending = false;
-        Ok(sent)
+        link.outgoing.transmit(&mut self.batch, &mut self.shared.completions, write)
     }
 
     /// A link that has got something to send since it was last sent to; each is named once.
