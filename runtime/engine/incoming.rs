@@ -71,6 +71,8 @@ pub(super) struct Incoming {
     credit_due: u64,
     envelopes: u32,
     envelopes_max: u32,
+    /// Envelopes that answered a want and have met no read after all.
+    answers: u32,
     /// Wants sent that no envelope has answered.
     wants: u64,
     /// The sender holds messages that it cannot announce.
@@ -90,6 +92,7 @@ impl Incoming {
             credit_due: 0,
             envelopes: 0,
             envelopes_max: limits.envelopes_max,
+            answers: 0,
             wants: 0,
             holding: false,
         }
@@ -151,6 +154,7 @@ impl Incoming {
         self.check_new(slot, &opening)?;
         if answer && self.wants > 0 {
             self.wants -= 1;
+            self.answers += 1;
         } else if answer || self.envelopes == self.envelopes_max {
             let (got, most) = (u64::from(self.envelopes) + 1, u64::from(self.envelopes_max));
             return Err(WireError::TooLong { what: "a number of envelopes", got, most });
@@ -175,7 +179,7 @@ impl Incoming {
         let Some(Arriving { sink, .. }) = self.messages.get_mut(&slot) else { return Ok(()) };
         if let Sink::Envelope { answer } = *sink {
             *sink = Sink::Buffer(Vec::new());
-            self.envelopes -= u32::from(!answer);
+            self.forget_envelope(answer);
         } else {
             self.credit_due += cost(&opening);
         }
@@ -272,7 +276,7 @@ impl Incoming {
 
     /// Credit to give back now, if it is worth a frame, or if the sender waits for it.
     pub(super) fn take_credit(&mut self) -> Option<u64> {
-        let waits = self.holding || self.envelopes > 0;
+        let waits = self.holding || self.envelopes > 0 || self.answers > 0;
         if self.credit_due == 0 || (self.credit_due < self.window_bytes / 8 && !waits) {
             return None;
         }
@@ -364,7 +368,10 @@ impl Incoming {
     #[cfg(test)]
     pub(super) fn is_idle(&self) -> bool {
         let no_posted = self.posted.values().all(VecDeque::is_empty);
-        no_posted && self.arrived.values().all(VecDeque::is_empty) && self.messages.is_empty() && self.envelopes == 0
+        no_posted
+            && self.arrived.values().all(VecDeque::is_empty)
+            && self.messages.is_empty()
+            && (self.envelopes, self.answers) == (0, 0)
     }
 
     /// A read meets message `slot`, which is known and unmatched.
@@ -387,7 +394,7 @@ impl Incoming {
                 }
             }
             Sink::Envelope { answer } => {
-                self.envelopes -= u32::from(!answer);
+                self.forget_envelope(answer);
                 message.sink = self.seat(slot, &opening, read, control, completions);
                 if fits {
                     control.push_back(Control::about(crate::wire::frame::Kind::Grant, slot));
@@ -459,6 +466,15 @@ impl Incoming {
             read.wanted = true;
             self.wants += 1;
             control.push_back(Control::want(key, read.element, read.capacity));
+        }
+    }
+
+    /// An announced message is more than announced now.
+    fn forget_envelope(&mut self, answer: bool) {
+        if answer {
+            self.answers -= 1;
+        } else {
+            self.envelopes -= 1;
         }
     }
 
