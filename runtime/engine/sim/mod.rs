@@ -5,4 +5,5 @@ mod oracle;
 mod program;
 mod rng;
 mod runs;
+mod units;
 mod world;
