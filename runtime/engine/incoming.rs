@@ -271,7 +271,11 @@ impl Incoming {
         let Some(queue) = self.posted.get_mut(&key) else { return false };
         let before = queue.len();
         queue.retain(|read| read.op != op);
-        before > queue.len()
+        let found = before > queue.len();
+        if queue.is_empty() && self.posted.len() > IDLE_QUEUES_MAX {
+            self.posted.remove(&key);
+        }
+        found
     }
 
     /// Credit to give back now, if it is worth a frame, or if the sender waits for it.
@@ -362,6 +366,11 @@ impl Incoming {
     #[cfg(test)]
     pub(super) fn credit_due(&self) -> u64 {
         self.credit_due
+    }
+
+    #[cfg(test)]
+    pub(super) fn posted_queues(&self) -> usize {
+        self.posted.len()
     }
 
     /// Whether no trace of a message or a read is left.

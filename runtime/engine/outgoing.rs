@@ -19,6 +19,8 @@ pub(crate) const MESSAGE_COST: u64 = 256;
 pub(super) const TURN_FRAGMENTS: usize = 4;
 /// Completed writes that are remembered, in case the receiver refuses the message late.
 const SENT_LOG_MAX: usize = 256;
+/// Entries of the order of held messages that are always kept.
+const HELD_ORDER_MIN: usize = 64;
 /// Reads a peer may have asked for without a message at hand.
 const WANTS_MAX: usize = 1 << 20;
 
@@ -96,6 +98,8 @@ pub(super) struct Outgoing {
     held: BTreeMap<Key, VecDeque<usize>>,
     /// Held messages in the order of posting; entries of messages that are no longer held are skipped.
     held_order: VecDeque<(Key, u32)>,
+    /// The length at which `held_order` is cleared of entries of messages that are no longer held.
+    held_order_max: usize,
     wants: BTreeMap<Key, u32>,
     envelopes: u32,
     envelopes_max: u32,
@@ -132,6 +136,7 @@ impl Outgoing {
             announced: BTreeMap::new(),
             held: BTreeMap::new(),
             held_order: VecDeque::new(),
+            held_order_max: HELD_ORDER_MIN,
             wants: BTreeMap::new(),
             envelopes: 0,
             envelopes_max: peer.envelopes_max,
@@ -353,6 +358,11 @@ impl Outgoing {
             && self.envelopes == 0
     }
 
+    #[cfg(test)]
+    pub(super) fn held_order_len(&self) -> usize {
+        self.held_order.len()
+    }
+
     fn ready_by_credit(&mut self, index: usize) {
         self.credit -= cost(&self.message(index).opening);
         self.make_ready(index, Stage::Ready { opened: false, charged: false });
@@ -396,6 +406,16 @@ impl Outgoing {
         }
         self.held.entry(key).or_default().push_back(index);
         self.held_order.push_back((key, slot));
+        if self.held_order.len() > self.held_order_max {
+            // Entries go out of date only from the front of their key's queue.
+            let mut order = std::mem::take(&mut self.held_order);
+            order.retain(|(key, slot)| {
+                let oldest = self.held.get(key).and_then(|queue| queue.front());
+                oldest.is_some_and(|&index| slot.wrapping_sub(self.message(index).slot) < 1 << 31)
+            });
+            self.held_order_max = (2 * order.len()).max(HELD_ORDER_MIN);
+            self.held_order = order;
+        }
     }
 
     /// Takes the oldest held message of `key` out of the queue.

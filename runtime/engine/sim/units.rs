@@ -316,6 +316,24 @@ fn a_link_is_named_once_however_often_it_is_sent_to() {
 }
 
 #[test]
+fn a_message_that_nobody_reads_costs_no_more_than_itself() {
+    let mut pair = Pair::new(0, 0, 1 << 20);
+    pair.write(0, 1, vec![1u8; 10]);
+    for round in 0..2000u32 {
+        pair.write(0, 2 + round, vec![2u8; 10]);
+        pair.run();
+        let read = pair.read(1, 2 + round, 10);
+        pair.run();
+        assert_eq!(pair.take(1, read), [2; 10]);
+        let withdrawn = pair.read(1, 10_000 + round, 10);
+        pair.engines[1].withdraw(Rank(0), Key::user(Tag(10_000 + round)), withdrawn);
+    }
+    let (order, queues) =
+        (pair.engines[0].links[1].outgoing.held_order_len(), pair.engines[1].links[0].incoming.posted_queues());
+    assert!(order <= 200 && queues <= 200, "{order} entries of held messages, {queues} queues of posted reads");
+}
+
+#[test]
 fn what_is_outstanding_is_known() {
     let mut pair = Pair::new(1000, 1, 1 << 20);
     let words: Arc<[u32]> = Arc::from(vec![7u32; 500]);
