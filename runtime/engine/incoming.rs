@@ -77,6 +77,8 @@ pub(super) struct Incoming {
     wants: u64,
     /// The sender holds messages that it cannot announce.
     holding: bool,
+    /// The last message, if it filled its read's buffer.
+    last_filled: Option<Opening>,
 }
 
 impl Incoming {
@@ -95,6 +97,7 @@ impl Incoming {
             answers: 0,
             wants: 0,
             holding: false,
+            last_filled: None,
         }
     }
 
@@ -238,9 +241,20 @@ impl Incoming {
         if message.received < message.opening.total || matches!(message.sink, Sink::Buffer(_)) {
             return;
         }
-        if let Some(Arriving { sink: Sink::Place { op, place }, opening, .. }) = self.messages.remove(&slot) {
+        if let Some(Arriving { sink: Sink::Place { op, mut place }, opening, .. }) = self.messages.remove(&slot) {
+            let filled = place.bytes_mut().len() as u64 == opening.total;
+            self.last_filled = filled.then_some(opening);
             completions.push_back(read_completion(op, place, opening.total));
         }
+    }
+
+    /// The message that probably comes next, with the buffer it will go to: the last message filled its buffer,
+    /// and the next read of its key waits with one that is as long.
+    pub(super) fn expected(&mut self) -> Option<(Opening, &mut [u8])> {
+        let opening = self.last_filled?;
+        let read = self.posted.get_mut(&opening.key)?.front_mut()?;
+        let alike = read.capacity == opening.total && read.element == opening.element;
+        alike.then(|| (opening, read.place.bytes_mut()))
     }
 
     /// The sender sends no more of the refused message `slot`.
