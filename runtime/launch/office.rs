@@ -1,5 +1,6 @@
 //! What the rendezvous knows of a job, and what it does about what it hears.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -38,6 +39,17 @@ struct Seat {
     gone: bool,
 }
 
+/// A rank that has gone without finalize: its process has ended, its connection has closed, or it said so.
+struct Parting {
+    rank: Rank,
+    /// The best cause so far.
+    cause: String,
+    /// Whether no better one is to come.
+    complete: bool,
+    /// Until when a better one is waited for.
+    until: Instant,
+}
+
 pub(super) struct Office {
     settings: Settings,
     events: mpsc::Sender<Event>,
@@ -47,8 +59,8 @@ pub(super) struct Office {
     seats: Vec<Option<Seat>>,
     seen: Vec<Seen>,
     lost: Vec<bool>,
-    /// A rank's process has ended or its connection has closed, but not yet both; the cause that will do.
-    unsaid: Vec<Option<(Instant, String)>>,
+    /// Ranks that have gone without finalize, in the order in which that was seen, and are not yet announced.
+    partings: VecDeque<Parting>,
     first_join: Option<Instant>,
     table_sent: bool,
     failed: Option<String>,
@@ -76,7 +88,7 @@ impl Office {
             seats: (0..size).map(|_| None).collect(),
             seen: vec![Seen::default(); size],
             lost: vec![false; size],
-            unsaid: vec![None; size],
+            partings: VecDeque::new(),
             first_join: None,
             table_sent: false,
             failed: None,
@@ -96,7 +108,7 @@ impl Office {
     /// How long it may sleep: with nothing to decide, until something comes.
     pub(super) fn patience(&self) -> Duration {
         let joining = self.first_join.is_some() && !self.table_sent && self.failed.is_none();
-        let deciding = joining || self.still_since.is_some() || self.unsaid.iter().any(Option::is_some);
+        let deciding = joining || self.still_since.is_some() || !self.partings.is_empty();
         if deciding { TICK } else { Duration::from_secs(3600) }
     }
 
@@ -172,15 +184,15 @@ impl Office {
                 if let Some(seat) = &mut self.seats[rank.index()] {
                     seat.gone = true;
                 }
-                self.unsaid[rank.index()] = None;
                 self.seen[rank.index()].moved();
                 self.seen[rank.index()].finished = finalized;
                 self.emit(Event::Left { rank, at: Instant::now(), finalized, blames }).await;
                 if finalized {
+                    self.partings.retain(|parting| parting.rank != rank);
                     self.judge().await;
                 } else {
                     let cause = error.unwrap_or_else(|| "it left the job without finalize".into());
-                    self.lose(rank, cause).await;
+                    self.part(rank, cause, true, true).await;
                 }
             }
         }
@@ -214,11 +226,7 @@ impl Office {
     /// The launcher saw a process end. What it said last may still be on its way; its connection's end comes after it.
     async fn ended(&mut self, rank: Rank, cause: String) {
         let connected = self.seats.get(rank.index()).and_then(Option::as_ref).is_some_and(|seat| !seat.gone);
-        if connected {
-            self.unsaid[rank.index()] = Some((Instant::now() + OTHER_HALF, cause));
-        } else {
-            self.lose(rank, cause).await;
-        }
+        self.part(rank, cause, !connected, true).await;
     }
 
     /// A connection ended. If its rank has not said goodbye, it is lost; the launcher knows better why.
@@ -227,22 +235,46 @@ impl Office {
         if std::mem::replace(&mut seat.gone, true) {
             return;
         }
+        self.emit(Event::Left { rank, at: Instant::now(), finalized: false, blames: None }).await;
         let cause = format!("{why} without a goodbye: it crashed, was killed, or ended without finalize");
-        if let Some((_, cause)) = self.unsaid[rank.index()].take() {
-            self.lose(rank, cause).await;
-        } else if self.settings.launcher {
-            self.unsaid[rank.index()] = Some((Instant::now() + OTHER_HALF, cause));
-        } else if self.table_sent {
-            self.lose(rank, cause).await;
+        if self.settings.launcher || self.table_sent {
+            let both = !self.settings.launcher || self.partings.iter().any(|parting| parting.rank == rank);
+            self.part(rank, cause, both, false).await;
+        }
+    }
+
+    /// A rank has gone. It is announced when all that can be known about it is, and after those that went before it:
+    /// so everybody hears of the first cause first.
+    async fn part(&mut self, rank: Rank, cause: String, complete: bool, knows_better: bool) {
+        let index = rank.index();
+        if index >= self.lost.len() || self.seen[index].finished || self.lost[index] {
+            return;
+        }
+        match self.partings.iter_mut().find(|parting| parting.rank == rank) {
+            Some(parting) => {
+                if knows_better && !parting.complete {
+                    parting.cause = cause;
+                }
+                // The first word and this one are the process's end and its connection's, in either order.
+                parting.complete = true;
+            }
+            None => {
+                let until = Instant::now() + OTHER_HALF;
+                self.partings.push_back(Parting { rank, cause, complete, until });
+            }
+        }
+        self.announce(Instant::now()).await;
+    }
+
+    async fn announce(&mut self, now: Instant) {
+        while let Some(parting) = self.partings.pop_front_if(|parting| parting.complete || parting.until <= now) {
+            self.lose(parting.rank, parting.cause).await;
         }
     }
 
     async fn lose(&mut self, rank: Rank, cause: String) {
         let index = rank.index();
-        if index >= self.lost.len() || self.seen[index].finished || std::mem::replace(&mut self.lost[index], true) {
-            return;
-        }
-        self.unsaid[index] = None;
+        self.lost[index] = true;
         self.seen[index].moved();
         if let Some(seat) = &mut self.seats[index] {
             seat.gone = true;
@@ -270,11 +302,7 @@ impl Office {
     }
 
     pub(super) async fn look_at_clock(&mut self, now: Instant) {
-        for index in 0..self.unsaid.len() {
-            if let Some((_, cause)) = self.unsaid[index].take_if(|(at, _)| *at <= now) {
-                self.lose(Rank(index as u32), cause).await;
-            }
-        }
+        self.announce(now).await;
         let late = self.first_join.is_some_and(|first| now > first + self.settings.join_timeout);
         if late && !self.table_sent && self.failed.is_none() {
             let missing = self.ranks(|seat| seat.is_none_or(|seat| seat.gone || seat.address.is_none()));

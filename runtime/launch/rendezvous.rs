@@ -54,7 +54,8 @@ pub(crate) enum Event {
     AllJoined(Instant),
     /// There will be no job: why.
     JoinFailed(String),
-    /// A rank has said its last word.
+    /// A rank has said its last word, or its connection has closed without one. In the order in which they went: a
+    /// connection closes before those who notice that can fail.
     Left {
         /// Which.
         rank: Rank,

@@ -101,6 +101,8 @@ struct Supervisor {
     groups: Vec<Pid>,
     /// The order in which ranks failed by themselves.
     failures: Vec<usize>,
+    /// The order in which ranks left the rendezvous without finalize.
+    partings: Vec<usize>,
     /// Signals still to be sent to who is left, and when.
     steps: VecDeque<(Instant, Signal)>,
     ending: bool,
@@ -174,8 +176,17 @@ impl Supervisor {
             ended: now,
         };
         let processes = (0..job.size).map(|_| process()).collect();
-        let (groups, failures, steps) = (Vec::new(), Vec::new(), VecDeque::new());
-        Supervisor { processes, orders, notes, groups, failures, steps, ending: false, outcome }
+        Supervisor {
+            processes,
+            orders,
+            notes,
+            groups: Vec::new(),
+            failures: Vec::new(),
+            partings: Vec::new(),
+            steps: VecDeque::new(),
+            ending: false,
+            outcome,
+        }
     }
 
     /// Watches a started rank: its end, its output, its input.
@@ -281,6 +292,9 @@ impl Supervisor {
                     process.left = finalized.then_some(at);
                     process.blames = blames;
                 }
+                if !finalized {
+                    self.partings.push(rank.index());
+                }
                 return;
             }
             rendezvous::Event::JoinFailed(cause) => {
@@ -337,16 +351,8 @@ impl Supervisor {
     }
 
     fn finish(self) -> Outcome {
-        let mut outcome = self.outcome;
-        outcome.first_failure = self.failures.first().map(|&first| {
-            let mut first = first;
-            // A rank that failed for want of another is not the cause, even if its end was seen first.
-            for _ in 0..self.failures.len() {
-                match self.processes[first].blames.map(Rank::index) {
-                    Some(blamed) if self.failures.contains(&blamed) => first = blamed,
-                    _ => break,
-                }
-            }
+        let mut outcome = self.outcome.clone();
+        outcome.first_failure = self.first_failure().map(|first| {
             let process = &self.processes[first];
             let end = process.end.unwrap_or(End::Exited(1));
             Failure { rank: Rank(first as u32), end, stderr: process.tail.lines() }
@@ -358,6 +364,22 @@ impl Supervisor {
         };
         outcome.ranks = self.processes.iter().map(end).collect();
         outcome
+    }
+
+    /// The rank that failed first. Ends of processes are seen in any order when one fails for want of another: the
+    /// system closes a dying process's connections, on which the others fail, before it reports the end.
+    fn first_failure(&self) -> Option<usize> {
+        let mut first = *self.failures.first()?;
+        if self.partings.contains(&first) {
+            first = *self.partings.iter().find(|rank| self.failures.contains(rank))?;
+        }
+        for _ in 0..self.failures.len() {
+            match self.processes[first].blames.map(Rank::index) {
+                Some(blamed) if self.failures.contains(&blamed) => first = blamed,
+                _ => break,
+            }
+        }
+        Some(first)
     }
 }
 
