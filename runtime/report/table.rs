@@ -24,7 +24,7 @@ impl Table {
             .set_content_arrangement(ContentArrangement::Disabled)
             .set_header(titles.into_iter().map(Into::into).collect::<Vec<String>>());
         for column in table.column_iter_mut() {
-            column.set_cell_alignment(CellAlignment::Right);
+            column.set_padding((0, 1)).set_cell_alignment(CellAlignment::Right);
         }
         Table(table)
     }
