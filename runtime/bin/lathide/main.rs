@@ -1,2 +1,3 @@
 //! lathide.
+mod gain;
 fn main() {}

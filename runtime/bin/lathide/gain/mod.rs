@@ -1,0 +1,5 @@
+//! `lathide gain`: what overlapping calculation and communication brings, measured.
+mod analysis;
+mod output;
+mod plan;
+mod strip;
