@@ -71,6 +71,24 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Names the operation that met a loss, if none is named yet.
+    pub(crate) fn during(mut self, of: Operation) -> Self {
+        if let Error::PeerLost { operation, .. } = &mut self {
+            operation.get_or_insert(of);
+        }
+        self
+    }
+
+    /// The rank whose loss this is.
+    pub(crate) fn blames(&self) -> Option<Rank> {
+        match self {
+            Error::PeerLost { peer, .. } | Error::Protocol { peer, .. } => Some(*peer),
+            _ => None,
+        }
+    }
+}
+
 /// A primitive with its peer and tag, as errors name it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -188,7 +206,7 @@ pub enum Misuse {
     },
 }
 
-/// A message given back by what could not take it.
+/// The words for the operation that met a loss.
 fn during(operation: &Option<Operation>) -> String {
     operation.map(|operation| format!(" (during {operation})")).unwrap_or_default()
 }

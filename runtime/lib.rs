@@ -1,6 +1,7 @@
 //! Latency-hiding message passing over plain TCP.
 pub mod buffer;
 pub mod config;
+mod engine;
 pub mod error;
 pub mod ids;
 pub mod launch;

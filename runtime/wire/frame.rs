@@ -1,1 +1,229 @@
+//! The header that opens every frame, and what follows it. All integers are little-endian.
+//!
+//! ```text
+//! header   kind u8 | flags u8 | 0 u16 | number u32 | slot u32 | length u32           16 bytes
+//! opening  tag u32 | element u16 | context u8 | 0 u8 | total u64                     16 bytes
+//! ```
+//!
+//! `number` counts the frames of a direction, `slot` names a message of the sender's, `length` is what follows
+//! the header without the opening. An opening follows the header of a first fragment ([`FIRST`]), of an
+//! envelope, a want and a refusal; the table in [`Kind`] says what else follows.
 
+use crate::buffer::ElementType;
+use crate::ids::Tag;
+use crate::wire::WireError;
+
+/// Bytes of a header.
+pub(crate) const HEADER_BYTES: usize = 16;
+/// Bytes of an opening.
+pub(crate) const OPENING_BYTES: usize = 16;
+/// The most that follows a control frame's header: the words of a goodbye.
+pub(crate) const CONTROL_BYTES_MAX: usize = 256;
+/// The largest fragment anybody may be configured to send.
+pub(crate) const FRAGMENT_BYTES_MAX: usize = 1 << 20;
+
+/// A data frame that opens its message.
+pub(crate) const FIRST: u8 = 1;
+/// A data frame that takes its message's cost from the window although an envelope opened it.
+pub(crate) const CHARGED: u8 = 2;
+/// An envelope that answers a want.
+pub(crate) const ANSWER: u8 = 4;
+/// A hold that begins; without it, one that ends.
+pub(crate) const HOLDING: u8 = 8;
+/// A goodbye of a node whose job failed: `slot` is the rank at fault, the words are the cause.
+pub(crate) const FAILED: u8 = 16;
+
+/// What a frame says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// A fragment of message `slot`: [opening,] payload.
+    Data = 1,
+    /// Message `slot` waits at the sender for a grant: opening.
+    Envelope = 2,
+    /// Message `slot` may be sent: its place is reserved.
+    Grant = 3,
+    /// The window has room again: bytes u64.
+    Credit = 4,
+    /// Messages wait at the sender that it may not even announce.
+    Hold = 5,
+    /// A read waits for a message of the opening's tag: opening.
+    Want = 6,
+    /// Message `slot` does not fit the read it met: opening (the read's length and element type).
+    Refuse = 7,
+    /// No more fragments of the refused message `slot` will come.
+    Abort = 8,
+    /// Nothing else will come: words of the cause if the node failed.
+    Goodbye = 9,
+    /// The goodbye and all before it has arrived.
+    GoodbyeAck = 10,
+}
+
+impl Kind {
+    fn decode(kind: u8) -> Result<Self, WireError> {
+        Ok(match kind {
+            1 => Kind::Data,
+            2 => Kind::Envelope,
+            3 => Kind::Grant,
+            4 => Kind::Credit,
+            5 => Kind::Hold,
+            6 => Kind::Want,
+            7 => Kind::Refuse,
+            8 => Kind::Abort,
+            9 => Kind::Goodbye,
+            10 => Kind::GoodbyeAck,
+            kind => return Err(WireError::UnknownKind { kind }),
+        })
+    }
+}
+
+/// The 16 bytes in front of everything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Header {
+    pub(crate) kind: Kind,
+    pub(crate) flags: u8,
+    pub(crate) number: u32,
+    pub(crate) slot: u32,
+    /// Bytes after the header, an opening not counted.
+    pub(crate) length: u32,
+}
+
+impl Header {
+    pub(crate) fn encode(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[0] = self.kind as u8;
+        bytes[1] = self.flags;
+        bytes[4..8].copy_from_slice(&self.number.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.slot.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.length.to_le_bytes());
+        bytes
+    }
+
+    /// Reads a header. A length that no honest peer sends is refused here, before anything relies on it.
+    pub(crate) fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Self, WireError> {
+        let kind = Kind::decode(bytes[0])?;
+        let length = u32_at(bytes, 12);
+        let (what, most) = match kind {
+            Kind::Data => ("a fragment", FRAGMENT_BYTES_MAX),
+            _ => ("a control frame", CONTROL_BYTES_MAX),
+        };
+        if length as usize > most {
+            return Err(WireError::TooLong { what, got: length.into(), most: most as u64 });
+        }
+        Ok(Header { kind, flags: bytes[1], number: u32_at(bytes, 4), slot: u32_at(bytes, 8), length })
+    }
+
+    /// Whether an opening follows.
+    pub(crate) fn has_opening(&self) -> bool {
+        match self.kind {
+            Kind::Data => self.flags & FIRST != 0,
+            Kind::Envelope | Kind::Want | Kind::Refuse => true,
+            _ => false,
+        }
+    }
+}
+
+/// What messages are matched by within a link: whose they are, and the tag.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Key {
+    pub(crate) context: Context,
+    pub(crate) tag: Tag,
+}
+
+impl Key {
+    pub(crate) fn user(tag: Tag) -> Self {
+        Key { context: Context::User, tag }
+    }
+
+    /// The tag, if it is one the program chose.
+    pub(crate) fn user_tag(self) -> Option<Tag> {
+        (self.context == Context::User).then_some(self.tag)
+    }
+}
+
+/// Whose messages: the program's, or those that lathide's own operations send among themselves.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub(crate) enum Context {
+    User = 0,
+    Collective = 1,
+}
+
+/// What a message is: its key, its element type and its length.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Opening {
+    pub(crate) key: Key,
+    pub(crate) element: ElementType,
+    /// Bytes of the whole message.
+    pub(crate) total: u64,
+}
+
+impl Opening {
+    pub(crate) fn encode(&self) -> [u8; OPENING_BYTES] {
+        let mut bytes = [0; OPENING_BYTES];
+        bytes[0..4].copy_from_slice(&self.key.tag.0.to_le_bytes());
+        bytes[4..6].copy_from_slice(&self.element.0.to_le_bytes());
+        bytes[6] = self.key.context as u8;
+        bytes[8..16].copy_from_slice(&self.total.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8; OPENING_BYTES]) -> Result<Self, WireError> {
+        let context = match bytes[6] {
+            0 => Context::User,
+            1 => Context::Collective,
+            kind => return Err(WireError::UnknownKind { kind }),
+        };
+        let mut total = [0; 8];
+        total.copy_from_slice(&bytes[8..16]);
+        Ok(Opening {
+            key: Key { context, tag: Tag(u32_at(bytes, 0)) },
+            element: ElementType(u16::from_le_bytes([bytes[4], bytes[5]])),
+            total: u64::from_le_bytes(total),
+        })
+    }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn headers_come_back(kind in 1u8..=10, flags: u8, number: u32, slot: u32, length in 0u32..=256) {
+            let header = Header { kind: Kind::decode(kind).unwrap(), flags, number, slot, length };
+            prop_assert_eq!(Header::decode(&header.encode()), Ok(header));
+        }
+
+        #[test]
+        fn openings_come_back(tag: u32, element: u16, collective: bool, total: u64) {
+            let context = if collective { Context::Collective } else { Context::User };
+            let opening = Opening { key: Key { context, tag: Tag(tag) }, element: ElementType(element), total };
+            prop_assert_eq!(Opening::decode(&opening.encode()), Ok(opening));
+        }
+
+        #[test]
+        fn any_bytes_decode_or_are_refused(bytes: [u8; 16]) {
+            if let Ok(header) = Header::decode(&bytes) {
+                prop_assert!(header.length as usize <= FRAGMENT_BYTES_MAX);
+            }
+            let _ = Opening::decode(&bytes);
+        }
+    }
+
+    #[test]
+    fn lengths_no_honest_peer_sends_are_refused() {
+        let mut bytes = Header { kind: Kind::Data, flags: 0, number: 0, slot: 0, length: 0 }.encode();
+        bytes[12..16].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert!(matches!(Header::decode(&bytes), Err(WireError::TooLong { .. })));
+        bytes[0] = Kind::Credit as u8;
+        bytes[12..16].copy_from_slice(&257u32.to_le_bytes());
+        assert!(matches!(Header::decode(&bytes), Err(WireError::TooLong { .. })));
+    }
+}

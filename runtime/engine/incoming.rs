@@ -1,0 +1,478 @@
+//! One link's receiving side: posted reads, early arrivals, and matching them by (context, tag) in order.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use super::outgoing::{Control, cost};
+use super::{Completion, Limits, OpId, Outcome};
+use crate::buffer::{ElementType, Place, Source};
+use crate::error::{Error, Mismatch};
+use crate::ids::Rank;
+use crate::wire::WireError;
+use crate::wire::frame::{Key, Opening};
+
+/// The first allocation for an early message; it grows with what really arrives.
+const BUFFER_BYTES: usize = 4096;
+/// Empty queues kept for tags that come again.
+const IDLE_QUEUES_MAX: usize = 64;
+
+/// A read that waits for its message.
+pub(super) struct Posted {
+    pub(super) op: OpId,
+    pub(super) place: Box<dyn Place>,
+    pub(super) element: ElementType,
+    pub(super) capacity: u64,
+    pub(super) since: Duration,
+    /// The sender has been asked for this read's message.
+    wanted: bool,
+}
+
+impl Posted {
+    pub(super) fn new(op: OpId, mut place: Box<dyn Place>, element: ElementType, since: Duration) -> Self {
+        let capacity = place.bytes_mut().len() as u64;
+        Posted { op, place, element, capacity, since, wanted: false }
+    }
+}
+
+/// A message that has been opened and is not complete, or not matched yet.
+pub(super) struct Arriving {
+    pub(super) opening: Opening,
+    pub(super) received: u64,
+    pub(super) sink: Sink,
+    pub(super) since: Duration,
+}
+
+/// Where a message's bytes go.
+pub(super) enum Sink {
+    /// Straight into the posted buffer.
+    Place { op: OpId, place: Box<dyn Place> },
+    /// Into memory of the window, until a read is posted.
+    Buffer(Vec<u8>),
+    /// Nowhere yet: an envelope without a grant. `answer`: it answered a want.
+    Envelope { answer: bool },
+    /// Nowhere: refused.
+    Discard,
+    /// A message of the node to itself, beyond the window: it stays with the writer until it is read.
+    Own { op: OpId, source: Box<dyn Source> },
+}
+
+pub(super) struct Incoming {
+    /// Who receives and who sends, for errors.
+    rank: Rank,
+    peer: Rank,
+    posted: HashMap<Key, VecDeque<Posted>>,
+    /// Unmatched messages by key, in the order of their openings.
+    arrived: HashMap<Key, VecDeque<u32>>,
+    messages: HashMap<u32, Arriving>,
+    /// What the sender may still send unasked. Mirrors the sender's credit.
+    allowance: u64,
+    window_bytes: u64,
+    /// Window that is free again and has not been given back yet.
+    credit_due: u64,
+    envelopes: u32,
+    envelopes_max: u32,
+    /// Wants sent that no envelope has answered.
+    wants: u64,
+    /// The sender holds messages that it cannot announce.
+    holding: bool,
+}
+
+impl Incoming {
+    pub(super) fn new(rank: Rank, peer: Rank, limits: &Limits) -> Self {
+        Incoming {
+            rank,
+            peer,
+            posted: HashMap::new(),
+            arrived: HashMap::new(),
+            messages: HashMap::new(),
+            allowance: limits.window_bytes,
+            window_bytes: limits.window_bytes,
+            credit_due: 0,
+            envelopes: 0,
+            envelopes_max: limits.envelopes_max,
+            wants: 0,
+            holding: false,
+        }
+    }
+
+    /// Takes a read: it meets the oldest unmatched message of its key, or waits.
+    pub(super) fn post(
+        &mut self,
+        key: Key,
+        read: Posted,
+        control: &mut VecDeque<Control>,
+        completions: &mut VecDeque<Completion>,
+    ) {
+        if let Some(slot) = self.take_arrived(key) {
+            return self.meet(slot, read, control, completions);
+        }
+        let queue = self.posted.entry(key).or_default();
+        queue.push_back(read);
+        if self.holding {
+            self.want(key, control);
+        }
+    }
+
+    /// A message opens with data behind it. Returns whether its bytes are to be delivered under `slot`.
+    pub(super) fn open(
+        &mut self,
+        slot: u32,
+        opening: Opening,
+        now: Duration,
+        control: &mut VecDeque<Control>,
+        completions: &mut VecDeque<Completion>,
+    ) -> Result<(), WireError> {
+        self.charge(&opening)?;
+        let sink = match self.take_posted(opening.key) {
+            Some(read) => {
+                self.credit_due += cost(&opening);
+                self.seat(slot, &opening, read, control, completions)
+            }
+            None => {
+                self.arrived.entry(opening.key).or_default().push_back(slot);
+                Sink::Buffer(Vec::new())
+            }
+        };
+        self.insert(slot, Arriving { opening, received: 0, sink, since: now })
+    }
+
+    /// A message is announced.
+    pub(super) fn envelope(
+        &mut self,
+        slot: u32,
+        opening: Opening,
+        answer: bool,
+        now: Duration,
+        control: &mut VecDeque<Control>,
+        completions: &mut VecDeque<Completion>,
+    ) -> Result<(), WireError> {
+        if answer && self.wants > 0 {
+            self.wants -= 1;
+        } else if answer || self.envelopes == self.envelopes_max {
+            let (got, most) = (u64::from(self.envelopes) + 1, u64::from(self.envelopes_max));
+            return Err(WireError::TooLong { what: "a number of envelopes", got, most });
+        } else {
+            self.envelopes += 1;
+        }
+        self.insert(slot, Arriving { opening, received: 0, sink: Sink::Envelope { answer }, since: now })?;
+        match self.take_posted(opening.key) {
+            Some(read) => self.meet(slot, read, control, completions),
+            None => self.arrived.entry(opening.key).or_default().push_back(slot),
+        }
+        Ok(())
+    }
+
+    /// Data for an announced message came without a grant, by credit.
+    pub(super) fn charged(&mut self, slot: u32) -> Result<(), WireError> {
+        let Some(message) = self.messages.get_mut(&slot) else {
+            return Err(WireError::NoSuchMessage { what: "data", slot });
+        };
+        let opening = message.opening;
+        if let Sink::Envelope { answer } = message.sink {
+            message.sink = Sink::Buffer(Vec::new());
+            self.envelopes -= u32::from(!answer);
+        } else {
+            self.credit_due += cost(&opening);
+        }
+        self.charge(&opening)
+    }
+
+    /// Where the next bytes of message `slot` go, if straight into a posted buffer: the rest of the place.
+    pub(super) fn place(&mut self, slot: u32) -> Option<&mut [u8]> {
+        let message = self.messages.get_mut(&slot)?;
+        let (from, to) = (message.received as usize, message.opening.total as usize);
+        match &mut message.sink {
+            Sink::Place { place, .. } => Some(&mut place.bytes_mut()[from..to]),
+            _ => None,
+        }
+    }
+
+    /// How much of message `slot` is missing.
+    pub(super) fn missing(&self, slot: u32) -> Result<u64, WireError> {
+        match self.messages.get(&slot) {
+            Some(Arriving { sink: Sink::Envelope { .. } | Sink::Own { .. }, .. }) | None => {
+                Err(WireError::NoSuchMessage { what: "data", slot })
+            }
+            Some(message) => Ok(message.opening.total - message.received),
+        }
+    }
+
+    /// Bytes of message `slot`; not more than are missing.
+    pub(super) fn deliver(&mut self, slot: u32, bytes: &[u8]) {
+        let Some(message) = self.messages.get_mut(&slot) else { return };
+        let from = message.received as usize;
+        match &mut message.sink {
+            Sink::Place { place, .. } => place.bytes_mut()[from..from + bytes.len()].copy_from_slice(bytes),
+            Sink::Buffer(buffer) => {
+                let (total, needed) = (message.opening.total as usize, from + bytes.len());
+                if needed > buffer.capacity() {
+                    let capacity = needed.max(2 * buffer.capacity()).max(BUFFER_BYTES).min(total);
+                    buffer.reserve_exact(capacity - from);
+                }
+                buffer.extend_from_slice(bytes);
+            }
+            Sink::Discard | Sink::Envelope { .. } | Sink::Own { .. } => {}
+        }
+        message.received += bytes.len() as u64;
+    }
+
+    /// Bytes that were read straight into the place.
+    pub(super) fn delivered(&mut self, slot: u32, bytes: usize) {
+        if let Some(message) = self.messages.get_mut(&slot) {
+            message.received += bytes as u64;
+        }
+    }
+
+    /// A frame of message `slot` has ended: completes the message if that was all of it.
+    pub(super) fn settle(&mut self, slot: u32, completions: &mut VecDeque<Completion>) {
+        let Some(message) = self.messages.get(&slot) else { return };
+        if message.received < message.opening.total || matches!(message.sink, Sink::Buffer(_)) {
+            return;
+        }
+        if let Some(Arriving { sink: Sink::Place { op, place }, opening, .. }) = self.messages.remove(&slot) {
+            completions.push_back(read_completion(op, place, opening.total));
+        }
+    }
+
+    /// The sender sends no more of the refused message `slot`.
+    pub(super) fn abort(&mut self, slot: u32) -> Result<(), WireError> {
+        match self.messages.get(&slot) {
+            Some(Arriving { sink: Sink::Discard, .. }) => {
+                self.messages.remove(&slot);
+                Ok(())
+            }
+            Some(_) => Err(WireError::NoSuchMessage { what: "an abort", slot }),
+            // Complete before the sender knew: nothing is left to forget.
+            None => Ok(()),
+        }
+    }
+
+    /// The sender begins or ceases to hold messages.
+    pub(super) fn hold(&mut self, holding: bool, control: &mut VecDeque<Control>) {
+        self.holding = holding;
+        if holding {
+            let mut keys: Vec<Key> = self.posted.keys().copied().collect();
+            keys.sort_unstable();
+            keys.into_iter().for_each(|key| self.want(key, control));
+        }
+    }
+
+    /// Withdraws a read that has met no message. `false`: it has, and runs to its end.
+    pub(super) fn withdraw(&mut self, key: Key, op: OpId) -> bool {
+        let Some(queue) = self.posted.get_mut(&key) else { return false };
+        let before = queue.len();
+        queue.retain(|read| read.op != op);
+        before > queue.len()
+    }
+
+    /// Credit to give back now, if it is worth a frame, or if the sender waits for it.
+    pub(super) fn take_credit(&mut self) -> Option<u64> {
+        let waits = self.holding || self.envelopes > 0;
+        if self.credit_due == 0 || (self.credit_due < self.window_bytes / 8 && !waits) {
+            return None;
+        }
+        self.allowance += self.credit_due;
+        Some(std::mem::take(&mut self.credit_due))
+    }
+
+    /// Takes a message of the node to itself. It completes when it is copied into the window, or read.
+    pub(super) fn write_own(
+        &mut self,
+        slot: u32,
+        op: OpId,
+        opening: Opening,
+        source: Box<dyn Source>,
+        now: Duration,
+        completions: &mut VecDeque<Completion>,
+    ) {
+        let sink = Sink::Own { op, source };
+        let message = Arriving { opening, received: opening.total, sink, since: now };
+        self.messages.insert(slot, message);
+        if let Some(read) = self.take_posted(opening.key) {
+            return self.meet(slot, read, &mut VecDeque::new(), completions);
+        }
+        self.arrived.entry(opening.key).or_default().push_back(slot);
+        if self.charge(&opening).is_ok()
+            && let Some(message) = self.messages.get_mut(&slot)
+            && let Sink::Own { op, source } = std::mem::replace(&mut message.sink, Sink::Discard)
+        {
+            message.sink = Sink::Buffer(source.bytes().to_vec());
+            completions.push_back(Completion { op, outcome: Outcome::Written(source) });
+        }
+    }
+
+    /// Gives the node its own credit back at once: nobody has to be told.
+    pub(super) fn settle_own_credit(&mut self) {
+        self.allowance += std::mem::take(&mut self.credit_due);
+    }
+
+    /// Ends the reads that wait, and those under way if `all`: returns their operations.
+    pub(super) fn clear(&mut self, all: bool) -> Vec<OpId> {
+        let mut ops: Vec<OpId> = self.posted.drain().flat_map(|(_, queue)| queue).map(|read| read.op).collect();
+        if all {
+            self.arrived.clear();
+            ops.extend(self.messages.drain().filter_map(|(_, message)| match message.sink {
+                Sink::Place { op, .. } | Sink::Own { op, .. } => Some(op),
+                _ => None,
+            }));
+        }
+        ops.sort_unstable();
+        ops
+    }
+
+    /// Reads that have met no message.
+    pub(super) fn posted(&self) -> impl Iterator<Item = (Key, &Posted)> {
+        self.posted.iter().flat_map(|(key, queue)| queue.iter().map(|read| (*key, read)))
+    }
+
+    /// Messages that have been opened.
+    pub(super) fn messages(&self) -> impl Iterator<Item = &Arriving> {
+        self.messages.values()
+    }
+
+    /// Bytes held in the window's memory.
+    #[cfg(test)]
+    pub(super) fn buffered_bytes(&self) -> u64 {
+        let buffered = |message: &Arriving| match &message.sink {
+            Sink::Buffer(buffer) => buffer.capacity() as u64,
+            _ => 0,
+        };
+        self.messages().map(buffered).sum()
+    }
+
+    #[cfg(test)]
+    pub(super) fn envelopes(&self) -> u32 {
+        self.envelopes
+    }
+
+    /// A read meets message `slot`, which is known and unmatched.
+    fn meet(
+        &mut self,
+        slot: u32,
+        read: Posted,
+        control: &mut VecDeque<Control>,
+        completions: &mut VecDeque<Completion>,
+    ) {
+        let Some(mut message) = self.messages.remove(&slot) else { return };
+        let opening = message.opening;
+        let fits = self.fits(&opening, &read);
+        match message.sink {
+            Sink::Buffer(buffer) => {
+                self.credit_due += cost(&opening);
+                message.sink = self.seat(slot, &opening, read, control, completions);
+                if let Sink::Place { place, .. } = &mut message.sink {
+                    place.bytes_mut()[..buffer.len()].copy_from_slice(&buffer);
+                }
+            }
+            Sink::Envelope { answer } => {
+                self.envelopes -= u32::from(!answer);
+                message.sink = self.seat(slot, &opening, read, control, completions);
+                if fits {
+                    control.push_back(Control::about(crate::wire::frame::Kind::Grant, slot));
+                }
+                self.messages.insert(slot, message);
+                return;
+            }
+            Sink::Own { op, source } => {
+                message.sink = self.seat(slot, &opening, read, control, completions);
+                if let Sink::Place { place, .. } = &mut message.sink {
+                    place.bytes_mut()[..source.bytes().len()].copy_from_slice(source.bytes());
+                    completions.push_back(Completion { op, outcome: Outcome::Written(source) });
+                } else {
+                    let error = self.mismatch(&opening, completions);
+                    completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
+                }
+            }
+            Sink::Place { .. } | Sink::Discard => unreachable!("an unmatched message is buffered or announced"),
+        }
+        self.messages.insert(slot, message);
+        self.settle(slot, completions);
+    }
+
+    /// Where a message goes that met `read`: its place, or nowhere if it does not fit, which both sides learn.
+    fn seat(
+        &mut self,
+        slot: u32,
+        opening: &Opening,
+        read: Posted,
+        control: &mut VecDeque<Control>,
+        completions: &mut VecDeque<Completion>,
+    ) -> Sink {
+        if self.fits(opening, &read) {
+            return Sink::Place { op: read.op, place: read.place };
+        }
+        let mismatch = Mismatch {
+            from: self.peer,
+            to: self.rank,
+            tag: opening.key.tag,
+            sent: (opening.total, opening.element),
+            posted: (read.capacity, read.element),
+        };
+        completions.push_back(Completion { op: read.op, outcome: Outcome::Failed(Error::Mismatch(mismatch.into())) });
+        let posted = Opening { key: opening.key, element: read.element, total: read.capacity };
+        control.push_back(Control::refuse(slot, posted));
+        Sink::Discard
+    }
+
+    fn fits(&self, opening: &Opening, read: &Posted) -> bool {
+        opening.total <= read.capacity && opening.element == read.element
+    }
+
+    /// The error that `seat` just gave the read, for the writer within this node.
+    fn mismatch(&self, opening: &Opening, completions: &VecDeque<Completion>) -> Error {
+        match completions.back() {
+            Some(Completion { outcome: Outcome::Failed(error), .. }) => error.clone(),
+            _ => unreachable!("a message of tag {} was refused without an error", opening.key.tag),
+        }
+    }
+
+    /// Asks for the messages of `key` that reads wait for.
+    fn want(&mut self, key: Key, control: &mut VecDeque<Control>) {
+        let Some(queue) = self.posted.get_mut(&key) else { return };
+        // Reads are asked for in order, so those not asked for yet are at the end.
+        let first = queue.iter().rposition(|read| read.wanted).map_or(0, |at| at + 1);
+        for read in queue.range_mut(first..) {
+            read.wanted = true;
+            self.wants += 1;
+            control.push_back(Control::want(key, read.element, read.capacity));
+        }
+    }
+
+    fn charge(&mut self, opening: &Opening) -> Result<(), WireError> {
+        let (got, most) = (cost(opening), self.allowance);
+        self.allowance = most.checked_sub(got).ok_or(WireError::TooLong { what: "unasked data", got, most })?;
+        Ok(())
+    }
+
+    fn insert(&mut self, slot: u32, message: Arriving) -> Result<(), WireError> {
+        let tag = message.opening.key.tag;
+        match self.messages.insert(slot, message) {
+            None => Ok(()),
+            Some(_) => Err(WireError::Twice { slot, tag }),
+        }
+    }
+
+    fn take_posted(&mut self, key: Key) -> Option<Posted> {
+        take_front(&mut self.posted, key)
+    }
+
+    fn take_arrived(&mut self, key: Key) -> Option<u32> {
+        take_front(&mut self.arrived, key)
+    }
+}
+
+/// Takes the front of `key`'s queue. A few empty queues stay for the next use; many would be a leak.
+fn take_front<T>(queues: &mut HashMap<Key, VecDeque<T>>, key: Key) -> Option<T> {
+    let queue = queues.get_mut(&key)?;
+    let front = queue.pop_front();
+    if queue.is_empty() && queues.len() > IDLE_QUEUES_MAX {
+        queues.remove(&key);
+    }
+    front
+}
+
+/// A read is complete: its buffer goes back, cut to the message.
+pub(super) fn read_completion(op: OpId, mut place: Box<dyn Place>, total: u64) -> Completion {
+    place.truncate(total as usize);
+    Completion { op, outcome: Outcome::Read(place) }
+}

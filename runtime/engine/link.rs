@@ -1,0 +1,293 @@
+//! The session between two ranks: both directions, and what their control frames do to each other.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSliceMut};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::incoming::{Incoming, Posted};
+use super::outgoing::{Control, Outgoing};
+use super::receive::{Frames, Head, Parser};
+use super::{Completion, LateRefusal, Limits, OpId, Outcome};
+use crate::buffer::Source;
+use crate::error::{Error, Mismatch, Operation, OperationKind};
+use crate::ids::Rank;
+use crate::wire::WireError;
+use crate::wire::frame::{ANSWER, CHARGED, FAILED, HOLDING, Key, Kind, Opening};
+
+/// What the links of an engine share.
+#[derive(Default)]
+pub(super) struct Shared {
+    pub(super) now: Duration,
+    pub(super) completions: VecDeque<Completion>,
+    pub(super) refusals: VecDeque<LateRefusal>,
+    /// Links with new output.
+    pub(super) pending: Vec<Rank>,
+    /// The first peer that said it failed.
+    pub(super) failed_peer: Option<(Rank, String)>,
+}
+
+/// How far the farewell has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Farewell {
+    /// The peer has said goodbye.
+    heard: bool,
+    /// This node has.
+    said: bool,
+    /// The peer has confirmed it.
+    confirmed: bool,
+    /// The connection has ended.
+    closed: bool,
+}
+
+pub(super) struct Link {
+    rank: Rank,
+    peer: Rank,
+    pub(super) outgoing: Outgoing,
+    pub(super) incoming: Incoming,
+    parser: Parser,
+    farewell: Farewell,
+    /// Whether `Shared::pending` names this link.
+    pub(super) is_pending: bool,
+    next_own_slot: u32,
+}
+
+impl Link {
+    pub(super) fn new(rank: Rank, peer: Rank, fragment_bytes: usize, own: &Limits, theirs: &Limits) -> Self {
+        Link {
+            rank,
+            peer,
+            outgoing: Outgoing::new(fragment_bytes, theirs),
+            incoming: Incoming::new(rank, peer, own),
+            parser: Parser::default(),
+            farewell: Farewell::default(),
+            is_pending: false,
+            next_own_slot: 0,
+        }
+    }
+
+    pub(super) fn initread(
+        &mut self,
+        key: Key,
+        read: Posted,
+        operation: Operation,
+        shared: &mut Shared,
+    ) -> Result<(), Error> {
+        if self.is_own() {
+            // Refusals and grants within a node need no frames.
+            self.incoming.post(key, read, &mut VecDeque::new(), &mut shared.completions);
+            self.incoming.settle_own_credit();
+            return Ok(());
+        }
+        let op = read.op;
+        self.incoming.post(key, read, &mut self.outgoing.control, &mut shared.completions);
+        if self.farewell.heard && self.incoming.withdraw(key, op) {
+            return Err(self.left(operation));
+        }
+        self.announce_output(shared);
+        Ok(())
+    }
+
+    pub(super) fn initwrite(
+        &mut self,
+        op: OpId,
+        opening: Opening,
+        source: Box<dyn Source>,
+        now: Duration,
+        shared: &mut Shared,
+    ) -> Result<(), Error> {
+        if self.is_own() {
+            let slot = self.next_own_slot;
+            self.next_own_slot = slot.wrapping_add(1);
+            self.incoming.write_own(slot, op, opening, source, now, &mut shared.completions);
+            self.incoming.settle_own_credit();
+            return Ok(());
+        }
+        if self.farewell.heard {
+            let (kind, tag) = (OperationKind::Write, opening.key.user_tag());
+            return Err(self.left(Operation::new(kind, self.rank, self.peer, tag, opening.total)));
+        }
+        self.outgoing.post(op, opening, source, now);
+        self.announce_output(shared);
+        Ok(())
+    }
+
+    /// Says goodbye once every message has left.
+    pub(super) fn goodbye(&mut self, cause: Option<(Rank, &str)>, shared: &mut Shared) {
+        if !self.is_own() && !self.farewell.said {
+            self.farewell.said = true;
+            self.outgoing.goodbye = Some(Control::goodbye(cause));
+            self.announce_output(shared);
+        }
+    }
+
+    pub(super) fn is_drained(&self) -> bool {
+        self.outgoing.is_drained() || self.farewell.closed
+    }
+
+    pub(super) fn is_farewelled(&self) -> bool {
+        self.is_own() || self.farewell.confirmed || self.farewell.closed
+    }
+
+    /// The connection has ended. Returns whether it might: after goodbye.
+    pub(super) fn close(&mut self) -> bool {
+        let known = self.farewell.closed;
+        self.farewell.closed = true;
+        known || self.farewell.heard || self.farewell.confirmed
+    }
+
+    /// Ends every operation with `error`.
+    pub(super) fn fail(&mut self, error: &Error, shared: &mut Shared) {
+        let (reads, writes) = (self.incoming.clear(true), self.outgoing.clear());
+        let fail = |op| Completion { op, outcome: Outcome::Failed(error.clone()) };
+        shared.completions.extend(reads.into_iter().chain(writes.into_iter().map(|(op, _)| op)).map(fail));
+    }
+
+    pub(super) fn receive(
+        &mut self,
+        shared: &mut Shared,
+        buffer: &mut [u8],
+        read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
+    ) -> io::Result<Result<usize, WireError>> {
+        self.with_parser(shared, |parser, frames| parser.receive(frames, buffer, read))
+    }
+
+    #[cfg(test)]
+    pub(super) fn feed(&mut self, shared: &mut Shared, bytes: &[u8]) -> Result<(), WireError> {
+        self.with_parser(shared, |parser, frames| parser.feed(frames, bytes))
+    }
+
+    fn with_parser<T>(&mut self, shared: &mut Shared, run: impl FnOnce(&mut Parser, &mut Acting<'_>) -> T) -> T {
+        let mut parser = std::mem::take(&mut self.parser);
+        let result = run(&mut parser, &mut Acting { link: self, shared });
+        self.parser = parser;
+        if let Some(bytes) = self.incoming.take_credit() {
+            self.outgoing.control.push_back(Control::credit(bytes));
+        }
+        self.announce_output(shared);
+        result
+    }
+
+    /// Frames sent and received, to see from outside whether anything moves.
+    pub(super) fn frames(&self) -> (u32, u32) {
+        (self.outgoing.number, self.parser.number)
+    }
+
+    fn announce_output(&mut self, shared: &mut Shared) {
+        if let Some(bytes) = self.incoming.take_credit() {
+            self.outgoing.control.push_back(Control::credit(bytes));
+        }
+        if !self.is_pending && self.outgoing.has_output() {
+            self.is_pending = true;
+            shared.pending.push(self.peer);
+        }
+    }
+
+    pub(super) fn peer(&self) -> Rank {
+        self.peer
+    }
+
+    fn is_own(&self) -> bool {
+        self.rank == self.peer
+    }
+
+    fn left(&self, operation: Operation) -> Error {
+        let cause = format!("rank {} has finished; it will send and read nothing more", self.peer);
+        Error::PeerLost { peer: self.peer, cause: cause.into(), operation: Some(operation) }
+    }
+
+    /// The peer has said goodbye: what it has not sent or read by now it never will.
+    fn hear_goodbye(&mut self, failed: Option<Rank>, words: &[u8], shared: &mut Shared) {
+        self.farewell.heard = true;
+        for (op, opening) in self.outgoing.clear() {
+            let tag = opening.key.user_tag();
+            let operation = Operation::new(OperationKind::Write, self.rank, self.peer, tag, opening.total);
+            let cause = format!("rank {} has finished without reading this message", self.peer);
+            let error = Error::PeerLost { peer: self.peer, cause: cause.into(), operation: Some(operation) };
+            shared.completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
+        }
+        self.outgoing.control.push_back(Control::about(Kind::GoodbyeAck, 0));
+        let reads: Vec<_> = self.incoming.posted().map(|(key, read)| (key, read.op, read.capacity)).collect();
+        for (key, op, capacity) in reads {
+            let operation = Operation::new(OperationKind::Read, self.rank, self.peer, key.user_tag(), capacity);
+            let error = self.left(operation);
+            shared.completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
+        }
+        self.incoming.clear(false);
+        if let Some(culprit) = failed
+            && shared.failed_peer.is_none()
+        {
+            shared.failed_peer = Some((culprit, String::from_utf8_lossy(words).into_owned()));
+        }
+    }
+
+    fn hear_refusal(&mut self, slot: u32, posted: &Opening, shared: &mut Shared) {
+        let (from, to) = (self.rank, self.peer);
+        let describe = |sent: Option<&Opening>| {
+            let sent = sent.map_or((0, posted.element), |sent| (sent.total, sent.element));
+            let posted_is = (posted.total, posted.element);
+            Error::Mismatch(Arc::new(Mismatch { from, to, tag: posted.key.tag, sent, posted: posted_is }))
+        };
+        if let Some((op, error)) = self.outgoing.refuse(slot, describe, &mut shared.completions) {
+            shared.refusals.push_back(LateRefusal { peer: self.peer, op, error });
+        }
+    }
+}
+
+/// A link while its parser runs.
+struct Acting<'a> {
+    link: &'a mut Link,
+    shared: &'a mut Shared,
+}
+
+impl Frames for Acting<'_> {
+    fn head(&mut self, head: Head) -> Result<(), WireError> {
+        let Acting { link, shared } = self;
+        let Head { header, opening, body } = head;
+        let (flags, slot) = (header.flags, header.slot);
+        if link.farewell.heard && header.kind != Kind::GoodbyeAck {
+            return Err(WireError::AfterGoodbye);
+        }
+        let Link { outgoing, incoming, .. } = &mut **link;
+        match (header.kind, opening) {
+            (Kind::Data, Some(opening)) => {
+                incoming.open(slot, opening, shared.now, &mut outgoing.control, &mut shared.completions)?;
+            }
+            (Kind::Data, None) if flags & CHARGED != 0 => incoming.charged(slot)?,
+            (Kind::Data, None) => {}
+            (Kind::Envelope, Some(opening)) => {
+                let answer = flags & ANSWER != 0;
+                let (control, completions) = (&mut outgoing.control, &mut shared.completions);
+                incoming.envelope(slot, opening, answer, shared.now, control, completions)?;
+            }
+            (Kind::Grant, _) => outgoing.grant(slot),
+            (Kind::Credit, _) => {
+                let bytes = body.first_chunk().ok_or(WireError::Handshake("a credit frame without its number"))?;
+                outgoing.credit(u64::from_le_bytes(*bytes));
+            }
+            (Kind::Hold, _) => incoming.hold(flags & HOLDING != 0, &mut outgoing.control),
+            (Kind::Want, Some(opening)) => {
+                if !outgoing.want(opening.key) {
+                    return Err(WireError::TooLong { what: "a number of wants", got: 1 << 20, most: 1 << 20 });
+                }
+            }
+            (Kind::Refuse, Some(posted)) => link.hear_refusal(slot, &posted, shared),
+            (Kind::Abort, _) => incoming.abort(slot)?,
+            (Kind::Goodbye, _) => {
+                let culprit = (flags & FAILED != 0).then_some(Rank(slot));
+                link.hear_goodbye(culprit, &body, shared);
+            }
+            (Kind::GoodbyeAck, _) => link.farewell.confirmed = true,
+            (Kind::Envelope | Kind::Want | Kind::Refuse, None) => unreachable!("the parser reads their opening"),
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, slot: u32) {
+        self.link.incoming.settle(slot, &mut self.shared.completions);
+    }
+
+    fn incoming(&mut self) -> &mut Incoming {
+        &mut self.link.incoming
+    }
+}

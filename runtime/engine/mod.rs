@@ -1,0 +1,299 @@
+//! The protocol without I/O, clock or thread: posting, matching, fragments, credit.
+//!
+//! The methods come in four families. *Commands* come from the program (`initread`, `initwrite`, `withdraw`,
+//! `goodbye`). *Events* come from the sockets (`receive`, `handle_bytes`, `handle_lost`). *Output* is asked for:
+//! `transmit` while `pending` names a link, then `poll_completion` until it is empty. *Getters* change nothing.
+//! Time is an argument. Whoever holds the engine may drive it: the kernel's task, a helping waiter, a test.
+
+mod incoming;
+mod link;
+mod outgoing;
+mod receive;
+#[cfg(test)]
+mod sim;
+mod standstill;
+mod transmit;
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::buffer::{ElementType, Place, Source};
+use crate::error::{Error, Misuse, Operation, OperationKind};
+use crate::ids::Rank;
+use crate::wire::WireError;
+use crate::wire::frame::{FRAGMENT_BYTES_MAX, Key, Opening};
+use incoming::Posted;
+use link::{Link, Shared};
+pub(crate) use standstill::Waiting;
+pub(crate) use transmit::Sent;
+
+/// Bytes read at a time when nothing is predicted.
+const READ_BYTES: usize = 64 << 10;
+
+/// Names an operation within its engine; never used twice.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct OpId(pub(crate) u64);
+
+/// What a side tells its peers before the first frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Limits {
+    pub(crate) window_bytes: u64,
+    pub(crate) envelopes_max: u32,
+}
+
+/// An operation has ended. Every operation ends exactly once.
+pub(crate) struct Completion {
+    pub(crate) op: OpId,
+    pub(crate) outcome: Outcome,
+}
+
+/// How an operation ended.
+pub(crate) enum Outcome {
+    /// A read's buffer, filled and cut to the message.
+    Read(Box<dyn Place>),
+    /// A write's buffer, free for reuse.
+    Written(Box<dyn Source>),
+    Failed(Error),
+    /// A read withdrawn before it met a message.
+    Abandoned,
+}
+
+/// A refusal that came after the write was complete.
+#[derive(Clone, Debug)]
+pub(crate) struct LateRefusal {
+    pub(crate) peer: Rank,
+    pub(crate) op: Option<OpId>,
+    pub(crate) error: Error,
+}
+
+pub(crate) struct Engine {
+    rank: Rank,
+    links: Vec<Link>,
+    shared: Shared,
+    next_op: u64,
+    batch: transmit::Batch,
+    read_buffer: Box<[u8]>,
+    /// Once set, every further command fails with it.
+    failure: Option<Error>,
+}
+
+impl Engine {
+    /// An engine for `rank`. `peers` states each rank's limits, this rank's own included; links to all start open.
+    pub(crate) fn new(rank: Rank, own: Limits, fragment_bytes: usize, peers: &[Limits]) -> Self {
+        let fragment_bytes = fragment_bytes.clamp(1, FRAGMENT_BYTES_MAX);
+        let link = |(peer, limits)| Link::new(rank, Rank(peer), fragment_bytes, &own, limits);
+        Engine {
+            rank,
+            links: (0..).zip(peers).map(link).collect(),
+            shared: Shared::default(),
+            next_op: 0,
+            batch: transmit::Batch::default(),
+            read_buffer: vec![0; READ_BYTES].into(),
+            failure: None,
+        }
+    }
+
+    /// Posts a read of the next message of `key` from `from`.
+    pub(crate) fn initread(
+        &mut self,
+        now: Duration,
+        from: Rank,
+        key: Key,
+        element: ElementType,
+        place: Box<dyn Place>,
+    ) -> Result<OpId, Error> {
+        self.check(from)?;
+        let op = self.new_op();
+        let read = Posted::new(op, place, element, now);
+        let operation = Operation::new(OperationKind::Read, self.rank, from, key.user_tag(), read.capacity);
+        self.links[from.index()].initread(key, read, operation, &mut self.shared)?;
+        Ok(op)
+    }
+
+    /// Posts a write of a message of `key` to `to`.
+    pub(crate) fn initwrite(
+        &mut self,
+        now: Duration,
+        to: Rank,
+        key: Key,
+        element: ElementType,
+        source: Box<dyn Source>,
+    ) -> Result<OpId, Error> {
+        self.check(to)?;
+        let op = self.new_op();
+        let opening = Opening { key, element, total: source.bytes().len() as u64 };
+        self.links[to.index()].initwrite(op, opening, source, now, &mut self.shared)?;
+        Ok(op)
+    }
+
+    /// Withdraws a read that nobody waits for any more, if it has not met its message.
+    pub(crate) fn withdraw(&mut self, from: Rank, key: Key, op: OpId) {
+        if self.links[from.index()].incoming.withdraw(key, op) {
+            self.shared.completions.push_back(Completion { op, outcome: Outcome::Abandoned });
+        }
+    }
+
+    /// Says goodbye on every link, after all messages. `cause`: the job failed, by which rank's fault, and why.
+    pub(crate) fn goodbye(&mut self, cause: Option<(Rank, &str)>) {
+        for link in &mut self.links {
+            link.goodbye(cause, &mut self.shared);
+        }
+    }
+
+    /// Whether every write has left its buffer for the sockets, towards peers that are there.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.links.iter().all(|link| link.is_drained())
+    }
+
+    /// Whether every peer has confirmed this node's goodbye, or is gone itself.
+    pub(crate) fn is_farewelled(&self) -> bool {
+        self.links.iter().all(|link| link.is_farewelled())
+    }
+
+    /// Reads once from `from` by `read`, a non-blocking vectored read. Returns the bytes read; 0 is the end.
+    ///
+    /// # Errors
+    /// What `read` fails with, to be handled as a lost peer; bytes that break the protocol have failed the link.
+    pub(crate) fn receive(
+        &mut self,
+        now: Duration,
+        from: Rank,
+        read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        self.shared.now = now;
+        if self.failure.is_some() {
+            // Nothing can come of it any more; but the peer must not block on us.
+            return read(&mut [IoSliceMut::new(&mut self.read_buffer)]);
+        }
+        let link = &mut self.links[from.index()];
+        match link.receive(&mut self.shared, &mut self.read_buffer, read)? {
+            Ok(count) => Ok(count),
+            Err(cause) => {
+                self.handle_protocol_error(from, cause);
+                Ok(0)
+            }
+        }
+    }
+
+    /// Takes bytes from `from`, in pieces of any size.
+    #[cfg(test)]
+    pub(crate) fn handle_bytes(&mut self, now: Duration, from: Rank, bytes: &[u8]) {
+        self.shared.now = now;
+        let link = &mut self.links[from.index()];
+        if let Err(cause) = link.feed(&mut self.shared, bytes) {
+            self.handle_protocol_error(from, cause);
+        }
+    }
+
+    fn handle_protocol_error(&mut self, from: Rank, cause: WireError) {
+        self.fail(Error::Protocol { peer: from, cause });
+    }
+
+    /// The connection to `peer` has ended. After its goodbye that is no loss.
+    pub(crate) fn handle_lost(&mut self, peer: Rank, cause: &str) {
+        if self.links[peer.index()].close() {
+            return;
+        }
+        self.fail_lost(peer, cause);
+    }
+
+    /// `peer` is known to be lost; so the job has failed, and every operation of this node with it.
+    pub(crate) fn fail_lost(&mut self, peer: Rank, cause: &str) {
+        self.fail(Error::PeerLost { peer, cause: Arc::from(cause), operation: None });
+    }
+
+    /// Ends every operation with `error`, and every command from now on. The first failure stands.
+    pub(crate) fn fail(&mut self, error: Error) {
+        if self.failure.is_some() {
+            return;
+        }
+        for link in &mut self.links {
+            link.fail(&error, &mut self.shared);
+        }
+        self.failure = Some(error);
+    }
+
+    /// Sends to `to` as much as `write`, a non-blocking vectored write, takes.
+    ///
+    /// # Errors
+    /// What `write` fails with, to be handled as a lost peer.
+    pub(crate) fn transmit(
+        &mut self,
+        to: Rank,
+        write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> io::Result<Sent> {
+        let link = &mut self.links[to.index()];
+        let sent = link.outgoing.transmit(&mut self.batch, &mut self.shared.completions, write)?;
+        link.is_pending = false;
+        Ok(sent)
+    }
+
+    /// A link that has got something to send since it was last sent to; each is named once.
+    pub(crate) fn poll_pending(&mut self) -> Option<Rank> {
+        self.take_control_failures();
+        while let Some(rank) = self.shared.pending.pop() {
+            let link = &mut self.links[rank.index()];
+            link.is_pending = false;
+            if link.outgoing.has_output() {
+                return Some(rank);
+            }
+        }
+        None
+    }
+
+    /// The next operation that has ended.
+    pub(crate) fn poll_completion(&mut self) -> Option<Completion> {
+        self.take_control_failures();
+        self.shared.completions.pop_front()
+    }
+
+    /// The next refusal of a message whose write was over already.
+    pub(crate) fn poll_refusal(&mut self) -> Option<LateRefusal> {
+        self.shared.refusals.pop_front()
+    }
+
+    /// A peer said that it failed: then the job has.
+    fn take_control_failures(&mut self) {
+        if let Some((peer, cause)) = self.shared.failed_peer.take() {
+            self.fail_lost(peer, &cause);
+        }
+    }
+
+    /// Whether `to` has something to send.
+    pub(crate) fn has_output(&self, to: Rank) -> bool {
+        self.links[to.index()].outgoing.has_output()
+    }
+
+    /// What every command fails with, once the job has failed.
+    pub(crate) fn failure(&self) -> Option<&Error> {
+        self.failure.as_ref()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn buffered_bytes(&self) -> u64 {
+        self.links.iter().map(|link| link.incoming.buffered_bytes()).sum()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn envelopes(&self) -> u32 {
+        self.links.iter().map(|link| link.incoming.envelopes()).max().unwrap_or(0)
+    }
+
+    fn check(&self, peer: Rank) -> Result<(), Error> {
+        let rank = self.rank;
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        if peer.index() >= self.links.len() {
+            return Err(Misuse::NoSuchRank { rank, peer, size: self.links.len() as u32 }.into());
+        }
+        Ok(())
+    }
+
+    fn new_op(&mut self) -> OpId {
+        self.next_op += 1;
+        OpId(self.next_op)
+    }
+}

@@ -1,0 +1,437 @@
+//! One link's sending side: which message goes next, under the receiver's credit.
+//!
+//! A message is *held* until it may be announced, *announced* by an envelope until a grant comes, and *ready*
+//! when its bytes may go. Ready messages of one fragment, first fragments and envelopes leave in the order of
+//! posting (`express`), which keeps the order per tag; what remains of longer messages takes turns (`bulk`).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::time::Duration;
+
+use super::{Completion, Limits, OpId, Outcome};
+use crate::buffer::Source;
+use crate::error::Error;
+use crate::wire::frame::{HOLDING, Key, Kind, Opening};
+
+/// What a message costs of the receiver's window beside its bytes, so that empty messages are bounded too.
+pub(crate) const MESSAGE_COST: u64 = 256;
+/// Fragments a long message sends before the next long message has its turn.
+pub(super) const TURN_FRAGMENTS: usize = 4;
+/// Completed writes that are remembered, in case the receiver refuses the message late.
+const SENT_LOG_MAX: usize = 256;
+/// Reads a peer may have asked for without a message at hand.
+const WANTS_MAX: usize = 1 << 20;
+
+/// What a message takes from the window.
+pub(super) fn cost(opening: &Opening) -> u64 {
+    opening.total.saturating_add(MESSAGE_COST)
+}
+
+/// A message on its way out.
+pub(super) struct Message {
+    pub(super) op: OpId,
+    pub(super) slot: u32,
+    pub(super) opening: Opening,
+    pub(super) source: Box<dyn Source>,
+    pub(super) since: Duration,
+    /// Bytes that have been put into frames.
+    pub(super) sent: u64,
+    pub(super) stage: Stage,
+    /// Set when the message must stop: what its operation fails with, once the frame under way is complete.
+    pub(super) stopped: Option<Error>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stage {
+    /// May not even be announced yet.
+    Held,
+    /// Its envelope is out, or about to be; `answer` if it answers a want.
+    Announced { answer: bool, sent: bool },
+    /// Its bytes may go. `opened`: an envelope has opened it; `charged`: then the next frame says so.
+    Ready { opened: bool, charged: bool },
+}
+
+/// What leaves in the order of posting.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Express {
+    Envelope(usize),
+    Message(usize),
+}
+
+impl Express {
+    fn index(self) -> usize {
+        match self {
+            Express::Envelope(index) | Express::Message(index) => index,
+        }
+    }
+}
+
+/// A control frame that waits for its turn.
+#[derive(Clone, Debug)]
+pub(super) struct Control {
+    pub(super) kind: Kind,
+    pub(super) flags: u8,
+    pub(super) slot: u32,
+    pub(super) body: Body,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Body {
+    Empty,
+    Number(u64),
+    Opening(Opening),
+    Words(String),
+}
+
+pub(super) struct Outgoing {
+    messages: Vec<Option<Message>>,
+    free: Vec<usize>,
+    pub(super) express: VecDeque<Express>,
+    /// Bytes sent from `express` since `bulk` had a turn.
+    pub(super) express_run: usize,
+    pub(super) bulk: VecDeque<usize>,
+    /// Bytes the front of `bulk` has sent in its turn.
+    pub(super) turn: usize,
+    announced: BTreeMap<u32, usize>,
+    held: BTreeMap<Key, VecDeque<usize>>,
+    /// Held messages in the order of posting; entries of messages that are no longer held are skipped.
+    held_order: VecDeque<(Key, u32)>,
+    wants: BTreeMap<Key, u32>,
+    envelopes: u32,
+    envelopes_max: u32,
+    credit: u64,
+    pub(super) control: VecDeque<Control>,
+    pub(super) goodbye: Option<Control>,
+    /// Frames taken so far; the next frame's number.
+    pub(super) number: u32,
+    /// The rest of a frame that the socket took only in part.
+    pub(super) partial: Option<Partial>,
+    next_slot: u32,
+    sent_log: VecDeque<(u32, OpId, Opening)>,
+    pub(super) fragment_bytes: usize,
+}
+
+/// What is left of a frame under way.
+pub(super) struct Partial {
+    pub(super) head: Vec<u8>,
+    pub(super) payload: Option<(usize, Range<usize>)>,
+    /// The message that is complete once this is written.
+    pub(super) finishes: Option<usize>,
+}
+
+impl Outgoing {
+    /// `peer`: the limits the receiver stated.
+    pub(super) fn new(fragment_bytes: usize, peer: &Limits) -> Self {
+        Outgoing {
+            messages: Vec::new(),
+            free: Vec::new(),
+            express: VecDeque::new(),
+            express_run: 0,
+            bulk: VecDeque::new(),
+            turn: 0,
+            announced: BTreeMap::new(),
+            held: BTreeMap::new(),
+            held_order: VecDeque::new(),
+            wants: BTreeMap::new(),
+            envelopes: 0,
+            envelopes_max: peer.envelopes_max,
+            credit: peer.window_bytes,
+            control: VecDeque::new(),
+            goodbye: None,
+            number: 0,
+            partial: None,
+            next_slot: 0,
+            sent_log: VecDeque::new(),
+            fragment_bytes,
+        }
+    }
+
+    /// Takes a message; it is sent, announced or held as the credit allows.
+    pub(super) fn post(&mut self, op: OpId, opening: Opening, source: Box<dyn Source>, since: Duration) {
+        let slot = self.next_slot;
+        self.next_slot = slot.wrapping_add(1);
+        let key = opening.key;
+        let message = Message { op, slot, opening, source, since, sent: 0, stage: Stage::Held, stopped: None };
+        let index = self.insert(message);
+        let wanted = self.wants.contains_key(&key);
+        if self.held.contains_key(&key) {
+            self.hold(index);
+        } else if cost(&opening) <= self.credit {
+            self.take_want(key);
+            self.ready_by_credit(index);
+        } else if wanted {
+            self.take_want(key);
+            self.announce(index, true);
+        } else if self.envelopes < self.envelopes_max {
+            self.announce(index, false);
+        } else {
+            self.hold(index);
+        }
+    }
+
+    /// The receiver has room again.
+    pub(super) fn credit(&mut self, bytes: u64) {
+        self.credit = self.credit.saturating_add(bytes);
+        let announced: Vec<usize> = self.announced.values().copied().collect();
+        for index in announced {
+            let message = self.message(index);
+            if matches!(message.stage, Stage::Announced { sent: true, .. }) && cost(&message.opening) <= self.credit {
+                self.credit -= cost(&message.opening);
+                self.leave_announced(index);
+                self.make_ready(index, Stage::Ready { opened: true, charged: true });
+            }
+        }
+        self.promote_held();
+    }
+
+    /// The receiver has a place for message `slot`. A grant that crossed with credit finds nothing, rightly.
+    pub(super) fn grant(&mut self, slot: u32) {
+        let Some(&index) = self.announced.get(&slot) else { return };
+        self.leave_announced(index);
+        self.make_ready(index, Stage::Ready { opened: true, charged: false });
+        self.promote_held();
+    }
+
+    /// The receiver reads `key` and has nothing for it. `false`: more wants than any program posts reads.
+    pub(super) fn want(&mut self, key: Key) -> bool {
+        match self.held.get(&key).and_then(|queue| queue.front().copied()) {
+            Some(index) => {
+                self.unhold(key);
+                self.announce(index, true);
+                self.say_hold_ends();
+            }
+            None => *self.wants.entry(key).or_default() += 1,
+        }
+        self.wants.len() <= WANTS_MAX
+    }
+
+    /// The receiver refuses message `slot`: stops it with the error that `describe` makes of its opening.
+    /// If the write is over already, returns its operation, as far as that is remembered, and the error.
+    pub(super) fn refuse(
+        &mut self,
+        slot: u32,
+        describe: impl FnOnce(Option<&Opening>) -> Error,
+        completions: &mut VecDeque<Completion>,
+    ) -> Option<(Option<OpId>, Error)> {
+        let Some(index) = self.announced.get(&slot).copied().or_else(|| self.find_ready(slot)) else {
+            let sent = self.sent_log.iter().find(|(sent, ..)| *sent == slot);
+            return Some((sent.map(|(_, op, _)| *op), describe(sent.map(|(.., opening)| opening))));
+        };
+        if matches!(self.message(index).stage, Stage::Announced { .. }) {
+            self.leave_announced(index);
+        }
+        self.bulk.retain(|&other| other != index);
+        self.express.retain(|entry| entry.index() != index);
+        let error = describe(Some(&self.message(index).opening));
+        self.message_mut(index).stopped = Some(error);
+        // A frame under way must end before the abort.
+        if !self.is_under_way(index) {
+            self.stop(index, completions);
+        }
+        self.promote_held();
+        None
+    }
+
+    fn is_under_way(&self, index: usize) -> bool {
+        self.partial.as_ref().and_then(|partial| partial.payload.as_ref()).is_some_and(|(other, _)| *other == index)
+    }
+
+    /// Ends a refused message: the receiver learns that no more of it comes.
+    pub(super) fn stop(&mut self, index: usize, completions: &mut VecDeque<Completion>) {
+        let message = self.remove(index);
+        let Some(error) = message.stopped else { return };
+        self.control.push_back(Control::about(Kind::Abort, message.slot));
+        completions.push_back(Completion { op: message.op, outcome: Outcome::Failed(error) });
+    }
+
+    /// All of the message has left.
+    pub(super) fn complete(&mut self, index: usize, completions: &mut VecDeque<Completion>) {
+        let message = self.remove(index);
+        if self.sent_log.len() == SENT_LOG_MAX {
+            self.sent_log.pop_front();
+        }
+        self.sent_log.push_back((message.slot, message.op, message.opening));
+        completions.push_back(Completion { op: message.op, outcome: Outcome::Written(message.source) });
+    }
+
+    /// Whether an envelope may still become an ordinary first fragment, because credit came meanwhile.
+    pub(super) fn envelope_can_go_as_message(&mut self, index: usize) -> bool {
+        let cost = cost(&self.message(index).opening);
+        if cost > self.credit {
+            return false;
+        }
+        self.credit -= cost;
+        self.leave_announced(index);
+        self.message_mut(index).stage = Stage::Ready { opened: false, charged: false };
+        true
+    }
+
+    /// Whether anything waits to be sent.
+    pub(super) fn has_output(&self) -> bool {
+        self.partial.is_some()
+            || !self.control.is_empty()
+            || !self.express.is_empty()
+            || !self.bulk.is_empty()
+            || self.goodbye_is_due()
+    }
+
+    /// Goodbye goes last, after every message.
+    pub(super) fn goodbye_is_due(&self) -> bool {
+        self.goodbye.is_some() && self.is_drained()
+    }
+
+    /// Whether every message has left.
+    pub(super) fn is_drained(&self) -> bool {
+        self.free.len() == self.messages.len()
+    }
+
+    pub(super) fn message(&self, index: usize) -> &Message {
+        self.messages[index].as_ref().expect("queues name messages that exist")
+    }
+
+    pub(super) fn message_mut(&mut self, index: usize) -> &mut Message {
+        self.messages[index].as_mut().expect("queues name messages that exist")
+    }
+
+    /// All messages under way, in no order.
+    pub(super) fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.messages.iter().flatten()
+    }
+
+    /// Ends every message and returns their operations. A frame under way is still finished: whatever follows
+    /// it, such as a goodbye, must stay readable.
+    pub(super) fn clear(&mut self) -> Vec<(OpId, Opening)> {
+        if let Some(Partial { payload: Some((index, range)), .. }) = &self.partial {
+            let rest = self.message(*index).source.bytes()[range.clone()].to_vec();
+            self.partial.as_mut().expect("checked").detach(rest);
+        }
+        let ended = self.messages().map(|message| (message.op, message.opening)).collect();
+        self.messages.clear();
+        self.free.clear();
+        self.express.clear();
+        self.bulk.clear();
+        self.announced.clear();
+        self.held.clear();
+        self.held_order.clear();
+        self.wants.clear();
+        self.control.clear();
+        ended
+    }
+
+    fn ready_by_credit(&mut self, index: usize) {
+        self.credit -= cost(&self.message(index).opening);
+        self.make_ready(index, Stage::Ready { opened: false, charged: false });
+    }
+
+    fn make_ready(&mut self, index: usize, stage: Stage) {
+        self.message_mut(index).stage = stage;
+        let opened = matches!(stage, Stage::Ready { opened: true, .. });
+        if opened && self.message(index).opening.total as usize > self.fragment_bytes {
+            self.bulk.push_back(index);
+        } else {
+            self.express.push_back(Express::Message(index));
+        }
+    }
+
+    fn announce(&mut self, index: usize, answer: bool) {
+        self.envelopes += u32::from(!answer);
+        let message = self.message_mut(index);
+        message.stage = Stage::Announced { answer, sent: false };
+        let slot = message.slot;
+        self.announced.insert(slot, index);
+        self.express.push_back(Express::Envelope(index));
+    }
+
+    fn leave_announced(&mut self, index: usize) {
+        let message = self.message(index);
+        if let Stage::Announced { answer: false, .. } = message.stage {
+            self.envelopes -= 1;
+        }
+        let slot = self.message(index).slot;
+        self.announced.remove(&slot);
+    }
+
+    fn hold(&mut self, index: usize) {
+        let message = self.message(index);
+        let (key, slot) = (message.opening.key, message.slot);
+        if self.held.is_empty() {
+            self.control.push_back(Control { flags: HOLDING, ..Control::about(Kind::Hold, 0) });
+        }
+        self.held.entry(key).or_default().push_back(index);
+        self.held_order.push_back((key, slot));
+    }
+
+    /// Takes the oldest held message of `key` out of the queue.
+    fn unhold(&mut self, key: Key) {
+        let queue = self.held.get_mut(&key).expect("a held message has a queue");
+        queue.pop_front();
+        if queue.is_empty() {
+            self.held.remove(&key);
+        }
+    }
+
+    /// Sends or announces held messages in the order of posting, as far as it goes.
+    fn promote_held(&mut self) {
+        while let Some(&(key, slot)) = self.held_order.front() {
+            let oldest = self.held.get(&key).and_then(|queue| queue.front().copied());
+            let Some(index) = oldest.filter(|&index| self.message(index).slot == slot) else {
+                self.held_order.pop_front();
+                continue;
+            };
+            let by_credit = cost(&self.message(index).opening) <= self.credit;
+            if !by_credit && self.envelopes >= self.envelopes_max {
+                return;
+            }
+            self.held_order.pop_front();
+            self.unhold(key);
+            if by_credit {
+                self.ready_by_credit(index);
+            } else {
+                self.announce(index, false);
+            }
+            self.say_hold_ends();
+        }
+    }
+
+    fn say_hold_ends(&mut self) {
+        if self.held.is_empty() {
+            self.held_order.clear();
+            self.control.push_back(Control::about(Kind::Hold, 0));
+        }
+    }
+
+    fn take_want(&mut self, key: Key) {
+        if let Some(count) = self.wants.get_mut(&key) {
+            *count -= 1;
+            if *count == 0 {
+                self.wants.remove(&key);
+            }
+        }
+    }
+
+    fn find_ready(&self, slot: u32) -> Option<usize> {
+        let express = self.express.iter().filter_map(|entry| match entry {
+            Express::Message(index) => Some(*index),
+            Express::Envelope(_) => None,
+        });
+        self.bulk.iter().copied().chain(express).find(|&index| self.message(index).slot == slot)
+    }
+
+    fn insert(&mut self, message: Message) -> usize {
+        match self.free.pop() {
+            Some(index) => {
+                self.messages[index] = Some(message);
+                index
+            }
+            None => {
+                self.messages.push(Some(message));
+                self.messages.len() - 1
+            }
+        }
+    }
+
+    fn remove(&mut self, index: usize) -> Message {
+        self.free.push(index);
+        self.messages[index].take().expect("queues name messages that exist")
+    }
+}

@@ -1,0 +1,72 @@
+//! What is outstanding, for whom and since when: the engine can always say.
+
+use std::time::Duration;
+
+use super::Engine;
+use super::incoming::Sink;
+use super::outgoing::Stage;
+use crate::error::OperationKind;
+use crate::ids::{Rank, Tag};
+
+/// An operation that is not complete.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) kind: OperationKind,
+    pub(crate) peer: Rank,
+    /// `None`: a message of lathide's own.
+    pub(crate) tag: Option<Tag>,
+    /// The bytes to write, or the most that can be read.
+    pub(crate) bytes: u64,
+    /// The bytes moved so far.
+    pub(crate) done: u64,
+    pub(crate) since: Duration,
+    /// What it waits for.
+    pub(crate) state: &'static str,
+}
+
+impl Engine {
+    /// Every operation that is not complete, ordered by peer, then by age.
+    pub(crate) fn outstanding(&self) -> Vec<Waiting> {
+        let mut all = Vec::new();
+        for link in &self.links {
+            let (peer, from) = (link.peer(), all.len());
+            all.extend(link.incoming.posted().map(|(key, read)| Waiting {
+                kind: OperationKind::Read,
+                peer,
+                tag: key.user_tag(),
+                bytes: read.capacity,
+                done: 0,
+                since: read.since,
+                state: "no message of this tag has come",
+            }));
+            all.extend(link.incoming.messages().filter_map(|message| {
+                let (kind, done, state) = match message.sink {
+                    Sink::Place { .. } => (OperationKind::Read, message.received, "the message is arriving"),
+                    Sink::Own { .. } => (OperationKind::Write, 0, "beyond the window: the read must be posted first"),
+                    _ => return None,
+                };
+                let (tag, bytes) = (message.opening.key.user_tag(), message.opening.total);
+                Some(Waiting { kind, peer, tag, bytes, done, since: message.since, state })
+            }));
+            all.extend(link.outgoing.messages().map(|message| Waiting {
+                kind: OperationKind::Write,
+                peer,
+                tag: message.opening.key.user_tag(),
+                bytes: message.opening.total,
+                done: message.sent,
+                since: message.since,
+                state: match message.stage {
+                    Stage::Ready { .. } => "the message is leaving",
+                    Stage::Held | Stage::Announced { .. } => "beyond the window: the peer must post the read first",
+                },
+            }));
+            all[from..].sort_by_key(|waiting| (waiting.since, waiting.tag));
+        }
+        all
+    }
+
+    /// Frames sent to and received from each rank so far; they wrap.
+    pub(crate) fn frames(&self) -> (Vec<u32>, Vec<u32>) {
+        self.links.iter().map(|link| link.frames()).unzip()
+    }
+}

@@ -1,0 +1,452 @@
+//! From queues to vectored writes: many frames in one call, nothing copied but headers and small payloads.
+//!
+//! Frames are taken from the queues for one call; what the socket does not accept goes back, so that a small
+//! message posted meanwhile still goes ahead of it. Only the frame under way must be finished first.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::ops::Range;
+
+use super::Completion;
+use super::outgoing::{Body, Control, Express, Outgoing, Partial, Stage, TURN_FRAGMENTS};
+use crate::buffer::ElementType;
+use crate::ids::Rank;
+use crate::wire::frame::{ANSWER, CHARGED, CONTROL_BYTES_MAX, FAILED, FIRST, Header, Key, Kind, Opening};
+
+/// Slices in one vectored call: far below the system's limit of 1024, enough for 64 fragments.
+const SLICES_MAX: usize = 130;
+/// Payload bytes in one vectored call.
+const CALL_BYTES_MAX: usize = 256 << 10;
+/// Bytes one turn sends to one link before reading again.
+const BURST_BYTES_MAX: usize = 1 << 20;
+/// Payloads up to this are copied beside their header: a copy is cheaper than two more slices.
+const COPY_BYTES_MAX: usize = 512;
+/// Small messages may pass long ones by this many fragments before a long one sends again.
+const EXPRESS_RUN_FRAGMENTS: usize = 4;
+
+/// What came of an attempt to send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sent {
+    /// Nothing is left to send.
+    All,
+    /// The socket takes no more now.
+    Blocked,
+    /// The burst is over; more could go at once.
+    More,
+}
+
+/// Memory for one call, used again and again.
+#[derive(Default)]
+pub(super) struct Batch {
+    scratch: Vec<u8>,
+    frames: Vec<Frame>,
+}
+
+/// A frame taken for one call.
+struct Frame {
+    head: Range<usize>,
+    payload: Option<(usize, Range<usize>)>,
+    finishes: Option<usize>,
+    undo: Undo,
+}
+
+/// How to put a frame back.
+enum Undo {
+    Control(Control),
+    Envelope { index: usize, express_run: usize },
+    Express { index: usize, express_run: usize, stage: Stage, in_bulk: bool },
+    Bulk { index: usize, bytes: u64, turn: usize, express_run: usize, after: BulkAfter, stage: Stage },
+}
+
+/// Where a long message stands after its frame was taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BulkAfter {
+    Front,
+    Back,
+    Gone,
+}
+
+impl Outgoing {
+    /// Sends as much as the socket takes, at most one burst. `write` is a non-blocking vectored write.
+    pub(super) fn transmit(
+        &mut self,
+        batch: &mut Batch,
+        completions: &mut VecDeque<Completion>,
+        write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> io::Result<Sent> {
+        let mut burst = 0;
+        loop {
+            self.fill(batch);
+            let (offered, written) = match self.write_batch(batch, write) {
+                Ok((0, _)) => return Ok(Sent::All),
+                Ok(counts) => counts,
+                Err(error) => {
+                    self.put_back(batch, 0);
+                    return match error.kind() {
+                        io::ErrorKind::WouldBlock => Ok(Sent::Blocked),
+                        _ => Err(error),
+                    };
+                }
+            };
+            self.commit(batch, written, completions);
+            burst += written;
+            if written < offered {
+                return Ok(Sent::Blocked);
+            }
+            if !self.has_output() {
+                return Ok(Sent::All);
+            }
+            if burst >= BURST_BYTES_MAX {
+                return Ok(Sent::More);
+            }
+        }
+    }
+
+    fn fill(&mut self, batch: &mut Batch) {
+        batch.scratch.clear();
+        batch.frames.clear();
+        let (mut slices, mut bytes) = (2, 0);
+        while slices + 2 <= SLICES_MAX && bytes < CALL_BYTES_MAX {
+            let Some(frame) = self.take_frame(&mut batch.scratch) else { return };
+            // Adjacent heads without payload share a slice.
+            let joins = batch.frames.last().is_some_and(|last: &Frame| last.payload.is_none());
+            slices += usize::from(!joins) + usize::from(frame.payload.is_some());
+            bytes += frame.bytes();
+            batch.frames.push(frame);
+        }
+    }
+
+    fn write_batch(
+        &self,
+        batch: &Batch,
+        write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> io::Result<(usize, usize)> {
+        let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+        let (mut count, mut offered) = (0, 0);
+        let mut add = |bytes| {
+            slices[count] = IoSlice::new(bytes);
+            count += 1;
+            offered += bytes.len();
+        };
+        if let Some(partial) = &self.partial {
+            if !partial.head.is_empty() {
+                add(&partial.head[..]);
+            }
+            if let Some((index, range)) = &partial.payload {
+                add(&self.message(*index).source.bytes()[range.clone()]);
+            }
+        }
+        let mut head = 0..0;
+        for frame in &batch.frames {
+            head.end = frame.head.end;
+            if let Some((index, range)) = &frame.payload {
+                add(&batch.scratch[head.clone()]);
+                add(&self.message(*index).source.bytes()[range.clone()]);
+                head.start = head.end;
+            }
+        }
+        if !head.is_empty() {
+            add(&batch.scratch[head]);
+        }
+        if offered == 0 {
+            return Ok((0, 0));
+        }
+        loop {
+            match write(&slices[..count]) {
+                Ok(written) => return Ok((offered, written)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The first `written` bytes are gone: completes what they complete and puts the rest back.
+    fn commit(&mut self, batch: &mut Batch, mut written: usize, completions: &mut VecDeque<Completion>) {
+        if let Some(mut partial) = self.partial.take() {
+            written = partial.advance(written);
+            if partial.is_written() {
+                self.finish(partial.finishes, completions);
+                if let Some((index, _)) = partial.payload
+                    && partial.finishes.is_none()
+                    && self.message(index).stopped.is_some()
+                {
+                    self.stop(index, completions);
+                }
+            } else {
+                self.partial = Some(partial);
+            }
+        }
+        let mut kept = 0;
+        for frame in &batch.frames {
+            if written == 0 {
+                break;
+            }
+            kept += 1;
+            if written >= frame.bytes() {
+                written -= frame.bytes();
+                self.finish(frame.finishes, completions);
+            } else {
+                let mut partial = Partial {
+                    head: batch.scratch[frame.head.clone()].to_vec(),
+                    payload: frame.payload.clone(),
+                    finishes: frame.finishes,
+                };
+                written = partial.advance(written);
+                self.partial = Some(partial);
+            }
+        }
+        self.put_back(batch, kept);
+    }
+
+    fn finish(&mut self, finishes: Option<usize>, completions: &mut VecDeque<Completion>) {
+        if let Some(index) = finishes {
+            self.complete(index, completions);
+        }
+    }
+
+    /// Puts all frames but the first `kept` back where they came from, the last one first.
+    fn put_back(&mut self, batch: &mut Batch, kept: usize) {
+        for frame in batch.frames.drain(kept..).rev() {
+            self.number = self.number.wrapping_sub(1);
+            match frame.undo {
+                Undo::Control(control) if control.kind == Kind::Goodbye => self.goodbye = Some(control),
+                Undo::Control(control) => self.control.push_front(control),
+                Undo::Envelope { index, express_run } => {
+                    self.express_run = express_run;
+                    if let Stage::Announced { sent, .. } = &mut self.message_mut(index).stage {
+                        *sent = false;
+                    }
+                    self.express.push_front(Express::Envelope(index));
+                }
+                Undo::Express { index, express_run, stage, in_bulk } => {
+                    if in_bulk {
+                        self.bulk.pop_back();
+                    }
+                    self.express_run = express_run;
+                    let message = self.message_mut(index);
+                    (message.sent, message.stage) = (0, stage);
+                    self.express.push_front(Express::Message(index));
+                }
+                Undo::Bulk { index, bytes, turn, express_run, after, stage } => {
+                    if after == BulkAfter::Back {
+                        self.bulk.pop_back();
+                    }
+                    if after != BulkAfter::Front {
+                        self.bulk.push_front(index);
+                    }
+                    (self.turn, self.express_run) = (turn, express_run);
+                    let message = self.message_mut(index);
+                    (message.sent, message.stage) = (message.sent - bytes, stage);
+                }
+            }
+        }
+    }
+
+    /// The next frame: control first, then what leaves in the order of posting, long messages in between.
+    fn take_frame(&mut self, scratch: &mut Vec<u8>) -> Option<Frame> {
+        if let Some(control) = self.control.pop_front() {
+            return Some(self.control_frame(control, scratch));
+        }
+        let bulk_is_due = self.express_run >= EXPRESS_RUN_FRAGMENTS * self.fragment_bytes && !self.bulk.is_empty();
+        if !bulk_is_due && let Some(entry) = self.express.pop_front() {
+            return Some(match entry {
+                Express::Envelope(index) if !self.envelope_can_go_as_message(index) => {
+                    self.envelope_frame(index, scratch)
+                }
+                Express::Envelope(index) | Express::Message(index) => self.first_frame(index, scratch),
+            });
+        }
+        if let Some(&index) = self.bulk.front() {
+            return Some(self.bulk_frame(index, scratch));
+        }
+        if self.goodbye_is_due() {
+            let goodbye = self.goodbye.take()?;
+            return Some(self.control_frame(goodbye, scratch));
+        }
+        None
+    }
+
+    fn control_frame(&mut self, control: Control, scratch: &mut Vec<u8>) -> Frame {
+        let number;
+        let body = match &control.body {
+            Body::Number(value) => {
+                number = value.to_le_bytes();
+                &number[..]
+            }
+            Body::Words(words) => words.as_bytes(),
+            Body::Empty | Body::Opening(_) => &[],
+        };
+        let opening = match &control.body {
+            Body::Opening(opening) => Some(*opening),
+            _ => None,
+        };
+        let head = self.head(control.kind, control.flags, control.slot, opening, body.len(), scratch);
+        scratch.extend_from_slice(body);
+        Frame { head: head.start..scratch.len(), payload: None, finishes: None, undo: Undo::Control(control) }
+    }
+
+    fn envelope_frame(&mut self, index: usize, scratch: &mut Vec<u8>) -> Frame {
+        let message = self.message_mut(index);
+        let answer = match &mut message.stage {
+            Stage::Announced { answer, sent } => {
+                *sent = true;
+                *answer
+            }
+            stage => unreachable!("an envelope of a message that is {stage:?}"),
+        };
+        let (slot, opening) = (message.slot, message.opening);
+        let flags = if answer { ANSWER } else { 0 };
+        let head = self.head(Kind::Envelope, flags, slot, Some(opening), 0, scratch);
+        let undo = Undo::Envelope { index, express_run: self.express_run };
+        self.express_run += head.len();
+        Frame { head, payload: None, finishes: None, undo }
+    }
+
+    /// A message's first fragment, or its only one.
+    fn first_frame(&mut self, index: usize, scratch: &mut Vec<u8>) -> Frame {
+        let undo =
+            Undo::Express { index, express_run: self.express_run, stage: self.message(index).stage, in_bulk: false };
+        let mut frame = self.data_frame(index, undo, scratch);
+        self.express_run += frame.bytes();
+        if frame.finishes.is_none() {
+            self.bulk.push_back(index);
+            if let Undo::Express { in_bulk, .. } = &mut frame.undo {
+                *in_bulk = true;
+            }
+        }
+        frame
+    }
+
+    fn bulk_frame(&mut self, index: usize, scratch: &mut Vec<u8>) -> Frame {
+        let (turn, express_run, stage) = (self.turn, self.express_run, self.message(index).stage);
+        let before = self.message(index).sent;
+        let undo = Undo::Bulk { index, bytes: 0, turn, express_run, after: BulkAfter::Front, stage };
+        let mut frame = self.data_frame(index, undo, scratch);
+        let taken = self.message(index).sent - before;
+        self.express_run = 0;
+        self.turn += taken as usize;
+        let place = if frame.finishes.is_some() {
+            BulkAfter::Gone
+        } else if self.turn >= TURN_FRAGMENTS * self.fragment_bytes && self.bulk.len() > 1 {
+            BulkAfter::Back
+        } else {
+            BulkAfter::Front
+        };
+        if place != BulkAfter::Front {
+            self.turn = 0;
+            self.bulk.pop_front();
+        }
+        if place == BulkAfter::Back {
+            self.bulk.push_back(index);
+        }
+        if let Undo::Bulk { bytes, after, .. } = &mut frame.undo {
+            (*bytes, *after) = (taken, place);
+        }
+        frame
+    }
+
+    fn data_frame(&mut self, index: usize, undo: Undo, scratch: &mut Vec<u8>) -> Frame {
+        let fragment_bytes = self.fragment_bytes;
+        let message = self.message_mut(index);
+        let (slot, opening, from) = (message.slot, message.opening, message.sent as usize);
+        let Stage::Ready { opened, charged } = message.stage else {
+            unreachable!("data of a message that is not ready")
+        };
+        let to = (from + fragment_bytes).min(opening.total as usize);
+        message.sent = to as u64;
+        message.stage = Stage::Ready { opened: true, charged: false };
+        let flags = if opened { 0 } else { FIRST } | if charged { CHARGED } else { 0 };
+        let mut head = self.head(Kind::Data, flags, slot, (!opened).then_some(opening), to - from, scratch);
+        let small = to - from <= COPY_BYTES_MAX;
+        if small {
+            scratch.extend_from_slice(&self.message(index).source.bytes()[from..to]);
+            head.end = scratch.len();
+        }
+        Frame {
+            head,
+            payload: (!small).then_some((index, from..to)),
+            finishes: (to as u64 == opening.total).then_some(index),
+            undo,
+        }
+    }
+
+    fn head(
+        &mut self,
+        kind: Kind,
+        flags: u8,
+        slot: u32,
+        opening: Option<Opening>,
+        length: usize,
+        scratch: &mut Vec<u8>,
+    ) -> Range<usize> {
+        let start = scratch.len();
+        let header = Header { kind, flags, number: self.number, slot, length: length as u32 };
+        self.number = self.number.wrapping_add(1);
+        scratch.extend_from_slice(&header.encode());
+        if let Some(opening) = opening {
+            scratch.extend_from_slice(&opening.encode());
+        }
+        start..scratch.len()
+    }
+}
+
+impl Control {
+    pub(super) fn about(kind: Kind, slot: u32) -> Self {
+        Control { kind, flags: 0, slot, body: Body::Empty }
+    }
+
+    pub(super) fn credit(bytes: u64) -> Self {
+        Control { body: Body::Number(bytes), ..Control::about(Kind::Credit, 0) }
+    }
+
+    pub(super) fn want(key: Key, element: ElementType, capacity: u64) -> Self {
+        Control { body: Body::Opening(Opening { key, element, total: capacity }), ..Control::about(Kind::Want, 0) }
+    }
+
+    pub(super) fn refuse(slot: u32, posted: Opening) -> Self {
+        Control { body: Body::Opening(posted), ..Control::about(Kind::Refuse, slot) }
+    }
+
+    /// `cause`: by which rank's fault the job failed, if it did, and why; cut to what a control frame may carry.
+    pub(super) fn goodbye(cause: Option<(Rank, &str)>) -> Self {
+        let goodbye = Control::about(Kind::Goodbye, 0);
+        match cause {
+            None => goodbye,
+            Some((culprit, cause)) => {
+                let end = cause.floor_char_boundary(CONTROL_BYTES_MAX);
+                Control { flags: FAILED, slot: culprit.0, body: Body::Words(cause[..end].to_owned()), ..goodbye }
+            }
+        }
+    }
+}
+
+impl Frame {
+    fn bytes(&self) -> usize {
+        self.head.len() + self.payload.as_ref().map_or(0, |(_, range)| range.len())
+    }
+}
+
+impl Partial {
+    /// Takes what was written off the front; returns what was written beyond it.
+    fn advance(&mut self, written: usize) -> usize {
+        let of_head = written.min(self.head.len());
+        self.head.drain(..of_head);
+        let mut rest = written - of_head;
+        if let Some((_, range)) = &mut self.payload {
+            let of_payload = rest.min(range.len());
+            range.start += of_payload;
+            rest -= of_payload;
+        }
+        rest
+    }
+
+    /// Makes the frame independent of its message, whose `rest` of payload it carries itself from now on.
+    pub(super) fn detach(&mut self, rest: Vec<u8>) {
+        self.head.extend(rest);
+        (self.payload, self.finishes) = (None, None);
+    }
+
+    fn is_written(&self) -> bool {
+        self.head.is_empty() && self.payload.as_ref().is_none_or(|(_, range)| range.is_empty())
+    }
+}

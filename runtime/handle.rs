@@ -1,0 +1,188 @@
+//! Handles of operations under way: wait for them, test them, await them, or drop them.
+
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use crate::buffer::{Element, WriteBuffer};
+use crate::engine::Outcome;
+use crate::error::{Error, Misuse, Operation, Result};
+use crate::kernel::{Kernel, Slot};
+
+/// A read under way. `wait` gives the buffer back, filled and cut to the message's length.
+///
+/// Dropping the handle abandons the read: if no message has met it yet it is withdrawn, and the message meets
+/// the next read; otherwise the message is received and thrown away.
+pub type ReadHandle<T> = Handle<Vec<T>>;
+
+/// A write under way. `wait` gives the buffer back once it may be reused; that is when its bytes have left it,
+/// not when they have arrived.
+///
+/// Dropping the handle detaches it: the message is sent all the same.
+pub type WriteHandle<B> = Handle<B>;
+
+/// An operation under way, and the buffer `B` that comes back from it.
+#[must_use = "wait for the operation, or drop its handle to abandon it"]
+pub struct Handle<B> {
+    kernel: Arc<Kernel>,
+    slot: Arc<Slot>,
+    is_awaited: bool,
+    buffer: PhantomData<fn() -> B>,
+}
+
+impl<B: Send + 'static> Handle<B> {
+    pub(crate) fn new(kernel: Arc<Kernel>, slot: Arc<Slot>) -> Self {
+        Handle { kernel, slot, is_awaited: false, buffer: PhantomData }
+    }
+
+    /// Waits until the operation is complete and gives the buffer back. The waiting thread moves the bytes
+    /// itself meanwhile; it sleeps when nothing is to be moved.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if the message does not fit the read, [`Error::PeerLost`] if a rank is gone,
+    /// [`Error::Deadlock`] if the job stands still for good.
+    pub fn wait(self) -> Result<B> {
+        self.kernel.wait_any(std::slice::from_ref(&self.slot), None);
+        self.take().unwrap_or_else(|| Err(self.taken()))
+    }
+
+    /// [`Handle::wait`], for at most `timeout`. When the time is over the handle comes back beside the error, to
+    /// wait again.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`] with the handle; all others as `wait`, without it.
+    pub fn wait_timeout(self, timeout: Duration) -> Result<B, (Error, Option<Self>)> {
+        let deadline = Instant::now().checked_add(timeout);
+        if self.kernel.wait_any(std::slice::from_ref(&self.slot), deadline) {
+            return self.take().unwrap_or_else(|| Err(self.taken())).map_err(|error| (error, None));
+        }
+        Err((Error::Timeout { operation: self.operation(), after: timeout }, Some(self)))
+    }
+
+    /// The buffer, if the operation is complete; else the handle back. Never blocks.
+    ///
+    /// # Errors
+    /// As [`Handle::wait`].
+    pub fn test(self) -> Result<Test<B>> {
+        self.kernel.poke();
+        match self.take() {
+            Some(result) => result.map(Test::Ready),
+            None if self.slot.is_done() => Err(self.taken()),
+            None => Ok(Test::Pending(self)),
+        }
+    }
+
+    /// Whether the operation is complete. Never blocks.
+    pub fn is_complete(&self) -> bool {
+        self.kernel.poke();
+        self.slot.is_done()
+    }
+
+    /// What was called, by whom, with whom.
+    pub fn operation(&self) -> Operation {
+        self.slot.operation()
+    }
+
+    fn take(&self) -> Option<Result<B>> {
+        Some(match self.slot.take()? {
+            Outcome::Read(place) => Ok(downcast(place.into_any())),
+            Outcome::Written(source) => Ok(downcast(source.into_any())),
+            Outcome::Failed(error) => {
+                let error = error.during(self.operation());
+                self.kernel.note_failure(&error);
+                Err(error)
+            }
+            Outcome::Abandoned => Err(self.taken()),
+        })
+    }
+
+    fn taken(&self) -> Error {
+        Misuse::Taken { operation: self.operation() }.into()
+    }
+}
+
+/// What [`Handle::test`] found.
+#[derive(Debug)]
+pub enum Test<B> {
+    /// The operation is complete; its buffer.
+    Ready(B),
+    /// It is not; its handle.
+    Pending(Handle<B>),
+}
+
+/// Waits for all of `handles` and gives their buffers back in the same order.
+///
+/// # Errors
+/// The first error among them, after all are over.
+pub fn wait_all<B: Send + 'static>(handles: impl IntoIterator<Item = Handle<B>>) -> Result<Vec<B>> {
+    let results: Vec<Result<B>> = handles.into_iter().map(Handle::wait).collect();
+    results.into_iter().collect()
+}
+
+/// Waits for the first of `handles` to complete and takes it out: its place among them, and its buffer.
+/// Of several that are complete, the one that comes first in `handles`.
+///
+/// # Errors
+/// That operation's error; the other handles stay.
+///
+/// # Panics
+/// If there are no handles.
+pub fn wait_any<B: Send + 'static>(handles: &mut Vec<Handle<B>>) -> Result<(usize, B)> {
+    assert!(!handles.is_empty(), "wait_any needs a handle to wait for");
+    let slots: Vec<_> = handles.iter().map(|handle| handle.slot.clone()).collect();
+    handles[0].kernel.wait_any(&slots, None);
+    let at = slots.iter().position(|slot| slot.is_done()).unwrap_or(0);
+    handles.remove(at).wait().map(|buffer| (at, buffer))
+}
+
+impl<B: Send + 'static> Future for Handle<B> {
+    type Output = Result<B>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        if this.slot.register(context.waker()) {
+            if !this.is_awaited {
+                this.is_awaited = true;
+                this.kernel.begin_await();
+            }
+            return Poll::Pending;
+        }
+        Poll::Ready(this.take().unwrap_or_else(|| Err(this.taken())))
+    }
+}
+
+impl<B> Drop for Handle<B> {
+    fn drop(&mut self) {
+        if self.is_awaited {
+            self.kernel.end_await();
+        }
+        self.kernel.abandon(&self.slot);
+    }
+}
+
+impl<B> fmt::Debug for Handle<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = if self.slot.is_done() { "complete" } else { "under way" };
+        write!(f, "Handle({}, {state})", self.slot.operation())
+    }
+}
+
+/// The handle's type says what was put in.
+fn downcast<B: 'static>(buffer: Box<dyn Any + Send>) -> B {
+    *buffer.downcast().expect("an operation gives back the buffer it was given")
+}
+
+/// Handles are made with the buffer types that operations accept.
+pub(crate) fn read_handle<T: Element>(kernel: Arc<Kernel>, slot: Arc<Slot>) -> ReadHandle<T> {
+    Handle::new(kernel, slot)
+}
+
+/// See [`read_handle`].
+pub(crate) fn write_handle<B: WriteBuffer>(kernel: Arc<Kernel>, slot: Arc<Slot>) -> WriteHandle<B> {
+    Handle::new(kernel, slot)
+}

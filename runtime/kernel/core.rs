@@ -1,0 +1,225 @@
+//! The engine with its sockets, under one lock: whoever holds the lock drives.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::task::Waker;
+
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
+
+use super::clock::Clock;
+use super::poller::{Poller, Ready};
+use super::slot::Slot;
+use crate::engine::{Completion, Engine, LateRefusal, OpId, Sent};
+use crate::error::Error;
+use crate::ids::Rank;
+
+/// Bytes read from one link before the others have their turn.
+const READ_TURN_BYTES: usize = 1 << 20;
+/// Completed writes kept at hand in case the receiver refuses late.
+const RECENT_MAX: usize = 64;
+/// Refusals kept for the next call.
+const REFUSALS_MAX: usize = 64;
+
+pub(crate) struct Core {
+    pub(crate) engine: Engine,
+    sockets: Vec<Option<Socket>>,
+    poller: Arc<Poller>,
+    clock: Clock,
+    slots: HashMap<OpId, Arc<Slot>>,
+    recent: VecDeque<(OpId, Arc<Slot>)>,
+    /// Refusals of messages whose handles are gone: the next call that names the peer returns them.
+    refusals: VecDeque<(Rank, Error)>,
+    /// Who is to be woken once the lock is free.
+    wakers: Vec<Waker>,
+}
+
+struct Socket {
+    stream: TcpStream,
+    /// The last write found no room; the poller watches for it.
+    is_blocked: bool,
+}
+
+impl Core {
+    pub(crate) fn new(
+        engine: Engine,
+        streams: Vec<Option<TcpStream>>,
+        poller: Arc<Poller>,
+        clock: Clock,
+    ) -> io::Result<Self> {
+        let mut sockets = Vec::with_capacity(streams.len());
+        for (rank, stream) in (0..).zip(streams) {
+            if let Some(stream) = &stream {
+                poller.add(Rank(rank), stream.as_fd())?;
+            }
+            sockets.push(stream.map(|stream| Socket { stream, is_blocked: false }));
+        }
+        let (slots, recent, refusals) = (HashMap::new(), VecDeque::new(), VecDeque::new());
+        Ok(Core { engine, sockets, poller, clock, slots, recent, refusals, wakers: Vec::new() })
+    }
+
+    /// Has `slot` filled when its operation completes.
+    pub(crate) fn expect(&mut self, slot: Arc<Slot>) {
+        self.slots.insert(slot.op, slot);
+    }
+
+    /// Withdraws a read nobody waits for any more, if it has met no message.
+    pub(crate) fn withdraw(&mut self, slot: &Slot) {
+        self.engine.withdraw(slot.operation().peer, slot.key, slot.op);
+        self.hand_on();
+    }
+
+    /// Moves what can be moved now: reads the links that are ready, then writes. Never blocks. Stops early to
+    /// `give_way`; what is ready stays so.
+    pub(crate) fn drive(&mut self, ready: &[Ready], give_way: &dyn Fn() -> bool) {
+        for link in ready {
+            if link.readable {
+                self.read(link.peer);
+            }
+            if link.writable {
+                self.writable(link.peer);
+            }
+            if give_way() {
+                break;
+            }
+        }
+        self.flush();
+    }
+
+    /// Sends what the engine has, as far as the sockets take it, and hands completions on.
+    pub(crate) fn flush(&mut self) {
+        while let Some(peer) = self.engine.poll_pending() {
+            self.write(peer);
+        }
+        self.hand_on();
+    }
+
+    /// Hands outcomes to their slots.
+    pub(crate) fn hand_on(&mut self) {
+        while let Some(Completion { op, outcome }) = self.engine.poll_completion() {
+            let Some(slot) = self.slots.remove(&op) else { continue };
+            let is_write = matches!(outcome, crate::engine::Outcome::Written(_));
+            self.wakers.extend(slot.complete(outcome));
+            if is_write {
+                if self.recent.len() == RECENT_MAX {
+                    self.recent.pop_front();
+                }
+                self.recent.push_back((op, slot));
+            }
+        }
+        while let Some(LateRefusal { peer, op, error }) = self.engine.poll_refusal() {
+            let slot = self.recent.iter().find(|(recent, _)| Some(*recent) == op);
+            if !slot.is_some_and(|(_, slot)| slot.refuse(&error)) && self.refusals.len() < REFUSALS_MAX {
+                self.refusals.push_back((peer, error));
+            }
+        }
+    }
+
+    /// A refusal that no handle was there to return; of any peer if `peer` is `None`.
+    pub(crate) fn take_refusal(&mut self, peer: Option<Rank>) -> Option<Error> {
+        let at = self.refusals.iter().position(|(rank, _)| peer.is_none_or(|peer| peer == *rank))?;
+        self.refusals.remove(at).map(|(_, error)| error)
+    }
+
+    /// Those to be woken; call them after unlocking.
+    pub(crate) fn take_wakers(&mut self) -> Vec<Waker> {
+        std::mem::take(&mut self.wakers)
+    }
+
+    /// Closes every connection.
+    pub(crate) fn close(&mut self) {
+        for socket in self.sockets.iter_mut().filter_map(Option::take) {
+            self.poller.remove(socket.stream.as_fd());
+        }
+    }
+
+    fn read(&mut self, peer: Rank) {
+        let mut turn = 0;
+        while turn < READ_TURN_BYTES {
+            let Some(Socket { stream, .. }) = &self.sockets[peer.index()] else { return };
+            let mut offered = 0;
+            let result = self.engine.receive(self.clock.now(), peer, &mut |slices| {
+                offered = slices.iter().map(|slice| slice.len()).sum();
+                read_now(stream, slices)
+            });
+            match result {
+                Ok(0) => return self.lost(peer, "its connection was closed without goodbye"),
+                // Less than asked for: the socket is empty, asking again would only say so.
+                Ok(count) if count < offered => return,
+                Ok(count) => turn += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) => return self.lost(peer, &format!("its connection broke: {error}")),
+            }
+        }
+    }
+
+    fn writable(&mut self, peer: Rank) {
+        let Some(socket) = &mut self.sockets[peer.index()] else { return };
+        if socket.is_blocked {
+            socket.is_blocked = false;
+            self.write(peer);
+            let Some(socket) = &self.sockets[peer.index()] else { return };
+            if !socket.is_blocked {
+                self.watch_writable(peer, false);
+            }
+        }
+    }
+
+    fn write(&mut self, peer: Rank) {
+        let Some(socket) = &self.sockets[peer.index()] else { return };
+        if socket.is_blocked {
+            return;
+        }
+        let stream = &socket.stream;
+        match self.engine.transmit(peer, &mut |slices| write_now(stream, slices)) {
+            Ok(Sent::All) => {}
+            // More to send: the poller says at once that there is room, and the other links have their turn.
+            Ok(Sent::Blocked | Sent::More) => {
+                self.set_blocked(peer);
+                self.watch_writable(peer, true);
+            }
+            Err(error) => self.lost(peer, &format!("its connection broke: {error}")),
+        }
+    }
+
+    fn set_blocked(&mut self, peer: Rank) {
+        if let Some(socket) = &mut self.sockets[peer.index()] {
+            socket.is_blocked = true;
+        }
+    }
+
+    fn watch_writable(&mut self, peer: Rank, watch: bool) {
+        let Some(socket) = &self.sockets[peer.index()] else { return };
+        if let Err(error) = self.poller.watch_writable(peer, socket.stream.as_fd(), watch) {
+            self.lost(peer, &format!("its connection cannot be watched: {error}"));
+        }
+    }
+
+    fn lost(&mut self, peer: Rank, cause: &str) {
+        if let Some(socket) = self.sockets[peer.index()].take() {
+            self.poller.remove(socket.stream.as_fd());
+        }
+        self.engine.handle_lost(peer, &format!("{cause}; look for the first failure in that rank's output"));
+    }
+}
+
+/// One non-blocking read.
+fn read_now(stream: &TcpStream, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    let result = match slices {
+        [slice] => rustix::net::recv(stream, &mut slice[..], RecvFlags::DONTWAIT).map(|(count, _)| count),
+        slices => rustix::io::readv(stream, slices),
+    };
+    Ok(result?)
+}
+
+/// One non-blocking write that raises no signal.
+fn write_now(stream: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    let result = match slices {
+        [slice] => rustix::net::send(stream, slice, flags),
+        slices => rustix::net::sendmsg(stream, slices, &mut SendAncillaryBuffer::default(), flags),
+    };
+    Ok(result?)
+}

@@ -1,0 +1,212 @@
+//! Whoever waits, drives: a waiting thread moves the bytes itself instead of sleeping until the task has.
+//!
+//! One thread at a time *helps*: it holds the baton, closes the gate so that the task is not woken for packets
+//! it handles itself, and sleeps in the poller, never with the core locked. Other waiting threads park until
+//! their operation is complete or the baton is passed to them. Whoever gives the baton up passes it on to a
+//! parked thread or, if there is none, opens the gate for the task.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::Kernel;
+use super::core::Core;
+use super::poller::Nudge;
+use super::slot::Slot;
+
+/// How often a thread that waits long looks whether the job stands still.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Who may help, and who would.
+pub(crate) struct Help {
+    /// A thread holds the baton.
+    is_held: AtomicBool,
+    /// Waiting threads: the task gives way to them.
+    waiting: AtomicUsize,
+    parked: Mutex<VecDeque<Waker>>,
+    nudge: Arc<Nudge>,
+}
+
+/// What a thread waits for.
+pub(crate) trait Condition {
+    /// Whether the wait is over; `core` is locked by the caller.
+    fn is_met(&self, core: &mut Core) -> bool;
+    /// Whether the wait is over, as far as can be told without the lock.
+    fn is_met_outside(&self) -> bool;
+    /// Has `waker` woken when the condition may be met.
+    fn register(&self, waker: &Waker);
+    /// Takes that back.
+    fn unregister(&self);
+    /// The operations waited for, any one of which ends the wait.
+    fn slots(&self) -> &[Arc<Slot>];
+}
+
+impl Help {
+    pub(crate) fn new(nudge: Nudge) -> Self {
+        Help {
+            is_held: AtomicBool::new(false),
+            waiting: AtomicUsize::new(0),
+            parked: Mutex::default(),
+            nudge: Arc::new(nudge),
+        }
+    }
+
+    /// Whether a thread helps, or is about to.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.waiting.load(Ordering::SeqCst) > 0
+    }
+
+    fn try_take(&self) -> bool {
+        self.is_held.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+}
+
+impl Kernel {
+    /// Waits until `condition` is met or `deadline` has passed, and helps meanwhile. Returns whether it is met.
+    pub(crate) fn wait(&self, condition: &dyn Condition, deadline: Option<Instant>) -> bool {
+        if condition.is_met_outside() {
+            return true;
+        }
+        self.help.waiting.fetch_add(1, Ordering::SeqCst);
+        let mut patience = self.patience();
+        let is_met = loop {
+            if self.help.try_take() {
+                let is_met = self.help_until(condition, deadline, &mut patience);
+                self.help.is_held.store(false, Ordering::SeqCst);
+                break is_met;
+            }
+            self.park(condition, deadline);
+            if condition.is_met_outside() {
+                break true;
+            }
+            if is_over(deadline) {
+                break false;
+            }
+            patience.tick(self, condition);
+        };
+        // In this order: the task gives way as long as somebody waits, and must be told when nobody does.
+        self.help.waiting.fetch_sub(1, Ordering::SeqCst);
+        self.pass_on();
+        patience.end(self);
+        is_met
+    }
+
+    /// Drives until `condition` is met, with the baton held.
+    fn help_until(&self, condition: &dyn Condition, deadline: Option<Instant>, patience: &mut super::stall::Patience) -> bool {
+        let waker = Waker::from(self.help.nudge.clone());
+        let mut ready = Vec::new();
+        // What is there already may be all that is needed; then the task never has to know.
+        let _ = self.poller.wait(&mut ready, Duration::ZERO);
+        loop {
+            let mut core = self.lock();
+            core.drive(&ready, &|| false);
+            let is_met = condition.is_met(&mut core);
+            self.unlock(core);
+            if is_met {
+                return true;
+            }
+            if is_over(deadline) {
+                return false;
+            }
+            self.poller.close_gate();
+            self.help.nudge.is_asleep.store(true, Ordering::SeqCst);
+            condition.register(&waker);
+            let slept = match condition.is_met_outside() {
+                true => Ok(ready.clear()),
+                false => self.poller.wait(&mut ready, until(deadline)),
+            };
+            self.help.nudge.is_asleep.store(false, Ordering::SeqCst);
+            condition.unregister();
+            if let Err(error) = slept {
+                self.fail_here(&format!("waiting for sockets failed: {error}"));
+            }
+            patience.tick(self, condition);
+        }
+    }
+
+    /// Sleeps until the operation is complete or the baton may be free.
+    fn park(&self, condition: &dyn Condition, deadline: Option<Instant>) {
+        let waker = Waker::from(Arc::new(Parked(thread::current())));
+        self.help.parked.lock().push_back(waker.clone());
+        condition.register(&waker);
+        // The baton may have been given up just before this thread was seen to be parked.
+        if self.help.is_held.load(Ordering::SeqCst) && !condition.is_met_outside() {
+            thread::park_timeout(until(deadline));
+        }
+        condition.unregister();
+        self.help.parked.lock().retain(|parked| !parked.will_wake(&waker));
+    }
+
+    /// The baton is free: wakes one who waits for it, or leaves the links to the task.
+    fn pass_on(&self) {
+        if self.help.is_held.load(Ordering::SeqCst) {
+            return;
+        }
+        let next = self.help.parked.lock().pop_front();
+        match next {
+            Some(parked) => parked.wake(),
+            None => self.leave_to_task(),
+        }
+    }
+}
+
+/// Wakes a parked thread.
+struct Parked(Thread);
+
+impl Wake for Parked {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn is_over(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| deadline <= Instant::now())
+}
+
+/// How long to sleep at a time.
+fn until(deadline: Option<Instant>) -> Duration {
+    deadline.map_or(TICK, |deadline| TICK.min(deadline.saturating_duration_since(Instant::now())))
+}
+
+/// Waits for any of some operations.
+pub(crate) struct AnyOf<'a>(pub(crate) &'a [Arc<Slot>]);
+
+impl Condition for AnyOf<'_> {
+    fn is_met(&self, _: &mut Core) -> bool {
+        self.is_met_outside()
+    }
+    fn is_met_outside(&self) -> bool {
+        self.0.iter().any(|slot| slot.is_done())
+    }
+    fn register(&self, waker: &Waker) {
+        self.0.iter().for_each(|slot| drop(slot.register(waker)));
+    }
+    fn unregister(&self) {
+        self.0.iter().for_each(|slot| slot.unregister());
+    }
+    fn slots(&self) -> &[Arc<Slot>] {
+        self.0
+    }
+}
+
+/// Waits for something only the core knows; looked at again at every turn.
+pub(crate) struct Until<F: Fn(&mut Core) -> bool>(pub(crate) F);
+
+impl<F: Fn(&mut Core) -> bool> Condition for Until<F> {
+    fn is_met(&self, core: &mut Core) -> bool {
+        (self.0)(core)
+    }
+    fn is_met_outside(&self) -> bool {
+        false
+    }
+    fn register(&self, _: &Waker) {}
+    fn unregister(&self) {}
+    fn slots(&self) -> &[Arc<Slot>] {
+        &[]
+    }
+}

@@ -1,0 +1,286 @@
+//! The communication kernel: one task per node, on a thread of its own, and what it shares with the program's
+//! threads. It alone does I/O; the engine decides what.
+//!
+//! Three kinds of threads drive the engine, each under the core's lock and never while sleeping: the kernel's
+//! task while the program computes, a helping waiter ([`help`]), and the thread that posts a write, which sends
+//! the first burst itself.
+
+mod clock;
+mod core;
+mod help;
+pub(crate) mod mesh;
+mod poller;
+mod slot;
+mod stall;
+mod task;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Waker;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::mpsc;
+
+use crate::buffer::{ElementType, Place, Source};
+use crate::config::{Config, Overlap};
+use crate::engine::{Engine, Limits, OpId};
+use crate::error::{Error, Operation, OperationKind, Result};
+use crate::ids::Rank;
+use crate::launch::control::Report;
+use crate::wire::frame::Key;
+use clock::Clock;
+use core::Core;
+use help::{AnyOf, Help, Until};
+use poller::{Nudge, Poller};
+pub(crate) use slot::Slot;
+use stall::Crew;
+
+/// What the node's threads and its task share.
+pub(crate) struct Kernel {
+    pub(crate) rank: Rank,
+    pub(crate) size: u32,
+    overlap: Overlap,
+    stall_timeout: Option<Duration>,
+    linger: Duration,
+    clock: Clock,
+    core: Mutex<Core>,
+    poller: Arc<Poller>,
+    help: Help,
+    crew: Crew,
+    /// Futures that wait. In deferred mode the task moves bytes for them, and only for them.
+    awaiting: AtomicUsize,
+    /// The task has stopped early for a waiter, and links may still be ready.
+    gave_way: AtomicBool,
+    is_over: AtomicBool,
+    orders: mpsc::Sender<Order>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the program's threads tell the kernel's task.
+pub(crate) enum Order {
+    /// Pass a report on to the rendezvous.
+    Report(Report),
+    /// Pass on what is waiting and end.
+    Stop,
+}
+
+/// Orders that may wait; reports beyond are dropped, the next says the same.
+const ORDERS_MAX: usize = 64;
+
+/// A node at its start: where the task continues.
+struct Started {
+    kernel: Arc<Kernel>,
+    orders: mpsc::Receiver<Order>,
+    control: Option<mesh::Control>,
+}
+
+impl Kernel {
+    /// Starts the kernel's thread, joins the job and returns when every link is up.
+    pub(crate) fn start(config: Config) -> Result<Arc<Kernel>> {
+        let (rank, name) = (config.rank, format!("lathide-{}", config.rank));
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        let run = move || task::run(config, sender);
+        let failed = |cause: String| Error::Join { rank, cause: cause.into() };
+        let thread = std::thread::Builder::new().name(name).spawn(run);
+        let thread = thread.map_err(|error| failed(format!("the kernel's thread did not start: {error}")))?;
+        let kernel = receiver.recv().map_err(|_| failed("the kernel's thread ended at its start".into()))??;
+        *kernel.thread.lock() = Some(thread);
+        kernel.crew.join();
+        Ok(kernel)
+    }
+
+    fn new(config: &Config, membership: mesh::Membership) -> std::io::Result<Started> {
+        let mesh::Membership { links, control, peers } = membership;
+        let own = Limits { window_bytes: config.window_bytes, envelopes_max: config.envelopes_max };
+        let engine = Engine::new(config.rank, own, config.fragment_bytes, &peers);
+        let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
+        let core = Core::new(engine, links, poller.clone(), clock)?;
+        let (sender, orders) = mpsc::channel(ORDERS_MAX);
+        let kernel = Kernel {
+            rank: config.rank,
+            size: config.size,
+            overlap: config.overlap,
+            stall_timeout: config.stall_timeout,
+            linger: config.linger,
+            clock,
+            core: Mutex::new(core),
+            help: Help::new(Nudge::new(poller.clone())),
+            poller,
+            crew: Crew::default(),
+            awaiting: AtomicUsize::new(0),
+            gave_way: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+            orders: sender,
+            thread: Mutex::new(None),
+        };
+        Ok(Started { kernel: Arc::new(kernel), orders, control })
+    }
+
+    /// Posts a read.
+    pub(crate) fn initread(
+        &self,
+        from: Rank,
+        key: Key,
+        element: ElementType,
+        place: Box<dyn Place>,
+        bytes: u64,
+    ) -> Result<Arc<Slot>> {
+        let operation = Operation::new(OperationKind::Read, self.rank, from, key.user_tag(), bytes);
+        self.post(operation, key, |core, now| core.engine.initread(now, from, key, element, place))
+    }
+
+    /// Posts a write and sends its first burst, if it may go and there is room.
+    pub(crate) fn initwrite(&self, to: Rank, key: Key, element: ElementType, source: Box<dyn Source>) -> Result<Arc<Slot>> {
+        let bytes = source.bytes().len() as u64;
+        let operation = Operation::new(OperationKind::Write, self.rank, to, key.user_tag(), bytes);
+        self.post(operation, key, |core, now| core.engine.initwrite(now, to, key, element, source))
+    }
+
+    fn post(
+        &self,
+        operation: Operation,
+        key: Key,
+        post: impl FnOnce(&mut Core, Duration) -> Result<OpId>,
+    ) -> Result<Arc<Slot>> {
+        self.crew.join();
+        if self.is_over.load(Ordering::Relaxed) {
+            return Err(Error::Shutdown { rank: self.rank });
+        }
+        let mut core = self.lock();
+        if let Some(refusal) = core.take_refusal(Some(operation.peer)) {
+            return Err(refusal);
+        }
+        let op = post(&mut core, self.clock.now()).map_err(|error| error.during(operation))?;
+        let slot = Arc::new(Slot::new(operation, op, key));
+        core.expect(slot.clone());
+        match self.overlap {
+            Overlap::On => core.flush(),
+            Overlap::Off => core.hand_on(),
+        }
+        self.unlock(core);
+        Ok(slot)
+    }
+
+    /// Waits for the first of `slots` to complete; drives meanwhile. `false`: `deadline` came first.
+    pub(crate) fn wait_any(&self, slots: &[Arc<Slot>], deadline: Option<Instant>) -> bool {
+        self.crew.join();
+        self.wait(&AnyOf(slots), deadline)
+    }
+
+    /// A handle is gone before its operation was complete.
+    pub(crate) fn abandon(&self, slot: &Slot) {
+        if slot.detach() && slot.operation().kind == OperationKind::Read {
+            let mut core = self.lock();
+            core.withdraw(slot);
+            self.unlock(core);
+        }
+    }
+
+    /// A future begins to wait: in deferred mode too, its bytes move while it does.
+    pub(crate) fn begin_await(&self) {
+        self.awaiting.fetch_add(1, Ordering::SeqCst);
+        if !self.help.is_wanted() {
+            self.leave_to_task();
+        }
+    }
+
+    /// A future has what it waited for, or is gone.
+    pub(crate) fn end_await(&self) {
+        if self.awaiting.fetch_sub(1, Ordering::SeqCst) == 1 && self.overlap == Overlap::Off {
+            self.poller.close_gate();
+        }
+    }
+
+    /// The first refusal that no handle was there to return.
+    pub(crate) fn check_refusals(&self) -> Result<()> {
+        self.lock().take_refusal(None).map_or(Ok(()), Err)
+    }
+
+    /// Ends the node: all messages leave, peers confirm the goodbye (for at most the linger time), the task ends.
+    /// `failed`: why this node fails its job, if it does; then nothing is waited for.
+    ///
+    /// # Errors
+    /// What the job failed with, or a refusal nobody was told of.
+    pub(crate) fn finish(&self, failed: Option<(Rank, String)>) -> Result<()> {
+        if self.is_over.swap(true, Ordering::SeqCst) {
+            return Err(Error::Shutdown { rank: self.rank });
+        }
+        let is_failed = failed.is_some();
+        if !is_failed {
+            self.wait(&Until(|core| core.engine.failure().is_some() || core.engine.is_drained()), None);
+        }
+        let mut core = self.lock();
+        let failure = core.engine.failure().cloned();
+        let blamed = failure.as_ref().and_then(Error::blames);
+        let words = failed.map(|(_, words)| words).or_else(|| failure.as_ref().map(Error::to_string));
+        core.engine.goodbye(words.as_deref().map(|words| (blamed.unwrap_or(self.rank), words)));
+        core.flush();
+        self.unlock(core);
+        let deadline = Instant::now() + if words.is_some() { self.linger.min(FAILED_LINGER) } else { self.linger };
+        let confirmed = self.wait(&Until(|core| core.engine.is_farewelled()), Some(deadline));
+        if !confirmed && words.is_none() {
+            tracing::warn!(rank = %self.rank, "not every peer confirmed that all has arrived");
+        }
+        let finalized = words.is_none();
+        self.order(Order::Report(Report::Leaving { finalized, error: words, blames: blamed }));
+        self.order(Order::Stop);
+        let thread = self.thread.lock().take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+        let mut core = self.lock();
+        core.engine.fail(Error::Shutdown { rank: self.rank });
+        core.hand_on();
+        core.close();
+        let refusal = core.take_refusal(None);
+        self.unlock(core);
+        failure.or(refusal).map_or(Ok(()), Err)
+    }
+
+    /// Has the task watch the links, if it may.
+    fn leave_to_task(&self) {
+        let gave_way = self.gave_way.swap(false, Ordering::SeqCst);
+        if self.overlap == Overlap::On || self.awaiting.load(Ordering::SeqCst) > 0 {
+            // A task that gave way has left links ready: it must hear of them again.
+            if gave_way {
+                self.poller.close_gate();
+            }
+            self.poller.open_gate();
+        }
+    }
+
+    /// Passes a report to the rendezvous. Never blocks; reports are repeated, so one may be dropped.
+    pub(crate) fn report(&self, report: Report) {
+        let _ = self.orders.try_send(Order::Report(report));
+    }
+
+    fn order(&self, order: Order) {
+        // Called by the program's threads only; a task that has ended needs no orders.
+        let _ = self.orders.blocking_send(order);
+    }
+
+    /// This node cannot go on.
+    fn fail_here(&self, cause: &str) {
+        let mut core = self.lock();
+        core.engine.fail_lost(self.rank, cause);
+        core.hand_on();
+        self.unlock(core);
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
+        self.core.lock()
+    }
+
+    /// Unlocks, then wakes those whose operations were completed meanwhile.
+    pub(crate) fn unlock(&self, mut core: MutexGuard<'_, Core>) {
+        let wakers = core.take_wakers();
+        // A waiter in line gets the lock, not the thread that comes back for it at once.
+        if self.help.is_wanted() { MutexGuard::unlock_fair(core) } else { drop(core) }
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// How long a node that failed tries to tell its peers.
+const FAILED_LINGER: Duration = Duration::from_millis(200);

@@ -1,0 +1,168 @@
+//! Waiting for sockets. One epoll instance watches all links; a helping thread sleeps in it directly. A second
+//! one, the gate, watches the first: through it the kernel's task is woken, or not, with one call for all links.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Wake;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, Timespec, eventfd};
+
+use crate::ids::Rank;
+
+/// Marks the event of the nudge among those of the links.
+const NUDGE: u64 = u64::MAX;
+/// Links reported by one call; more come with the next.
+const EVENTS_MAX: usize = 64;
+
+/// Readiness of one link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ready {
+    pub(crate) peer: Rank,
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
+}
+
+pub(crate) struct Poller {
+    links: OwnedFd,
+    gate: Gate,
+    nudge: OwnedFd,
+}
+
+/// The kernel task's view: readable when a link is, while it is open.
+pub(crate) struct Gate {
+    epoll: Arc<OwnedFd>,
+    is_open: Mutex<bool>,
+}
+
+/// The gate's descriptor, as tokio watches it.
+pub(crate) struct GateDescriptor(Arc<OwnedFd>);
+
+impl AsRawFd for GateDescriptor {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+impl Poller {
+    /// A poller without links; its gate is closed.
+    pub(crate) fn new() -> io::Result<Self> {
+        let links = epoll::create(CreateFlags::CLOEXEC)?;
+        let nudge = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        epoll::add(&links, &nudge, EventData::new_u64(NUDGE), EventFlags::IN | EventFlags::ET)?;
+        let gate = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&gate, &links, EventData::new_u64(0), EventFlags::empty())?;
+        Ok(Poller { links, gate: Gate { epoll: Arc::new(gate), is_open: Mutex::new(false) }, nudge })
+    }
+
+    pub(crate) fn gate_descriptor(&self) -> GateDescriptor {
+        GateDescriptor(self.gate.epoll.clone())
+    }
+
+    /// Watches a link for input.
+    pub(crate) fn add(&self, peer: Rank, socket: BorrowedFd<'_>) -> io::Result<()> {
+        Ok(epoll::add(&self.links, socket, data(peer), EventFlags::IN | EventFlags::RDHUP)?)
+    }
+
+    /// Watches a link for room to write too, or no longer.
+    pub(crate) fn watch_writable(&self, peer: Rank, socket: BorrowedFd<'_>, watch: bool) -> io::Result<()> {
+        let input = EventFlags::IN | EventFlags::RDHUP;
+        let flags = if watch { input | EventFlags::OUT } else { input };
+        Ok(epoll::modify(&self.links, socket, data(peer), flags)?)
+    }
+
+    /// Watches a link no longer.
+    pub(crate) fn remove(&self, socket: BorrowedFd<'_>) {
+        // A descriptor that was never added, or is closed, is not watched either.
+        let _ = epoll::delete(&self.links, socket);
+    }
+
+    /// Which links are ready, into `ready`; waits at most `timeout` for the first. Sleeps in the system.
+    pub(crate) fn wait(&self, ready: &mut Vec<Ready>, timeout: Duration) -> io::Result<()> {
+        ready.clear();
+        let mut events = [const { Event { flags: EventFlags::empty(), data: EventData::new_u64(0) } }; EVENTS_MAX];
+        let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
+        let count = match epoll::wait(&self.links, &mut events[..], Some(&timeout)) {
+            Ok(count) => count,
+            Err(rustix::io::Errno::INTR) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        for event in &events[..count] {
+            let (data, flags) = (event.data.u64(), event.flags);
+            if data != NUDGE {
+                ready.push(Ready {
+                    peer: Rank(data as u32),
+                    readable: flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR),
+                    writable: flags.intersects(EventFlags::OUT | EventFlags::HUP | EventFlags::ERR),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the gate: the kernel's task is woken when a link is ready, or at once if one is.
+    pub(crate) fn open_gate(&self) {
+        self.set_gate(true);
+    }
+
+    /// Closes the gate: a helper watches the links itself.
+    pub(crate) fn close_gate(&self) {
+        self.set_gate(false);
+    }
+
+    fn set_gate(&self, open: bool) {
+        let mut is_open = self.gate.is_open.lock();
+        if *is_open != open {
+            let flags = if open { EventFlags::IN } else { EventFlags::empty() };
+            // Both descriptors live as long as the poller, so this cannot fail.
+            let changed = epoll::modify(&*self.gate.epoll, &self.links, EventData::new_u64(0), flags);
+            debug_assert!(changed.is_ok(), "the gate watches the links: {changed:?}");
+            *is_open = open;
+        }
+    }
+
+    /// Wakes the thread that sleeps in [`Poller::wait`].
+    fn nudge(&self) {
+        // Full means that a nudge is pending already.
+        let _ = rustix::io::write(&self.nudge, &1u64.to_ne_bytes());
+    }
+}
+
+fn data(peer: Rank) -> EventData {
+    EventData::new_u64(peer.0.into())
+}
+
+/// Wakes the helper that sleeps in a poller.
+pub(crate) struct Nudge {
+    poller: Arc<Poller>,
+    /// Whether a helper sleeps, so that nobody nudges for nothing.
+    pub(crate) is_asleep: AtomicBool,
+}
+
+impl Nudge {
+    pub(crate) fn new(poller: Arc<Poller>) -> Self {
+        Nudge { poller, is_asleep: AtomicBool::new(false) }
+    }
+}
+
+impl Wake for Nudge {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if self.is_asleep.load(Ordering::SeqCst) {
+            self.poller.nudge();
+        }
+    }
+}
+
+impl AsFd for Poller {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.links.as_fd()
+    }
+}

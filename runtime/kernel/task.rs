@@ -1,0 +1,129 @@
+//! The kernel's task: moves bytes while the program computes, and hears what the rendezvous has to say.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use super::mesh::{self, Control};
+use super::{Kernel, Order, Started};
+use crate::config::{Config, Overlap};
+use crate::error::{Error, Result};
+use crate::launch::control::{Notice, Report};
+
+/// The body of the kernel's thread.
+pub(super) fn run(config: Config, started: SyncSender<Result<Arc<Kernel>>>) {
+    let rank = config.rank;
+    let failed = |cause: String| Error::Join { rank, cause: cause.into() };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return drop(started.send(Err(failed(format!("no runtime for the kernel: {error}"))))),
+    };
+    runtime.block_on(async {
+        let joined = mesh::join(&config).await;
+        let start = joined.and_then(|membership| {
+            Kernel::new(&config, membership).map_err(|error| failed(format!("the kernel did not start: {error}")))
+        });
+        match start {
+            Err(error) => drop(started.send(Err(error))),
+            Ok(start) => {
+                let gate = AsyncFd::with_interest(start.kernel.poller.gate_descriptor(), Interest::READABLE);
+                match gate {
+                    Err(error) => drop(started.send(Err(failed(format!("the links cannot be watched: {error}"))))),
+                    Ok(gate) => {
+                        if config.overlap == Overlap::On {
+                            start.kernel.poller.open_gate();
+                        }
+                        if started.send(Ok(start.kernel.clone())).is_ok() {
+                            serve(start, gate).await;
+                        }
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// The task's life: until it is told to stop.
+async fn serve(started: Started, gate: AsyncFd<super::poller::GateDescriptor>) {
+    let Started { kernel, mut orders, control } = started;
+    let (mut reports, mut notices) = match control {
+        Some(Control { sender, receiver }) => (Some(sender), Some(receiver)),
+        None => (None, None),
+    };
+    loop {
+        tokio::select! {
+            ready = gate.readable() => {
+                let Ok(mut ready) = ready else { return };
+                kernel.turn();
+                ready.clear_ready();
+            }
+            order = orders.recv() => match order {
+                Some(Order::Report(report)) => {
+                    if let Some(reports) = &mut reports {
+                        let is_last = matches!(report, Report::Leaving { .. });
+                        reports.send(report);
+                        if is_last {
+                            reports.flush().await;
+                        }
+                    }
+                }
+                Some(Order::Stop) | None => return,
+            },
+            notice = hear(&mut notices) => match notice {
+                Some(notice) => kernel.hear(notice),
+                None => notices = None,
+            },
+        }
+    }
+}
+
+async fn hear(notices: &mut Option<mesh::Notices>) -> Option<Notice> {
+    match notices {
+        Some(notices) => notices.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+impl Kernel {
+    /// Moves all that can be moved, unless a waiter wants to do that itself.
+    fn turn(&self) {
+        let mut ready = Vec::new();
+        loop {
+            // The gate is level-triggered towards the links, but its own readers hear of a change only: so the
+            // links must be asked until none is ready.
+            if let Err(error) = self.poller.wait(&mut ready, Duration::ZERO) {
+                return self.fail_here(&format!("waiting for sockets failed: {error}"));
+            }
+            if ready.is_empty() {
+                return;
+            }
+            let mut core = self.lock();
+            core.drive(&ready, &|| self.help.is_wanted());
+            self.unlock(core);
+            if self.help.is_wanted() {
+                self.gave_way.store(true, Ordering::SeqCst);
+                // The waiter may have left before it could see that; then there is nobody to give way to.
+                if self.help.is_wanted() || !self.gave_way.swap(false, Ordering::SeqCst) {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn hear(&self, notice: Notice) {
+        let error = match notice {
+            Notice::Lost { rank, cause } => Error::PeerLost { peer: rank, cause: cause.into(), operation: None },
+            Notice::Deadlock { report } => Error::Deadlock { report: report.into() },
+            Notice::Refused { cause } => Error::Join { rank: self.rank, cause: cause.into() },
+            Notice::Table { .. } => return,
+        };
+        let mut core = self.lock();
+        core.engine.fail(error);
+        core.hand_on();
+        self.unlock(core);
+    }
+}

@@ -1,0 +1,149 @@
+//! The node: one SPMD process, its rank, and its primitives.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::buffer::{Element, WriteBuffer};
+use crate::collective;
+use crate::config::Config;
+use crate::error::{Error, Misuse, Result};
+use crate::handle::{ReadHandle, WriteHandle, read_handle, write_handle};
+use crate::ids::{Rank, Tag};
+use crate::kernel::Kernel;
+use crate::launch::environment;
+use crate::wire::frame::{Context, Key};
+
+/// Joins the job this process was started in, as its environment says. A program started alone is a job of one.
+///
+/// # Errors
+/// [`Error::Misuse`] if the environment makes no sense, [`Error::Join`] if the job cannot be reached.
+pub fn init() -> Result<Node> {
+    init_with(environment::from_process()?)
+}
+
+/// Joins a job by an explicit configuration; several nodes may live in one process.
+///
+/// # Errors
+/// As [`init`].
+pub fn init_with(config: Config) -> Result<Node> {
+    environment::check(&config)?;
+    Ok(Node { inner: Arc::new(Inner { kernel: Kernel::start(config)? }) })
+}
+
+/// A member of the job. Clones name the same node; any thread may use them. The last one dropped says goodbye.
+#[derive(Clone)]
+pub struct Node {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    kernel: Arc<Kernel>,
+}
+
+impl Node {
+    /// This node's rank, `0..size`.
+    pub fn rank(&self) -> Rank {
+        self.inner.kernel.rank
+    }
+
+    /// The number of nodes in the job.
+    pub fn size(&self) -> u32 {
+        self.inner.kernel.size
+    }
+
+    /// Starts to read the next message of `tag` from `from` into `buffer` (Strumpen 3.2.2, I.3). Does not wait.
+    ///
+    /// The buffer's length, not its capacity, is the most the message may have; it comes back from `wait` cut to
+    /// the message's length. Reads of one tag meet messages in the order in which both were posted. Posted
+    /// before the message comes, a read receives it without a copy.
+    ///
+    /// # Errors
+    /// [`Error::Misuse`] if `from` is no rank of this job; [`Error::PeerLost`] if it has gone; an
+    /// [`Error::Mismatch`] of an earlier write to `from` that was over before it was refused.
+    pub fn initread<T: Element>(
+        &self,
+        from: impl Into<Rank>,
+        tag: impl Into<Tag>,
+        buffer: Vec<T>,
+    ) -> Result<ReadHandle<T>> {
+        let slot = self.post_read(from.into(), Key::user(tag.into()), buffer)?;
+        Ok(read_handle(self.inner.kernel.clone(), slot))
+    }
+
+    /// Starts to write `buffer` to `to` as a message of `tag` (Strumpen 3.2.2, I.3). Does not wait.
+    ///
+    /// The buffer comes back from `wait` when it may be reused. A message within the receiver's window (64 MiB
+    /// unless configured otherwise) leaves without its read; one beyond it waits for the read to be posted.
+    ///
+    /// # Errors
+    /// As [`Node::initread`].
+    pub fn initwrite<B: WriteBuffer>(
+        &self,
+        to: impl Into<Rank>,
+        tag: impl Into<Tag>,
+        buffer: B,
+    ) -> Result<WriteHandle<B>> {
+        let kernel = &self.inner.kernel;
+        let slot = kernel.initwrite(to.into(), Key::user(tag.into()), B::TYPE, Box::new(buffer));
+        Ok(write_handle(kernel.clone(), self.noting(slot)?))
+    }
+
+    /// Waits until every rank has called `barrier` as often as this one has.
+    ///
+    /// # Errors
+    /// [`Error::PeerLost`] or [`Error::Deadlock`], as `wait`.
+    pub fn barrier(&self) -> Result<()> {
+        self.noting(self.inner.kernel.check_refusals())?;
+        let (rank, size) = (self.rank(), self.size());
+        for (round, step) in (0..).zip(collective::barrier_dissemination(rank, size)) {
+            let key = Key { context: Context::Collective, tag: Tag(round) };
+            let read = self.post_read::<u8>(step.from, key, Vec::new())?;
+            let write = self.noting(self.inner.kernel.initwrite(step.to, key, u8::TYPE, Box::new(Vec::<u8>::new())))?;
+            write_handle::<Vec<u8>>(self.inner.kernel.clone(), write).wait()?;
+            read_handle::<u8>(self.inner.kernel.clone(), read).wait()?;
+        }
+        Ok(())
+    }
+
+    /// Leaves the job: every message this node has written leaves, and peers confirm that it has arrived. Waits
+    /// for nothing else: it is no barrier. Also done on drop, where errors go unseen.
+    ///
+    /// # Errors
+    /// What the job failed with; an [`Error::Mismatch`] of a write that was over before it was refused.
+    pub fn finalize(self) -> Result<()> {
+        self.inner.kernel.finish(None)
+    }
+
+    fn post_read<T: Element>(&self, from: Rank, key: Key, buffer: Vec<T>) -> Result<Arc<crate::kernel::Slot>> {
+        let rank = self.rank();
+        if size_of::<T>() == 0 {
+            return Err(Misuse::NoSize { rank, element: T::TYPE }.into());
+        }
+        let bytes = size_of_val(&buffer[..]) as u64;
+        let slot = self.inner.kernel.initread(from, key, T::TYPE, Box::new(buffer), bytes);
+        self.noting(slot)
+    }
+
+    /// Remembers an error that the program is told: a node dropped after one has failed.
+    fn noting<T>(&self, result: Result<T>) -> Result<T> {
+        result.inspect_err(|error| self.inner.kernel.note_failure(error))
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Node({} of {})", self.rank(), self.size())
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let failed = if std::thread::panicking() {
+            Some("it panicked; look at its output".to_owned())
+        } else {
+            self.kernel.noted_failure().map(|error: Error| error.to_string())
+        };
+        // Nobody is left to be told of an error; the peers are.
+        let _ = self.kernel.finish(failed);
+    }
+}
