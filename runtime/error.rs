@@ -126,7 +126,7 @@ impl fmt::Display for Operation {
 }
 
 /// Which primitive an [`Operation`] is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum OperationKind {
     /// `initread`
     Read,

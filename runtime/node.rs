@@ -6,7 +6,9 @@ use std::sync::Arc;
 use crate::buffer::{Element, WriteBuffer};
 use crate::collective;
 use crate::config::Config;
-use crate::error::{Error, Misuse, Result};
+#[expect(unused_imports, reason = "named in documentation")]
+use crate::error::Error;
+use crate::error::{Misuse, Result};
 use crate::handle::{ReadHandle, WriteHandle, read_handle, write_handle};
 use crate::ids::{Rank, Tag};
 use crate::kernel::Kernel;
@@ -18,7 +20,7 @@ use crate::wire::frame::{Context, Key};
 /// # Errors
 /// [`Error::Misuse`] if the environment makes no sense, [`Error::Join`] if the job cannot be reached.
 pub fn init() -> Result<Node> {
-    init_with(environment::from_process()?)
+    init_with(environment::config()?)
 }
 
 /// Joins a job by an explicit configuration; several nodes may live in one process.
@@ -26,7 +28,6 @@ pub fn init() -> Result<Node> {
 /// # Errors
 /// As [`init`].
 pub fn init_with(config: Config) -> Result<Node> {
-    environment::check(&config)?;
     Ok(Node { inner: Arc::new(Inner { kernel: Kernel::start(config)? }) })
 }
 
@@ -141,7 +142,7 @@ impl Drop for Inner {
         let failed = if std::thread::panicking() {
             Some("it panicked; look at its output".to_owned())
         } else {
-            self.kernel.noted_failure().map(|error: Error| error.to_string())
+            self.kernel.noted_failure()
         };
         // Nobody is left to be told of an error; the peers are.
         let _ = self.kernel.finish(failed);

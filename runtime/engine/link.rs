@@ -13,7 +13,7 @@ use crate::buffer::Source;
 use crate::error::{Error, Mismatch, Operation, OperationKind};
 use crate::ids::Rank;
 use crate::wire::WireError;
-use crate::wire::frame::{ANSWER, CHARGED, FAILED, HOLDING, Key, Kind, Opening};
+use crate::wire::frame::{ANSWER, CHARGED, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Key, Kind, Opening};
 
 /// What the links of an engine share.
 #[derive(Default)]
@@ -53,7 +53,8 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(rank: Rank, peer: Rank, fragment_bytes: usize, own: &Limits, theirs: &Limits) -> Self {
+    pub(super) fn new(rank: Rank, peer: Rank, own: &Limits, theirs: &Limits) -> Self {
+        let fragment_bytes = (own.fragment_bytes as usize).clamp(1, FRAGMENT_BYTES_MAX);
         Link {
             rank,
             peer,

@@ -14,7 +14,6 @@ mod sim;
 mod standstill;
 mod transmit;
 
-use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,10 +22,10 @@ use crate::buffer::{ElementType, Place, Source};
 use crate::error::{Error, Misuse, Operation, OperationKind};
 use crate::ids::Rank;
 use crate::wire::WireError;
-use crate::wire::frame::{FRAGMENT_BYTES_MAX, Key, Opening};
+use crate::wire::frame::{Key, Opening};
+pub(crate) use crate::wire::handshake::Limits;
 use incoming::Posted;
 use link::{Link, Shared};
-pub(crate) use standstill::Waiting;
 pub(crate) use transmit::Sent;
 
 /// Bytes read at a time when nothing is predicted.
@@ -35,13 +34,6 @@ const READ_BYTES: usize = 64 << 10;
 /// Names an operation within its engine; never used twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct OpId(pub(crate) u64);
-
-/// What a side tells its peers before the first frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Limits {
-    pub(crate) window_bytes: u64,
-    pub(crate) envelopes_max: u32,
-}
 
 /// An operation has ended. Every operation ends exactly once.
 pub(crate) struct Completion {
@@ -80,13 +72,14 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// An engine for `rank`. `peers` states each rank's limits, this rank's own included; links to all start open.
-    pub(crate) fn new(rank: Rank, own: Limits, fragment_bytes: usize, peers: &[Limits]) -> Self {
-        let fragment_bytes = fragment_bytes.clamp(1, FRAGMENT_BYTES_MAX);
-        let link = |(peer, limits)| Link::new(rank, Rank(peer), fragment_bytes, &own, limits);
+    /// An engine for `rank`. `limits` states what each rank said about itself, this one included; links to all
+    /// start open.
+    pub(crate) fn new(rank: Rank, limits: &[Limits]) -> Self {
+        let own = &limits[rank.index()];
+        let link = |(peer, theirs)| Link::new(rank, Rank(peer), own, theirs);
         Engine {
             rank,
-            links: (0..).zip(peers).map(link).collect(),
+            links: (0..).zip(limits).map(link).collect(),
             shared: Shared::default(),
             next_op: 0,
             batch: transmit::Batch::default(),
@@ -259,11 +252,6 @@ impl Engine {
         if let Some((peer, cause)) = self.shared.failed_peer.take() {
             self.fail_lost(peer, &cause);
         }
-    }
-
-    /// Whether `to` has something to send.
-    pub(crate) fn has_output(&self, to: Rank) -> bool {
-        self.links[to.index()].outgoing.has_output()
     }
 
     /// What every command fails with, once the job has failed.

@@ -97,7 +97,12 @@ impl Kernel {
     }
 
     /// Drives until `condition` is met, with the baton held.
-    fn help_until(&self, condition: &dyn Condition, deadline: Option<Instant>, patience: &mut super::stall::Patience) -> bool {
+    fn help_until(
+        &self,
+        condition: &dyn Condition,
+        deadline: Option<Instant>,
+        patience: &mut super::stall::Patience,
+    ) -> bool {
         let waker = Waker::from(self.help.nudge.clone());
         let mut ready = Vec::new();
         // What is there already may be all that is needed; then the task never has to know.
@@ -184,7 +189,8 @@ impl Condition for AnyOf<'_> {
         self.0.iter().any(|slot| slot.is_done())
     }
     fn register(&self, waker: &Waker) {
-        self.0.iter().for_each(|slot| drop(slot.register(waker)));
+        // One that is complete already is seen by `is_met_outside`.
+        self.0.iter().for_each(|slot| _ = slot.register(waker));
     }
     fn unregister(&self) {
         self.0.iter().for_each(|slot| slot.unregister());

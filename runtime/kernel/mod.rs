@@ -7,6 +7,7 @@
 
 mod clock;
 mod core;
+pub(crate) mod greeting;
 mod help;
 pub(crate) mod mesh;
 mod poller;
@@ -25,7 +26,7 @@ use tokio::sync::mpsc;
 
 use crate::buffer::{ElementType, Place, Source};
 use crate::config::{Config, Overlap};
-use crate::engine::{Engine, Limits, OpId};
+use crate::engine::{Engine, OpId};
 use crate::error::{Error, Operation, OperationKind, Result};
 use crate::ids::Rank;
 use crate::launch::control::Report;
@@ -54,6 +55,8 @@ pub(crate) struct Kernel {
     /// The task has stopped early for a waiter, and links may still be ready.
     gave_way: AtomicBool,
     is_over: AtomicBool,
+    /// The last error the program was told.
+    noted: Mutex<Option<String>>,
     orders: mpsc::Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -62,8 +65,8 @@ pub(crate) struct Kernel {
 pub(crate) enum Order {
     /// Pass a report on to the rendezvous.
     Report(Report),
-    /// Pass on what is waiting and end.
-    Stop,
+    /// Say the last word and end.
+    Leave(Report),
 }
 
 /// Orders that may wait; reports beyond are dropped, the next says the same.
@@ -74,6 +77,8 @@ struct Started {
     kernel: Arc<Kernel>,
     orders: mpsc::Receiver<Order>,
     control: Option<mesh::Control>,
+    /// Whether a launcher watches the processes: without it the job is over.
+    launcher: bool,
 }
 
 impl Kernel {
@@ -92,9 +97,8 @@ impl Kernel {
     }
 
     fn new(config: &Config, membership: mesh::Membership) -> std::io::Result<Started> {
-        let mesh::Membership { links, control, peers } = membership;
-        let own = Limits { window_bytes: config.window_bytes, envelopes_max: config.envelopes_max };
-        let engine = Engine::new(config.rank, own, config.fragment_bytes, &peers);
+        let mesh::Membership { links, control, limits, launcher } = membership;
+        let engine = Engine::new(config.rank, &limits);
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
         let core = Core::new(engine, links, poller.clone(), clock)?;
         let (sender, orders) = mpsc::channel(ORDERS_MAX);
@@ -112,10 +116,11 @@ impl Kernel {
             awaiting: AtomicUsize::new(0),
             gave_way: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
+            noted: Mutex::default(),
             orders: sender,
             thread: Mutex::new(None),
         };
-        Ok(Started { kernel: Arc::new(kernel), orders, control })
+        Ok(Started { kernel: Arc::new(kernel), orders, control, launcher })
     }
 
     /// Posts a read.
@@ -132,7 +137,13 @@ impl Kernel {
     }
 
     /// Posts a write and sends its first burst, if it may go and there is room.
-    pub(crate) fn initwrite(&self, to: Rank, key: Key, element: ElementType, source: Box<dyn Source>) -> Result<Arc<Slot>> {
+    pub(crate) fn initwrite(
+        &self,
+        to: Rank,
+        key: Key,
+        element: ElementType,
+        source: Box<dyn Source>,
+    ) -> Result<Arc<Slot>> {
         let bytes = source.bytes().len() as u64;
         let operation = Operation::new(OperationKind::Write, self.rank, to, key.user_tag(), bytes);
         self.post(operation, key, |core, now| core.engine.initwrite(now, to, key, element, source))
@@ -193,6 +204,29 @@ impl Kernel {
         }
     }
 
+    /// Moves what is there, if the program may and nobody else does: so that testing in a loop makes progress.
+    pub(crate) fn poke(&self) {
+        if self.overlap == Overlap::Off
+            && let Some(mut core) = self.core.try_lock()
+        {
+            let mut ready = Vec::new();
+            if self.poller.wait(&mut ready, Duration::ZERO).is_ok() {
+                core.drive(&ready, &|| false);
+            }
+            self.unlock(core);
+        }
+    }
+
+    /// The program is told of `error`. If it ends without finalizing, this is why.
+    pub(crate) fn note_failure(&self, error: &Error) {
+        *self.noted.lock() = Some(error.to_string());
+    }
+
+    /// The last error the program was told.
+    pub(crate) fn noted_failure(&self) -> Option<String> {
+        self.noted.lock().clone()
+    }
+
     /// The first refusal that no handle was there to return.
     pub(crate) fn check_refusals(&self) -> Result<()> {
         self.lock().take_refusal(None).map_or(Ok(()), Err)
@@ -203,7 +237,7 @@ impl Kernel {
     ///
     /// # Errors
     /// What the job failed with, or a refusal nobody was told of.
-    pub(crate) fn finish(&self, failed: Option<(Rank, String)>) -> Result<()> {
+    pub(crate) fn finish(&self, failed: Option<String>) -> Result<()> {
         if self.is_over.swap(true, Ordering::SeqCst) {
             return Err(Error::Shutdown { rank: self.rank });
         }
@@ -214,7 +248,7 @@ impl Kernel {
         let mut core = self.lock();
         let failure = core.engine.failure().cloned();
         let blamed = failure.as_ref().and_then(Error::blames);
-        let words = failed.map(|(_, words)| words).or_else(|| failure.as_ref().map(Error::to_string));
+        let words = failed.or_else(|| failure.as_ref().map(Error::to_string));
         core.engine.goodbye(words.as_deref().map(|words| (blamed.unwrap_or(self.rank), words)));
         core.flush();
         self.unlock(core);
@@ -224,8 +258,8 @@ impl Kernel {
             tracing::warn!(rank = %self.rank, "not every peer confirmed that all has arrived");
         }
         let finalized = words.is_none();
-        self.order(Order::Report(Report::Leaving { finalized, error: words, blames: blamed }));
-        self.order(Order::Stop);
+        // A task that has ended needs no orders.
+        let _ = self.orders.blocking_send(Order::Leave(Report::Leaving { finalized, error: words, blames: blamed }));
         let thread = self.thread.lock().take();
         if let Some(thread) = thread {
             let _ = thread.join();
@@ -256,11 +290,6 @@ impl Kernel {
         let _ = self.orders.try_send(Order::Report(report));
     }
 
-    fn order(&self, order: Order) {
-        // Called by the program's threads only; a task that has ended needs no orders.
-        let _ = self.orders.blocking_send(order);
-    }
-
     /// This node cannot go on.
     fn fail_here(&self, cause: &str) {
         let mut core = self.lock();
@@ -277,7 +306,11 @@ impl Kernel {
     pub(crate) fn unlock(&self, mut core: MutexGuard<'_, Core>) {
         let wakers = core.take_wakers();
         // A waiter in line gets the lock, not the thread that comes back for it at once.
-        if self.help.is_wanted() { MutexGuard::unlock_fair(core) } else { drop(core) }
+        if self.help.is_wanted() {
+            MutexGuard::unlock_fair(core)
+        } else {
+            drop(core)
+        }
         wakers.into_iter().for_each(Waker::wake);
     }
 }

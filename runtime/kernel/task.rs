@@ -9,10 +9,14 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::mesh::{self, Control};
+use super::poller::GateDescriptor;
 use super::{Kernel, Order, Started};
 use crate::config::{Config, Overlap};
 use crate::error::{Error, Result};
-use crate::launch::control::{Notice, Report};
+use crate::launch::control::Notice;
+
+/// How long the last word to the rendezvous may take.
+const LEAVE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The body of the kernel's thread.
 pub(super) fn run(config: Config, started: SyncSender<Result<Arc<Kernel>>>) {
@@ -29,32 +33,36 @@ pub(super) fn run(config: Config, started: SyncSender<Result<Arc<Kernel>>>) {
         });
         match start {
             Err(error) => drop(started.send(Err(error))),
-            Ok(start) => {
-                let gate = AsyncFd::with_interest(start.kernel.poller.gate_descriptor(), Interest::READABLE);
-                match gate {
-                    Err(error) => drop(started.send(Err(failed(format!("the links cannot be watched: {error}"))))),
-                    Ok(gate) => {
-                        if config.overlap == Overlap::On {
-                            start.kernel.poller.open_gate();
-                        }
-                        if started.send(Ok(start.kernel.clone())).is_ok() {
-                            serve(start, gate).await;
-                        }
+            Ok(start) => match watch(start.kernel.poller.gate_descriptor()) {
+                Err(error) => drop(started.send(Err(failed(format!("the links cannot be watched: {error}"))))),
+                Ok(gate) => {
+                    if config.overlap == Overlap::On {
+                        start.kernel.poller.open_gate();
+                    }
+                    if started.send(Ok(start.kernel.clone())).is_ok() {
+                        serve(start, gate).await;
                     }
                 }
-            }
+            },
         }
     });
 }
 
+/// Has tokio watch the gate.
+#[expect(
+    deprecated,
+    reason = "the constructor that replaces it is unsafe, for the sake of unowned descriptors; the gate owns its own"
+)]
+fn watch(gate: GateDescriptor) -> std::io::Result<AsyncFd<GateDescriptor>> {
+    AsyncFd::with_interest(gate, Interest::READABLE)
+}
+
 /// The task's life: until it is told to stop.
-async fn serve(started: Started, gate: AsyncFd<super::poller::GateDescriptor>) {
-    let Started { kernel, mut orders, control } = started;
-    let (mut reports, mut notices) = match control {
-        Some(Control { sender, receiver }) => (Some(sender), Some(receiver)),
-        None => (None, None),
-    };
-    loop {
+async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
+    let Started { kernel, mut orders, mut control, launcher } = started;
+    let reports = control.as_ref().map(Control::sender);
+    let mut is_heard = control.is_some();
+    let last = loop {
         tokio::select! {
             ready = gate.readable() => {
                 let Ok(mut ready) = ready else { return };
@@ -63,28 +71,33 @@ async fn serve(started: Started, gate: AsyncFd<super::poller::GateDescriptor>) {
             }
             order = orders.recv() => match order {
                 Some(Order::Report(report)) => {
-                    if let Some(reports) = &mut reports {
-                        let is_last = matches!(report, Report::Leaving { .. });
-                        reports.send(report);
-                        if is_last {
-                            reports.flush().await;
-                        }
+                    // The queue is full only if the rendezvous does not read; it hears the next report.
+                    let _ = reports.as_ref().map(|reports| reports.try_send(report));
+                }
+                Some(Order::Leave(last)) => break last,
+                None => return,
+            },
+            notice = hear(&mut control), if is_heard => match notice {
+                Some(notice) => kernel.hear(notice),
+                None => {
+                    is_heard = false;
+                    if launcher {
+                        kernel.fail_here("its launcher is gone, and the job with it");
                     }
                 }
-                Some(Order::Stop) | None => return,
-            },
-            notice = hear(&mut notices) => match notice {
-                Some(notice) => kernel.hear(notice),
-                None => notices = None,
             },
         }
+    };
+    drop(reports);
+    if let Some(control) = control {
+        control.leave(last, LEAVE_PATIENCE).await;
     }
 }
 
-async fn hear(notices: &mut Option<mesh::Notices>) -> Option<Notice> {
-    match notices {
-        Some(notices) => notices.recv().await,
-        None => std::future::pending().await,
+async fn hear(control: &mut Option<Control>) -> Option<Notice> {
+    match control {
+        Some(control) => control.notices.recv().await,
+        None => None,
     }
 }
 

@@ -1,1 +1,515 @@
+//! The keyed handshake that opens every connection: HELLO, CHALLENGE, PROOF, READY. Bytes in, bytes out.
+//!
+//! Every pass has one fixed size and no length field. The job key never travels; both sides prove that they know it
+//! with BLAKE3 in keyed mode over all bytes of the connection so far, so purposes, ranks, nonces, versions, options,
+//! incarnation and epoch cannot be changed, replayed, reflected or relayed. What does not fit is named only to a peer
+//! that has proved itself; a stranger sees a closed connection.
 
+use crate::config::{Config, Key};
+
+/// The protocol versions this build speaks: first and last.
+pub(crate) const VERSIONS: (u16, u16) = (1, 1);
+/// The rendezvous' place in the `to` field of a HELLO, where a rank's number would be.
+pub(crate) const RENDEZVOUS: u32 = u32::MAX;
+/// What the kernel counts on when it dials or accepts: the size of each pass in bytes.
+pub(crate) const HELLO_BYTES: usize = 8 + 4 + 1 + OPTIONS_BYTES + 16 + 12 + 8 + 4 + NONCE_BYTES;
+/// CHALLENGE; not longer than HELLO, so that answering a stranger multiplies nothing.
+pub(crate) const CHALLENGE_BYTES: usize = 2 + OPTIONS_BYTES + 8 + NONCE_BYTES + MAC_BYTES;
+/// PROOF.
+pub(crate) const PROOF_BYTES: usize = 8 + MAC_BYTES;
+/// READY.
+pub(crate) const READY_BYTES: usize = 1 + 8 + MAC_BYTES;
+
+const MAGIC: [u8; 8] = *b"lathide\0";
+const OPTIONS_BYTES: usize = 1 + 8 + 4 + 4;
+const NONCE_BYTES: usize = 32;
+const MAC_BYTES: usize = 32;
+const _: () = assert!(CHALLENGE_BYTES <= HELLO_BYTES);
+
+/// Random bytes, new for each connection and side.
+pub(crate) type Nonce = [u8; NONCE_BYTES];
+
+/// What a connection is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// A node's connection to the rendezvous.
+    Control = 1,
+    /// A link between two ranks.
+    Link = 2,
+}
+
+/// What each side tells the other of itself, inside the proof.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Limits {
+    /// How much may arrive before a read is posted for it.
+    pub(crate) window_bytes: u64,
+    /// How many messages beyond the window may be announced.
+    pub(crate) envelopes_max: u32,
+    /// The most payload its fragments carry.
+    pub(crate) fragment_bytes: u32,
+}
+
+impl Limits {
+    /// The limits of a node with this configuration.
+    pub(crate) fn of(config: &Config) -> Self {
+        Limits {
+            window_bytes: config.window_bytes,
+            envelopes_max: config.envelopes_max,
+            fragment_bytes: config.fragment_bytes.try_into().unwrap_or(u32::MAX),
+        }
+    }
+}
+
+/// One end of a handshake: this process as it presents itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Party {
+    /// The job's secret.
+    pub(crate) key: Key,
+    /// Its rank, or [`RENDEZVOUS`].
+    pub(crate) rank: u32,
+    /// The number of ranks it believes the job has.
+    pub(crate) size: u32,
+    /// Drawn once per process, so that a process of an earlier run is not taken for this one.
+    pub(crate) incarnation: u64,
+    /// Its limits.
+    pub(crate) limits: Limits,
+    /// The versions it speaks.
+    pub(crate) versions: (u16, u16),
+}
+
+/// Whom a dialer wants to reach.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    /// What for.
+    pub(crate) purpose: Purpose,
+    /// Its rank, or [`RENDEZVOUS`].
+    pub(crate) rank: u32,
+    /// Its incarnation, if the rendezvous has told it.
+    pub(crate) incarnation: Option<u64>,
+    /// The number of this connection of the link; a later one replaces an earlier one.
+    pub(crate) epoch: u32,
+}
+
+/// Why a handshake ended without a connection.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    /// The bytes are not lathide's.
+    #[error("it does not speak lathide's protocol ({0})")]
+    Stranger(&'static str),
+    /// The other side does not know the key, or somebody changed bytes on the way.
+    #[error("it does not know this job's key: it belongs to another job, or the key files differ")]
+    Unproven,
+    /// No common protocol version.
+    #[error("it speaks protocol version {theirs}, this side {}..={}; use one version of lathide", ours.0, ours.1)]
+    Version {
+        /// This side's versions.
+        ours: (u16, u16),
+        /// What the other side offered.
+        theirs: u16,
+    },
+    /// Elements travel in the machine's byte order.
+    #[error("its machine has the other byte order; lathide joins machines of one byte order only")]
+    ByteOrder,
+    /// Another process than the one wanted: an old address, or a wrong relay.
+    #[error("it is {}, not {}", station(*.theirs), station(*.wanted))]
+    WrongPeer {
+        /// Who was wanted.
+        wanted: u32,
+        /// Who it was.
+        theirs: u32,
+    },
+    /// The sides do not agree about the job's size.
+    #[error("it was started in a job of {theirs} ranks, this side in one of {ours}; give all ranks the same size")]
+    Size {
+        /// This side's.
+        ours: u32,
+        /// The other's.
+        theirs: u32,
+    },
+    /// A process of an earlier run with the same key.
+    #[error("it is a process of an earlier run of this job; end it, or use a new key")]
+    Incarnation,
+    /// The rank is taken.
+    #[error("rank {0} is taken: another process has joined with this number; give every process its own rank")]
+    Duplicate(u32),
+    /// The connection has another purpose than this listener.
+    #[error("the address belongs to another service of the job (a rank's port for the rendezvous', or the reverse)")]
+    Purpose,
+    /// The other side proved itself and refused, with one of this module's codes.
+    #[error("{}", told(*.code, *.detail))]
+    Told {
+        /// What it found.
+        code: u8,
+        /// The number that belongs to it.
+        detail: u64,
+    },
+}
+
+impl Refusal {
+    /// Whether the other side has proved that it belongs to the job: trying again will not help then.
+    pub(crate) fn is_final(&self) -> bool {
+        !matches!(self, Refusal::Stranger(_) | Refusal::Unproven)
+    }
+
+    /// The code and number that tell a proved peer why it is refused.
+    fn code(&self) -> (u8, u64) {
+        match *self {
+            Refusal::Stranger(_) | Refusal::Unproven => (CODE_OTHER, 0),
+            Refusal::Version { ours, .. } => (CODE_VERSION, u64::from(ours.1)),
+            Refusal::ByteOrder => (CODE_BYTE_ORDER, 0),
+            Refusal::WrongPeer { wanted: _, theirs } => (CODE_WRONG_PEER, u64::from(theirs)),
+            Refusal::Size { ours, .. } => (CODE_SIZE, u64::from(ours)),
+            Refusal::Incarnation => (CODE_INCARNATION, 0),
+            Refusal::Duplicate(rank) => (CODE_DUPLICATE, u64::from(rank)),
+            Refusal::Purpose => (CODE_PURPOSE, 0),
+            Refusal::Told { code, detail } => (code, detail),
+        }
+    }
+}
+
+const CODE_READY: u8 = 0;
+const CODE_VERSION: u8 = 1;
+const CODE_BYTE_ORDER: u8 = 2;
+const CODE_WRONG_PEER: u8 = 3;
+const CODE_SIZE: u8 = 4;
+const CODE_INCARNATION: u8 = 5;
+const CODE_DUPLICATE: u8 = 6;
+const CODE_PURPOSE: u8 = 7;
+const CODE_OTHER: u8 = 255;
+
+fn told(code: u8, detail: u64) -> String {
+    match code {
+        CODE_VERSION => format!("it speaks protocol versions up to {detail} only; use one version of lathide"),
+        CODE_BYTE_ORDER => Refusal::ByteOrder.to_string(),
+        CODE_WRONG_PEER => format!("it is {}, not the one wanted", station(detail as u32)),
+        CODE_SIZE => format!("it belongs to a job of {detail} ranks; give all ranks the same size"),
+        CODE_INCARNATION => "it takes this process for one of an earlier run of the job".into(),
+        CODE_DUPLICATE => Refusal::Duplicate(detail as u32).to_string(),
+        CODE_PURPOSE => Refusal::Purpose.to_string(),
+        _ => format!("it refused with code {code}, which this version does not know"),
+    }
+}
+
+fn station(rank: u32) -> String {
+    if rank == RENDEZVOUS { "the rendezvous".into() } else { format!("rank {rank}") }
+}
+
+/// What a finished handshake established about the other side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Established {
+    /// Its limits.
+    pub(crate) limits: Limits,
+    /// Its incarnation.
+    pub(crate) incarnation: u64,
+    /// The number of the next frame it expects.
+    pub(crate) next_expected: u64,
+}
+
+/// The side that connected.
+#[derive(Debug)]
+pub(crate) struct Dialer {
+    party: Party,
+    target: Target,
+    transcript: blake3::Hasher,
+    peer: Option<(Options, u64)>,
+}
+
+impl Dialer {
+    /// Starts a handshake; the bytes are HELLO.
+    pub(crate) fn hello(party: &Party, target: Target, nonce: &Nonce) -> (Self, Vec<u8>) {
+        let mut bytes = Vec::with_capacity(HELLO_BYTES);
+        bytes.extend(MAGIC);
+        bytes.extend(party.versions.0.to_le_bytes());
+        bytes.extend(party.versions.1.to_le_bytes());
+        bytes.push(target.purpose as u8);
+        Options::of(party.limits).encode(&mut bytes);
+        bytes.extend(job_id(&party.key));
+        bytes.extend(party.rank.to_le_bytes());
+        bytes.extend(target.rank.to_le_bytes());
+        bytes.extend(party.size.to_le_bytes());
+        bytes.extend(party.incarnation.to_le_bytes());
+        bytes.extend(target.epoch.to_le_bytes());
+        bytes.extend(nonce);
+        debug_assert_eq!(bytes.len(), HELLO_BYTES);
+        let mut transcript = blake3::Hasher::new();
+        transcript.update(&bytes);
+        (Dialer { party: party.clone(), target, transcript, peer: None }, bytes)
+    }
+
+    /// Takes CHALLENGE; the bytes are PROOF.
+    pub(crate) fn challenged(&mut self, challenge: &[u8], next_expected: u64) -> Result<Vec<u8>, Refusal> {
+        let body = sized(challenge, CHALLENGE_BYTES)?;
+        let (body, mac) = split_mac(body);
+        self.transcript.update(body);
+        if mac != prove(&self.party.key, "acceptor", &self.transcript) {
+            return Err(Refusal::Unproven);
+        }
+        self.transcript.update(mac.as_bytes());
+        let mut fields = Fields(body);
+        let version = fields.u16();
+        let options = Options::decode(&mut fields);
+        let incarnation = fields.u64();
+        let (first, last) = self.party.versions;
+        if version < first || version > last {
+            return Err(Refusal::Version { ours: self.party.versions, theirs: version });
+        }
+        if options.byte_order != BYTE_ORDER {
+            return Err(Refusal::ByteOrder);
+        }
+        if self.target.incarnation.is_some_and(|wanted| wanted != incarnation) {
+            return Err(Refusal::Incarnation);
+        }
+        self.peer = Some((options, incarnation));
+        let mut proof = next_expected.to_le_bytes().to_vec();
+        self.transcript.update(&proof);
+        let mac = prove(&self.party.key, "dialer", &self.transcript);
+        self.transcript.update(mac.as_bytes());
+        proof.extend(mac.as_bytes());
+        Ok(proof)
+    }
+
+    /// Takes READY: the connection is open, or a proved peer says why not.
+    pub(crate) fn ready(self, ready: &[u8]) -> Result<Established, Refusal> {
+        let (body, mac) = split_mac(sized(ready, READY_BYTES)?);
+        if mac != seal(&self.party.key, &self.transcript, body) {
+            return Err(Refusal::Unproven);
+        }
+        let Some((options, incarnation)) = self.peer else {
+            return Err(Refusal::Stranger("READY before CHALLENGE"));
+        };
+        let mut fields = Fields(body);
+        let (code, detail) = (fields.u8(), fields.u64());
+        if code != CODE_READY {
+            return Err(Refusal::Told { code, detail });
+        }
+        Ok(Established { limits: options.limits, incarnation, next_expected: detail })
+    }
+}
+
+/// The side that was connected to.
+#[derive(Debug)]
+pub(crate) struct Acceptor {
+    party: Party,
+    purpose: Purpose,
+    transcript: blake3::Hasher,
+    hello: Option<Hello>,
+}
+
+/// A dialer that has proved that it knows the key, and whether what it wants fits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Proven {
+    /// Its rank, below the job's size if `fits` is `Ok`.
+    pub(crate) rank: u32,
+    /// The number of this connection of the link.
+    pub(crate) epoch: u32,
+    /// Its limits, its incarnation, the next frame it expects.
+    pub(crate) established: Established,
+    /// What does not fit, if anything.
+    pub(crate) fits: Result<(), Refusal>,
+}
+
+impl Acceptor {
+    /// Waits for a HELLO with this purpose.
+    pub(crate) fn new(party: &Party, purpose: Purpose) -> Self {
+        Acceptor { party: party.clone(), purpose, transcript: blake3::Hasher::new(), hello: None }
+    }
+
+    /// Whether a connection's first eight bytes are lathide's.
+    pub(crate) fn knows(first: &[u8]) -> bool {
+        first == MAGIC
+    }
+
+    /// Takes HELLO; the bytes are CHALLENGE.
+    pub(crate) fn hello(&mut self, hello: &[u8], nonce: &Nonce) -> Result<Vec<u8>, Refusal> {
+        let decoded = Hello::decode(sized(hello, HELLO_BYTES)?)?;
+        self.transcript.update(hello);
+        let mut bytes = Vec::with_capacity(CHALLENGE_BYTES);
+        bytes.extend(self.common_version(&decoded).unwrap_or(self.party.versions.1).to_le_bytes());
+        Options::of(self.party.limits).encode(&mut bytes);
+        bytes.extend(self.party.incarnation.to_le_bytes());
+        bytes.extend(nonce);
+        self.transcript.update(&bytes);
+        let mac = prove(&self.party.key, "acceptor", &self.transcript);
+        self.transcript.update(mac.as_bytes());
+        bytes.extend(mac.as_bytes());
+        debug_assert_eq!(bytes.len(), CHALLENGE_BYTES);
+        self.hello = Some(decoded);
+        Ok(bytes)
+    }
+
+    /// Takes PROOF: who the dialer is, and whether it fits.
+    pub(crate) fn proof(&mut self, proof: &[u8]) -> Result<Proven, Refusal> {
+        let (body, mac) = split_mac(sized(proof, PROOF_BYTES)?);
+        self.transcript.update(body);
+        if mac != prove(&self.party.key, "dialer", &self.transcript) {
+            return Err(Refusal::Unproven);
+        }
+        self.transcript.update(mac.as_bytes());
+        let Some(hello) = &self.hello else { return Err(Refusal::Stranger("PROOF before HELLO")) };
+        let established = Established {
+            limits: hello.options.limits,
+            incarnation: hello.incarnation,
+            next_expected: Fields(body).u64(),
+        };
+        Ok(Proven { rank: hello.from, epoch: hello.epoch, established, fits: self.fits(hello) })
+    }
+
+    /// Ends the handshake; the bytes are READY, with the next frame expected or with what does not fit.
+    pub(crate) fn ready(self, verdict: Result<u64, &Refusal>) -> Vec<u8> {
+        let (code, detail) = match verdict {
+            Ok(next_expected) => (CODE_READY, next_expected),
+            Err(refusal) => refusal.code(),
+        };
+        let mut bytes = vec![code];
+        bytes.extend(detail.to_le_bytes());
+        let mac = seal(&self.party.key, &self.transcript, &bytes);
+        bytes.extend(mac.as_bytes());
+        bytes
+    }
+
+    fn common_version(&self, hello: &Hello) -> Option<u16> {
+        let version = hello.versions.1.min(self.party.versions.1);
+        (version >= hello.versions.0 && version >= self.party.versions.0).then_some(version)
+    }
+
+    fn fits(&self, hello: &Hello) -> Result<(), Refusal> {
+        let Party { rank, size, versions, .. } = self.party;
+        if self.common_version(hello).is_none() {
+            return Err(Refusal::Version { ours: versions, theirs: hello.versions.1 });
+        }
+        if hello.options.byte_order != BYTE_ORDER {
+            return Err(Refusal::ByteOrder);
+        }
+        if hello.purpose != self.purpose as u8 {
+            return Err(Refusal::Purpose);
+        }
+        if hello.to != rank {
+            return Err(Refusal::WrongPeer { wanted: hello.to, theirs: rank });
+        }
+        if hello.size != size || hello.from >= size {
+            return Err(Refusal::Size { ours: size, theirs: hello.size });
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Options {
+    byte_order: u8,
+    limits: Limits,
+}
+
+/// Elements travel as the machine holds them: 1 little-endian, 2 big-endian.
+const BYTE_ORDER: u8 = if cfg!(target_endian = "little") { 1 } else { 2 };
+
+impl Options {
+    fn of(limits: Limits) -> Self {
+        Options { byte_order: BYTE_ORDER, limits }
+    }
+
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        bytes.push(self.byte_order);
+        bytes.extend(self.limits.window_bytes.to_le_bytes());
+        bytes.extend(self.limits.envelopes_max.to_le_bytes());
+        bytes.extend(self.limits.fragment_bytes.to_le_bytes());
+    }
+
+    fn decode(fields: &mut Fields<'_>) -> Self {
+        let byte_order = fields.u8();
+        let limits = Limits { window_bytes: fields.u64(), envelopes_max: fields.u32(), fragment_bytes: fields.u32() };
+        Options { byte_order, limits }
+    }
+}
+
+#[derive(Debug)]
+struct Hello {
+    versions: (u16, u16),
+    purpose: u8,
+    options: Options,
+    from: u32,
+    to: u32,
+    size: u32,
+    incarnation: u64,
+    epoch: u32,
+}
+
+impl Hello {
+    fn decode(bytes: &[u8]) -> Result<Self, Refusal> {
+        let mut fields = Fields(bytes);
+        if fields.take::<8>() != MAGIC {
+            return Err(Refusal::Stranger("its first bytes are not lathide's"));
+        }
+        let versions = (fields.u16(), fields.u16());
+        let purpose = fields.u8();
+        let options = Options::decode(&mut fields);
+        // The job id follows from the key, which the proof will show; it is there for who looks at the wire.
+        fields.take::<16>();
+        let (from, to, size) = (fields.u32(), fields.u32(), fields.u32());
+        let (incarnation, epoch) = (fields.u64(), fields.u32());
+        Ok(Hello { versions, purpose, options, from, to, size, incarnation, epoch })
+    }
+}
+
+/// The job's public name: follows from the key, and does not give it away.
+pub(crate) fn job_id(key: &Key) -> [u8; 16] {
+    let id = blake3::derive_key("lathide v1 job id", &key.0);
+    let mut short = [0; 16];
+    short.copy_from_slice(&id[..16]);
+    short
+}
+
+/// A MAC with the handshake key over all bytes so far, labelled with who makes it.
+fn prove(key: &Key, label: &str, transcript: &blake3::Hasher) -> blake3::Hash {
+    let mac_key = blake3::derive_key("lathide v1 handshake", &key.0);
+    let mut mac = blake3::Hasher::new_keyed(&mac_key);
+    mac.update(label.as_bytes()).update(transcript.finalize().as_bytes());
+    mac.finalize()
+}
+
+/// The MAC of READY, with the key of this very session: nobody can have seen it before.
+fn seal(key: &Key, transcript: &blake3::Hasher, body: &[u8]) -> blake3::Hash {
+    let mut session = blake3::Hasher::new_derive_key("lathide v1 session");
+    session.update(&key.0).update(transcript.finalize().as_bytes());
+    blake3::keyed_hash(session.finalize().as_bytes(), body)
+}
+
+fn sized(bytes: &[u8], expected: usize) -> Result<&[u8], Refusal> {
+    if bytes.len() == expected { Ok(bytes) } else { Err(Refusal::Stranger("a pass of the wrong size")) }
+}
+
+/// Body and MAC of a pass whose size was checked. `blake3::Hash` compares in constant time.
+fn split_mac(bytes: &[u8]) -> (&[u8], blake3::Hash) {
+    let (body, mac) = bytes.split_last_chunk::<MAC_BYTES>().expect("a pass is longer than its MAC");
+    (body, blake3::Hash::from_bytes(*mac))
+}
+
+/// Reads fields off bytes whose length was checked before.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        let (field, rest) = self.0.split_first_chunk::<N>().expect("the size of a pass was checked");
+        self.0 = rest;
+        *field
+    }
+
+    fn u8(&mut self) -> u8 {
+        self.take::<1>()[0]
+    }
+
+    fn u16(&mut self) -> u16 {
+        u16::from_le_bytes(self.take())
+    }
+
+    fn u32(&mut self) -> u32 {
+        u32::from_le_bytes(self.take())
+    }
+
+    fn u64(&mut self) -> u64 {
+        u64::from_le_bytes(self.take())
+    }
+}
+
+#[cfg(test)]
+#[path = "handshake_tests.rs"]
+mod tests;

@@ -1,0 +1,186 @@
+//! Opening connections: the handshake over sockets, with deadlines, and a listener that strangers cannot disturb.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::timeout;
+
+use crate::wire::handshake::{
+    Acceptor, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, PROOF_BYTES, Party, Proven, Purpose,
+    READY_BYTES, Refusal, Target,
+};
+
+/// How long one handshake may take; a side that is slower is cut off.
+pub(crate) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The most connections that have not proved themselves; one more drops the oldest.
+const PENDING_MAX: usize = 64;
+
+/// Why a connection could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DialError {
+    /// The socket failed.
+    #[error("{}", explain(.0))]
+    Io(#[from] io::Error),
+    /// The handshake failed.
+    #[error("{0}")]
+    Refused(#[from] Refusal),
+    /// The other side was silent.
+    #[error("it accepted the connection and then said nothing for {} s", HANDSHAKE_TIMEOUT.as_secs())]
+    Silent,
+}
+
+impl DialError {
+    /// Whether trying again cannot help.
+    pub(crate) fn is_final(&self) -> bool {
+        matches!(self, DialError::Refused(refusal) if refusal.is_final())
+    }
+}
+
+/// An error of the operating system with the next thing to look at.
+pub(crate) fn explain(error: &io::Error) -> String {
+    let hint = match error.kind() {
+        io::ErrorKind::ConnectionRefused => "nothing listens there: has that process started, is the port right?",
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
+            "it closed the connection during the handshake: another service or another job has that port"
+        }
+        io::ErrorKind::TimedOut => "no answer: a firewall may drop the packets, or the host is down",
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
+            "there is no way to that address: check the host name and the networks of both machines"
+        }
+        _ => return error.to_string(),
+    };
+    format!("{error} ({hint})")
+}
+
+/// Connects to `address` and proves itself to `target` there.
+pub(crate) async fn dial(
+    address: SocketAddr,
+    party: &Party,
+    target: Target,
+    next_expected: u64,
+) -> Result<(TcpStream, Established), DialError> {
+    let shake = async {
+        let mut stream = TcpStream::connect(address).await?;
+        // A port that nobody listens on can be this socket's own.
+        if stream.local_addr()? == stream.peer_addr()? {
+            return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
+        }
+        prepare(&stream)?;
+        let (mut dialer, hello) = Dialer::hello(party, target, &nonce()?);
+        stream.write_all(&hello).await?;
+        let mut challenge = [0; CHALLENGE_BYTES];
+        stream.read_exact(&mut challenge).await?;
+        let proof = dialer.challenged(&challenge, next_expected)?;
+        stream.write_all(&proof).await?;
+        let mut ready = [0; READY_BYTES];
+        stream.read_exact(&mut ready).await?;
+        Ok((stream, dialer.ready(&ready)?))
+    };
+    timeout(HANDSHAKE_TIMEOUT, shake).await.unwrap_or(Err(DialError::Silent))
+}
+
+/// A connection whose dialer has proved itself and waits for READY.
+#[derive(Debug)]
+pub(crate) struct Guest {
+    /// Who it is, and whether what it wants fits.
+    pub(crate) proven: Proven,
+    stream: TcpStream,
+    acceptor: Acceptor,
+}
+
+impl Guest {
+    /// Lets it in.
+    pub(crate) async fn admit(mut self, next_expected: u64) -> io::Result<TcpStream> {
+        let ready = self.acceptor.ready(Ok(next_expected));
+        timeout(HANDSHAKE_TIMEOUT, self.stream.write_all(&ready)).await??;
+        Ok(self.stream)
+    }
+
+    /// Tells it why not, and hangs up.
+    pub(crate) async fn turn_away(mut self, refusal: &Refusal) {
+        let ready = self.acceptor.ready(Err(refusal));
+        // Only a courtesy: who has gone already needs no answer.
+        let _ = timeout(HANDSHAKE_TIMEOUT, self.stream.write_all(&ready)).await;
+    }
+}
+
+/// Accepts connections for as long as it is polled, and hands over those that prove themselves. Strangers, port scans
+/// and slow ones have no effect: each has a task, a deadline and less than a kilobyte, and there are at most 64.
+pub(crate) async fn receive<T: Send + 'static>(
+    listener: TcpListener,
+    party: Party,
+    purpose: Purpose,
+    guests: mpsc::Sender<T>,
+    wrap: fn(Guest) -> T,
+) {
+    let mut tasks = JoinSet::new();
+    let mut pending: VecDeque<AbortHandle> = VecDeque::new();
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Out of descriptors, or a connection that ended in the queue: neither may make this loop spin.
+                tracing::debug!(%error, "accept failed");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                continue;
+            }
+        };
+        while tasks.try_join_next().is_some() {}
+        pending.retain(|task| !task.is_finished());
+        if pending.len() >= PENDING_MAX
+            && let Some(oldest) = pending.pop_front()
+        {
+            oldest.abort();
+        }
+        let (party, guests) = (party.clone(), guests.clone());
+        pending.push_back(tasks.spawn(async move {
+            match timeout(HANDSHAKE_TIMEOUT, greet(stream, &party, purpose)).await {
+                Ok(Ok(guest)) => {
+                    let _ = guests.send(wrap(guest)).await;
+                }
+                Ok(Err(error)) => tracing::debug!(%error, "a connection proved nothing"),
+                Err(_) => tracing::debug!("a connection said nothing"),
+            }
+        }));
+    }
+}
+
+async fn greet(mut stream: TcpStream, party: &Party, purpose: Purpose) -> Result<Guest, DialError> {
+    prepare(&stream)?;
+    let mut acceptor = Acceptor::new(party, purpose);
+    let mut hello = [0; HELLO_BYTES];
+    // The first bytes decide: a stranger is dropped at once instead of keeping its place until the deadline.
+    stream.read_exact(&mut hello[..8]).await?;
+    if !Acceptor::knows(&hello[..8]) {
+        return Err(Refusal::Stranger("its first bytes are not lathide's").into());
+    }
+    stream.read_exact(&mut hello[8..]).await?;
+    let challenge = acceptor.hello(&hello, &nonce()?)?;
+    stream.write_all(&challenge).await?;
+    let mut proof = [0; PROOF_BYTES];
+    stream.read_exact(&mut proof).await?;
+    let proven = acceptor.proof(&proof)?;
+    Ok(Guest { proven, stream, acceptor })
+}
+
+/// Small messages leave at once.
+fn prepare(stream: &TcpStream) -> io::Result<()> {
+    socket2::SockRef::from(stream).set_tcp_nodelay(true)
+}
+
+fn nonce() -> io::Result<Nonce> {
+    let mut nonce = [0; 32];
+    getrandom::fill(&mut nonce).map_err(io::Error::other)?;
+    Ok(nonce)
+}
+
+/// A number drawn once per process.
+pub(crate) fn incarnation() -> io::Result<u64> {
+    getrandom::u64().map_err(io::Error::other)
+}

@@ -1,0 +1,264 @@
+//! What nodes and the rendezvous tell each other during a job, and its framing. Pure.
+//!
+//! A frame is its length in four little-endian bytes and that many bytes of JSON, at most [`FRAME_BYTES_MAX`].
+
+use std::net::SocketAddr;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::error::OperationKind;
+use crate::ids::{Rank, Tag};
+
+/// The most a control frame may carry. A declared length beyond it ends the connection.
+pub(crate) const FRAME_BYTES_MAX: usize = 1 << 20;
+/// The most operations and the most waiting threads a [`Standstill`] lists.
+pub(crate) const OUTSTANDING_MAX: usize = 1024;
+
+/// A node tells the rendezvous.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) enum Report {
+    /// I am here; the first report on every connection.
+    Join {
+        /// Where peers reach it.
+        address: SocketAddr,
+        /// Its process, so that the launcher and the job's history name the same one.
+        process: u32,
+        /// lathide's package version, for people.
+        version: String,
+    },
+    /// Every operation I have stands still.
+    Stalled(Standstill),
+    /// I move again.
+    Moving,
+    /// My last word on this connection.
+    Leaving {
+        /// Whether the node was finalized in order.
+        finalized: bool,
+        /// Why it leaves, if it failed.
+        error: Option<String>,
+        /// The rank whose loss made it fail, if that is why: the launcher looks for the first cause.
+        #[serde(default)]
+        blames: Option<Rank>,
+    },
+}
+
+/// The rendezvous tells a node.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) enum Notice {
+    /// All have joined.
+    Table {
+        /// Where each rank is reached.
+        addresses: Vec<SocketAddr>,
+        /// Each rank's incarnation, so that nobody talks to a process of an earlier run.
+        incarnations: Vec<u64>,
+        /// Whether a launcher watches the processes: it sees a death that no connection shows.
+        launcher: bool,
+    },
+    /// A rank is gone.
+    Lost {
+        /// Which.
+        rank: Rank,
+        /// Why, as far as it is known.
+        cause: String,
+    },
+    /// No rank of a set can move any more.
+    Deadlock {
+        /// Who waits for whom, and what to change.
+        report: String,
+    },
+    /// There will be no job.
+    Refused {
+        /// Why.
+        cause: String,
+    },
+}
+
+/// A node that stands still: what it waits for.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Standstill {
+    /// Its operations under way; at most [`OUTSTANDING_MAX`].
+    pub(crate) outstanding: Vec<Outstanding>,
+    /// For each waiting thread the ranks any of which could end its wait.
+    pub(crate) waits: Vec<Vec<Rank>>,
+    /// Whether every thread that uses the node waits.
+    pub(crate) certain: bool,
+    /// Frames sent to each rank.
+    pub(crate) sent: Vec<u64>,
+    /// Frames received from each rank.
+    pub(crate) received: Vec<u64>,
+}
+
+impl Standstill {
+    /// Whether nothing has moved since `before`. Ages differ, so they do not count.
+    pub(crate) fn same_as(&self, before: &Standstill) -> bool {
+        let same = |(a, b): (&Outstanding, &Outstanding)| a.same_as(b);
+        self.certain == before.certain
+            && self.waits == before.waits
+            && self.sent == before.sent
+            && self.received == before.received
+            && self.outstanding.len() == before.outstanding.len()
+            && self.outstanding.iter().zip(&before.outstanding).all(same)
+    }
+
+    /// Cut to what fits a frame. What is cut cannot be judged, so it is not certain then.
+    fn bounded(mut self) -> Self {
+        self.outstanding.truncate(OUTSTANDING_MAX);
+        let ranks: usize = self.waits.iter().map(Vec::len).sum();
+        if self.waits.len() > OUTSTANDING_MAX || ranks > 16 * OUTSTANDING_MAX {
+            self.waits.clear();
+            self.certain = false;
+        }
+        for operation in &mut self.outstanding {
+            if operation.state.len() > 256 {
+                operation.state = operation.state.chars().take(64).collect();
+            }
+        }
+        self
+    }
+}
+
+/// An operation under way.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Outstanding {
+    /// Read or write.
+    pub(crate) kind: OperationKind,
+    /// The rank on the other side.
+    pub(crate) peer: Rank,
+    /// `None` for a collective's own messages.
+    pub(crate) tag: Option<Tag>,
+    /// The bytes written, or the most that can be read.
+    pub(crate) bytes: u64,
+    /// How many of them have moved.
+    pub(crate) done: u64,
+    /// Seconds since it was posted.
+    pub(crate) since_s: f64,
+    /// What it waits for, in words.
+    pub(crate) state: String,
+}
+
+impl Outstanding {
+    fn same_as(&self, before: &Outstanding) -> bool {
+        (self.kind, self.peer, self.tag, self.bytes, self.done)
+            == (before.kind, before.peer, before.tag, before.bytes, before.done)
+    }
+}
+
+/// What is wrong with a control frame.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ControlError {
+    /// Its length is beyond the limit.
+    #[error("a control frame of {0} bytes; the most is {FRAME_BYTES_MAX}")]
+    TooLong(usize),
+    /// Its JSON is not what was due.
+    #[error("a control frame that is none: {0}")]
+    Malformed(#[from] serde_json::Error),
+}
+
+/// The frame of a report, cut to the limit if it lists too much.
+pub(crate) fn encode_report(report: Report) -> Result<Vec<u8>, ControlError> {
+    match report {
+        Report::Stalled(standstill) => encode(&Report::Stalled(standstill.bounded())),
+        other => encode(&other),
+    }
+}
+
+/// The frame of a report or notice.
+pub(crate) fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, ControlError> {
+    let mut frame = vec![0; 4];
+    serde_json::to_writer(&mut frame, message)?;
+    let length = frame.len() - 4;
+    if length > FRAME_BYTES_MAX {
+        return Err(ControlError::TooLong(length));
+    }
+    frame[..4].copy_from_slice(&(length as u32).to_le_bytes());
+    Ok(frame)
+}
+
+/// The length a frame's first four bytes declare, if it is within the limit.
+pub(crate) fn frame_length(prefix: [u8; 4]) -> Result<usize, ControlError> {
+    let length = u32::from_le_bytes(prefix) as usize;
+    if length > FRAME_BYTES_MAX { Err(ControlError::TooLong(length)) } else { Ok(length) }
+}
+
+/// The report or notice of a frame's payload.
+pub(crate) fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, ControlError> {
+    Ok(serde_json::from_slice(payload)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operation(n: u32) -> Outstanding {
+        Outstanding {
+            kind: OperationKind::Read,
+            peer: Rank(n),
+            tag: Some(Tag(n)),
+            bytes: u64::MAX,
+            done: 3,
+            since_s: 1.25,
+            state: "no message yet".into(),
+        }
+    }
+
+    #[test]
+    fn reports_and_notices_come_back_as_they_went() {
+        let standstill = Standstill {
+            outstanding: vec![operation(1), Outstanding { tag: None, kind: OperationKind::Write, ..operation(2) }],
+            waits: vec![vec![Rank(1)], vec![]],
+            certain: true,
+            sent: vec![0, 1 << 60],
+            received: vec![2, 3],
+        };
+        let reports = [
+            Report::Join { address: "[::1]:80".parse().unwrap(), process: 9, version: "0.1.0".into() },
+            Report::Stalled(standstill),
+            Report::Moving,
+            Report::Leaving { finalized: false, error: Some("é\n".into()), blames: Some(Rank(2)) },
+        ];
+        for report in reports {
+            let frame = encode_report(report.clone()).unwrap();
+            assert_eq!(frame_length(frame[..4].try_into().unwrap()).unwrap(), frame.len() - 4);
+            assert_eq!(decode::<Report>(&frame[4..]).unwrap(), report);
+            for cut in 4..frame.len() {
+                assert!(decode::<Report>(&frame[4..cut]).is_err());
+            }
+        }
+        let table = Notice::Table {
+            addresses: vec!["127.0.0.1:1".parse().unwrap(); 2],
+            incarnations: vec![1, u64::MAX],
+            launcher: true,
+        };
+        assert_eq!(decode::<Notice>(&encode(&table).unwrap()[4..]).unwrap(), table);
+    }
+
+    #[test]
+    fn no_length_beyond_the_limit_is_believed_or_sent() {
+        assert!(frame_length(u32::MAX.to_le_bytes()).is_err());
+        assert!(frame_length(((FRAME_BYTES_MAX + 1) as u32).to_le_bytes()).is_err());
+        assert!(frame_length((FRAME_BYTES_MAX as u32).to_le_bytes()).is_ok());
+        let cause = "x".repeat(FRAME_BYTES_MAX);
+        assert!(matches!(encode(&Notice::Refused { cause }), Err(ControlError::TooLong(_))));
+    }
+
+    #[test]
+    fn a_long_standstill_is_cut_to_a_frame() {
+        let outstanding = (0..100_000).map(|n| Outstanding { state: "y".repeat(1000), ..operation(n) }).collect();
+        let waits = vec![vec![Rank(1); 100]; 1000];
+        let standstill = Standstill { outstanding, waits, certain: true, ..Standstill::default() };
+        let frame = encode_report(Report::Stalled(standstill)).unwrap();
+        let Report::Stalled(cut) = decode(&frame[4..]).unwrap() else { panic!("another report") };
+        assert_eq!((cut.outstanding.len(), cut.certain), (OUTSTANDING_MAX, false));
+    }
+
+    #[test]
+    fn only_age_may_differ_in_an_unchanged_standstill() {
+        let one = Standstill { outstanding: vec![operation(1)], ..Standstill::default() };
+        let older = Standstill { outstanding: vec![Outstanding { since_s: 9.0, ..operation(1) }], ..one.clone() };
+        assert!(one.same_as(&older));
+        let moved = Standstill { outstanding: vec![Outstanding { done: 4, ..operation(1) }], ..one.clone() };
+        assert!(!one.same_as(&moved));
+        assert!(!one.same_as(&Standstill { received: vec![1], ..one.clone() }));
+    }
+}

@@ -1,0 +1,177 @@
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+fn from(variables: &[(&str, &str)]) -> Result<(Config, Option<KeySource>)> {
+    let lookup = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.to_string());
+    parse(&lookup)
+}
+
+fn refused(variables: &[(&str, &str)]) -> (String, String) {
+    match from(variables) {
+        Err(Error::Misuse(Misuse::Config { name, why, .. })) => (name, why),
+        other => panic!("{variables:?} gave {other:?}"),
+    }
+}
+
+const JOB: [(&str, &str); 4] =
+    [("LATHIDE_RANK", "2"), ("LATHIDE_SIZE", "3"), ("LATHIDE_ROOT", "h:7000"), ("LATHIDE_KEY_FD", "5")];
+
+#[test]
+fn nothing_set_is_a_job_of_one() {
+    let (config, key) = from(&[]).unwrap();
+    assert_eq!((config.rank, config.size, config.root, key), (Rank(0), 1, None, None));
+    assert_eq!(from(&[("LATHIDE_OVERLAP", "off")]).unwrap().0.overlap, Overlap::Off, "settings apply alone too");
+    let (config, _) = from(&[("LATHIDE_RANK", "0"), ("LATHIDE_SIZE", "1")]).unwrap();
+    assert_eq!((config.size, config.root), (1, None));
+}
+
+#[test]
+fn the_contract_of_lathide_run() {
+    let (config, key) = from(&JOB).unwrap();
+    assert_eq!((config.rank, config.size), (Rank(2), 3));
+    assert_eq!(config.root.as_deref(), Some("h:7000"));
+    assert_eq!(key, Some(KeySource::Descriptor(5)));
+    let settings = [
+        ("LATHIDE_OVERLAP", "off"),
+        ("LATHIDE_WINDOW", "2MiB"),
+        ("LATHIDE_FRAGMENT", "1024"),
+        ("LATHIDE_ENVELOPES", "9"),
+        ("LATHIDE_STALL", "off"),
+        ("LATHIDE_JOIN", "0.5"),
+        ("LATHIDE_LINGER", "7s"),
+    ];
+    let (config, _) = from(&[JOB.as_slice(), &settings].concat()).unwrap();
+    assert_eq!(config.overlap, Overlap::Off);
+    assert_eq!((config.window_bytes, config.fragment_bytes, config.envelopes_max), (2 << 20, 1024, 9));
+    assert_eq!(config.stall_timeout, None);
+    assert_eq!((config.join_timeout, config.linger), (Duration::from_millis(500), Duration::from_secs(7)));
+    assert_eq!(from(&[("LATHIDE_STALL", "2")]).unwrap().0.stall_timeout, Some(Duration::from_secs(2)));
+}
+
+#[test]
+fn every_bad_value_names_its_variable() {
+    for (name, value) in [
+        ("LATHIDE_RANK", "3"),
+        ("LATHIDE_RANK", "-1"),
+        ("LATHIDE_RANK", "two"),
+        ("LATHIDE_SIZE", "0"),
+        ("LATHIDE_SIZE", "4294967296"),
+        ("LATHIDE_ROOT", "host"),
+        ("LATHIDE_ROOT", ":80"),
+        ("LATHIDE_ROOT", "host:0"),
+        ("LATHIDE_ROOT", "host:65536"),
+        ("LATHIDE_KEY_FD", "-1"),
+        ("LATHIDE_KEY_FD", "9999999999"),
+        ("LATHIDE_OVERLAP", "yes"),
+        ("LATHIDE_WINDOW", "0"),
+        ("LATHIDE_WINDOW", "64 parsecs"),
+        ("LATHIDE_WINDOW", "99999999999GiB"),
+        ("LATHIDE_FRAGMENT", "0"),
+        ("LATHIDE_FRAGMENT", "1000000"),
+        ("LATHIDE_ENVELOPES", "0"),
+        ("LATHIDE_STALL", "0"),
+        ("LATHIDE_STALL", "never"),
+        ("LATHIDE_JOIN", "inf"),
+        ("LATHIDE_JOIN", "nan"),
+        ("LATHIDE_LINGER", "-1"),
+    ] {
+        let variables: Vec<_> =
+            std::iter::once((name, value)).chain(JOB.into_iter().filter(|(n, _)| *n != name)).collect();
+        let (named, why) = refused(&variables);
+        assert!(named == name && !why.is_empty(), "{name}={value}: {named}: {why}");
+    }
+    assert_eq!(refused(&JOB[..1]).0, "LATHIDE_RANK");
+    assert_eq!(refused(&JOB[1..2]).0, "LATHIDE_SIZE");
+}
+
+#[test]
+fn several_ranks_without_a_way_to_join_are_never_a_job_of_one() {
+    assert!(refused(&JOB[..2]).1.contains("LATHIDE_ROOT"));
+    assert!(refused(&JOB[..3]).1.contains("LATHIDE_KEY_FILE"));
+    for (rank, size) in [
+        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        ("PMI_RANK", "PMI_SIZE"),
+        ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+        ("SLURM_PROCID", "SLURM_NTASKS"),
+    ] {
+        let (name, why) = refused(&[(rank, "0"), (size, "4")]);
+        assert!(name == size && why.contains("LATHIDE_ROOT"), "{name}: {why}");
+        let joinable = [(rank, "1"), (size, "4"), ("LATHIDE_ROOT", "h:1"), ("LATHIDE_KEY_FILE", "/k")];
+        let (config, key) = from(&joinable).unwrap();
+        assert_eq!((config.rank, config.size, key), (Rank(1), 4, Some(KeySource::File("/k".into()))));
+        let one = [(rank, "0"), (size, "1")];
+        assert_eq!(from(&one).unwrap().0.size, 1);
+        let own = [(rank, "0"), (size, "4"), ("LATHIDE_RANK", "0"), ("LATHIDE_SIZE", "1")];
+        assert_eq!(from(&own).unwrap().0.size, 1, "the way out that the error names");
+    }
+}
+
+#[test]
+fn torchrun_and_srun_name_the_rendezvous() {
+    let torch = [
+        ("RANK", "1"),
+        ("WORLD_SIZE", "2"),
+        ("MASTER_ADDR", "10.0.0.1"),
+        ("MASTER_PORT", "29500"),
+        ("LATHIDE_KEY_FILE", "/k"),
+    ];
+    assert_eq!(from(&torch).unwrap().0.root.as_deref(), Some("10.0.0.1:29500"));
+    assert_eq!(refused(&torch[..4]).0, "WORLD_SIZE", "no key");
+    assert_eq!(from(&torch[..2]).unwrap().0.size, 1, "RANK and WORLD_SIZE alone are nobody's");
+
+    let slurm = [
+        ("SLURM_PROCID", "3"),
+        ("SLURM_STEP_NUM_TASKS", "8"),
+        ("SLURM_STEP_NODELIST", "gpu[07-09,12]"),
+        ("SLURM_JOB_ID", "1234"),
+        ("SLURM_STEP_ID", "1"),
+        ("LATHIDE_KEY_FILE", "/k"),
+    ];
+    let root = from(&slurm).unwrap().0.root.unwrap();
+    assert!(root.starts_with("gpu07:2"), "{root}");
+    // mpirun inside a Slurm step: srun started the daemons, mpirun the ranks.
+    let nested = [&slurm[..], &[("PMI_RANK", "5"), ("PMI_SIZE", "6"), ("LATHIDE_ROOT", "h:1")]].concat();
+    assert_eq!((from(&nested).unwrap().0.rank, from(&nested).unwrap().0.size), (Rank(5), 6));
+}
+
+#[test]
+fn the_first_host_of_a_node_list() {
+    for (list, host) in [
+        ("a", Some("a")),
+        ("a,b", Some("a")),
+        ("n[07-12,20]", Some("n07")),
+        ("n[7]", Some("n7")),
+        ("r[1-2]n[3,4]-x,z", Some("r1n3-x")),
+        ("", None),
+        (",a", None),
+        ("n[1-2", None),
+    ] {
+        assert_eq!(first_host(list).as_deref(), host, "{list}");
+    }
+}
+
+#[test]
+fn a_key_file_must_be_private_and_complete() {
+    let directory = std::env::temp_dir().join(format!("lathide-key-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("key");
+    let write = |bytes: &[u8], mode: u32| {
+        let _ = std::fs::remove_file(&path);
+        File::create(&path).unwrap().write_all(bytes).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        read_key(&KeySource::File(path.clone()))
+    };
+    assert_eq!(write(&[9; 32], 0o600).unwrap(), Key::from_bytes([9; 32]));
+    for (bytes, mode, expected) in
+        [(&[9; 32][..], 0o640, "chmod 600"), (&[9; 31][..], 0o600, "31"), (&[9; 33][..], 0o600, "exactly 32")]
+    {
+        let error = write(bytes, mode).unwrap_err().to_string();
+        assert!(error.contains("LATHIDE_KEY_FILE") && error.contains(expected), "{error}");
+        assert!(!error.contains("\\t"), "the key's bytes are not shown");
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert!(read_key(&KeySource::File(path)).unwrap_err().to_string().contains("No such file"));
+    assert!(read_key(&KeySource::Descriptor(999_999)).unwrap_err().to_string().contains("LATHIDE_KEY_FD"));
+}

@@ -1,0 +1,162 @@
+use super::*;
+
+const LIMITS: Limits = Limits { window_bytes: 1 << 20, envelopes_max: 7, fragment_bytes: 4096 };
+
+fn party(rank: u32) -> Party {
+    Party { key: Key([7; 32]), rank, size: 4, incarnation: 100 + u64::from(rank), limits: LIMITS, versions: VERSIONS }
+}
+
+fn target(rank: u32) -> Target {
+    Target { purpose: Purpose::Link, rank, incarnation: Some(100 + u64::from(rank)), epoch: 3 }
+}
+
+/// Which bytes on the way are changed: the pass (0 to 3) and how.
+type Tamper<'a> = (usize, &'a dyn Fn(&mut Vec<u8>));
+
+/// The four passes between `dialer` and `acceptor`: what each side makes of it.
+fn shake(
+    dialer: &Party,
+    acceptor: &Party,
+    target: Target,
+    tamper: Option<Tamper<'_>>,
+) -> (Result<Established, Refusal>, Result<Proven, Refusal>) {
+    let meddle = |pass: usize, mut bytes: Vec<u8>| {
+        if let Some((_, change)) = tamper.filter(|tamper| tamper.0 == pass) {
+            change(&mut bytes);
+        }
+        bytes
+    };
+    let unreached = || Refusal::Stranger("not reached");
+    let (mut dialer, hello) = Dialer::hello(dialer, target, &[1; 32]);
+    let mut acceptor = Acceptor::new(acceptor, Purpose::Link);
+    let challenge = match acceptor.hello(&meddle(0, hello), &[2; 32]) {
+        Ok(challenge) => challenge,
+        Err(refusal) => return (Err(unreached()), Err(refusal)),
+    };
+    let proof = match dialer.challenged(&meddle(1, challenge), 11) {
+        Ok(proof) => proof,
+        Err(refusal) => return (Err(refusal), Err(unreached())),
+    };
+    let proven = match acceptor.proof(&meddle(2, proof)) {
+        Ok(proven) => proven,
+        Err(refusal) => return (Err(unreached()), Err(refusal)),
+    };
+    let ready = acceptor.ready(proven.fits.as_ref().map(|()| 22));
+    (dialer.ready(&meddle(3, ready)), Ok(proven))
+}
+
+#[test]
+fn both_sides_learn_limits_incarnation_and_position() {
+    let (dialer, acceptor) = shake(&party(1), &party(2), target(2), None);
+    assert_eq!(dialer.unwrap(), Established { limits: LIMITS, incarnation: 102, next_expected: 22 });
+    let proven = acceptor.unwrap();
+    assert_eq!((proven.rank, proven.epoch, proven.fits), (1, 3, Ok(())));
+    assert_eq!(proven.established, Established { limits: LIMITS, incarnation: 101, next_expected: 11 });
+}
+
+#[test]
+fn every_changed_byte_and_every_truncation_is_refused() {
+    let mut variants = 0;
+    for (pass, bytes) in [HELLO_BYTES, CHALLENGE_BYTES, PROOF_BYTES, READY_BYTES].into_iter().enumerate() {
+        for at in 0..bytes {
+            for bit in 0..8 {
+                let flip = |bytes: &mut Vec<u8>| bytes[at] ^= 1 << bit;
+                let (dialer, acceptor) = shake(&party(1), &party(2), target(2), Some((pass, &flip)));
+                // Who reads the changed bytes, or the next pass that rests on them, refuses.
+                assert!(dialer.is_err(), "pass {pass} byte {at} bit {bit}: {dialer:?}");
+                assert!(pass == 3 || acceptor.is_err(), "pass {pass} byte {at} bit {bit}: {acceptor:?}");
+                variants += 1;
+            }
+            let cut = |bytes: &mut Vec<u8>| bytes.truncate(at);
+            let (dialer, acceptor) = shake(&party(1), &party(2), target(2), Some((pass, &cut)));
+            assert!(dialer.is_err() && (pass == 3 || acceptor.is_err()), "pass {pass} cut at {at}");
+            variants += 1;
+        }
+        let longer = |bytes: &mut Vec<u8>| bytes.push(0);
+        assert!(shake(&party(1), &party(2), target(2), Some((pass, &longer))).0.is_err());
+    }
+    assert_eq!(variants, 9 * (HELLO_BYTES + CHALLENGE_BYTES + PROOF_BYTES + READY_BYTES));
+}
+
+#[test]
+fn a_wrong_key_is_seen_by_both_sides() {
+    let other = Party { key: Key([8; 32]), ..party(1) };
+    assert_eq!(shake(&other, &party(2), target(2), None).0, Err(Refusal::Unproven));
+    // A dialer that goes on regardless of the acceptor's proof cannot make its own.
+    let mut acceptor = Acceptor::new(&party(2), Purpose::Link);
+    let (mut forger, hello) = Dialer::hello(&other, target(2), &[1; 32]);
+    let challenge = acceptor.hello(&hello, &[2; 32]).unwrap();
+    forger.transcript.update(&challenge);
+    let mut proof = 0u64.to_le_bytes().to_vec();
+    forger.transcript.update(&proof);
+    proof.extend(prove(&other.key, "dialer", &forger.transcript).as_bytes());
+    assert_eq!(acceptor.proof(&proof), Err(Refusal::Unproven));
+}
+
+#[test]
+fn what_does_not_fit_is_named_to_a_proved_peer() {
+    let told = |code, detail| Err(Refusal::Told { code, detail });
+    // Rank 1 reaches rank 3 at the address of rank 2.
+    let (dialer, acceptor) = shake(&party(1), &party(2), Target { incarnation: None, ..target(3) }, None);
+    assert_eq!(dialer, told(CODE_WRONG_PEER, 2));
+    assert_eq!(acceptor.unwrap().fits, Err(Refusal::WrongPeer { wanted: 3, theirs: 2 }));
+    assert!(dialer.unwrap_err().to_string().contains("it is rank 2"));
+
+    let (dialer, _) = shake(&Party { size: 5, ..party(1) }, &party(2), target(2), None);
+    assert_eq!(dialer, told(CODE_SIZE, 4));
+    let (dialer, _) = shake(&Party { rank: 4, ..party(1) }, &party(2), target(2), None);
+    assert_eq!(dialer, told(CODE_SIZE, 4), "a rank outside the job");
+
+    let (dialer, _) = shake(&party(1), &party(2), Target { purpose: Purpose::Control, ..target(2) }, None);
+    assert_eq!(dialer, told(CODE_PURPOSE, 0));
+
+    let (dialer, _) = shake(&party(1), &party(2), Target { incarnation: Some(9), ..target(2) }, None);
+    assert_eq!(dialer, Err(Refusal::Incarnation));
+    assert!(Refusal::Incarnation.is_final() && !Refusal::Unproven.is_final());
+
+    // Versions: the newer acceptor says so through READY, the dialer of an older one sees it in CHALLENGE.
+    let newer = Party { versions: (2, 3), ..party(2) };
+    let (dialer, _) = shake(&party(1), &newer, target(2), None);
+    assert_eq!(dialer, Err(Refusal::Version { ours: (1, 1), theirs: 3 }));
+    let both = Party { versions: (1, 3), ..party(2) };
+    assert!(shake(&party(1), &both, target(2), None).0.is_ok());
+}
+
+#[test]
+fn a_reflected_or_replayed_pass_proves_nothing() {
+    // Reflection: the dialer's own bytes come back.
+    let (mut dialer, hello) = Dialer::hello(&party(1), target(2), &[1; 32]);
+    assert!(dialer.challenged(&hello, 0).is_err());
+    assert!(dialer.challenged(&hello[..CHALLENGE_BYTES], 0).is_err());
+
+    // Reflection through a second connection to the same process: rank 1 is asked to answer its own HELLO.
+    let (mut dialer, hello) = Dialer::hello(&party(1), Target { incarnation: None, ..target(2) }, &[1; 32]);
+    let mut acceptor = Acceptor::new(&party(1), Purpose::Link);
+    let challenge = acceptor.hello(&hello, &[2; 32]).unwrap();
+    let proof = dialer.challenged(&challenge, 0).unwrap();
+    let fits = acceptor.proof(&proof).unwrap().fits;
+    assert_eq!(fits, Err(Refusal::WrongPeer { wanted: 2, theirs: 1 }));
+
+    // Replay: all of a recorded dialer's bytes to an acceptor with a new nonce.
+    let (mut dialer, hello) = Dialer::hello(&party(1), target(2), &[1; 32]);
+    let mut first = Acceptor::new(&party(2), Purpose::Link);
+    let challenge = first.hello(&hello, &[2; 32]).unwrap();
+    let proof = dialer.challenged(&challenge, 0).unwrap();
+    let proven = first.proof(&proof).unwrap();
+    let ready = first.ready(proven.fits.as_ref().map(|()| 0));
+    let mut second = Acceptor::new(&party(2), Purpose::Link);
+    second.hello(&hello, &[3; 32]).unwrap();
+    assert_eq!(second.proof(&proof), Err(Refusal::Unproven));
+
+    // And all of a recorded acceptor's bytes to a dialer with a new nonce.
+    let (mut later, _) = Dialer::hello(&party(1), target(2), &[9; 32]);
+    assert_eq!(later.challenged(&challenge, 0), Err(Refusal::Unproven));
+    assert_eq!(later.ready(&ready), Err(Refusal::Unproven));
+    assert!(dialer.ready(&ready).is_ok(), "the recorded bytes were good");
+}
+
+#[test]
+fn the_key_is_never_shown() {
+    let shown = format!("{:?}", party(1));
+    assert!(shown.contains("Key(..)") && !shown.contains("7, 7"), "{shown}");
+}
