@@ -15,7 +15,7 @@ fn main() -> lathide::Result<()> {
     if rank == 0 {
         node.initwrite(right, TOKEN, vec![0_u64])?.wait()?;
         let token = arriving.wait()?;
-        assert_eq!(token[0], (0..u64::from(size)).sum(), "every rank adds its number once");
+        assert_eq!(token[0], (0..u64::from(size)).sum::<u64>(), "every rank adds its number once");
         println!("the token came back with {} from {size} ranks", token[0]);
     } else {
         let mut token = arriving.wait()?;

@@ -1,6 +1,10 @@
-//! Starting jobs: who a node is, how the nodes of a job find each other, and the local launcher.
+//! Starting jobs: who a node is, how the nodes of a job find each other, the local launcher and the emulated link.
 
 pub(crate) mod control;
 pub mod environment;
+#[cfg(feature = "cli")]
+pub mod link;
+#[cfg(feature = "cli")]
+pub mod local;
 pub(crate) mod rendezvous;
 pub(crate) mod stall;

@@ -42,8 +42,8 @@ pub(crate) struct Settings {
     pub(crate) rewrite: Option<Rewrite>,
 }
 
-/// See [`Settings::rewrite`].
-pub(crate) type Rewrite = Box<dyn FnOnce(Vec<SocketAddr>) -> io::Result<Vec<SocketAddr>> + Send>;
+/// See [`Settings::rewrite`]. What it returns beside the addresses is kept until the rendezvous ends.
+pub(crate) type Rewrite = Box<dyn FnOnce(Vec<SocketAddr>) -> io::Result<(Vec<SocketAddr>, Box<dyn Send>)> + Send>;
 
 /// The launcher tells the rendezvous how a process ended.
 #[derive(Clone, Debug)]
@@ -156,6 +156,8 @@ struct Office {
     deadlock_sent: bool,
     still_since: Option<Instant>,
     stalled_sent: bool,
+    /// Whatever carries the rewritten addresses.
+    kept: Option<Box<dyn Send>>,
 }
 
 impl Office {
@@ -177,6 +179,7 @@ impl Office {
             deadlock_sent: false,
             still_since: None,
             stalled_sent: false,
+            kept: None,
         }
     }
 
@@ -292,7 +295,10 @@ impl Office {
         let (mut addresses, incarnations): (Vec<_>, Vec<_>) = present.into_iter().unzip();
         if let Some(rewrite) = self.settings.rewrite.take() {
             addresses = match rewrite(addresses) {
-                Ok(addresses) => addresses,
+                Ok((addresses, kept)) => {
+                    self.kept = Some(kept);
+                    addresses
+                }
                 Err(error) => return self.fail(format!("the emulated link could not be set up: {error}")).await,
             };
         }

@@ -1,3 +1,58 @@
-//! lathide.
+//! `lathide`: starts jobs, and measures and predicts what latency hiding gains.
+
 mod gain;
-fn main() {}
+mod run;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Latency-hiding message passing over plain TCP: run jobs, measure what hiding gains.
+#[derive(Parser)]
+#[command(name = "lathide", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(run::Arguments),
+    Gain(gain::Args),
+    /// One of the two nodes that `gain` measures with.
+    #[command(name = "__gain-node", hide = true)]
+    GainNode(gain::NodeArgs),
+    /// Becomes a rank's program.
+    #[command(name = "__start", hide = true)]
+    Start {
+        launcher: u32,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, num_args = 1.., required = true)]
+        command: Vec<OsString>,
+    },
+    /// Ends what a killed launcher leaves.
+    #[command(name = "__warden", hide = true)]
+    Warden {
+        job: String,
+    },
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Run(arguments) => run::run(arguments),
+        Command::Gain(args) => gain::run(&args),
+        Command::GainNode(args) => gain::run_node(&args),
+        Command::Start { launcher, command } => start(launcher, &command),
+        Command::Warden { job } => {
+            lathide::launch::local::warden(&job);
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+fn start(launcher: u32, command: &[OsString]) -> ExitCode {
+    let Some((program, args)) = command.split_first() else { return ExitCode::from(2) };
+    let error = lathide::launch::local::start(launcher, program, args);
+    eprintln!("lathide: {} cannot be executed: {error}", program.display());
+    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+}

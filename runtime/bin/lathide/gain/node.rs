@@ -14,7 +14,9 @@ use super::versions::{Calculation, Pair, Version};
 pub(super) enum NodeError {
     #[error(transparent)]
     Lathide(#[from] lathide::Error),
-    #[error("version {version:?} with {shape:?}, {steps} steps: checksums {got:x?} instead of {expected:x?}; the versions must agree to the bit")]
+    #[error(
+        "version {version:?} with {shape:?}, {steps} steps: checksums {got:x?} instead of {expected:x?}; the versions must agree to the bit"
+    )]
     Wrong { version: Version, shape: Shape, steps: u32, got: [u64; 2], expected: [u64; 2] },
     #[error("cannot report results: {0}")]
     Report(#[from] std::io::Error),
@@ -114,7 +116,8 @@ impl<'a> Session<'a> {
         let points = (shape.rows * shape.columns) as f64;
         let substep_s = if shape.work > WORK_MANY { time / points / f64::from(shape.work) } else { costs.substep_s };
         let correction = (wanted - time) / points / substep_s;
-        shape.work = (f64::from(shape.work) + correction).round().clamp(0.0, 2.0 * f64::from(shape.work.max(16))) as u32;
+        shape.work =
+            (f64::from(shape.work) + correction).round().clamp(0.0, 2.0 * f64::from(shape.work.max(16))) as u32;
         Ok((shape, t_com))
     }
 

@@ -1,0 +1,184 @@
+//! `lathide run`: a program as a job of several ranks on this machine.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use lathide::launch::link::LinkSpec;
+use lathide::launch::local::{End, Job, Outcome, Output, Stdin, Stream, prefixed};
+use serde_json::json;
+
+const EXAMPLES: &str = "\
+Examples:
+  lathide run -n 4 ./stencil 1000             four ranks on this machine
+  lathide run -n 2 --link wan ./stencil 1000  the same over an emulated 25 ms, 50 Mbit/s link
+  lathide run -n 3 hostname                   any program can be a rank
+
+Exit status: 0, or that of the rank that failed first (128+N if signal N killed it); 2 wrong usage, 124 time over,
+125 the launcher failed, 126 the program cannot be executed, 127 it was not found, 128+N interrupted by signal N.";
+
+/// Start a program as a job of several ranks on this machine.
+///
+/// Output is shown line by line behind the rank's number. Input goes to rank 0. When a rank fails, the others are
+/// ended within two seconds, and the one that failed first is named.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Number of ranks
+    #[arg(short = 'n', long = "ranks", alias = "np", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    ranks: u32,
+    /// Emulated link between the ranks: loopback, lan, wan, ethernet, or delay=25ms,rate=50mbit[,jitter=1ms]
+    #[arg(long, value_name = "SPEC", default_value = "loopback")]
+    link: LinkSpec,
+    /// Whether each line is shown behind its rank
+    #[arg(long, value_name = "WHEN", default_value = "always")]
+    tag: Tag,
+    /// End the job after this many seconds, with exit status 124
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// Set a variable for every rank; NAME alone passes the launcher's own value (may be repeated)
+    #[arg(short = 'x', value_name = "NAME[=V]", value_parser = variable)]
+    variables: Vec<(OsString, OsString)>,
+    /// Run the ranks in this directory
+    #[arg(long, value_name = "DIR")]
+    wdir: Option<PathBuf>,
+    /// Say nothing but why the job failed
+    #[arg(short, long)]
+    quiet: bool,
+    /// One JSON object on standard output when the job has ended; the ranks' output goes to standard error
+    #[arg(long)]
+    json: bool,
+    /// The program and its arguments
+    #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    program: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Tag {
+    Always,
+    Never,
+}
+
+pub(crate) fn run(arguments: Arguments) -> ExitCode {
+    let Arguments { ranks, link, tag, timeout, variables, wdir, quiet, json, mut program } = arguments;
+    let args = program.split_off(1);
+    let mut job = Job::new(ranks, program.remove(0), args);
+    job.link = link;
+    job.timeout = timeout;
+    job.env = variables;
+    job.directory = wdir;
+    job.stdin = Stdin::Forward;
+    if !quiet {
+        notes(&job);
+    }
+    let mut show = prefixed(io::stdout(), io::stderr(), tag == Tag::Always);
+    let sink = Box::new(move |output: Output| {
+        let stream = if json { Stream::Stderr } else { output.stream };
+        show(output.to(stream))
+    });
+    match job.clone().run(sink) {
+        Ok(outcome) => {
+            if json {
+                println!("{}", as_json(&job, &outcome));
+            }
+            explain(&job, &outcome, quiet);
+            ExitCode::from(outcome.exit_status())
+        }
+        Err(error) => {
+            eprintln!("lathide: {error}");
+            ExitCode::from(error.exit_status())
+        }
+    }
+}
+
+/// What a person at a terminal should know before the job starts.
+fn notes(job: &Job) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if io::stderr().is_terminal() && job.size as usize > cores {
+        eprintln!("lathide: {} ranks share {cores} cores: they take turns, so times say little", job.size);
+    }
+    if !job.link.is_loopback() {
+        eprintln!("lathide: the link is emulated: {}", job.link);
+    }
+}
+
+/// Why the job failed, if it did.
+fn explain(job: &Job, outcome: &Outcome, quiet: bool) {
+    if outcome.timed_out {
+        eprintln!("lathide: the job was ended after {} s (--timeout)", job.timeout.unwrap_or_default().as_secs_f64());
+    }
+    let Some(failure) = &outcome.first_failure else { return };
+    let first = if job.size > 1 { " first" } else { "" };
+    match failure.end {
+        End::Exited(_) => eprintln!("lathide: rank {} failed{first}: it {}", failure.rank, failure.end),
+        End::Signalled(_) => eprintln!("lathide: rank {} {}", failure.rank, failure.end),
+    }
+    if job.size > 1 && !quiet && !failure.stderr.is_empty() {
+        eprintln!("lathide: its last lines on standard error:");
+        for line in &failure.stderr {
+            eprintln!("  {line}");
+        }
+    }
+}
+
+fn as_json(job: &Job, outcome: &Outcome) -> serde_json::Value {
+    let since = |instant: std::time::Instant| (instant - outcome.started).as_secs_f64();
+    let (status, signal) = (
+        |end: End| if let End::Exited(status) = end { Some(status) } else { None },
+        |end: End| if let End::Signalled(signal) = end { Some(signal) } else { None },
+    );
+    let ranks: Vec<_> = (0u32..)
+        .zip(&outcome.ranks)
+        .map(|(rank, end)| {
+            json!({
+                "rank": rank,
+                "status": status(end.end),
+                "signal": signal(end.end),
+                "told_to_end": end.told,
+                "left_s": end.left.map(since),
+            })
+        })
+        .collect();
+    let failure = outcome.first_failure.as_ref().map(|failure| {
+        json!({
+            "rank": failure.rank,
+            "status": status(failure.end),
+            "signal": signal(failure.end),
+            "stderr": failure.stderr,
+        })
+    });
+    json!({
+        "schema": "lathide-run-1",
+        "program": job.program.to_string_lossy(),
+        "size": job.size,
+        "link": job.link.to_string(),
+        "exit_status": outcome.exit_status(),
+        "first_failure": failure,
+        "interrupted_by_signal": outcome.interrupted,
+        "timed_out": outcome.timed_out,
+        "deadlock": outcome.deadlock,
+        "join_failed": outcome.join_failed,
+        "joined_s": outcome.joined.map(since),
+        "ended_s": since(outcome.ended),
+        "ranks": ranks,
+    })
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|&seconds| seconds > 0.0 && seconds <= 3.2e7);
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "this is a number of seconds above 0, such as 30 or 0.5".into())
+}
+
+fn variable(text: &str) -> Result<(OsString, OsString), String> {
+    match text.split_once('=') {
+        Some(("", _)) => Err("a variable needs a name: NAME=VALUE".into()),
+        Some((name, value)) => Ok((name.into(), value.into())),
+        None => match std::env::var_os(text) {
+            Some(value) => Ok((text.into(), value)),
+            None => Err(format!("{text} is not set here; give it a value: {text}=VALUE")),
+        },
+    }
+}

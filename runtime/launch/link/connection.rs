@@ -1,0 +1,102 @@
+//! A connection through the link: the client's socket, the target's socket, a flow each way.
+
+use std::time::Duration;
+
+use rustix::event::epoll::EventFlags;
+use socket2::Socket;
+
+use super::flow::{Flow, Released, Side, Turn};
+use super::medium::{Medium, Shape};
+
+/// Side 0 is the client, side 1 the target; flow `i` goes from side `i` to the other.
+pub(super) struct Connection {
+    sides: [Side; 2],
+    flows: [Flow; 2],
+    /// The target has accepted. Until then nothing is read.
+    connected: bool,
+}
+
+impl Connection {
+    pub(super) fn new(client: Socket, target: Socket, seed: u64) -> Self {
+        let side = |socket| Side { socket, readable: false, writable: false, ended: false, reset: false };
+        Connection { sides: [side(client), side(target)], flows: [Flow::new(seed), Flow::new(!seed)], connected: false }
+    }
+
+    pub(super) fn socket(&self, side: usize) -> &Socket {
+        &self.sides[side].socket
+    }
+
+    /// Something happened to the socket of `side`. `Err`: the target cannot be reached.
+    pub(super) fn handle_event(&mut self, side: usize, event: EventFlags, at: &mut Turn<'_>) -> std::io::Result<()> {
+        let failed = event.contains(EventFlags::ERR);
+        let hung_up = failed || event.contains(EventFlags::HUP);
+        if side == 1 && !self.connected {
+            if let Some(error) = self.sides[1].socket.take_error()? {
+                return Err(error);
+            }
+            self.connected = event.contains(EventFlags::OUT);
+        }
+        let ended = &mut self.sides[side];
+        ended.ended |= hung_up || event.contains(EventFlags::RDHUP);
+        ended.readable |= ended.ended || event.contains(EventFlags::IN);
+        ended.writable |= hung_up || event.contains(EventFlags::OUT);
+        if failed && self.flows[side].end.is_some_and(|end| !end.reset) {
+            self.lose(side, at);
+        }
+        Ok(())
+    }
+
+    /// Moves what can be moved. `false`: the connection is over.
+    pub(super) fn advance(&mut self, mut shared: Option<&mut Medium>, at: &mut Turn<'_>) -> bool {
+        if !self.connected {
+            return true;
+        }
+        for side in [at.first_side, 1 - at.first_side] {
+            self.flows[side].take(&mut self.sides[side], shared.as_deref_mut(), at);
+            match self.flows[side].release(&mut self.sides[1 - side], at) {
+                Released::Written => {}
+                Released::Reset => {
+                    self.reset(1 - side);
+                    return false;
+                }
+                Released::SinkLost => self.lose(1 - side, at),
+            }
+        }
+        !self.flows.iter().all(|flow| flow.done)
+    }
+
+    /// When time alone lets this connection go on.
+    pub(super) fn wakes_ns(&self, shared: Option<&Medium>, shape: &Shape) -> Option<u64> {
+        if !self.connected {
+            return None;
+        }
+        let wakes = |side: usize| self.flows[side].wakes_ns(&self.sides[side], shared, shape);
+        wakes(0).into_iter().chain(wakes(1)).min()
+    }
+
+    /// Makes the close of the socket of `side` a reset.
+    pub(super) fn reset(&self, side: usize) {
+        // It fails only for a socket that is gone already.
+        let _ = self.sides[side].socket.set_linger(Some(Duration::ZERO));
+    }
+
+    /// The relay ends: who still waits for bytes learns that they are lost.
+    pub(super) fn cut(&self) {
+        for side in 0..2 {
+            if self.flows[1 - side].holds_bytes() {
+                self.reset(side);
+            }
+        }
+    }
+
+    /// `side` was reset by its peer: nothing can be written to it, and the other side is to learn of it, after what
+    /// was still received.
+    fn lose(&mut self, side: usize, at: &mut Turn<'_>) {
+        self.flows[1 - side].abandon(at);
+        let lost = &mut self.sides[side];
+        (lost.reset, lost.readable, lost.ended) = (true, true, true);
+        if self.flows[side].end.is_some() {
+            self.flows[side].finish(true, at);
+        }
+    }
+}

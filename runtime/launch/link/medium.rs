@@ -1,0 +1,174 @@
+//! When a byte leaves and when it arrives: the arithmetic of an emulated link. Pure; times are nanoseconds of one clock.
+
+use std::time::Duration;
+
+use super::spec::LinkSpec;
+
+/// A link's figures in the units of the relay.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    pub(super) delay_ns: u64,
+    pub(super) jitter_ns: u64,
+    /// Zero: unlimited.
+    pub(super) ns_per_byte: f64,
+    pub(super) shared: bool,
+    /// Bytes with more behind them arrive at multiples of this: all directions share these wake-ups.
+    pub(super) grain_ns: u64,
+    /// The most bytes that are sent as one.
+    pub(super) piece_bytes: usize,
+    /// The most bytes that one direction of a connection holds.
+    pub(super) queue_bytes_max: usize,
+}
+
+impl Shape {
+    /// The shape of `link`; `Err` tells how many bytes are in flight on it if that is more than the relay holds.
+    pub(super) fn of(link: &LinkSpec) -> Result<Shape, u64> {
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let (delay_ns, jitter_ns) = (nanoseconds(link.delay), nanoseconds(link.jitter));
+        let ns_per_byte = link.rate_bits_per_s.map_or(0.0, |rate| 8e9 / rate.get() as f64);
+        let (mut grain_ns, mut piece_bytes, mut queue_bytes_max) = (1, usize::MAX, UNLIMITED_QUEUE_BYTES);
+        if ns_per_byte > 0.0 {
+            grain_ns = (delay_ns / GRAINS_PER_DELAY).clamp(GRAIN_NS_MIN, GRAIN_NS_MAX);
+            piece_bytes = ((grain_ns as f64 / ns_per_byte) as usize).max(PIECE_BYTES_MIN);
+            // Thrice the queue before the link: what is due but not yet written, since the relay woke late, counts too.
+            let held_ns = delay_ns as f64 + jitter_ns as f64 + 3.0 * AHEAD_NS as f64;
+            let held = held_ns / ns_per_byte;
+            if held > LIMITED_QUEUE_BYTES_MAX as f64 {
+                return Err(held as u64);
+            }
+            queue_bytes_max = held as usize + 2 * piece_bytes + QUEUE_BYTES_MIN;
+        }
+        Ok(Shape { delay_ns, jitter_ns, ns_per_byte, shared: link.shared, grain_ns, piece_bytes, queue_bytes_max })
+    }
+
+    /// Bytes that pass in this time; `None` if unlimited.
+    pub(super) fn bytes_in(&self, ns: u64) -> Option<usize> {
+        (self.ns_per_byte > 0.0).then(|| (ns as f64 / self.ns_per_byte) as usize)
+    }
+}
+
+/// One capacity: of one direction of one connection, or, if shared, of all of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Medium {
+    /// When the last byte that was taken has left.
+    free_ns: u64,
+}
+
+impl Medium {
+    /// From when on bytes may be taken. Not at once when there is room for one more byte, so that taking is seldom.
+    pub(super) fn opens_ns(&self, shape: &Shape) -> u64 {
+        if shape.ns_per_byte > 0.0 { self.free_ns.saturating_sub(AHEAD_NS - TAKE_NS) } else { 0 }
+    }
+
+    /// How many bytes may be taken now.
+    pub(super) fn room_bytes(&self, shape: &Shape, now_ns: u64) -> usize {
+        if shape.ns_per_byte == 0.0 {
+            return usize::MAX;
+        }
+        if self.opens_ns(shape) > now_ns {
+            return 0;
+        }
+        // On a shared medium each sender gets one piece at a time.
+        let piece = shape.piece_bytes;
+        let ahead_ns = AHEAD_NS.saturating_sub(self.free_ns.saturating_sub(now_ns));
+        if shape.shared { piece } else { piece.max((ahead_ns as f64 / shape.ns_per_byte) as usize) }
+    }
+
+    /// Sends `bytes`; tells when the last of them has left.
+    pub(super) fn send(&mut self, shape: &Shape, bytes: usize, now_ns: u64) -> u64 {
+        self.free_ns = self.free_ns.max(now_ns) + (bytes as f64 * shape.ns_per_byte).round() as u64;
+        self.free_ns
+    }
+}
+
+/// Jitter need not be good randomness, only cheap and the same in every run (splitmix64).
+#[derive(Clone, Debug)]
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    /// Uniform between 0 and `max`.
+    pub(super) fn up_to(&mut self, max: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        ((u128::from(z) * (u128::from(max) + 1)) >> 64) as u64
+    }
+}
+
+/// The queue before the link, in time, like a network card's. As long as the relay may sleep past its time on a busy
+/// machine: taken from a full queue, the link then has no idle gap.
+const AHEAD_NS: u64 = 10_000_000;
+/// How much of that queue must be free before more is taken: at most 500 reads per second and direction.
+const TAKE_NS: u64 = 2_000_000;
+/// At most 2000 wake-ups per second.
+const GRAIN_NS_MIN: u64 = 500_000;
+/// On a long link fewer do, since each costs the computation beside it some 40 us.
+const GRAINS_PER_DELAY: u64 = 25;
+/// Half of what is taken at once.
+const GRAIN_NS_MAX: u64 = 1_000_000;
+/// A full Ethernet frame's worth of payload.
+const PIECE_BYTES_MIN: usize = 1460;
+/// Without a rate: allows 20 Gbit/s over 25 ms.
+const UNLIMITED_QUEUE_BYTES: usize = 64 << 20;
+/// With a rate, the memory is the link's doing; but beyond this it is probably a mistake.
+const LIMITED_QUEUE_BYTES_MAX: usize = 256 << 20;
+/// Room for some small messages on the slowest links.
+const QUEUE_BYTES_MIN: usize = 16 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(text: &str) -> Shape {
+        Shape::of(&text.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn bytes_leave_one_after_the_other() {
+        let (shape, mut medium) = (shape("rate=100mbit"), Medium::default());
+        assert_eq!(shape.piece_bytes, 6250);
+        assert_eq!(medium.send(&shape, 1000, 5_000_000), 5_080_000);
+        assert_eq!(medium.send(&shape, 1000, 5_000_000), 5_160_000);
+        assert_eq!(medium.send(&shape, 8, 9_000_000), 9_000_640);
+    }
+
+    #[test]
+    fn a_full_queue_closes_and_opens_again() {
+        let (shape, mut medium) = (shape("rate=100mbit"), Medium::default());
+        assert_eq!(medium.room_bytes(&shape, 0), 125_000);
+        medium.send(&shape, 125_000, 0);
+        assert_eq!(medium.opens_ns(&shape), 2_000_000);
+        assert_eq!(medium.room_bytes(&shape, 1_999_999), 0);
+        assert_eq!(medium.room_bytes(&shape, 2_000_000), 25_000);
+        // An idle link does not save up capacity.
+        assert_eq!(medium.room_bytes(&shape, 1_000_000_000), 125_000);
+    }
+
+    #[test]
+    fn the_slowest_and_the_unlimited_link_have_room() {
+        let (slow, mut medium) = (shape("rate=1bit"), Medium::default());
+        assert_eq!(medium.room_bytes(&slow, 0), PIECE_BYTES_MIN);
+        assert_eq!(medium.send(&slow, 8, 0), 64_000_000_000);
+        let (unlimited, mut medium) = (shape("delay=25ms"), Medium::default());
+        assert_eq!(medium.send(&unlimited, 1 << 30, 7), 7);
+        assert_eq!(medium.room_bytes(&unlimited, 7), usize::MAX);
+        assert!(unlimited.queue_bytes_max as f64 / 0.025 * 8.0 > 5e9);
+    }
+
+    #[test]
+    fn too_much_in_flight_is_refused() {
+        assert!(Shape::of(&"delay=1s,rate=1gbit".parse().unwrap()).is_ok());
+        assert!(Shape::of(&"delay=60s,rate=1gbit".parse().unwrap()).is_err_and(|bytes| bytes > 7_000_000_000));
+    }
+
+    #[test]
+    fn jitter_covers_its_range() {
+        let mut random = Random(0);
+        let drawn: Vec<u64> = (0..1000).map(|_| random.up_to(9)).collect();
+        assert!((0..=9).all(|value| drawn.iter().filter(|&&d| d == value).count() > 50), "{drawn:?}");
+        assert_eq!(Random(1).up_to(0), 0);
+        let _ = Random(2).up_to(u64::MAX);
+    }
+}

@@ -1,0 +1,83 @@
+//! Ends what a job's processes have started in turn and left.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+/// The variable that marks every process of a job: descendants inherit it.
+pub(super) const JOB_VARIABLE: &str = "LATHIDE_JOB";
+/// How long killed processes may take to disappear.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Kills every process of this user that carries the job's mark, and this process's own orphans from the job's process
+/// `groups`, until there is none. A process that has left its group and cleared its environment is not found.
+pub(super) fn kill_left_overs(job: &str, groups: &[Pid]) {
+    let deadline = Instant::now() + PATIENCE;
+    let mark = format!("{JOB_VARIABLE}={job}").into_bytes();
+    loop {
+        let left: Vec<Process> = processes().filter(|process| process.belongs_to(&mark, groups)).collect();
+        if left.is_empty() || Instant::now() > deadline {
+            return;
+        }
+        for process in left {
+            if process.state != b'Z' {
+                // Gone already: that is what is wanted.
+                let _ = kill_process(process.id, Signal::KILL);
+            } else {
+                // An orphan is this process's child, since it is their subreaper; nobody else would collect it.
+                let _ = waitpid(Some(process.id), WaitOptions::NOHANG);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+struct Process {
+    id: Pid,
+    state: u8,
+    parent: Option<Pid>,
+    group: Option<Pid>,
+}
+
+impl Process {
+    fn belongs_to(&self, mark: &[u8], groups: &[Pid]) -> bool {
+        let own = rustix::process::getpid();
+        let orphan = self.parent == Some(own) && self.group.is_some_and(|group| groups.contains(&group));
+        // Other users' processes cannot be read, and are not this job's. A dead one has no environment any more.
+        let environment = || std::fs::read(format!("/proc/{}/environ", self.id)).unwrap_or_default();
+        self.id != own && (orphan || environment().split(|&byte| byte == 0).any(|variable| variable == mark))
+    }
+
+    /// From a line of `/proc/PID/stat`: number, name in parentheses (which may hold anything), state, parent, group.
+    fn parse(stat: &str) -> Option<Self> {
+        let id = number(stat.split(' ').next()?)?;
+        let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+        let state = *fields.next()?.as_bytes().first()?;
+        let (parent, group) = (number(fields.next()?), number(fields.next()?));
+        Some(Process { id, state, parent, group })
+    }
+}
+
+fn number(text: &str) -> Option<Pid> {
+    text.parse().ok().and_then(Pid::from_raw)
+}
+
+fn processes() -> impl Iterator<Item = Process> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbered = entries.filter(|entry| entry.file_name().as_encoded_bytes()[0].is_ascii_digit());
+    numbered.filter_map(|entry| Process::parse(&std::fs::read_to_string(entry.path().join("stat")).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_read_whatever_its_name() {
+        let process = Process::parse("42 (a) Z 1 (b)) S 7 9 9 0 -1").unwrap();
+        assert_eq!((process.id, process.state), (number("42").unwrap(), b'S'));
+        assert_eq!((process.parent, process.group), (number("7"), number("9")));
+        assert!(Process::parse("42 (a").is_none() && Process::parse("").is_none());
+        assert!(processes().any(|process| process.id == rustix::process::getpid()));
+    }
+}

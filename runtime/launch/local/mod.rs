@@ -1,0 +1,250 @@
+//! The local launcher: starts the ranks of a job on this machine, watches them, and leaves nothing behind.
+//!
+//! Each rank is a process group of its own, started through a hidden command of the `lathide` program that ties it to
+//! the launcher's life and then becomes the program. A second hidden process, the warden, outlives a launcher that is
+//! killed and ends what the job's processes have started in turn.
+
+mod cleanup;
+mod output;
+mod spawn;
+mod supervise;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::link::LinkSpec;
+use crate::ids::Rank;
+pub use output::{Output, Stream, prefixed};
+pub use spawn::{start, warden};
+
+/// Takes what the ranks write; runs on a thread of its own. An error ends the job.
+pub type Sink = Box<dyn FnMut(Output) -> io::Result<()> + Send>;
+
+/// A program to run as a job of several ranks on this machine.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Job {
+    /// The number of ranks, at least one.
+    pub size: u32,
+    /// The program: a path, or a name to be found in `PATH`.
+    pub program: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Variables for every rank, beside the launcher's own environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// Where the ranks run; the current directory if `None`.
+    pub directory: Option<PathBuf>,
+    /// The emulated link between the ranks; `LinkSpec::default()` is none.
+    pub link: LinkSpec,
+    /// What rank 0 reads from its standard input. The other ranks read nothing.
+    pub stdin: Stdin,
+    /// After how long the job is ended.
+    pub timeout: Option<Duration>,
+    /// How long after the first rank joined the others may take.
+    pub join_timeout: Duration,
+    /// The `lathide` program, if the current one is another.
+    pub starter: Option<PathBuf>,
+}
+
+/// Rank 0's standard input.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stdin {
+    /// Nothing.
+    Null,
+    /// The launcher's own.
+    Forward,
+}
+
+impl Job {
+    /// `size` ranks of `program`, over this machine's loopback, without input.
+    pub fn new(size: u32, program: impl Into<OsString>, args: impl IntoIterator<Item = OsString>) -> Self {
+        Job {
+            size,
+            program: program.into(),
+            args: args.into_iter().collect(),
+            env: Vec::new(),
+            directory: None,
+            link: LinkSpec::default(),
+            stdin: Stdin::Null,
+            timeout: None,
+            join_timeout: Duration::from_secs(30),
+            starter: None,
+        }
+    }
+
+    /// Runs the job to its end on this thread. Signals that would end the launcher are passed on to the ranks; the
+    /// handlers stay for the life of the process.
+    ///
+    /// # Errors
+    /// [`LaunchError`] if it could not be started. A job that failed is an [`Outcome`].
+    pub fn run(self, sink: Sink) -> Result<Outcome, LaunchError> {
+        supervise::run(self, sink)
+    }
+}
+
+/// Why a job could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// There is no such program.
+    #[error("{program}: program not found{hint}")]
+    NotFound {
+        /// As it was named.
+        program: String,
+        /// Where it might be.
+        hint: String,
+    },
+    /// It is there, but not a program.
+    #[error("{program} cannot be executed: {why}")]
+    NotExecutable {
+        /// As it was named.
+        program: String,
+        /// What it is, or what to change.
+        why: String,
+    },
+    /// A job has at least one rank.
+    #[error("a job needs at least one rank")]
+    NoRanks,
+    /// The system refused something.
+    #[error("{what}: {error}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+impl LaunchError {
+    /// The exit status that says it: 127, 126, 2 or 125.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            LaunchError::NotFound { .. } => 127,
+            LaunchError::NotExecutable { .. } => 126,
+            LaunchError::NoRanks => 2,
+            LaunchError::System { .. } => 125,
+        }
+    }
+}
+
+/// For `map_err`: what was tried when the system said no.
+fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> LaunchError {
+    let what = what.into();
+    move |error| LaunchError::System { what, error }
+}
+
+/// How a job ended.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// Each rank's end, by rank.
+    pub ranks: Vec<RankEnd>,
+    /// The rank that failed first by itself, if one did.
+    pub first_failure: Option<Failure>,
+    /// The signal that ended the job from outside, if one did.
+    pub interrupted: Option<i32>,
+    /// Whether the job was ended because its time was over.
+    pub timed_out: bool,
+    /// Who waited for whom, if ranks could never move again.
+    pub deadlock: Option<String>,
+    /// Why the ranks could not become a job, if some tried.
+    pub join_failed: Option<String>,
+    /// When the first rank was started.
+    pub started: Instant,
+    /// When the last rank joined; `None` if the ranks are not lathide programs.
+    pub joined: Option<Instant>,
+    /// When the last rank had ended.
+    pub ended: Instant,
+}
+
+impl Outcome {
+    /// The exit status of `lathide run`: that of the first failing rank (128 + N for signal N), 124 for a job whose
+    /// time was over, 128 + N for one that signal N interrupted.
+    pub fn exit_status(&self) -> u8 {
+        let signalled = |signal: i32| 128u8.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX));
+        if let Some(signal) = self.interrupted {
+            return signalled(signal);
+        }
+        if self.timed_out {
+            return 124;
+        }
+        match &self.first_failure {
+            None => 0,
+            Some(Failure { end: End::Exited(status), .. }) => u8::try_from(*status).unwrap_or(1),
+            Some(Failure { end: End::Signalled(signal), .. }) => signalled(*signal),
+        }
+    }
+}
+
+/// How one rank ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct RankEnd {
+    /// Its process's end.
+    pub end: End,
+    /// Whether the launcher had told it to end.
+    pub told: bool,
+    /// When its node left the job, if it did in order.
+    pub left: Option<Instant>,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// By itself, with this status.
+    Exited(i32),
+    /// By this signal.
+    Signalled(i32),
+}
+
+impl End {
+    fn failed(self) -> bool {
+        self != End::Exited(0)
+    }
+}
+
+impl std::fmt::Display for End {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            End::Exited(status) => write!(f, "ended with status {status}"),
+            End::Signalled(signal) => write!(f, "was killed by signal {signal}{}", signal_name(*signal)),
+        }
+    }
+}
+
+/// The rank that failed first.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Failure {
+    /// Which.
+    pub rank: Rank,
+    /// How.
+    pub end: End,
+    /// The last lines it wrote to its standard error, at most twenty.
+    pub stderr: Vec<String>,
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        1 => " (SIGHUP)",
+        2 => " (SIGINT)",
+        3 => " (SIGQUIT)",
+        4 => " (SIGILL)",
+        6 => " (SIGABRT)",
+        7 => " (SIGBUS)",
+        8 => " (SIGFPE)",
+        9 => " (SIGKILL)",
+        10 => " (SIGUSR1)",
+        11 => " (SIGSEGV)",
+        12 => " (SIGUSR2)",
+        13 => " (SIGPIPE)",
+        15 => " (SIGTERM)",
+        24 => " (SIGXCPU)",
+        _ => "",
+    }
+}

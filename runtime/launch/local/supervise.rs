@@ -1,0 +1,437 @@
+//! The life of a job: starts the ranks, hears of every end, signal and deadline through one queue, and ends the rest
+//! when one fails.
+
+use std::collections::VecDeque;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group, set_child_subreaper};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
+use tokio::process::{Child, ChildStdin};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{timeout, timeout_at};
+
+use super::cleanup::kill_left_overs;
+use super::output::{self, Output, Stream, Tail};
+use super::spawn::{self, Common};
+use super::{End, Failure, Job, LaunchError, Outcome, RankEnd, Sink, system};
+use crate::ids::Rank;
+use crate::launch::link::Relay;
+use crate::launch::rendezvous::{self, Lost, Settings};
+use crate::wire::handshake::job_id;
+
+/// A rank that failed ends the job: the others have this long to end by themselves, then to heed SIGTERM.
+const AFTER_FAILURE: (Duration, Duration) = (Duration::from_millis(1000), Duration::from_millis(400));
+/// The same after a signal from outside; programs may want to save their work then.
+const AFTER_SIGNAL: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(5));
+/// The same when the job's time is over, or nobody takes its output.
+const AT_ONCE: (Duration, Duration) = (Duration::ZERO, Duration::from_millis(500));
+/// How long output of processes that have all ended may take to be passed on.
+const OUTPUT_PATIENCE: Duration = Duration::from_secs(5);
+/// How long the last words of ranks may take through the rendezvous after their processes have ended.
+const LAST_WORDS: Duration = Duration::from_millis(50);
+
+pub(super) fn run(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
+    if job.size == 0 {
+        return Err(LaunchError::NoRanks);
+    }
+    let program = spawn::resolve(&job)?;
+    let starter = spawn::starter(&job)?;
+    // This thread starts the ranks and lives as long as they: their parent-death signal is tied to it.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let outcome = runtime.map_err(system("the launcher cannot start"))?.block_on(async {
+        let (key, memory) = spawn::new_key().map_err(system("the job's key cannot be made"))?;
+        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(system("the rendezvous cannot listen"))?;
+        let root = listener.local_addr().map_err(system("the rendezvous cannot listen"))?;
+        let id = job_id(&key).iter().map(|byte| format!("{byte:02x}")).collect();
+        let common = Common { starter, program, id, root, key: memory };
+        let settings = Settings {
+            size: job.size,
+            key,
+            join_timeout: job.join_timeout,
+            launcher: true,
+            rewrite: (!job.link.is_loopback()).then(|| relay(&job)),
+        };
+        let (orders, received) = mpsc::channel(job.size as usize + 16);
+        let (events, happened) = mpsc::channel(64);
+        let server = tokio::spawn(rendezvous::serve(listener, settings, received, events));
+        let outcome = Supervisor::supervise(job, &common, sink, orders, happened).await;
+        server.abort();
+        outcome
+    })?;
+    Ok(outcome)
+}
+
+/// Puts the emulated link between the ranks when their addresses are known. It lives as long as the rendezvous.
+fn relay(job: &Job) -> rendezvous::Rewrite {
+    let link = job.link.clone();
+    Box::new(move |addresses| {
+        let relay = Relay::start(&link, addresses)?;
+        Ok((relay.addresses().to_vec(), Box::new(relay)))
+    })
+}
+
+/// All that can happen to a job comes through one queue.
+enum Event {
+    Ended(u32, ExitStatus),
+    OutputBroken,
+    Rendezvous(rendezvous::Event),
+    Signal(Signal),
+}
+
+/// What is known of one rank's process.
+struct Process {
+    group: Option<Pid>,
+    end: Option<End>,
+    told: bool,
+    left: Option<Instant>,
+    blames: Option<Rank>,
+    tail: Tail,
+}
+
+struct Supervisor {
+    processes: Vec<Process>,
+    orders: mpsc::Sender<Lost>,
+    notes: mpsc::Sender<Output>,
+    /// The process groups of all ranks ever started.
+    groups: Vec<Pid>,
+    /// The order in which ranks failed by themselves.
+    failures: Vec<usize>,
+    /// Signals still to be sent to who is left, and when.
+    steps: VecDeque<(Instant, Signal)>,
+    ending: bool,
+    outcome: Outcome,
+}
+
+impl Supervisor {
+    async fn supervise(
+        job: Job,
+        common: &Common,
+        sink: Sink,
+        orders: mpsc::Sender<Lost>,
+        happened: mpsc::Receiver<rendezvous::Event>,
+    ) -> Result<Outcome, LaunchError> {
+        // Orphans of the ranks become this process's children, so that they can be collected.
+        let _ = set_child_subreaper(Some(rustix::process::getpid()));
+        let (inbox, mut events) = mpsc::channel(256);
+        let (notes, lines) = mpsc::channel(output::QUEUE_MAX);
+        let drain = output::drain(sink, lines).map_err(system("the output thread cannot start"))?;
+        let mut tasks = JoinSet::new();
+        tasks.spawn(forward(happened, inbox.clone(), Event::Rendezvous));
+        tasks.spawn(forward(drain.breaks, inbox.clone(), |_| Event::OutputBroken));
+        listen_to_signals(&mut tasks, &inbox).map_err(system("signals cannot be received"))?;
+        let mut warden = spawn::start_warden(common).map_err(system("the warden cannot be started"))?;
+
+        let mut supervisor = Supervisor::new(&job, orders, notes);
+        let mut readers = JoinSet::new();
+        for rank in 0..job.size {
+            let started = spawn::rank(&job, common, rank).map_err(system(format!("rank {rank} cannot be started")));
+            match started {
+                Ok(child) => supervisor.adopt(child, rank, &mut tasks, &mut readers, &inbox, job.size),
+                Err(error) => {
+                    supervisor.signal_all(Signal::KILL);
+                    kill_left_overs(&common.id, &supervisor.groups);
+                    dismiss(&mut warden);
+                    return Err(error);
+                }
+            }
+        }
+        let deadline = job.timeout.map(|timeout| supervisor.outcome.started + timeout);
+        supervisor.watch(&mut events, deadline).await;
+        // What the ranks have started and left may hold their output open.
+        kill_left_overs(&common.id, &supervisor.groups);
+        dismiss(&mut warden);
+        let all = async { while readers.join_next().await.is_some() {} };
+        let _ = timeout(OUTPUT_PATIENCE, all).await;
+        supervisor.hear_last_words(&mut events).await;
+        drop(readers);
+        let outcome = supervisor.finish();
+        // Who shows the output may take its time, unless somebody wants the end now.
+        match outcome.interrupted {
+            None => drop(drain.all_taken.await),
+            Some(_) => drop(timeout(AT_ONCE.1, drain.all_taken).await),
+        }
+        Ok(outcome)
+    }
+
+    fn new(job: &Job, orders: mpsc::Sender<Lost>, notes: mpsc::Sender<Output>) -> Self {
+        let process =
+            || Process { group: None, end: None, told: false, left: None, blames: None, tail: Tail::default() };
+        let now = Instant::now();
+        let outcome = Outcome {
+            ranks: Vec::new(),
+            first_failure: None,
+            interrupted: None,
+            timed_out: false,
+            deadlock: None,
+            join_failed: None,
+            started: now,
+            joined: None,
+            ended: now,
+        };
+        let processes = (0..job.size).map(|_| process()).collect();
+        let (groups, failures, steps) = (Vec::new(), Vec::new(), VecDeque::new());
+        Supervisor { processes, orders, notes, groups, failures, steps, ending: false, outcome }
+    }
+
+    /// Watches a started rank: its end, its output, its input.
+    fn adopt(
+        &mut self,
+        mut child: Child,
+        rank: u32,
+        tasks: &mut JoinSet<()>,
+        readers: &mut JoinSet<()>,
+        inbox: &mpsc::Sender<Event>,
+        size: u32,
+    ) {
+        let process = &mut self.processes[rank as usize];
+        process.group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        self.groups.extend(process.group);
+        // The only rank's output is nobody else's: its last line need not be completed.
+        let complete = size > 1;
+        if let Some(stdout) = child.stdout.take() {
+            readers.spawn(output::pass_on(stdout, Rank(rank), Stream::Stdout, complete, None, self.notes.clone()));
+        }
+        if let Some(stderr) = child.stderr.take() {
+            let tail = Some(process.tail.clone());
+            readers.spawn(output::pass_on(stderr, Rank(rank), Stream::Stderr, complete, tail, self.notes.clone()));
+        }
+        if let Some(stdin) = child.stdin.take() {
+            tasks.spawn(carry_input(stdin));
+        }
+        let inbox = inbox.clone();
+        tasks.spawn(async move {
+            if let Ok(status) = child.wait().await {
+                let _ = inbox.send(Event::Ended(rank, status)).await;
+            }
+        });
+    }
+
+    /// Until every rank has ended.
+    async fn watch(&mut self, events: &mut mpsc::Receiver<Event>, deadline: Option<Instant>) {
+        while self.processes.iter().any(|process| process.end.is_none()) {
+            let step = self.steps.front().map(|(at, _)| *at);
+            let time = deadline.filter(|_| !self.ending);
+            let next = step.into_iter().chain(time).min();
+            let next = next.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
+            match timeout_at(next.into(), events.recv()).await {
+                Ok(Some(event)) => self.take(event).await,
+                Ok(None) => return,
+                Err(_) => {}
+            }
+            let now = Instant::now();
+            if time.is_some_and(|time| now >= time) {
+                self.outcome.timed_out = true;
+                self.end_after(AT_ONCE);
+            }
+            while let Some((_, signal)) = self.steps.pop_front_if(|(at, _)| *at <= now) {
+                self.tell_to_end(signal);
+            }
+        }
+        self.outcome.ended = Instant::now();
+    }
+
+    async fn take(&mut self, event: Event) {
+        match event {
+            Event::Ended(rank, status) => self.ended(rank, status),
+            Event::OutputBroken => {
+                // As a pipeline ends a program whose reader has gone.
+                self.outcome.interrupted.get_or_insert(Signal::PIPE.as_raw());
+                self.end_after(AT_ONCE);
+            }
+            Event::Rendezvous(event) => self.hear(event).await,
+            Event::Signal(signal) if matches!(signal, Signal::USR1 | Signal::USR2) => self.signal_all(signal),
+            Event::Signal(_) if self.outcome.interrupted.is_some() => self.tell_to_end(Signal::KILL),
+            Event::Signal(signal) => {
+                self.outcome.interrupted = Some(signal.as_raw());
+                self.tell_to_end(signal);
+                self.end_after(AFTER_SIGNAL);
+            }
+        }
+    }
+
+    fn ended(&mut self, rank: u32, status: ExitStatus) {
+        let end = match status.signal() {
+            Some(signal) => End::Signalled(signal),
+            None => End::Exited(status.code().unwrap_or(1)),
+        };
+        let process = &mut self.processes[rank as usize];
+        process.end = Some(end);
+        process.group = None;
+        // The queue has room for every rank's end.
+        let _ = self.orders.try_send(Lost { rank: Rank(rank), cause: format!("its process {end}") });
+        if end.failed() && !process.told {
+            self.failures.push(rank as usize);
+            self.end_after(AFTER_FAILURE);
+        }
+    }
+
+    async fn hear(&mut self, event: rendezvous::Event) {
+        let note = match event {
+            rendezvous::Event::AllJoined(at) => {
+                self.outcome.joined = Some(at);
+                return;
+            }
+            rendezvous::Event::Left { rank, at, finalized, blames } => {
+                if let Some(process) = self.processes.get_mut(rank.index()) {
+                    process.left = finalized.then_some(at);
+                    process.blames = blames;
+                }
+                return;
+            }
+            rendezvous::Event::JoinFailed(cause) => {
+                if self.outcome.join_failed.is_some() || self.ending {
+                    return;
+                }
+                self.outcome.join_failed = Some(cause.clone());
+                cause
+            }
+            rendezvous::Event::Deadlock(report) => {
+                self.outcome.deadlock.get_or_insert_with(|| report.clone());
+                format!("deadlock: {report}")
+            }
+            rendezvous::Event::Stalled(report) => report,
+        };
+        // If output stands still, the outcome still says it.
+        let _ = self.notes.try_send(Output::note(&note));
+    }
+
+    /// Ranks that end after their processes' last words have been read are known by what they said.
+    async fn hear_last_words(&mut self, events: &mut mpsc::Receiver<Event>) {
+        let until = tokio::time::Instant::now() + LAST_WORDS;
+        while !self.failures.is_empty()
+            && let Ok(Some(event)) = timeout_at(until, events.recv()).await
+        {
+            if let Event::Rendezvous(event) = event {
+                self.hear(event).await;
+            }
+        }
+    }
+
+    fn end_after(&mut self, (term, kill): (Duration, Duration)) {
+        let now = Instant::now();
+        let first = self.steps.front().map(|(at, _)| *at);
+        // What was to come sooner stays.
+        if !self.ending || first.is_some_and(|first| now + term < first) {
+            self.steps = VecDeque::from([(now + term, Signal::TERM), (now + term + kill, Signal::KILL)]);
+        }
+        self.ending = true;
+    }
+
+    fn tell_to_end(&mut self, signal: Signal) {
+        for process in &mut self.processes {
+            process.told |= process.end.is_none();
+        }
+        self.signal_all(signal);
+    }
+
+    fn signal_all(&self, signal: Signal) {
+        for group in self.processes.iter().filter_map(|process| process.group) {
+            // A group that has just ended needs no signal.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    fn finish(self) -> Outcome {
+        let mut outcome = self.outcome;
+        outcome.first_failure = self.failures.first().map(|&first| {
+            let mut first = first;
+            // A rank that failed for want of another is not the cause, even if its end was seen first.
+            for _ in 0..self.failures.len() {
+                match self.processes[first].blames.map(Rank::index) {
+                    Some(blamed) if self.failures.contains(&blamed) => first = blamed,
+                    _ => break,
+                }
+            }
+            let process = &self.processes[first];
+            let end = process.end.unwrap_or(End::Exited(1));
+            Failure { rank: Rank(first as u32), end, stderr: process.tail.lines() }
+        });
+        let end = |process: &Process| RankEnd {
+            end: process.end.unwrap_or(End::Exited(1)),
+            told: process.told,
+            left: process.left,
+        };
+        outcome.ranks = self.processes.iter().map(end).collect();
+        outcome
+    }
+}
+
+async fn forward<T>(mut from: mpsc::Receiver<T>, to: mpsc::Sender<Event>, wrap: fn(T) -> Event) {
+    while let Some(item) = from.recv().await {
+        if to.send(wrap(item)).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Tells the warden that nothing is left to do.
+fn dismiss(warden: &mut std::process::Child) {
+    use std::io::Write;
+    if let Some(mut stdin) = warden.stdin.take() {
+        // A warden that was killed needs no word.
+        let _ = stdin.write_all(b".");
+    }
+    let _ = warden.wait();
+}
+
+fn listen_to_signals(tasks: &mut JoinSet<()>, inbox: &mpsc::Sender<Event>) -> std::io::Result<()> {
+    let ignored = ignored_signals();
+    let kinds = [
+        (SignalKind::hangup(), Signal::HUP),
+        (SignalKind::interrupt(), Signal::INT),
+        (SignalKind::terminate(), Signal::TERM),
+        (SignalKind::user_defined1(), Signal::USR1),
+        (SignalKind::user_defined2(), Signal::USR2),
+    ];
+    for (kind, number) in kinds {
+        // Who started the launcher wants it to ignore this one: nohup, or a shell's background job.
+        if ignored & (1 << (number.as_raw() - 1)) != 0 {
+            continue;
+        }
+        let mut stream = signal(kind)?;
+        let inbox = inbox.clone();
+        tasks.spawn(async move {
+            while stream.recv().await.is_some() {
+                if inbox.send(Event::Signal(number)).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    Ok(())
+}
+
+/// The mask of signals this process ignores; none if the system does not say.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// Carries the terminal's input to rank 0. A thread reads it: there is no way to wait for a terminal without blocking.
+async fn carry_input(mut to: ChildStdin) {
+    let (sender, mut pieces) = mpsc::channel::<Vec<u8>>(4);
+    let reader = std::thread::Builder::new().name("lathide-input".into()).spawn(move || {
+        use std::io::Read;
+        let mut buffer = [0; 4096];
+        while let Ok(read @ 1..) = std::io::stdin().read(&mut buffer) {
+            if sender.blocking_send(buffer[..read].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    if reader.is_err() {
+        return;
+    }
+    while let Some(piece) = pieces.recv().await {
+        // A rank that does not read its input any more is no error.
+        if to.write_all(&piece).await.is_err() {
+            return;
+        }
+    }
+}
