@@ -47,6 +47,10 @@ pub(super) struct Point {
     pub(super) shape: Shape,
     pub(super) steps: u32,
     pub(super) repeats: usize,
+    /// Repetitions left out because other programs disturbed them more than the others.
+    pub(super) repeats_left_out: usize,
+    /// The share of the calculation's time for which other programs had the processor: median.
+    pub(super) disturbed: f64,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -77,10 +81,11 @@ pub(super) enum AnalysisError {
     Nothing(f64),
 }
 
-/// Evaluates the repetitions at one granularity.
-pub(super) fn evaluate(measured: &Measured) -> Result<Point, AnalysisError> {
+/// Evaluates one granularity from the `repeats` repetitions that other programs disturbed least.
+pub(super) fn evaluate(measured: &Measured, repeats: u32) -> Result<Point, AnalysisError> {
+    let (rounds, repeats_left_out) = measured.calmest(repeats as usize);
     let over = |value: fn(&Round) -> f64| {
-        Summary::of(measured.rounds.iter().map(value)).ok_or(AnalysisError::Nothing(measured.gamma_wanted))
+        Summary::of(rounds.iter().map(value)).ok_or(AnalysisError::Nothing(measured.gamma_wanted))
     };
     let (calc, com) = (over(|r| r.t_calc)?, over(|r| r.t_com)?);
     let (i1, i2, i3) = (over(|r| r.t_i1)?, over(|r| r.t_i2)?, over(|r| r.t_i3)?);
@@ -130,7 +135,9 @@ pub(super) fn evaluate(measured: &Measured) -> Result<Point, AnalysisError> {
         speedup_i3: 2.0 * calc.median / i3.median,
         shape: measured.shape,
         steps: measured.steps,
-        repeats: measured.rounds.len(),
+        repeats: rounds.len(),
+        repeats_left_out,
+        disturbed: over(|r| r.disturbed)?.median,
     })
 }
 
@@ -173,6 +180,17 @@ impl Costs {
         let work = (rest / self.substep_s).round().clamp(0.0, f64::from(WORK_MAX)) as u32;
         Shape { rows, columns, work }
     }
+
+    /// The shape with its work corrected: it took `time_s` instead of `wanted_s`.
+    pub(super) fn correct(&self, shape: Shape, time_s: f64, wanted_s: f64) -> Shape {
+        let points = (shape.rows * shape.columns) as f64;
+        // Most of the time is substeps, whose cost is known better from here than from the two first runs.
+        let bare_s = points * self.point_s;
+        let seen = (time_s - bare_s) / points / f64::from(shape.work.max(1));
+        let substep_s = if time_s > 2.0 * bare_s { seen } else { self.substep_s };
+        let work = f64::from(shape.work) + (wanted_s - time_s) / points / substep_s;
+        Shape { work: work.round().clamp(0.0, f64::from(WORK_MAX)) as u32, ..shape }
+    }
 }
 
 /// No time is taken to be less than this, so that a disturbed measurement cannot ask for endless work.
@@ -196,12 +214,13 @@ mod tests {
             t_i2: 1.95 * slower,
             t_i3: 1.1 * slower,
             busy: 0.95 * slower,
+            disturbed: 0.0,
         }
     }
 
     #[test]
     fn a_point_by_hand() {
-        let point = evaluate(&measured(vec![round(1.0), round(1.5), round(0.5)])).unwrap();
+        let point = evaluate(&measured(vec![round(1.0), round(1.5), round(0.5)]), 5).unwrap();
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} is not {b}");
         close(point.gamma, 1.0);
         close(point.f, 0.9);
@@ -220,21 +239,31 @@ mod tests {
     #[test]
     fn a_negative_overhead_is_shown_but_not_fed_to_the_model() {
         let lucky = Round { busy: 0.85, ..round(1.0) };
-        let point = evaluate(&measured(vec![lucky])).unwrap();
+        let point = evaluate(&measured(vec![lucky]), 5).unwrap();
         assert!((point.omega + 0.05).abs() < 1e-12);
         assert_eq!(point.gain_model, gain::with_overhead(1.0, 0.9, 0.0).unwrap());
     }
 
     #[test]
     fn senseless_measurements_are_errors() {
-        assert_eq!(evaluate(&measured(vec![])), Err(AnalysisError::Nothing(1.0)));
+        assert_eq!(evaluate(&measured(vec![]), 5), Err(AnalysisError::Nothing(1.0)));
         let broken = Round { t_com: 0.0, ..round(1.0) };
-        assert!(evaluate(&measured(vec![broken])).is_err(), "no division by zero gets out");
+        assert!(evaluate(&measured(vec![broken]), 5).is_err(), "no division by zero gets out");
         let odd = Round { interior: 2.0, ..round(1.0) };
         assert_eq!(
-            evaluate(&measured(vec![odd])).unwrap_err().to_string(),
+            evaluate(&measured(vec![odd]), 5).unwrap_err().to_string(),
             "the measured f is 2, but must be between 0 and 1"
         );
+    }
+
+    #[test]
+    fn disturbed_repetitions_are_left_out_by_disturbance_alone() {
+        let disturbed = |disturbed, t_i3| Round { disturbed, t_i3, ..round(1.0) };
+        let rounds = vec![disturbed(0.3, 1.0), disturbed(0.0, 1.2), disturbed(0.01, 1.6), disturbed(0.2, 0.9)];
+        let point = evaluate(&measured(rounds), 2).unwrap();
+        assert_eq!((point.repeats, point.repeats_left_out), (2, 2));
+        assert!((point.times.t_i3_s - 1.4).abs() < 1e-12, "of the two calm ones, fast or slow: {point:?}");
+        assert!((point.disturbed - 0.005).abs() < 1e-12);
     }
 
     #[test]
@@ -263,12 +292,17 @@ mod tests {
         let middle = costs.choose(100_000, 16, 1e-3);
         assert!(middle.columns == 3 && middle.work > 0, "{middle:?}");
         assert_eq!(costs.choose(100, 16, f64::INFINITY).work, WORK_MAX, "bounded");
+        let off = Costs { point_s: costs.point_s, substep_s: 2.0 * costs.substep_s };
+        let chosen = off.choose(100_000, 16, 0.065);
+        let corrected = off.correct(chosen, time(chosen), 0.065);
+        assert!((time(corrected) / 0.065 - 1.0).abs() < 0.01, "{corrected:?} takes {}", time(corrected));
+        assert_eq!(costs.correct(at(2, 0).0, 1.0, 1e-9).work, 0, "never below nothing");
     }
 
     #[test]
     fn the_best_point() {
-        let slow = evaluate(&measured(vec![Round { t_i3: 1.5, ..round(1.0) }])).unwrap();
-        let fast = evaluate(&measured(vec![round(1.0)])).unwrap();
+        let slow = evaluate(&measured(vec![Round { t_i3: 1.5, ..round(1.0) }]), 5).unwrap();
+        let fast = evaluate(&measured(vec![round(1.0)]), 5).unwrap();
         assert_eq!(best(&[slow.clone(), fast.clone(), slow.clone()]).unwrap().gain, fast.gain);
         assert_eq!(best(&[]), None);
         assert_eq!(typical(&[slow.clone(), fast, slow], |point| point.gain), 2.0 / 1.5);

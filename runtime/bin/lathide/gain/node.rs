@@ -1,6 +1,7 @@
 //! What each of the two nodes does: calibrate, measure in turns, check the results.
 
 use std::io::Write as _;
+use std::time::Instant;
 
 use lathide::{Node, Rank};
 
@@ -41,17 +42,22 @@ struct Session<'a> {
     plan: &'a Plan,
     side: Side,
     done: u64,
+    /// What is left of the plan's patience.
+    patience_s: f64,
 }
 
 /// Work of the two calibration runs, and of the check against the sequential calculation.
 const WORK_FEW: u32 = 1;
 const WORK_MANY: u32 = 33;
 const CHECK_STEPS: u32 = 3;
+const CORRECTIONS: u32 = 2;
+/// A repetition is calm if other programs had less than this share of the calculation's time.
+const CALM: f64 = 0.02;
 
 impl<'a> Session<'a> {
     fn new(node: &'a Node, plan: &'a Plan) -> Self {
         let (other, side) = if node.rank() == 0 { (Rank(1), Side::Left) } else { (Rank(0), Side::Right) };
-        Session { pair: Pair { node, other }, plan, side, done: 0 }
+        Session { pair: Pair { node, other }, plan, side, done: 0, patience_s: plan.patience_s }
     }
 
     fn run(&mut self) -> Result<()> {
@@ -87,10 +93,21 @@ impl<'a> Session<'a> {
         let steps = (self.plan.block_s / (t_com * (1.0 + gamma))).ceil().clamp(1.0, 10_000.0) as u32;
         let mut strip = Strip::new(shape, self.side);
         let (mut rounds, mut expected) = (Vec::new(), None);
-        for repeat in 0..self.plan.repeats {
-            self.progress(format!("gamma = {gamma}, {} columns, repetition {}", shape.columns, repeat + 1))?;
-            rounds.push(self.round(&mut strip, shape, steps, repeat, &mut expected)?);
-            self.done += 1;
+        let (mut calm, mut repeat) = (0, 0);
+        while repeat < self.plan.repeats || (calm < self.plan.repeats && self.patience_s > 0.0) {
+            self.progress(format!("gamma = {gamma}, repetition {}", repeat + 1))?;
+            let start = Instant::now();
+            let round = self.round(&mut strip, shape, steps, repeat, &mut expected)?;
+            // Both nodes must go on for equally long, so they reckon with one and the same time.
+            let took_s = self.pair.slower(vec![start.elapsed().as_secs_f64()])?[0];
+            repeat += 1;
+            calm += u32::from(round.disturbed < CALM);
+            if repeat > self.plan.repeats {
+                self.patience_s -= took_s;
+            } else {
+                self.done += 1;
+            }
+            rounds.push(round);
         }
         Ok(Measured { gamma_wanted: gamma, shape, steps, rounds })
     }
@@ -99,26 +116,32 @@ impl<'a> Session<'a> {
     /// they see the same times.
     fn calibrate(&self, gamma: f64) -> Result<(Shape, f64)> {
         let Plan { rows, columns_max, .. } = *self.plan;
-        let mut shape = Shape { rows, columns: columns_max, work: WORK_FEW };
-        let mut strip = Strip::new(shape, self.side);
-        let t_com = median_of_three(|| Ok(self.pair.exchange(&mut strip, 1)?))?;
+        let first = Shape { rows, columns: columns_max, work: WORK_FEW };
+        let mut strip = Strip::new(first, self.side);
+        let t_com = least_of(5, || Ok(self.pair.exchange(&mut strip, 1)?))?;
         let mut cost = |work| -> Result<(Shape, f64)> {
             strip.restart(work);
-            let time = median_of_three(|| Ok(self.pair.calculation(&mut strip, 1)?.total_s))?;
-            Ok((Shape { work, ..shape }, time))
+            Ok((Shape { work, ..first }, self.calculation_s(&mut strip)?))
         };
         let costs = Costs::fit(cost(WORK_FEW)?, cost(WORK_MANY)?);
-        let wanted = gamma * t_com;
-        shape = costs.choose(rows, columns_max, wanted);
-        // The first choice extrapolates; the second corrects it by what it was seen to take.
+        let wanted_s = gamma * t_com;
+        let mut shape = costs.choose(rows, columns_max, wanted_s);
+        // The first choice extrapolates; what it is seen to take corrects it.
         let mut strip = Strip::new(shape, self.side);
-        let time = median_of_three(|| Ok(self.pair.calculation(&mut strip, 1)?.total_s))?;
-        let points = (shape.rows * shape.columns) as f64;
-        let substep_s = if shape.work > WORK_MANY { time / points / f64::from(shape.work) } else { costs.substep_s };
-        let correction = (wanted - time) / points / substep_s;
-        shape.work =
-            (f64::from(shape.work) + correction).round().clamp(0.0, 2.0 * f64::from(shape.work.max(16))) as u32;
+        for _ in 0..CORRECTIONS {
+            strip.restart(shape.work);
+            let corrected = costs.correct(shape, self.calculation_s(&mut strip)?, wanted_s);
+            if corrected == shape {
+                break;
+            }
+            shape = corrected;
+        }
         Ok((shape, t_com))
+    }
+
+    /// One step's calculation. The least time counts: whatever disturbs, prolongs.
+    fn calculation_s(&self, strip: &mut Strip) -> Result<f64> {
+        least_of(4, || Ok(self.pair.calculation(strip, 1)?.total_s))
     }
 
     /// One repetition: all versions, with calculation and exchange alone around them, in alternating order.
@@ -130,7 +153,7 @@ impl<'a> Session<'a> {
         repeat: u32,
         expected: &mut Option<[u64; 2]>,
     ) -> Result<Round> {
-        let mut round = Round { t_calc: 0.0, interior: 0.0, t_com: 0.0, t_i1: 0.0, t_i2: 0.0, t_i3: 0.0, busy: 0.0 };
+        let mut round = Round::default();
         let mut order = [Block::Calculation, Block::I1, Block::Exchange, Block::I2, Block::I3, Block::Calculation];
         if repeat % 2 == 1 {
             order.reverse();
@@ -140,9 +163,10 @@ impl<'a> Session<'a> {
             let version = match block {
                 Block::Calculation => {
                     // Two blocks per round, at its beginning and its end: their mean counts.
-                    let Calculation { total_s, interior_s } = self.pair.calculation(strip, steps)?;
+                    let Calculation { total_s, interior_s, disturbed } = self.pair.calculation(strip, steps)?;
                     round.t_calc += total_s / 2.0;
                     round.interior += interior_s / 2.0;
+                    round.disturbed += disturbed / 2.0;
                     continue;
                 }
                 Block::Exchange => {
@@ -199,8 +223,10 @@ fn agree(version: Version, shape: Shape, steps: u32, got: [u64; 2], expected: [u
     if got == expected { Ok(()) } else { Err(NodeError::Wrong { version, shape, steps, got, expected }) }
 }
 
-fn median_of_three(mut measure: impl FnMut() -> Result<f64>) -> Result<f64> {
-    let mut times = [measure()?, measure()?, measure()?];
-    times.sort_by(f64::total_cmp);
-    Ok(times[1])
+fn least_of(times: u32, mut measure: impl FnMut() -> Result<f64>) -> Result<f64> {
+    let mut least = measure()?;
+    for _ in 1..times {
+        least = least.min(measure()?);
+    }
+    Ok(least)
 }

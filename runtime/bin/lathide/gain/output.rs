@@ -30,6 +30,8 @@ pub(super) struct Outcome {
     pub(super) max_gain_gamma: f64,
     /// The greatest deviation of the measured gain from eq. (4), as a fraction.
     pub(super) model_error_max: f64,
+    /// The share of the calculation's time for which other programs had the processor, at the worst point.
+    pub(super) disturbed_max: f64,
     pub(super) points: Vec<Point>,
 }
 
@@ -59,13 +61,15 @@ impl Outcome {
             max_gain: best.gain,
             max_gain_gamma: best.gamma,
             model_error_max: points.iter().map(|point| point.model_error.abs()).fold(0.0, f64::max),
+            disturbed_max: points.iter().map(|point| point.disturbed).fold(0.0, f64::max),
             points,
         })
     }
 
     /// Header, table, curve and conclusion.
     pub(super) fn text(&self, colour: bool) -> String {
-        [self.header(), self.table(), self.curve(colour), self.conclusion()].join("\n\n")
+        let parts = [self.header(), self.table(), self.curve(colour), self.conclusion(), self.warning()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
     fn header(&self) -> String {
@@ -178,8 +182,22 @@ impl Outcome {
             100.0 * hidden.clamp(0.0, 1.0),
         ))
     }
+
+    /// When not to trust the numbers.
+    fn warning(&self) -> String {
+        if self.disturbed_max < DISTURBED {
+            return String::new();
+        }
+        let share = 100.0 * self.disturbed_max;
+        wrap(&format!(
+            "Other programs took up to {share:.0} % of the processors' time from the calculation: measure again when the \
+             machine is quiet."
+        ))
+    }
 }
 
+/// From here on the reader is warned.
+const DISTURBED: f64 = 0.05;
 const SAMPLES: u32 = 400;
 
 pub(super) fn milliseconds(seconds: f64) -> String {
@@ -233,9 +251,10 @@ mod tests {
                 t_i2: t_calc + 0.98 * t_com,
                 t_i3: t_calc - interior + busy.max(t_com),
                 busy,
+                disturbed: 0.0,
             };
             let shape = Shape { rows: 100_000, columns: 16, work: 100 };
-            evaluate(&Measured { gamma_wanted: gamma, shape, steps: 2, rounds: vec![round; 5] }).unwrap()
+            evaluate(&Measured { gamma_wanted: gamma, shape, steps: 2, rounds: vec![round; 5] }, 5).unwrap()
         });
         let link = Link { spec: "delay=200us,rate=100mbit".into(), emulated: true, how: "emulated (a relay)".into() };
         Outcome::new(link, 100_000, 5, points.to_vec()).unwrap()

@@ -15,6 +15,8 @@ pub(super) struct Plan {
     pub(super) gammas: Vec<f64>,
     /// How often every version is measured at each of them.
     pub(super) repeats: u32,
+    /// How many seconds may go into repeating what other programs disturbed, at all of them together.
+    pub(super) patience_s: f64,
     /// How long a block of steps should at least take, in seconds.
     pub(super) block_s: f64,
 }
@@ -48,8 +50,19 @@ pub(super) struct Measured {
     pub(super) rounds: Vec<Round>,
 }
 
+impl Measured {
+    /// The `count` repetitions that other programs disturbed least, and how many were left out.
+    pub(super) fn calmest(&self, count: usize) -> (Vec<Round>, usize) {
+        let mut rounds = self.rounds.clone();
+        rounds.sort_by(|a, b| a.disturbed.total_cmp(&b.disturbed));
+        rounds.truncate(count);
+        let left_out = self.rounds.len() - rounds.len();
+        (rounds, left_out)
+    }
+}
+
 /// One repetition. All times are seconds per time step, of the slower of the two nodes.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Round {
     /// Calculation alone.
     pub(super) t_calc: f64,
@@ -65,4 +78,6 @@ pub(super) struct Round {
     pub(super) t_i3: f64,
     /// Within version I.3: the calls that start the transfer, and the interior calculated while it runs.
     pub(super) busy: f64,
+    /// The share of the calculation's time for which other programs had the processor.
+    pub(super) disturbed: f64,
 }

@@ -20,6 +20,9 @@ const COLUMNS_MAX: usize = 32;
 /// A block of at least this many seconds makes wake-ups of some 10 us negligible.
 const BLOCK_S: f64 = 0.12;
 
+/// With the default sweep's 40 s this stays below a minute.
+const PATIENCE_S: f64 = 12.0;
+
 /// `lathide gain` without a program.
 pub(super) fn run(args: &Args) -> ExitCode {
     let link = match args.link.clone().map_or_else(|| LINK.parse(), Ok) {
@@ -31,13 +34,14 @@ pub(super) fn run(args: &Args) -> ExitCode {
         columns_max: COLUMNS_MAX,
         gammas: args.gamma.clone(),
         repeats: args.repeats,
+        patience_s: PATIENCE_S,
         block_s: BLOCK_S,
     };
     let measured = match measure(&plan, &link, args.quiet) {
         Ok(measured) => measured,
         Err((message, status)) => return fail(&message, status),
     };
-    let points: Result<Vec<Point>, _> = measured.iter().map(evaluate).collect();
+    let points: Result<Vec<Point>, _> = measured.iter().map(|measured| evaluate(measured, plan.repeats)).collect();
     let outcome = match points {
         Ok(points) => Outcome::new(describe(&link), plan.rows, plan.repeats, points),
         Err(error) => return fail(&format!("{error}; the machine may be too busy, measure again"), 1),

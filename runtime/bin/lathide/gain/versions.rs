@@ -35,6 +35,8 @@ pub(super) struct Calculation {
     pub(super) total_s: f64,
     /// Per step: the interior's part.
     pub(super) interior_s: f64,
+    /// The share of the time for which other programs kept this one off its processor; 0 where that is unknown.
+    pub(super) disturbed: f64,
 }
 
 /// This node and the other one.
@@ -67,6 +69,7 @@ impl Pair<'_> {
     pub(super) fn calculation(&self, strip: &mut Strip, steps: u32) -> Result<Calculation> {
         let (mut totals, mut interiors) = (Vec::new(), Vec::new());
         self.node.barrier()?;
+        let waited_s = waited_for_processor();
         for _ in 0..steps {
             let start = Instant::now();
             strip.calculate(strip.boundary());
@@ -77,7 +80,13 @@ impl Pair<'_> {
             totals.push((end - start).as_secs_f64());
             interiors.push((end - interior).as_secs_f64());
         }
-        Ok(Calculation { total_s: mean(&self.slower(totals)?), interior_s: mean(&self.slower(interiors)?) })
+        // Nothing of lathide's own runs meanwhile, so who else had the processor is another program.
+        let disturbed = (waited_for_processor() - waited_s) / totals.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        Ok(Calculation {
+            total_s: mean(&self.slower(totals)?),
+            interior_s: mean(&self.slower(interiors)?),
+            disturbed: self.slower(vec![disturbed])?[0],
+        })
     }
 
     /// A block without calculation: the exchange as version I.1 has it.
@@ -157,6 +166,13 @@ impl Pair<'_> {
         strip.put_ghost(ghost);
         Ok(())
     }
+}
+
+/// Seconds for which this thread could run but had no processor, since it started; 0 where the system does not say.
+fn waited_for_processor() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let waited_ns: Option<u64> = text.split_whitespace().nth(1).and_then(|number| number.parse().ok());
+    waited_ns.unwrap_or(0) as f64 * 1e-9
 }
 
 fn mean(values: &[f64]) -> f64 {
