@@ -1,8 +1,12 @@
 //! Everything that needs sockets or processes, one module per subject, each test under a watchdog.
 
+mod examples;
+#[cfg(feature = "cli")]
+mod gain;
 #[cfg(feature = "cli")]
 mod launcher;
 #[cfg(feature = "cli")]
 mod link;
 mod p2p;
+mod process;
 mod support;

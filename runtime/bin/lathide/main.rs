@@ -1,5 +1,6 @@
 //! `lathide`: starts jobs, and measures and predicts what latency hiding gains.
 
+mod gain;
 mod run;
 
 use std::ffi::OsString;
@@ -7,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Latency-hiding message passing over plain TCP: run jobs.
+/// Latency-hiding message passing over plain TCP: run jobs, measure what hiding gains.
 #[derive(Parser)]
 #[command(name = "lathide", version, arg_required_else_help = true)]
 struct Cli {
@@ -18,6 +19,10 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Run(run::Arguments),
+    Gain(gain::Args),
+    /// One of the two nodes that `gain` measures with.
+    #[command(name = "__gain-node", hide = true)]
+    GainNode(gain::NodeArgs),
     /// Becomes a rank's program.
     #[command(name = "__start", hide = true)]
     Start {
@@ -35,6 +40,8 @@ enum Command {
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(arguments) => run::run(arguments),
+        Command::Gain(args) => gain::run(&args),
+        Command::GainNode(args) => gain::run_node(&args),
         Command::Start { launcher, command } => start(launcher, &command),
         Command::Warden { job } => {
             lathide::launch::local::warden(&job);

@@ -1,0 +1,165 @@
+//! `lathide gain`: what overlapping calculation and communication brings, measured on a link, beside the models.
+//!
+//! Without a program it runs the experiment of Strumpen 1994, section 4.2, with two node processes of this same
+//! binary (`gain-node`). With a program it runs that one, with overlap on and off.
+
+mod analysis;
+mod compare;
+mod node;
+mod output;
+mod plan;
+mod program;
+mod stencil;
+mod strip;
+mod versions;
+
+use std::ffi::OsString;
+use std::io::{IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use lathide::launch::link::LinkSpec;
+
+use output::Link;
+
+/// Measure the gain of communication latency hiding on a link, or that of a program
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The link between the nodes: loopback (no emulation), ethernet, lan, wan, or parts such as
+    /// delay=25ms,rate=50mbit [default: delay=0.2ms,rate=100mbit; with a program: loopback]
+    #[arg(long, value_name = "SPEC")]
+    link: Option<LinkSpec>,
+    /// The granularities t_calc/t_com to measure at
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = gamma, conflicts_with = "program",
+          default_values_t = GAMMAS)]
+    gamma: Vec<f64>,
+    /// Points per column of the grid: a message has 8 bytes for each
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=10_000_000),
+          conflicts_with = "program", default_value_t = 100_000)]
+    rows: u64,
+    /// How often everything is measured; medians count
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1000), default_value_t = 5)]
+    repeats: u32,
+    /// The number of ranks of the program
+    #[arg(short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096),
+          requires = "program", default_value_t = 2)]
+    ranks: u32,
+    /// One JSON object on stdout, nothing else there
+    #[arg(long)]
+    json: bool,
+    /// Nothing on stderr but errors
+    #[arg(long)]
+    quiet: bool,
+    /// Measure this program instead: it runs unchanged, with LATHIDE_OVERLAP=on and off in turns
+    #[arg(last = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+/// One of the two processes that `lathide gain` starts
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct NodeArgs {
+    /// What to measure
+    #[arg(long, value_name = "JSON", value_parser = plan)]
+    plan: plan::Plan,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  lathide gain                                    an emulated link of 100 Mbit/s, less than a minute
+  lathide gain --link wan --gamma 0.5,1,2         an emulated wide-area link
+  lathide gain --json > gain.json
+  lathide gain -n 4 --link ethernet -- ./heat     a program of yours, unchanged";
+
+/// The sweep, and the link it runs on unless told otherwise: both sides of gamma = 1, and the class of link of the
+/// paper's section 4.2, ten times as fast.
+const GAMMAS: [f64; 8] = [0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0];
+const LINK: &str = "delay=0.2ms,rate=100mbit";
+/// Beyond it, communication or calculation is all there is.
+const GAMMA_RANGE: std::ops::RangeInclusive<f64> = 0.01..=100.0;
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> ExitCode {
+    if args.program.is_empty() { stencil::run(args) } else { program::run(args) }
+}
+
+/// Runs one of the two nodes.
+pub(crate) fn run_node(args: &NodeArgs) -> ExitCode {
+    match node::run(&args.plan) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lathide gain: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn gamma(text: &str) -> Result<f64, String> {
+    let gamma: f64 = text.trim().parse().map_err(|error| format!("{error}"))?;
+    if GAMMA_RANGE.contains(&gamma) {
+        Ok(gamma)
+    } else {
+        let (low, high) = (GAMMA_RANGE.start(), GAMMA_RANGE.end());
+        Err(format!("gamma must be above 0: at least {low} and at most {high}"))
+    }
+}
+
+fn plan(json: &str) -> Result<plan::Plan, serde_json::Error> {
+    serde_json::from_str(json)
+}
+
+/// The link as results name it.
+fn describe(link: &LinkSpec) -> Link {
+    let spec = link.to_string();
+    if link.is_loopback() {
+        let how = "loopback of this machine, not emulated: both ends of every transfer take processor time, so overlap \
+                   can hardly show";
+        return Link { spec, emulated: false, how: how.to_owned() };
+    }
+    let how = format!("{spec}, emulated by a relay of TCP connections on this machine");
+    Link { spec, emulated: true, how }
+}
+
+/// A progress bar on a terminal; elsewhere a line that says what goes on.
+fn progress(quiet: bool, what: &str) -> ProgressBar {
+    if quiet {
+        return ProgressBar::hidden();
+    }
+    eprintln!("lathide gain: {what}");
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(std::time::Duration::from_millis(500));
+    bar
+}
+
+/// Whether to colour what goes to stdout.
+fn colour() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+fn print_json(result: &impl serde::Serialize) -> ExitCode {
+    match serde_json::to_string(result) {
+        Ok(json) => print(&json),
+        Err(error) => {
+            eprintln!("lathide gain: the result cannot be written as JSON: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes to stdout. Whoever reads it may have gone.
+fn print(text: &str) -> ExitCode {
+    match writeln!(std::io::stdout(), "{text}") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lathide gain: the result cannot be written: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

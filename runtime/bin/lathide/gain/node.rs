@@ -1,0 +1,232 @@
+//! What each of the two nodes does: calibrate, measure in turns, check the results.
+
+use std::io::Write as _;
+use std::time::Instant;
+
+use lathide::{Node, Rank};
+
+use super::analysis::Costs;
+use super::plan::{Event, Measured, Plan, Round};
+use super::strip::{Shape, Side, Strip, sequential};
+use super::versions::{Calculation, Pair, Version};
+
+/// Why a node could not measure.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NodeError {
+    #[error(transparent)]
+    Lathide(#[from] lathide::Error),
+    #[error(
+        "version {version:?} with {shape:?}, {steps} steps: checksums {got:x?} instead of {expected:x?}; the versions must agree to the bit"
+    )]
+    Wrong { version: Version, shape: Shape, steps: u32, got: [u64; 2], expected: [u64; 2] },
+    #[error("cannot report results: {0}")]
+    Report(#[from] std::io::Error),
+    #[error("{0} nodes; the measurement takes 2")]
+    Size(u32),
+}
+
+type Result<T> = std::result::Result<T, NodeError>;
+
+/// A node process of `lathide gain`, from its environment.
+pub(super) fn run(plan: &Plan) -> Result<()> {
+    let node = lathide::init()?;
+    if node.size() != 2 {
+        return Err(NodeError::Size(node.size()));
+    }
+    Session::new(&node, plan).run()?;
+    Ok(node.finalize()?)
+}
+
+struct Session<'a> {
+    pair: Pair<'a>,
+    plan: &'a Plan,
+    side: Side,
+    done: u64,
+    /// What is left of the plan's patience.
+    patience_s: f64,
+}
+
+/// Work of the two calibration runs, and of the check against the sequential calculation.
+const WORK_FEW: u32 = 1;
+const WORK_MANY: u32 = 33;
+const CHECK_STEPS: u32 = 3;
+const CORRECTIONS: u32 = 2;
+/// A repetition is calm if other programs had less than this share of the calculation's time.
+const CALM: f64 = 0.02;
+
+impl<'a> Session<'a> {
+    fn new(node: &'a Node, plan: &'a Plan) -> Self {
+        let (other, side) = if node.rank() == 0 { (Rank(1), Side::Left) } else { (Rank(0), Side::Right) };
+        Session { pair: Pair { node, other }, plan, side, done: 0, patience_s: plan.patience_s }
+    }
+
+    fn run(&mut self) -> Result<()> {
+        self.progress("checking the three versions against the sequential calculation".to_owned())?;
+        self.check()?;
+        self.progress("calibrating".to_owned())?;
+        let shape = Shape { rows: self.plan.rows, columns: self.plan.columns_max, work: WORK_FEW };
+        let mut strip = Strip::new(shape, self.side);
+        self.pair.exchange(&mut strip, 1)?;
+        for gamma in &self.plan.gammas {
+            let measured = self.granularity(*gamma)?;
+            self.report(&Event::Measured(measured))?;
+        }
+        Ok(())
+    }
+
+    /// All versions must give the sequential result.
+    fn check(&self) -> Result<()> {
+        let shape = Shape { rows: self.plan.rows, columns: 3, work: 2 };
+        let expected = sequential(shape, CHECK_STEPS);
+        for version in [Version::I1, Version::I2, Version::I3] {
+            let mut strip = Strip::new(shape, self.side);
+            self.pair.version(version, &mut strip, CHECK_STEPS)?;
+            agree(version, shape, CHECK_STEPS, self.pair.checksums(&strip)?, expected)?;
+        }
+        Ok(())
+    }
+
+    /// Measures at one granularity.
+    fn granularity(&mut self, gamma: f64) -> Result<Measured> {
+        let (shape, t_com) = self.calibrate(gamma)?;
+        // Enough steps that a block is long against what a clock and a wake-up disturb.
+        let steps = (self.plan.block_s / (t_com * (1.0 + gamma))).ceil().clamp(1.0, 10_000.0) as u32;
+        let mut strip = Strip::new(shape, self.side);
+        let (mut rounds, mut expected) = (Vec::new(), None);
+        let (mut calm, mut repeat) = (0, 0);
+        while repeat < self.plan.repeats || (calm < self.plan.repeats && self.patience_s > 0.0) {
+            self.progress(format!("gamma = {gamma}, repetition {}", repeat + 1))?;
+            let start = Instant::now();
+            let round = self.round(&mut strip, shape, steps, repeat, &mut expected)?;
+            // Both nodes must go on for equally long, so they reckon with one and the same time.
+            let took_s = self.pair.slower(vec![start.elapsed().as_secs_f64()])?[0];
+            repeat += 1;
+            calm += u32::from(round.disturbed < CALM);
+            if repeat > self.plan.repeats {
+                self.patience_s -= took_s;
+            } else {
+                self.done += 1;
+            }
+            rounds.push(round);
+        }
+        Ok(Measured { gamma_wanted: gamma, shape, steps, rounds })
+    }
+
+    /// Finds the shape that takes `gamma` times the communication time. Both nodes come to the same result, since
+    /// they see the same times.
+    fn calibrate(&self, gamma: f64) -> Result<(Shape, f64)> {
+        let Plan { rows, columns_max, .. } = *self.plan;
+        let first = Shape { rows, columns: columns_max, work: WORK_FEW };
+        let mut strip = Strip::new(first, self.side);
+        let t_com = least_of(5, || Ok(self.pair.exchange(&mut strip, 1)?))?;
+        let mut cost = |work| -> Result<(Shape, f64)> {
+            strip.restart(work);
+            Ok((Shape { work, ..first }, self.calculation_s(&mut strip)?))
+        };
+        let costs = Costs::fit(cost(WORK_FEW)?, cost(WORK_MANY)?);
+        let wanted_s = gamma * t_com;
+        let mut shape = costs.choose(rows, columns_max, wanted_s);
+        // The first choice extrapolates; what it is seen to take corrects it.
+        let mut strip = Strip::new(shape, self.side);
+        for _ in 0..CORRECTIONS {
+            strip.restart(shape.work);
+            let corrected = costs.correct(shape, self.calculation_s(&mut strip)?, wanted_s);
+            if corrected == shape {
+                break;
+            }
+            shape = corrected;
+        }
+        Ok((shape, t_com))
+    }
+
+    /// One step's calculation. The least time counts: whatever disturbs, prolongs.
+    fn calculation_s(&self, strip: &mut Strip) -> Result<f64> {
+        least_of(4, || Ok(self.pair.calculation(strip, 1)?.total_s))
+    }
+
+    /// One repetition: all versions, with calculation and exchange alone around them, in alternating order.
+    fn round(
+        &self,
+        strip: &mut Strip,
+        shape: Shape,
+        steps: u32,
+        repeat: u32,
+        expected: &mut Option<[u64; 2]>,
+    ) -> Result<Round> {
+        let mut round = Round::default();
+        let mut order = [Block::Calculation, Block::I1, Block::Exchange, Block::I2, Block::I3, Block::Calculation];
+        if repeat % 2 == 1 {
+            order.reverse();
+        }
+        for block in order {
+            strip.restart(shape.work);
+            let version = match block {
+                Block::Calculation => {
+                    // Two blocks per round, at its beginning and its end: their mean counts.
+                    let Calculation { total_s, interior_s, disturbed } = self.pair.calculation(strip, steps)?;
+                    round.t_calc += total_s / 2.0;
+                    round.interior += interior_s / 2.0;
+                    round.disturbed += disturbed / 2.0;
+                    continue;
+                }
+                Block::Exchange => {
+                    round.t_com = self.pair.exchange(strip, steps)?;
+                    continue;
+                }
+                Block::I1 => {
+                    round.t_i1 = self.pair.version(Version::I1, strip, steps)?;
+                    Version::I1
+                }
+                Block::I2 => {
+                    round.t_i2 = self.pair.version(Version::I2, strip, steps)?;
+                    Version::I2
+                }
+                Block::I3 => {
+                    let hidden = self.pair.hidden(strip, steps)?;
+                    (round.t_i3, round.busy) = (hidden.total_s, hidden.busy_s);
+                    Version::I3
+                }
+            };
+            let got = self.pair.checksums(strip)?;
+            agree(version, shape, steps, got, *expected.get_or_insert(got))?;
+        }
+        Ok(round)
+    }
+
+    fn progress(&self, now: String) -> Result<()> {
+        let of = self.plan.gammas.len() as u64 * u64::from(self.plan.repeats);
+        self.report(&Event::Progress { done: self.done, of, now })
+    }
+
+    /// Rank 0 speaks for both.
+    fn report(&self, event: &Event) -> Result<()> {
+        if self.pair.node.rank() != 0 {
+            return Ok(());
+        }
+        let mut out = std::io::stdout().lock();
+        serde_json::to_writer(&mut out, event).map_err(std::io::Error::from)?;
+        out.write_all(b"\n")?;
+        Ok(out.flush()?)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Block {
+    Calculation,
+    Exchange,
+    I1,
+    I2,
+    I3,
+}
+
+fn agree(version: Version, shape: Shape, steps: u32, got: [u64; 2], expected: [u64; 2]) -> Result<()> {
+    if got == expected { Ok(()) } else { Err(NodeError::Wrong { version, shape, steps, got, expected }) }
+}
+
+fn least_of(times: u32, mut measure: impl FnMut() -> Result<f64>) -> Result<f64> {
+    let mut least = measure()?;
+    for _ in 1..times {
+        least = least.min(measure()?);
+    }
+    Ok(least)
+}

@@ -1,0 +1,341 @@
+//! One of the two strips of the heat equation's domain (Strumpen 1994, section 2 and Fig. 1), with ghost column.
+//!
+//! Column 0 is the boundary to the other strip, the last column lies at the edge of the domain: one strip is the
+//! other's mirror image, and both run the same code. Beyond the domain the temperature is 0.
+//!
+//! To reach any ratio of calculation to communication with few columns, every point carries `work`: besides
+//! diffusing, the plate loses heat to its surroundings, and this linear cooling is integrated in `work` explicit
+//! substeps per time step (operator splitting: first the stencil, then the cooling of each point for itself).
+
+use std::mem::{swap, take};
+use std::ops::Range;
+
+/// r_x and r_y of section 2; the explicit scheme is stable while their sum is at most 1/2.
+const RX: f64 = 0.2;
+const RY: f64 = 0.15;
+/// The temperature around the plate, and the share of the difference to it that is lost in one time step.
+const SURROUNDINGS: f64 = 20.0;
+const LOSS: f64 = 0.01;
+/// Rows that are taken through both parts of a step while they are in the first-level cache.
+const BLOCK: usize = 1024;
+/// Points that are cooled together in vector registers.
+const LANES: usize = 16;
+
+/// Which half of the domain a strip is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Side {
+    Left,
+    Right,
+}
+
+/// The size of a strip and what a point costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Shape {
+    /// Points per column: the length of a message in elements.
+    pub(super) rows: usize,
+    /// Columns per strip, at least 1.
+    pub(super) columns: usize,
+    /// Substeps of cooling per point and time step.
+    pub(super) work: u32,
+}
+
+/// The points of one strip at two consecutive time steps.
+pub(super) struct Strip {
+    shape: Shape,
+    side: Side,
+    old: Vec<Vec<f64>>,
+    new: Vec<Vec<f64>>,
+    /// The other strip's boundary column at the older time step.
+    ghost: Vec<f64>,
+    /// What is beyond the last column.
+    outside: Vec<f64>,
+}
+
+impl Strip {
+    /// A strip at time step 0.
+    pub(super) fn new(shape: Shape, side: Side) -> Self {
+        let columns = || vec![vec![0.0; shape.rows]; shape.columns];
+        let mut strip = Strip {
+            shape,
+            side,
+            old: columns(),
+            new: columns(),
+            ghost: vec![0.0; shape.rows],
+            outside: vec![0.0; shape.rows],
+        };
+        strip.restart(shape.work);
+        // Touched here, so that no measurement pays for the first use of the memory.
+        for column in strip.new.iter_mut().chain([&mut strip.outside]) {
+            column.fill(0.0);
+        }
+        strip
+    }
+
+    /// Back to time step 0, which both sides know: nothing is sent for it.
+    pub(super) fn restart(&mut self, work: u32) {
+        self.shape.work = work;
+        for (distance, column) in self.old.iter_mut().enumerate() {
+            start(column, self.side, distance);
+        }
+        let other = if self.side == Side::Left { Side::Right } else { Side::Left };
+        start(&mut self.ghost, other, 0);
+    }
+
+    /// All columns of the strip.
+    pub(super) fn all(&self) -> Range<usize> {
+        0..self.shape.columns
+    }
+
+    /// The columns whose new values do not depend on the ghost column and are not sent.
+    pub(super) fn interior(&self) -> Range<usize> {
+        1..self.shape.columns
+    }
+
+    /// The column that is sent.
+    pub(super) fn boundary(&self) -> Range<usize> {
+        0..1
+    }
+
+    /// Calculates the new values of some columns. Every version of the program calls this one function, so that
+    /// the compiler cannot favour one of them.
+    #[inline(never)]
+    pub(super) fn calculate(&mut self, columns: Range<usize>) {
+        let cooling = LOSS / f64::from(self.shape.work.max(1));
+        for c in columns {
+            let towards = if c == 0 { &self.ghost } else { &self.old[c - 1] };
+            let away = self.old.get(c + 1).unwrap_or(&self.outside);
+            let new = &mut self.new[c];
+            for first in (0..self.shape.rows).step_by(BLOCK) {
+                let rows = first..(first + BLOCK).min(self.shape.rows);
+                diffuse(new, towards, &self.old[c], away, rows.clone());
+                cool(&mut new[rows], cooling, self.shape.work);
+            }
+        }
+    }
+
+    /// Takes the new boundary column out, to be sent; [`put_boundary`](Self::put_boundary) brings it back.
+    pub(super) fn take_boundary(&mut self) -> Vec<f64> {
+        take(&mut self.new[0])
+    }
+
+    /// Puts the sent column back into its place.
+    pub(super) fn put_boundary(&mut self, column: Vec<f64>) {
+        self.new[0] = column;
+    }
+
+    /// Takes the ghost column's buffer out, to be filled.
+    pub(super) fn take_ghost(&mut self) -> Vec<f64> {
+        take(&mut self.ghost)
+    }
+
+    /// Puts the filled ghost column back.
+    pub(super) fn put_ghost(&mut self, column: Vec<f64>) {
+        self.ghost = column;
+    }
+
+    /// The new time step becomes the older one.
+    pub(super) fn advance(&mut self) {
+        swap(&mut self.old, &mut self.new);
+    }
+
+    /// A number that differs if any bit of any point differs in value or place.
+    pub(super) fn checksum(&self) -> u64 {
+        let mut sum = 0_u64;
+        for column in &self.old {
+            for value in column {
+                sum = (sum.rotate_left(5) ^ value.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            }
+        }
+        sum
+    }
+}
+
+/// Both strips calculated by one process, without any message: what every version must reproduce to the bit.
+/// Returns the checksums of the left and the right strip.
+pub(super) fn sequential(shape: Shape, steps: u32) -> [u64; 2] {
+    let mut strips = [Strip::new(shape, Side::Left), Strip::new(shape, Side::Right)];
+    for _ in 0..steps {
+        for strip in &mut strips {
+            strip.calculate(strip.all());
+        }
+        for strip in &mut strips {
+            strip.advance();
+        }
+        let [left, right] = &mut strips;
+        left.ghost.copy_from_slice(&right.old[0]);
+        right.ghost.copy_from_slice(&left.old[0]);
+    }
+    strips.map(|strip| strip.checksum())
+}
+
+/// Time step 0 of the column at this distance from the middle of the domain.
+fn start(column: &mut [f64], side: Side, distance: usize) {
+    let phase = match side {
+        Side::Left => 2 * distance,
+        Side::Right => 2 * distance + 1,
+    };
+    for (row, value) in column.iter_mut().enumerate() {
+        *value = ((row * 31 + phase * 17) % 101) as f64;
+    }
+}
+
+/// The five-point stencil on some rows of a column.
+fn diffuse(new: &mut [f64], towards: &[f64], here: &[f64], away: &[f64], rows: Range<usize>) {
+    let stencil = |towards: f64, away: f64, above: f64, here: f64, below: f64| {
+        RX * (towards + away) + (1.0 - 2.0 * RX - 2.0 * RY) * here + RY * (above + below)
+    };
+    let last = here.len() - 1;
+    let inner = rows.start.max(1)..rows.end.min(last);
+    for row in [0, last] {
+        if rows.contains(&row) {
+            let above = if row == 0 { 0.0 } else { here[row - 1] };
+            let below = if row == last { 0.0 } else { here[row + 1] };
+            new[row] = stencil(towards[row], away[row], above, here[row], below);
+        }
+    }
+    if inner.is_empty() {
+        return;
+    }
+    let above = &here[inner.start - 1..inner.end - 1];
+    let below = &here[inner.start + 1..inner.end + 1];
+    let sides = towards[inner.clone()].iter().zip(&away[inner.clone()]);
+    let line = above.iter().zip(&here[inner.clone()]).zip(below);
+    for ((new, (towards, away)), ((above, here), below)) in new[inner].iter_mut().zip(sides).zip(line) {
+        *new = stencil(*towards, *away, *above, *here, *below);
+    }
+}
+
+/// `work` substeps of linear cooling at every point.
+fn cool(points: &mut [f64], cooling: f64, work: u32) {
+    let (groups, rest) = points.as_chunks_mut::<LANES>();
+    for group in groups {
+        // A copy, so that it stays in registers over all substeps.
+        let mut values = *group;
+        for _ in 0..work {
+            for value in &mut values {
+                *value += cooling * (SURROUNDINGS - *value);
+            }
+        }
+        *group = values;
+    }
+    for value in rest {
+        for _ in 0..work {
+            *value += cooling * (SURROUNDINGS - *value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The whole domain at once, point by point, without blocks, lanes or strips.
+    fn plain(shape: Shape, steps: u32) -> Vec<Vec<f64>> {
+        let Shape { rows, columns, work } = shape;
+        let mut grid: Vec<Vec<f64>> = (0..2 * columns)
+            .map(|c| {
+                let mut column = vec![0.0; rows];
+                match c.checked_sub(columns) {
+                    Some(distance) => start(&mut column, Side::Right, distance),
+                    None => start(&mut column, Side::Left, columns - 1 - c),
+                }
+                column
+            })
+            .collect();
+        let at = |grid: &[Vec<f64>], c: isize, r: isize| -> f64 {
+            let column = usize::try_from(c).ok().and_then(|c| grid.get(c));
+            column.and_then(|column| column.get(usize::try_from(r).ok()?)).copied().unwrap_or(0.0)
+        };
+        for _ in 0..steps {
+            let mut next = grid.clone();
+            for (c, column) in next.iter_mut().enumerate() {
+                for (r, value) in column.iter_mut().enumerate() {
+                    let (c, r) = (c as isize, r as isize);
+                    let sides = at(&grid, c - 1, r) + at(&grid, c + 1, r);
+                    let line = at(&grid, c, r - 1) + at(&grid, c, r + 1);
+                    *value = RX * sides + (1.0 - 2.0 * RX - 2.0 * RY) * at(&grid, c, r) + RY * line;
+                    for _ in 0..work {
+                        *value += LOSS / f64::from(work) * (SURROUNDINGS - *value);
+                    }
+                }
+            }
+            grid = next;
+        }
+        grid
+    }
+
+    /// Two strips with their exchange, calculated in the order of version I.1 or of I.2 and I.3.
+    fn strips(shape: Shape, steps: u32, boundary_first: bool) -> [Strip; 2] {
+        let mut strips = [Strip::new(shape, Side::Left), Strip::new(shape, Side::Right)];
+        for _ in 0..steps {
+            for strip in &mut strips {
+                if boundary_first {
+                    strip.calculate(strip.boundary());
+                    let edge = strip.take_boundary();
+                    strip.calculate(strip.interior());
+                    strip.put_boundary(edge);
+                } else {
+                    strip.calculate(strip.all());
+                }
+            }
+            let [left, right] = &mut strips;
+            let (to_right, to_left) = (left.take_boundary(), right.take_boundary());
+            left.put_ghost(to_left.clone());
+            right.put_ghost(to_right.clone());
+            left.put_boundary(to_right);
+            right.put_boundary(to_left);
+            left.advance();
+            right.advance();
+        }
+        strips
+    }
+
+    #[test]
+    fn strips_equal_the_plain_grid_to_the_bit() {
+        for (rows, columns, work) in
+            [(1, 1, 0), (1, 2, 3), (2, 3, 1), (40, 4, 2), (BLOCK + 17, 2, 1), (2 * BLOCK, 1, 0)]
+        {
+            let shape = Shape { rows, columns, work };
+            let expected = plain(shape, 5);
+            for boundary_first in [false, true] {
+                let [left, right] = strips(shape, 5, boundary_first);
+                let whole: Vec<&Vec<f64>> = left.old.iter().rev().chain(&right.old).collect();
+                for (c, (got, expected)) in whole.into_iter().zip(&expected).enumerate() {
+                    let bits = |column: &[f64]| column.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+                    assert_eq!(bits(got), bits(expected), "{shape:?}, column {c}, boundary first: {boundary_first}");
+                }
+                assert_eq!([left.checksum(), right.checksum()], sequential(shape, 5), "{shape:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn checksums_see_single_bits_and_places() {
+        let shape = Shape { rows: 50, columns: 3, work: 1 };
+        let strip = || Strip::new(shape, Side::Left);
+        let sum = strip().checksum();
+        let mut bit = strip();
+        bit.old[1][7] = f64::from_bits(bit.old[1][7].to_bits() ^ 1);
+        assert_ne!(bit.checksum(), sum);
+        let mut swapped = strip();
+        swapped.old[2].swap(3, 4);
+        assert_ne!(swapped.checksum(), sum);
+        let mut again = strip();
+        again.calculate(again.all());
+        again.advance();
+        again.restart(shape.work);
+        assert_eq!(again.checksum(), sum, "restart is complete");
+    }
+
+    #[test]
+    fn heat_spreads_and_is_lost() {
+        let shape = Shape { rows: 30, columns: 4, work: 5 };
+        let mut strip = Strip::new(shape, Side::Left);
+        for _ in 0..2000 {
+            strip.calculate(strip.all());
+            strip.advance();
+        }
+        let inside = strip.old[2][15];
+        assert!(inside > 0.0 && inside < SURROUNDINGS, "between the cold edge and the surroundings: {inside}");
+    }
+}

@@ -1,0 +1,102 @@
+//! `lathide gain` from outside: its JSON, its exit status, its complaints. Numbers are checked for sense, not for speed.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::examples::example;
+use crate::process::{Finished, run};
+
+fn gain(arguments: &str) -> Finished {
+    run(Command::new(env!("CARGO_BIN_EXE_lathide")).arg("gain").args(arguments.split_whitespace()))
+}
+
+fn json(finished: &Finished) -> Value {
+    serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("not one JSON object: {error}: {finished:?}"))
+}
+
+fn number(object: &Value, member: &str) -> f64 {
+    object[member].as_f64().unwrap_or_else(|| panic!("{member} is no number in {object}"))
+}
+
+#[test]
+fn the_stencil_on_an_emulated_link() {
+    let finished = gain("--rows 4000 --gamma 0.5,2 --repeats 2 --link delay=1ms,rate=100mbit --json").succeeded();
+    let result = json(&finished);
+    assert_eq!(result["schema"], "lathide-gain-1");
+    assert_eq!(result["link"]["emulated"], true);
+    assert_eq!(result["link"]["spec"], "delay=1ms,rate=100mbit");
+    assert_eq!(result["message_bytes"], 32_000);
+    let points = result["points"].as_array().expect("points");
+    assert_eq!(points.len(), 2);
+    for point in points {
+        let [calc, com] = ["t_calc_s", "t_com_s"].map(|member| number(point, member));
+        // 32 000 bytes at 100 Mbit/s and 1 ms: nothing can be faster.
+        assert!(com >= 0.0033, "{point}");
+        assert!((number(point, "gamma") - calc / com).abs() < 1e-9, "{point}");
+        let ratio = number(point, "t_i1_s") / number(point, "t_i3_s");
+        assert!((number(point, "gain") - ratio).abs() < 1e-9, "{point}");
+        assert!(number(point, "t_i1_s") >= number(point, "t_i1_s_min"), "{point}");
+        assert!((0.0..=1.0).contains(&number(point, "f")), "{point}");
+        assert!(number(point, "gain_ideal") <= 2.0 && number(point, "gain_model") > 0.0, "{point}");
+    }
+}
+
+#[test]
+fn without_a_link_and_quiet() {
+    let finished = gain("--rows 1000 --gamma 1 --repeats 1 --link loopback --quiet").succeeded();
+    assert!(finished.stdout.contains("loopback") && finished.stdout.contains("eq. 4"), "{finished:?}");
+    assert!(finished.stderr.is_empty(), "{finished:?}");
+}
+
+#[test]
+fn an_unchanged_program() {
+    let stencil = example("stencil");
+    let stencil = stencil.to_str().expect("a path in UTF-8");
+    let program = format!("-n 2 --repeats 2 --json -- {stencil} --rows 1000 --columns 4 --steps 3");
+    let result = json(&gain(&program).succeeded());
+    assert_eq!(result["schema"], "lathide-gain-program-1");
+    assert_eq!((&result["ranks"], &result["repeats"], &result["clock"]), (&2.into(), &2.into(), &"joined".into()));
+    let ratio = number(&result, "t_off_s") / number(&result, "t_on_s");
+    assert!((number(&result, "gain") - ratio).abs() < 1e-9, "{result}");
+}
+
+#[test]
+fn a_program_that_never_joins_is_timed_by_the_wall() {
+    let result = json(&gain("-n 2 --repeats 1 --json -- true").succeeded());
+    assert_eq!(result["clock"], "process");
+}
+
+#[test]
+fn a_program_that_fails_gives_its_status_and_its_last_words() {
+    let stencil = example("stencil");
+    let stencil = stencil.to_str().expect("a path in UTF-8");
+    let failed = gain(&format!("-n 3 -- {stencil} --columns 2")).failed(1);
+    assert!(failed.stderr.contains("3 ranks, but only 2 columns"), "{failed:?}");
+    assert!(failed.stdout.is_empty(), "{failed:?}");
+    assert_eq!(gain("-n 2 -- /does/not/exist").status, Some(127));
+}
+
+#[test]
+fn wrong_use_is_explained() {
+    let cases = [
+        ("--gamma 0", "above 0"),
+        ("--gamma 1,x", "invalid float"),
+        ("--gamma nan", "above 0"),
+        ("--gamma 1e9", "at most"),
+        ("--gamma ,", "value"),
+        ("--rows 0", "--rows"),
+        ("--rows 1e5", "--rows"),
+        ("--repeats 0", "--repeats"),
+        ("--link dsl", "loopback, ethernet, lan or wan"),
+        ("-n 2", "PROGRAM"),
+        ("-n 0 -- true", "-n"),
+        ("-n 2 --gamma 1 -- true", "--gamma"),
+        ("--frobnicate", "--frobnicate"),
+    ];
+    for (arguments, message) in cases {
+        let failed = gain(arguments).failed(2);
+        assert!(failed.stderr.contains(message), "gain {arguments}: {failed:?}");
+        assert!(failed.stdout.is_empty(), "gain {arguments}: {failed:?}");
+    }
+}
