@@ -139,25 +139,46 @@ impl Core {
         }
     }
 
-    fn read(&mut self, peer: Rank) {
+    /// Reads what is there, at most a turn's worth. Returns how many bytes it was.
+    pub(crate) fn read(&mut self, peer: Rank) -> usize {
         let mut turn = 0;
         while turn < READ_TURN_BYTES {
-            let Some(Socket { stream, .. }) = &self.sockets[peer.index()] else { return };
+            let Some(Socket { stream, .. }) = &self.sockets[peer.index()] else { break };
             let mut offered = 0;
             let result = self.engine.receive(self.clock.now(), peer, &mut |slices| {
                 offered = slices.iter().map(|slice| slice.len()).sum();
                 read_now(stream, slices)
             });
             match result {
-                Ok(0) => return self.lost(peer, "its connection was closed without goodbye"),
-                // Less than asked for: the socket is empty, and asking again would only say so; unless so much came
-                // that more has come meanwhile.
-                Ok(count) if count < offered.min(BULK_BYTES) => return,
-                Ok(count) => turn += count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) => return self.lost(peer, &format!("its connection broke: {error}")),
+                Ok(0) => {
+                    self.lost(peer, "its connection was closed without goodbye");
+                    break;
+                }
+                Ok(count) => {
+                    turn += count;
+                    // Less than asked for: the socket is empty, and asking again would only say so; unless so much
+                    // came that more has come meanwhile.
+                    if count < offered.min(BULK_BYTES) {
+                        break;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => {
+                    self.lost(peer, &format!("its connection broke: {error}"));
+                    break;
+                }
             }
         }
+        turn
+    }
+
+    /// The ranks whose connections end on this host, this one included.
+    pub(crate) fn ranks_here(&self) -> usize {
+        let is_here = |socket: &Socket| {
+            let (own, peer) = (socket.stream.local_addr(), socket.stream.peer_addr());
+            own.is_ok_and(|own| peer.is_ok_and(|peer| peer.ip() == own.ip()))
+        };
+        1 + self.sockets.iter().flatten().filter(|socket| is_here(socket)).count()
     }
 
     /// There is room to write. If there is nothing to write any more, the poller need not watch: so a long

@@ -16,11 +16,16 @@ use parking_lot::Mutex;
 
 use super::Kernel;
 use super::core::Core;
-use super::poller::Nudge;
+use super::poller::{Nudge, Ready};
 use super::slot::Slot;
+use super::spin::Look;
+use crate::error::OperationKind;
+use crate::ids::Rank;
 
 /// How often a thread that waits long looks whether the job stands still.
 const TICK: Duration = Duration::from_secs(1);
+/// Links that are polled one by one; more are left to the poller.
+const POLLED_MAX: usize = 4;
 
 /// Who may help, and who would.
 pub(crate) struct Help {
@@ -108,8 +113,8 @@ impl Kernel {
         deadline: Option<Instant>,
         patience: &mut super::stall::Patience,
     ) -> bool {
-        let waker = Waker::from(self.help.nudge.clone());
         let mut ready = Vec::new();
+        let peers = peers_to_poll(condition);
         let mut core = self.lock();
         core.flush();
         loop {
@@ -121,22 +126,46 @@ impl Kernel {
             if is_over(deadline) {
                 return false;
             }
-            self.watch.helper_sleeps(&self.poller);
-            self.help.nudge.is_asleep.store(true, Ordering::SeqCst);
-            condition.register(&waker);
-            let slept = match condition.is_met_outside() {
-                true => Ok(ready.clear()),
-                false => self.poller.wait(&mut ready, until(deadline)),
-            };
-            self.help.nudge.is_asleep.store(false, Ordering::SeqCst);
-            condition.unregister();
-            if let Err(error) = slept {
+            self.watch.helper_takes(&self.poller);
+            if !peers.is_empty() && self.spin.poll(|| self.look(&peers, condition)) {
+                return true;
+            }
+            if let Err(error) = self.sleep(condition, &mut ready, until(deadline)) {
                 self.fail_here(&format!("waiting for sockets failed: {error}"));
             }
             patience.tick(self, condition);
             core = self.lock();
             core.drive(&ready, &|| false);
         }
+    }
+
+    /// Looks once whether a message has come from `peers`.
+    fn look(&self, peers: &[Rank], condition: &dyn Condition) -> Look {
+        let mut core = self.lock();
+        let count: usize = peers.iter().map(|&peer| core.read(peer)).sum();
+        if count > 0 {
+            core.flush();
+        }
+        let is_met = condition.is_met(&mut core);
+        self.unlock(core);
+        match count {
+            _ if is_met => Look::Met,
+            0 => Look::Nothing,
+            _ => Look::Progress,
+        }
+    }
+
+    /// Sleeps in the poller until a link is ready, the operation is complete, or `timeout` is over.
+    fn sleep(&self, condition: &dyn Condition, ready: &mut Vec<Ready>, timeout: Duration) -> std::io::Result<()> {
+        let waker = Waker::from(self.help.nudge.clone());
+        ready.clear();
+        self.help.nudge.is_asleep.store(true, Ordering::SeqCst);
+        condition.register(&waker);
+        // What was completed before the waker was there is seen here; what comes after nudges.
+        let slept = if condition.is_met_outside() { Ok(()) } else { self.poller.wait(ready, timeout) };
+        self.help.nudge.is_asleep.store(false, Ordering::SeqCst);
+        condition.unregister();
+        slept
     }
 
     /// Sleeps until the operation is complete or the baton may be free.
@@ -163,6 +192,18 @@ impl Kernel {
             None => self.leave_to_task(),
         }
     }
+}
+
+/// The ranks whose messages would end the wait, if they are few enough to be polled one by one.
+fn peers_to_poll(condition: &dyn Condition) -> Vec<Rank> {
+    let reads = condition.slots().iter().map(|slot| slot.operation()).filter(|of| of.kind == OperationKind::Read);
+    let mut peers: Vec<Rank> = reads.map(|of| of.peer).collect();
+    peers.sort_unstable();
+    peers.dedup();
+    if peers.len() > POLLED_MAX {
+        peers.clear();
+    }
+    peers
 }
 
 /// Wakes a parked thread.

@@ -12,6 +12,7 @@ mod help;
 pub(crate) mod mesh;
 mod poller;
 mod slot;
+mod spin;
 mod stall;
 mod task;
 mod watch;
@@ -37,6 +38,7 @@ use core::Core;
 use help::{AnyOf, Help, Until};
 use poller::{Nudge, Poller};
 pub(crate) use slot::Slot;
+use spin::Spin;
 use stall::Crew;
 use watch::Watch;
 
@@ -52,6 +54,7 @@ pub(crate) struct Kernel {
     poller: Arc<Poller>,
     help: Help,
     watch: Watch,
+    spin: Spin,
     crew: Crew,
     /// Futures that wait. In deferred mode the task moves bytes for them, and only for them.
     awaiting: AtomicUsize,
@@ -106,6 +109,7 @@ impl Kernel {
         let engine = Engine::new(config.rank, &limits);
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
         let core = Core::new(engine, links, poller.clone(), clock)?;
+        let (ranks_here, cores) = (core.ranks_here(), std::thread::available_parallelism().map_or(1, usize::from));
         let (sender, orders) = mpsc::channel(ORDERS_MAX);
         let kernel = Kernel {
             rank: config.rank,
@@ -118,6 +122,7 @@ impl Kernel {
             help: Help::new(Nudge::new(poller.clone())),
             poller,
             watch: Watch::new(),
+            spin: Spin::new(ranks_here <= cores),
             crew: Crew::default(),
             awaiting: AtomicUsize::new(0),
             gave_way: AtomicBool::new(false),

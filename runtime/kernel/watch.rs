@@ -53,8 +53,8 @@ impl Watch {
         Watch { state: Mutex::new(state), begin: Notify::new() }
     }
 
-    /// A helper is about to sleep: the task must not be woken for what the helper will take.
-    pub(crate) fn helper_sleeps(&self, poller: &Poller) {
+    /// A helper is about to poll and to sleep: the task must not be woken for what the helper will take.
+    pub(crate) fn helper_takes(&self, poller: &Poller) {
         let mut state = self.state.lock();
         if state.watcher == Watcher::Task {
             state.watcher = Watcher::Helper;

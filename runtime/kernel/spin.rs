@@ -1,0 +1,124 @@
+//! How long a waiting thread polls before it sleeps: a sleep and its wake-up are by far the dearest step of a
+//! short message, but polling pays only while cores are free and messages come soon.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// The longest poll: about a round trip on a local network. Whoever waits longer loses little by sleeping.
+const LIMIT_US: u32 = 100;
+/// A poll this much too short is not worth its calls.
+const LEAST_US: u32 = 8;
+/// After polls in vain, one wait of so many tries again.
+const RETRY_WAITS: u32 = 32;
+/// A look at a socket takes below a microsecond. One that took this long was interrupted: somebody else needs
+/// the core.
+const INTERRUPTED: Duration = Duration::from_micros(40);
+/// Waits that sleep at once after an interruption.
+const INTERRUPTED_WAITS: u32 = 64;
+
+/// What a look at the sockets has found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Look {
+    /// What was waited for.
+    Met,
+    /// Some of it.
+    Progress,
+    Nothing,
+}
+
+/// What earlier waits have taught. Shared by all threads of a node; only hints, so nothing is ordered by it.
+pub(crate) struct Spin {
+    is_allowed: bool,
+    budget_us: AtomicU32,
+    /// Waits to go before polling is tried again.
+    pause: AtomicU32,
+}
+
+impl Spin {
+    /// `is_allowed`: every rank of this host has a core of its own.
+    pub(crate) fn new(is_allowed: bool) -> Self {
+        Spin { is_allowed, budget_us: AtomicU32::new(LIMIT_US), pause: AtomicU32::new(0) }
+    }
+
+    /// Polls `look` until it finds what is waited for, or the time is better slept. Returns whether it did.
+    pub(crate) fn poll(&self, mut look: impl FnMut() -> Look) -> bool {
+        let Some(budget) = self.budget() else { return false };
+        let (mut since, mut last) = (Instant::now(), Instant::now());
+        loop {
+            let found = look();
+            let now = Instant::now();
+            match found {
+                Look::Met => {
+                    self.budget_us.store(LIMIT_US, Ordering::Relaxed);
+                    return true;
+                }
+                Look::Progress => since = now,
+                Look::Nothing if now - last > INTERRUPTED => {
+                    self.pause.store(INTERRUPTED_WAITS, Ordering::Relaxed);
+                    return false;
+                }
+                Look::Nothing if now - since > budget => {
+                    self.in_vain();
+                    return false;
+                }
+                // Whoever else needs this core, perhaps the very peer that is waited for, has it first.
+                Look::Nothing => std::thread::yield_now(),
+            }
+            last = now;
+        }
+    }
+
+    fn budget(&self) -> Option<Duration> {
+        if !self.is_allowed {
+            return None;
+        }
+        let pause = self.pause.load(Ordering::Relaxed);
+        if pause > 0 {
+            self.pause.store(pause - 1, Ordering::Relaxed);
+            return None;
+        }
+        Some(Duration::from_micros(self.budget_us.load(Ordering::Relaxed).into()))
+    }
+
+    fn in_vain(&self) {
+        let budget = self.budget_us.load(Ordering::Relaxed) / 2;
+        if budget < LEAST_US {
+            self.pause.store(RETRY_WAITS, Ordering::Relaxed);
+        }
+        self.budget_us.store(budget.max(LEAST_US), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn polling_is_given_up_after_it_was_in_vain_and_tried_again() {
+        let spin = Spin::new(true);
+        let waits = |count: u32| (0..count).filter(|_| spin.budget().inspect(|_| spin.in_vain()).is_some()).count();
+        assert!(waits(200) < 20, "polls in vain become rare");
+        let mut polled = false;
+        for _ in 0..=RETRY_WAITS {
+            polled |= spin.poll(|| Look::Met);
+        }
+        assert!(polled, "it is tried again");
+        assert_eq!(spin.budget(), Some(Duration::from_micros(LIMIT_US.into())), "success restores the budget");
+    }
+
+    #[test]
+    fn an_interrupted_poll_makes_the_next_waits_sleep() {
+        let spin = Spin::new(true);
+        assert!(!spin.poll(|| {
+            std::thread::sleep(2 * INTERRUPTED);
+            Look::Nothing
+        }));
+        assert_eq!(spin.budget(), None);
+    }
+
+    #[test]
+    fn nobody_polls_without_a_core_of_its_own() {
+        let spin = Spin::new(false);
+        assert!(!spin.poll(|| Look::Met));
+    }
+}
