@@ -96,23 +96,36 @@ impl Flow {
 
     /// Sends the last `bytes` of the queue; `more`: the source has more to send behind them.
     fn send(&mut self, bytes: usize, more: bool, shared: Option<&mut Medium>, at: &Turn<'_>) {
-        let medium = shared.unwrap_or(&mut self.medium);
-        let mut left = bytes;
+        let (mut shared, mut left) = (shared, bytes);
         while left > 0 {
             let piece = left.min(at.shape.piece_bytes);
             left -= piece;
+            let medium = shared.as_deref_mut().unwrap_or(&mut self.medium);
             let sent_ns = medium.send(at.shape, piece, at.now_ns);
-            let mut due_ns = sent_ns + at.shape.delay_ns + self.random.up_to(at.shape.jitter_ns);
-            // The end of what a source sends is what a receiver waits for: that is never late for the grain's sake.
-            if left > 0 || more {
-                due_ns = due_ns.next_multiple_of(at.shape.grain_ns);
-            }
+            let due_ns = sent_ns + at.shape.delay_ns + self.random.up_to(at.shape.jitter_ns);
             self.arrived_ns = self.arrived_ns.max(due_ns);
-            match self.marks.back_mut() {
-                Some(last) if last.due_ns == self.arrived_ns => last.bytes += piece,
-                _ => self.marks.push_back(Mark { due_ns: self.arrived_ns, bytes: piece }),
+            if left > 0 || more {
+                self.mark(self.arrived_ns.next_multiple_of(at.shape.grain_ns), piece);
+            } else {
+                self.mark_end(piece);
             }
         }
+    }
+
+    fn mark(&mut self, due_ns: u64, bytes: usize) {
+        match self.marks.back_mut() {
+            Some(last) if last.due_ns == due_ns => last.bytes += bytes,
+            _ => self.marks.push_back(Mark { due_ns, bytes }),
+        }
+    }
+
+    /// The end of what a source sends is what a receiver waits for: that is never late for the grain's sake, nor is
+    /// what goes before it.
+    fn mark_end(&mut self, mut bytes: usize) {
+        while let Some(mark) = self.marks.pop_back_if(|mark| mark.due_ns >= self.arrived_ns) {
+            bytes += mark.bytes;
+        }
+        self.marks.push_back(Mark { due_ns: self.arrived_ns, bytes });
     }
 
     /// Writes what has arrived, then passes the end on.

@@ -28,7 +28,8 @@ impl Shape {
         let ns_per_byte = link.rate_bits_per_s.map_or(0.0, |rate| 8e9 / rate.get() as f64);
         let (mut grain_ns, mut piece_bytes, mut queue_bytes_max) = (1, usize::MAX, UNLIMITED_QUEUE_BYTES);
         if ns_per_byte > 0.0 {
-            grain_ns = (delay_ns / GRAINS_PER_DELAY).clamp(GRAIN_NS_MIN, GRAIN_NS_MAX);
+            let worth_a_wake_ns = (WAKE_BYTES * ns_per_byte) as u64;
+            grain_ns = worth_a_wake_ns.max(delay_ns / GRAINS_PER_DELAY).clamp(GRAIN_NS_MIN, GRAIN_NS_MAX);
             piece_bytes = ((grain_ns as f64 / ns_per_byte) as usize).max(PIECE_BYTES_MIN);
             // Thrice the queue before the link: what is due but not yet written, since the relay woke late, counts too.
             let held_ns = delay_ns as f64 + jitter_ns as f64 + 3.0 * AHEAD_NS as f64;
@@ -104,10 +105,12 @@ const AHEAD_NS: u64 = 10_000_000;
 const TAKE_NS: u64 = 2_000_000;
 /// At most 2000 wake-ups per second.
 const GRAIN_NS_MIN: u64 = 500_000;
-/// On a long link fewer do, since each costs the computation beside it some 40 us.
+/// On a slow link fewer do, since each costs the computation beside it some 30 us: one for so many bytes.
+const WAKE_BYTES: f64 = (32 << 10) as f64;
+/// On a long link too.
 const GRAINS_PER_DELAY: u64 = 25;
-/// Half of what is taken at once.
-const GRAIN_NS_MAX: u64 = 1_000_000;
+/// What is taken at once; it is much less than the queue.
+const GRAIN_NS_MAX: u64 = TAKE_NS;
 /// A full Ethernet frame's worth of payload.
 const PIECE_BYTES_MIN: usize = 1460;
 /// Without a rate: allows 20 Gbit/s over 25 ms.
@@ -128,7 +131,7 @@ mod tests {
     #[test]
     fn bytes_leave_one_after_the_other() {
         let (shape, mut medium) = (shape("rate=100mbit"), Medium::default());
-        assert_eq!(shape.piece_bytes, 6250);
+        assert_eq!(shape.piece_bytes, 25_000);
         assert_eq!(medium.send(&shape, 1000, 5_000_000), 5_080_000);
         assert_eq!(medium.send(&shape, 1000, 5_000_000), 5_160_000);
         assert_eq!(medium.send(&shape, 8, 9_000_000), 9_000_640);
