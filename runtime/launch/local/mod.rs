@@ -9,6 +9,7 @@ mod inputs;
 mod output;
 mod spawn;
 mod supervise;
+mod verdict;
 
 use std::ffi::OsString;
 use std::io;

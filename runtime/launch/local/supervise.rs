@@ -15,8 +15,9 @@ use tokio::time::{timeout, timeout_at};
 
 use super::cleanup::kill_left_overs;
 use super::inputs;
-use super::output::{self, Output, Stream, Tail};
+use super::output::{self, Output, Stream};
 use super::spawn::{self, Common};
+use super::verdict::{Evidence, Process};
 
 use super::{End, Failure, Job, LaunchError, Outcome, RankEnd, Sink, system};
 use crate::ids::Rank;
@@ -30,8 +31,6 @@ const AFTER_FAILURE: (Duration, Duration) = (Duration::from_millis(1000), Durati
 const AFTER_SIGNAL: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(5));
 /// The same when the job's time is over, or nobody takes its output.
 const AT_ONCE: (Duration, Duration) = (Duration::ZERO, Duration::from_millis(500));
-/// Within this time the order in which ends are seen says nothing about cause and effect.
-const SAME_TIME: Duration = Duration::from_millis(300);
 /// How long output of processes that have all ended may take to be passed on.
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the last words of ranks may take through the rendezvous after their processes have ended.
@@ -83,17 +82,6 @@ pub(super) enum Event {
     OutputBroken,
     Rendezvous(rendezvous::Event),
     Signal(Signal),
-}
-
-/// What is known of one rank's process.
-struct Process {
-    group: Option<Pid>,
-    end: Option<End>,
-    ended_at: Option<Instant>,
-    told: bool,
-    left: Option<Instant>,
-    blames: Option<Rank>,
-    tail: Tail,
 }
 
 struct Supervisor {
@@ -164,15 +152,6 @@ impl Supervisor {
     }
 
     fn new(job: &Job, orders: mpsc::Sender<Lost>, notes: mpsc::Sender<Output>) -> Self {
-        let process = || Process {
-            group: None,
-            end: None,
-            ended_at: None,
-            told: false,
-            left: None,
-            blames: None,
-            tail: Tail::default(),
-        };
         let now = Instant::now();
         let outcome = Outcome {
             ranks: Vec::new(),
@@ -185,7 +164,7 @@ impl Supervisor {
             joined: None,
             ended: now,
         };
-        let processes = (0..job.size).map(|_| process()).collect();
+        let processes = (0..job.size).map(|_| Process::default()).collect();
         Supervisor {
             processes,
             orders,
@@ -362,8 +341,10 @@ impl Supervisor {
     }
 
     fn finish(self) -> Outcome {
+        let Supervisor { processes, failures, partings, .. } = &self;
+        let evidence = Evidence { processes, failures, partings };
         let mut outcome = self.outcome.clone();
-        outcome.first_failure = self.first_failure().map(|first| {
+        outcome.first_failure = evidence.first().map(|first| {
             let process = &self.processes[first];
             let end = process.end.unwrap_or(End::Exited(1));
             Failure { rank: Rank(first as u32), end, stderr: process.tail.lines() }
@@ -375,35 +356,6 @@ impl Supervisor {
         };
         outcome.ranks = self.processes.iter().map(end).collect();
         outcome
-    }
-
-    /// The rank that failed first. When one fails for want of another, the ends of both may be seen in any order.
-    fn first_failure(&self) -> Option<usize> {
-        let mut first = *self.failures.first()?;
-        if self.partings.contains(&first) {
-            first = *self.partings.iter().find(|rank| self.failures.contains(rank))?;
-        }
-        first = self.failures.iter().copied().find(|&rank| self.died_beside(rank, first)).unwrap_or(first);
-        for _ in 0..self.failures.len() {
-            match self.processes[first].blames.map(Rank::index) {
-                Some(blamed) if self.failures.contains(&blamed) => first = blamed,
-                _ => break,
-            }
-        }
-        Some(first)
-    }
-
-    /// Whether `rank` was killed by a signal at about the time at which `other` ended by itself. The system closes a
-    /// dying process's connections before it reports the end, so those that fail for want of it may be seen first; but
-    /// nobody is killed for want of another.
-    fn died_beside(&self, rank: usize, other: usize) -> bool {
-        // An abort is how some programs answer an error.
-        let killed = |end| matches!(end, End::Signalled(signal) if signal != Signal::ABORT.as_raw());
-        let (rank, other) = (&self.processes[rank], &self.processes[other]);
-        let near = |(rank, other): (Instant, Instant)| rank.saturating_duration_since(other) < SAME_TIME;
-        rank.end.is_some_and(killed)
-            && !other.end.is_some_and(killed)
-            && rank.ended_at.zip(other.ended_at).is_some_and(near)
     }
 }
 
