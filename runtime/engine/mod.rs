@@ -14,7 +14,6 @@ mod sim;
 mod standstill;
 mod transmit;
 
-use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::Arc;
 use std::time::Duration;
