@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::time::Duration;
 
 use super::rng::Rng;
-use super::runs::each_seed;
-use super::world::{Counts, Verdict};
+use super::runs::{Counts, each_seed};
+use super::world::Verdict;
 use crate::buffer::{Element, ElementType};
 use crate::engine::{Engine, Limits, OpId, Outcome};
 use crate::error::Error;
