@@ -187,8 +187,8 @@ impl Program {
 
     fn add_messages(&mut self, family: Family, rng: &mut Rng, fragment: usize) {
         // What one run may cost: frames, and steps to move all bytes.
-        let frames_max = 300;
-        let mut budget = (frames_max * fragment).min(400 * self.piece_bytes).clamp(600, 40_000);
+        let frames_max = 160;
+        let mut budget = (frames_max * fragment).min(200 * self.piece_bytes).clamp(600, 30_000);
         let messages_max = rng.pick(&[3, 8, 8, 24]);
         for _ in 0..1 + rng.below(messages_max) {
             let stream = rng.below(self.streams.len());
