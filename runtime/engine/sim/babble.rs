@@ -1,16 +1,17 @@
 //! An authenticated peer that talks nonsense in well-formed frames: the most that a broken one can do.
 
 use std::collections::HashSet;
-use std::io::{self, ErrorKind, IoSlice};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read};
 use std::time::Duration;
 
 use super::rng::Rng;
-use super::runs::each_seed;
-use super::world::{Counts, Verdict};
+use super::runs::{Counts, each_seed};
+use super::world::Verdict;
 use crate::buffer::{Element, ElementType};
 use crate::engine::{Engine, Limits, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
+use crate::wire::WireError;
 use crate::wire::frame::{ANSWER, CHARGED, Context, FIRST, HOLDING, Header, Key, Kind, Opening};
 
 const PEER: Rank = Rank(1);
@@ -35,6 +36,56 @@ const KINDS: [Kind; 14] = [
 #[test]
 fn well_formed_nonsense_ends_the_link_only() {
     each_seed("well_formed_nonsense_ends_the_link_only", 6000, babble);
+}
+
+/// A stream of one message of 4000 bytes in fragments of these lengths, the first opening it.
+fn fragments(lengths: &[usize], again: Option<usize>) -> Vec<u8> {
+    let (mut bytes, mut at) = (Vec::new(), 0);
+    for (number, length) in lengths.iter().enumerate() {
+        let first = number == 0 || again == Some(number);
+        let flags = if first { FIRST } else { 0 };
+        let header = Header { kind: Kind::Data, flags, number: number as u32, slot: 0, length: *length as u32 };
+        bytes.extend(header.encode());
+        if first {
+            let key = Key { context: Context::User, tag: Tag(0) };
+            bytes.extend(Opening { key, element: u8::TYPE, total: 4000 }.encode());
+        }
+        bytes.extend((at..at + length).map(|at| (at % 251) as u8));
+        at += length;
+    }
+    bytes
+}
+
+/// Lets an engine with a posted read receive `bytes`, by reads of at most `piece`.
+fn receive_all(bytes: &[u8], piece: usize) -> Engine {
+    let limits = Limits { window_bytes: 5000, ..LIMITS };
+    let mut engine = Engine::new(Rank(0), limits, 100, &[limits, limits]);
+    let key = Key { context: Context::User, tag: Tag(0) };
+    engine.initread(Duration::ZERO, PEER, key, u8::TYPE, Box::new(vec![0u8; 4000])).unwrap();
+    let mut rest = bytes;
+    while !rest.is_empty() && engine.failure().is_none() {
+        let mut read = |slices: &mut [IoSliceMut<'_>]| (&rest[..piece.min(rest.len())]).read_vectored(slices);
+        let count = engine.receive(Duration::ZERO, PEER, &mut read).unwrap();
+        rest = &rest[count..];
+    }
+    engine
+}
+
+#[test]
+fn fragments_may_differ_from_what_was_predicted() {
+    for piece in [30, 116, 117, 500, 5000] {
+        let lengths = [100, 100, 100, 60, 100, 100, 140, 100, 0, 100, 1500, 500, 1, 99, 1000];
+        let mut engine = receive_all(&fragments(&lengths, None), piece);
+        let Some(Outcome::Read(mut place)) = engine.poll_completion().map(|completion| completion.outcome) else {
+            panic!("pieces of {piece}: the message is not complete: {:?}", engine.failure());
+        };
+        let right = place.bytes_mut().iter().enumerate().all(|(at, byte)| *byte == (at % 251) as u8);
+        assert!(right, "pieces of {piece}: other bytes have come");
+        let engine = receive_all(&fragments(&[100; 40], Some(20)), piece);
+        let failure = engine.failure();
+        let twice = matches!(failure, Some(Error::Protocol { cause: WireError::Twice { slot: 0, .. }, .. }));
+        assert!(twice, "pieces of {piece}: the message was opened twice; {failure:?}");
+    }
 }
 
 /// The engine that is talked to, and its operations that have not ended.

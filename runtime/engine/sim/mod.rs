@@ -1,7 +1,9 @@
 //! Whole jobs in one process, thousands of them, each from a seed; and tests of single promises.
 
 mod babble;
+mod network;
 mod oracle;
+mod order;
 mod program;
 mod rng;
 mod runs;

@@ -98,6 +98,46 @@ impl World {
         Ok(())
     }
 
+    /// An operation or a node may fail with `error` in this run.
+    pub(super) fn check_error(&self, rank: usize, error: &Error) -> Verdict {
+        let fits = match error {
+            Error::Mismatch(_) => self.allowed.misfits || self.allowed.damage,
+            Error::PeerLost { .. } | Error::Shutdown { .. } => self.allowed.errors,
+            Error::Protocol { .. } => self.allowed.damage,
+            _ => false,
+        };
+        if fits { Ok(()) } else { Err(format!("rank {rank}: {error}")) }
+    }
+
+    /// The window and the number of envelopes are kept.
+    pub(super) fn check_memory(&self, rank: usize) -> Verdict {
+        let limits = self.program.limits[rank];
+        for link in &self.nodes[rank].engine.links {
+            let (buffered, window) = (link.incoming.buffered_bytes(), limits.window_bytes);
+            if buffered > window {
+                return Err(format!("rank {rank} buffers {buffered} bytes of {:?}; window {window}", link.peer()));
+            }
+            let envelopes = link.incoming.envelopes();
+            if envelopes > limits.envelopes_max {
+                return Err(format!("rank {rank} holds {envelopes} envelopes of {:?}", link.peer()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where everything stands, for a message about a failed run.
+    pub(super) fn describe(&self) -> String {
+        let mut lines = String::new();
+        for (rank, node) in self.nodes.iter().enumerate() {
+            let (at, next) = (node.at, self.program.actions[rank].get(node.at));
+            lines += &format!("rank {rank} (dead: {}) at {at}: {next:?}\n", node.is_dead);
+            for waiting in node.engine.outstanding() {
+                lines += &format!("    {waiting:?}\n");
+            }
+        }
+        lines + &format!("{:#?}", self.program.limits)
+    }
+
     /// A node that has failed takes no more commands.
     pub(super) fn check_commands_fail(&mut self, rank: usize) -> Verdict {
         let (now, key) = (Duration::ZERO, Key::user(Tag(0)));

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::order::Order;
 use super::rng::Rng;
 use crate::buffer::{Element, ElementType, Place, Source};
 use crate::engine::Limits;
@@ -183,8 +184,8 @@ impl Program {
 
     fn add_messages(&mut self, family: Family, rng: &mut Rng, fragment: usize) {
         // What one run may cost: frames, and steps to move all bytes.
-        let frames_max = 300;
-        let mut budget = (frames_max * fragment).min(400 * self.piece_bytes).clamp(600, 40_000);
+        let frames_max = 160;
+        let mut budget = (frames_max * fragment).min(200 * self.piece_bytes).clamp(600, 30_000);
         let messages_max = rng.pick(&[3, 8, 8, 24]);
         for _ in 0..1 + rng.below(messages_max) {
             let stream = rng.below(self.streams.len());
@@ -291,116 +292,4 @@ fn random_limits(family: Family, rng: &mut Rng, size: usize, fragment: usize) ->
     };
     let common = limits(rng);
     (0..size).map(|_| if rng.once_in(4) { limits(rng) } else { common }).collect()
-}
-
-/// How far the order of all actions has come.
-struct Order {
-    /// Per message: written, read, write waited for, read waited for.
-    done: Vec<[bool; 4]>,
-    postponed: Vec<bool>,
-    /// Per stream: its messages in order, and how many have been written and read.
-    members: Vec<Vec<usize>>,
-    written: Vec<usize>,
-    read: Vec<usize>,
-    /// Per pair of ranks: what messages written and not read cost of the window.
-    unread: Vec<u64>,
-}
-
-impl Order {
-    fn new(program: &Program) -> Self {
-        let streams = program.streams.len();
-        let mut members = vec![Vec::new(); streams];
-        program.messages.iter().enumerate().for_each(|(at, message)| members[message.stream].push(at));
-        Order {
-            done: vec![[false; 4]; program.messages.len()],
-            postponed: vec![false; program.messages.len()],
-            members,
-            written: vec![0; streams],
-            read: vec![0; streams],
-            unread: vec![0; program.size() * program.size()],
-        }
-    }
-
-    /// Adds what can be done about `message` now, with the running sum of weights.
-    fn candidates(
-        &self,
-        program: &Program,
-        family: Family,
-        message: usize,
-        weights: [usize; 3],
-        candidates: &mut Vec<(Action, usize)>,
-    ) {
-        let Message { stream, bytes, .. } = program.messages[message];
-        let Stream { to, .. } = program.streams[stream];
-        let [written, read, write_waited, read_waited] = self.done[message];
-        let mut add = |action, weight| {
-            let sum = candidates.last().map_or(0, |(_, sum)| *sum);
-            candidates.push((action, sum + weight));
-        };
-        let has_room = family != Family::Windowed
-            || read
-            || self.unread[pair(program, stream)] + bytes as u64 + MESSAGE_COST
-                <= program.limits[to as usize].window_bytes;
-        if !written && self.members[stream][self.written[stream]] == message && has_room {
-            add(Action::Write(message), weights[0]);
-        }
-        if !read && self.members[stream][self.read[stream]] == message {
-            add(Action::Read(message), weights[1]);
-        }
-        if written && !write_waited && (read || family == Family::Windowed) {
-            add(Action::WaitWrite(message), weights[2]);
-        }
-        if written && read && !read_waited {
-            add(Action::WaitRead(message), weights[2]);
-        }
-    }
-
-    /// Notes that `action` comes next; returns whose it is.
-    fn take(&mut self, program: &Program, action: Action) -> usize {
-        let (Action::Read(message)
-        | Action::WaitRead(message)
-        | Action::WaitWrite(message)
-        | Action::Withdraw(message)
-        | Action::Write(message)) = action;
-        let Message { stream, bytes, .. } = program.messages[message];
-        let (cost, pair) = (bytes as u64 + MESSAGE_COST, pair(program, stream));
-        let done = &mut self.done[message];
-        let Stream { from, to, .. } = program.streams[stream];
-        match action {
-            Action::Write(_) => {
-                done[0] = true;
-                self.written[stream] += 1;
-                self.unread[pair] += if done[1] { 0 } else { cost };
-                from as usize
-            }
-            Action::Read(_) => {
-                done[1] = true;
-                self.read[stream] += 1;
-                self.unread[pair] -= if done[0] { cost } else { 0 };
-                to as usize
-            }
-            Action::WaitWrite(_) => {
-                done[2] = true;
-                from as usize
-            }
-            Action::WaitRead(_) | Action::Withdraw(_) => {
-                done[3] = true;
-                to as usize
-            }
-        }
-    }
-
-    fn postpone_wait(&mut self, message: usize) {
-        self.done[message][3] = true;
-        self.postponed[message] = true;
-    }
-
-    fn is_postponed(&self, message: usize) -> bool {
-        self.postponed[message]
-    }
-}
-
-fn pair(program: &Program, stream: usize) -> usize {
-    let Stream { from, to, .. } = program.streams[stream];
-    from as usize * program.size() + to as usize
 }

@@ -28,7 +28,11 @@ struct Pair {
     staged: usize,
     /// Bytes read by vectored reads.
     predicted: usize,
+    /// Calls of `send` and `receive`, so that no test goes on for ever.
+    steps: u32,
 }
+
+const STEPS_MAX: u32 = 1_000_000;
 
 impl Pair {
     fn new(window_bytes: u64, envelopes_max: u32, wire_bytes_max: usize) -> Self {
@@ -41,6 +45,7 @@ impl Pair {
             done: Default::default(),
             staged: 0,
             predicted: 0,
+            steps: 0,
         }
     }
 
@@ -93,6 +98,8 @@ impl Pair {
     }
 
     fn settle(&mut self, rank: usize) {
+        self.steps += 1;
+        assert!(self.steps < STEPS_MAX, "no end: {:?}", self.engines.each_ref().map(|engine| engine.outstanding()));
         let engine = &mut self.engines[rank];
         while let Some(completion) = engine.poll_completion() {
             assert!(self.done[rank].insert(completion.op, completion.outcome).is_none(), "an operation ended twice");
@@ -300,6 +307,22 @@ fn credit_reaches_a_writer_whose_envelope_answers_an_old_want() {
     let late = pair.write(0, 9, vec![3u8; 9500]);
     pair.run();
     assert!(pair.is_done(0, late), "it fits the window: {:?}", pair.engines[0].outstanding());
+}
+
+#[test]
+fn a_grant_makes_room_for_the_next_envelope() {
+    let mut pair = Pair::new(0, 1, 1 << 20);
+    pair.write(0, 1, vec![1u8; 10]);
+    pair.write(0, 2, vec![2u8; 20]);
+    pair.run();
+    let announced = |pair: &Pair| -> Vec<_> {
+        pair.engines[1].links[0].incoming.messages().map(|message| message.opening.total).collect()
+    };
+    assert_eq!(announced(&pair), [10]);
+    let read = pair.read(1, 1, 10);
+    pair.run();
+    assert!(pair.is_done(1, read));
+    assert_eq!(announced(&pair), [20], "nobody asked for it, but there is room to announce it");
 }
 
 #[test]

@@ -2,13 +2,14 @@
 //!
 //! Each step moves one rank's program or one link's bytes. What the engines report is checked as it comes.
 
-use std::collections::{HashMap, VecDeque};
-use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+use std::collections::HashMap;
 use std::time::Duration;
 
+use super::network::Pipe;
 use super::program::{Action, Program, Stream};
 use super::rng::Rng;
-use crate::engine::{Completion, Engine, LateRefusal, OpId, Outcome, Sent};
+use super::runs::Counts;
+use crate::engine::{Completion, Engine, LateRefusal, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::Rank;
 
@@ -47,25 +48,13 @@ enum Side {
 
 pub(super) struct Node {
     pub(super) engine: Engine,
-    at: usize,
+    pub(super) at: usize,
     ops: HashMap<OpId, Side>,
     /// Links that have something to send, as far as the engine has said so.
-    sends: Vec<bool>,
+    pub(super) sends: Vec<bool>,
     pub(super) said_goodbye: bool,
     pub(super) is_dead: bool,
     pub(super) refusals: Vec<LateRefusal>,
-}
-
-/// What lies between two sockets, in one direction.
-#[derive(Default)]
-pub(super) struct Pipe {
-    pub(super) bytes: VecDeque<u8>,
-    capacity: usize,
-    /// Nothing will be added; the reader is to learn it.
-    is_cut: bool,
-    /// Writes fail.
-    is_broken: bool,
-    is_clogged: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,40 +79,12 @@ pub(super) struct Allowed {
     pub(super) damage: bool,
 }
 
-/// What has been done, over all runs.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Counts {
-    pub(super) runs: u64,
-    pub(super) messages: u64,
-    pub(super) bytes: u64,
-    pub(super) steps: u64,
-    pub(super) failed: u64,
-    pub(super) refused_late: u64,
-    pub(super) abandoned: u64,
-    pub(super) failures: u64,
-    pub(super) predicted: u64,
-}
-
-impl Counts {
-    pub(super) fn add(&mut self, other: &Counts) {
-        self.runs += other.runs;
-        self.messages += other.messages;
-        self.bytes += other.bytes;
-        self.steps += other.steps;
-        self.failed += other.failed;
-        self.refused_late += other.refused_late;
-        self.abandoned += other.abandoned;
-        self.failures += other.failures;
-        self.predicted += other.predicted;
-    }
-}
-
 pub(super) struct World {
     pub(super) rng: Rng,
     pub(super) program: Program,
     pub(super) allowed: Allowed,
     pub(super) nodes: Vec<Node>,
-    pipes: Vec<Pipe>,
+    pub(super) pipes: Vec<Pipe>,
     pub(super) writes: Vec<End>,
     /// All reads in the order of posting.
     pub(super) reads: Vec<Read>,
@@ -336,101 +297,6 @@ impl World {
         }
     }
 
-    fn send(&mut self, from: usize, to: usize) -> Verdict {
-        let size = self.size();
-        let (pipe, rng) = (&mut self.pipes[from * size + to], &mut self.rng);
-        let (mut moved, piece) = (0, self.program.piece_bytes);
-        let mut write = |slices: &[IoSlice<'_>]| {
-            if pipe.is_broken {
-                return Err(ErrorKind::BrokenPipe.into());
-            }
-            match rng.below(12) {
-                0 => return Err(ErrorKind::WouldBlock.into()),
-                1 => return Err(ErrorKind::Interrupted.into()),
-                _ => {}
-            }
-            let room = pipe.capacity - pipe.bytes.len();
-            if room == 0 {
-                return Err(ErrorKind::WouldBlock.into());
-            }
-            let most = room.min(1 + rng.below(4 * piece));
-            let before = pipe.bytes.len();
-            for slice in slices {
-                let left = most - (pipe.bytes.len() - before);
-                pipe.bytes.extend(&slice[..left.min(slice.len())]);
-            }
-            moved += pipe.bytes.len() - before;
-            Ok(pipe.bytes.len() - before)
-        };
-        let sent = self.nodes[from].engine.transmit(Rank(to as u32), &mut write);
-        self.note(&[2, from as u64, to as u64, moved as u64]);
-        match sent {
-            Ok(Sent::All) => {
-                self.nodes[from].sends[to] = false;
-                if self.nodes[from].engine.has_output(Rank(to as u32)) {
-                    return Err(format!("rank {from} has sent all to {to}, and has more to send"));
-                }
-            }
-            Ok(Sent::Blocked | Sent::More) => {}
-            Err(error) => {
-                self.nodes[from].sends[to] = false;
-                self.pipe(from, to).is_broken = true;
-                self.lose(from, to, &error.to_string())?;
-            }
-        }
-        self.settle(from)
-    }
-
-    fn deliver(&mut self, from: usize, to: usize) -> Verdict {
-        let (now, size, peer) = (self.now(), self.size(), Rank(from as u32));
-        let pipe = &mut self.pipes[from * size + to];
-        if pipe.bytes.is_empty() {
-            pipe.is_cut = false;
-            self.note(&[3, from as u64, to as u64]);
-            return self.lose(to, from, "the connection has ended");
-        }
-        let piece = (1 + self.rng.below(self.program.piece_bytes)).min(pipe.bytes.len());
-        let engine = &mut self.nodes[to].engine;
-        let moved = if self.rng.once_in(3) {
-            let bytes: Vec<u8> = pipe.bytes.drain(..piece).collect();
-            engine.handle_bytes(now, peer, &bytes);
-            piece
-        } else {
-            let blocks = self.rng.once_in(12);
-            let predicted = &mut self.counts.predicted;
-            let mut read = |slices: &mut [IoSliceMut<'_>]| {
-                if blocks {
-                    return Err(io::Error::from(ErrorKind::WouldBlock));
-                }
-                *predicted += u64::from(slices.len() > 1);
-                Ok(read_into(pipe, slices, piece))
-            };
-            engine.receive(now, peer, &mut read).unwrap_or(0)
-        };
-        self.note(&[4, from as u64, to as u64, moved as u64]);
-        self.settle(to)
-    }
-
-    /// `rank` learns that `peer` is gone.
-    pub(super) fn lose(&mut self, rank: usize, peer: usize, cause: &str) -> Verdict {
-        self.nodes[rank].engine.handle_lost(Rank(peer as u32), cause);
-        self.settle(rank)
-    }
-
-    /// The process of `rank` ends. What it has sent arrives in part; then its peers notice.
-    pub(super) fn kill(&mut self, rank: usize) {
-        self.nodes[rank].is_dead = true;
-        for peer in 0..self.size() {
-            let arrives = self.rng.next() as usize;
-            let pipe = self.pipe(rank, peer);
-            pipe.bytes.truncate(arrives % (pipe.bytes.len() + 1));
-            pipe.is_cut = true;
-            let back = self.pipe(peer, rank);
-            back.bytes.clear();
-            back.is_broken = true;
-        }
-    }
-
     /// Takes what the engine has to say.
     pub(super) fn settle(&mut self, rank: usize) -> Verdict {
         while let Some(peer) = self.nodes[rank].engine.poll_pending() {
@@ -488,23 +354,13 @@ impl World {
         Ok(())
     }
 
-    fn check_error(&self, rank: usize, error: &Error) -> Verdict {
-        let fits = match error {
-            Error::Mismatch(_) => self.allowed.misfits || self.allowed.damage,
-            Error::PeerLost { .. } | Error::Shutdown { .. } => self.allowed.errors,
-            Error::Protocol { .. } => self.allowed.damage,
-            _ => false,
-        };
-        if fits { Ok(()) } else { Err(format!("rank {rank}: {error}")) }
-    }
-
-    fn note(&mut self, values: &[u64]) {
+    pub(super) fn note(&mut self, values: &[u64]) {
         for value in values {
             self.trace = (self.trace ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
         }
     }
 
-    fn now(&self) -> Duration {
+    pub(super) fn now(&self) -> Duration {
         Duration::from_micros(self.counts.steps)
     }
 
@@ -512,47 +368,6 @@ impl World {
     pub(super) fn under_way(&self, rank: usize) -> usize {
         self.nodes[rank].ops.len()
     }
-
-    /// Where everything stands, for a message about a failed run.
-    pub(super) fn describe(&self) -> String {
-        let mut lines = String::new();
-        for (rank, node) in self.nodes.iter().enumerate() {
-            let (at, next) = (node.at, self.program.actions[rank].get(node.at));
-            lines += &format!("rank {rank} (dead: {}) at {at}: {next:?}\n", node.is_dead);
-            for waiting in node.engine.outstanding() {
-                lines += &format!("    {waiting:?}\n");
-            }
-        }
-        lines + &format!("{:#?}", self.program.limits)
-    }
-
-    fn check_memory(&self, rank: usize) -> Verdict {
-        let limits = self.program.limits[rank];
-        for link in &self.nodes[rank].engine.links {
-            let (buffered, window) = (link.incoming.buffered_bytes(), limits.window_bytes);
-            if buffered > window {
-                return Err(format!("rank {rank} buffers {buffered} bytes of {:?}; window {window}", link.peer()));
-            }
-            let envelopes = link.incoming.envelopes();
-            if envelopes > limits.envelopes_max {
-                return Err(format!("rank {rank} holds {envelopes} envelopes of {:?}", link.peer()));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Reads up to `most` bytes into `slices`, as a vectored read does.
-pub(super) fn read_into(pipe: &mut Pipe, slices: &mut [IoSliceMut<'_>], most: usize) -> usize {
-    let mut count = 0;
-    for slice in slices {
-        let now = slice.len().min(most - count).min(pipe.bytes.len());
-        for (to, from) in slice.iter_mut().zip(pipe.bytes.drain(..now)) {
-            *to = from;
-        }
-        count += now;
-    }
-    count
 }
 
 fn trace_of(end: &End) -> u64 {

@@ -1,0 +1,130 @@
+//! What lies between the engines: bytes move in pieces, stop halfway, and end with a rank.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+
+use super::world::{Verdict, World};
+use crate::engine::Sent;
+use crate::ids::Rank;
+
+/// What lies between two sockets, in one direction.
+#[derive(Default)]
+pub(super) struct Pipe {
+    pub(super) bytes: VecDeque<u8>,
+    pub(super) capacity: usize,
+    /// Nothing will be added; the reader is to learn it.
+    pub(super) is_cut: bool,
+    /// Writes fail.
+    pub(super) is_broken: bool,
+    pub(super) is_clogged: bool,
+}
+
+impl World {
+    pub(super) fn send(&mut self, from: usize, to: usize) -> Verdict {
+        let size = self.size();
+        let (pipe, rng) = (&mut self.pipes[from * size + to], &mut self.rng);
+        let (mut moved, piece) = (0, self.program.piece_bytes);
+        let mut write = |slices: &[IoSlice<'_>]| {
+            if pipe.is_broken {
+                return Err(ErrorKind::BrokenPipe.into());
+            }
+            match rng.below(12) {
+                0 => return Err(ErrorKind::WouldBlock.into()),
+                1 => return Err(ErrorKind::Interrupted.into()),
+                _ => {}
+            }
+            let room = pipe.capacity - pipe.bytes.len();
+            if room == 0 {
+                return Err(ErrorKind::WouldBlock.into());
+            }
+            let most = room.min(1 + rng.below(4 * piece));
+            let before = pipe.bytes.len();
+            for slice in slices {
+                let left = most - (pipe.bytes.len() - before);
+                pipe.bytes.extend(&slice[..left.min(slice.len())]);
+            }
+            moved += pipe.bytes.len() - before;
+            Ok(pipe.bytes.len() - before)
+        };
+        let sent = self.nodes[from].engine.transmit(Rank(to as u32), &mut write);
+        self.note(&[2, from as u64, to as u64, moved as u64]);
+        match sent {
+            Ok(Sent::All) => {
+                self.nodes[from].sends[to] = false;
+                if self.nodes[from].engine.has_output(Rank(to as u32)) {
+                    return Err(format!("rank {from} has sent all to {to}, and has more to send"));
+                }
+            }
+            Ok(Sent::Blocked | Sent::More) => {}
+            Err(error) => {
+                self.nodes[from].sends[to] = false;
+                self.pipe(from, to).is_broken = true;
+                self.lose(from, to, &error.to_string())?;
+            }
+        }
+        self.settle(from)
+    }
+
+    pub(super) fn deliver(&mut self, from: usize, to: usize) -> Verdict {
+        let (now, size, peer) = (self.now(), self.size(), Rank(from as u32));
+        let pipe = &mut self.pipes[from * size + to];
+        if pipe.bytes.is_empty() {
+            pipe.is_cut = false;
+            self.note(&[3, from as u64, to as u64]);
+            return self.lose(to, from, "the connection has ended");
+        }
+        let piece = (1 + self.rng.below(self.program.piece_bytes)).min(pipe.bytes.len());
+        let engine = &mut self.nodes[to].engine;
+        let moved = if self.rng.once_in(3) {
+            let bytes: Vec<u8> = pipe.bytes.drain(..piece).collect();
+            engine.handle_bytes(now, peer, &bytes);
+            piece
+        } else {
+            let blocks = self.rng.once_in(12);
+            let predicted = &mut self.counts.predicted;
+            let mut read = |slices: &mut [IoSliceMut<'_>]| {
+                if blocks {
+                    return Err(io::Error::from(ErrorKind::WouldBlock));
+                }
+                *predicted += u64::from(slices.len() > 1);
+                Ok(read_into(pipe, slices, piece))
+            };
+            engine.receive(now, peer, &mut read).unwrap_or(0)
+        };
+        self.note(&[4, from as u64, to as u64, moved as u64]);
+        self.settle(to)
+    }
+
+    /// `rank` learns that `peer` is gone.
+    pub(super) fn lose(&mut self, rank: usize, peer: usize, cause: &str) -> Verdict {
+        self.nodes[rank].engine.handle_lost(Rank(peer as u32), cause);
+        self.settle(rank)
+    }
+
+    /// The process of `rank` ends. What it has sent arrives in part; then its peers notice.
+    pub(super) fn kill(&mut self, rank: usize) {
+        self.nodes[rank].is_dead = true;
+        for peer in 0..self.size() {
+            let arrives = self.rng.next() as usize;
+            let pipe = self.pipe(rank, peer);
+            pipe.bytes.truncate(arrives % (pipe.bytes.len() + 1));
+            pipe.is_cut = true;
+            let back = self.pipe(peer, rank);
+            back.bytes.clear();
+            back.is_broken = true;
+        }
+    }
+}
+
+/// Reads up to `most` bytes into `slices`, as a vectored read does.
+fn read_into(pipe: &mut Pipe, slices: &mut [IoSliceMut<'_>], most: usize) -> usize {
+    let mut count = 0;
+    for slice in slices {
+        let now = slice.len().min(most - count).min(pipe.bytes.len());
+        for (to, from) in slice.iter_mut().zip(pipe.bytes.drain(..now)) {
+            *to = from;
+        }
+        count += now;
+    }
+    count
+}
