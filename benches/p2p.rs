@@ -1,2 +1,210 @@
-//! bench.
-fn main() {}
+//! One-way time and bandwidth beside raw TCP, between two processes, in one run.
+//!
+//! `cargo bench --bench p2p`. Every figure is a ratio of two things measured in turn, A B A B, warm-up apart: the
+//! median with minimum and maximum. Without `--bench` (under `cargo test --benches`) a few rounds only show that
+//! it runs. The second process is this program again, told by the environment.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use lathide::{Config, Node, wait_all};
+
+/// Tells the second process where the first one listens.
+const PEER: &str = "LATHIDE_BENCH_PEER";
+/// Bytes per raw write and per raw read: what an expert would use.
+const RAW_CALL_BYTES: usize = 256 << 10;
+/// Long messages under way at a time.
+const DEPTH: usize = 2;
+
+fn main() {
+    let effort = if std::env::args().any(|arg| arg == "--bench") { FULL } else { SMOKE };
+    match std::env::var(PEER) {
+        Ok(address) => follow(&address, &effort),
+        Err(_) => lead(&effort),
+    }
+}
+
+/// How much is measured.
+struct Effort {
+    repeats: usize,
+    round_trips: usize,
+    bulk_messages: usize,
+}
+
+const FULL: Effort = Effort { repeats: 15, round_trips: 4000, bulk_messages: 48 };
+const SMOKE: Effort = Effort { repeats: 3, round_trips: 20, bulk_messages: 3 };
+
+/// What is measured, in order. Both processes go through the same list.
+const LATENCY_BYTES: [usize; 3] = [8, 1024, 16 << 10];
+const BULK_BYTES: [usize; 3] = [64 << 10, 1 << 20, 4 << 20];
+
+/// The two ways between the processes.
+struct Pair {
+    raw: TcpStream,
+    node: Node,
+    is_leader: bool,
+}
+
+fn lead(effort: &Effort) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
+    let root = TcpListener::bind("127.0.0.1:0").and_then(|root| root.local_addr()).expect("a free port on loopback");
+    let address = format!("{} {root}", listener.local_addr().expect("bound"));
+    let mut child = second_process(&address);
+    let (raw, _) = listener.accept().expect("the second process connects");
+    let node = lathide::init_with(Config::new(0, 2, Some(root.to_string()))).expect("both processes join");
+    let mut pair = Pair::new(raw, node, true);
+
+    println!("one-way time, half the round trip, against blocking raw TCP");
+    for bytes in LATENCY_BYTES {
+        let count = effort.round_trips;
+        let (raw, lathide) = interleave(effort, &mut pair, |pair, way| pair.ping_pong(way, bytes, count));
+        let per_way = |times: &[f64]| times.iter().map(|time| time / (2 * count) as f64).collect::<Vec<_>>();
+        row(&format!("{bytes} B"), &per_way(&raw), &per_way(&lathide), 1e6, "us", true);
+    }
+    println!("one-way bandwidth, against raw TCP with {} KiB writes", RAW_CALL_BYTES >> 10);
+    for bytes in BULK_BYTES {
+        let count = (effort.bulk_messages * (4 << 20) / bytes).min(20 * effort.bulk_messages);
+        let (raw, lathide) = interleave(effort, &mut pair, |pair, way| pair.stream(way, bytes, count));
+        let rate = |times: &[f64]| times.iter().map(|time| (bytes * count) as f64 / time).collect::<Vec<_>>();
+        row(&format!("{} KiB", bytes >> 10), &rate(&raw), &rate(&lathide), 1e-9, "GB/s", false);
+    }
+    pair.node.finalize().expect("the second process is there to the end");
+    assert!(child.wait().expect("a child of ours").success(), "the second process failed");
+}
+
+fn follow(address: &str, effort: &Effort) {
+    let (raw, root) = address.split_once(' ').expect("two addresses");
+    let raw = TcpStream::connect(raw).expect("the first process listens");
+    let node = lathide::init_with(Config::new(1, 2, Some(root.to_owned()))).expect("both processes join");
+    let mut pair = Pair::new(raw, node, false);
+    for bytes in LATENCY_BYTES {
+        interleave(effort, &mut pair, |pair, way| pair.ping_pong(way, bytes, effort.round_trips));
+    }
+    for bytes in BULK_BYTES {
+        let count = (effort.bulk_messages * (4 << 20) / bytes).min(20 * effort.bulk_messages);
+        interleave(effort, &mut pair, |pair, way| pair.stream(way, bytes, count));
+    }
+    pair.node.finalize().expect("the first process is there to the end");
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Raw,
+    Lathide,
+}
+
+/// Measures both ways in turn; the first turn of each warms up.
+fn interleave(effort: &Effort, pair: &mut Pair, measure: impl Fn(&mut Pair, Way) -> Duration) -> (Vec<f64>, Vec<f64>) {
+    let (mut raw, mut lathide) = (Vec::new(), Vec::new());
+    for turn in 0..=effort.repeats {
+        let times = (measure(pair, Way::Raw), measure(pair, Way::Lathide));
+        if turn > 0 {
+            raw.push(times.0.as_secs_f64());
+            lathide.push(times.1.as_secs_f64());
+        }
+    }
+    (raw, lathide)
+}
+
+impl Pair {
+    fn new(raw: TcpStream, node: Node, is_leader: bool) -> Self {
+        raw.set_nodelay(true).expect("a TCP socket");
+        Pair { raw, node, is_leader }
+    }
+
+    fn peer(&self) -> u32 {
+        u32::from(self.is_leader)
+    }
+
+    fn ping_pong(&mut self, way: Way, bytes: usize, count: usize) -> Duration {
+        let mut buffer = vec![1u8; bytes];
+        let began = Instant::now();
+        for turn in 0..2 * count {
+            let sends = (turn % 2 == 0) == self.is_leader;
+            match (way, sends) {
+                (Way::Raw, true) => self.raw.write_all(&buffer).expect("the other process reads"),
+                (Way::Raw, false) => self.raw.read_exact(&mut buffer).expect("the other process writes"),
+                (Way::Lathide, true) => {
+                    let write = self.node.initwrite(self.peer(), 1, buffer).expect("two ranks");
+                    buffer = write.wait().expect("the other rank reads");
+                }
+                (Way::Lathide, false) => {
+                    let read = self.node.initread(self.peer(), 1, buffer).expect("two ranks");
+                    buffer = read.wait().expect("the other rank writes");
+                }
+            }
+        }
+        began.elapsed()
+    }
+
+    /// `count` messages from the leader to the follower, and one back when all are there.
+    fn stream(&mut self, way: Way, bytes: usize, count: usize) -> Duration {
+        let (began, mut ack) = (Instant::now(), vec![0u8; 8]);
+        match way {
+            Way::Raw => {
+                let mut buffer = vec![1u8; bytes];
+                for _ in 0..count {
+                    for part in buffer.chunks_mut(RAW_CALL_BYTES) {
+                        if self.is_leader {
+                            self.raw.write_all(part).expect("the other process reads");
+                        } else {
+                            self.raw.read_exact(part).expect("the other process writes");
+                        }
+                    }
+                }
+                if self.is_leader {
+                    self.raw.read_exact(&mut ack).expect("the other process acknowledges");
+                } else {
+                    self.raw.write_all(&ack).expect("the other process reads");
+                }
+            }
+            Way::Lathide => {
+                let (peer, mut free) = (self.peer(), vec![vec![1u8; bytes]; DEPTH]);
+                let mut under_way = std::collections::VecDeque::new();
+                for _ in 0..count {
+                    if free.is_empty() {
+                        let oldest: lathide::Handle<Vec<u8>> = under_way.pop_front().expect("all are under way");
+                        free.push(oldest.wait().expect("the other rank is there"));
+                    }
+                    let buffer = free.pop().expect("one is free");
+                    let started = match self.is_leader {
+                        true => self.node.initwrite(peer, 2, buffer),
+                        false => self.node.initread(peer, 2, buffer),
+                    };
+                    under_way.push_back(started.expect("two ranks"));
+                }
+                wait_all(under_way).expect("the other rank is there");
+                let started = match self.is_leader {
+                    true => self.node.initread(peer, 3, ack),
+                    false => self.node.initwrite(peer, 3, ack),
+                };
+                started.expect("two ranks").wait().expect("the other rank acknowledges");
+            }
+        }
+        began.elapsed()
+    }
+}
+
+fn second_process(address: &str) -> Child {
+    let this = std::env::current_exe().expect("this program has a path");
+    Command::new(this).args(std::env::args().skip(1)).env(PEER, address).spawn().expect("this program starts again")
+}
+
+/// Prints both and their ratio, pair by pair: the median with minimum and maximum.
+fn row(name: &str, raw: &[f64], lathide: &[f64], scale: f64, unit: &str, less_is_better: bool) {
+    let ratios: Vec<f64> = lathide.iter().zip(raw).map(|(lathide, raw)| lathide / raw).collect();
+    let show = |values: &[f64], scale: f64| {
+        let mut sorted: Vec<f64> = values.iter().map(|value| value * scale).collect();
+        sorted.sort_by(f64::total_cmp);
+        format!("{:8.2} ({:.2} .. {:.2})", sorted[sorted.len() / 2], sorted[0], sorted[sorted.len() - 1])
+    };
+    let better = if less_is_better { "less is better" } else { "more is better" };
+    println!(
+        "  {name:>9}: raw {} {unit}, lathide {} {unit}, ratio {} ({better})",
+        show(raw, scale),
+        show(lathide, scale),
+        show(&ratios, 1.0)
+    );
+}

@@ -71,10 +71,14 @@ pub(super) struct Incoming {
     credit_due: u64,
     envelopes: u32,
     envelopes_max: u32,
+    /// Envelopes that answered a want and have met no read after all.
+    answers: u32,
     /// Wants sent that no envelope has answered.
     wants: u64,
     /// The sender holds messages that it cannot announce.
     holding: bool,
+    /// The last message, if it filled its read's buffer.
+    last_filled: Option<Opening>,
 }
 
 impl Incoming {
@@ -90,8 +94,10 @@ impl Incoming {
             credit_due: 0,
             envelopes: 0,
             envelopes_max: limits.envelopes_max,
+            answers: 0,
             wants: 0,
             holding: false,
+            last_filled: None,
         }
     }
 
@@ -122,6 +128,7 @@ impl Incoming {
         control: &mut VecDeque<Control>,
         completions: &mut VecDeque<Completion>,
     ) -> Result<(), WireError> {
+        self.check_new(slot, &opening)?;
         self.charge(&opening)?;
         let sink = match self.take_posted(opening.key) {
             Some(read) => {
@@ -133,7 +140,8 @@ impl Incoming {
                 Sink::Buffer(Vec::new())
             }
         };
-        self.insert(slot, Arriving { opening, received: 0, sink, since: now })
+        self.messages.insert(slot, Arriving { opening, received: 0, sink, since: now });
+        Ok(())
     }
 
     /// A message is announced.
@@ -146,15 +154,17 @@ impl Incoming {
         control: &mut VecDeque<Control>,
         completions: &mut VecDeque<Completion>,
     ) -> Result<(), WireError> {
+        self.check_new(slot, &opening)?;
         if answer && self.wants > 0 {
             self.wants -= 1;
+            self.answers += 1;
         } else if answer || self.envelopes == self.envelopes_max {
             let (got, most) = (u64::from(self.envelopes) + 1, u64::from(self.envelopes_max));
             return Err(WireError::TooLong { what: "a number of envelopes", got, most });
         } else {
             self.envelopes += 1;
         }
-        self.insert(slot, Arriving { opening, received: 0, sink: Sink::Envelope { answer }, since: now })?;
+        self.messages.insert(slot, Arriving { opening, received: 0, sink: Sink::Envelope { answer }, since: now });
         match self.take_posted(opening.key) {
             Some(read) => self.meet(slot, read, control, completions),
             None => self.arrived.entry(opening.key).or_default().push_back(slot),
@@ -164,17 +174,19 @@ impl Incoming {
 
     /// Data for an announced message came without a grant, by credit.
     pub(super) fn charged(&mut self, slot: u32) -> Result<(), WireError> {
-        let Some(message) = self.messages.get_mut(&slot) else {
+        let Some(message) = self.messages.get(&slot) else {
             return Err(WireError::NoSuchMessage { what: "data", slot });
         };
         let opening = message.opening;
-        if let Sink::Envelope { answer } = message.sink {
-            message.sink = Sink::Buffer(Vec::new());
-            self.envelopes -= u32::from(!answer);
+        self.charge(&opening)?;
+        let Some(Arriving { sink, .. }) = self.messages.get_mut(&slot) else { return Ok(()) };
+        if let Sink::Envelope { answer } = *sink {
+            *sink = Sink::Buffer(Vec::new());
+            self.forget_envelope(answer);
         } else {
             self.credit_due += cost(&opening);
         }
-        self.charge(&opening)
+        Ok(())
     }
 
     /// Where the next bytes of message `slot` go, if straight into a posted buffer: the rest of the place.
@@ -229,9 +241,20 @@ impl Incoming {
         if message.received < message.opening.total || matches!(message.sink, Sink::Buffer(_)) {
             return;
         }
-        if let Some(Arriving { sink: Sink::Place { op, place }, opening, .. }) = self.messages.remove(&slot) {
+        if let Some(Arriving { sink: Sink::Place { op, mut place }, opening, .. }) = self.messages.remove(&slot) {
+            let filled = place.bytes_mut().len() as u64 == opening.total;
+            self.last_filled = filled.then_some(opening);
             completions.push_back(read_completion(op, place, opening.total));
         }
+    }
+
+    /// The message that probably comes next, with the buffer it will go to: the last message filled its buffer,
+    /// and the next read of its key waits with one that is as long.
+    pub(super) fn expected(&mut self) -> Option<(Opening, &mut [u8])> {
+        let opening = self.last_filled?;
+        let read = self.posted.get_mut(&opening.key)?.front_mut()?;
+        let alike = read.capacity == opening.total && read.element == opening.element;
+        alike.then(|| (opening, read.place.bytes_mut()))
     }
 
     /// The sender sends no more of the refused message `slot`.
@@ -262,12 +285,16 @@ impl Incoming {
         let Some(queue) = self.posted.get_mut(&key) else { return false };
         let before = queue.len();
         queue.retain(|read| read.op != op);
-        before > queue.len()
+        let found = before > queue.len();
+        if queue.is_empty() && self.posted.len() > IDLE_QUEUES_MAX {
+            self.posted.remove(&key);
+        }
+        found
     }
 
     /// Credit to give back now, if it is worth a frame, or if the sender waits for it.
     pub(super) fn take_credit(&mut self) -> Option<u64> {
-        let waits = self.holding || self.envelopes > 0;
+        let waits = self.holding || self.envelopes > 0 || self.answers > 0;
         if self.credit_due == 0 || (self.credit_due < self.window_bytes / 8 && !waits) {
             return None;
         }
@@ -345,6 +372,31 @@ impl Incoming {
         self.envelopes
     }
 
+    #[cfg(test)]
+    pub(super) fn allowance(&self) -> u64 {
+        self.allowance
+    }
+
+    #[cfg(test)]
+    pub(super) fn credit_due(&self) -> u64 {
+        self.credit_due
+    }
+
+    #[cfg(test)]
+    pub(super) fn posted_queues(&self) -> usize {
+        self.posted.len()
+    }
+
+    /// Whether no trace of a message or a read is left.
+    #[cfg(test)]
+    pub(super) fn is_idle(&self) -> bool {
+        let no_posted = self.posted.values().all(VecDeque::is_empty);
+        no_posted
+            && self.arrived.values().all(VecDeque::is_empty)
+            && self.messages.is_empty()
+            && (self.envelopes, self.answers) == (0, 0)
+    }
+
     /// A read meets message `slot`, which is known and unmatched.
     fn meet(
         &mut self,
@@ -365,7 +417,7 @@ impl Incoming {
                 }
             }
             Sink::Envelope { answer } => {
-                self.envelopes -= u32::from(!answer);
+                self.forget_envelope(answer);
                 message.sink = self.seat(slot, &opening, read, control, completions);
                 if fits {
                     control.push_back(Control::about(crate::wire::frame::Kind::Grant, slot));
@@ -379,6 +431,8 @@ impl Incoming {
                     place.bytes_mut()[..source.bytes().len()].copy_from_slice(source.bytes());
                     completions.push_back(Completion { op, outcome: Outcome::Written(source) });
                 } else {
+                    // The write learns it from its own end.
+                    control.pop_back();
                     let error = self.mismatch(&opening, completions);
                     completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
                 }
@@ -438,18 +492,27 @@ impl Incoming {
         }
     }
 
+    /// An announced message is more than announced now.
+    fn forget_envelope(&mut self, answer: bool) {
+        if answer {
+            self.answers -= 1;
+        } else {
+            self.envelopes -= 1;
+        }
+    }
+
     fn charge(&mut self, opening: &Opening) -> Result<(), WireError> {
         let (got, most) = (cost(opening), self.allowance);
         self.allowance = most.checked_sub(got).ok_or(WireError::TooLong { what: "unasked data", got, most })?;
         Ok(())
     }
 
-    fn insert(&mut self, slot: u32, message: Arriving) -> Result<(), WireError> {
-        let tag = message.opening.key.tag;
-        match self.messages.insert(slot, message) {
-            None => Ok(()),
-            Some(_) => Err(WireError::Twice { slot, tag }),
+    /// A message is opened once, or another one's operation would be lost.
+    fn check_new(&self, slot: u32, opening: &Opening) -> Result<(), WireError> {
+        if self.messages.contains_key(&slot) {
+            return Err(WireError::Twice { slot, tag: opening.key.tag });
         }
+        Ok(())
     }
 
     fn take_posted(&mut self, key: Key) -> Option<Posted> {

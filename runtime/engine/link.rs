@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::incoming::{Incoming, Posted};
-use super::outgoing::{Control, Outgoing};
+use super::outgoing::{Body, Control, Outgoing};
 use super::receive::{Frames, Head, Parser};
 use super::{Completion, LateRefusal, Limits, OpId, Outcome};
 use crate::buffer::Source;
@@ -75,9 +75,15 @@ impl Link {
         shared: &mut Shared,
     ) -> Result<(), Error> {
         if self.is_own() {
-            // Refusals and grants within a node need no frames.
-            self.incoming.post(key, read, &mut VecDeque::new(), &mut shared.completions);
+            // Grants within a node need no frames; a refusal concerns a write that is over.
+            let mut control = VecDeque::new();
+            self.incoming.post(key, read, &mut control, &mut shared.completions);
             self.incoming.settle_own_credit();
+            for refusal in control {
+                if let Body::Opening(posted) = &refusal.body {
+                    self.hear_refusal(refusal.slot, posted, shared);
+                }
+            }
             return Ok(());
         }
         let op = read.op;
@@ -100,6 +106,7 @@ impl Link {
         if self.is_own() {
             let slot = self.next_own_slot;
             self.next_own_slot = slot.wrapping_add(1);
+            self.outgoing.remember(slot, op, opening);
             self.incoming.write_own(slot, op, opening, source, now, &mut shared.completions);
             self.incoming.settle_own_credit();
             return Ok(());
@@ -162,9 +169,6 @@ impl Link {
         let mut parser = std::mem::take(&mut self.parser);
         let result = run(&mut parser, &mut Acting { link: self, shared });
         self.parser = parser;
-        if let Some(bytes) = self.incoming.take_credit() {
-            self.outgoing.control.push_back(Control::credit(bytes));
-        }
         self.announce_output(shared);
         result
     }
@@ -177,6 +181,10 @@ impl Link {
     fn announce_output(&mut self, shared: &mut Shared) {
         if let Some(bytes) = self.incoming.take_credit() {
             self.outgoing.control.push_back(Control::credit(bytes));
+        }
+        if self.farewell.said && self.outgoing.goodbye.is_none() {
+            // Goodbye has left: credit, grants and wants for reads that nobody waits for must not follow it.
+            self.outgoing.control.retain(|control| control.kind == Kind::GoodbyeAck);
         }
         if !self.is_pending && self.outgoing.has_output() {
             self.is_pending = true;
@@ -208,7 +216,8 @@ impl Link {
             shared.completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
         }
         self.outgoing.control.push_back(Control::about(Kind::GoodbyeAck, 0));
-        let reads: Vec<_> = self.incoming.posted().map(|(key, read)| (key, read.op, read.capacity)).collect();
+        let mut reads: Vec<_> = self.incoming.posted().map(|(key, read)| (key, read.op, read.capacity)).collect();
+        reads.sort_unstable_by_key(|(_, op, _)| *op);
         for (key, op, capacity) in reads {
             let operation = Operation::new(OperationKind::Read, self.rank, self.peer, key.user_tag(), capacity);
             let error = self.left(operation);
@@ -219,6 +228,16 @@ impl Link {
             && shared.failed_peer.is_none()
         {
             shared.failed_peer = Some((culprit, String::from_utf8_lossy(words).into_owned()));
+        }
+    }
+
+    /// The peer has heard this node's goodbye, and has given up what it had not sent: no read ends any more.
+    fn hear_confirmation(&mut self, shared: &mut Shared) {
+        self.farewell.confirmed = self.farewell.said;
+        if self.farewell.confirmed {
+            let error = Error::Shutdown { rank: self.rank };
+            let end = |op| Completion { op, outcome: Outcome::Failed(error.clone()) };
+            shared.completions.extend(self.incoming.clear(true).into_iter().map(end));
         }
     }
 
@@ -261,7 +280,11 @@ impl Frames for Acting<'_> {
                 let (control, completions) = (&mut outgoing.control, &mut shared.completions);
                 incoming.envelope(slot, opening, answer, shared.now, control, completions)?;
             }
-            (Kind::Grant, _) => outgoing.grant(slot),
+            (Kind::Grant, _) => {
+                if !outgoing.grant(slot) {
+                    return Err(WireError::NoSuchMessage { what: "a grant", slot });
+                }
+            }
             (Kind::Credit, _) => {
                 let bytes = body.first_chunk().ok_or(WireError::Handshake("a credit frame without its number"))?;
                 outgoing.credit(u64::from_le_bytes(*bytes));
@@ -278,7 +301,7 @@ impl Frames for Acting<'_> {
                 let culprit = (flags & FAILED != 0).then_some(Rank(slot));
                 link.hear_goodbye(culprit, &body, shared);
             }
-            (Kind::GoodbyeAck, _) => link.farewell.confirmed = true,
+            (Kind::GoodbyeAck, _) => link.hear_confirmation(shared),
             (Kind::Envelope | Kind::Want | Kind::Refuse, None) => unreachable!("the parser reads their opening"),
         }
         Ok(())

@@ -218,9 +218,7 @@ impl Engine {
         write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<Sent> {
         let link = &mut self.links[to.index()];
-        let sent = link.outgoing.transmit(&mut self.batch, &mut self.shared.completions, write)?;
-        link.is_pending = false;
-        Ok(sent)
+        link.outgoing.transmit(&mut self.batch, &mut self.shared.completions, write)
     }
 
     /// A link that has got something to send since it was last sent to; each is named once.
@@ -252,6 +250,12 @@ impl Engine {
         if let Some((peer, cause)) = self.shared.failed_peer.take() {
             self.fail_lost(peer, &cause);
         }
+    }
+
+    /// Whether something waits to be sent to `to`.
+    #[cfg(test)]
+    pub(crate) fn has_output(&self, to: Rank) -> bool {
+        self.links[to.index()].outgoing.has_output()
     }
 
     /// What every command fails with, once the job has failed.

@@ -19,6 +19,8 @@ pub(crate) const MESSAGE_COST: u64 = 256;
 pub(super) const TURN_FRAGMENTS: usize = 4;
 /// Completed writes that are remembered, in case the receiver refuses the message late.
 const SENT_LOG_MAX: usize = 256;
+/// Entries of the order of held messages that are always kept.
+const HELD_ORDER_MIN: usize = 64;
 /// Reads a peer may have asked for without a message at hand.
 const WANTS_MAX: usize = 1 << 20;
 
@@ -96,6 +98,8 @@ pub(super) struct Outgoing {
     held: BTreeMap<Key, VecDeque<usize>>,
     /// Held messages in the order of posting; entries of messages that are no longer held are skipped.
     held_order: VecDeque<(Key, u32)>,
+    /// The length at which `held_order` is cleared of entries of messages that are no longer held.
+    held_order_max: usize,
     wants: BTreeMap<Key, u32>,
     envelopes: u32,
     envelopes_max: u32,
@@ -132,6 +136,7 @@ impl Outgoing {
             announced: BTreeMap::new(),
             held: BTreeMap::new(),
             held_order: VecDeque::new(),
+            held_order_max: HELD_ORDER_MIN,
             wants: BTreeMap::new(),
             envelopes: 0,
             envelopes_max: peer.envelopes_max,
@@ -185,11 +190,16 @@ impl Outgoing {
     }
 
     /// The receiver has a place for message `slot`. A grant that crossed with credit finds nothing, rightly.
-    pub(super) fn grant(&mut self, slot: u32) {
-        let Some(&index) = self.announced.get(&slot) else { return };
+    /// `false`: it cannot know the message yet.
+    pub(super) fn grant(&mut self, slot: u32) -> bool {
+        let Some(&index) = self.announced.get(&slot) else { return true };
+        if matches!(self.message(index).stage, Stage::Announced { sent: false, .. }) {
+            return false;
+        }
         self.leave_announced(index);
         self.make_ready(index, Stage::Ready { opened: true, charged: false });
         self.promote_held();
+        true
     }
 
     /// The receiver reads `key` and has nothing for it. `false`: more wants than any program posts reads.
@@ -214,14 +224,21 @@ impl Outgoing {
         completions: &mut VecDeque<Completion>,
     ) -> Option<(Option<OpId>, Error)> {
         let Some(index) = self.announced.get(&slot).copied().or_else(|| self.find_ready(slot)) else {
-            let sent = self.sent_log.iter().find(|(sent, ..)| *sent == slot);
-            return Some((sent.map(|(_, op, _)| *op), describe(sent.map(|(.., opening)| opening))));
+            // Its last frame may be under way, or all of it gone.
+            let leaving = self.messages().find(|message| message.slot == slot);
+            let gone = self.sent_log.iter().find(|(sent, ..)| *sent == slot).map(|(_, op, opening)| (*op, *opening));
+            let known = leaving.map(|message| (message.op, message.opening)).or(gone);
+            return Some((known.map(|(op, _)| op), describe(known.as_ref().map(|(_, opening)| opening))));
         };
         if matches!(self.message(index).stage, Stage::Announced { .. }) {
             self.leave_announced(index);
         }
         self.bulk.retain(|&other| other != index);
         self.express.retain(|entry| entry.index() != index);
+        if let Message { opening, stage: Stage::Ready { charged: true, .. }, .. } = self.message(index) {
+            // The receiver will never see the frame that takes this credit.
+            self.credit = self.credit.saturating_add(cost(opening));
+        }
         let error = describe(Some(&self.message(index).opening));
         self.message_mut(index).stopped = Some(error);
         // A frame under way must end before the abort.
@@ -247,11 +264,16 @@ impl Outgoing {
     /// All of the message has left.
     pub(super) fn complete(&mut self, index: usize, completions: &mut VecDeque<Completion>) {
         let message = self.remove(index);
+        self.remember(message.slot, message.op, message.opening);
+        completions.push_back(Completion { op: message.op, outcome: Outcome::Written(message.source) });
+    }
+
+    /// Remembers a write that is over, in case the receiver refuses the message late.
+    pub(super) fn remember(&mut self, slot: u32, op: OpId, opening: Opening) {
         if self.sent_log.len() == SENT_LOG_MAX {
             self.sent_log.pop_front();
         }
-        self.sent_log.push_back((message.slot, message.op, message.opening));
-        completions.push_back(Completion { op: message.op, outcome: Outcome::Written(message.source) });
+        self.sent_log.push_back((slot, op, opening));
     }
 
     /// Whether an envelope may still become an ordinary first fragment, because credit came meanwhile.
@@ -301,9 +323,11 @@ impl Outgoing {
     /// Ends every message and returns their operations. A frame under way is still finished: whatever follows
     /// it, such as a goodbye, must stay readable.
     pub(super) fn clear(&mut self) -> Vec<(OpId, Opening)> {
-        if let Some(Partial { payload: Some((index, range)), .. }) = &self.partial {
-            let rest = self.message(*index).source.bytes()[range.clone()].to_vec();
-            self.partial.as_mut().expect("checked").detach(rest);
+        if let Some(mut partial) = self.partial.take() {
+            let rest =
+                partial.payload.as_ref().map(|(index, range)| &self.message(*index).source.bytes()[range.clone()]);
+            partial.detach(rest.unwrap_or_default().to_vec());
+            self.partial = Some(partial);
         }
         let ended = self.messages().map(|message| (message.op, message.opening)).collect();
         self.messages.clear();
@@ -318,6 +342,27 @@ impl Outgoing {
         ended
     }
 
+    #[cfg(test)]
+    pub(super) fn credit_left(&self) -> u64 {
+        self.credit
+    }
+
+    /// Whether no trace of a message is left.
+    #[cfg(test)]
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_drained()
+            && !self.has_output()
+            && self.announced.is_empty()
+            && self.held.is_empty()
+            && self.held_order.is_empty()
+            && self.envelopes == 0
+    }
+
+    #[cfg(test)]
+    pub(super) fn held_order_len(&self) -> usize {
+        self.held_order.len()
+    }
+
     fn ready_by_credit(&mut self, index: usize) {
         self.credit -= cost(&self.message(index).opening);
         self.make_ready(index, Stage::Ready { opened: false, charged: false });
@@ -325,8 +370,10 @@ impl Outgoing {
 
     fn make_ready(&mut self, index: usize, stage: Stage) {
         self.message_mut(index).stage = stage;
-        let opened = matches!(stage, Stage::Ready { opened: true, .. });
-        if opened && self.message(index).opening.total as usize > self.fragment_bytes {
+        // A message that takes credit goes in order too: the receiver counts its envelope until it starts, and
+        // an envelope sent in its stead must not come first.
+        let granted = matches!(stage, Stage::Ready { opened: true, charged: false });
+        if granted && self.message(index).opening.total as usize > self.fragment_bytes {
             self.bulk.push_back(index);
         } else {
             self.express.push_back(Express::Message(index));
@@ -359,6 +406,16 @@ impl Outgoing {
         }
         self.held.entry(key).or_default().push_back(index);
         self.held_order.push_back((key, slot));
+        if self.held_order.len() > self.held_order_max {
+            // Entries go out of date only from the front of their key's queue.
+            let mut order = std::mem::take(&mut self.held_order);
+            order.retain(|(key, slot)| {
+                let oldest = self.held.get(key).and_then(|queue| queue.front());
+                oldest.is_some_and(|&index| slot.wrapping_sub(self.message(index).slot) < 1 << 31)
+            });
+            self.held_order_max = (2 * order.len()).max(HELD_ORDER_MIN);
+            self.held_order = order;
+        }
     }
 
     /// Takes the oldest held message of `key` out of the queue.

@@ -2,17 +2,21 @@
 //!
 //! While a long message arrives for a posted read, the next bytes are most likely its next fragments. So one
 //! vectored read offers the rest of the posted buffer in fragments, with room for a header between each two.
-//! Where a header turns out to be another one, what was read beyond it is taken out again and parsed as usual;
-//! the places it lay in are filled by the right bytes later.
+//! When a long message has filled a read's buffer and the next read of its key waits with as long a buffer, the
+//! next message most likely fills that one, so even its first fragments are read in place. Where a header turns
+//! out to be another one, what was read beyond it is taken out again and parsed as usual; the places it lay in are
+//! filled by the right bytes later.
 
 use std::io::{self, IoSliceMut};
 
 use super::incoming::Incoming;
 use crate::wire::WireError;
-use crate::wire::frame::{HEADER_BYTES, Header, Kind, OPENING_BYTES, Opening};
+use crate::wire::frame::{FIRST, HEADER_BYTES, Header, Kind, OPENING_BYTES, Opening};
 
 /// Fragments that one call may read straight into a posted buffer.
 const PREDICTED_MAX: usize = 64;
+/// Bytes of a first fragment's head.
+const HEAD_BYTES: usize = HEADER_BYTES + OPENING_BYTES;
 /// Predicting pays from two fragments on.
 const PREDICTED_MIN: usize = 2;
 
@@ -27,6 +31,8 @@ pub(super) struct Parser {
     payload: Option<(u32, usize)>,
     /// The message and length of the last data frame: the next one is probably alike.
     last: Option<(u32, usize)>,
+    /// The length of the last first fragment of a longer message.
+    first: Option<usize>,
 }
 
 /// A frame, payload apart.
@@ -73,33 +79,44 @@ impl Parser {
         buffer: &mut [u8],
         read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> io::Result<Result<usize, WireError>> {
-        let Some(plan) = self.predict(frames) else {
-            let count = read(&mut [IoSliceMut::new(buffer)])?;
-            return Ok(self.feed(frames, &buffer[..count]).map(|()| count));
-        };
         let mut headers = [[0; HEADER_BYTES]; PREDICTED_MAX];
-        let Some(place) = frames.incoming().place(plan.slot) else { return Ok(Ok(0)) };
-        let count = {
-            let (first, mut rest) = place.split_at_mut(plan.left);
-            let mut slices = Vec::with_capacity(2 * PREDICTED_MAX + 2);
-            slices.push(IoSliceMut::new(first));
-            for header in &mut headers {
-                if rest.is_empty() {
-                    break;
+        let (tail, mut head) = (HEAD_BYTES, [0; HEAD_BYTES]);
+        let count;
+        let taken = if let Some(plan) = self.next_fragments(frames) {
+            let Some(place) = frames.incoming().place(plan.slot) else { return Ok(Ok(0)) };
+            let mut slices = Vec::with_capacity(2 * PREDICTED_MAX + 3);
+            plan.offer(&mut slices, place, &mut headers);
+            slices.push(IoSliceMut::new(&mut buffer[..tail]));
+            count = read(&mut slices)?;
+            self.accept(frames, &plan, &headers, buffer, count)
+        } else if let Some((opening, mut plan)) = self.next_message(frames) {
+            let Some((_, place)) = frames.incoming().expected() else { return Ok(Ok(0)) };
+            let mut slices = Vec::with_capacity(2 * PREDICTED_MAX + 3);
+            slices.push(IoSliceMut::new(&mut head));
+            plan.offer(&mut slices, place, &mut headers);
+            slices.push(IoSliceMut::new(&mut buffer[..tail]));
+            count = read(&mut slices)?;
+            match self.opens(&head[..count.min(HEAD_BYTES)], &opening, plan.left) {
+                Some(slot) => {
+                    plan.slot = slot;
+                    let accepted = self.feed(frames, &head);
+                    accepted.and_then(|()| self.accept(frames, &plan, &headers, buffer, count - HEAD_BYTES))
                 }
-                let (fragment, beyond) = rest.split_at_mut(plan.fragment.min(rest.len()));
-                slices.push(IoSliceMut::new(header));
-                slices.push(IoSliceMut::new(fragment));
-                rest = beyond;
+                None => {
+                    let place = frames.incoming().expected().map(|(_, place)| place);
+                    let bytes = plan.gather(&head, place.unwrap_or_default(), &headers, buffer, count);
+                    self.feed(frames, &bytes)
+                }
             }
-            slices.push(IoSliceMut::new(&mut buffer[..HEADER_BYTES + OPENING_BYTES]));
-            read(&mut slices)?
+        } else {
+            count = read(&mut [IoSliceMut::new(buffer)])?;
+            self.feed(frames, &buffer[..count])
         };
-        Ok(self.accept(frames, &plan, &headers, buffer, count).map(|()| count))
+        Ok(taken.map(|()| count))
     }
 
-    /// What the next bytes probably are, if it is worth a vectored read.
-    fn predict(&self, frames: &mut impl Frames) -> Option<Plan> {
+    /// The next fragments of the message under way, if that is worth a vectored read.
+    fn next_fragments(&self, frames: &mut impl Frames) -> Option<Plan> {
         if !self.stage.is_empty() {
             return None;
         }
@@ -111,6 +128,27 @@ impl Parser {
         };
         let place = frames.incoming().place(slot)?;
         (fragment > 0 && place.len() >= left + PREDICTED_MIN * fragment).then_some(Plan { slot, left, fragment })
+    }
+
+    /// The message that probably comes next, and how its first bytes will be cut; its slot is not known yet.
+    fn next_message(&self, frames: &mut impl Frames) -> Option<(Opening, Plan)> {
+        if !self.stage.is_empty() || self.payload.is_some() {
+            return None;
+        }
+        let fragment = self.first?;
+        let (opening, place) = frames.incoming().expected()?;
+        let plan = Plan { slot: 0, left: fragment, fragment };
+        (fragment > 0 && place.len() >= PREDICTED_MIN * fragment).then_some((opening, plan))
+    }
+
+    /// Whether `head` opens the expected message with a first fragment of `length`; its slot.
+    fn opens(&self, head: &[u8], expected: &Opening, length: usize) -> Option<u32> {
+        let (header, opening) = head.split_first_chunk()?;
+        let header = Header::decode(header).ok()?;
+        let opening = Opening::decode(opening.first_chunk()?).ok()?;
+        let (kind, flags, number) = (Kind::Data, FIRST, self.number);
+        let alike = Header { kind, flags, number, slot: header.slot, length: length as u32 };
+        (header == alike && opening == *expected).then_some(header.slot)
     }
 
     /// Goes through what a predicted read has brought.
@@ -163,20 +201,9 @@ impl Parser {
         buffer: &[u8],
         rest: usize,
     ) -> Result<(), WireError> {
-        let mut bytes = Vec::with_capacity(rest);
-        if let Some(mut place) = frames.incoming().place(plan.slot) {
-            for header in headers {
-                if bytes.len() >= rest || place.is_empty() {
-                    break;
-                }
-                let (fragment, beyond) = place.split_at_mut(plan.fragment.min(place.len()));
-                bytes.extend_from_slice(header);
-                bytes.extend_from_slice(fragment);
-                place = beyond;
-            }
-        }
-        bytes.extend_from_slice(&buffer[..rest.saturating_sub(bytes.len())]);
-        bytes.truncate(rest);
+        let plan = Plan { left: 0, ..*plan };
+        let place = frames.incoming().place(plan.slot);
+        let bytes = plan.gather(&[], place.unwrap_or_default(), headers, buffer, rest);
         self.feed(frames, &bytes)
     }
 
@@ -215,6 +242,9 @@ impl Parser {
                 return Err(WireError::TooLong { what: "a fragment", got: length as u64, most: missing });
             }
             self.last = Some((slot, length));
+            if opening.is_some_and(|opening| opening.total > length as u64) {
+                self.first = Some(length);
+            }
             self.payload = Some((slot, length));
             if length == 0 {
                 self.advance(frames, slot, 0);
@@ -232,10 +262,53 @@ impl Parser {
     }
 }
 
+/// How the next bytes are probably cut.
 struct Plan {
     slot: u32,
     /// Payload bytes that complete the frame under way.
     left: usize,
     /// The length of the fragments to come.
     fragment: usize,
+}
+
+impl Plan {
+    /// Offers `place` for reading, cut to fragments, with a header between each two.
+    fn offer<'a>(
+        &self,
+        slices: &mut Vec<IoSliceMut<'a>>,
+        place: &'a mut [u8],
+        headers: &'a mut [[u8; HEADER_BYTES]; PREDICTED_MAX],
+    ) {
+        let (first, mut rest) = place.split_at_mut(self.left);
+        slices.push(IoSliceMut::new(first));
+        for header in headers {
+            if rest.is_empty() {
+                break;
+            }
+            let (fragment, beyond) = rest.split_at_mut(self.fragment.min(rest.len()));
+            slices.push(IoSliceMut::new(header));
+            slices.push(IoSliceMut::new(fragment));
+            rest = beyond;
+        }
+    }
+
+    /// The first `count` bytes of what was read so, in the order in which they came.
+    fn gather(&self, head: &[u8], place: &[u8], headers: &[[u8; HEADER_BYTES]], tail: &[u8], count: usize) -> Vec<u8> {
+        let (first, mut rest) = place.split_at(self.left.min(place.len()));
+        let mut bytes = Vec::with_capacity(count);
+        bytes.extend_from_slice(head);
+        bytes.extend_from_slice(first);
+        for header in headers {
+            if bytes.len() >= count || rest.is_empty() {
+                break;
+            }
+            let (fragment, beyond) = rest.split_at(self.fragment.min(rest.len()));
+            bytes.extend_from_slice(header);
+            bytes.extend_from_slice(fragment);
+            rest = beyond;
+        }
+        bytes.extend_from_slice(&tail[..count.saturating_sub(bytes.len())]);
+        bytes.truncate(count);
+        bytes
+    }
 }

@@ -60,7 +60,7 @@ impl Engine {
                     Stage::Held | Stage::Announced { .. } => "beyond the window: the peer must post the read first",
                 },
             }));
-            all[from..].sort_by_key(|waiting| (waiting.since, waiting.tag));
+            all[from..].sort_by_key(|waiting| (waiting.since, waiting.tag, waiting.bytes, waiting.done));
         }
         all
     }

@@ -18,6 +18,8 @@ use crate::ids::Rank;
 
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;
+/// A read of this much is part of a long transfer.
+const BULK_BYTES: usize = 16 << 10;
 /// Completed writes kept at hand in case the receiver refuses late.
 const RECENT_MAX: usize = 64;
 /// Refusals kept for the next call.
@@ -38,8 +40,10 @@ pub(crate) struct Core {
 
 struct Socket {
     stream: TcpStream,
-    /// The last write found no room; the poller watches for it.
+    /// The last write found no room.
     is_blocked: bool,
+    /// The poller watches for room.
+    is_watched: bool,
 }
 
 impl Core {
@@ -54,7 +58,7 @@ impl Core {
             if let Some(stream) = &stream {
                 poller.add(Rank(rank), stream.as_fd())?;
             }
-            sockets.push(stream.map(|stream| Socket { stream, is_blocked: false }));
+            sockets.push(stream.map(|stream| Socket { stream, is_blocked: false, is_watched: false }));
         }
         let (slots, recent, refusals) = (HashMap::new(), VecDeque::new(), VecDeque::new());
         Ok(Core { engine, sockets, poller, clock, slots, recent, refusals, wakers: Vec::new() })
@@ -146,8 +150,9 @@ impl Core {
             });
             match result {
                 Ok(0) => return self.lost(peer, "its connection was closed without goodbye"),
-                // Less than asked for: the socket is empty, asking again would only say so.
-                Ok(count) if count < offered => return,
+                // Less than asked for: the socket is empty, and asking again would only say so; unless so much came
+                // that more has come meanwhile.
+                Ok(count) if count < offered.min(BULK_BYTES) => return,
                 Ok(count) => turn += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) => return self.lost(peer, &format!("its connection broke: {error}")),
@@ -155,15 +160,15 @@ impl Core {
         }
     }
 
+    /// There is room to write. If there is nothing to write any more, the poller need not watch: so a long
+    /// transfer that fills the socket again and again does not tell it each time.
     fn writable(&mut self, peer: Rank) {
         let Some(socket) = &mut self.sockets[peer.index()] else { return };
-        if socket.is_blocked {
-            socket.is_blocked = false;
+        let was_blocked = std::mem::replace(&mut socket.is_blocked, false);
+        if was_blocked {
             self.write(peer);
-            let Some(socket) = &self.sockets[peer.index()] else { return };
-            if !socket.is_blocked {
-                self.watch_writable(peer, false);
-            }
+        } else {
+            self.watch(peer, false);
         }
     }
 
@@ -176,23 +181,19 @@ impl Core {
         match self.engine.transmit(peer, &mut |slices| write_now(stream, slices)) {
             Ok(Sent::All) => {}
             // More to send: the poller says at once that there is room, and the other links have their turn.
-            Ok(Sent::Blocked | Sent::More) => {
-                self.set_blocked(peer);
-                self.watch_writable(peer, true);
-            }
+            Ok(Sent::Blocked | Sent::More) => self.watch(peer, true),
             Err(error) => self.lost(peer, &format!("its connection broke: {error}")),
         }
     }
 
-    fn set_blocked(&mut self, peer: Rank) {
-        if let Some(socket) = &mut self.sockets[peer.index()] {
-            socket.is_blocked = true;
+    /// Has the poller watch for room to write to `peer`, or no longer.
+    fn watch(&mut self, peer: Rank, room: bool) {
+        let Some(socket) = &mut self.sockets[peer.index()] else { return };
+        socket.is_blocked = room;
+        if std::mem::replace(&mut socket.is_watched, room) == room {
+            return;
         }
-    }
-
-    fn watch_writable(&mut self, peer: Rank, watch: bool) {
-        let Some(socket) = &self.sockets[peer.index()] else { return };
-        if let Err(error) = self.poller.watch_writable(peer, socket.stream.as_fd(), watch) {
+        if let Err(error) = self.poller.watch_writable(peer, socket.stream.as_fd(), room) {
             self.lost(peer, &format!("its connection cannot be watched: {error}"));
         }
     }

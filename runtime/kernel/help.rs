@@ -56,7 +56,12 @@ impl Help {
         }
     }
 
-    /// Whether a thread helps, or is about to.
+    /// Whether a thread holds the baton.
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held.load(Ordering::SeqCst)
+    }
+
+    /// Whether a thread waits, and so helps or would.
     pub(crate) fn is_wanted(&self) -> bool {
         self.waiting.load(Ordering::SeqCst) > 0
     }
@@ -105,11 +110,9 @@ impl Kernel {
     ) -> bool {
         let waker = Waker::from(self.help.nudge.clone());
         let mut ready = Vec::new();
-        // What is there already may be all that is needed; then the task never has to know.
-        let _ = self.poller.wait(&mut ready, Duration::ZERO);
+        let mut core = self.lock();
+        core.flush();
         loop {
-            let mut core = self.lock();
-            core.drive(&ready, &|| false);
             let is_met = condition.is_met(&mut core);
             self.unlock(core);
             if is_met {
@@ -118,7 +121,7 @@ impl Kernel {
             if is_over(deadline) {
                 return false;
             }
-            self.poller.close_gate();
+            self.watch.helper_sleeps(&self.poller);
             self.help.nudge.is_asleep.store(true, Ordering::SeqCst);
             condition.register(&waker);
             let slept = match condition.is_met_outside() {
@@ -131,6 +134,8 @@ impl Kernel {
                 self.fail_here(&format!("waiting for sockets failed: {error}"));
             }
             patience.tick(self, condition);
+            core = self.lock();
+            core.drive(&ready, &|| false);
         }
     }
 

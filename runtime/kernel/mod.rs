@@ -14,6 +14,7 @@ mod poller;
 mod slot;
 mod stall;
 mod task;
+mod watch;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -37,6 +38,7 @@ use help::{AnyOf, Help, Until};
 use poller::{Nudge, Poller};
 pub(crate) use slot::Slot;
 use stall::Crew;
+use watch::Watch;
 
 /// What the node's threads and its task share.
 pub(crate) struct Kernel {
@@ -49,6 +51,7 @@ pub(crate) struct Kernel {
     core: Mutex<Core>,
     poller: Arc<Poller>,
     help: Help,
+    watch: Watch,
     crew: Crew,
     /// Futures that wait. In deferred mode the task moves bytes for them, and only for them.
     awaiting: AtomicUsize,
@@ -69,6 +72,8 @@ pub(crate) enum Order {
     Leave(Report),
 }
 
+/// An operation of more bytes may need the task while it is under way; less fits the system's buffers.
+const LONG_BYTES: u64 = 32 << 10;
 /// Orders that may wait; reports beyond are dropped, the next says the same.
 const ORDERS_MAX: usize = 64;
 
@@ -112,6 +117,7 @@ impl Kernel {
             core: Mutex::new(core),
             help: Help::new(Nudge::new(poller.clone())),
             poller,
+            watch: Watch::new(),
             crew: Crew::default(),
             awaiting: AtomicUsize::new(0),
             gave_way: AtomicBool::new(false),
@@ -166,11 +172,16 @@ impl Kernel {
         let op = post(&mut core, self.clock.now()).map_err(|error| error.during(operation))?;
         let slot = Arc::new(Slot::new(operation, op, key));
         core.expect(slot.clone());
-        match self.overlap {
-            Overlap::On => core.flush(),
-            Overlap::Off => core.hand_on(),
+        let may_move = self.task_may_move();
+        if may_move {
+            core.flush();
+        } else {
+            core.hand_on();
         }
         self.unlock(core);
+        if may_move && operation.bytes > LONG_BYTES && !slot.is_done() {
+            self.watch.long_operation(&self.poller);
+        }
         Ok(slot)
     }
 
@@ -191,16 +202,18 @@ impl Kernel {
 
     /// A future begins to wait: in deferred mode too, its bytes move while it does.
     pub(crate) fn begin_await(&self) {
-        self.awaiting.fetch_add(1, Ordering::SeqCst);
-        if !self.help.is_wanted() {
-            self.leave_to_task();
+        if self.awaiting.fetch_add(1, Ordering::SeqCst) == 0 && self.overlap == Overlap::Off {
+            let mut core = self.lock();
+            core.flush();
+            self.unlock(core);
         }
+        self.watch.open(&self.poller);
     }
 
     /// A future has what it waited for, or is gone.
     pub(crate) fn end_await(&self) {
         if self.awaiting.fetch_sub(1, Ordering::SeqCst) == 1 && self.overlap == Overlap::Off {
-            self.poller.close_gate();
+            self.watch.close(&self.poller);
         }
     }
 
@@ -273,15 +286,20 @@ impl Kernel {
         failure.or(refusal).map_or(Ok(()), Err)
     }
 
-    /// Has the task watch the links, if it may.
+    /// Whether bytes may move while no thread waits.
+    fn task_may_move(&self) -> bool {
+        self.overlap == Overlap::On || self.awaiting.load(Ordering::SeqCst) > 0
+    }
+
+    /// No thread helps any more: leaves the links to the task, if it may have them.
     fn leave_to_task(&self) {
         let gave_way = self.gave_way.swap(false, Ordering::SeqCst);
-        if self.overlap == Overlap::On || self.awaiting.load(Ordering::SeqCst) > 0 {
-            // A task that gave way has left links ready: it must hear of them again.
+        if self.task_may_move() {
+            self.watch.helper_leaves(&self.poller);
+            // A task that gave way has left links ready; at an open gate it would not hear of them again.
             if gave_way {
-                self.poller.close_gate();
+                self.poller.nudge();
             }
-            self.poller.open_gate();
         }
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::event::{EventfdFlags, Timespec, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use crate::ids::Rank;
 
@@ -105,8 +105,19 @@ impl Poller {
     }
 
     /// Opens the gate: the kernel's task is woken when a link is ready, or at once if one is.
-    pub(crate) fn open_gate(&self) {
-        self.set_gate(true);
+    ///
+    /// The system does not tell the gate's watcher of links that became ready while it was closed, if the gate
+    /// has them on its list from before. So they are looked for here, and the nudge tells.
+    /// Returns whether it was open before; then nothing is looked for.
+    pub(crate) fn open_gate(&self) -> bool {
+        if self.set_gate(true) {
+            return true;
+        }
+        let mut links = [PollFd::new(&self.links, PollFlags::IN)];
+        if poll(&mut links, Some(&Timespec::default())).is_ok_and(|ready| ready > 0) {
+            self.nudge();
+        }
+        false
     }
 
     /// Closes the gate: a helper watches the links itself.
@@ -114,7 +125,8 @@ impl Poller {
         self.set_gate(false);
     }
 
-    fn set_gate(&self, open: bool) {
+    /// Returns whether it was so before.
+    fn set_gate(&self, open: bool) -> bool {
         let mut is_open = self.gate.is_open.lock();
         if *is_open != open {
             let flags = if open { EventFlags::IN } else { EventFlags::empty() };
@@ -122,11 +134,13 @@ impl Poller {
             let changed = epoll::modify(&*self.gate.epoll, &self.links, EventData::new_u64(0), flags);
             debug_assert!(changed.is_ok(), "the gate watches the links: {changed:?}");
             *is_open = open;
+            return false;
         }
+        true
     }
 
-    /// Wakes the thread that sleeps in [`Poller::wait`].
-    fn nudge(&self) {
+    /// Wakes the thread that sleeps in [`Poller::wait`], and the task if the gate is open.
+    pub(crate) fn nudge(&self) {
         // Full means that a nudge is pending already.
         let _ = rustix::io::write(&self.nudge, &1u64.to_ne_bytes());
     }

@@ -10,7 +10,7 @@ use tokio::io::unix::AsyncFd;
 
 use super::mesh::{self, Control};
 use super::poller::GateDescriptor;
-use super::{Kernel, Order, Started};
+use super::{Kernel, Order, Started, watch};
 use crate::config::{Config, Overlap};
 use crate::error::{Error, Result};
 use crate::launch::control::Notice;
@@ -62,12 +62,17 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
     let Started { kernel, mut orders, mut control, launcher } = started;
     let reports = control.as_ref().map(Control::sender);
     let mut is_heard = control.is_some();
+    let mut is_ticking = false;
     let last = loop {
         tokio::select! {
             ready = gate.readable() => {
                 let Ok(mut ready) = ready else { return };
                 kernel.turn();
                 ready.clear_ready();
+            }
+            () = kernel.watch.begin.notified(), if !is_ticking => is_ticking = true,
+            () = tokio::time::sleep(watch::TICK), if is_ticking => {
+                is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held());
             }
             order = orders.recv() => match order {
                 Some(Order::Report(report)) => {

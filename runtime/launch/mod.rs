@@ -6,5 +6,6 @@ pub mod environment;
 pub mod link;
 #[cfg(feature = "cli")]
 pub mod local;
+mod office;
 pub(crate) mod rendezvous;
 pub(crate) mod stall;

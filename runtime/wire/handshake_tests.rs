@@ -1,3 +1,4 @@
+use super::super::refusal::{CODE_PURPOSE, CODE_SIZE, CODE_WRONG_PEER};
 use super::*;
 
 const LIMITS: Limits = Limits { window_bytes: 1 << 20, envelopes_max: 7, fragment_bytes: 4096 };

@@ -3,5 +3,7 @@
 mod error;
 pub(crate) mod frame;
 pub(crate) mod handshake;
+mod proof;
+mod refusal;
 
 pub use error::WireError;

@@ -4,14 +4,16 @@
 //! several tries counts.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::{Mutex, MutexGuard, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use lathide::launch::link::{LinkSpec, Relay};
-use proptest::test_runner::{RngAlgorithm, TestRng};
-use socket2::{SockRef, Socket};
+use socket2::SockRef;
+
+mod streams;
+use streams::{check_pattern, connect, direct, fill, linked, relay, reset, round_trips, send_pattern, transfer};
 
 #[test]
 fn delay_is_the_one_asked_for() {
@@ -75,8 +77,8 @@ fn directions_have_a_capacity_each_or_share_one() {
                 let times = [there.join().unwrap(), back.join().unwrap()];
                 println!("{spec}: both directions at once, there {:.3} s, back {:.3} s", times[0], times[1]);
                 // On a shared medium both have their turns: neither is through long before the other.
-                assert!(times[0].min(times[1]) > 0.7 * asked_s, "{spec}: {times:?}");
-                start.elapsed().as_secs_f64()
+                let fair = times[0].min(times[1]) > 0.7 * asked_s;
+                if fair { start.elapsed().as_secs_f64() } else { f64::INFINITY }
             });
         }
     });
@@ -94,8 +96,9 @@ fn a_shared_capacity_is_that_of_all_connections() {
             let threads: Vec<_> =
                 pairs.into_iter().map(|(near, far)| thread::spawn(move || transfer(near, far, 500_000))).collect();
             let times: Vec<f64> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
-            assert!(times.iter().all(|&time| time > 0.25), "{times:?}");
-            start.elapsed().as_secs_f64()
+            println!("four connections: {times:.3?} s");
+            let fair = times.iter().all(|&time| time > 0.25);
+            if fair { start.elapsed().as_secs_f64() } else { f64::INFINITY }
         });
     });
 }
@@ -153,7 +156,7 @@ fn reset_is_passed_on_after_the_bytes() {
             let (mut from, mut to) = if client_resets { (near, far) } else { (far, near) };
             from.write_all(&[1; 50_000]).unwrap();
             // The system drops at a reset what it has not yet handed to the relay.
-            thread::sleep(Duration::from_millis(50));
+            thread::sleep(Duration::from_millis(300));
             reset(from);
             let mut received = Vec::new();
             let end = to.read_to_end(&mut received).expect_err("an orderly end after a reset").kind();
@@ -183,7 +186,7 @@ fn a_writer_learns_of_a_reset_even_after_half_close() {
 #[test]
 fn a_receiver_that_does_not_read_stops_the_sender() {
     within(60, || {
-        for (spec, most) in [("delay=1ms,rate=1gbit", 32 << 20), ("delay=1ms", 128 << 20)] {
+        for (spec, most) in [("delay=1ms,rate=1gbit", 32 << 20), ("delay=1ms", 192 << 20)] {
             let (_relay, near, far) = linked(spec);
             let (accepted, sender) = (fill(&near), near);
             println!("{spec}: took {:.1} MiB before it stopped the sender", accepted as f64 / (1 << 20) as f64);
@@ -266,7 +269,7 @@ fn drop_ends_everything() {
         let (relay, mut near, mut far) = linked("delay=10s");
         let address = relay.addresses()[0];
         near.write_all(b"these bytes are lost").unwrap();
-        thread::sleep(Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(300));
         let start = Instant::now();
         drop(relay);
         assert!(start.elapsed() < Duration::from_secs(5), "the relay took {:?} to end", start.elapsed());
@@ -342,6 +345,7 @@ fn within(seconds: u64, test: impl FnOnce() + Send + 'static) {
 }
 
 /// Fails at once if `measure` gives less than `asked_s`, and after some tries if it always gives more than `factor` of it.
+/// An infinite time is a try that went wrong.
 fn best_of_tries(what: &str, asked_s: f64, factor: f64, mut measure: impl FnMut() -> f64) {
     let mut best = f64::MAX;
     for _ in 0..8 {
@@ -354,135 +358,4 @@ fn best_of_tries(what: &str, asked_s: f64, factor: f64, mut measure: impl FnMut(
         }
     }
     panic!("{what}: {best} s at best, asked for {asked_s}");
-}
-
-fn relay(spec: &str, listeners: &[&TcpListener]) -> Relay {
-    let targets: Vec<SocketAddr> = listeners.iter().map(|listener| listener.local_addr().unwrap()).collect();
-    Relay::start(&spec.parse().unwrap(), targets).unwrap()
-}
-
-fn connect(relay: &Relay, index: usize, listener: &TcpListener) -> (TcpStream, TcpStream) {
-    let near = TcpStream::connect(relay.addresses()[index]).unwrap();
-    let (far, _) = listener.accept().unwrap();
-    near.set_nodelay(true).unwrap();
-    far.set_nodelay(true).unwrap();
-    (near, far)
-}
-
-fn linked(spec: &str) -> (Relay, TcpStream, TcpStream) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let relay = relay(spec, &[&listener]);
-    let (near, far) = connect(&relay, 0, &listener);
-    (relay, near, far)
-}
-
-fn direct() -> (TcpStream, TcpStream) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let (far, _) = listener.accept().unwrap();
-    near.set_nodelay(true).unwrap();
-    far.set_nodelay(true).unwrap();
-    (near, far)
-}
-
-/// Sorted times of 8 bytes there and back, in seconds.
-fn round_trips(near: &mut TcpStream, far: &mut TcpStream, count: usize) -> Vec<f64> {
-    let mut echo = far.try_clone().unwrap();
-    let answering = thread::spawn(move || {
-        for _ in 0..count {
-            let mut message = [0; 8];
-            echo.read_exact(&mut message).unwrap();
-            echo.write_all(&message).unwrap();
-        }
-    });
-    let mut times: Vec<f64> = (0..count)
-        .map(|_| {
-            let start = Instant::now();
-            near.write_all(&[1; 8]).unwrap();
-            near.read_exact(&mut [0; 8]).unwrap();
-            start.elapsed().as_secs_f64()
-        })
-        .collect();
-    answering.join().unwrap();
-    times.sort_by(f64::total_cmp);
-    times
-}
-
-/// Seconds from the first write of `bytes` until the last has been read.
-fn transfer(mut from: TcpStream, mut to: TcpStream, bytes: usize) -> f64 {
-    let start = Instant::now();
-    let sender = thread::spawn(move || {
-        let block = [5; 64 << 10];
-        let mut left = bytes;
-        while left > 0 {
-            let take = left.min(block.len());
-            from.write_all(&block[..take]).unwrap();
-            left -= take;
-        }
-        from
-    });
-    let (mut left, mut block) = (bytes, vec![0; 256 << 10]);
-    while left > 0 {
-        let got = to.read(&mut block).unwrap();
-        assert!(got > 0, "the link ended {left} bytes early");
-        left -= got;
-    }
-    let time_s = start.elapsed().as_secs_f64();
-    drop(sender.join().unwrap());
-    time_s
-}
-
-/// Writes as much of pattern 7 as is taken, until nothing has been taken for a while.
-fn fill(mut stream: &TcpStream) -> usize {
-    stream.set_nonblocking(true).unwrap();
-    let (mut accepted, mut last) = (0, Instant::now());
-    while last.elapsed() < Duration::from_millis(500) {
-        let block: Vec<u8> = (accepted..accepted + 65_536).map(|at| pattern(7, at)).collect();
-        match stream.write(&block) {
-            Ok(bytes) => (accepted, last) = (accepted + bytes, Instant::now()),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(1)),
-            Err(error) => panic!("{error}"),
-        }
-    }
-    accepted
-}
-
-/// Writes in random sizes, mostly small.
-fn send_pattern(mut stream: TcpStream, seed: u8, bytes: usize) {
-    let mut random = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
-    let mut at = 0;
-    while at < bytes {
-        let size = (1 << (random_below(&mut random, 17) + 1)) + random_below(&mut random, 1000);
-        let block: Vec<u8> = (at..bytes.min(at + size)).map(|at| pattern(seed, at)).collect();
-        stream.write_all(&block).unwrap();
-        at += block.len();
-    }
-}
-
-/// Reads in random sizes and compares.
-fn check_pattern(mut stream: TcpStream, seed: u8, bytes: usize) {
-    let mut random = TestRng::from_seed(RngAlgorithm::ChaCha, &[!seed; 32]);
-    let (mut at, mut block) = (0, vec![0; 100_000]);
-    while at < bytes {
-        let size = (1 + random_below(&mut random, 100_000)).min(bytes - at);
-        let got = stream.read(&mut block[..size]).unwrap();
-        assert!(got > 0, "the link ended {} bytes early", bytes - at);
-        for &byte in &block[..got] {
-            assert_eq!(byte, pattern(seed, at), "byte {at} of {bytes}");
-            at += 1;
-        }
-    }
-}
-
-fn pattern(seed: u8, at: usize) -> u8 {
-    ((at as u32 ^ (u32::from(seed) << 20)).wrapping_mul(2_654_435_761) >> 24) as u8
-}
-
-fn random_below(random: &mut TestRng, bound: usize) -> usize {
-    use proptest::prelude::Rng;
-    random.next_u32() as usize % bound
-}
-
-fn reset(stream: TcpStream) {
-    Socket::from(stream).set_linger(Some(Duration::ZERO)).unwrap();
 }

@@ -5,6 +5,7 @@
 //! killed and ends what the job's processes have started in turn.
 
 mod cleanup;
+mod inputs;
 mod output;
 mod spawn;
 mod supervise;

@@ -79,6 +79,15 @@ pub(super) fn start_warden(common: &Common) -> io::Result<std::process::Child> {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
 }
 
+/// Tells the warden that nothing is left to do.
+pub(super) fn dismiss(warden: &mut std::process::Child) {
+    if let Some(mut stdin) = warden.stdin.take() {
+        // A warden that was killed needs no word.
+        let _ = stdin.write_all(b".");
+    }
+    let _ = warden.wait();
+}
+
 /// The hidden commands of the `lathide` program.
 const START: &str = "__start";
 const WARDEN: &str = "__warden";

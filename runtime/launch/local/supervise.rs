@@ -7,17 +7,17 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group, set_child_subreaper};
-use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
-use tokio::process::{Child, ChildStdin};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::process::Child;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{timeout, timeout_at};
 
 use super::cleanup::kill_left_overs;
+use super::inputs;
 use super::output::{self, Output, Stream, Tail};
 use super::spawn::{self, Common};
+
 use super::{End, Failure, Job, LaunchError, Outcome, RankEnd, Sink, system};
 use crate::ids::Rank;
 use crate::launch::link::Relay;
@@ -76,7 +76,7 @@ fn relay(job: &Job) -> rendezvous::Rewrite {
 }
 
 /// All that can happen to a job comes through one queue.
-enum Event {
+pub(super) enum Event {
     Ended(u32, ExitStatus),
     OutputBroken,
     Rendezvous(rendezvous::Event),
@@ -101,6 +101,8 @@ struct Supervisor {
     groups: Vec<Pid>,
     /// The order in which ranks failed by themselves.
     failures: Vec<usize>,
+    /// The order in which ranks left the rendezvous without finalize.
+    partings: Vec<usize>,
     /// Signals still to be sent to who is left, and when.
     steps: VecDeque<(Instant, Signal)>,
     ending: bool,
@@ -123,7 +125,7 @@ impl Supervisor {
         let mut tasks = JoinSet::new();
         tasks.spawn(forward(happened, inbox.clone(), Event::Rendezvous));
         tasks.spawn(forward(drain.breaks, inbox.clone(), |_| Event::OutputBroken));
-        listen_to_signals(&mut tasks, &inbox).map_err(system("signals cannot be received"))?;
+        inputs::listen_to_signals(&mut tasks, &inbox).map_err(system("signals cannot be received"))?;
         let mut warden = spawn::start_warden(common).map_err(system("the warden cannot be started"))?;
 
         let mut supervisor = Supervisor::new(&job, orders, notes);
@@ -135,7 +137,7 @@ impl Supervisor {
                 Err(error) => {
                     supervisor.signal_all(Signal::KILL);
                     kill_left_overs(&common.id, &supervisor.groups);
-                    dismiss(&mut warden);
+                    spawn::dismiss(&mut warden);
                     return Err(error);
                 }
             }
@@ -144,7 +146,7 @@ impl Supervisor {
         supervisor.watch(&mut events, deadline).await;
         // What the ranks have started and left may hold their output open.
         kill_left_overs(&common.id, &supervisor.groups);
-        dismiss(&mut warden);
+        spawn::dismiss(&mut warden);
         let all = async { while readers.join_next().await.is_some() {} };
         let _ = timeout(OUTPUT_PATIENCE, all).await;
         supervisor.hear_last_words(&mut events).await;
@@ -174,8 +176,17 @@ impl Supervisor {
             ended: now,
         };
         let processes = (0..job.size).map(|_| process()).collect();
-        let (groups, failures, steps) = (Vec::new(), Vec::new(), VecDeque::new());
-        Supervisor { processes, orders, notes, groups, failures, steps, ending: false, outcome }
+        Supervisor {
+            processes,
+            orders,
+            notes,
+            groups: Vec::new(),
+            failures: Vec::new(),
+            partings: Vec::new(),
+            steps: VecDeque::new(),
+            ending: false,
+            outcome,
+        }
     }
 
     /// Watches a started rank: its end, its output, its input.
@@ -201,7 +212,7 @@ impl Supervisor {
             readers.spawn(output::pass_on(stderr, Rank(rank), Stream::Stderr, complete, tail, self.notes.clone()));
         }
         if let Some(stdin) = child.stdin.take() {
-            tasks.spawn(carry_input(stdin));
+            tasks.spawn(inputs::carry_input(stdin));
         }
         let inbox = inbox.clone();
         tasks.spawn(async move {
@@ -281,6 +292,9 @@ impl Supervisor {
                     process.left = finalized.then_some(at);
                     process.blames = blames;
                 }
+                if !finalized {
+                    self.partings.push(rank.index());
+                }
                 return;
             }
             rendezvous::Event::JoinFailed(cause) => {
@@ -337,16 +351,8 @@ impl Supervisor {
     }
 
     fn finish(self) -> Outcome {
-        let mut outcome = self.outcome;
-        outcome.first_failure = self.failures.first().map(|&first| {
-            let mut first = first;
-            // A rank that failed for want of another is not the cause, even if its end was seen first.
-            for _ in 0..self.failures.len() {
-                match self.processes[first].blames.map(Rank::index) {
-                    Some(blamed) if self.failures.contains(&blamed) => first = blamed,
-                    _ => break,
-                }
-            }
+        let mut outcome = self.outcome.clone();
+        outcome.first_failure = self.first_failure().map(|first| {
             let process = &self.processes[first];
             let end = process.end.unwrap_or(End::Exited(1));
             Failure { rank: Rank(first as u32), end, stderr: process.tail.lines() }
@@ -359,78 +365,27 @@ impl Supervisor {
         outcome.ranks = self.processes.iter().map(end).collect();
         outcome
     }
+
+    /// The rank that failed first. Ends of processes are seen in any order when one fails for want of another: the
+    /// system closes a dying process's connections, on which the others fail, before it reports the end.
+    fn first_failure(&self) -> Option<usize> {
+        let mut first = *self.failures.first()?;
+        if self.partings.contains(&first) {
+            first = *self.partings.iter().find(|rank| self.failures.contains(rank))?;
+        }
+        for _ in 0..self.failures.len() {
+            match self.processes[first].blames.map(Rank::index) {
+                Some(blamed) if self.failures.contains(&blamed) => first = blamed,
+                _ => break,
+            }
+        }
+        Some(first)
+    }
 }
 
 async fn forward<T>(mut from: mpsc::Receiver<T>, to: mpsc::Sender<Event>, wrap: fn(T) -> Event) {
     while let Some(item) = from.recv().await {
         if to.send(wrap(item)).await.is_err() {
-            return;
-        }
-    }
-}
-
-/// Tells the warden that nothing is left to do.
-fn dismiss(warden: &mut std::process::Child) {
-    use std::io::Write;
-    if let Some(mut stdin) = warden.stdin.take() {
-        // A warden that was killed needs no word.
-        let _ = stdin.write_all(b".");
-    }
-    let _ = warden.wait();
-}
-
-fn listen_to_signals(tasks: &mut JoinSet<()>, inbox: &mpsc::Sender<Event>) -> std::io::Result<()> {
-    let ignored = ignored_signals();
-    let kinds = [
-        (SignalKind::hangup(), Signal::HUP),
-        (SignalKind::interrupt(), Signal::INT),
-        (SignalKind::terminate(), Signal::TERM),
-        (SignalKind::user_defined1(), Signal::USR1),
-        (SignalKind::user_defined2(), Signal::USR2),
-    ];
-    for (kind, number) in kinds {
-        // Who started the launcher wants it to ignore this one: nohup, or a shell's background job.
-        if ignored & (1 << (number.as_raw() - 1)) != 0 {
-            continue;
-        }
-        let mut stream = signal(kind)?;
-        let inbox = inbox.clone();
-        tasks.spawn(async move {
-            while stream.recv().await.is_some() {
-                if inbox.send(Event::Signal(number)).await.is_err() {
-                    return;
-                }
-            }
-        });
-    }
-    Ok(())
-}
-
-/// The mask of signals this process ignores; none if the system does not say.
-fn ignored_signals() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
-}
-
-/// Carries the terminal's input to rank 0. A thread reads it: there is no way to wait for a terminal without blocking.
-async fn carry_input(mut to: ChildStdin) {
-    let (sender, mut pieces) = mpsc::channel::<Vec<u8>>(4);
-    let reader = std::thread::Builder::new().name("lathide-input".into()).spawn(move || {
-        use std::io::Read;
-        let mut buffer = [0; 4096];
-        while let Ok(read @ 1..) = std::io::stdin().read(&mut buffer) {
-            if sender.blocking_send(buffer[..read].to_vec()).is_err() {
-                return;
-            }
-        }
-    });
-    if reader.is_err() {
-        return;
-    }
-    while let Some(piece) = pieces.recv().await {
-        // A rank that does not read its input any more is no error.
-        if to.write_all(&piece).await.is_err() {
             return;
         }
     }

@@ -1,0 +1,209 @@
+//! An authenticated peer that talks nonsense in well-formed frames: the most that a broken one can do.
+
+use std::collections::HashSet;
+use std::io::{self, ErrorKind, IoSlice};
+use std::time::Duration;
+
+use super::rng::Rng;
+use super::runs::each_seed;
+use super::world::{Counts, Verdict};
+use crate::buffer::{Element, ElementType};
+use crate::engine::{Engine, Limits, OpId, Outcome};
+use crate::error::Error;
+use crate::ids::{Rank, Tag};
+use crate::wire::frame::{ANSWER, CHARGED, Context, FIRST, HOLDING, Header, Key, Kind, Opening};
+
+const PEER: Rank = Rank(1);
+const LIMITS: Limits = Limits { window_bytes: 3000, envelopes_max: 3, fragment_bytes: 4096 };
+const KINDS: [Kind; 14] = [
+    Kind::Data,
+    Kind::Data,
+    Kind::Data,
+    Kind::Data,
+    Kind::Envelope,
+    Kind::Envelope,
+    Kind::Grant,
+    Kind::Credit,
+    Kind::Hold,
+    Kind::Want,
+    Kind::Refuse,
+    Kind::Abort,
+    Kind::Goodbye,
+    Kind::GoodbyeAck,
+];
+
+#[test]
+fn well_formed_nonsense_ends_the_link_only() {
+    each_seed("well_formed_nonsense_ends_the_link_only", 6000, babble);
+}
+
+/// The engine that is talked to, and its operations that have not ended.
+struct Victim {
+    rng: Rng,
+    engine: Engine,
+    ops: HashSet<OpId>,
+    reads: Vec<(Key, OpId)>,
+}
+
+fn babble(seed: u64) -> Verdict<(Counts, u64)> {
+    let mut rng = Rng::new(seed);
+    let fragment = rng.pick(&[1, 16, 600, 4096]);
+    let engine = Engine::new(Rank(0), &[Limits { fragment_bytes: fragment as u32, ..LIMITS }, LIMITS]);
+    let mut victim = Victim { rng, engine, ops: HashSet::new(), reads: Vec::new() };
+    let (mut babbler, mut trace) = (Babbler::default(), 0u64);
+    let mut counts = Counts { runs: 1, ..Counts::default() };
+    let frames = 4 + victim.rng.below(120);
+    for _ in 0..frames {
+        if victim.engine.failure().is_some() {
+            counts.failures += 1;
+            break;
+        }
+        for _ in 0..victim.rng.below(3) {
+            victim.act()?;
+        }
+        let bytes = babbler.frame(&mut victim.rng);
+        counts.bytes += bytes.len() as u64;
+        counts.steps += 1;
+        for piece in bytes.chunks(1 + victim.rng.below(60)) {
+            victim.engine.handle_bytes(Duration::ZERO, PEER, piece);
+            victim.settle(&mut counts)?;
+        }
+        trace = trace.rotate_left(7) ^ victim.ops.len() as u64 ^ victim.engine.buffered_bytes();
+    }
+    victim.engine.fail(Error::Shutdown { rank: Rank(0) });
+    victim.settle(&mut counts)?;
+    if victim.ops.is_empty() { Ok((counts, trace)) } else { Err(format!("{:?} never ended", victim.ops)) }
+}
+
+impl Victim {
+    fn act(&mut self) -> Verdict {
+        let key = key(&mut self.rng);
+        let bytes = vec![1u8; self.rng.pick(&[0, 1, 8, 700, 2000, 9000])];
+        let now = Duration::ZERO;
+        let posted = match self.rng.below(12) {
+            0..4 => self.engine.initread(now, PEER, key, u8::TYPE, Box::new(bytes)).inspect(|op| {
+                self.reads.push((key, *op));
+            }),
+            4..7 => self.engine.initwrite(now, PEER, key, u8::TYPE, Box::new(bytes)),
+            7 => {
+                if let Some((key, op)) = self.reads.pop() {
+                    self.engine.withdraw(PEER, key, op);
+                }
+                return Ok(());
+            }
+            8 => {
+                if self.rng.once_in(20) {
+                    self.engine.goodbye(None);
+                }
+                return Ok(());
+            }
+            _ => {
+                self.send();
+                return Ok(());
+            }
+        };
+        if let Ok(op) = posted
+            && !self.ops.insert(op)
+        {
+            return Err(format!("{op:?} was used twice"));
+        }
+        Ok(())
+    }
+
+    fn send(&mut self) {
+        let rng = &mut self.rng;
+        let mut write = |slices: &[IoSlice<'_>]| {
+            let all: usize = slices.iter().map(|slice| slice.len()).sum();
+            let most = rng.below(3000);
+            if most == 0 { Err(io::Error::from(ErrorKind::WouldBlock)) } else { Ok(all.min(most)) }
+        };
+        self.engine.transmit(PEER, &mut write).expect("the socket is there");
+    }
+
+    fn settle(&mut self, counts: &mut Counts) -> Verdict {
+        while self.engine.poll_pending().is_some() {}
+        while let Some(completion) = self.engine.poll_completion() {
+            if !self.ops.remove(&completion.op) {
+                return Err(format!("{:?} ends twice", completion.op));
+            }
+            counts.messages += 1;
+            counts.failed += u64::from(matches!(completion.outcome, Outcome::Failed(_)));
+        }
+        while self.engine.poll_refusal().is_some() {
+            counts.refused_late += 1;
+        }
+        let (buffered, envelopes) = (self.engine.buffered_bytes(), self.engine.envelopes());
+        if buffered > LIMITS.window_bytes || envelopes > LIMITS.envelopes_max {
+            return Err(format!("{buffered} bytes and {envelopes} envelopes are beyond the limits"));
+        }
+        Ok(())
+    }
+}
+
+fn key(rng: &mut Rng) -> Key {
+    Key { context: rng.pick(&[Context::User, Context::User, Context::Collective]), tag: Tag(rng.below(2) as u32) }
+}
+
+/// Who talks: mostly about what it has opened, so that the nonsense goes deep.
+#[derive(Default)]
+struct Babbler {
+    number: u32,
+    next_slot: u32,
+    /// Messages it has opened, and the bytes it has not sent.
+    opened: Vec<(u32, u64)>,
+}
+
+impl Babbler {
+    /// A frame whose number is right, and the rest likely.
+    fn frame(&mut self, rng: &mut Rng) -> Vec<u8> {
+        let mut kind = rng.pick(&KINDS);
+        while matches!(kind, Kind::Goodbye | Kind::GoodbyeAck | Kind::Abort) && !rng.once_in(15) {
+            kind = rng.pick(&KINDS);
+        }
+        let wild = rng.once_in(25);
+        let total = if wild { rng.next() } else { rng.pick(&[0, 1, 8, 100, 300, 700]) };
+        let opens = kind == Kind::Envelope || (kind == Kind::Data && (self.opened.is_empty() || rng.once_in(3)));
+        let known = if self.opened.is_empty() { 0 } else { rng.below(self.opened.len()) };
+        let slot = match kind {
+            _ if wild || self.opened.is_empty() => rng.below(6) as u32,
+            Kind::Data | Kind::Abort if !opens => self.opened[known].0,
+            _ => rng.below(6) as u32,
+        };
+        let slot = if opens && !wild { self.next_slot } else { slot };
+        let left = if opens { total } else { self.opened.get(known).map_or(0, |(_, left)| *left) };
+        let length = match kind {
+            Kind::Data if wild => rng.below(800),
+            Kind::Data => rng.pick(&[0, 1, 100, 700]).min(left as usize),
+            Kind::Credit => 8,
+            _ if wild => rng.below(20),
+            _ => 0,
+        };
+        if opens {
+            self.next_slot += 1;
+            self.opened.push((slot, total));
+        }
+        if kind == Kind::Data
+            && let Some((_, left)) = self.opened.iter_mut().find(|(opened, _)| *opened == slot)
+        {
+            *left = left.saturating_sub(length as u64);
+        }
+        let flags = match kind {
+            _ if wild => rng.below(32) as u8,
+            Kind::Data if opens => FIRST,
+            Kind::Data => rng.pick(&[0, 0, CHARGED]),
+            Kind::Hold => rng.pick(&[0, HOLDING]),
+            Kind::Envelope => rng.pick(&[0, 0, ANSWER]),
+            _ => 0,
+        };
+        let header = Header { kind, flags, number: self.number, slot, length: length as u32 };
+        self.number += 1;
+        let mut bytes = header.encode().to_vec();
+        if header.has_opening() {
+            let element = if rng.once_in(6) { ElementType(rng.below(14) as u16) } else { u8::TYPE };
+            bytes.extend(Opening { key: key(rng), element, total }.encode());
+        }
+        let credit = rng.pick(&[0, 100, 1000, u64::MAX]);
+        bytes.extend(credit.to_le_bytes().into_iter().chain(std::iter::repeat(7)).take(length));
+        bytes
+    }
+}

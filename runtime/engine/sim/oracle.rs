@@ -1,0 +1,159 @@
+//! What must be true of a run when nothing moves any more.
+
+use std::time::Duration;
+
+use super::program::Message;
+use super::world::{End, Read, Verdict, World};
+use crate::buffer::Element;
+use crate::error::Error;
+use crate::ids::{Rank, Tag};
+use crate::wire::frame::Key;
+
+impl World {
+    /// Every program is over and every operation has ended, each as it must.
+    pub(super) fn check_results(&self) -> Verdict {
+        if !self.is_over() {
+            return Err(format!("nothing can move, and not all is done\n{}", self.describe()));
+        }
+        self.check_all_ended()?;
+        for stream in 0..self.program.streams.len() {
+            let writes = (0..self.program.messages.len()).filter(|at| self.program.messages[*at].stream == stream);
+            let of_stream = |read: &&Read| self.program.messages[read.message].stream == stream;
+            let kept = |read: &&Read| !matches!(read.end, End::Abandoned);
+            let mut reads = self.reads.iter().filter(of_stream).filter(kept);
+            for write in writes {
+                let Some(read) = reads.next() else { return Err(format!("message {write} has met no read")) };
+                self.check_pair(write, read).map_err(|why| {
+                    let message = self.program.messages[write];
+                    format!("message {write}, {message:?}, of {:?}: {why}", self.stream(write))
+                })?;
+            }
+            if reads.next().is_some() {
+                return Err(format!("stream {stream} has more reads than messages"));
+            }
+        }
+        let refusals: usize = self.nodes.iter().map(|node| node.refusals.len()).sum();
+        let late = (0..self.writes.len())
+            .filter(|at| !self.program.messages[*at].fits() && matches!(self.writes[*at], End::Written));
+        if refusals != late.count() {
+            return Err(format!("{refusals} late refusals are not one for each message written and refused"));
+        }
+        Ok(())
+    }
+
+    /// The n-th message of a stream and the n-th read of it: the same bytes, or an error on both sides.
+    fn check_pair(&self, write: usize, read: &Read) -> Verdict {
+        let message = &self.program.messages[write];
+        let posted = self.program.messages[read.message];
+        if message.bytes <= posted.capacity && message.elements == posted.read_elements {
+            return match (&self.writes[write], &read.end) {
+                (End::Written, End::Data(bytes)) if *bytes == message.payload() => Ok(()),
+                (End::Written, End::Data(bytes)) => Err(format!("{} other bytes have come", bytes.len())),
+                ends => Err(format!("ended with {ends:?}")),
+            };
+        }
+        let End::Failed(error) = &read.end else { return Err(format!("the read ended with {:?}", read.end)) };
+        self.check_mismatch(message, &posted, error)?;
+        match &self.writes[write] {
+            End::Failed(error) => self.check_mismatch(message, &posted, error),
+            End::Written => self.check_late_refusal(message, &posted),
+            end => Err(format!("the write ended with {end:?}")),
+        }
+    }
+
+    fn check_mismatch(&self, message: &Message, posted: &Message, error: &Error) -> Verdict {
+        let stream = self.program.streams[message.stream];
+        match error {
+            Error::Mismatch(mismatch)
+                if mismatch.sent == (message.bytes as u64, message.elements.code())
+                    && mismatch.posted == (posted.capacity as u64, posted.read_elements.code())
+                    && (mismatch.from.0, mismatch.to.0, mismatch.tag) == (stream.from, stream.to, stream.key.tag) =>
+            {
+                Ok(())
+            }
+            error => Err(format!("the error is: {error}")),
+        }
+    }
+
+    fn check_late_refusal(&self, message: &Message, posted: &Message) -> Verdict {
+        let stream = self.program.streams[message.stream];
+        let mut refusals = self.nodes[stream.from as usize].refusals.iter();
+        let fits = refusals.any(|refusal| {
+            refusal.peer.0 == stream.to
+                && refusal.op.is_some()
+                && self.check_mismatch(message, posted, &refusal.error).is_ok()
+        });
+        let refusals = &self.nodes[stream.from as usize].refusals;
+        if fits { Ok(()) } else { Err(format!("the writer was not told; it knows {refusals:?}")) }
+    }
+
+    /// Every operation that was posted has ended.
+    pub(super) fn check_all_ended(&self) -> Verdict {
+        for rank in (0..self.size()).filter(|rank| !self.nodes[*rank].is_dead) {
+            let left = self.under_way(rank);
+            if left > 0 {
+                return Err(format!("rank {rank}: {left} operations never ended\n{}", self.describe()));
+            }
+        }
+        Ok(())
+    }
+
+    /// A node that has failed takes no more commands.
+    pub(super) fn check_commands_fail(&mut self, rank: usize) -> Verdict {
+        let (now, key) = (Duration::ZERO, Key::user(Tag(0)));
+        let engine = &mut self.nodes[rank].engine;
+        let read = engine.initread(now, Rank(0), key, u8::TYPE, Box::new(vec![0u8; 4]));
+        let write = engine.initwrite(now, Rank(0), key, u8::TYPE, Box::new(vec![0u8; 4]));
+        if read.is_ok() || write.is_ok() || engine.poll_completion().is_some() {
+            return Err(format!("rank {rank} takes commands after its failure"));
+        }
+        Ok(())
+    }
+
+    /// Nothing is left in the engines, and the credit is all there.
+    pub(super) fn check_nothing_left(&self) -> Verdict {
+        for from in 0..self.size() {
+            if !self.nodes[from].engine.outstanding().is_empty() {
+                return Err(format!("something is outstanding\n{}", self.describe()));
+            }
+            for to in 0..self.size() {
+                let outgoing = &self.nodes[from].engine.links[to].outgoing;
+                let incoming = &self.nodes[to].engine.links[from].incoming;
+                if !incoming.is_idle() || !outgoing.is_idle() {
+                    return Err(format!("messages are left on the link from {from} to {to}"));
+                }
+                let window = self.program.limits[to].window_bytes;
+                let (allowance, due) = (incoming.allowance(), incoming.credit_due());
+                let credit = if from == to { allowance } else { outgoing.credit_left() };
+                if credit != allowance || credit + due != window {
+                    return Err(format!(
+                        "link {from} to {to}: credit {credit}, allowance {allowance} and {due} due of {window}"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All say goodbye, all is confirmed, and the end of the connections is no loss.
+    pub(super) fn check_farewell(&mut self) -> Verdict {
+        for rank in 0..self.size() {
+            if !self.nodes[rank].said_goodbye {
+                self.goodbye(rank, None)?;
+            }
+        }
+        self.run_out()?;
+        for rank in 0..self.size() {
+            let engine = &self.nodes[rank].engine;
+            if !engine.is_drained() || !engine.is_farewelled() {
+                return Err(format!("rank {rank}'s goodbye was not confirmed"));
+            }
+        }
+        for rank in 0..self.size() {
+            for peer in (0..self.size()).filter(|peer| *peer != rank) {
+                self.lose(rank, peer, "closed after goodbye")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,566 @@
+//! A job of engines in one process: pipes for sockets, a step counter for a clock, chance for a scheduler.
+//!
+//! Each step moves one rank's program or one link's bytes. What the engines report is checked as it comes.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+use std::time::Duration;
+
+use super::program::{Action, Program, Stream};
+use super::rng::Rng;
+use crate::engine::{Completion, Engine, LateRefusal, OpId, Outcome, Sent};
+use crate::error::Error;
+use crate::ids::Rank;
+
+/// `Err`: what is wrong with the run.
+pub(super) type Verdict<T = ()> = Result<T, String>;
+
+/// How an operation stands.
+#[derive(Debug)]
+pub(super) enum End {
+    NotPosted,
+    Waiting,
+    Data(Vec<u8>),
+    Written,
+    Failed(Error),
+    Abandoned,
+}
+
+impl End {
+    pub(super) fn is_over(&self) -> bool {
+        !matches!(self, End::NotPosted | End::Waiting)
+    }
+}
+
+/// A read that was posted; a message's read that was withdrawn has a later one.
+pub(super) struct Read {
+    pub(super) message: usize,
+    pub(super) op: Option<OpId>,
+    pub(super) end: End,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Side {
+    Write(usize),
+    Read(usize),
+}
+
+pub(super) struct Node {
+    pub(super) engine: Engine,
+    at: usize,
+    ops: HashMap<OpId, Side>,
+    /// Links that have something to send, as far as the engine has said so.
+    sends: Vec<bool>,
+    pub(super) said_goodbye: bool,
+    pub(super) is_dead: bool,
+    pub(super) refusals: Vec<LateRefusal>,
+}
+
+/// What lies between two sockets, in one direction.
+#[derive(Default)]
+pub(super) struct Pipe {
+    pub(super) bytes: VecDeque<u8>,
+    capacity: usize,
+    /// Nothing will be added; the reader is to learn it.
+    is_cut: bool,
+    /// Writes fail.
+    is_broken: bool,
+    is_clogged: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Move {
+    Deliver(usize, usize),
+    Program(usize),
+    Send(usize, usize),
+}
+
+/// What may happen in a run beside the program.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Allowed {
+    /// Operations may fail, since a rank leaves or is lost.
+    pub(super) errors: bool,
+    /// Whole nodes may fail, since a rank is lost.
+    pub(super) failures: bool,
+    /// Reads may not fit their messages.
+    pub(super) misfits: bool,
+    /// Each rank says goodbye as soon as its program is over.
+    pub(super) early_goodbye: bool,
+    /// Bytes may be wrong.
+    pub(super) damage: bool,
+}
+
+/// What has been done, over all runs.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Counts {
+    pub(super) runs: u64,
+    pub(super) messages: u64,
+    pub(super) bytes: u64,
+    pub(super) steps: u64,
+    pub(super) failed: u64,
+    pub(super) refused_late: u64,
+    pub(super) abandoned: u64,
+    pub(super) failures: u64,
+    pub(super) predicted: u64,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, other: &Counts) {
+        self.runs += other.runs;
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+        self.steps += other.steps;
+        self.failed += other.failed;
+        self.refused_late += other.refused_late;
+        self.abandoned += other.abandoned;
+        self.failures += other.failures;
+        self.predicted += other.predicted;
+    }
+}
+
+pub(super) struct World {
+    pub(super) rng: Rng,
+    pub(super) program: Program,
+    pub(super) allowed: Allowed,
+    pub(super) nodes: Vec<Node>,
+    pipes: Vec<Pipe>,
+    pub(super) writes: Vec<End>,
+    /// All reads in the order of posting.
+    pub(super) reads: Vec<Read>,
+    /// Per message: its newest read.
+    read_of: Vec<Option<usize>>,
+    clogs: bool,
+    moves: Vec<Move>,
+    pub(super) trace: u64,
+    pub(super) counts: Counts,
+}
+
+/// Steps after which a run is given up.
+const STEPS_MAX: u64 = 3_000_000;
+
+impl World {
+    pub(super) fn new(mut rng: Rng, program: Program, allowed: Allowed) -> Self {
+        let size = program.size();
+        let node = |rank: usize| Node {
+            engine: Engine::new(Rank(rank as u32), &program.limits),
+            at: 0,
+            ops: HashMap::new(),
+            sends: vec![false; size],
+            said_goodbye: false,
+            is_dead: false,
+            refusals: Vec::new(),
+        };
+        let capacities = [1, 7, 40, 200, 4096, 65536];
+        let common = rng.pick(&capacities);
+        let mut pipe = || {
+            let capacity = if rng.once_in(4) { rng.pick(&capacities) } else { common };
+            Pipe { capacity, ..Pipe::default() }
+        };
+        World {
+            nodes: (0..size).map(node).collect(),
+            pipes: (0..size * size).map(|_| pipe()).collect(),
+            writes: program.messages.iter().map(|_| End::NotPosted).collect(),
+            reads: Vec::new(),
+            read_of: vec![None; program.messages.len()],
+            clogs: rng.once_in(3),
+            moves: Vec::new(),
+            trace: 0,
+            counts: Counts { runs: 1, messages: program.messages.len() as u64, ..Counts::default() },
+            rng,
+            program,
+            allowed,
+        }
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(super) fn pipe(&mut self, from: usize, to: usize) -> &mut Pipe {
+        let size = self.size();
+        &mut self.pipes[from * size + to]
+    }
+
+    /// Makes at most `steps` moves. `true`: no move is left.
+    pub(super) fn run(&mut self, steps: u64) -> Verdict<bool> {
+        for _ in 0..steps {
+            if self.counts.steps > STEPS_MAX {
+                return Err(format!("no end after {STEPS_MAX} steps\n{}", self.describe()));
+            }
+            self.counts.steps += 1;
+            if self.clogs && self.rng.once_in(40) {
+                let at = self.rng.below(self.pipes.len());
+                self.pipes[at].is_clogged ^= true;
+            }
+            self.find_moves();
+            if self.moves.is_empty() {
+                let clogged = self.pipes.iter().filter(|pipe| pipe.is_clogged).count();
+                if clogged == 0 {
+                    return Ok(true);
+                }
+                let which = self.rng.below(clogged);
+                self.pipes.iter_mut().filter(|pipe| pipe.is_clogged).nth(which).expect("counted").is_clogged = false;
+                continue;
+            }
+            let next = self.moves[self.rng.below(self.moves.len())];
+            match next {
+                Move::Program(rank) => self.step(rank)?,
+                Move::Send(from, to) => self.send(from, to)?,
+                Move::Deliver(from, to) => self.deliver(from, to)?,
+            }
+        }
+        Ok(false)
+    }
+
+    /// Runs until nothing can move.
+    pub(super) fn run_out(&mut self) -> Verdict {
+        self.run(u64::MAX).map(|_| ())
+    }
+
+    fn find_moves(&mut self) {
+        self.moves.clear();
+        let size = self.nodes.len();
+        for rank in 0..size {
+            if self.nodes[rank].is_dead {
+                continue;
+            }
+            if self.can_step(rank) {
+                self.moves.push(Move::Program(rank));
+            }
+            for peer in (0..size).filter(|peer| *peer != rank) {
+                let (to, from) = (&self.pipes[rank * size + peer], &self.pipes[peer * size + rank]);
+                let room = to.bytes.len() < to.capacity || to.is_broken;
+                if self.nodes[rank].sends[peer] && room && !to.is_clogged {
+                    self.moves.push(Move::Send(rank, peer));
+                }
+                if (!from.bytes.is_empty() || from.is_cut) && !from.is_clogged {
+                    self.moves.push(Move::Deliver(peer, rank));
+                }
+            }
+        }
+    }
+
+    fn can_step(&self, rank: usize) -> bool {
+        let node = &self.nodes[rank];
+        match self.program.actions[rank].get(node.at) {
+            None => self.allowed.early_goodbye && !node.said_goodbye,
+            Some(Action::WaitWrite(message)) => self.writes[*message].is_over(),
+            Some(Action::WaitRead(message)) => {
+                self.read_of[*message].is_some_and(|read| self.reads[read].end.is_over())
+            }
+            Some(_) => true,
+        }
+    }
+
+    /// Whether every rank's program is over.
+    pub(super) fn is_over(&self) -> bool {
+        (0..self.size()).all(|rank| self.nodes[rank].at >= self.program.actions[rank].len())
+    }
+
+    fn step(&mut self, rank: usize) -> Verdict {
+        let action = self.program.actions[rank].get(self.nodes[rank].at).copied();
+        self.note(&[1, rank as u64, self.nodes[rank].at as u64]);
+        self.nodes[rank].at += 1;
+        match action {
+            Some(Action::Write(message)) => self.post_write(rank, message)?,
+            Some(Action::Read(message)) => self.post_read(rank, message)?,
+            Some(Action::Withdraw(message)) => {
+                let read = self.read_of[message].expect("a withdrawal comes after the read");
+                if let (End::Waiting, Some(op)) = (&self.reads[read].end, self.reads[read].op) {
+                    let Stream { from, key, .. } = self.stream(message);
+                    self.nodes[rank].engine.withdraw(Rank(from), key, op);
+                    self.settle(rank)?;
+                    if matches!(self.reads[read].end, End::Abandoned) {
+                        self.post_read(rank, message)?;
+                    }
+                }
+            }
+            Some(Action::WaitRead(_) | Action::WaitWrite(_)) => {}
+            None => self.goodbye(rank, None)?,
+        }
+        self.settle(rank)
+    }
+
+    pub(super) fn goodbye(&mut self, rank: usize, cause: Option<&str>) -> Verdict {
+        self.nodes[rank].said_goodbye = true;
+        self.nodes[rank].at = self.program.actions[rank].len();
+        self.nodes[rank].engine.goodbye(cause.map(|cause| (Rank(rank as u32), cause)));
+        self.settle(rank)
+    }
+
+    pub(super) fn stream(&self, message: usize) -> Stream {
+        self.program.streams[self.program.messages[message].stream]
+    }
+
+    fn post_write(&mut self, rank: usize, message: usize) -> Verdict {
+        let (now, Stream { to, key, .. }) = (self.now(), self.stream(message));
+        let source = self.program.messages[message].source();
+        self.counts.bytes += self.program.messages[message].bytes as u64;
+        let code = self.program.messages[message].elements.code();
+        match self.nodes[rank].engine.initwrite(now, Rank(to), key, code, source) {
+            Ok(op) => {
+                self.writes[message] = End::Waiting;
+                self.open_op(rank, op, Side::Write(message))
+            }
+            Err(error) => {
+                self.check_error(rank, &error)?;
+                self.writes[message] = End::Failed(error);
+                Ok(())
+            }
+        }
+    }
+
+    fn post_read(&mut self, rank: usize, message: usize) -> Verdict {
+        let (now, Stream { from, key, .. }) = (self.now(), self.stream(message));
+        let place = self.program.messages[message].place();
+        let code = self.program.messages[message].read_elements.code();
+        let read = self.reads.len();
+        self.read_of[message] = Some(read);
+        match self.nodes[rank].engine.initread(now, Rank(from), key, code, place) {
+            Ok(op) => {
+                self.reads.push(Read { message, op: Some(op), end: End::Waiting });
+                self.open_op(rank, op, Side::Read(read))
+            }
+            Err(error) => {
+                self.check_error(rank, &error)?;
+                self.reads.push(Read { message, op: None, end: End::Failed(error) });
+                Ok(())
+            }
+        }
+    }
+
+    fn open_op(&mut self, rank: usize, op: OpId, side: Side) -> Verdict {
+        match self.nodes[rank].ops.insert(op, side) {
+            None => Ok(()),
+            Some(other) => Err(format!("rank {rank}: {op:?} names {other:?} and {side:?}")),
+        }
+    }
+
+    fn send(&mut self, from: usize, to: usize) -> Verdict {
+        let size = self.size();
+        let (pipe, rng) = (&mut self.pipes[from * size + to], &mut self.rng);
+        let (mut moved, piece) = (0, self.program.piece_bytes);
+        let mut write = |slices: &[IoSlice<'_>]| {
+            if pipe.is_broken {
+                return Err(ErrorKind::BrokenPipe.into());
+            }
+            match rng.below(12) {
+                0 => return Err(ErrorKind::WouldBlock.into()),
+                1 => return Err(ErrorKind::Interrupted.into()),
+                _ => {}
+            }
+            let room = pipe.capacity - pipe.bytes.len();
+            if room == 0 {
+                return Err(ErrorKind::WouldBlock.into());
+            }
+            let most = room.min(1 + rng.below(4 * piece));
+            let before = pipe.bytes.len();
+            for slice in slices {
+                let left = most - (pipe.bytes.len() - before);
+                pipe.bytes.extend(&slice[..left.min(slice.len())]);
+            }
+            moved += pipe.bytes.len() - before;
+            Ok(pipe.bytes.len() - before)
+        };
+        let sent = self.nodes[from].engine.transmit(Rank(to as u32), &mut write);
+        self.note(&[2, from as u64, to as u64, moved as u64]);
+        match sent {
+            Ok(Sent::All) => {
+                self.nodes[from].sends[to] = false;
+                if self.nodes[from].engine.has_output(Rank(to as u32)) {
+                    return Err(format!("rank {from} has sent all to {to}, and has more to send"));
+                }
+            }
+            Ok(Sent::Blocked | Sent::More) => {}
+            Err(error) => {
+                self.nodes[from].sends[to] = false;
+                self.pipe(from, to).is_broken = true;
+                self.lose(from, to, &error.to_string())?;
+            }
+        }
+        self.settle(from)
+    }
+
+    fn deliver(&mut self, from: usize, to: usize) -> Verdict {
+        let (now, size, peer) = (self.now(), self.size(), Rank(from as u32));
+        let pipe = &mut self.pipes[from * size + to];
+        if pipe.bytes.is_empty() {
+            pipe.is_cut = false;
+            self.note(&[3, from as u64, to as u64]);
+            return self.lose(to, from, "the connection has ended");
+        }
+        let piece = (1 + self.rng.below(self.program.piece_bytes)).min(pipe.bytes.len());
+        let engine = &mut self.nodes[to].engine;
+        let moved = if self.rng.once_in(3) {
+            let bytes: Vec<u8> = pipe.bytes.drain(..piece).collect();
+            engine.handle_bytes(now, peer, &bytes);
+            piece
+        } else {
+            let blocks = self.rng.once_in(12);
+            let predicted = &mut self.counts.predicted;
+            let mut read = |slices: &mut [IoSliceMut<'_>]| {
+                if blocks {
+                    return Err(io::Error::from(ErrorKind::WouldBlock));
+                }
+                *predicted += u64::from(slices.len() > 1);
+                Ok(read_into(pipe, slices, piece))
+            };
+            engine.receive(now, peer, &mut read).unwrap_or(0)
+        };
+        self.note(&[4, from as u64, to as u64, moved as u64]);
+        self.settle(to)
+    }
+
+    /// `rank` learns that `peer` is gone.
+    pub(super) fn lose(&mut self, rank: usize, peer: usize, cause: &str) -> Verdict {
+        self.nodes[rank].engine.handle_lost(Rank(peer as u32), cause);
+        self.settle(rank)
+    }
+
+    /// The process of `rank` ends. What it has sent arrives in part; then its peers notice.
+    pub(super) fn kill(&mut self, rank: usize) {
+        self.nodes[rank].is_dead = true;
+        for peer in 0..self.size() {
+            let arrives = self.rng.next() as usize;
+            let pipe = self.pipe(rank, peer);
+            pipe.bytes.truncate(arrives % (pipe.bytes.len() + 1));
+            pipe.is_cut = true;
+            let back = self.pipe(peer, rank);
+            back.bytes.clear();
+            back.is_broken = true;
+        }
+    }
+
+    /// Takes what the engine has to say.
+    pub(super) fn settle(&mut self, rank: usize) -> Verdict {
+        while let Some(peer) = self.nodes[rank].engine.poll_pending() {
+            self.nodes[rank].sends[peer.index()] = true;
+        }
+        while let Some(Completion { op, outcome }) = self.nodes[rank].engine.poll_completion() {
+            self.complete(rank, op, outcome)?;
+        }
+        while let Some(refusal) = self.nodes[rank].engine.poll_refusal() {
+            self.counts.refused_late += 1;
+            self.nodes[rank].refusals.push(refusal);
+        }
+        self.check_memory(rank)?;
+        let Some(failure) = self.nodes[rank].engine.failure().cloned() else { return Ok(()) };
+        if !self.allowed.failures {
+            return Err(format!("rank {rank} has failed: {failure}"));
+        }
+        self.check_error(rank, &failure)?;
+        if !self.nodes[rank].said_goodbye {
+            self.counts.failures += 1;
+            return self.goodbye(rank, Some(&failure.to_string()));
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, rank: usize, op: OpId, outcome: Outcome) -> Verdict {
+        let Some(side) = self.nodes[rank].ops.remove(&op) else {
+            return Err(format!("rank {rank}: {op:?} completes, and is complete already or was never posted"));
+        };
+        let end = match outcome {
+            Outcome::Read(mut place) => End::Data(place.bytes_mut().to_vec()),
+            Outcome::Written(source) => {
+                let Side::Write(message) = side else { return Err(format!("{side:?} was written")) };
+                if source.bytes() != self.program.messages[message].payload() {
+                    return Err(format!("message {message}'s buffer came back with other bytes"));
+                }
+                End::Written
+            }
+            Outcome::Failed(error) => {
+                self.counts.failed += 1;
+                self.check_error(rank, &error)?;
+                End::Failed(error)
+            }
+            Outcome::Abandoned => {
+                self.counts.abandoned += 1;
+                End::Abandoned
+            }
+        };
+        self.note(&[5, rank as u64, op.0, trace_of(&end)]);
+        match (side, &end) {
+            (Side::Write(message), End::Written | End::Failed(_)) => self.writes[message] = end,
+            (Side::Read(read), End::Data(_) | End::Failed(_) | End::Abandoned) => self.reads[read].end = end,
+            _ => return Err(format!("rank {rank}: {side:?} ended with {end:?}")),
+        }
+        Ok(())
+    }
+
+    fn check_error(&self, rank: usize, error: &Error) -> Verdict {
+        let fits = match error {
+            Error::Mismatch(_) => self.allowed.misfits || self.allowed.damage,
+            Error::PeerLost { .. } | Error::Shutdown { .. } => self.allowed.errors,
+            Error::Protocol { .. } => self.allowed.damage,
+            _ => false,
+        };
+        if fits { Ok(()) } else { Err(format!("rank {rank}: {error}")) }
+    }
+
+    fn note(&mut self, values: &[u64]) {
+        for value in values {
+            self.trace = (self.trace ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
+        }
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_micros(self.counts.steps)
+    }
+
+    /// The operations of `rank` that are under way.
+    pub(super) fn under_way(&self, rank: usize) -> usize {
+        self.nodes[rank].ops.len()
+    }
+
+    /// Where everything stands, for a message about a failed run.
+    pub(super) fn describe(&self) -> String {
+        let mut lines = String::new();
+        for (rank, node) in self.nodes.iter().enumerate() {
+            let (at, next) = (node.at, self.program.actions[rank].get(node.at));
+            lines += &format!("rank {rank} (dead: {}) at {at}: {next:?}\n", node.is_dead);
+            for waiting in node.engine.outstanding() {
+                lines += &format!("    {waiting:?}\n");
+            }
+        }
+        lines + &format!("{:#?}", self.program.limits)
+    }
+
+    fn check_memory(&self, rank: usize) -> Verdict {
+        let limits = self.program.limits[rank];
+        for link in &self.nodes[rank].engine.links {
+            let (buffered, window) = (link.incoming.buffered_bytes(), limits.window_bytes);
+            if buffered > window {
+                return Err(format!("rank {rank} buffers {buffered} bytes of {:?}; window {window}", link.peer()));
+            }
+            let envelopes = link.incoming.envelopes();
+            if envelopes > limits.envelopes_max {
+                return Err(format!("rank {rank} holds {envelopes} envelopes of {:?}", link.peer()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads up to `most` bytes into `slices`, as a vectored read does.
+pub(super) fn read_into(pipe: &mut Pipe, slices: &mut [IoSliceMut<'_>], most: usize) -> usize {
+    let mut count = 0;
+    for slice in slices {
+        let now = slice.len().min(most - count).min(pipe.bytes.len());
+        for (to, from) in slice.iter_mut().zip(pipe.bytes.drain(..now)) {
+            *to = from;
+        }
+        count += now;
+    }
+    count
+}
+
+fn trace_of(end: &End) -> u64 {
+    match end {
+        End::NotPosted | End::Waiting => 0,
+        End::Data(bytes) => 1 + bytes.len() as u64,
+        End::Written => u64::MAX,
+        End::Failed(error) => error.to_string().len() as u64,
+        End::Abandoned => u64::MAX - 1,
+    }
+}
