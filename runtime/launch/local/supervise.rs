@@ -30,6 +30,8 @@ const AFTER_FAILURE: (Duration, Duration) = (Duration::from_millis(1000), Durati
 const AFTER_SIGNAL: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(5));
 /// The same when the job's time is over, or nobody takes its output.
 const AT_ONCE: (Duration, Duration) = (Duration::ZERO, Duration::from_millis(500));
+/// Within this time the order in which ends are seen says nothing about cause and effect.
+const SAME_TIME: Duration = Duration::from_millis(300);
 /// How long output of processes that have all ended may take to be passed on.
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the last words of ranks may take through the rendezvous after their processes have ended.
@@ -87,6 +89,7 @@ pub(super) enum Event {
 struct Process {
     group: Option<Pid>,
     end: Option<End>,
+    ended_at: Option<Instant>,
     told: bool,
     left: Option<Instant>,
     blames: Option<Rank>,
@@ -161,8 +164,15 @@ impl Supervisor {
     }
 
     fn new(job: &Job, orders: mpsc::Sender<Lost>, notes: mpsc::Sender<Output>) -> Self {
-        let process =
-            || Process { group: None, end: None, told: false, left: None, blames: None, tail: Tail::default() };
+        let process = || Process {
+            group: None,
+            end: None,
+            ended_at: None,
+            told: false,
+            left: None,
+            blames: None,
+            tail: Tail::default(),
+        };
         let now = Instant::now();
         let outcome = Outcome {
             ranks: Vec::new(),
@@ -272,6 +282,7 @@ impl Supervisor {
         };
         let process = &mut self.processes[rank as usize];
         process.end = Some(end);
+        process.ended_at = Some(Instant::now());
         process.group = None;
         // The queue has room for every rank's end.
         let _ = self.orders.try_send(Lost { rank: Rank(rank), cause: format!("its process {end}") });
@@ -366,13 +377,13 @@ impl Supervisor {
         outcome
     }
 
-    /// The rank that failed first. Ends of processes are seen in any order when one fails for want of another: the
-    /// system closes a dying process's connections, on which the others fail, before it reports the end.
+    /// The rank that failed first. When one fails for want of another, the ends of both may be seen in any order.
     fn first_failure(&self) -> Option<usize> {
         let mut first = *self.failures.first()?;
         if self.partings.contains(&first) {
             first = *self.partings.iter().find(|rank| self.failures.contains(rank))?;
         }
+        first = self.failures.iter().copied().find(|&rank| self.died_beside(rank, first)).unwrap_or(first);
         for _ in 0..self.failures.len() {
             match self.processes[first].blames.map(Rank::index) {
                 Some(blamed) if self.failures.contains(&blamed) => first = blamed,
@@ -380,6 +391,19 @@ impl Supervisor {
             }
         }
         Some(first)
+    }
+
+    /// Whether `rank` was killed by a signal at about the time at which `other` ended by itself. The system closes a
+    /// dying process's connections before it reports the end, so those that fail for want of it may be seen first; but
+    /// nobody is killed for want of another.
+    fn died_beside(&self, rank: usize, other: usize) -> bool {
+        // An abort is how some programs answer an error.
+        let killed = |end| matches!(end, End::Signalled(signal) if signal != Signal::ABORT.as_raw());
+        let (rank, other) = (&self.processes[rank], &self.processes[other]);
+        let near = |(rank, other): (Instant, Instant)| rank.saturating_duration_since(other) < SAME_TIME;
+        rank.end.is_some_and(killed)
+            && !other.end.is_some_and(killed)
+            && rank.ended_at.zip(other.ended_at).is_some_and(near)
     }
 }
 
