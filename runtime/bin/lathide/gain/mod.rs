@@ -73,7 +73,7 @@ Examples:
 
 /// The sweep, and the link it runs on unless told otherwise: both sides of gamma = 1, and the class of link of the
 /// paper's section 4.2, ten times as fast.
-const GAMMAS: [f64; 8] = [0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0];
+const GAMMAS: [f64; 9] = [0.25, 0.5, 0.75, 0.9, 1.0, 1.25, 1.5, 2.0, 4.0];
 const LINK: &str = "delay=0.2ms,rate=100mbit";
 /// Beyond it, communication or calculation is all there is.
 const GAMMA_RANGE: std::ops::RangeInclusive<f64> = 0.01..=100.0;
