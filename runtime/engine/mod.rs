@@ -184,12 +184,17 @@ impl Engine {
         self.fail(Error::Protocol { peer: from, cause });
     }
 
+    /// The connection to `peer` has ended. Returns whether it might, after goodbye; otherwise the peer is lost.
+    pub(crate) fn is_over(&mut self, peer: Rank) -> bool {
+        self.links[peer.index()].close()
+    }
+
     /// The connection to `peer` has ended. After its goodbye that is no loss.
+    #[cfg(test)]
     pub(crate) fn handle_lost(&mut self, peer: Rank, cause: &str) {
-        if self.links[peer.index()].close() {
-            return;
+        if !self.is_over(peer) {
+            self.fail_lost(peer, cause);
         }
-        self.fail_lost(peer, cause);
     }
 
     /// `peer` is known to be lost; so the job has failed, and every operation of this node with it.
