@@ -39,7 +39,7 @@ pub(crate) struct Core {
     wakers: Vec<Waker>,
     /// Whether the rendezvous is there to say who was lost first.
     pub(crate) is_advised: bool,
-    /// The first rank whose connection ended without goodbye.
+    /// The first rank whose connection ended without goodbye, or that a peer blamed.
     suspect: Option<(Rank, String)>,
     /// Tells the task that there is one.
     suspicion: Arc<Notify>,
@@ -122,6 +122,9 @@ impl Core {
 
     /// Hands outcomes to their slots.
     pub(crate) fn hand_on(&mut self) {
+        if let Some((culprit, cause)) = self.engine.poll_failed_peer() {
+            self.suspect(culprit, cause);
+        }
         while let Some(Completion { op, outcome }) = self.engine.poll_completion() {
             let Some(slot) = self.slots.remove(&op) else { continue };
             let is_write = matches!(outcome, crate::engine::Outcome::Written(_));
@@ -249,6 +252,10 @@ impl Core {
             return;
         }
         let cause = format!("{cause}; look for the first failure in that rank's output");
+        self.suspect(peer, cause);
+    }
+
+    fn suspect(&mut self, peer: Rank, cause: String) {
         if self.is_advised {
             self.suspect.get_or_insert((peer, cause));
             self.suspicion.notify_one();
