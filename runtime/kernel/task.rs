@@ -40,7 +40,7 @@ pub(super) fn run(config: Config, started: SyncSender<Result<Arc<Kernel>>>) {
                 Err(error) => drop(started.send(Err(failed(format!("the links cannot be watched: {error}"))))),
                 Ok(gate) => {
                     if config.overlap == Overlap::On {
-                        start.kernel.poller.open_gate();
+                        start.kernel.watch.open(&start.kernel.poller);
                     }
                     if started.send(Ok(start.kernel.clone())).is_ok() {
                         serve(start, gate).await;
@@ -132,8 +132,16 @@ impl Kernel {
         loop {
             // The gate is level-triggered towards the links, but its own readers hear of a change only: so the
             // links must be asked until none is ready.
-            if let Err(error) = self.poller.wait(&mut ready, Duration::ZERO) {
-                return self.fail_here(&format!("waiting for sockets failed: {error}"));
+            match self.poller.wait(&mut ready, Duration::ZERO) {
+                Err(error) => return self.fail_here(&format!("waiting for sockets failed: {error}")),
+                Ok(true) if !self.help.is_asleep() => {
+                    self.poller.heed_nudge();
+                    // One that has gone to sleep meanwhile may have been meant.
+                    if self.help.is_asleep() {
+                        self.poller.nudge();
+                    }
+                }
+                Ok(_) => {}
             }
             if ready.is_empty() {
                 return;
