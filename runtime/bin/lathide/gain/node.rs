@@ -66,7 +66,6 @@ struct Session<'a> {
 const WORK_FEW: u32 = 1;
 const WORK_MANY: u32 = 33;
 const CHECK_STEPS: u32 = 3;
-const CORRECTIONS: u32 = 2;
 /// A repetition is calm if other programs had less than this share of the calculation's time.
 const CALM: f64 = 0.05;
 
@@ -135,30 +134,22 @@ impl<'a> Session<'a> {
         let Plan { rows, columns_max, .. } = *self.plan;
         let first = Shape { rows, columns: columns_max, work: WORK_FEW };
         let mut strip = Strip::new(first, self.side);
-        let t_com = least_of(5, || Ok(self.pair.exchange(&mut strip, 1)?))?;
+        let t_com = least_of_three(|| Ok(self.pair.exchange(&mut strip, 1)?))?;
         let mut cost = |work| -> Result<(Shape, f64)> {
             strip.restart(work);
             Ok((Shape { work, ..first }, self.calculation_s(&mut strip)?))
         };
         let costs = Costs::fit(cost(WORK_FEW)?, cost(WORK_MANY)?);
         let wanted_s = gamma * t_com;
-        let mut shape = costs.choose(rows, columns_max, wanted_s);
-        // The first choice extrapolates; what it is seen to take corrects it.
-        let mut strip = Strip::new(shape, self.side);
-        for _ in 0..CORRECTIONS {
-            strip.restart(shape.work);
-            let corrected = costs.correct(shape, self.calculation_s(&mut strip)?, wanted_s);
-            if corrected == shape {
-                break;
-            }
-            shape = corrected;
-        }
-        Ok((shape, t_com))
+        let chosen = costs.choose(rows, columns_max, wanted_s);
+        // The choice extrapolates; what it is seen to take corrects it.
+        let mut strip = Strip::new(chosen, self.side);
+        Ok((costs.correct(chosen, self.calculation_s(&mut strip)?, wanted_s), t_com))
     }
 
-    /// One step's calculation. The least time counts: whatever disturbs, prolongs.
+    /// One step's calculation, as if nobody else were there. The least time counts: whatever disturbs, prolongs.
     fn calculation_s(&self, strip: &mut Strip) -> Result<f64> {
-        least_of(4, || Ok(self.pair.calculation(strip, 1)?.total_s))
+        least_of_three(|| Ok(self.pair.calculation(strip, 1)?.own_s))
     }
 
     /// One repetition: all versions, with calculation and exchange alone around them, in alternating order.
@@ -180,7 +171,7 @@ impl<'a> Session<'a> {
             let version = match block {
                 Block::Calculation => {
                     // Two blocks per round, at its beginning and its end: their mean counts.
-                    let Calculation { total_s, interior_s, disturbed } = self.pair.calculation(strip, steps)?;
+                    let Calculation { total_s, interior_s, disturbed, .. } = self.pair.calculation(strip, steps)?;
                     round.t_calc += total_s / 2.0;
                     round.interior += interior_s / 2.0;
                     round.disturbed += disturbed / 2.0;
@@ -240,10 +231,6 @@ fn agree(version: Version, shape: Shape, steps: u32, got: [u64; 2], expected: [u
     if got == expected { Ok(()) } else { Err(NodeError::Wrong { version, shape, steps, got, expected }) }
 }
 
-fn least_of(times: u32, mut measure: impl FnMut() -> Result<f64>) -> Result<f64> {
-    let mut least = measure()?;
-    for _ in 1..times {
-        least = least.min(measure()?);
-    }
-    Ok(least)
+fn least_of_three(mut measure: impl FnMut() -> Result<f64>) -> Result<f64> {
+    Ok(measure()?.min(measure()?).min(measure()?))
 }

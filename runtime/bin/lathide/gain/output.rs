@@ -170,9 +170,15 @@ impl Outcome {
             gain if gain >= 1.1 => "Overlap pays a little on this link",
             _ => "Overlap hardly pays on this link",
         };
+        // Strumpen 4.2 tells two cases apart: a message that the system's buffers take whole, and one they do not.
+        let blocking = if blocking >= 1.0 + 0.8 * (best.gain - 1.0) && best.gain >= 1.1 {
+            format!("a blocking write gains {blocking:.2} at most: the system's buffers take the message whole")
+        } else {
+            format!("a blocking write gains {blocking:.2} at most")
+        };
         wrap(&format!(
             "{verdict}: at gamma = {:.2} a step takes {} ms instead of {} ms, G = {:.2} of at most {:.2}, since {:.0} % of the \
-             communication is hidden behind the calculation (a blocking write gains {blocking:.2} at most); eq. (4) \
+             communication is hidden behind the calculation ({blocking}); eq. (4) \
              predicts G to {error:.1} % at every point.",
             best.gamma,
             milliseconds(best.times.t_i3_s),

@@ -35,6 +35,8 @@ pub(super) struct Calculation {
     pub(super) total_s: f64,
     /// Per step: the interior's part.
     pub(super) interior_s: f64,
+    /// Per step: the time without what other programs took.
+    pub(super) own_s: f64,
     /// The share of the time for which other programs kept this one off its processor; 0 where that is unknown.
     pub(super) disturbed: f64,
 }
@@ -81,11 +83,14 @@ impl Pair<'_> {
             interiors.push((end - interior).as_secs_f64());
         }
         // Nothing of lathide's own runs meanwhile, so who else had the processor is another program.
-        let disturbed = (waited_for_processor() - waited_s) / totals.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        let waited_s = waited_for_processor() - waited_s;
+        let all_s: f64 = totals.iter().sum();
+        let others = self.slower(vec![all_s - waited_s, waited_s / all_s.max(f64::MIN_POSITIVE)])?;
         Ok(Calculation {
             total_s: mean(&self.slower(totals)?),
             interior_s: mean(&self.slower(interiors)?),
-            disturbed: self.slower(vec![disturbed])?[0],
+            own_s: others[0] / f64::from(steps),
+            disturbed: others[1],
         })
     }
 
