@@ -11,7 +11,7 @@ use super::strip::Shape;
 /// greatest beside them.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(super) struct Point {
-    /// Measured: `t_calc_s / t_com_s`.
+    /// Measured: `t_calc_s / t_com_s` within a repetition; the median.
     pub(super) gamma: f64,
     /// What was asked for.
     pub(super) gamma_wanted: f64,
@@ -25,11 +25,11 @@ pub(super) struct Point {
     pub(super) omega: f64,
     pub(super) omega_min: f64,
     pub(super) omega_max: f64,
-    /// `t_i1_s / t_i2_s`.
+    /// `t_i1_s / t_i2_s` within a repetition; the median.
     pub(super) gain_blocking: f64,
     pub(super) gain_blocking_min: f64,
     pub(super) gain_blocking_max: f64,
-    /// `t_i1_s / t_i3_s`; least and greatest are those of single repetitions.
+    /// `t_i1_s / t_i3_s` within a repetition; the median.
     pub(super) gain: f64,
     pub(super) gain_min: f64,
     pub(super) gain_max: f64,
@@ -49,7 +49,7 @@ pub(super) struct Point {
     pub(super) repeats: usize,
     /// Repetitions left out because other programs disturbed them more than the others.
     pub(super) repeats_left_out: usize,
-    /// The share of the calculation's time for which other programs had the processor: median.
+    /// The share of the calculation's time that other programs took, or by which it was unsteady: median.
     pub(super) disturbed: f64,
 }
 
@@ -92,8 +92,9 @@ pub(super) fn evaluate(measured: &Measured, repeats: u32) -> Result<Point, Analy
     let f = over(|r| r.interior / r.t_calc)?;
     let omega = over(|r| (r.busy - r.interior) / r.t_calc)?;
     let (blocking, hidden) = (over(|r| r.t_i1 / r.t_i2)?, over(|r| r.t_i1 / r.t_i3)?);
-    let gamma = calc.median / com.median;
-    let gain = i1.median / i3.median;
+    let gamma = over(|r| r.t_calc / r.t_com)?.median;
+    // Ratios within a repetition, since the machine's speed drifts from one to the next.
+    let gain = hidden.median;
     let gain_model = gain::with_overhead(1.0 / gamma, f.median, omega.median.max(0.0))?;
     Ok(Point {
         gamma,
@@ -121,7 +122,7 @@ pub(super) fn evaluate(measured: &Measured, repeats: u32) -> Result<Point, Analy
         omega: omega.median,
         omega_min: omega.min,
         omega_max: omega.max,
-        gain_blocking: i1.median / i2.median,
+        gain_blocking: blocking.median,
         gain_blocking_min: blocking.min,
         gain_blocking_max: blocking.max,
         gain,

@@ -66,7 +66,8 @@ struct Session<'a> {
 const WORK_FEW: u32 = 1;
 const WORK_MANY: u32 = 33;
 const CHECK_STEPS: u32 = 3;
-/// A repetition is calm if other programs had less than this share of the calculation's time.
+/// A repetition is calm if other programs had less than this share of the calculation's time, and if the same
+/// calculation took the same time within it but for this share.
 const CALM: f64 = 0.05;
 
 impl<'a> Session<'a> {
@@ -162,6 +163,8 @@ impl<'a> Session<'a> {
         expected: &mut Option<[u64; 2]>,
     ) -> Result<Round> {
         let mut round = Round::default();
+        // The same calculation at three moments, with nothing beside it: how steady the processor is.
+        let mut calculations = Vec::new();
         let mut order = [Block::Calculation, Block::I1, Block::Exchange, Block::I2, Block::I3, Block::Calculation];
         if repeat % 2 == 1 {
             order.reverse();
@@ -175,6 +178,7 @@ impl<'a> Session<'a> {
                     round.t_calc += total_s / 2.0;
                     round.interior += interior_s / 2.0;
                     round.disturbed += disturbed / 2.0;
+                    calculations.push(total_s);
                     continue;
                 }
                 Block::Exchange => {
@@ -182,7 +186,9 @@ impl<'a> Session<'a> {
                     continue;
                 }
                 Block::I1 => {
-                    round.t_i1 = self.pair.version(Version::I1, strip, steps)?;
+                    let plain = self.pair.plain(strip, steps)?;
+                    round.t_i1 = plain.total_s;
+                    calculations.push(plain.calculation_s);
                     Version::I1
                 }
                 Block::I2 => {
@@ -198,6 +204,7 @@ impl<'a> Session<'a> {
             let got = self.pair.checksums(strip)?;
             agree(version, shape, steps, got, *expected.get_or_insert(got))?;
         }
+        round.disturbed = round.disturbed.max(spread(&calculations));
         Ok(round)
     }
 
@@ -229,6 +236,14 @@ enum Block {
 
 fn agree(version: Version, shape: Shape, steps: u32, got: [u64; 2], expected: [u64; 2]) -> Result<()> {
     if got == expected { Ok(()) } else { Err(NodeError::Wrong { version, shape, steps, got, expected }) }
+}
+
+/// The difference between the longest and the shortest time, relative to their mean.
+fn spread(times: &[f64]) -> f64 {
+    let (least, most) =
+        times.iter().fold((f64::MAX, 0.0_f64), |(least, most), &time| (least.min(time), most.max(time)));
+    let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
+    if mean > 0.0 { (most - least) / mean } else { 0.0 }
 }
 
 fn least_of_three(mut measure: impl FnMut() -> Result<f64>) -> Result<f64> {

@@ -78,6 +78,7 @@ pub(super) struct Round {
     pub(super) t_i3: f64,
     /// Within version I.3: the calls that start the transfer, and the interior calculated while it runs.
     pub(super) busy: f64,
-    /// The share of the calculation's time for which other programs had the processor.
+    /// The share of the calculation's time for which other programs had the processor, or, if that is greater, by
+    /// which the processor's speed changed within the repetition.
     pub(super) disturbed: f64,
 }

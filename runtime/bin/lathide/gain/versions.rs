@@ -21,6 +21,14 @@ pub(super) enum Version {
     I3,
 }
 
+/// Times of a block of steps of version I.1.
+pub(super) struct Plain {
+    /// Per step.
+    pub(super) total_s: f64,
+    /// Per step: the calculation, while nothing is transferred.
+    pub(super) calculation_s: f64,
+}
+
 /// Times of a block of steps of version I.3.
 pub(super) struct Hidden {
     /// Per step.
@@ -51,10 +59,20 @@ impl Pair<'_> {
     /// A block of one version: seconds per step of the slower node.
     pub(super) fn version(&self, version: Version, strip: &mut Strip, steps: u32) -> Result<f64> {
         match version {
-            Version::I1 => self.timed(steps, || self.step_i1(strip)),
+            Version::I1 => Ok(self.plain(strip, steps)?.total_s),
             Version::I2 => self.timed(steps, || self.step_i2(strip)),
             Version::I3 => Ok(self.hidden(strip, steps)?.total_s),
         }
+    }
+
+    /// A block of version I.1 with the calculation's part of its time.
+    pub(super) fn plain(&self, strip: &mut Strip, steps: u32) -> Result<Plain> {
+        let mut calculations = Vec::new();
+        let total_s = self.timed(steps, || {
+            calculations.push(self.step_i1(strip)?);
+            Ok(())
+        })?;
+        Ok(Plain { total_s, calculation_s: mean(&self.slower(calculations)?) })
     }
 
     /// A block of version I.3 with the parts of its time.
@@ -129,12 +147,15 @@ impl Pair<'_> {
         Ok(self.slower(vec![time])?[0] / f64::from(steps))
     }
 
-    fn step_i1(&self, strip: &mut Strip) -> Result<()> {
+    /// Returns the seconds of the calculation.
+    fn step_i1(&self, strip: &mut Strip) -> Result<f64> {
+        let start = Instant::now();
         strip.calculate(strip.all());
+        let calculation = start.elapsed().as_secs_f64();
         self.write(strip)?;
         self.read(strip)?;
         strip.advance();
-        Ok(())
+        Ok(calculation)
     }
 
     fn step_i2(&self, strip: &mut Strip) -> Result<()> {
