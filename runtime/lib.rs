@@ -1,4 +1,45 @@
-//! Latency-hiding message passing over plain TCP.
+//! Latency-hiding message passing for SPMD programs over plain TCP.
+//!
+//! A communication kernel runs beside every process, on a thread of its own, and moves messages while the program
+//! computes (after Strumpen, *Communication Latency Hiding*, ETH Zürich, 1994). Programs say [`Node::initread`] and
+//! [`Node::initwrite`] early, compute, and [`Handle::wait`] late. The same program runs alone, or as any number of ranks
+//! under `lathide run`.
+//!
+//! ```
+//! use lathide::Tag;
+//! const HALO: Tag = Tag(1);
+//!
+//! fn main() -> lathide::Result<()> {
+//!     let node = lathide::init()?;                                // alone: a job of one
+//!     let right = node.rank().on_ring(1, node.size());
+//!     let left = node.rank().on_ring(-1, node.size());
+//!     let ghost = node.initread(left, HALO, vec![0.0f64; 1000])?; // the buffer moves in
+//!     let edge = node.initwrite(right, HALO, vec![1.0f64; 1000])?;
+//!     let interior: f64 = (0..1000).map(f64::from).sum();         // messages move meanwhile
+//!     edge.wait()?;
+//!     let ghost = ghost.wait()?;                                  // and comes back filled
+//!     assert_eq!(ghost[999] + interior, 499_501.0);
+//!     node.finalize()
+//! }
+//! ```
+//!
+//! # Map
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`node`](Node), [`handle`] | the primitives and what they return |
+//! | [`buffer`] | what can be sent and read into |
+//! | [`config`], [`error`], [`ids`] | plain data |
+//! | `engine` | the protocol, without I/O |
+//! | `kernel` | the task, the sockets, the helping waiter |
+//! | `collective` | schedules of operations of all ranks |
+//! | [`launch`] | rendezvous, environment, the launcher, the emulated link |
+//! | [`model`] | the papers' equations |
+//! | [`manual`] | architecture, wire format, launching, measuring |
+//!
+//! Limits: Linux; order per (peer, tag) and nothing across; no collectives yet but the barrier; connections are
+//! authenticated but not encrypted, and one that is cut ends the job.
+
 pub mod buffer;
 mod collective;
 pub mod config;
@@ -8,6 +49,7 @@ pub mod handle;
 pub mod ids;
 mod kernel;
 pub mod launch;
+pub mod manual;
 pub mod model;
 mod node;
 #[cfg(feature = "cli")]
@@ -15,9 +57,16 @@ pub mod report;
 pub mod wire;
 
 pub use buffer::{Element, ElementType, WriteBuffer};
+pub use bytemuck;
+pub use bytes::Bytes;
 pub use config::{Config, Key, Overlap};
 pub use error::{Error, Mismatch, Misuse, Operation, OperationKind, Result};
 pub use handle::{Handle, ReadHandle, Test, WriteHandle, wait_all, wait_any};
 pub use ids::{Rank, Tag};
 pub use node::{Node, init, init_with};
 pub use wire::WireError;
+
+/// The README's programs are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

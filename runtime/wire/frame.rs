@@ -37,7 +37,7 @@ pub(crate) const FAILED: u8 = 16;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// A fragment of message `slot`: [opening,] payload.
+    /// A fragment of message `slot`: opening if first, payload.
     Data = 1,
     /// Message `slot` waits at the sender for a grant: opening.
     Envelope = 2,

@@ -12,3 +12,4 @@ mod link;
 mod p2p;
 mod process;
 mod support;
+mod tidy;

@@ -1,0 +1,11 @@
+//! The manual: documentation that lives beside the code and cannot drift from its names.
+//!
+//! - [`architecture`]: who does what, on which thread, and what holds for ever
+//! - [`wire_format`]: every byte between two ranks
+//! - [`launching`]: how ranks are started, found, and ended; environment variables and exit statuses
+//! - [`measuring`]: what the numbers mean and how they are taken
+
+pub mod architecture;
+pub mod launching;
+pub mod measuring;
+pub mod wire_format;

@@ -1,0 +1,37 @@
+//! Every byte between two ranks. All integers are little-endian.
+//!
+//! # Connections
+//!
+//! One TCP connection per pair of ranks, dialed at start by the lower rank. It begins with four passes of fixed size:
+//! HELLO (magic, versions, options, job, ranks, incarnation, nonce), CHALLENGE (nonce, and a keyed BLAKE3 hash of all
+//! bytes so far), PROOF, READY. Labels, both ranks and both nonces are under the hash, so nothing can be replayed,
+//! reflected or relayed. Who does not know the job's key gets no further than HELLO, and changes nothing. The
+//! connection to the rendezvous begins in the same way; what follows there is length-prefixed JSON.
+//!
+//! # Frames
+//!
+//! ```text
+//! header    kind u8 | flags u8 | 0 u16 | number u32 | slot u32 | length u32      16 bytes
+//! opening   tag u32 | element u16 | context u8 | 0 u8 | total u64                16 bytes
+//! ```
+//!
+//! `number` counts the frames of one direction; a wrong one ends the link. `slot` names a message of the sender's.
+//!
+//! | kind | | what follows | says |
+//! | --- | --- | --- | --- |
+//! | 1 | data | opening if FIRST, payload | a fragment, at most 4 KiB unless `LATHIDE_FRAGMENT` says otherwise |
+//! | 2 | envelope | opening | a message waits at the sender for a grant |
+//! | 3 | grant | | its place is reserved |
+//! | 4 | credit | bytes u64 | the window has room again |
+//! | 5 | hold | | messages wait that may not even be announced (or no longer, without the flag) |
+//! | 6 | want | opening | a read waits for a message of this tag |
+//! | 7 | refuse | opening | the message does not fit the read it met |
+//! | 8 | abort | | no more of the refused message comes |
+//! | 9 | goodbye | words | nothing else comes; with FAILED, `slot` is the rank at fault and the words are the cause |
+//! | 10 | goodbye ack | | all has arrived |
+//!
+//! Flags: FIRST 1, CHARGED 2 (data of an announced message that credit, not a grant, lets go), ANSWER 4 (an envelope that
+//! answers a want), HOLDING 8, FAILED 16.
+//!
+//! Openings leave in the order of posting, so matching is in order per tag; what follows the first fragment of long
+//! messages takes turns of four fragments, and messages of one fragment go ahead of it.

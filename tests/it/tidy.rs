@@ -1,0 +1,119 @@
+//! The architecture's invariants, held against the sources (see the manual's page on architecture).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Modules without socket, clock, thread or runtime. `std::net`'s addresses are plain data.
+const PURE: &[&str] = &[
+    "runtime/ids.rs",
+    "runtime/error.rs",
+    "runtime/config.rs",
+    "runtime/buffer.rs",
+    "runtime/wire",
+    "runtime/engine",
+    "runtime/model",
+    "runtime/collective",
+    "runtime/launch/control.rs",
+    "runtime/launch/stall.rs",
+    "runtime/launch/link/spec.rs",
+    "runtime/launch/link/medium.rs",
+];
+
+/// What pure code does not name.
+const IMPURE: &[&str] = &[
+    "tokio",
+    "rustix",
+    "socket2",
+    "TcpStream",
+    "TcpListener",
+    "UdpSocket",
+    "Instant",
+    "SystemTime",
+    "std::thread",
+    "std::fs",
+    "std::process",
+    "println!",
+    "std::env",
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The Rust files at or below `place`, relative to the package.
+fn sources(place: &str) -> Vec<PathBuf> {
+    let path = root().join(place);
+    if path.is_file() {
+        return vec![path];
+    }
+    let entries = fs::read_dir(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut files: Vec<PathBuf> = entries
+        .flat_map(|entry| {
+            let path = entry.expect("a readable folder").path();
+            let name = path.strip_prefix(root()).expect("below the package").to_string_lossy().into_owned();
+            if path.is_dir() || name.ends_with(".rs") { sources(&name) } else { Vec::new() }
+        })
+        .collect();
+    files.sort();
+    assert!(!files.is_empty(), "{place} has no sources");
+    files
+}
+
+/// The file's code: without comments and without its tests.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).expect("a readable file");
+    let is_test = |name: &str| path.components().any(|part| part.as_os_str() == name);
+    if is_test("sim") || path.to_string_lossy().ends_with("_tests.rs") {
+        return String::new();
+    }
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn pure_modules_name_nothing_impure() {
+    for place in PURE {
+        for path in sources(place) {
+            let code = code(&path);
+            for word in IMPURE {
+                assert!(!code.contains(word), "{} names {word}; pure modules must not", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn only_the_command_prints_or_exits() {
+    for path in sources("runtime") {
+        if path.starts_with(root().join("runtime/bin")) {
+            continue;
+        }
+        let code = code(&path);
+        for word in ["println!", "eprintln!", "print!(", "process::exit", "dbg!"] {
+            assert!(!code.contains(word), "{} has {word}; only runtime/bin may", path.display());
+        }
+    }
+}
+
+#[test]
+fn nothing_is_unsafe() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("the manifest");
+    assert!(manifest.contains("unsafe_code = \"forbid\""), "the lint holds for the whole package");
+    for place in ["runtime", "examples", "benches", "tests"] {
+        for path in sources(place) {
+            assert!(!code(&path).contains("unsafe {"), "{} has unsafe code", path.display());
+        }
+    }
+}
+
+#[test]
+fn files_stay_readable() {
+    for path in sources("runtime") {
+        let lines = fs::read_to_string(&path).expect("a readable file").lines().count();
+        assert!(
+            lines <= 550,
+            "{} has {lines} lines; would two files with names of their own read better?",
+            path.display()
+        );
+    }
+}
