@@ -264,6 +264,11 @@ impl Core {
         }
     }
 
+    /// Whether a rank may be lost, and it is not known yet which was first.
+    pub(crate) fn is_suspicious(&self) -> bool {
+        self.suspect.is_some() && self.engine.failure().is_none()
+    }
+
     /// The rendezvous has had its moment, or is gone: what was seen here stands.
     pub(crate) fn confirm_loss(&mut self) {
         if let Some((peer, cause)) = self.suspect.take() {

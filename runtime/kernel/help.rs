@@ -76,6 +76,11 @@ impl Help {
         self.nudge.is_asleep.load(Ordering::SeqCst)
     }
 
+    /// Has the one that sleeps look again, whatever it waits for.
+    pub(crate) fn wake(&self) {
+        self.nudge.wake_by_ref();
+    }
+
     fn try_take(&self) -> bool {
         self.is_held.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }

@@ -263,27 +263,27 @@ impl Kernel {
         if self.is_over.swap(true, Ordering::SeqCst) {
             return Err(Error::Shutdown { rank: self.rank });
         }
-        let is_failed = failed.is_some();
-        if !is_failed {
-            self.wait(&Until(|core| core.engine.failure().is_some() || core.engine.is_drained()), None);
+        if failed.is_none() {
+            let is_drained = |core: &mut Core| core.engine.is_drained() && !core.is_suspicious();
+            self.wait(&Until(|core| core.engine.failure().is_some() || is_drained(core)), None);
         }
         let failure = self.lock().engine.failure().cloned();
         let blames = failure.as_ref().and_then(Error::blames);
         let error = failed.or_else(|| failure.as_ref().map(Error::to_string));
-        let mut last = Some(Report::Leaving { finalized: error.is_none(), error: error.clone(), blames });
         if error.is_some() {
             // First of all to the rendezvous, so that nobody takes a rank that this failure takes along for its cause.
-            self.order(Order::Report(last.take().expect("not said yet")));
+            self.order(Order::Report(Report::Leaving { finalized: false, error: error.clone(), blames }));
         }
         let mut core = self.lock();
         core.engine.goodbye(error.as_deref().map(|error| (blames.unwrap_or(self.rank), error)));
         core.flush();
         self.unlock(core);
-        let linger = if error.is_some() { self.linger.min(FAILED_LINGER) } else { self.linger };
-        let confirmed = self.wait(&Until(|core| core.engine.is_farewelled()), Some(Instant::now() + linger));
-        if !confirmed && error.is_none() {
-            tracing::warn!(rank = %self.rank, "not every peer confirmed that all has arrived");
-        }
+        let failure = self.linger(error.is_some()).or(failure);
+        let last = error.is_none().then(|| Report::Leaving {
+            finalized: failure.is_none(),
+            error: failure.as_ref().map(Error::to_string),
+            blames: failure.as_ref().and_then(Error::blames),
+        });
         self.order(Order::Leave(last));
         let thread = self.thread.lock().take();
         if let Some(thread) = thread {
@@ -296,6 +296,23 @@ impl Kernel {
         let refusal = core.take_refusal(None);
         self.unlock(core);
         failure.or(refusal).map_or(Ok(()), Err)
+    }
+
+    /// Waits until every peer has confirmed the goodbye. Returns what failed the job meanwhile: a peer that is lost
+    /// before it has confirmed may not have received all.
+    fn linger(&self, is_failed: bool) -> Option<Error> {
+        let patience = if is_failed { self.linger.min(FAILED_LINGER) } else { self.linger };
+        let is_confirmed = |core: &mut Core| core.engine.is_farewelled() && !core.is_suspicious();
+        let is_over = |core: &mut Core| is_confirmed(core) || (!is_failed && core.engine.failure().is_some());
+        let is_met = self.wait(&Until(is_over), Some(Instant::now() + patience));
+        let mut core = self.lock();
+        core.confirm_loss();
+        let failure = core.engine.failure().cloned();
+        self.unlock(core);
+        if !is_met && !is_failed && failure.is_none() {
+            tracing::warn!(rank = %self.rank, "not every peer confirmed that all has arrived");
+        }
+        failure
     }
 
     /// Whether bytes may move while no thread waits.
@@ -337,6 +354,7 @@ impl Kernel {
         core.engine.fail_lost(self.rank, cause);
         core.hand_on();
         self.unlock(core);
+        self.help.wake();
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {

@@ -163,6 +163,7 @@ impl Kernel {
         let mut core = self.lock();
         core.confirm_loss();
         self.unlock(core);
+        self.help.wake();
     }
 
     fn hear(&self, notice: Notice) {
@@ -176,5 +177,6 @@ impl Kernel {
         core.engine.fail(error);
         core.hand_on();
         self.unlock(core);
+        self.help.wake();
     }
 }

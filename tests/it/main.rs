@@ -1,6 +1,7 @@
 //! Everything that needs sockets or processes, one module per subject, each test under a watchdog.
 
 mod examples;
+mod failure;
 #[cfg(feature = "cli")]
 mod gain;
 #[cfg(feature = "cli")]
@@ -9,7 +10,9 @@ mod jobs;
 mod launcher;
 #[cfg(feature = "cli")]
 mod link;
+mod memory;
 mod p2p;
 mod process;
+mod spmd;
 mod support;
 mod tidy;

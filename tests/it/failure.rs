@@ -1,0 +1,202 @@
+//! Ranks that die, fail or leave: everybody else hears who it was, soon, in every call; nothing hangs, nothing remains.
+
+use std::time::Duration;
+
+use lathide::{Error, Overlap};
+use rustix::process::Signal;
+
+use crate::spmd::{Ended, Job, Line, STARTS, Start, now_ms};
+use crate::support::job_within;
+
+/// The promise is two seconds.
+const SOON_MS: f64 = 2000.0;
+
+/// How a rank ends that fails, and what a survivor's error says of it.
+const ENDS: [(&str, &str); 5] = [
+    ("end-kill", ""),
+    ("end-abort", ""),
+    ("end-exit", ""),
+    ("end-panic", "panicked"),
+    ("end-error", "rank 99 does not exist"),
+];
+
+/// Every way to block, three at a time beside the rank that ends.
+const BLOCKED: [[&str; 3]; 5] = [
+    ["wait", "barrier", "await"],
+    ["wait-any", "finalize", "compute"],
+    ["write", "wait-other", "test"],
+    ["timeout", "wait-self", "threads"],
+    ["wait-long", "write-other", "barrier"],
+];
+
+fn starts_and_modes() -> impl Iterator<Item = (Start, &'static str)> {
+    STARTS.iter().flat_map(|&start| [(start, "on"), (start, "off")])
+}
+
+/// Every survivor has said that it lost `victim`, and no other, soon after `ended_ms`.
+fn check_survivors(ended: &Ended, size: u32, victim: u32, ended_ms: f64) -> f64 {
+    assert!(ended.all("failed").is_empty() && ended.all("went-on").is_empty(), "another error, or none: {ended}");
+    let mut latest = 0f64;
+    for rank in (0..size).filter(|&rank| rank != victim) {
+        let Line { at_ms, rest, .. } = ended.of(rank, "lost");
+        let named = rest.split(' ').next().unwrap();
+        assert_eq!(named, victim.to_string(), "rank {rank} lost rank {victim} and named rank {named}: {ended}");
+        assert!(rest.contains(&format!("rank {victim} is lost")), "{rest}");
+        latest = latest.max(at_ms - ended_ms);
+    }
+    assert!(ended.alive().is_empty(), "left behind: {:?}", ended.alive());
+    latest
+}
+
+#[cfg(feature = "cli")]
+fn check_launcher(ended: &Ended, status: i32, words: &str) {
+    assert_eq!(ended.statuses[0].code(), Some(status), "{ended}");
+    let errors = &ended.errors[0];
+    let first = errors.lines().find(|line| line.starts_with("lathide: rank"));
+    assert!(first.is_some_and(|line| line.contains(words)), "{words:?} is not the first thing said: {ended}");
+}
+
+#[test]
+fn a_rank_killed_at_any_moment_is_the_one_that_all_others_name() {
+    let mut latest = Vec::new();
+    for repeat in 0..6u32 {
+        for (start, overlap) in starts_and_modes() {
+            // Survivors that die at once without goodbye look like victims themselves.
+            let program = if repeat % 2 == 0 { "storm orderly" } else { "storm rude" };
+            let mut job = Job::start(start, 4, program, &[("LATHIDE_OVERLAP", overlap)]);
+            job.until(4, "up");
+            let moment = getrandom::u64().unwrap() % 150_000;
+            std::thread::sleep(Duration::from_micros(moment));
+            let (victim, killed) = (repeat % 4, now_ms());
+            job.signal(victim, Signal::KILL);
+            let ended = job.end();
+            println!("{start:?}, overlap {overlap}, {program}: rank {victim} killed after {moment} us");
+            latest.push(check_survivors(&ended, 4, victim, killed));
+            #[cfg(feature = "cli")]
+            if start == Start::Launched {
+                check_launcher(&ended, 137, &format!("rank {victim} was killed by signal 9 (SIGKILL)"));
+            }
+        }
+    }
+    within_the_promise(latest);
+}
+
+/// A busy machine may be late now and then, not twice in a row of tests.
+fn within_the_promise(mut latest: Vec<f64>) {
+    latest.sort_by(f64::total_cmp);
+    println!("the last of each job's survivors said so after (ms): {latest:.0?}");
+    let late = latest.iter().filter(|&&late| late > SOON_MS).count();
+    assert!(late <= 1 + latest.len() / 20, "told too late (ms): {latest:.0?}");
+}
+
+#[test]
+fn a_rank_killed_ends_every_blocked_call_of_the_others() {
+    every_block(&ENDS[..1]);
+}
+
+#[test]
+fn a_rank_that_ends_by_itself_ends_every_blocked_call_of_the_others() {
+    every_block(&ENDS[1..]);
+}
+
+fn every_block(ends: &[(&str, &str)]) {
+    let mut latest = Vec::new();
+    for (turn, &(end, words)) in ends.iter().enumerate() {
+        for (index, blocked) in BLOCKED.iter().enumerate() {
+            // All pairs of a start and a mode with a way to block are too many; each meets each in some test.
+            let (start, overlap) = starts_and_modes().nth((turn + index) % (2 * STARTS.len())).unwrap();
+            let victim = index % 4;
+            let mut modes = blocked.to_vec();
+            modes.insert(victim, end);
+            let program = format!("block {}", modes.join(" "));
+            let ended = Job::start(start, 4, &program, &[("LATHIDE_OVERLAP", overlap)]).end();
+            println!("{start:?}, overlap {overlap}, {program}");
+            latest.push(check_survivors(&ended, 4, victim as u32, ended.of(victim as u32, "ending").at_ms));
+            for line in ended.all("lost") {
+                assert!(line.rest.contains(words), "{program}: {words:?} is not in {}", line.rest);
+            }
+            #[cfg(feature = "cli")]
+            match (start, end) {
+                (Start::Launched, "end-kill") => check_launcher(&ended, 137, &format!("rank {victim} was killed")),
+                (Start::Launched, "end-panic") => check_launcher(&ended, 101, &format!("rank {victim} failed first")),
+                (Start::Launched, "end-error") => check_launcher(&ended, 1, &format!("rank {victim} failed first")),
+                _ => {}
+            }
+        }
+    }
+    within_the_promise(latest);
+}
+
+/// What a finalized node has written must have arrived, so a peer that dies before it confirms is an error.
+#[test]
+fn a_rank_killed_before_it_confirms_ends_finalize_with_an_error() {
+    for &start in STARTS {
+        // In deferred mode a rank that sleeps confirms nothing.
+        let program = "block finalize-short end-kill";
+        let ended = Job::start(start, 2, program, &[("LATHIDE_OVERLAP", "off")]).end();
+        check_survivors(&ended, 2, 1, ended.of(1, "ending").at_ms);
+    }
+}
+
+/// Without a failure the job goes on: only who deals with the rank that has finished gets an error.
+#[test]
+fn a_rank_that_leaves_in_order_ends_the_calls_that_wait_for_it() {
+    for (leave, overlap) in [(true, Overlap::On), (true, Overlap::Off), (false, Overlap::On), (false, Overlap::Off)] {
+        let configure = move |config: &mut lathide::Config| config.overlap = overlap;
+        job_within(Duration::from_secs(60), 3, configure, move |node| {
+            let rank = node.rank().0;
+            if rank == 2 {
+                node.barrier().unwrap();
+                return if leave { drop(node) } else { node.finalize().unwrap() };
+            }
+            let read = node.initread(2, 1, vec![0u8; 9]).unwrap();
+            let write = node.initwrite(2, 2, vec![0u8; 100 << 20]).unwrap();
+            node.barrier().unwrap();
+            let lost = |error: Error, words: &str| {
+                let Error::PeerLost { peer, operation: Some(operation), .. } = &error else { panic!("{error}") };
+                assert_eq!((peer.0, operation.rank.0, operation.peer.0), (2, rank, 2), "{error}");
+                assert!(error.to_string().contains(words), "{words:?} is not in {error}");
+            };
+            lost(write.wait().unwrap_err(), "rank 2 has finished without reading this message");
+            lost(read.wait().unwrap_err(), "(tag 1, 9 bytes)): rank 2 has finished");
+            lost(node.initread(2, 1, vec![0u8; 9]).unwrap_err(), "rank 2 has finished");
+            lost(node.initwrite(2, 1, vec![0u8; 9]).unwrap_err(), "rank 2 has finished");
+            lost(node.barrier().unwrap_err(), "inside a collective");
+            let read = node.initread(1 - rank, 3, vec![0u8; 9]).unwrap();
+            node.initwrite(1 - rank, 3, vec![rank as u8; 9]).unwrap().wait().unwrap();
+            assert_eq!(read.wait().unwrap(), [1 - rank as u8; 9], "the others go on");
+            node.finalize().unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_stopped_rank_is_waited_for() {
+    for (start, overlap) in [(STARTS[0], "on"), (Start::ByHand, "off")] {
+        let mut job = Job::start(start, 3, "steady 5", &[("LATHIDE_OVERLAP", overlap), ("LATHIDE_STALL", "1")]);
+        job.until(3, "up");
+        std::thread::sleep(Duration::from_millis(300));
+        job.signal(1, Signal::STOP);
+        std::thread::sleep(Duration::from_millis(4500));
+        job.signal(1, Signal::CONT);
+        let ended = job.end();
+        assert!(ended.statuses.iter().all(|status| status.success()), "{ended}");
+        assert_eq!(ended.all("rounds").len(), 3, "{ended}");
+    }
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn a_killed_launcher_takes_its_ranks_along() {
+    for _ in 0..3 {
+        let mut job = Job::start(Start::Launched, 4, "storm orderly", &[]);
+        job.until(4, "up");
+        job.kill_launcher();
+        let ended = job.end();
+        let deadline = std::time::Instant::now() + Duration::from_secs(20);
+        while !ended.alive().is_empty() {
+            assert!(std::time::Instant::now() < deadline, "still there: {:?}", ended.alive());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}

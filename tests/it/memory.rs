@@ -1,0 +1,146 @@
+//! What a node takes of its machine: bounded memory whatever comes, and no processor time while it only waits.
+
+use std::thread;
+use std::time::Duration;
+
+use lathide::Result;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::spmd::programs::{block_on, join, say};
+use crate::spmd::{Job, STARTS};
+
+/// The window of a link, and how much more a node may take for what comes unexpected.
+const BOUND_KIB: u64 = (64 + 16) << 10;
+
+#[test]
+fn a_gigabyte_for_a_sleeping_receiver_is_held_by_its_sender() {
+    flooded("flood 1024 1048576", &[], BOUND_KIB);
+}
+
+#[test]
+fn a_million_tiny_messages_for_a_sleeping_receiver_are_bounded_too() {
+    flooded("flood 1000000 8", &[], BOUND_KIB);
+}
+
+#[test]
+fn a_smaller_window_bounds_more() {
+    flooded("flood 300 1048576", &[("LATHIDE_WINDOW", "1MiB")], (1 + 16) << 10);
+    flooded("flood 100000 8", &[("LATHIDE_WINDOW", "64KiB")], 16 << 10);
+}
+
+/// Runs `program` and looks at what both ranks have grown by.
+fn flooded(program: &str, variables: &[(&str, &str)], bound_kib: u64) {
+    let ended = Job::start(STARTS[0], 2, program, variables).end();
+    assert!(ended.statuses.iter().all(|status| status.success()), "{ended}");
+    for rank in 0..2 {
+        let grown: u64 = ended.of(rank, "grown").rest.parse().unwrap();
+        println!("{program} {variables:?}: rank {rank} grew by {grown} KiB");
+        assert!(grown <= bound_kib, "{program}: rank {rank} grew by {grown} KiB, more than {bound_kib}: {ended}");
+    }
+    assert!(ended.of(1, "slept").at_ms < ended.of(0, "written").at_ms, "the sender was not held back: {ended}");
+}
+
+/// The program: rank 0 writes `count` messages of `bytes` to rank 1, and waits for each; rank 1 sleeps before it reads.
+pub(crate) fn flood(count: u64, bytes: usize) -> Result<()> {
+    let node = join()?;
+    node.barrier()?;
+    let before = peak_kib();
+    let word = |message: u64, at: usize| (message << 20 | at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut buffer = vec![0u64; bytes / 8];
+    if node.rank() == 0 {
+        for message in 0..count {
+            buffer.iter_mut().enumerate().for_each(|(at, place)| *place = word(message, at));
+            buffer = node.initwrite(1, 5, buffer)?.wait()?;
+        }
+        say("written", count);
+    } else {
+        thread::sleep(Duration::from_millis(1500));
+        say("slept", "");
+        for message in 0..count {
+            buffer = node.initread(0, 5, buffer)?.wait()?;
+            let is_right =
+                buffer.len() == bytes / 8 && buffer.iter().enumerate().all(|(at, &got)| got == word(message, at));
+            assert!(is_right, "message {message} of {count}");
+        }
+    }
+    node.finalize()?;
+    say("grown", peak_kib() - before);
+    Ok(())
+}
+
+/// The most memory this process has had.
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// How long the ranks of [`rest`] do nothing.
+const REST: Duration = Duration::from_secs(3);
+
+#[test]
+fn a_node_that_only_waits_takes_no_time() {
+    let rested = |overlap| {
+        // A busy machine charges a waking thread for what it displaces: the best of some tries counts.
+        let mut best = [f64::MAX; 4];
+        for _ in 0..3 {
+            let ended = Job::start(STARTS[0], 4, "rest", &[("LATHIDE_OVERLAP", overlap)]).end();
+            assert!(ended.statuses.iter().all(|status| status.success()), "{ended}");
+            for rank in 0..4 {
+                let taken: f64 = ended.of(rank, "taken").rest.parse().unwrap();
+                best[rank as usize] = best[rank as usize].min(taken);
+            }
+            if best.iter().all(|&taken| taken < 0.01) {
+                break;
+            }
+        }
+        println!("overlap {overlap}: of a core in wait, idle, barrier, await: {best:.5?}");
+        assert!(best.iter().all(|&taken| taken < 0.01), "overlap {overlap}: {best:?} of a core");
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| rested("off"));
+        rested("on");
+    });
+}
+
+/// The program: rank 1 does nothing for a while; rank 0 waits for it, rank 2 in a barrier, rank 3 in a future.
+pub(crate) fn rest() -> Result<()> {
+    let node = join()?;
+    node.barrier()?;
+    let (before, began) = (processor_time(), clock_gettime(ClockId::Monotonic));
+    match node.rank().0 {
+        0 => drop(node.initread(1, 1, vec![0u8])?.wait()?),
+        1 => thread::sleep(REST),
+        2 => node.barrier()?,
+        _ => drop(block_on(node.initread(1, 1, vec![0u8])?)?),
+    }
+    let elapsed = clock_gettime(ClockId::Monotonic) - began;
+    let elapsed_s = elapsed.tv_sec as f64 + elapsed.tv_nsec as f64 * 1e-9;
+    say("taken", (processor_time() - before) / elapsed_s);
+    if node.rank() == 1 {
+        node.initwrite(0, 1, vec![1u8])?.wait()?;
+        node.initwrite(3, 1, vec![1u8])?.wait()?;
+    }
+    if node.rank() != 2 {
+        node.barrier()?;
+    }
+    assert!(elapsed_s > 0.9 * REST.as_secs_f64(), "rank {} did not wait", node.rank());
+    node.finalize()
+}
+
+/// Seconds that all threads of this process have run, in user and in system mode.
+fn processor_time() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+#[test]
+fn more_ranks_than_cores_complete() {
+    for &start in STARTS {
+        let ended = Job::start(start, 16, "steady 0.5", &[]).end();
+        assert!(ended.statuses.iter().all(|status| status.success()), "{ended}");
+        let rounds: Vec<u64> = ended.all("rounds").iter().map(|line| line.rest.parse().unwrap()).collect();
+        assert!(rounds.len() == 16 && rounds.iter().all(|&count| count == rounds[0]), "{rounds:?}");
+        println!("{start:?}: 16 ranks, {} rounds", rounds[0]);
+    }
+}
