@@ -26,8 +26,7 @@ use output::Link;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The link between the nodes: loopback (no emulation), ethernet, lan, wan, or parts such as
-    /// delay=25ms,rate=50mbit [default: delay=0.2ms,rate=100mbit; with a program: loopback]
+    /// Emulated link, as in `lathide run` [default: delay=0.2ms,rate=100mbit; with a program: loopback]
     #[arg(long, value_name = "SPEC")]
     link: Option<LinkSpec>,
     /// The granularities t_calc/t_com to measure at

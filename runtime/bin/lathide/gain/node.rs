@@ -104,8 +104,7 @@ impl<'a> Session<'a> {
     /// Measures at one granularity.
     fn granularity(&mut self, gamma: f64) -> Result<Measured> {
         let (shape, t_com) = self.calibrate(gamma)?;
-        // Enough steps that a block is long against what a clock and a wake-up disturb.
-        let steps = (self.plan.block_s / (t_com * (1.0 + gamma))).ceil().clamp(1.0, 10_000.0) as u32;
+        let steps = self.plan.steps(gamma, t_com);
         let mut strip = Strip::new(shape, self.side);
         let (mut rounds, mut expected) = (Vec::new(), None);
         let (mut calm, mut repeat) = (0, 0);

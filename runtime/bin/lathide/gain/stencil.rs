@@ -23,6 +23,9 @@ const BLOCK_S: f64 = 0.12;
 /// With the default sweep's 40 s this stays below a minute.
 const PATIENCE_S: f64 = 12.0;
 
+/// Whoever waits longer than this is told how to wait less.
+const LONG_S: f64 = 90.0;
+
 /// `lathide gain` without a program.
 pub(super) fn run(args: &Args) -> ExitCode {
     let link = match args.link.clone().map_or_else(|| LINK.parse(), Ok) {
@@ -65,7 +68,9 @@ fn measure(plan: &Plan, link: &LinkSpec, quiet: bool) -> Result<Vec<Measured>, (
     job.link = link.clone();
     job.env = vec![("LATHIDE_OVERLAP".into(), "on".into())];
 
-    let bar = progress(quiet, &format!("measuring over {}", describe(link).how));
+    let seconds = plan.estimate_s(exchange_s(plan.rows, link));
+    let hint = if seconds > LONG_S { "; fewer --rows, --gamma or --repeats take less" } else { "" };
+    let bar = progress(quiet, &format!("measuring over {}; takes about {seconds:.0} s{hint}", describe(link).how));
     let collector = Arc::new(Mutex::new(Collector::new(bar)));
     let sink = Arc::clone(&collector);
     let outcome = job
@@ -83,6 +88,14 @@ fn measure(plan: &Plan, link: &LinkSpec, quiet: bool) -> Result<Vec<Measured>, (
         },
         status => Err((collector.why(&outcome), status)),
     }
+}
+
+/// About how long an exchange takes, judged by the link alone.
+fn exchange_s(rows: usize, link: &LinkSpec) -> f64 {
+    let bits = 64.0 * rows as f64;
+    let transfer_s = link.rate_bits_per_s.map_or(0.0, |rate| bits / rate.get() as f64);
+    let transfers = if link.shared { 2.0 } else { 1.0 };
+    link.delay.as_secs_f64() + (transfers * transfer_s).max(1e-9 * bits / 64.0)
 }
 
 /// What the nodes have said.
