@@ -32,6 +32,8 @@ pub(super) struct Shared {
 struct Farewell {
     /// The peer has said goodbye.
     heard: bool,
+    /// It said that the job has failed: all operations are about to.
+    failed: bool,
     /// This node has.
     said: bool,
     /// The peer has confirmed it.
@@ -88,7 +90,7 @@ impl Link {
         }
         let op = read.op;
         self.incoming.post(key, read, &mut self.outgoing.control, &mut shared.completions);
-        if self.farewell.heard && self.incoming.withdraw(key, op) {
+        if self.has_left() && self.incoming.withdraw(key, op) {
             return Err(self.left(operation));
         }
         self.announce_output(shared);
@@ -111,7 +113,7 @@ impl Link {
             self.incoming.settle_own_credit();
             return Ok(());
         }
-        if self.farewell.heard {
+        if self.has_left() {
             let (kind, tag) = (OperationKind::Write, opening.key.user_tag());
             return Err(self.left(Operation::new(kind, self.rank, self.peer, tag, opening.total)));
         }
@@ -200,6 +202,11 @@ impl Link {
         self.rank == self.peer
     }
 
+    /// Whether the peer has finished in order.
+    fn has_left(&self) -> bool {
+        self.farewell.heard && !self.farewell.failed
+    }
+
     fn left(&self, operation: Operation) -> Error {
         let cause = format!("rank {} has finished; it will send and read nothing more", self.peer);
         Error::PeerLost { peer: self.peer, cause: cause.into(), operation: Some(operation) }
@@ -208,6 +215,13 @@ impl Link {
     /// The peer has said goodbye: what it has not sent or read by now it never will.
     fn hear_goodbye(&mut self, failed: Option<Rank>, words: &[u8], shared: &mut Shared) {
         self.farewell.heard = true;
+        if let Some(culprit) = failed {
+            self.farewell.failed = true;
+            self.outgoing.control.push_back(Control::about(Kind::GoodbyeAck, 0));
+            let words = String::from_utf8_lossy(words).into_owned();
+            shared.failed_peer.get_or_insert((culprit, words));
+            return;
+        }
         for (op, opening) in self.outgoing.clear() {
             let tag = opening.key.user_tag();
             let operation = Operation::new(OperationKind::Write, self.rank, self.peer, tag, opening.total);
@@ -224,11 +238,6 @@ impl Link {
             shared.completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
         }
         self.incoming.clear(false);
-        if let Some(culprit) = failed
-            && shared.failed_peer.is_none()
-        {
-            shared.failed_peer = Some((culprit, String::from_utf8_lossy(words).into_owned()));
-        }
     }
 
     /// The peer has heard this node's goodbye, and has given up what it had not sent: no read ends any more.

@@ -184,12 +184,17 @@ impl Engine {
         self.fail(Error::Protocol { peer: from, cause });
     }
 
+    /// The connection to `peer` has ended. Returns whether it might, after goodbye; otherwise the peer is lost.
+    pub(crate) fn is_over(&mut self, peer: Rank) -> bool {
+        self.links[peer.index()].close()
+    }
+
     /// The connection to `peer` has ended. After its goodbye that is no loss.
+    #[cfg(test)]
     pub(crate) fn handle_lost(&mut self, peer: Rank, cause: &str) {
-        if self.links[peer.index()].close() {
-            return;
+        if !self.is_over(peer) {
+            self.fail_lost(peer, cause);
         }
-        self.fail_lost(peer, cause);
     }
 
     /// `peer` is known to be lost; so the job has failed, and every operation of this node with it.
@@ -223,7 +228,6 @@ impl Engine {
 
     /// A link that has got something to send since it was last sent to; each is named once.
     pub(crate) fn poll_pending(&mut self) -> Option<Rank> {
-        self.take_control_failures();
         while let Some(rank) = self.shared.pending.pop() {
             let link = &mut self.links[rank.index()];
             link.is_pending = false;
@@ -236,7 +240,6 @@ impl Engine {
 
     /// The next operation that has ended.
     pub(crate) fn poll_completion(&mut self) -> Option<Completion> {
-        self.take_control_failures();
         self.shared.completions.pop_front()
     }
 
@@ -245,11 +248,10 @@ impl Engine {
         self.shared.refusals.pop_front()
     }
 
-    /// A peer said that it failed: then the job has.
-    fn take_control_failures(&mut self) {
-        if let Some((peer, cause)) = self.shared.failed_peer.take() {
-            self.fail_lost(peer, &cause);
-        }
+    /// A peer has said that the job failed: by which rank's fault, and why. Operations end with [`Engine::fail_lost`],
+    /// which is left to the caller, who may know better.
+    pub(crate) fn poll_failed_peer(&mut self) -> Option<(Rank, String)> {
+        self.shared.failed_peer.take()
     }
 
     /// Whether something waits to be sent to `to`.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
+use tokio::sync::Notify;
 
 use super::clock::Clock;
 use super::poller::{Poller, Ready};
@@ -36,6 +37,12 @@ pub(crate) struct Core {
     refusals: VecDeque<(Rank, Error)>,
     /// Who is to be woken once the lock is free.
     wakers: Vec<Waker>,
+    /// Whether the rendezvous is there to say who was lost first.
+    pub(crate) is_advised: bool,
+    /// The first rank whose connection ended without goodbye, or that a peer blamed.
+    suspect: Option<(Rank, String)>,
+    /// Tells the task that there is one.
+    suspicion: Arc<Notify>,
 }
 
 struct Socket {
@@ -52,6 +59,7 @@ impl Core {
         streams: Vec<Option<TcpStream>>,
         poller: Arc<Poller>,
         clock: Clock,
+        suspicion: Arc<Notify>,
     ) -> io::Result<Self> {
         let mut sockets = Vec::with_capacity(streams.len());
         for (rank, stream) in (0..).zip(streams) {
@@ -61,7 +69,19 @@ impl Core {
             sockets.push(stream.map(|stream| Socket { stream, is_blocked: false, is_watched: false }));
         }
         let (slots, recent, refusals) = (HashMap::new(), VecDeque::new(), VecDeque::new());
-        Ok(Core { engine, sockets, poller, clock, slots, recent, refusals, wakers: Vec::new() })
+        Ok(Core {
+            engine,
+            sockets,
+            poller,
+            clock,
+            slots,
+            recent,
+            refusals,
+            wakers: Vec::new(),
+            is_advised: false,
+            suspect: None,
+            suspicion,
+        })
     }
 
     /// Has `slot` filled when its operation completes.
@@ -102,6 +122,9 @@ impl Core {
 
     /// Hands outcomes to their slots.
     pub(crate) fn hand_on(&mut self) {
+        if let Some((culprit, cause)) = self.engine.poll_failed_peer() {
+            self.suspect(culprit, cause);
+        }
         while let Some(Completion { op, outcome }) = self.engine.poll_completion() {
             let Some(slot) = self.slots.remove(&op) else { continue };
             let is_write = matches!(outcome, crate::engine::Outcome::Written(_));
@@ -219,11 +242,34 @@ impl Core {
         }
     }
 
+    /// The connection to `peer` has ended. Without its goodbye, the peer is lost; but others may be too, and who
+    /// was first only the rendezvous can tell. As long as it is there, it has a moment to say so.
     fn lost(&mut self, peer: Rank, cause: &str) {
         if let Some(socket) = self.sockets[peer.index()].take() {
             self.poller.remove(socket.stream.as_fd());
         }
-        self.engine.handle_lost(peer, &format!("{cause}; look for the first failure in that rank's output"));
+        if self.engine.is_over(peer) {
+            return;
+        }
+        let cause = format!("{cause}; look for the first failure in that rank's output");
+        self.suspect(peer, cause);
+    }
+
+    fn suspect(&mut self, peer: Rank, cause: String) {
+        if self.is_advised {
+            self.suspect.get_or_insert((peer, cause));
+            self.suspicion.notify_one();
+        } else {
+            self.engine.fail_lost(peer, &cause);
+        }
+    }
+
+    /// The rendezvous has had its moment, or is gone: what was seen here stands.
+    pub(crate) fn confirm_loss(&mut self) {
+        if let Some((peer, cause)) = self.suspect.take() {
+            self.engine.fail_lost(peer, &cause);
+            self.hand_on();
+        }
     }
 }
 

@@ -71,6 +71,11 @@ impl Help {
         self.waiting.load(Ordering::SeqCst) > 0
     }
 
+    /// Whether the one that holds the baton sleeps, so that a nudge is for it.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.nudge.is_asleep.load(Ordering::SeqCst)
+    }
+
     fn try_take(&self) -> bool {
         self.is_held.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
@@ -162,10 +167,13 @@ impl Kernel {
         self.help.nudge.is_asleep.store(true, Ordering::SeqCst);
         condition.register(&waker);
         // What was completed before the waker was there is seen here; what comes after nudges.
-        let slept = if condition.is_met_outside() { Ok(()) } else { self.poller.wait(ready, timeout) };
+        let slept = if condition.is_met_outside() { Ok(false) } else { self.poller.wait(ready, timeout) };
         self.help.nudge.is_asleep.store(false, Ordering::SeqCst);
         condition.unregister();
-        slept
+        if slept? {
+            self.poller.heed_nudge();
+        }
+        Ok(())
     }
 
     /// Sleeps until the operation is complete or the baton may be free.

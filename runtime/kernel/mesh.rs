@@ -60,11 +60,14 @@ impl Control {
         self.reports.clone()
     }
 
-    /// Says the last word and waits until it is on its way, at most `patience`. All other senders must be gone.
-    pub(crate) async fn leave(self, last: Report, patience: Duration) {
+    /// Says the last word, if there is one, and waits until all is on its way, at most `patience`. All other senders
+    /// must be gone.
+    pub(crate) async fn leave(self, last: Option<Report>, patience: Duration) {
         let Control { reports, notices, writer } = self;
         let _ = timeout(patience, async {
-            let _ = reports.send(last).await;
+            if let Some(last) = last {
+                let _ = reports.send(last).await;
+            }
             drop(reports);
             let _ = writer.await;
         })

@@ -270,7 +270,7 @@ fn losses_deadlocks_and_goodbyes_go_through_the_rendezvous() {
         assert!(matches!(b.notices.recv().await, Some(Notice::Deadlock { .. })));
 
         // The third leaves in order: nobody is told, whatever the launcher says of its process afterwards.
-        c.leave(Report::Leaving { finalized: true, error: None, blames: None }, Duration::from_secs(5)).await;
+        c.leave(Some(Report::Leaving { finalized: true, error: None, blames: None }), Duration::from_secs(5)).await;
         assert!(matches!(events.recv().await, Some(Event::Left { rank: Rank(2), finalized: true, .. })));
         orders.send(Lost { rank: Rank(2), cause: "exited".into() }).await.unwrap();
 

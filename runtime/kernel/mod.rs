@@ -24,7 +24,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::buffer::{ElementType, Place, Source};
 use crate::config::{Config, Overlap};
@@ -71,8 +71,8 @@ pub(crate) struct Kernel {
 pub(crate) enum Order {
     /// Pass a report on to the rendezvous.
     Report(Report),
-    /// Say the last word and end.
-    Leave(Report),
+    /// Say the last word, if it is not said yet, and end.
+    Leave(Option<Report>),
 }
 
 /// An operation of more bytes may need the task while it is under way; less fits the system's buffers.
@@ -87,6 +87,8 @@ struct Started {
     control: Option<mesh::Control>,
     /// Whether a launcher watches the processes: without it the job is over.
     launcher: bool,
+    /// A connection has ended without goodbye.
+    suspicion: Arc<Notify>,
 }
 
 impl Kernel {
@@ -104,11 +106,13 @@ impl Kernel {
         Ok(kernel)
     }
 
-    fn new(config: &Config, membership: mesh::Membership) -> std::io::Result<Started> {
+    fn prepare(config: &Config, membership: mesh::Membership) -> std::io::Result<Started> {
         let mesh::Membership { links, control, limits, launcher } = membership;
         let engine = Engine::new(config.rank, &limits);
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
-        let core = Core::new(engine, links, poller.clone(), clock)?;
+        let suspicion = Arc::new(Notify::new());
+        let mut core = Core::new(engine, links, poller.clone(), clock, suspicion.clone())?;
+        core.is_advised = control.is_some();
         let (ranks_here, cores) = (core.ranks_here(), std::thread::available_parallelism().map_or(1, usize::from));
         let (sender, orders) = mpsc::channel(ORDERS_MAX);
         let kernel = Kernel {
@@ -131,7 +135,7 @@ impl Kernel {
             orders: sender,
             thread: Mutex::new(None),
         };
-        Ok(Started { kernel: Arc::new(kernel), orders, control, launcher })
+        Ok(Started { kernel: Arc::new(kernel), orders, control, launcher, suspicion })
     }
 
     /// Posts a read.
@@ -263,21 +267,24 @@ impl Kernel {
         if !is_failed {
             self.wait(&Until(|core| core.engine.failure().is_some() || core.engine.is_drained()), None);
         }
+        let failure = self.lock().engine.failure().cloned();
+        let blames = failure.as_ref().and_then(Error::blames);
+        let error = failed.or_else(|| failure.as_ref().map(Error::to_string));
+        let mut last = Some(Report::Leaving { finalized: error.is_none(), error: error.clone(), blames });
+        if error.is_some() {
+            // First of all to the rendezvous, so that nobody takes a rank that this failure takes along for its cause.
+            self.order(Order::Report(last.take().expect("not said yet")));
+        }
         let mut core = self.lock();
-        let failure = core.engine.failure().cloned();
-        let blamed = failure.as_ref().and_then(Error::blames);
-        let words = failed.or_else(|| failure.as_ref().map(Error::to_string));
-        core.engine.goodbye(words.as_deref().map(|words| (blamed.unwrap_or(self.rank), words)));
+        core.engine.goodbye(error.as_deref().map(|error| (blames.unwrap_or(self.rank), error)));
         core.flush();
         self.unlock(core);
-        let deadline = Instant::now() + if words.is_some() { self.linger.min(FAILED_LINGER) } else { self.linger };
-        let confirmed = self.wait(&Until(|core| core.engine.is_farewelled()), Some(deadline));
-        if !confirmed && words.is_none() {
+        let linger = if error.is_some() { self.linger.min(FAILED_LINGER) } else { self.linger };
+        let confirmed = self.wait(&Until(|core| core.engine.is_farewelled()), Some(Instant::now() + linger));
+        if !confirmed && error.is_none() {
             tracing::warn!(rank = %self.rank, "not every peer confirmed that all has arrived");
         }
-        let finalized = words.is_none();
-        // A task that has ended needs no orders.
-        let _ = self.orders.blocking_send(Order::Leave(Report::Leaving { finalized, error: words, blames: blamed }));
+        self.order(Order::Leave(last));
         let thread = self.thread.lock().take();
         if let Some(thread) = thread {
             let _ = thread.join();
@@ -311,6 +318,17 @@ impl Kernel {
     /// Passes a report to the rendezvous. Never blocks; reports are repeated, so one may be dropped.
     pub(crate) fn report(&self, report: Report) {
         let _ = self.orders.try_send(Order::Report(report));
+    }
+
+    /// Gives the task an order that must reach it.
+    fn order(&self, order: Order) {
+        // Not tokio's blocking call: a node may end inside a runtime of the program's. A task that has ended needs no
+        // orders, and one that is there takes them at once.
+        let mut order = order;
+        while let Err(mpsc::error::TrySendError::Full(rest)) = self.orders.try_send(order) {
+            order = rest;
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// This node cannot go on.

@@ -53,7 +53,7 @@ impl Poller {
     pub(crate) fn new() -> io::Result<Self> {
         let links = epoll::create(CreateFlags::CLOEXEC)?;
         let nudge = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        epoll::add(&links, &nudge, EventData::new_u64(NUDGE), EventFlags::IN | EventFlags::ET)?;
+        epoll::add(&links, &nudge, EventData::new_u64(NUDGE), EventFlags::IN)?;
         let gate = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&gate, &links, EventData::new_u64(0), EventFlags::empty())?;
         Ok(Poller { links, gate: Gate { epoll: Arc::new(gate), is_open: Mutex::new(false) }, nudge })
@@ -82,8 +82,11 @@ impl Poller {
     }
 
     /// Which links are ready, into `ready`; waits at most `timeout` for the first. Sleeps in the system.
-    pub(crate) fn wait(&self, ready: &mut Vec<Ready>, timeout: Duration) -> io::Result<()> {
+    /// Returns whether somebody nudges. That stays so until [`Poller::heed_nudge`]: who looks first must not take
+    /// the nudge from the one it is for.
+    pub(crate) fn wait(&self, ready: &mut Vec<Ready>, timeout: Duration) -> io::Result<bool> {
         ready.clear();
+        let mut is_nudged = false;
         let mut events = [const { Event { flags: EventFlags::empty(), data: EventData::new_u64(0) } }; EVENTS_MAX];
         let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
         let count = match epoll::wait(&self.links, &mut events[..], Some(&timeout)) {
@@ -93,15 +96,17 @@ impl Poller {
         };
         for event in &events[..count] {
             let (data, flags) = (event.data.u64(), event.flags);
-            if data != NUDGE {
-                ready.push(Ready {
-                    peer: Rank(data as u32),
-                    readable: flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR),
-                    writable: flags.intersects(EventFlags::OUT | EventFlags::HUP | EventFlags::ERR),
-                });
+            if data == NUDGE {
+                is_nudged = true;
+                continue;
             }
+            ready.push(Ready {
+                peer: Rank(data as u32),
+                readable: flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR),
+                writable: flags.intersects(EventFlags::OUT | EventFlags::HUP | EventFlags::ERR),
+            });
         }
-        Ok(())
+        Ok(is_nudged)
     }
 
     /// Opens the gate: the kernel's task is woken when a link is ready, or at once if one is.
@@ -143,6 +148,12 @@ impl Poller {
     pub(crate) fn nudge(&self) {
         // Full means that a nudge is pending already.
         let _ = rustix::io::write(&self.nudge, &1u64.to_ne_bytes());
+    }
+
+    /// The nudge has reached the one it is for.
+    pub(crate) fn heed_nudge(&self) {
+        // Nothing to read means that another has heeded it.
+        let _ = rustix::io::read(&self.nudge, &mut [0; 8]);
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::time::Instant;
 
 use super::mesh::{self, Control};
 use super::poller::GateDescriptor;
@@ -15,6 +16,8 @@ use crate::config::{Config, Overlap};
 use crate::error::{Error, Result};
 use crate::launch::control::Notice;
 
+/// How long the rendezvous has to say who was lost first, when a connection ends without goodbye.
+const ADVICE_PATIENCE: Duration = Duration::from_millis(300);
 /// How long the last word to the rendezvous may take.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -29,7 +32,7 @@ pub(super) fn run(config: Config, started: SyncSender<Result<Arc<Kernel>>>) {
     runtime.block_on(async {
         let joined = mesh::join(&config).await;
         let start = joined.and_then(|membership| {
-            Kernel::new(&config, membership).map_err(|error| failed(format!("the kernel did not start: {error}")))
+            Kernel::prepare(&config, membership).map_err(|error| failed(format!("the kernel did not start: {error}")))
         });
         match start {
             Err(error) => drop(started.send(Err(error))),
@@ -37,7 +40,7 @@ pub(super) fn run(config: Config, started: SyncSender<Result<Arc<Kernel>>>) {
                 Err(error) => drop(started.send(Err(failed(format!("the links cannot be watched: {error}"))))),
                 Ok(gate) => {
                     if config.overlap == Overlap::On {
-                        start.kernel.poller.open_gate();
+                        start.kernel.watch.open(&start.kernel.poller);
                     }
                     if started.send(Ok(start.kernel.clone())).is_ok() {
                         serve(start, gate).await;
@@ -59,10 +62,11 @@ fn watch(gate: GateDescriptor) -> std::io::Result<AsyncFd<GateDescriptor>> {
 
 /// The task's life: until it is told to stop.
 async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
-    let Started { kernel, mut orders, mut control, launcher } = started;
+    let Started { kernel, mut orders, mut control, launcher, suspicion } = started;
     let reports = control.as_ref().map(Control::sender);
     let mut is_heard = control.is_some();
     let mut is_ticking = false;
+    let mut confirmation = None;
     let last = loop {
         tokio::select! {
             ready = gate.readable() => {
@@ -73,6 +77,11 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
             () = kernel.watch.begin.notified(), if !is_ticking => is_ticking = true,
             () = tokio::time::sleep(watch::TICK), if is_ticking => {
                 is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held());
+            }
+            () = suspicion.notified() => confirmation = Some(Instant::now() + ADVICE_PATIENCE),
+            () = at(confirmation) => {
+                confirmation = None;
+                kernel.confirm_loss();
             }
             order = orders.recv() => match order {
                 Some(Order::Report(report)) => {
@@ -86,6 +95,8 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
                 Some(notice) => kernel.hear(notice),
                 None => {
                     is_heard = false;
+                    kernel.lock().is_advised = false;
+                    kernel.confirm_loss();
                     if launcher {
                         kernel.fail_here("its launcher is gone, and the job with it");
                     }
@@ -96,6 +107,14 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
     drop(reports);
     if let Some(control) = control {
         control.leave(last, LEAVE_PATIENCE).await;
+    }
+}
+
+/// Completes at `instant`, or never.
+async fn at(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -113,8 +132,16 @@ impl Kernel {
         loop {
             // The gate is level-triggered towards the links, but its own readers hear of a change only: so the
             // links must be asked until none is ready.
-            if let Err(error) = self.poller.wait(&mut ready, Duration::ZERO) {
-                return self.fail_here(&format!("waiting for sockets failed: {error}"));
+            match self.poller.wait(&mut ready, Duration::ZERO) {
+                Err(error) => return self.fail_here(&format!("waiting for sockets failed: {error}")),
+                Ok(true) if !self.help.is_asleep() => {
+                    self.poller.heed_nudge();
+                    // One that has gone to sleep meanwhile may have been meant.
+                    if self.help.is_asleep() {
+                        self.poller.nudge();
+                    }
+                }
+                Ok(_) => {}
             }
             if ready.is_empty() {
                 return;
@@ -130,6 +157,12 @@ impl Kernel {
                 }
             }
         }
+    }
+
+    fn confirm_loss(&self) {
+        let mut core = self.lock();
+        core.confirm_loss();
+        self.unlock(core);
     }
 
     fn hear(&self, notice: Notice) {

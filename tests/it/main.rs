@@ -4,6 +4,8 @@ mod examples;
 #[cfg(feature = "cli")]
 mod gain;
 #[cfg(feature = "cli")]
+mod jobs;
+#[cfg(feature = "cli")]
 mod launcher;
 #[cfg(feature = "cli")]
 mod link;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use lathide::{Config, Node};
 
 /// A `host:port` nobody listens at. The system hands out others next, so it stays free for a while.
-pub fn free_root() -> String {
+pub(crate) fn free_root() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
     listener.local_addr().expect("bound").to_string()
 }
@@ -16,7 +16,7 @@ pub fn free_root() -> String {
 ///
 /// # Panics
 /// If it takes longer than `limit`, or if a rank panics.
-pub fn job_within<T: Send + 'static>(
+pub(crate) fn job_within<T: Send + 'static>(
     limit: Duration,
     size: u32,
     configure: impl Fn(&mut Config),
@@ -50,6 +50,6 @@ pub fn job_within<T: Send + 'static>(
 }
 
 /// [`job_within`] a minute, as configured by default.
-pub fn job<T: Send + 'static>(size: u32, program: impl Fn(Node) -> T + Clone + Send + 'static) -> Vec<T> {
+pub(crate) fn job<T: Send + 'static>(size: u32, program: impl Fn(Node) -> T + Clone + Send + 'static) -> Vec<T> {
     job_within(Duration::from_secs(60), size, |_| {}, program)
 }

@@ -59,7 +59,7 @@ fn fragments(lengths: &[usize], again: Option<usize>) -> Vec<u8> {
 /// Lets an engine with a posted read receive `bytes`, by reads of at most `piece`.
 fn receive_all(bytes: &[u8], piece: usize) -> Engine {
     let limits = Limits { window_bytes: 5000, ..LIMITS };
-    let mut engine = Engine::new(Rank(0), limits, 100, &[limits, limits]);
+    let mut engine = Engine::new(Rank(0), &[Limits { fragment_bytes: 100, ..limits }, limits]);
     let key = Key { context: Context::User, tag: Tag(0) };
     engine.initread(Duration::ZERO, PEER, key, u8::TYPE, Box::new(vec![0u8; 4000])).unwrap();
     let mut rest = bytes;
@@ -172,6 +172,9 @@ impl Victim {
     }
 
     fn settle(&mut self, counts: &mut Counts) -> Verdict {
+        if let Some((peer, cause)) = self.engine.poll_failed_peer() {
+            self.engine.fail_lost(peer, &cause);
+        }
         while self.engine.poll_pending().is_some() {}
         while let Some(completion) = self.engine.poll_completion() {
             if !self.ops.remove(&completion.op) {

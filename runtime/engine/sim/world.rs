@@ -299,6 +299,9 @@ impl World {
 
     /// Takes what the engine has to say.
     pub(super) fn settle(&mut self, rank: usize) -> Verdict {
+        if let Some((peer, cause)) = self.nodes[rank].engine.poll_failed_peer() {
+            self.nodes[rank].engine.fail_lost(peer, &cause);
+        }
         while let Some(peer) = self.nodes[rank].engine.poll_pending() {
             self.nodes[rank].sends[peer.index()] = true;
         }
