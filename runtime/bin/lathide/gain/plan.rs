@@ -15,8 +15,10 @@ pub(super) struct Plan {
     pub(super) gammas: Vec<f64>,
     /// How often every version is measured at each of them.
     pub(super) repeats: u32,
-    /// How many seconds may go into repeating what other programs disturbed, at all of them together.
-    pub(super) patience_s: f64,
+    /// How often at least, if the time is over.
+    pub(super) repeats_min: u32,
+    /// How many seconds it may take to repeat what other programs disturbed.
+    pub(super) deadline_s: f64,
     /// How long a block of steps should at least take, in seconds.
     pub(super) block_s: f64,
 }
@@ -112,7 +114,8 @@ mod tests {
             columns_max: 2,
             gammas: gammas.to_vec(),
             repeats,
-            patience_s: 0.0,
+            repeats_min: repeats,
+            deadline_s: 0.0,
             block_s: 0.1,
         };
         assert_eq!(plan(&[1.0], 5).steps(1.0, 0.065), 1);
