@@ -28,8 +28,8 @@ pub(super) struct Comparison {
     command: Vec<String>,
     ranks: u32,
     repeats: usize,
-    /// What the times are: "joined" from all ranks joined to the first one leaving, "process" from the start of
-    /// the first process to the end of the last.
+    /// What the times are: "joined" from the last rank joining to the last one leaving, "process" from the
+    /// start of the first process to the end of the last.
     clock: &'static str,
     t_off_s: f64,
     t_off_s_min: f64,
@@ -77,7 +77,7 @@ impl Comparison {
     pub(super) fn text(&self) -> String {
         let Machine { cores, kernel, congestion_control } = &self.machine;
         let clock = match self.clock {
-            "joined" => "from all ranks joined to the first leaving",
+            "joined" => "from the last rank joining to the last one leaving",
             _ => "of the whole run, start and end of the processes included, since the program never joined a job",
         };
         let header = [

@@ -26,8 +26,7 @@ use output::Link;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The link between the nodes: loopback (no emulation), ethernet, lan, wan, or parts such as
-    /// delay=25ms,rate=50mbit [default: delay=0.2ms,rate=100mbit; with a program: loopback]
+    /// Emulated link, as in `lathide run` [default: delay=0.2ms,rate=100mbit; with a program: loopback]
     #[arg(long, value_name = "SPEC")]
     link: Option<LinkSpec>,
     /// The granularities t_calc/t_com to measure at
@@ -38,9 +37,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=10_000_000),
           conflicts_with = "program", default_value_t = 100_000)]
     rows: u64,
-    /// How often everything is measured; medians count
-    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1000), default_value_t = 5)]
-    repeats: u32,
+    /// How often everything is measured; medians count [default: 5]
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeats: Option<u32>,
     /// The number of ranks of the program
     #[arg(short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096),
           requires = "program", default_value_t = 2)]
@@ -74,6 +73,7 @@ Examples:
 /// The sweep, and the link it runs on unless told otherwise: both sides of gamma = 1, and the class of link of the
 /// paper's section 4.2, ten times as fast.
 const GAMMAS: [f64; 9] = [0.25, 0.5, 0.75, 0.9, 1.0, 1.25, 1.5, 2.0, 4.0];
+const REPEATS: u32 = 5;
 const LINK: &str = "delay=0.2ms,rate=100mbit";
 /// Beyond it, communication or calculation is all there is.
 const GAMMA_RANGE: std::ops::RangeInclusive<f64> = 0.01..=100.0;

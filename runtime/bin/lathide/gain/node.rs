@@ -57,9 +57,26 @@ struct Session<'a> {
     pair: Pair<'a>,
     plan: &'a Plan,
     side: Side,
+    start: Instant,
+    /// Rounds of the plan that are done.
     done: u64,
-    /// What is left of the plan's patience.
-    patience_s: f64,
+}
+
+/// One granularity under measurement.
+struct Point {
+    gamma: f64,
+    shape: Shape,
+    steps: u32,
+    /// The checksums after `steps` steps, once they are known.
+    expected: Option<[u64; 2]>,
+    rounds: Vec<Round>,
+}
+
+impl Point {
+    /// How many repetitions other programs left alone.
+    fn calm(&self) -> usize {
+        self.rounds.iter().filter(|round| round.disturbed < CALM).count()
+    }
 }
 
 /// Work of the two calibration runs, and of the check against the sequential calculation.
@@ -73,7 +90,7 @@ const CALM: f64 = 0.05;
 impl<'a> Session<'a> {
     fn new(node: &'a Node, plan: &'a Plan) -> Self {
         let (other, side) = if node.rank() == 0 { (Rank(1), Side::Left) } else { (Rank(0), Side::Right) };
-        Session { pair: Pair { node, other }, plan, side, done: 0, patience_s: plan.patience_s }
+        Session { pair: Pair { node, other }, plan, side, start: Instant::now(), done: 0 }
     }
 
     fn run(&mut self) -> Result<()> {
@@ -83,11 +100,58 @@ impl<'a> Session<'a> {
         let shape = Shape { rows: self.plan.rows, columns: self.plan.columns_max, work: WORK_FEW };
         let mut strip = Strip::new(shape, self.side);
         self.pair.exchange(&mut strip, 1)?;
+        let mut points = Vec::new();
         for gamma in &self.plan.gammas {
-            let measured = self.granularity(*gamma)?;
-            self.report(&Event::Measured(measured))?;
+            let (shape, t_com) = self.calibrate(*gamma)?;
+            points.push(Point {
+                gamma: *gamma,
+                shape,
+                steps: self.plan.steps(*gamma, t_com),
+                expected: None,
+                rounds: Vec::new(),
+            });
+        }
+        self.repeat(&mut strip, &mut points)?;
+        for Point { gamma, shape, steps, rounds, .. } in points {
+            self.report(&Event::Measured(Measured { gamma_wanted: gamma, shape, steps, rounds }))?;
         }
         Ok(())
+    }
+
+    /// Goes round all points as often as planned, so that what disturbs for a while disturbs each of them a little
+    /// and none altogether; then, while there is time, repeats what was disturbed. If the machine is so busy that
+    /// the time is over before, the least number of repetitions must do.
+    fn repeat(&mut self, strip: &mut Strip, points: &mut [Point]) -> Result<()> {
+        let Plan { repeats, repeats_min, deadline_s, .. } = *self.plan;
+        let mut elapsed_s = 0.0;
+        for repeat in 0..repeats {
+            if repeat >= repeats_min && elapsed_s > deadline_s {
+                return Ok(());
+            }
+            for point in points.iter_mut() {
+                elapsed_s = self.measure(strip, point)?;
+                self.done += 1;
+            }
+        }
+        let repeats = repeats as usize;
+        while elapsed_s < deadline_s {
+            let unsettled = |point: &&mut Point| point.calm() < repeats && point.rounds.len() < 2 * repeats;
+            let Some(point) = points.iter_mut().filter(unsettled).min_by_key(|point| point.rounds.len()) else { break };
+            elapsed_s = self.measure(strip, point)?;
+        }
+        Ok(())
+    }
+
+    /// One more repetition at a point. Returns the seconds since the start, on which the nodes agree, since they
+    /// decide by them whether to go on.
+    fn measure(&self, strip: &mut Strip, point: &mut Point) -> Result<f64> {
+        self.progress(format!("gamma = {}, repetition {}", point.gamma, point.rounds.len() + 1))?;
+        if strip.shape().columns != point.shape.columns {
+            *strip = Strip::new(point.shape, self.side);
+        }
+        let round = self.round(strip, point)?;
+        point.rounds.push(round);
+        Ok(self.pair.slower(vec![self.start.elapsed().as_secs_f64()])?[0])
     }
 
     /// All versions must give the sequential result.
@@ -100,33 +164,6 @@ impl<'a> Session<'a> {
             agree(version, shape, CHECK_STEPS, self.pair.checksums(&strip)?, expected)?;
         }
         Ok(())
-    }
-
-    /// Measures at one granularity.
-    fn granularity(&mut self, gamma: f64) -> Result<Measured> {
-        let (shape, t_com) = self.calibrate(gamma)?;
-        // Enough steps that a block is long against what a clock and a wake-up disturb.
-        let steps = (self.plan.block_s / (t_com * (1.0 + gamma))).ceil().clamp(1.0, 10_000.0) as u32;
-        let mut strip = Strip::new(shape, self.side);
-        let (mut rounds, mut expected) = (Vec::new(), None);
-        let (mut calm, mut repeat) = (0, 0);
-        let most = 2 * self.plan.repeats;
-        while repeat < self.plan.repeats || (calm < self.plan.repeats && repeat < most && self.patience_s > 0.0) {
-            self.progress(format!("gamma = {gamma}, repetition {}", repeat + 1))?;
-            let start = Instant::now();
-            let round = self.round(&mut strip, shape, steps, repeat, &mut expected)?;
-            // Both nodes must go on for equally long, so they reckon with one and the same time.
-            let took_s = self.pair.slower(vec![start.elapsed().as_secs_f64()])?[0];
-            repeat += 1;
-            calm += u32::from(round.disturbed < CALM);
-            if repeat > self.plan.repeats {
-                self.patience_s -= took_s;
-            } else {
-                self.done += 1;
-            }
-            rounds.push(round);
-        }
-        Ok(Measured { gamma_wanted: gamma, shape, steps, rounds })
     }
 
     /// Finds the shape that takes `gamma` times the communication time. Both nodes come to the same result, since
@@ -154,19 +191,13 @@ impl<'a> Session<'a> {
     }
 
     /// One repetition: all versions, with calculation and exchange alone around them, in alternating order.
-    fn round(
-        &self,
-        strip: &mut Strip,
-        shape: Shape,
-        steps: u32,
-        repeat: u32,
-        expected: &mut Option<[u64; 2]>,
-    ) -> Result<Round> {
+    fn round(&self, strip: &mut Strip, point: &mut Point) -> Result<Round> {
+        let Point { shape, steps, .. } = *point;
         let mut round = Round::default();
         // The same calculation at three moments, with nothing beside it: how steady the processor is.
         let mut calculations = Vec::new();
         let mut order = [Block::Calculation, Block::I1, Block::Exchange, Block::I2, Block::I3, Block::Calculation];
-        if repeat % 2 == 1 {
+        if point.rounds.len() % 2 == 1 {
             order.reverse();
         }
         for block in order {
@@ -202,7 +233,7 @@ impl<'a> Session<'a> {
                 }
             };
             let got = self.pair.checksums(strip)?;
-            agree(version, shape, steps, got, *expected.get_or_insert(got))?;
+            agree(version, shape, steps, got, *point.expected.get_or_insert(got))?;
         }
         round.disturbed = round.disturbed.max(spread(&calculations));
         Ok(round)

@@ -179,7 +179,7 @@ impl Outcome {
         wrap(&format!(
             "{verdict}: at gamma = {:.2} a step takes {} ms instead of {} ms, G = {:.2} of at most {:.2}, since {:.0} % of the \
              communication is hidden behind the calculation ({blocking}); eq. (4) \
-             predicts G to {error:.1} % at every point.",
+             is within {error:.1} % of G at every point.",
             best.gamma,
             milliseconds(best.times.t_i3_s),
             milliseconds(best.times.t_i1_s),

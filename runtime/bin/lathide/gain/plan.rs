@@ -15,10 +15,31 @@ pub(super) struct Plan {
     pub(super) gammas: Vec<f64>,
     /// How often every version is measured at each of them.
     pub(super) repeats: u32,
-    /// How many seconds may go into repeating what other programs disturbed, at all of them together.
-    pub(super) patience_s: f64,
+    /// How often at least, if the time is over.
+    pub(super) repeats_min: u32,
+    /// How many seconds it may take to repeat what other programs disturbed.
+    pub(super) deadline_s: f64,
     /// How long a block of steps should at least take, in seconds.
     pub(super) block_s: f64,
+}
+
+impl Plan {
+    /// Time steps per block where an exchange takes `t_com_s`: enough that a block is long against what a clock and
+    /// a wake-up disturb.
+    pub(super) fn steps(&self, gamma: f64, t_com_s: f64) -> u32 {
+        (self.block_s / (t_com_s * (1.0 + gamma))).ceil().clamp(1.0, 10_000.0) as u32
+    }
+
+    /// About how many seconds it all takes where an exchange takes `t_com_s`.
+    pub(super) fn estimate_s(&self, t_com_s: f64) -> f64 {
+        let point = |gamma: &f64| {
+            // Versions I.1 and I.2, I.3, calculation twice, exchange; then what calibration does.
+            let round = 2.0 * (1.0 + gamma) + gamma.max(1.0) + 2.0 * gamma + 1.0;
+            let rounds = f64::from(self.repeats) * f64::from(self.steps(*gamma, t_com_s)) * round;
+            t_com_s * (rounds + 3.0 * (1.0 + gamma))
+        };
+        self.gammas.iter().map(point).sum()
+    }
 }
 
 /// What rank 0 reports, one line of JSON each.
@@ -81,4 +102,29 @@ pub(super) struct Round {
     /// The share of the calculation's time for which other programs had the processor, or, if that is greater, by
     /// which the processor's speed changed within the repetition.
     pub(super) disturbed: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimates() {
+        let plan = |gammas: &[f64], repeats| Plan {
+            rows: 1,
+            columns_max: 2,
+            gammas: gammas.to_vec(),
+            repeats,
+            repeats_min: repeats,
+            deadline_s: 0.0,
+            block_s: 0.1,
+        };
+        assert_eq!(plan(&[1.0], 5).steps(1.0, 0.065), 1);
+        assert_eq!(plan(&[1.0], 5).steps(0.25, 0.01), 8);
+        assert_eq!(plan(&[1.0], 5).steps(1.0, 1e-12), 10_000, "bounded");
+        // One step each: 2 + 2 + 1 + 2 + 1 exchanges' time, five times, and calibration.
+        assert!((plan(&[1.0], 5).estimate_s(0.1) - 0.1 * (5.0 * 8.0 + 6.0)).abs() < 1e-9);
+        let sweep = plan(&[0.5, 1.0, 4.0], 5);
+        assert!((sweep.estimate_s(2.0) / sweep.estimate_s(1.0) - 2.0).abs() < 1e-9, "slow links take longer");
+    }
 }

@@ -9,7 +9,7 @@ use lathide::launch::local::{Job, Outcome, Output};
 use parking_lot::Mutex;
 
 use super::compare::{Comparison, Run};
-use super::{Args, describe, progress};
+use super::{Args, REPEATS, describe, progress};
 
 /// How much of the program's output is shown if it fails.
 const LAST_LINES: usize = 20;
@@ -44,7 +44,8 @@ pub(super) fn run(args: &Args) -> ExitCode {
 fn measure(args: &Args, link: &LinkSpec) -> Result<Comparison, Failed> {
     let command: Vec<String> = args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let bar = progress(args.quiet, &format!("running {} on {} ranks", command[0], args.ranks));
-    bar.set_length(1 + 2 * u64::from(args.repeats));
+    let repeats = args.repeats.unwrap_or(REPEATS);
+    bar.set_length(1 + 2 * u64::from(repeats));
     let timed = |overlap: &str| {
         bar.set_message(format!("LATHIDE_OVERLAP={overlap}"));
         let clocks = once(args, link, overlap)?;
@@ -54,7 +55,7 @@ fn measure(args: &Args, link: &LinkSpec) -> Result<Comparison, Failed> {
     // The first run loads the program and its files; it does not count.
     timed("on")?;
     let mut pairs = Vec::new();
-    for repeat in 0..args.repeats {
+    for repeat in 0..repeats {
         if repeat % 2 == 0 {
             let off = timed("off")?;
             pairs.push((off, timed("on")?));

@@ -13,15 +13,18 @@ use parking_lot::Mutex;
 use super::analysis::{Point, evaluate};
 use super::output::Outcome;
 use super::plan::{Event, Measured, Plan};
-use super::{Args, LINK, describe, progress};
+use super::{Args, LINK, REPEATS, describe, progress};
 
 /// More columns hide a greater part: with 32, f is 31/32. Two nodes then hold 100 MB.
 const COLUMNS_MAX: usize = 32;
 /// A block of at least this many seconds makes wake-ups of some 10 us negligible.
 const BLOCK_S: f64 = 0.12;
 
-/// With the default sweep's 40 s this stays below a minute.
-const PATIENCE_S: f64 = 12.0;
+/// Repetitions, and what must do where other programs slow all down: a median needs three.
+const REPEATS_MIN: u32 = 3;
+
+/// Whoever waits longer than this is told how to wait less.
+const LONG_S: f64 = 90.0;
 
 /// `lathide gain` without a program.
 pub(super) fn run(args: &Args) -> ExitCode {
@@ -29,15 +32,20 @@ pub(super) fn run(args: &Args) -> ExitCode {
         Ok(link) => link,
         Err(error) => return fail(&format!("{LINK}: {error}"), 1),
     };
-    let plan = Plan {
+    let repeats = args.repeats.unwrap_or(REPEATS);
+    let mut plan = Plan {
         rows: args.rows as usize,
         columns_max: COLUMNS_MAX,
         gammas: args.gamma.clone(),
-        repeats: args.repeats,
-        patience_s: PATIENCE_S,
+        repeats,
+        // Who asks for a number gets it, however long it takes.
+        repeats_min: args.repeats.unwrap_or(REPEATS_MIN),
+        deadline_s: 0.0,
         block_s: BLOCK_S,
     };
-    let measured = match measure(&plan, &link, args.quiet) {
+    let estimate_s = plan.estimate_s(exchange_s(plan.rows, &link));
+    plan.deadline_s = 1.3 * estimate_s + 4.0;
+    let measured = match measure(&plan, &link, estimate_s, args.quiet) {
         Ok(measured) => measured,
         Err((message, status)) => return fail(&message, status),
     };
@@ -56,7 +64,7 @@ fn fail(message: &str, status: u8) -> ExitCode {
 }
 
 /// Runs the two nodes to their end. An error comes with the exit status.
-fn measure(plan: &Plan, link: &LinkSpec, quiet: bool) -> Result<Vec<Measured>, (String, u8)> {
+fn measure(plan: &Plan, link: &LinkSpec, estimate_s: f64, quiet: bool) -> Result<Vec<Measured>, (String, u8)> {
     let failed = |error: &dyn std::fmt::Display| (error.to_string(), 1);
     let program = std::env::current_exe().map_err(|error| failed(&error))?;
     let json = serde_json::to_string(plan).map_err(|error| failed(&error))?;
@@ -65,7 +73,8 @@ fn measure(plan: &Plan, link: &LinkSpec, quiet: bool) -> Result<Vec<Measured>, (
     job.link = link.clone();
     job.env = vec![("LATHIDE_OVERLAP".into(), "on".into())];
 
-    let bar = progress(quiet, &format!("measuring over {}", describe(link).how));
+    let hint = if estimate_s > LONG_S { "; fewer --rows, --gamma or --repeats take less" } else { "" };
+    let bar = progress(quiet, &format!("measuring over {}; takes about {estimate_s:.0} s{hint}", describe(link).how));
     let collector = Arc::new(Mutex::new(Collector::new(bar)));
     let sink = Arc::clone(&collector);
     let outcome = job
@@ -83,6 +92,14 @@ fn measure(plan: &Plan, link: &LinkSpec, quiet: bool) -> Result<Vec<Measured>, (
         },
         status => Err((collector.why(&outcome), status)),
     }
+}
+
+/// About how long an exchange takes, judged by the link alone.
+fn exchange_s(rows: usize, link: &LinkSpec) -> f64 {
+    let bits = 64.0 * rows as f64;
+    let transfer_s = link.rate_bits_per_s.map_or(0.0, |rate| bits / rate.get() as f64);
+    let transfers = if link.shared { 2.0 } else { 1.0 };
+    link.delay.as_secs_f64() + (transfers * transfer_s).max(1e-9 * bits / 64.0)
 }
 
 /// What the nodes have said.

@@ -81,6 +81,11 @@ impl Strip {
         start(&mut self.ghost, other, 0);
     }
 
+    /// Its size and work.
+    pub(super) fn shape(&self) -> Shape {
+        self.shape
+    }
+
     /// All columns of the strip.
     pub(super) fn all(&self) -> Range<usize> {
         0..self.shape.columns
