@@ -91,8 +91,9 @@ pub(super) struct Outgoing {
     pub(super) express: VecDeque<Express>,
     /// Bytes sent from `express` since `bulk` had a turn.
     pub(super) express_run: usize,
+    /// Long messages by key; the front's key has its turn.
     pub(super) bulk: VecDeque<usize>,
-    /// Bytes the front of `bulk` has sent in its turn.
+    /// Bytes the front's key has sent in its turn.
     pub(super) turn: usize,
     announced: BTreeMap<u32, usize>,
     held: BTreeMap<Key, VecDeque<usize>>,
@@ -374,10 +375,33 @@ impl Outgoing {
         // an envelope sent in its stead must not come first.
         let granted = matches!(stage, Stage::Ready { opened: true, charged: false });
         if granted && self.message(index).opening.total as usize > self.fragment_bytes {
-            self.bulk.push_back(index);
+            self.push_bulk(index);
         } else {
             self.express.push_back(Express::Message(index));
         }
+    }
+
+    /// Puts a long message behind those of its key, or at the end. Messages of one key stand together and leave one
+    /// after the other: they are read in that order, and a receiver that fills one buffer at a time need not
+    /// sort them. Returns where it stands.
+    pub(super) fn push_bulk(&mut self, index: usize) -> usize {
+        let key = self.message(index).opening.key;
+        let at = self.bulk.iter().rposition(|&other| self.message(other).opening.key == key);
+        let at = at.map_or(self.bulk.len(), |at| at + 1);
+        self.bulk.insert(at, index);
+        at
+    }
+
+    /// Gives the next key its turn. Returns how many messages went to the end; none if there is no other key.
+    pub(super) fn rotate_bulk(&mut self) -> usize {
+        let key = |index: Option<&usize>| index.map(|&index| self.message(index).opening.key);
+        let front = key(self.bulk.front());
+        if key(self.bulk.back()) == front {
+            return 0;
+        }
+        let group = self.bulk.iter().take_while(|index| key(Some(index)) == front).count();
+        self.bulk.rotate_left(group);
+        group
     }
 
     fn announce(&mut self, index: usize, answer: bool) {

@@ -53,17 +53,27 @@ struct Frame {
 /// How to put a frame back.
 enum Undo {
     Control(Control),
-    Envelope { index: usize, express_run: usize },
-    Express { index: usize, express_run: usize, stage: Stage, in_bulk: bool },
-    Bulk { index: usize, bytes: u64, turn: usize, express_run: usize, after: BulkAfter, stage: Stage },
-}
-
-/// Where a long message stands after its frame was taken.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum BulkAfter {
-    Front,
-    Back,
-    Gone,
+    Envelope {
+        index: usize,
+        express_run: usize,
+    },
+    /// `in_bulk`: where the rest of the message stands among the long ones.
+    Express {
+        index: usize,
+        express_run: usize,
+        stage: Stage,
+        in_bulk: Option<usize>,
+    },
+    /// `gone`: it was the message's last; `rotated`: so many messages went to the end after it.
+    Bulk {
+        index: usize,
+        bytes: u64,
+        turn: usize,
+        express_run: usize,
+        gone: bool,
+        rotated: usize,
+        stage: Stage,
+    },
 }
 
 impl Outgoing {
@@ -219,19 +229,17 @@ impl Outgoing {
                     self.express.push_front(Express::Envelope(index));
                 }
                 Undo::Express { index, express_run, stage, in_bulk } => {
-                    if in_bulk {
-                        self.bulk.pop_back();
+                    if let Some(at) = in_bulk {
+                        self.bulk.remove(at);
                     }
                     self.express_run = express_run;
                     let message = self.message_mut(index);
                     (message.sent, message.stage) = (0, stage);
                     self.express.push_front(Express::Message(index));
                 }
-                Undo::Bulk { index, bytes, turn, express_run, after, stage } => {
-                    if after == BulkAfter::Back {
-                        self.bulk.pop_back();
-                    }
-                    if after != BulkAfter::Front {
+                Undo::Bulk { index, bytes, turn, express_run, gone, rotated, stage } => {
+                    self.bulk.rotate_right(rotated);
+                    if gone {
                         self.bulk.push_front(index);
                     }
                     (self.turn, self.express_run) = (turn, express_run);
@@ -305,13 +313,13 @@ impl Outgoing {
     /// A message's first fragment, or its only one.
     fn first_frame(&mut self, index: usize, scratch: &mut Vec<u8>) -> Frame {
         let undo =
-            Undo::Express { index, express_run: self.express_run, stage: self.message(index).stage, in_bulk: false };
+            Undo::Express { index, express_run: self.express_run, stage: self.message(index).stage, in_bulk: None };
         let mut frame = self.data_frame(index, undo, scratch);
         self.express_run += frame.bytes();
         if frame.finishes.is_none() {
-            self.bulk.push_back(index);
+            let at = self.push_bulk(index);
             if let Undo::Express { in_bulk, .. } = &mut frame.undo {
-                *in_bulk = true;
+                *in_bulk = Some(at);
             }
         }
         frame
@@ -320,27 +328,27 @@ impl Outgoing {
     fn bulk_frame(&mut self, index: usize, scratch: &mut Vec<u8>) -> Frame {
         let (turn, express_run, stage) = (self.turn, self.express_run, self.message(index).stage);
         let before = self.message(index).sent;
-        let undo = Undo::Bulk { index, bytes: 0, turn, express_run, after: BulkAfter::Front, stage };
+        let undo = Undo::Bulk { index, bytes: 0, turn, express_run, gone: false, rotated: 0, stage };
         let mut frame = self.data_frame(index, undo, scratch);
         let taken = self.message(index).sent - before;
         self.express_run = 0;
         self.turn += taken as usize;
-        let place = if frame.finishes.is_some() {
-            BulkAfter::Gone
-        } else if self.turn >= TURN_FRAGMENTS * self.fragment_bytes && self.bulk.len() > 1 {
-            BulkAfter::Back
-        } else {
-            BulkAfter::Front
-        };
-        if place != BulkAfter::Front {
-            self.turn = 0;
+        let is_last = frame.finishes.is_some();
+        if is_last {
             self.bulk.pop_front();
         }
-        if place == BulkAfter::Back {
-            self.bulk.push_back(index);
+        let key = |index: usize| self.message(index).opening.key;
+        let key_goes_on = self.bulk.front().is_some_and(|&front| key(front) == key(index));
+        let mut went = 0;
+        if !key_goes_on {
+            // The next key is in front already.
+            self.turn = 0;
+        } else if self.turn >= TURN_FRAGMENTS * self.fragment_bytes {
+            self.turn = 0;
+            went = self.rotate_bulk();
         }
-        if let Undo::Bulk { bytes, after, .. } = &mut frame.undo {
-            (*bytes, *after) = (taken, place);
+        if let Undo::Bulk { bytes, gone, rotated, .. } = &mut frame.undo {
+            (*bytes, *gone, *rotated) = (taken, is_last, went);
         }
         frame
     }
