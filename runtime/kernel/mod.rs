@@ -175,7 +175,10 @@ impl Kernel {
             return Err(Error::Shutdown { rank: self.rank });
         }
         let mut core = self.lock();
-        if let Some(refusal) = core.take_refusal(Some(operation.peer)) {
+        // The program's own calls only: a collective that stopped halfway would leave the other ranks waiting.
+        if operation.tag.is_some()
+            && let Some(refusal) = core.take_refusal(Some(operation.peer))
+        {
             return Err(refusal);
         }
         let op = post(&mut core, self.clock.now()).map_err(|error| error.during(operation))?;

@@ -9,7 +9,7 @@ pub(crate) enum Refusal {
     #[error("it does not speak lathide's protocol ({0})")]
     Stranger(&'static str),
     /// The other side does not know the key, or somebody changed bytes on the way.
-    #[error("it does not know this job's key: it belongs to another job, or the key files differ")]
+    #[error("it does not know this job's key: another job or another service has that port, or the key files differ")]
     Unproven,
     /// No common protocol version.
     #[error("it speaks protocol version {theirs}, this side {}..={}; use one version of lathide", ours.0, ours.1)]

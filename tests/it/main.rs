@@ -11,6 +11,7 @@ mod launcher;
 #[cfg(feature = "cli")]
 mod link;
 mod memory;
+mod misuse;
 mod p2p;
 mod process;
 mod spmd;

@@ -1,13 +1,14 @@
 //! What a node takes of its machine: bounded memory whatever comes, and no processor time while it only waits.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lathide::Result;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::spmd::programs::{block_on, join, say};
 use crate::spmd::{Job, STARTS};
+use crate::support::job;
 
 /// The window of a link, and how much more a node may take for what comes unexpected.
 const BOUND_KIB: u64 = (64 + 16) << 10;
@@ -135,12 +136,44 @@ fn processor_time() -> f64 {
 }
 
 #[test]
-fn more_ranks_than_cores_complete() {
+fn more_ranks_than_cores_complete_and_none_oversleeps() {
     for &start in STARTS {
-        let ended = Job::start(start, 16, "steady 0.5", &[]).end();
-        assert!(ended.statuses.iter().all(|status| status.success()), "{ended}");
-        let rounds: Vec<u64> = ended.all("rounds").iter().map(|line| line.rest.parse().unwrap()).collect();
-        assert!(rounds.len() == 16 && rounds.iter().all(|&count| count == rounds[0]), "{rounds:?}");
-        println!("{start:?}: 16 ranks, {} rounds", rounds[0]);
+        let mut best = 0;
+        for _ in 0..3 {
+            let ended = Job::start(start, 16, "steady 0.5", &[]).end();
+            assert!(ended.statuses.iter().all(|status| status.success()), "{ended}");
+            let rounds: Vec<u64> = ended.all("rounds").iter().map(|line| line.rest.parse().unwrap()).collect();
+            assert!(rounds.len() == 16 && rounds.iter().all(|&count| count == rounds[0]), "{rounds:?}");
+            println!("{start:?}: 16 ranks, {} rounds", rounds[0]);
+            best = best.max(rounds[0]);
+            if best > 10 {
+                break;
+            }
+        }
+        // A waiter that is not woken sleeps for a second.
+        assert!(best > 10, "{start:?}: {best} rounds of 16 hops in half a second");
     }
+}
+
+/// A future keeps the task awake; it must not take from the waiter beside it what was to wake that.
+#[test]
+fn a_thread_that_waits_beside_a_future_is_woken() {
+    let slow = job(2, |node| {
+        let peer = 1 - node.rank().0;
+        let last = node.initread(peer, 2, vec![0u8]).unwrap();
+        let future = thread::spawn(move || block_on(last).unwrap());
+        let mut slow = 0;
+        for round in 0..3000u32 {
+            let began = Instant::now();
+            let read = node.initread(peer, 1, vec![0u32]).unwrap();
+            node.initwrite(peer, 1, vec![round]).unwrap().wait().unwrap();
+            assert_eq!(read.wait().unwrap(), [round]);
+            slow += u32::from(began.elapsed() > Duration::from_millis(900));
+        }
+        node.initwrite(peer, 2, vec![1u8]).unwrap().wait().unwrap();
+        assert_eq!(future.join().unwrap(), [1]);
+        node.finalize().unwrap();
+        slow
+    });
+    assert!(slow.iter().sum::<u32>() <= 2, "waits of about a second: {slow:?}");
 }

@@ -140,6 +140,12 @@ impl Job {
         Pid::from_raw(number).unwrap()
     }
 
+    /// The processes started here and those that have said who they are.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        let said = self.said.iter().filter(|line| line.word == "pid").map(|line| line.rest.parse().unwrap());
+        self.children.iter().map(Child::id).chain(said).collect()
+    }
+
     /// Sends a rank that is up a signal.
     pub(crate) fn signal(&self, rank: u32, signal: Signal) {
         kill_process(self.process(rank), signal).expect("the rank is there");

@@ -64,6 +64,12 @@ enum Tag {
 
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
     let Arguments { ranks, link, tag, timeout, variables, wdir, quiet, json, mut program } = arguments;
+    // What begins with a dash is an option of the program only behind the program.
+    if program[0].as_encoded_bytes().starts_with(b"-") {
+        let option = program[0].display();
+        eprintln!("lathide: run has no option {option}; see lathide run --help (a program of that name is ./{option})");
+        return ExitCode::from(2);
+    }
     let args = program.split_off(1);
     let mut job = Job::new(ranks, program.remove(0), args);
     job.link = link;

@@ -30,6 +30,7 @@ fn program() {
         ["storm", ending] => storm(ending),
         ["block", ref modes @ ..] => block(modes),
         ["steady", seconds] => steady(seconds.parse().unwrap()),
+        ["late", pause, seconds] => late(pause.parse().unwrap(), seconds.parse().unwrap()),
         ["flood", count, bytes] => super::super::memory::flood(count.parse().unwrap(), bytes.parse().unwrap()),
         ["rest"] => super::super::memory::rest(),
         _ => panic!("no program is called {line:?}"),
@@ -201,6 +202,17 @@ fn blocked(node: &Node, mode: &str, victim: u32, other: u32) -> Result<()> {
         _ => unreachable!("{mode}"),
     }
     Ok(())
+}
+
+/// The last rank comes late, so that all others stand at their doors for a while; then as [`steady`].
+fn late(pause_s: f64, seconds: f64) -> Result<()> {
+    say("pid", std::process::id());
+    if std::env::var("LATHIDE_RANK")
+        == std::env::var("LATHIDE_SIZE").map(|size| (size.parse::<u32>().unwrap() - 1).to_string())
+    {
+        thread::sleep(Duration::from_secs_f64(pause_s));
+    }
+    steady(seconds)
 }
 
 /// Pings go round for `seconds`; then everybody leaves.
