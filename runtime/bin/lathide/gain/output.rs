@@ -269,7 +269,6 @@ mod tests {
     #[test]
     fn text_fits_the_terminal_and_says_what_matters() {
         let text = outcome().text(false);
-        println!("{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "too wide:\n{text}");
         assert!(!text.contains('\x1b'));
         for part in [
