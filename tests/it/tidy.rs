@@ -100,9 +100,11 @@ fn only_the_command_prints_or_exits() {
 fn nothing_is_unsafe() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("the manifest");
     assert!(manifest.contains("unsafe_code = \"forbid\""), "the lint holds for the whole package");
+    // Put together, so that this file does not contain it.
+    let block = ["unsafe", "{"].join(" ");
     for place in ["runtime", "examples", "benches", "tests"] {
         for path in sources(place) {
-            assert!(!code(&path).contains("unsafe {"), "{} has unsafe code", path.display());
+            assert!(!code(&path).contains(&block), "{} has unsafe code", path.display());
         }
     }
 }
