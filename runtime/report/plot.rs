@@ -323,4 +323,5 @@ fn paint(text: &str, series: usize, colour: bool) -> String {
 }
 
 #[cfg(test)]
+#[path = "plot_tests.rs"]
 mod tests;

@@ -37,7 +37,7 @@ pub(super) struct Comparison {
     t_on_s: f64,
     t_on_s_min: f64,
     t_on_s_max: f64,
-    /// `t_off_s / t_on_s`; least and greatest are those of single repetitions.
+    /// `t_off_s / t_on_s` within a repetition; the median.
     gain: f64,
     gain_min: f64,
     gain_max: f64,
@@ -67,7 +67,8 @@ impl Comparison {
             t_on_s: on.median,
             t_on_s_min: on.min,
             t_on_s_max: on.max,
-            gain: off.median / on.median,
+            // Ratios within a repetition, since the machine's speed drifts from one to the next.
+            gain: gain.median,
             gain_min: gain.min,
             gain_max: gain.max,
         })

@@ -22,7 +22,8 @@ pub(super) struct Outcome {
     /// Points per column; a message has 8 bytes for each.
     pub(super) rows: usize,
     pub(super) message_bytes: usize,
-    pub(super) repeats: u32,
+    /// Repetitions that count, at the point with the fewest.
+    pub(super) repeats: usize,
     /// Medians over all points.
     pub(super) f: f64,
     pub(super) omega: f64,
@@ -46,7 +47,7 @@ pub(super) struct Link {
 }
 
 impl Outcome {
-    pub(super) fn new(link: Link, rows: usize, repeats: u32, points: Vec<Point>) -> Option<Self> {
+    pub(super) fn new(link: Link, rows: usize, points: Vec<Point>) -> Option<Self> {
         let best = best(&points)?;
         Some(Outcome {
             schema: SCHEMA,
@@ -55,7 +56,7 @@ impl Outcome {
             link,
             rows,
             message_bytes: rows * size_of::<f64>(),
-            repeats,
+            repeats: points.iter().map(|point| point.repeats).min().unwrap_or(0),
             f: typical(&points, |point| point.f),
             omega: typical(&points, |point| point.omega),
             max_gain: best.gain,
@@ -263,13 +264,12 @@ mod tests {
             evaluate(&Measured { gamma_wanted: gamma, shape, steps: 2, rounds: vec![round; 5] }, 5).unwrap()
         });
         let link = Link { spec: "delay=200us,rate=100mbit".into(), emulated: true, how: "emulated (a relay)".into() };
-        Outcome::new(link, 100_000, 5, points.to_vec()).unwrap()
+        Outcome::new(link, 100_000, points.to_vec()).unwrap()
     }
 
     #[test]
     fn text_fits_the_terminal_and_says_what_matters() {
         let text = outcome().text(false);
-        println!("{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "too wide:\n{text}");
         assert!(!text.contains('\x1b'));
         for part in [
@@ -329,6 +329,6 @@ mod tests {
     #[test]
     fn without_points_there_is_no_outcome() {
         let link = Link { spec: "loopback".into(), emulated: false, how: String::new() };
-        assert!(Outcome::new(link, 1, 1, vec![]).is_none());
+        assert!(Outcome::new(link, 1, vec![]).is_none());
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args) -> ExitCode {
     };
     let points: Result<Vec<Point>, _> = measured.iter().map(|measured| evaluate(measured, plan.repeats)).collect();
     let outcome = match points {
-        Ok(points) => Outcome::new(describe(&link), plan.rows, plan.repeats, points),
+        Ok(points) => Outcome::new(describe(&link), plan.rows, points),
         Err(error) => return fail(&format!("{error}; the machine may be too busy, measure again"), 1),
     };
     let Some(outcome) = outcome else { return fail("nothing was measured", 1) };

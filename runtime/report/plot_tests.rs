@@ -13,7 +13,6 @@ fn sample() -> Chart {
 #[test]
 fn fits_the_width_and_is_plain_without_colour() {
     let text = sample().render(false);
-    println!("{text}");
     assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "too wide:\n{text}");
     assert!(!text.contains('\x1b'));
     assert!(text.lines().all(|line| line.trim_end() == line), "trailing blanks:\n{text}");
