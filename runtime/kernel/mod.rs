@@ -75,8 +75,6 @@ pub(crate) enum Order {
     Leave(Option<Report>),
 }
 
-/// An operation of more bytes may need the task while it is under way; less fits the system's buffers.
-const LONG_BYTES: u64 = 32 << 10;
 /// Orders that may wait; reports beyond are dropped, the next says the same.
 const ORDERS_MAX: usize = 64;
 
@@ -184,16 +182,12 @@ impl Kernel {
         let op = post(&mut core, self.clock.now()).map_err(|error| error.during(operation))?;
         let slot = Arc::new(Slot::new(operation, op, key));
         core.expect(slot.clone());
-        let may_move = self.task_may_move();
-        if may_move {
+        if self.task_may_move() {
             core.flush();
         } else {
             core.hand_on();
         }
         self.unlock(core);
-        if may_move && operation.bytes > LONG_BYTES && !slot.is_done() {
-            self.watch.long_operation(&self.poller);
-        }
         Ok(slot)
     }
 

@@ -77,14 +77,6 @@ impl Watch {
         }
     }
 
-    /// The program has posted what will take a while: the task watches from now on, unless somebody helps.
-    pub(crate) fn long_operation(&self, poller: &Poller) {
-        let mut state = self.state.lock();
-        if state.watcher == Watcher::TaskSoon {
-            state.open(poller);
-        }
-    }
-
     /// Has the task watch, whoever helps: futures wait.
     pub(crate) fn open(&self, poller: &Poller) {
         self.state.lock().open(poller);

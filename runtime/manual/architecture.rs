@@ -20,7 +20,7 @@
 //! 3. While the program computes, the task watches all links through one descriptor, the *gate*: an epoll instance
 //!    that holds the epoll instance of the links. A helper closes it with one call, so that the task is not woken for
 //!    packets the helper takes. Between waits that follow each other closely the gate stays closed, and the task
-//!    looks every millisecond whether they still do. A posted message above 32 KiB opens it at once.
+//!    looks every millisecond whether they still do; meanwhile the system's socket buffers carry on.
 //!
 //! In deferred mode (`LATHIDE_OVERLAP=off`) the gate stays closed unless a future waits, and `initwrite` sends nothing:
 //! bytes move only inside a wait.
