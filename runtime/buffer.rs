@@ -9,8 +9,7 @@ use bytes::Bytes;
 
 /// A type that can be sent: plain old data with a code that both sides compare.
 ///
-/// Implemented for the integers, floats, `bool`-free plain types of the language and arrays of them up to
-/// what [`bytemuck::Pod`] allows. A type of your own takes a code of its own:
+/// Implemented for the language's integers and floats. A type of your own takes a code of its own:
 ///
 /// ```
 /// use lathide::{Element, ElementType};
@@ -72,12 +71,15 @@ elements! {
 pub trait WriteBuffer: Send + Sync + Sized + 'static {
     /// The element type of the message.
     const TYPE: ElementType;
+    /// Bytes of one element.
+    const ELEMENT_BYTES: usize;
     /// The message's bytes.
     fn bytes(&self) -> &[u8];
 }
 
 impl<T: Element> WriteBuffer for Vec<T> {
     const TYPE: ElementType = T::TYPE;
+    const ELEMENT_BYTES: usize = size_of::<T>();
     fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(self)
     }
@@ -85,6 +87,7 @@ impl<T: Element> WriteBuffer for Vec<T> {
 
 impl<T: Element> WriteBuffer for Arc<[T]> {
     const TYPE: ElementType = T::TYPE;
+    const ELEMENT_BYTES: usize = size_of::<T>();
     fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(self)
     }
@@ -92,6 +95,7 @@ impl<T: Element> WriteBuffer for Arc<[T]> {
 
 impl WriteBuffer for Bytes {
     const TYPE: ElementType = u8::TYPE;
+    const ELEMENT_BYTES: usize = 1;
     fn bytes(&self) -> &[u8] {
         self
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::buffer::{Element, WriteBuffer};
+use crate::buffer::{Element, ElementType, WriteBuffer};
 use crate::collective;
 use crate::config::Config;
 #[expect(unused_imports, reason = "named in documentation")]
@@ -84,6 +84,7 @@ impl Node {
         tag: impl Into<Tag>,
         buffer: B,
     ) -> Result<WriteHandle<B>> {
+        self.check_element(B::TYPE, B::ELEMENT_BYTES)?;
         let kernel = &self.inner.kernel;
         let slot = kernel.initwrite(to.into(), Key::user(tag.into()), B::TYPE, Box::new(buffer));
         Ok(write_handle(kernel.clone(), self.noting(slot)?))
@@ -116,13 +117,15 @@ impl Node {
     }
 
     fn post_read<T: Element>(&self, from: Rank, key: Key, buffer: Vec<T>) -> Result<Arc<crate::kernel::Slot>> {
-        let rank = self.rank();
-        if size_of::<T>() == 0 {
-            return Err(Misuse::NoSize { rank, element: T::TYPE }.into());
-        }
+        self.check_element(T::TYPE, size_of::<T>())?;
         let bytes = size_of_val(&buffer[..]) as u64;
         let slot = self.inner.kernel.initread(from, key, T::TYPE, Box::new(buffer), bytes);
         self.noting(slot)
+    }
+
+    fn check_element(&self, element: ElementType, bytes: usize) -> Result<()> {
+        let rank = self.rank();
+        if bytes == 0 { Err(Misuse::NoSize { rank, element }.into()) } else { Ok(()) }
     }
 
     /// Remembers an error that the program is told: a node dropped after one has failed.

@@ -66,6 +66,7 @@ fn calls_that_cannot_be_right_are_refused_and_the_job_goes_on() {
         }
         let error = refused(node.initread(0, 1, vec![Nothing; 5]), &[&own, "must have a size", "user type 9"]);
         assert!(matches!(error, Error::Misuse(Misuse::NoSize { .. })), "{error:?}");
+        refused(node.initwrite(0, 1, vec![Nothing; 5]), &[&own, "must have a size", "user type 9"]);
         node.barrier().unwrap();
         node.finalize().unwrap();
     });
