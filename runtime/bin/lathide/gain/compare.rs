@@ -41,6 +41,8 @@ pub(super) struct Comparison {
     gain: f64,
     gain_min: f64,
     gain_max: f64,
+    /// The share of repetitions that were faster with overlap.
+    gaining: f64,
 }
 
 impl Comparison {
@@ -71,6 +73,7 @@ impl Comparison {
             gain: gain.median,
             gain_min: gain.min,
             gain_max: gain.max,
+            gaining: runs.iter().filter(|run| run.off_s > run.on_s).count() as f64 / runs.len() as f64,
         })
     }
 
@@ -106,12 +109,13 @@ impl Comparison {
     }
 
     fn conclusion(&self) -> String {
-        let Comparison { gain, gain_min, gain_max, .. } = self;
+        let Comparison { gain, gain_min, gain_max, gaining, .. } = self;
         let range = format!("G = {gain:.2} ({gain_min:.2} to {gain_max:.2})");
-        if *gain_min > 1.0 && *gain >= 1.02 {
+        // One repetition that another program disturbed must not hide what all others show.
+        if *gaining >= 0.75 && *gain >= 1.02 {
             let saved = 100.0 * (1.0 - 1.0 / gain);
             format!("Overlap pays for this program: {range}; it saves {saved:.0} % of the time.")
-        } else if *gain_max < 1.0 && *gain <= 0.98 {
+        } else if *gaining <= 0.25 && *gain <= 0.98 {
             format!(
                 "Overlap costs this program time: {range}. Compare with --link: hiding pays where the link is slow."
             )
@@ -152,10 +156,11 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_need_all_repetitions() {
+    fn verdicts_need_most_repetitions() {
         let says = |pairs: &[(f64, f64)]| comparison(&runs(pairs)).unwrap().conclusion();
         assert!(says(&[(1.0, 1.2), (1.0, 1.1)]).contains("costs"));
         assert!(says(&[(1.5, 1.0), (0.9, 1.0), (1.6, 1.0)]).contains("no clear difference"));
+        assert!(says(&[(1.2, 1.0), (0.9, 1.0), (1.2, 1.0), (1.2, 1.0), (1.2, 1.0)]).contains("pays"));
         assert!(says(&[(1.001, 1.0)]).contains("no clear difference"));
     }
 
