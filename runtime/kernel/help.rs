@@ -19,16 +19,13 @@ use super::core::Core;
 use super::poller::{Nudge, Ready};
 use super::slot::Slot;
 use super::spin::Look;
-use crate::error::{Operation, OperationKind};
+use crate::error::OperationKind;
 use crate::ids::Rank;
 
 /// How often a thread that waits long looks whether the job stands still.
 const TICK: Duration = Duration::from_secs(1);
 /// Links that are polled one by one; more are left to the poller.
 const POLLED_MAX: usize = 4;
-/// Longer messages take longer than a wake-up anyway; and a thread that polls and yields for long keeps its peer on
-/// its own core, beside an idle one.
-const POLLED_BYTES_MAX: u64 = 64 << 10;
 
 /// Who may help, and who would.
 pub(crate) struct Help {
@@ -212,8 +209,7 @@ impl Kernel {
 
 /// The ranks whose messages would end the wait, if they are few enough to be polled one by one.
 fn peers_to_poll(condition: &dyn Condition) -> Vec<Rank> {
-    let is_short = |of: &Operation| of.kind == OperationKind::Read && of.bytes <= POLLED_BYTES_MAX;
-    let reads = condition.slots().iter().map(|slot| slot.operation()).filter(is_short);
+    let reads = condition.slots().iter().map(|slot| slot.operation()).filter(|of| of.kind == OperationKind::Read);
     let mut peers: Vec<Rank> = reads.map(|of| of.peer).collect();
     peers.sort_unstable();
     peers.dedup();

@@ -43,7 +43,7 @@ impl Spin {
     /// Polls `look` until it finds what is waited for, or the time is better slept. Returns whether it did.
     pub(crate) fn poll(&self, mut look: impl FnMut() -> Look) -> bool {
         let Some(budget) = self.budget() else { return false };
-        let (mut since, mut last) = (Instant::now(), Instant::now());
+        let (mut since, mut last, mut has_begun) = (Instant::now(), Instant::now(), false);
         loop {
             let found = look();
             let now = Instant::now();
@@ -52,8 +52,9 @@ impl Spin {
                     self.budget_us.store(LIMIT_US, Ordering::Relaxed);
                     return true;
                 }
-                Look::Progress => since = now,
-                Look::Nothing if now - last > INTERRUPTED => {
+                // A long message is coming in: whoever interrupts is probably its sender.
+                Look::Progress => (since, has_begun) = (now, true),
+                Look::Nothing if now - last > INTERRUPTED && !has_begun => {
                     self.pause.store(INTERRUPTED_WAITS, Ordering::Relaxed);
                     return false;
                 }

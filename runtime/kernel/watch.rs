@@ -18,6 +18,9 @@ pub(super) const TICK: Duration = Duration::from_millis(1);
 /// A gate that was open for less than this was opened in vain.
 const BRIEF: Duration = Duration::from_micros(200);
 
+/// A wait of more ticks is a long one; the waits of a stream of long messages are shorter.
+const HELD_TICKS_MAX: u32 = 20;
+
 pub(crate) struct Watch {
     state: Mutex<State>,
     /// Tells the task to begin ticking.
@@ -33,6 +36,8 @@ struct State {
     waits: u64,
     /// Their number at the last tick.
     seen: u64,
+    /// Ticks during the wait under way.
+    held_ticks: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +54,7 @@ impl Watch {
     /// At first nobody watches: the gate is closed.
     pub(crate) fn new() -> Self {
         let now = Instant::now();
-        let state = State { watcher: Watcher::Helper, opened: now, was_brief: false, waits: 0, seen: 0 };
+        let state = State { watcher: Watcher::Helper, opened: now, was_brief: false, waits: 0, seen: 0, held_ticks: 0 };
         Watch { state: Mutex::new(state), begin: Notify::new() }
     }
 
@@ -95,11 +100,15 @@ impl Watch {
             return false;
         }
         if state.seen != state.waits {
-            state.seen = state.waits;
+            (state.seen, state.held_ticks) = (state.waits, 0);
             return true;
         }
         if is_held() {
-            // A long wait: its end decides.
+            state.held_ticks += 1;
+            if state.held_ticks < HELD_TICKS_MAX {
+                return true;
+            }
+            // A long wait: its end decides. Until then not even the ticks are needed.
             state.watcher = Watcher::Helper;
             state.was_brief = false;
         } else {
