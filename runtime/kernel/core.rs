@@ -204,6 +204,15 @@ impl Core {
         1 + self.sockets.iter().flatten().filter(|socket| is_here(socket)).count()
     }
 
+    /// Tries again to write to `peer`, if it found no room before. Returns how many bytes went.
+    pub(crate) fn write_on(&mut self, peer: Rank) -> usize {
+        match &mut self.sockets[peer.index()] {
+            Some(socket) if socket.is_blocked => socket.is_blocked = false,
+            _ => return 0,
+        }
+        self.write(peer)
+    }
+
     /// There is room to write. If there is nothing to write any more, the poller need not watch: so a long
     /// transfer that fills the socket again and again does not tell it each time.
     fn writable(&mut self, peer: Rank) {
@@ -216,18 +225,22 @@ impl Core {
         }
     }
 
-    fn write(&mut self, peer: Rank) {
-        let Some(socket) = &self.sockets[peer.index()] else { return };
+    /// Returns how many bytes went.
+    fn write(&mut self, peer: Rank) -> usize {
+        let Some(socket) = &self.sockets[peer.index()] else { return 0 };
         if socket.is_blocked {
-            return;
+            return 0;
         }
-        let stream = &socket.stream;
-        match self.engine.transmit(peer, &mut |slices| write_now(stream, slices)) {
+        let (stream, mut written) = (&socket.stream, 0);
+        let sent =
+            self.engine.transmit(peer, &mut |slices| write_now(stream, slices).inspect(|count| written += count));
+        match sent {
             Ok(Sent::All) => {}
             // More to send: the poller says at once that there is room, and the other links have their turn.
             Ok(Sent::Blocked | Sent::More) => self.watch(peer, true),
             Err(error) => self.lost(peer, &format!("its connection broke: {error}")),
         }
+        written
     }
 
     /// Has the poller watch for room to write to `peer`, or no longer.

@@ -19,7 +19,6 @@ use super::core::Core;
 use super::poller::{Nudge, Ready};
 use super::slot::Slot;
 use super::spin::Look;
-use crate::error::OperationKind;
 use crate::ids::Rank;
 
 /// How often a thread that waits long looks whether the job stands still.
@@ -149,10 +148,10 @@ impl Kernel {
         }
     }
 
-    /// Looks once whether a message has come from `peers`.
+    /// Looks once whether a message has come from `peers`, or can go on to them.
     fn look(&self, peers: &[Rank], condition: &dyn Condition) -> Look {
         let mut core = self.lock();
-        let count: usize = peers.iter().map(|&peer| core.read(peer)).sum();
+        let count: usize = peers.iter().map(|&peer| core.read(peer) + core.write_on(peer)).sum();
         if count > 0 {
             core.flush();
         }
@@ -207,10 +206,9 @@ impl Kernel {
     }
 }
 
-/// The ranks whose messages would end the wait, if they are few enough to be polled one by one.
+/// The ranks whose bytes would end the wait, if they are few enough to be polled one by one.
 fn peers_to_poll(condition: &dyn Condition) -> Vec<Rank> {
-    let reads = condition.slots().iter().map(|slot| slot.operation()).filter(|of| of.kind == OperationKind::Read);
-    let mut peers: Vec<Rank> = reads.map(|of| of.peer).collect();
+    let mut peers: Vec<Rank> = condition.slots().iter().map(|slot| slot.operation().peer).collect();
     peers.sort_unstable();
     peers.dedup();
     if peers.len() > POLLED_MAX {
