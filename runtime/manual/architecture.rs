@@ -25,7 +25,7 @@
 //! In deferred mode (`LATHIDE_OVERLAP=off`) the gate stays closed unless a future waits, and `initwrite` sends nothing:
 //! bytes move only inside a wait.
 //!
-//! What the polling costs and brings was measured with `cargo bench --bench p2p` on two cores, Linux 6.18, loopback, 8
+//! The ways were compared, each built in turn, by `cargo bench --bench p2p` on two cores, Linux 6.18, loopback, 8
 //! bytes, one way, against blocking raw TCP in the same run: without polling 0.88 of it, with polling 0.15 (4.6 us);
 //! with another program on one core, so that both ranks share the other, polling without yielding took 2.05, not
 //! polling 1.36, polling with yielding 1.23.
