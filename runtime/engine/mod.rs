@@ -243,6 +243,11 @@ impl Engine {
         self.shared.completions.pop_front()
     }
 
+    /// Whether an operation has ended and was not asked for yet.
+    pub(crate) fn has_completions(&self) -> bool {
+        !self.shared.completions.is_empty()
+    }
+
     /// The next refusal of a message whose write was over already.
     pub(crate) fn poll_refusal(&mut self) -> Option<LateRefusal> {
         self.shared.refusals.pop_front()

@@ -8,9 +8,11 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
+use socket2::SockRef;
 use tokio::sync::Notify;
 
 use super::clock::Clock;
+use super::greeting::is_local;
 use super::poller::{Poller, Ready};
 use super::slot::Slot;
 use crate::engine::{Completion, Engine, LateRefusal, OpId, Sent};
@@ -96,20 +98,22 @@ impl Core {
     }
 
     /// Moves what can be moved now: reads the links that are ready, then writes. Never blocks. Stops early to
-    /// `give_way`; what is ready stays so.
-    pub(crate) fn drive(&mut self, ready: &[Ready], give_way: &dyn Fn() -> bool) {
+    /// `give_way`; what is ready stays so. Returns how many bytes it was, the last writes not counted.
+    pub(crate) fn drive(&mut self, ready: &[Ready], give_way: &dyn Fn() -> bool) -> usize {
+        let mut count = 0;
         for link in ready {
             if link.readable {
-                self.read(link.peer);
+                count += self.read(link.peer);
             }
             if link.writable {
-                self.writable(link.peer);
+                count += self.writable(link.peer);
             }
             if give_way() {
                 break;
             }
         }
         self.flush();
+        count
     }
 
     /// Sends what the engine has, as far as the sockets take it, and hands completions on.
@@ -184,6 +188,11 @@ impl Core {
                     if count < offered.min(BULK_BYTES) {
                         break;
                     }
+                    // Who gets this goes on, and may post a read: what follows then goes straight to its place instead
+                    // of into memory of the window. Until then TCP keeps it.
+                    if self.engine.has_completions() {
+                        break;
+                    }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => {
@@ -197,10 +206,7 @@ impl Core {
 
     /// The ranks whose connections end on this host, this one included.
     pub(crate) fn ranks_here(&self) -> usize {
-        let is_here = |socket: &Socket| {
-            let (own, peer) = (socket.stream.local_addr(), socket.stream.peer_addr());
-            own.is_ok_and(|own| peer.is_ok_and(|peer| peer.ip() == own.ip()))
-        };
+        let is_here = |socket: &Socket| is_local(&SockRef::from(&socket.stream));
         1 + self.sockets.iter().flatten().filter(|socket| is_here(socket)).count()
     }
 
@@ -214,14 +220,15 @@ impl Core {
     }
 
     /// There is room to write. If there is nothing to write any more, the poller need not watch: so a long
-    /// transfer that fills the socket again and again does not tell it each time.
-    fn writable(&mut self, peer: Rank) {
-        let Some(socket) = &mut self.sockets[peer.index()] else { return };
+    /// transfer that fills the socket again and again does not tell it each time. Returns how many bytes went.
+    fn writable(&mut self, peer: Rank) -> usize {
+        let Some(socket) = &mut self.sockets[peer.index()] else { return 0 };
         let was_blocked = std::mem::replace(&mut socket.is_blocked, false);
         if was_blocked {
-            self.write(peer);
+            self.write(peer)
         } else {
             self.watch(peer, false);
+            0
         }
     }
 

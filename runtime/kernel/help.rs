@@ -25,6 +25,8 @@ use crate::ids::Rank;
 const TICK: Duration = Duration::from_secs(1);
 /// Links that are polled one by one; more are left to the poller.
 const POLLED_MAX: usize = 4;
+/// So much at a time is part of a long message.
+const LONG_BYTES: usize = 4 << 10;
 
 /// Who may help, and who would.
 pub(crate) struct Help {
@@ -88,9 +90,13 @@ impl Help {
 impl Kernel {
     /// Waits until `condition` is met or `deadline` has passed, and helps meanwhile. Returns whether it is met.
     pub(crate) fn wait(&self, condition: &dyn Condition, deadline: Option<Instant>) -> bool {
-        if condition.is_met_outside() {
-            return true;
-        }
+        self.watch.program_enters(self.clock.now());
+        let is_met = condition.is_met_outside() || self.wait_long(condition, deadline);
+        self.watch.program_leaves(self.clock.now());
+        is_met
+    }
+
+    fn wait_long(&self, condition: &dyn Condition, deadline: Option<Instant>) -> bool {
         self.help.waiting.fetch_add(1, Ordering::SeqCst);
         let mut patience = self.patience();
         let is_met = loop {
@@ -124,6 +130,7 @@ impl Kernel {
     ) -> bool {
         let mut ready = Vec::new();
         let peers = peers_to_poll(condition);
+        let mut has_begun = false;
         let mut core = self.lock();
         core.flush();
         loop {
@@ -138,7 +145,7 @@ impl Kernel {
             self.watch.helper_takes(&self.poller);
             // A long message may come in without a pause; the deadline holds all the same.
             let look = || if is_over(deadline) { Look::Met } else { self.look(&peers, condition) };
-            if !peers.is_empty() && self.spin.poll(look) {
+            if !peers.is_empty() && self.spin.poll(has_begun, look) {
                 return condition.is_met_outside();
             }
             if let Err(error) = self.sleep(condition, &mut ready, until(deadline)) {
@@ -146,7 +153,7 @@ impl Kernel {
             }
             patience.tick(self, condition);
             core = self.lock();
-            core.drive(&ready, &|| false);
+            has_begun = core.drive(&ready, &|| false) >= LONG_BYTES;
         }
     }
 

@@ -75,6 +75,8 @@ pub(crate) enum Order {
     Leave(Option<Report>),
 }
 
+/// Posting so many bytes may take as long as a short computation: they are sent from within the call.
+const BURST_BYTES: u64 = 64 << 10;
 /// Orders that may wait; reports beyond are dropped, the next says the same.
 const ORDERS_MAX: usize = 64;
 
@@ -172,6 +174,8 @@ impl Kernel {
         if self.is_over.load(Ordering::Relaxed) {
             return Err(Error::Shutdown { rank: self.rank });
         }
+        let now = self.clock.now();
+        self.watch.program_enters(now);
         let mut core = self.lock();
         // The program's own calls only: a collective that stopped halfway would leave the other ranks waiting.
         if operation.tag.is_some()
@@ -179,7 +183,7 @@ impl Kernel {
         {
             return Err(refusal);
         }
-        let op = post(&mut core, self.clock.now()).map_err(|error| error.during(operation))?;
+        let op = post(&mut core, now).map_err(|error| error.during(operation))?;
         let slot = Arc::new(Slot::new(operation, op, key));
         core.expect(slot.clone());
         if self.task_may_move() {
@@ -188,6 +192,9 @@ impl Kernel {
             core.hand_on();
         }
         self.unlock(core);
+        if operation.bytes >= BURST_BYTES {
+            self.watch.program_leaves(self.clock.now());
+        }
         Ok(slot)
     }
 

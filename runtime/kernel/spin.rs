@@ -13,6 +13,8 @@ const RETRY_WAITS: u32 = 32;
 /// A look at a socket takes below a microsecond. One that took this long was interrupted: somebody else needs
 /// the core.
 const INTERRUPTED: Duration = Duration::from_micros(40);
+/// Between looks for more of a long message: some tens of kilobytes come in meanwhile.
+const REST: Duration = Duration::from_micros(2);
 /// Waits that sleep at once after an interruption.
 const INTERRUPTED_WAITS: u32 = 64;
 
@@ -29,6 +31,14 @@ pub(crate) enum Look {
 /// What earlier waits have taught. Shared by all threads of a node; only hints, so nothing is ordered by it.
 pub(crate) struct Spin {
     is_allowed: bool,
+    /// Waiting for a message to begin.
+    beginning: Habit,
+    /// Waiting for more of one that is under way: on a fast link soon, on a slow one not.
+    more: Habit,
+}
+
+/// How long it pays to poll for one kind of thing.
+struct Habit {
     budget_us: AtomicU32,
     /// Waits to go before polling is tried again.
     pause: AtomicU32,
@@ -37,42 +47,70 @@ pub(crate) struct Spin {
 impl Spin {
     /// `is_allowed`: every rank of this host has a core of its own.
     pub(crate) fn new(is_allowed: bool) -> Self {
-        Spin { is_allowed, budget_us: AtomicU32::new(LIMIT_US), pause: AtomicU32::new(0) }
+        Spin { is_allowed, beginning: Habit::new(), more: Habit::new() }
     }
 
     /// Polls `look` until it finds what is waited for, or the time is better slept. Returns whether it did.
-    pub(crate) fn poll(&self, mut look: impl FnMut() -> Look) -> bool {
-        let Some(budget) = self.budget() else { return false };
-        let (mut since, mut last, mut has_begun) = (Instant::now(), Instant::now(), false);
+    /// `has_begun`: a message is under way.
+    pub(crate) fn poll(&self, mut has_begun: bool, mut look: impl FnMut() -> Look) -> bool {
+        let Some(mut budget) = self.budget(has_begun) else { return false };
+        let (mut since, mut last) = (Instant::now(), Instant::now());
         loop {
             let found = look();
             let now = Instant::now();
             match found {
                 Look::Met => {
-                    self.budget_us.store(LIMIT_US, Ordering::Relaxed);
+                    self.habit(has_begun).pays();
                     return true;
                 }
+                Look::Progress => {
+                    self.habit(has_begun).pays();
+                    (since, has_begun) = (now, true);
+                    let Some(more) = self.budget(true) else { return false };
+                    budget = more;
+                }
                 // A long message is coming in: whoever interrupts is probably its sender.
-                Look::Progress => (since, has_begun) = (now, true),
                 Look::Nothing if now - last > INTERRUPTED && !has_begun => {
-                    self.pause.store(INTERRUPTED_WAITS, Ordering::Relaxed);
+                    self.beginning.pause.store(INTERRUPTED_WAITS, Ordering::Relaxed);
                     return false;
                 }
                 Look::Nothing if now - since > budget => {
-                    self.in_vain();
+                    self.habit(has_begun).is_in_vain();
                     return false;
                 }
-                // Whoever else needs this core, perhaps the very peer that is waited for, has it first.
-                Look::Nothing => std::thread::yield_now(),
+                Look::Nothing => rest(has_begun),
             }
             last = now;
         }
     }
 
-    fn budget(&self) -> Option<Duration> {
-        if !self.is_allowed {
-            return None;
+    fn budget(&self, has_begun: bool) -> Option<Duration> {
+        if self.is_allowed { self.habit(has_begun).budget() } else { None }
+    }
+
+    fn habit(&self, has_begun: bool) -> &Habit {
+        if has_begun { &self.more } else { &self.beginning }
+    }
+}
+
+/// Between two looks. Whoever else needs this core, perhaps the very peer that is waited for, has it first.
+fn rest(has_begun: bool) {
+    if has_begun {
+        // Each look takes the socket's lock, which the sender's packets need too.
+        let began = Instant::now();
+        while began.elapsed() < REST {
+            std::hint::spin_loop();
         }
+    }
+    std::thread::yield_now();
+}
+
+impl Habit {
+    fn new() -> Self {
+        Habit { budget_us: AtomicU32::new(LIMIT_US), pause: AtomicU32::new(0) }
+    }
+
+    fn budget(&self) -> Option<Duration> {
         let pause = self.pause.load(Ordering::Relaxed);
         if pause > 0 {
             self.pause.store(pause - 1, Ordering::Relaxed);
@@ -81,7 +119,11 @@ impl Spin {
         Some(Duration::from_micros(self.budget_us.load(Ordering::Relaxed).into()))
     }
 
-    fn in_vain(&self) {
+    fn pays(&self) {
+        self.budget_us.store(LIMIT_US, Ordering::Relaxed);
+    }
+
+    fn is_in_vain(&self) {
         let budget = self.budget_us.load(Ordering::Relaxed) / 2;
         if budget < LEAST_US {
             self.pause.store(RETRY_WAITS, Ordering::Relaxed);
@@ -97,29 +139,31 @@ mod tests {
     #[test]
     fn polling_is_given_up_after_it_was_in_vain_and_tried_again() {
         let spin = Spin::new(true);
-        let waits = |count: u32| (0..count).filter(|_| spin.budget().inspect(|_| spin.in_vain()).is_some()).count();
+        let waits = |count: u32| {
+            (0..count).filter(|_| spin.budget(false).inspect(|_| spin.beginning.is_in_vain()).is_some()).count()
+        };
         assert!(waits(200) < 20, "polls in vain become rare");
         let mut polled = false;
         for _ in 0..=RETRY_WAITS {
-            polled |= spin.poll(|| Look::Met);
+            polled |= spin.poll(false, || Look::Met);
         }
         assert!(polled, "it is tried again");
-        assert_eq!(spin.budget(), Some(Duration::from_micros(LIMIT_US.into())), "success restores the budget");
+        assert_eq!(spin.budget(false), Some(Duration::from_micros(LIMIT_US.into())), "success restores the budget");
     }
 
     #[test]
     fn an_interrupted_poll_makes_the_next_waits_sleep() {
         let spin = Spin::new(true);
-        assert!(!spin.poll(|| {
+        assert!(!spin.poll(false, || {
             std::thread::sleep(2 * INTERRUPTED);
             Look::Nothing
         }));
-        assert_eq!(spin.budget(), None);
+        assert_eq!(spin.budget(false), None);
     }
 
     #[test]
     fn nobody_polls_without_a_core_of_its_own() {
         let spin = Spin::new(false);
-        assert!(!spin.poll(|| Look::Met));
+        assert!(!spin.poll(false, || Look::Met));
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! Opening and closing the gate costs a few system calls and, worse, may wake the task for a packet that the
 //! next wait takes anyway. A program that computes between its waits gets the task at once. One that goes from
-//! wait to wait (a ping-pong) does not: there the gate stays closed, and the task looks every millisecond
-//! whether waits still follow each other; when they do not, it opens the gate. So links are never unwatched for
-//! more than a tick or two while the program computes, and a short message costs no call for the hand-over.
+//! wait to wait (a ping-pong, a stream) does not: there the gate stays closed, and the task looks every
+//! millisecond whether waits still follow each other; when they do not, it opens the gate. So links are never
+//! unwatched for more than a tick or two while the program computes, and a short message costs no call for the
+//! hand-over.
 
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -15,29 +17,29 @@ use super::poller::Poller;
 
 /// How often the task looks whether waits still follow each other. Tokio's timers tick in milliseconds.
 pub(super) const TICK: Duration = Duration::from_millis(1);
-/// A gate that was open for less than this was opened in vain.
+/// A program that stays away for longer between two calls computes. Opening the gate for less is in vain.
 const BRIEF: Duration = Duration::from_micros(200);
-
-/// A wait of more ticks is a long one; the waits of a stream of long messages are shorter.
-const HELD_TICKS_MAX: u32 = 20;
 
 pub(crate) struct Watch {
     state: Mutex<State>,
+    pace: Pace,
     /// Tells the task to begin ticking.
     pub(super) begin: Notify,
 }
 
 struct State {
     watcher: Watcher,
-    opened: Instant,
-    /// The gate was open only briefly when the helper closed it.
-    was_brief: bool,
     /// Waits that have ended; the task compares.
     waits: u64,
     /// Their number at the last tick.
     seen: u64,
-    /// Ticks during the wait under way.
-    held_ticks: u32,
+}
+
+/// Whether the program computes between its calls. Only a hint, so nothing is ordered by it.
+struct Pace {
+    /// When the program last left a call, in nanoseconds of the node's clock.
+    left: AtomicU64,
+    has_computed: AtomicBool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,9 +55,22 @@ enum Watcher {
 impl Watch {
     /// At first nobody watches: the gate is closed.
     pub(crate) fn new() -> Self {
-        let now = Instant::now();
-        let state = State { watcher: Watcher::Helper, opened: now, was_brief: false, waits: 0, seen: 0, held_ticks: 0 };
-        Watch { state: Mutex::new(state), begin: Notify::new() }
+        let state = State { watcher: Watcher::Helper, waits: 0, seen: 0 };
+        let pace = Pace { left: AtomicU64::new(0), has_computed: AtomicBool::new(true) };
+        Watch { state: Mutex::new(state), pace, begin: Notify::new() }
+    }
+
+    /// The program enters a call, at `now`.
+    pub(crate) fn program_enters(&self, now: Duration) {
+        let left = Duration::from_nanos(self.pace.left.load(Ordering::Relaxed));
+        if now.saturating_sub(left) >= BRIEF {
+            self.pace.has_computed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The program leaves a call, at `now`. What moves inside a call is no computation.
+    pub(crate) fn program_leaves(&self, now: Duration) {
+        self.pace.left.store(now.as_nanos() as u64, Ordering::Relaxed);
     }
 
     /// A helper is about to poll and to sleep: the task must not be woken for what the helper will take.
@@ -63,7 +78,6 @@ impl Watch {
         let mut state = self.state.lock();
         if state.watcher == Watcher::Task {
             state.watcher = Watcher::Helper;
-            state.was_brief = state.opened.elapsed() < BRIEF;
             poller.close_gate();
         }
     }
@@ -72,12 +86,13 @@ impl Watch {
     pub(crate) fn helper_leaves(&self, poller: &Poller) {
         let mut state = self.state.lock();
         state.waits += 1;
+        let has_computed = self.pace.has_computed.swap(false, Ordering::Relaxed);
         if state.watcher == Watcher::Helper {
-            if state.was_brief {
+            if has_computed {
+                state.open(poller);
+            } else {
                 state.watcher = Watcher::TaskSoon;
                 self.begin.notify_one();
-            } else {
-                state.open(poller);
             }
         }
     }
@@ -100,17 +115,12 @@ impl Watch {
             return false;
         }
         if state.seen != state.waits {
-            (state.seen, state.held_ticks) = (state.waits, 0);
+            state.seen = state.waits;
             return true;
         }
         if is_held() {
-            state.held_ticks += 1;
-            if state.held_ticks < HELD_TICKS_MAX {
-                return true;
-            }
             // A long wait: its end decides. Until then not even the ticks are needed.
             state.watcher = Watcher::Helper;
-            state.was_brief = false;
         } else {
             state.open(poller);
         }
@@ -121,7 +131,6 @@ impl Watch {
 impl State {
     fn open(&mut self, poller: &Poller) {
         self.watcher = Watcher::Task;
-        self.opened = Instant::now();
         poller.open_gate();
     }
 }
