@@ -15,7 +15,7 @@ use lathide::{Config, Node, wait_all};
 const PEER: &str = "LATHIDE_BENCH_PEER";
 /// Bytes per raw write and per raw read: what an expert would use.
 const RAW_CALL_BYTES: usize = 256 << 10;
-/// Long messages under way at a time.
+/// Long messages under way at a time; both ways use as many buffers, and fill them before the clock runs.
 const DEPTH: usize = 2;
 
 fn main() {
@@ -141,11 +141,12 @@ impl Pair {
 
     /// `count` messages from the leader to the follower, and one back when all are there.
     fn stream(&mut self, way: Way, bytes: usize, count: usize) -> Duration {
-        let (began, mut ack) = (Instant::now(), vec![0u8; 8]);
+        let (mut ack, mut buffers) = (vec![0u8; 8], vec![vec![1u8; bytes]; DEPTH]);
+        let began = Instant::now();
         match way {
             Way::Raw => {
-                let mut buffer = vec![1u8; bytes];
-                for _ in 0..count {
+                for turn in 0..count {
+                    let buffer = &mut buffers[turn % DEPTH];
                     for part in buffer.chunks_mut(RAW_CALL_BYTES) {
                         if self.is_leader {
                             self.raw.write_all(part).expect("the other process reads");
@@ -161,7 +162,7 @@ impl Pair {
                 }
             }
             Way::Lathide => {
-                let (peer, mut free) = (self.peer(), vec![vec![1u8; bytes]; DEPTH]);
+                let (peer, mut free) = (self.peer(), buffers);
                 let mut under_way = std::collections::VecDeque::new();
                 for _ in 0..count {
                     if free.is_empty() {
