@@ -12,6 +12,7 @@ mod receive;
 #[cfg(test)]
 mod sim;
 mod standstill;
+mod train;
 mod transmit;
 
 use std::io::{self, IoSlice, IoSliceMut};

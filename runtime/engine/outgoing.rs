@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
+use super::train::Train;
 use super::{Completion, Limits, OpId, Outcome};
 use crate::buffer::Source;
 use crate::error::Error;
@@ -114,6 +115,8 @@ pub(super) struct Outgoing {
     next_slot: u32,
     sent_log: VecDeque<(u32, OpId, Opening)>,
     pub(super) fragment_bytes: usize,
+    /// How many fragments share a header.
+    pub(super) train: Train,
 }
 
 /// What is left of a frame under way.
@@ -149,6 +152,7 @@ impl Outgoing {
             next_slot: 0,
             sent_log: VecDeque::new(),
             fragment_bytes,
+            train: Train::new(fragment_bytes),
         }
     }
 

@@ -92,17 +92,20 @@ impl Outgoing {
                 Ok(counts) => counts,
                 Err(error) => {
                     self.put_back(batch, 0);
-                    return match error.kind() {
-                        io::ErrorKind::WouldBlock => Ok(Sent::Blocked),
-                        _ => Err(error),
-                    };
+                    if error.kind() != io::ErrorKind::WouldBlock {
+                        return Err(error);
+                    }
+                    self.train.was_blocked(burst);
+                    return Ok(Sent::Blocked);
                 }
             };
             self.commit(batch, written, completions);
             burst += written;
             if written < offered {
+                self.train.was_blocked(burst);
                 return Ok(Sent::Blocked);
             }
+            self.train.was_taken(offered);
             if !self.has_output() {
                 return Ok(Sent::All);
             }
@@ -354,13 +357,13 @@ impl Outgoing {
     }
 
     fn data_frame(&mut self, index: usize, undo: Undo, scratch: &mut Vec<u8>) -> Frame {
-        let fragment_bytes = self.fragment_bytes;
+        let train_bytes = self.train.bytes();
         let message = self.message_mut(index);
         let (slot, opening, from) = (message.slot, message.opening, message.sent as usize);
         let Stage::Ready { opened, charged } = message.stage else {
             unreachable!("data of a message that is not ready")
         };
-        let to = (from + fragment_bytes).min(opening.total as usize);
+        let to = (from + train_bytes).min(opening.total as usize);
         message.sent = to as u64;
         message.stage = Stage::Ready { opened: true, charged: false };
         let flags = if opened { 0 } else { FIRST } | if charged { CHARGED } else { 0 };

@@ -27,5 +27,7 @@
 //! # `cargo bench --bench p2p`
 //!
 //! Two processes over loopback; raw TCP and lathide in turns, warm-up apart, medians with minimum and maximum of the
-//! ratio. Raw TCP blocks, has TCP_NODELAY, writes and reads 256 KiB at a time. Loopback shows penalty and bandwidth; it
-//! cannot show overlap on two cores, since both ends of the transfer are processor work there.
+//! ratio. Raw TCP blocks, has TCP_NODELAY, writes and reads 256 KiB at a time, and is otherwise as the system makes it;
+//! where the system's congestion control paces (BBR) that is much of the difference at 1 MiB and beyond. Buffers are
+//! made before the clock runs. Loopback shows penalty and bandwidth; it cannot show overlap on two cores, since both
+//! ends of the transfer are processor work there.

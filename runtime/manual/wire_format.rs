@@ -19,7 +19,7 @@
 //!
 //! | kind | | what follows | says |
 //! | --- | --- | --- | --- |
-//! | 1 | data | opening if FIRST, payload | a fragment, at most 4 KiB unless `LATHIDE_FRAGMENT` says otherwise |
+//! | 1 | data | opening if FIRST, payload | a train of fragments, each at most 4 KiB unless `LATHIDE_FRAGMENT` says otherwise |
 //! | 2 | envelope | opening | a message waits at the sender for a grant |
 //! | 3 | grant | | its place is reserved |
 //! | 4 | credit | bytes u64 | the window has room again |
@@ -33,5 +33,9 @@
 //! Flags: FIRST 1, CHARGED 2 (data of an announced message that credit, not a grant, lets go), ANSWER 4 (an envelope that
 //! answers a want), HOLDING 8, FAILED 16.
 //!
-//! Openings leave in the order of posting, so matching is in order per tag; what follows the first fragment of long
+//! A train is one fragment, and up to 16 (64 KiB) consecutive ones of a message where the socket takes whatever it is
+//! given: there a header for each costs a sixth of the bandwidth, and 64 KiB pass in microseconds. Where the socket
+//! fills up, as on any link slower than the processors, every fragment travels alone, and other messages pass in between.
+//!
+//! Openings leave in the order of posting, so matching is in order per tag; what follows the first train of long
 //! messages takes turns of four fragments, and messages of one fragment go ahead of it.

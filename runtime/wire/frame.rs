@@ -19,7 +19,7 @@ pub(crate) const HEADER_BYTES: usize = 16;
 pub(crate) const OPENING_BYTES: usize = 16;
 /// The most that follows a control frame's header: the words of a goodbye.
 pub(crate) const CONTROL_BYTES_MAX: usize = 256;
-/// The largest fragment anybody may be configured to send.
+/// The most payload behind one header: a train of fragments, or the longest fragment.
 pub(crate) const FRAGMENT_BYTES_MAX: usize = 1 << 20;
 
 /// A data frame that opens its message.
@@ -37,7 +37,7 @@ pub(crate) const FAILED: u8 = 16;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// A fragment of message `slot`: opening if first, payload.
+    /// Fragments of message `slot`, in a row: opening if first, payload.
     Data = 1,
     /// Message `slot` waits at the sender for a grant: opening.
     Envelope = 2,
