@@ -17,8 +17,10 @@ use crate::wire::frame::{FIRST, HEADER_BYTES, Header, Kind, OPENING_BYTES, Openi
 const PREDICTED_MAX: usize = 64;
 /// Bytes of a first fragment's head.
 const HEAD_BYTES: usize = HEADER_BYTES + OPENING_BYTES;
-/// Predicting pays from two fragments on.
+/// Predicting pays from two frames on ...
 const PREDICTED_MIN: usize = 2;
+/// ... or if it saves copying more than this.
+const COPIED_MAX: usize = 4096;
 
 /// What has been read of the frame under way.
 #[derive(Default)]
@@ -31,7 +33,7 @@ pub(super) struct Parser {
     payload: Option<(u32, usize)>,
     /// The message and length of the last data frame: the next one is probably alike.
     last: Option<(u32, usize)>,
-    /// The length of the last first fragment of a longer message.
+    /// The length of a long message's first frame, the last time.
     first: Option<usize>,
 }
 
@@ -126,8 +128,8 @@ impl Parser {
             Some(_) => return None,
             None => 0,
         };
-        let place = frames.incoming().place(slot)?;
-        (fragment > 0 && place.len() >= left + PREDICTED_MIN * fragment).then_some(Plan { slot, left, fragment })
+        let place = frames.incoming().place(slot)?.len();
+        (fragment > 0 && pays(place, left, fragment)).then_some(Plan { slot, left, fragment })
     }
 
     /// The message that probably comes next, and how its first bytes will be cut; its slot is not known yet.
@@ -137,8 +139,9 @@ impl Parser {
         }
         let fragment = self.first?;
         let (opening, place) = frames.incoming().expected()?;
-        let plan = Plan { slot: 0, left: fragment, fragment };
-        (fragment > 0 && place.len() >= PREDICTED_MIN * fragment).then_some((opening, plan))
+        let place = place.len();
+        let plan = Plan { slot: 0, left: fragment.min(place), fragment };
+        (fragment > 0 && pays(place, 0, fragment)).then_some((opening, plan))
     }
 
     /// Whether `head` opens the expected message with a first fragment of `length`; its slot.
@@ -242,7 +245,7 @@ impl Parser {
                 return Err(WireError::TooLong { what: "a fragment", got: length as u64, most: missing });
             }
             self.last = Some((slot, length));
-            if opening.is_some_and(|opening| opening.total > length as u64) {
+            if opening.is_some_and(|opening| opening.total > length as u64 || length > COPIED_MAX) {
                 self.first = Some(length);
             }
             self.payload = Some((slot, length));
@@ -260,6 +263,11 @@ impl Parser {
             frames.settle(slot);
         }
     }
+}
+
+/// Whether a predicted read pays where `place` bytes are missing, `left` of them in the frame under way.
+fn pays(place: usize, left: usize, fragment: usize) -> bool {
+    place >= left + PREDICTED_MIN * fragment || place > COPIED_MAX
 }
 
 /// How the next bytes are probably cut.

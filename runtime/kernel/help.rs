@@ -27,6 +27,8 @@ const TICK: Duration = Duration::from_secs(1);
 const POLLED_MAX: usize = 4;
 /// So much at a time is part of a long message.
 const LONG_BYTES: usize = 4 << 10;
+/// Messages of so many bytes take long enough to be looked for at leisure.
+const RESTED_BYTES: u64 = 32 << 10;
 
 /// Who may help, and who would.
 pub(crate) struct Help {
@@ -130,6 +132,7 @@ impl Kernel {
     ) -> bool {
         let mut ready = Vec::new();
         let peers = peers_to_poll(condition);
+        let is_long = condition.slots().iter().any(|slot| slot.operation().bytes >= RESTED_BYTES);
         let mut has_begun = false;
         let mut core = self.lock();
         core.flush();
@@ -145,7 +148,7 @@ impl Kernel {
             self.watch.helper_takes(&self.poller);
             // A long message may come in without a pause; the deadline holds all the same.
             let look = || if is_over(deadline) { Look::Met } else { self.look(&peers, condition) };
-            if !peers.is_empty() && self.spin.poll(has_begun, look) {
+            if !peers.is_empty() && self.spin.poll(is_long, has_begun, look) {
                 return condition.is_met_outside();
             }
             if let Err(error) = self.sleep(condition, &mut ready, until(deadline)) {

@@ -51,8 +51,8 @@ impl Spin {
     }
 
     /// Polls `look` until it finds what is waited for, or the time is better slept. Returns whether it did.
-    /// `has_begun`: a message is under way.
-    pub(crate) fn poll(&self, mut has_begun: bool, mut look: impl FnMut() -> Look) -> bool {
+    /// `is_long`: a long message is waited for; `has_begun`: a message is under way.
+    pub(crate) fn poll(&self, is_long: bool, mut has_begun: bool, mut look: impl FnMut() -> Look) -> bool {
         let Some(mut budget) = self.budget(has_begun) else { return false };
         let (mut since, mut last) = (Instant::now(), Instant::now());
         loop {
@@ -78,7 +78,7 @@ impl Spin {
                     self.habit(has_begun).is_in_vain();
                     return false;
                 }
-                Look::Nothing => rest(has_begun),
+                Look::Nothing => rest(is_long || has_begun),
             }
             last = now;
         }
@@ -94,8 +94,8 @@ impl Spin {
 }
 
 /// Between two looks. Whoever else needs this core, perhaps the very peer that is waited for, has it first.
-fn rest(has_begun: bool) {
-    if has_begun {
+fn rest(is_long: bool) {
+    if is_long {
         // Each look takes the socket's lock, which the sender's packets need too.
         let began = Instant::now();
         while began.elapsed() < REST {
@@ -145,7 +145,7 @@ mod tests {
         assert!(waits(200) < 20, "polls in vain become rare");
         let mut polled = false;
         for _ in 0..=RETRY_WAITS {
-            polled |= spin.poll(false, || Look::Met);
+            polled |= spin.poll(false, false, || Look::Met);
         }
         assert!(polled, "it is tried again");
         assert_eq!(spin.budget(false), Some(Duration::from_micros(LIMIT_US.into())), "success restores the budget");
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn an_interrupted_poll_makes_the_next_waits_sleep() {
         let spin = Spin::new(true);
-        assert!(!spin.poll(false, || {
+        assert!(!spin.poll(false, false, || {
             std::thread::sleep(2 * INTERRUPTED);
             Look::Nothing
         }));
@@ -164,6 +164,6 @@ mod tests {
     #[test]
     fn nobody_polls_without_a_core_of_its_own() {
         let spin = Spin::new(false);
-        assert!(!spin.poll(false, || Look::Met));
+        assert!(!spin.poll(false, false, || Look::Met));
     }
 }
