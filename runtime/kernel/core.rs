@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 
 use super::clock::Clock;
 use super::greeting::is_local;
+use super::pacing::Pacing;
 use super::poller::{Poller, Ready};
 use super::slot::Slot;
 use crate::engine::{Completion, Engine, LateRefusal, OpId, Sent};
@@ -49,10 +50,18 @@ pub(crate) struct Core {
 
 struct Socket {
     stream: TcpStream,
+    pacing: Pacing,
     /// The last write found no room.
     is_blocked: bool,
     /// The poller watches for room.
     is_watched: bool,
+}
+
+impl Socket {
+    fn new(stream: TcpStream) -> Self {
+        let pacing = Pacing::new(&SockRef::from(&stream));
+        Socket { stream, pacing, is_blocked: false, is_watched: false }
+    }
 }
 
 impl Core {
@@ -68,7 +77,7 @@ impl Core {
             if let Some(stream) = &stream {
                 poller.add(Rank(rank), stream.as_fd())?;
             }
-            sockets.push(stream.map(|stream| Socket { stream, is_blocked: false, is_watched: false }));
+            sockets.push(stream.map(Socket::new));
         }
         let (slots, recent, refusals) = (HashMap::new(), VecDeque::new(), VecDeque::new());
         Ok(Core {
@@ -234,13 +243,16 @@ impl Core {
 
     /// Returns how many bytes went.
     fn write(&mut self, peer: Rank) -> usize {
-        let Some(socket) = &self.sockets[peer.index()] else { return 0 };
+        let Some(socket) = &mut self.sockets[peer.index()] else { return 0 };
         if socket.is_blocked {
             return 0;
         }
         let (stream, mut written) = (&socket.stream, 0);
         let sent =
             self.engine.transmit(peer, &mut |slices| write_now(stream, slices).inspect(|count| written += count));
+        if !socket.pacing.is_settled() {
+            socket.pacing.wrote(written, self.clock.now(), &SockRef::from(stream));
+        }
         match sent {
             Ok(Sent::All) => {}
             // More to send: the poller says at once that there is room, and the other links have their turn.

@@ -10,6 +10,7 @@ mod core;
 pub(crate) mod greeting;
 mod help;
 pub(crate) mod mesh;
+mod pacing;
 mod poller;
 mod slot;
 mod spin;

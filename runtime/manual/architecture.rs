@@ -26,9 +26,13 @@
 //! 4. A read of the socket stops where a message is complete: the program may post the next read, and what follows
 //!    then goes straight to its place instead of through memory of the window (64 KiB messages: 1.4 to 5 GB/s).
 //!
-//! Between ranks of one host the connections use the congestion control `reno`. BBR, the default of many systems,
-//! paces: over loopback that costs half of the bandwidth, and there is nothing to congest. Links between hosts keep
-//! the system's default.
+//! A socket holds at most 32 KiB that are not sent yet (TCP_NOTSENT_LOWAT), so that a small message passes a large one
+//! to the last. 8 bytes during 32 MiB to the same peer, through a tbf of 1 Gbit/s: 1.6 ms instead of 10 ms; of 100
+//! Mbit/s: 11 ms instead of 145. What is left are the packets of 64 KiB that the system has sent already.
+//!
+//! A connection within a host begins with the system's congestion control, and changes to `reno` once it has carried a
+//! mebibyte at more than 10 Gbit/s. BBR, the default of many systems, paces: over loopback that costs half of the
+//! bandwidth, and there is nothing to congest. Links between hosts, and shaped ones, keep the system's default.
 //!
 //! In deferred mode (`LATHIDE_OVERLAP=off`) the gate stays closed unless a future waits, and `initwrite` sends nothing:
 //! bytes move only inside a wait.
