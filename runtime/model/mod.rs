@@ -8,6 +8,8 @@
 //! goes in or comes out.
 
 pub mod gain;
+#[cfg(test)]
+mod golden_tests;
 
 /// An argument outside the domain of a model.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
