@@ -21,6 +21,10 @@ impl Inputs<'_> {
         number(self.value(name)).unwrap_or_else(|| panic!("{}: {name} is no number", self.id))
     }
 
+    pub(super) fn optional(&self, name: &str) -> Option<f64> {
+        self.table.get(name).map(|_| self.number(name))
+    }
+
     pub(super) fn count(&self, name: &str) -> u32 {
         let number = self.number(name);
         assert!(number >= 0.0 && number.fract() == 0.0, "{}: {name} is {number}, no count", self.id);
