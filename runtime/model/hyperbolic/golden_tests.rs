@@ -64,7 +64,7 @@ fn figure_7(inputs: &Inputs<'_>) -> Block {
 fn evaluate(formula: &str, inputs: &Inputs<'_>) -> Vec<f64> {
     let values = match formula.split_once('.') {
         Some(("hyp", name)) if name.contains("logp") || name == "send_ratio" => of_logp(name, inputs),
-        Some(("hyp", name)) => of_blocks(name, inputs).unwrap_or_else(|| of_patterns(name, inputs)),
+        Some(("hyp", name)) => of_blocks(name, inputs),
         // The paper's own arithmetic; no model of ours is behind it.
         Some(("id", "product")) => Ok(vec![inputs.numbers("factors").iter().product()]),
         Some(("id", "rel_dev")) => {
@@ -75,36 +75,33 @@ fn evaluate(formula: &str, inputs: &Inputs<'_>) -> Vec<f64> {
     values.unwrap_or_else(|error| panic!("{formula}: {error}"))
 }
 
-/// Sections 1 and 2 of the paper; `None` for a formula of its other sections.
-fn of_blocks(name: &str, inputs: &Inputs<'_>) -> Option<Values> {
+/// Section 2 of the paper, and those behind it.
+fn of_blocks(name: &str, inputs: &Inputs<'_>) -> Values {
     let get = |name| inputs.number(name);
-    let values = || -> Values {
-        Ok(match name {
-            "T" => vec![Block::new(get("a"), get("b"))?.time_s(get("x"))?],
-            "packet_time" => vec![Packets::new(get("a"), get("m"), get("p"))?.time_s(get("x"))?],
-            "b_of_packet" => vec![Packets::new(get("a"), get("m"), get("p"))?.block()?.b_s_per_byte()],
-            "wormhole" => pair(Wormhole::new(get("a1"), Packets::new(get("a2"), get("m"), get("p"))?)?.block()?),
-            "serial" => pair(serial(&blocks(inputs, "blocks"), dependence(inputs))?),
-            "parallel" => pair(parallel(&blocks(inputs, "blocks"), dependence(inputs))?),
-            "concurrent" => {
-                let whole = Block::new(get("a"), get("b"))?;
-                pair(concurrent(whole, &inputs.numbers("sizes"), inputs.count("i") as usize)?)
-            }
-            "workstation" => {
-                let [application, system, adapter] = ["app", "os", "net"].map(|name| one_block(inputs, name));
-                pair(workstation(application, system, adapter)?)
-            }
-            "fig7" => pair(figure_7(inputs)),
-            "send_params" => pair(Path::new(&blocks(inputs, "path"))?.sending(primitive(inputs))?),
-            "recv_params" => {
-                let Receiving { least, most } = Path::new(&blocks(inputs, "path"))?.receiving(primitive(inputs));
-                assert_eq!(least.a_s(), most.a_s());
-                vec![least.a_s(), least.b_s_per_byte(), most.b_s_per_byte()]
-            }
-            _ => return Ok(Vec::new()),
-        })
-    };
-    Some(values()).filter(|values| values.as_ref().is_ok_and(|values| !values.is_empty()) || values.is_err())
+    Ok(match name {
+        "T" => vec![Block::new(get("a"), get("b"))?.time_s(get("x"))?],
+        "packet_time" => vec![Packets::new(get("a"), get("m"), get("p"))?.time_s(get("x"))?],
+        "b_of_packet" => vec![Packets::new(get("a"), get("m"), get("p"))?.block()?.b_s_per_byte()],
+        "wormhole" => pair(Wormhole::new(get("a1"), Packets::new(get("a2"), get("m"), get("p"))?)?.block()?),
+        "serial" => pair(serial(&blocks(inputs, "blocks"), dependence(inputs))?),
+        "parallel" => pair(parallel(&blocks(inputs, "blocks"), dependence(inputs))?),
+        "concurrent" => {
+            let whole = Block::new(get("a"), get("b"))?;
+            pair(concurrent(whole, &inputs.numbers("sizes"), inputs.count("i") as usize)?)
+        }
+        "workstation" => {
+            let [application, system, adapter] = ["app", "os", "net"].map(|name| one_block(inputs, name));
+            pair(workstation(application, system, adapter)?)
+        }
+        "fig7" => pair(figure_7(inputs)),
+        "send_params" => pair(Path::new(&blocks(inputs, "path"))?.sending(primitive(inputs))?),
+        "recv_params" => {
+            let Receiving { least, most } = Path::new(&blocks(inputs, "path"))?.receiving(primitive(inputs));
+            assert_eq!(least.a_s(), most.a_s());
+            vec![least.a_s(), least.b_s_per_byte(), most.b_s_per_byte()]
+        }
+        _ => return of_patterns(name, inputs),
+    })
 }
 
 /// Sections 3 to 5 of the paper.
