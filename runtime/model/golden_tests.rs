@@ -111,6 +111,18 @@ fn meets(id: &str, ours: &[f64], theirs: &[f64], tolerance: impl Fn(f64) -> f64)
     }
 }
 
+/// Checks that the manual's page on models has a row for each erratum of a golden file.
+pub(super) fn manual_lists_errata(text: &str, errata: usize) {
+    let page = include_str!("../manual/models.rs");
+    let golden = parse(text);
+    let listed = golden["erratum"].as_array().expect("an array of errata");
+    assert_eq!(listed.len(), errata);
+    for erratum in listed {
+        let place = erratum["where"].as_str().expect("a place");
+        assert!(page.contains(&format!("//! | {place} | ")), "the manual has no row for {:?}: {place}", erratum["id"]);
+    }
+}
+
 /// Any number at all, the sensible ones often enough.
 pub(super) fn any_number() -> impl proptest::strategy::Strategy<Value = f64> {
     use proptest::prelude::*;
@@ -136,4 +148,50 @@ pub(super) fn is_number(result: &Result<f64, super::BadParameter>) -> bool {
         Ok(value) => value.is_finite(),
         Err(error) => !error.name.is_empty() && !error.domain.is_empty(),
     }
+}
+
+const SAMPLE: &str = r#"
+[[value]]
+id = "right"
+eval = "double"
+inputs = { x = 2 }
+expected = 4.0
+printed = 4.1
+tol = 0.2
+
+[[value]]
+id = "misprinted"
+eval = "double"
+inputs = { x = 5.0 }
+expected = 10.0
+printed = 11.0
+tol = 0.5
+misprint = true
+"#;
+
+fn double(_: &str, inputs: &Inputs<'_>) -> Vec<f64> {
+    vec![2.0 * inputs.number("x")]
+}
+
+#[test]
+fn the_check_passes_what_is_right() {
+    check(SAMPLE, 2, 1, double);
+}
+
+#[test]
+#[should_panic(expected = "values checked")]
+fn the_check_misses_lost_values() {
+    check(SAMPLE, 3, 1, double);
+}
+
+#[test]
+#[should_panic(expected = "right: 4.00000001, not 4")]
+fn the_check_finds_wrong_values() {
+    check(SAMPLE, 2, 1, |formula, inputs| double(formula, inputs).into_iter().map(|value| value + 1e-8).collect());
+}
+
+#[test]
+#[should_panic(expected = "misprinted: [10.0] is the misprint")]
+fn the_check_finds_misprints() {
+    check(&SAMPLE.replace("printed = 11.0", "printed = 10.4"), 2, 1, double);
 }

@@ -2,7 +2,7 @@
 
 use super::penalty::{TABLE_1, TABLE_2, pipe_overhead_s, predicted_s};
 use super::*;
-use crate::model::golden_tests::{Inputs, check, number, parse};
+use crate::model::golden_tests::{Inputs, check, manual_lists_errata, number, parse};
 
 const GOLDEN: &str = include_str!("../../../tests/golden/gain.toml");
 
@@ -72,6 +72,11 @@ fn one(formula: &str, inputs: &Inputs<'_>) -> Result<Vec<f64>, BadParameter> {
 #[test]
 fn golden_values() {
     check(GOLDEN, 59, 1, evaluate);
+}
+
+#[test]
+fn the_manual_lists_the_misprints() {
+    manual_lists_errata(GOLDEN, 4);
 }
 
 /// Tables 1 and 2 are constants here; the file has them as input and in its values.

@@ -1,7 +1,7 @@
 //! Every value of `tests/golden/hyperbolic.toml`.
 
 use super::*;
-use crate::model::golden_tests::{Inputs, check, number, parse};
+use crate::model::golden_tests::{Inputs, check, manual_lists_errata, number, parse};
 use crate::model::logp::{self, LogP};
 use crate::model::relative_deviation;
 
@@ -154,6 +154,11 @@ fn of_logp(name: &str, inputs: &Inputs<'_>) -> Values {
 #[test]
 fn golden_values() {
     check(GOLDEN, 104, 1, evaluate);
+}
+
+#[test]
+fn the_manual_lists_the_misprints() {
+    manual_lists_errata(GOLDEN, 6);
 }
 
 #[test]
