@@ -158,6 +158,33 @@ proptest! {
         prop_assert!(close(study.gain(study.best_for_gain().unwrap()).unwrap(), greatest));
     }
 
+    /// Section 4.3: a and b of a machine.
+    #[test]
+    fn a_machine_has_its_ratio(
+        nonzeros in 1u32..30, unknowns in 1u64..1_000_000, flop in size(), startup in size(), word in size(), p in 1u32..2000,
+    ) {
+        let costs = Costs { flop_s: flop, startup_s: startup, word_s: word };
+        let machine = ConjugateGradient::on_machine(nonzeros, unknowns, costs).unwrap();
+        let calculation = (9.0 + 4.0 * f64::from(nonzeros)) * flop * unknowns as f64;
+        let sums = 6.0 * (startup + 3.0 * word);
+        prop_assert!(close(machine.time_s(p).unwrap(), calculation / f64::from(p) + sums * f64::from(p).sqrt()));
+        let study = ConjugateGradient::from_ratio(nonzeros, calculation / sums).unwrap();
+        prop_assert!(close(machine.gain(p).unwrap(), study.gain(p).unwrap()));
+        prop_assert!(close(machine.speedup_hidden(p).unwrap(), study.speedup_hidden(p).unwrap()));
+    }
+
+    /// Section 2.3.2: eq. (6) is eq. (4) with `lambda = p gamma_s / gamma_h`.
+    #[test]
+    fn lambda_is_made_of_granularities(
+        gamma_s in size(), gamma_h in size(), q in 1.0..50.0, f in 0.0..=1.0, omega in 0.0..2.0, p in 1u32..2000,
+    ) {
+        let lambda = lambda(p, gamma_s, gamma_h).unwrap();
+        let program = Scaling::new(lambda, Messages::constant(q).unwrap(), f, omega).unwrap();
+        let x = communication_ratio(q, 0.0, gamma_h, gamma_s).unwrap();
+        prop_assert!(close(program.gain(p).unwrap(), with_overhead(x, f, omega).unwrap()));
+        prop_assert!(close(program.speedup(p).unwrap(), speedup(p, 1.0 / x).unwrap()));
+    }
+
     /// Section 4.3: the study is eq. (6) with q = sqrt(p), lambda = a/b and Omega = omega p / a.
     #[test]
     fn conjugate_gradients_are_equation_6(nonzeros in 1u32..30, ratio in 1.0..10_000.0, p in 1u32..2000) {

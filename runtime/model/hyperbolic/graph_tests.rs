@@ -237,6 +237,33 @@ fn dependent_blocks_share_their_processor() {
     assert_eq!(ways([0, 0, 1], &[&[0], &[1], &[2]]).unwrap(), Block::new(1.0, 0.5).unwrap());
 }
 
+/// Rule 4: the broadcast of Fig. 10 is one graph for small messages (the way to process 10, each send and receive a
+/// block) and one after another for large ones (rounds of simultaneous pairs).
+#[test]
+fn rule_4_joins_the_graphs_of_small_and_large_messages() {
+    let (w, c) = (Block::new(859.52, 1.42).unwrap(), Block::new(345.6, 0.92).unwrap());
+    let mut small = Graph::new();
+    let mut way = Vec::new();
+    // Process 0 sends to 1 first; 1 sends to 3 and then to 4, 4 sends to 9 and then to 10.
+    for sends in [1, 2, 2] {
+        way.extend((0..sends).map(|_| small.block("send", w)));
+        way.extend(
+            [("network", c), ("delay", Block::delay(7.0).unwrap()), ("receive", w)].map(|(n, b)| small.block(n, b)),
+        );
+    }
+    let message = small.message("0", "10", 1.0).unwrap();
+    small.way(message, &way).unwrap();
+    let rounds = broadcast_tree_rounds(11).unwrap().into_iter().map(|at_once| {
+        let mut office = Office::new((w, c), 2 * at_once as u32);
+        let messages: Vec<MessageId> =
+            (0..at_once as u32).map(|pair| office.send(2 * pair, 2 * pair + 1, 7.0)).collect();
+        office.graph.reduce(messages[0]).unwrap()
+    });
+    let large = serial(&rounds.collect::<Vec<_>>(), Dependence::Dependent).unwrap();
+    let joined = general(small.reduce(message).unwrap(), large);
+    assert!(close(joined, Network::new(w, c, 7.0).unwrap().broadcast_tree(11).unwrap()), "{joined:?}");
+}
+
 /// A path keeps the sender's and the receiver's blocks apart, for T_s and T_r.
 #[test]
 fn a_path_has_its_ends() {
