@@ -2,12 +2,18 @@
 //!
 //! | module | source | answers |
 //! | --- | --- | --- |
-//! | [`gain`] | Strumpen 1994, section 2 | what overlapping calculation and communication can gain |
+//! | [`gain`] | Strumpen 1994 | what overlapping calculation and communication can gain |
+//! | [`hyperbolic`] | Stoica, Sultan, Keyes 1994 | how long messages of any size take, alone and at once |
+//! | [`logp`] | the same, section 6 | how that relates to LogP |
 //!
 //! Every function checks its arguments: a wrong one is a [`BadParameter`] that names it. No NaN and no infinity
 //! goes in or comes out.
 
 pub mod gain;
+#[cfg(test)]
+mod golden_tests;
+pub mod hyperbolic;
+pub mod logp;
 
 /// An argument outside the domain of a model.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
@@ -38,4 +44,15 @@ pub(crate) fn fraction(name: &'static str, value: f64) -> Result<f64, BadParamet
 
 fn check(name: &'static str, value: f64, fits: bool, domain: &'static str) -> Result<f64, BadParameter> {
     if fits { Ok(value) } else { Err(BadParameter { name, value, domain }) }
+}
+
+/// How far `value` is from `reference`, relative to it: `(value - reference) / reference`.
+///
+/// # Errors
+/// If an argument is not a finite number, `reference` is 0, or the result is too large for a number.
+pub fn relative_deviation(reference: f64, value: f64) -> Result<f64, BadParameter> {
+    let reference = check("reference", reference, reference != 0.0 && reference.is_finite(), "a finite number but 0")?;
+    let value = check("value", value, value.is_finite(), "a finite number")?;
+    let deviation = (value - reference) / reference;
+    check("deviation", deviation, deviation.is_finite(), "a finite number")
 }
