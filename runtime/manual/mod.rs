@@ -8,4 +8,5 @@
 pub mod architecture;
 pub mod launching;
 pub mod measuring;
+pub mod models;
 pub mod wire_format;

@@ -1,0 +1,3 @@
+//! The papers' models: what each says, where its paper is wrong, and what we take instead.
+
+pub mod cluster;
