@@ -11,9 +11,12 @@
 
 pub mod cluster;
 pub mod gain;
+pub mod multigrid;
 
 #[cfg(test)]
 mod golden_reader_tests;
+#[cfg(test)]
+mod property_support_tests;
 
 /// An argument outside the domain of a model.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]

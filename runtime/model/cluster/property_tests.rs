@@ -3,19 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-
-/// Any number at all, more often one that is allowed.
-fn anything() -> impl Strategy<Value = f64> {
-    prop_oneof![
-        Just(0.0),
-        Just(f64::MAX),
-        Just(f64::MIN_POSITIVE),
-        Just(5e-324),
-        1e-9..1e9,
-        (-300.0..300.0f64).prop_map(|exponent| 10f64.powf(exponent)),
-        proptest::num::f64::ANY,
-    ]
-}
+use crate::model::property_support_tests::{anything, sane};
 
 fn processors() -> impl Strategy<Value = u32> {
     prop_oneof![0..40u32, any::<u32>()]
@@ -74,15 +62,6 @@ fn packet() -> impl Strategy<Value = Packet> {
         user_receive_s: times[5],
         copy_s: times[6],
     })
-}
-
-/// A result is a number of at least 0, or an error that says what, and why.
-fn sane(result: Result<f64, BadParameter>) -> Result<(), TestCaseError> {
-    match result {
-        Ok(value) => prop_assert!(value.is_finite() && value >= 0.0, "{value}"),
-        Err(error) => prop_assert!(!error.name.is_empty() && !error.domain.is_empty()),
-    }
-    Ok(())
 }
 
 proptest! {
