@@ -192,6 +192,20 @@ fn one_processor_sends_nothing() {
     }
 }
 
+/// Parts that are numbers, while their sum or their ratio is none.
+#[test]
+fn times_too_large_or_too_small_are_refused() {
+    let square = Grid::two_dimensional(1000.0);
+    // On 16 processors: 8024 messages, and 24 units of distance.
+    let network = |scale: f64| Network::Log { fixed_cycles: scale / 8024.0, variable_cycles: scale / 24.0 };
+    let of = |scale| predict(&square, &Machine::new(network(scale), Messages::OneWord), 16.0);
+    assert_eq!(of(1.2e308).unwrap_err().name, "total time");
+    assert!(of(0.8e308).unwrap().total_cycles() > 1.5e308);
+    let slow = Machine { cycles_per_flop: 5e-324, ..Machine::new(network(0.0), Messages::OneWord) };
+    let point = Grid { counts: Counts { fine_flops: 0.1, ..Counts::TWO }, ..Grid::two_dimensional(1.0) };
+    assert_eq!(predict(&point, &slow, 1.0).unwrap_err().name, "serial time");
+}
+
 #[test]
 fn smooth_quantities_know_their_slopes() {
     let p = Smooth::processors(64.0);
