@@ -111,9 +111,8 @@ fn meets(id: &str, ours: &[f64], theirs: &[f64], tolerance: impl Fn(f64) -> f64)
     }
 }
 
-/// Checks that the manual's page on models has a row for each erratum of a golden file.
-pub(super) fn manual_lists_errata(text: &str, errata: usize) {
-    let page = include_str!("../manual/models.rs");
+/// Checks that the manual's `page` on a model has a row for each erratum of a golden file.
+pub(super) fn manual_lists_errata(page: &str, text: &str, errata: usize) {
     let golden = parse(text);
     let listed = golden["erratum"].as_array().expect("an array of errata");
     assert_eq!(listed.len(), errata);

@@ -158,7 +158,7 @@ fn golden_values() {
 
 #[test]
 fn the_manual_lists_the_misprints() {
-    manual_lists_errata(GOLDEN, 6);
+    manual_lists_errata(include_str!("../../manual/models/hyperbolic.rs"), GOLDEN, 6);
 }
 
 #[test]
