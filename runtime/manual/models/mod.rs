@@ -1,0 +1,3 @@
+//! The papers' models: what they answer, where they are printed wrongly, and how they are fitted to measurements.
+
+pub mod decomposition;
