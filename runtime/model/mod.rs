@@ -3,12 +3,14 @@
 //! | module | source | answers |
 //! | --- | --- | --- |
 //! | [`decomposition`] | Hanuliak 2014 | strips or blocks, collectives on a shared medium, hops, isoefficiency |
+//! | [`fit`] | all of them | the parameters of a model from what was measured, and its error |
 //! | [`gain`] | Strumpen 1994, section 2 | what overlapping calculation and communication can gain |
 //!
 //! Every function checks its arguments: a wrong one is a [`BadParameter`] that names it. No NaN and no infinity
 //! goes in or comes out.
 
 pub mod decomposition;
+pub mod fit;
 pub mod gain;
 
 /// An argument outside the domain of a model.
