@@ -209,11 +209,15 @@ fn fit_points(points: &[Point]) -> Gain {
     let loss = |model: &Gain| points.iter().map(|point| huber_loss(model.residual(point), scale)).sum::<f64>();
     let (mut model, mut least) = (start, loss(&start));
     for _ in 0..ROUNDS {
-        let tried = improve(&model, points, scale);
-        let loss = loss(&tried);
-        if loss >= least {
-            break;
-        }
+        let whole = improve(&model, points, scale);
+        // The greatest part of the step that lowers the loss: a whole one may carry points across x = f + Omega.
+        let better = (0..20).map(|halvings| 0.5_f64.powi(halvings)).find_map(|part| {
+            let between = |from: f64, to: f64| from + part * (to - from);
+            let tried = Gain { f: between(model.f, whole.f), omega: between(model.omega, whole.omega), ..model };
+            let loss = loss(&tried);
+            (loss < least).then_some((tried, loss))
+        });
+        let Some((tried, loss)) = better else { break };
         (model, least) = (tried, loss);
     }
     let f_points = points.iter().filter(|point| point.x > model.f + model.omega).count();
@@ -265,7 +269,7 @@ fn start(points: &[Point]) -> Gain {
 /// The ratios that are accepted.
 const RATIO: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 const ROUNDS: u32 = 50;
-const STARTS: usize = 60;
+const STARTS: usize = 32;
 
 #[cfg(test)]
 #[path = "gain_tests.rs"]

@@ -26,38 +26,44 @@ impl Equation {
 ///
 /// First least absolute errors, which outliers cannot mislead, then Huber's weights.
 pub(super) fn solve(equations: &[Equation]) -> [f64; COLUMNS] {
+    iterate(equations, ROUNDS)
+}
+
+/// The coefficients of about the least absolute relative error: what choosing between many models needs.
+pub(super) fn solve_quickly(equations: &[Equation]) -> [f64; COLUMNS] {
+    iterate(equations, ROUNDS_QUICK)
+}
+
+fn iterate(equations: &[Equation], rounds: u32) -> [f64; COLUMNS] {
     let likes = neighbours(equations);
     let mut reference: Vec<f64> = likes.iter().map(|like| like.middle_s).collect();
+    let mut residuals = vec![0.0; equations.len()];
+    let mut weights: Vec<f64> = equations.iter().zip(&reference).map(|(e, r)| e.weight / (r * r)).collect();
     let mut coefficients = [0.0; COLUMNS];
     let mut scale: f64 = 1.0;
-    let mut before = f64::INFINITY;
-    for round in 0..ROUNDS {
-        let weighted = |index: usize, equation: &Equation| {
-            let residual = (equation.predicted_s(&coefficients) - equation.time_s) / reference[index];
-            let factor = match round {
-                0 => 1.0,
-                1..FIRST_HUBER => 1.0 / residual.abs().max(1e-3 * scale),
-                _ => huber_weight(residual, scale),
-            };
-            equation.weight * factor / (reference[index] * reference[index])
-        };
-        let weights: Vec<f64> = equations.iter().enumerate().map(|(i, equation)| weighted(i, equation)).collect();
+    for round in 0..rounds {
+        let before = coefficients;
         coefficients = nonnegative(equations, &weights);
-        for ((reference, like), equation) in reference.iter_mut().zip(&likes).zip(equations) {
+        for (index, equation) in equations.iter().enumerate() {
             // Relative to the prediction, not to the noisy time itself; the bounds keep a bad start from running away.
-            *reference = equation.predicted_s(&coefficients).clamp(like.bounds_s.0, like.bounds_s.1);
+            let predicted_s = equation.predicted_s(&coefficients);
+            reference[index] = predicted_s.clamp(likes[index].bounds_s.0, likes[index].bounds_s.1);
+            residuals[index] = (predicted_s - equation.time_s) / reference[index];
         }
-        let residuals = equations.iter().zip(&reference).map(|(equation, reference)| {
-            ((equation.predicted_s(&coefficients) - equation.time_s) / reference, equation.weight)
-        });
-        let seen = robust::scale(residuals);
         if round < LAST_SCALE {
-            scale = seen;
-        }
-        if round >= LAST_SCALE && (seen - before).abs() <= 1e-9 * seen {
+            scale = robust::scale(residuals.iter().zip(equations).map(|(residual, e)| (*residual, e.weight)));
+        } else if before.iter().zip(&coefficients).all(|(old, new)| (new - old).abs() <= 1e-12 * old) {
             break;
         }
-        before = seen;
+        for (index, equation) in equations.iter().enumerate() {
+            let residual = residuals[index];
+            let factor = if round < LAST_ABSOLUTE {
+                1.0 / residual.abs().max(1e-3 * scale)
+            } else {
+                huber_weight(residual, scale)
+            };
+            weights[index] = equation.weight * factor / (reference[index] * reference[index]);
+        }
     }
     coefficients
 }
@@ -83,68 +89,83 @@ fn neighbours(equations: &[Equation]) -> Vec<Like> {
     (0..equations.len()).map(around).collect()
 }
 
+/// A small symmetric matrix, of which the lower triangle is used.
+type Matrix = [[f64; COLUMNS]; COLUMNS];
+
 /// Least squares with no negative coefficient: of all choices of columns whose solution is not negative, the one that
 /// explains most.
 fn nonnegative(equations: &[Equation], weights: &[f64]) -> [f64; COLUMNS] {
-    let mut gram = [[0.0; COLUMNS]; COLUMNS];
+    let mut gram: Matrix = [[0.0; COLUMNS]; COLUMNS];
     let mut right = [0.0; COLUMNS];
     for (equation, weight) in equations.iter().zip(weights) {
         let time_s = equation.time_s - equation.fixed_s;
         for (i, x) in equation.columns.iter().enumerate() {
-            right[i] += weight * x * time_s;
-            for (j, y) in equation.columns.iter().enumerate().take(i + 1) {
-                gram[i][j] += weight * x * y;
+            let weighted = weight * x;
+            right[i] += weighted * time_s;
+            for (j, y) in equation.columns[..=i].iter().enumerate() {
+                gram[i][j] += weighted * y;
             }
         }
     }
-    // Columns are brought to length 1, since bytes and counts differ by many orders.
+    // Columns are brought to length 1, since bytes and counts differ by many orders. Unused ones have length 0.
     let length: [f64; COLUMNS] = std::array::from_fn(|i| gram[i][i].sqrt());
-    let unit = |i: usize, j: usize| gram[i.max(j)][i.min(j)] / length[i] / length[j];
-    let used: Vec<usize> = (0..COLUMNS).filter(|i| length[*i] > 0.0).collect();
+    let used = (0..COLUMNS).filter(|i| length[*i] > 0.0).fold(0_u32, |used, i| used | 1 << i);
+    for i in 0..COLUMNS {
+        right[i] /= length[i];
+        (0..=i).for_each(|j| gram[i][j] /= length[i] * length[j]);
+    }
     let mut best = ([0.0; COLUMNS], 0.0);
-    for choice in (1..1_u32 << used.len()).rev() {
-        let chosen: Vec<usize> =
-            used.iter().enumerate().filter(|(bit, _)| choice >> bit & 1 == 1).map(|(_, i)| *i).collect();
-        let rows = chosen.iter().map(|&i| chosen.iter().map(|&j| unit(i, j)).collect()).collect();
-        let targets: Vec<f64> = chosen.iter().map(|&i| right[i] / length[i]).collect();
-        let Some(solution) = cholesky(rows, targets.clone()) else { continue };
-        if solution.iter().any(|value| *value < 0.0) {
-            continue;
-        }
-        let explained: f64 = solution.iter().zip(&targets).map(|(value, target)| value * target).sum();
+    for choice in (1..=used).rev().filter(|choice| choice & !used == 0) {
+        let Some((solution, explained)) = of_columns(&gram, &right, choice) else { continue };
         if explained > best.1 {
-            best = ([0.0; COLUMNS], explained);
-            chosen.iter().zip(&solution).for_each(|(&i, value)| best.0[i] = value / length[i]);
+            best = (solution, explained);
         }
-        if choice + 1 == 1 << used.len() {
+        if choice == used {
             break; // all columns, none negative: nothing explains more
         }
     }
-    best.0
+    std::array::from_fn(|i| if best.0[i] > 0.0 { best.0[i] / length[i] } else { 0.0 })
 }
 
-/// Solves a small symmetric positive definite system; `None` if its columns depend on each other.
-fn cholesky(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Option<Vec<f64>> {
-    let size = right.len();
-    for i in 0..size {
+/// The solution with some of the columns, and how much of the times it explains; `None` if a coefficient is negative,
+/// or the columns depend on each other.
+fn of_columns(gram: &Matrix, right: &[f64; COLUMNS], choice: u32) -> Option<([f64; COLUMNS], f64)> {
+    let (mut chosen, mut count) = ([0; COLUMNS], 0);
+    for i in (0..COLUMNS).filter(|i| choice >> i & 1 == 1) {
+        chosen[count] = i;
+        count += 1;
+    }
+    let chosen = &chosen[..count];
+    // Cholesky's factor, and the solution forwards and backwards.
+    let (mut factor, mut solution) = ([[0.0; COLUMNS]; COLUMNS], [0.0; COLUMNS]);
+    for i in 0..count {
         for j in 0..=i {
-            let sum = matrix[i][j] - (0..j).map(|k| matrix[i][k] * matrix[j][k]).sum::<f64>();
+            let sum = gram[chosen[i]][chosen[j]] - (0..j).map(|k| factor[i][k] * factor[j][k]).sum::<f64>();
             if i == j && sum < 1e-13 {
                 return None;
             }
-            matrix[i][j] = if i == j { sum.sqrt() } else { sum / matrix[j][j] };
+            factor[i][j] = if i == j { sum.sqrt() } else { sum / factor[j][j] };
         }
-        right[i] = (right[i] - (0..i).map(|k| matrix[i][k] * right[k]).sum::<f64>()) / matrix[i][i];
+        let known: f64 = (0..i).map(|k| factor[i][k] * solution[k]).sum();
+        solution[i] = (right[chosen[i]] - known) / factor[i][i];
     }
-    for i in (0..size).rev() {
-        right[i] = (right[i] - (i + 1..size).map(|k| matrix[k][i] * right[k]).sum::<f64>()) / matrix[i][i];
+    for i in (0..count).rev() {
+        let known: f64 = (i + 1..count).map(|k| factor[k][i] * solution[k]).sum();
+        solution[i] = (solution[i] - known) / factor[i][i];
     }
-    Some(right)
+    if solution[..count].iter().any(|value| *value < 0.0) {
+        return None;
+    }
+    let mut all = [0.0; COLUMNS];
+    chosen.iter().zip(&solution).for_each(|(&i, value)| all[i] = *value);
+    Some((all, all.iter().zip(right).map(|(value, target)| if *value > 0.0 { value * target } else { 0.0 }).sum()))
 }
 
-/// Rounds in all; the first of them with the weights of least absolute errors, then Huber's.
+/// Rounds at most.
 const ROUNDS: u32 = 60;
-const FIRST_HUBER: u32 = 15;
+const ROUNDS_QUICK: u32 = 8;
+/// After this round come Huber's weights.
+const LAST_ABSOLUTE: u32 = 14;
 /// From here on the scale is fixed, so that the rest converges.
 const LAST_SCALE: u32 = 30;
 

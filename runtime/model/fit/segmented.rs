@@ -25,8 +25,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::linear::{COLUMNS, Equation, solve};
-use super::robust::{golden_section, scale};
+use super::linear::{COLUMNS, Equation, solve, solve_quickly};
+use super::robust::{golden_section, quantile};
 use super::series::{Row, Series};
 use super::{FitError, Fitted, Sample};
 
@@ -90,11 +90,11 @@ pub fn fit_with(samples: &[Sample], knots_max: usize) -> Result<Fitted<Segmented
 fn fit_series(series: &Series, knots_max: usize) -> Segmented {
     let medians = series.medians();
     let knots = choose(&medians, knots_max);
-    with_knots(series.rows(), &knots)
+    with_knots(series.rows(), &knots, solve)
 }
 
 /// The best service time with these knots, which are in ascending order.
-fn with_knots(rows: &[Row], knots: &[f64]) -> Segmented {
+fn with_knots(rows: &[Row], knots: &[f64], solve: impl Fn(&[Equation]) -> [f64; COLUMNS]) -> Segmented {
     let starts: Vec<f64> = std::iter::once(0.0).chain(knots.iter().copied()).collect();
     let equation = |row: &Row| {
         let mut columns = [0.0; COLUMNS];
@@ -115,7 +115,7 @@ fn with_knots(rows: &[Row], knots: &[f64]) -> Segmented {
 
 /// ln(measured / predicted) of each row.
 fn residuals(rows: &[Row], knots: &[f64]) -> Vec<f64> {
-    let model = with_knots(rows, knots);
+    let model = with_knots(rows, knots, solve_quickly);
     let residual = |row: &Row| {
         let predicted_s = model.time_s(row.bytes);
         // Nothing is predicted only where nothing was seen; then the prediction is as wrong as can be.
@@ -134,17 +134,19 @@ fn choose(rows: &[Row], knots_max: usize) -> Vec<f64> {
     // Four samples must speak for each knot and slope, beside the two for the line itself.
     let most = (rows.len().saturating_sub(2) / 4).min(knots_max);
     let mut candidates: Vec<Vec<f64>> = vec![Vec::new()];
-    for count in 0..most {
-        let added = add_knot(rows, &candidates[count]);
-        candidates.push(refine(rows, added));
+    let mut measured = Vec::new();
+    while candidates.len() <= most {
+        measured = exchange(rows, add_knot(rows, &measured));
+        candidates.push(refine(rows, measured.clone()));
     }
-    let flexible = residuals(rows, &candidates[most]).into_iter().map(|residual| (residual, 1.0));
-    // A fit with many parameters leaves less than the noise.
-    let freedom = rows.len() as f64 / (rows.len() as f64 - (2 + 2 * most) as f64).max(1.0);
-    let spread = (scale(flexible) * freedom.sqrt()).max(NEGLIGIBLE);
+    // Least absolute errors pass through as many rows as there are parameters; the others show the noise.
+    let parameters = 2 + 2 * most;
+    let errors = residuals(rows, &candidates[most]).into_iter().map(|residual| (residual.abs(), 1.0));
+    let share = 0.5 * (1.0 + parameters as f64 / rows.len() as f64).min(2.0);
+    let spread = (1.4826 * quantile(errors, share).unwrap_or(0.0)).max(NEGLIGIBLE);
     let price = |knots: &Vec<f64>| {
         let misfit: f64 = residuals(rows, knots).iter().map(|r| (r / spread).powi(2).min(CAP)).sum();
-        misfit + 2.0 * knots.len() as f64 * (rows.len() as f64).ln()
+        misfit + PER_KNOT * knots.len() as f64 * (rows.len() as f64).ln()
     };
     let prices = candidates.iter().map(price).collect::<Vec<_>>();
     let cheapest = (0..=most).min_by(|a, b| prices[*a].total_cmp(&prices[*b])).unwrap_or(0);
@@ -163,6 +165,29 @@ fn add_knot(rows: &[Row], knots: &[f64]) -> Vec<f64> {
     let tried = places.filter(|place| *place > 0.0).map(|place| (loss(rows, &with(place)), place));
     let best = tried.min_by(|a, b| a.0.total_cmp(&b.0));
     best.map_or_else(|| knots.to_vec(), |(_, place)| with(place))
+}
+
+/// The knots, each taken out in turn and put in again at the measured size where it is worth most: what was best to
+/// begin with may not be once there are more of them.
+fn exchange(rows: &[Row], mut knots: Vec<f64>) -> Vec<f64> {
+    let mut least = loss(rows, &knots);
+    for _ in 0..EXCHANGES {
+        let before = least;
+        for index in 0..knots.len() {
+            let mut others = knots.clone();
+            others.remove(index);
+            let moved = add_knot(rows, &others);
+            let found = loss(rows, &moved);
+            if found < least * 0.999 {
+                (knots, least) = (moved, found);
+            }
+        }
+        // One knot is where it is best already.
+        if knots.len() < 2 || least == before {
+            break;
+        }
+    }
+    knots
 }
 
 /// The knots moved, one after the other, to where the error is least between their neighbours.
@@ -186,8 +211,9 @@ fn refine(rows: &[Row], mut knots: Vec<f64>) -> Vec<f64> {
                 moved[index] = place.exp();
                 loss(rows, &moved)
             };
-            let (place, found) = golden_section(low.ln(), high.ln(), 24, moved);
-            if found < least {
+            let (place, found) = golden_section(low.ln(), high.ln(), 14, moved);
+            // Between two neighbouring sizes many places may do; then the measured size is kept.
+            if found < least - 0.1 * NEGLIGIBLE * rows.len() as f64 {
                 (knots[index], least) = (place.exp(), found);
             }
         }
@@ -204,8 +230,14 @@ const NEGLIGIBLE: f64 = 1e-3;
 /// A sample far off costs no more than one three scales off, so that it buys no knot of its own.
 const CAP: f64 = 9.0;
 
+/// A knot is a place and a slope, and was chosen among many: three parameters in the information criterion.
+const PER_KNOT: f64 = 3.0;
+
+/// How often all knots are put in anew.
+const EXCHANGES: u32 = 3;
+
 /// How often all knots are moved.
-const REFINEMENTS: u32 = 3;
+const REFINEMENTS: u32 = 2;
 
 #[cfg(test)]
 #[path = "segmented_tests.rs"]

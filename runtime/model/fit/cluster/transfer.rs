@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Cost;
 use crate::model::fit::linear::{COLUMNS, Equation, solve};
-use crate::model::fit::robust::golden_section;
+use crate::model::fit::robust::{golden_section, scale};
 use crate::model::fit::series::{Row, Series};
 use crate::model::fit::{FitError, Fitted, Sample, checked_count};
 
@@ -105,12 +105,14 @@ fn fit_series(series: &Series, overhead: &Cost, send_gap: Option<Cost>, several:
     if least >= most {
         return unsaturated;
     }
+    let residual = |model: &Transfer, row: &Row| {
+        (overhead.time_s(row.bytes) + model.time_s(row.bytes, row.tag)) / row.time_s - 1.0
+    };
+    // Outliers must not hide what the other samples say.
+    let cap = 3.0 * scale(series.rows().iter().map(|row| (residual(&unsaturated, row), row.weight)));
     let loss = |model: &Transfer| {
-        let error = |row: &Row| {
-            let predicted_s = overhead.time_s(row.bytes) + model.time_s(row.bytes, row.tag);
-            row.weight * (predicted_s / row.time_s - 1.0).abs()
-        };
-        series.rows().iter().map(error).sum::<f64>() / series.rows().iter().map(|row| row.weight).sum::<f64>()
+        let errors = series.rows().iter().map(|row| row.weight * residual(model, row).abs().min(cap));
+        errors.sum::<f64>() / series.rows().iter().map(|row| row.weight).sum::<f64>()
     };
     let at = |place: f64| {
         let saturation = Saturation { bytes_per_s: place.exp(), send_gap };
