@@ -124,7 +124,7 @@ fn what_cannot_be_fitted_is_said() {
 proptest! {
     /// Whatever is put in, numbers come out, or an error.
     #[test]
-    fn no_nan_comes_out(points in proptest::collection::vec((prop_oneof![1 => any::<f64>(), 40 => 1e-9..1e9, 40 => 0.1..10.0], prop_oneof![1 => any::<f64>(), 40 => 1e-9..1e9, 40 => 0.5..3.0]), 0..12)) {
+    fn no_nan_comes_out(points in proptest::collection::vec((prop_oneof![1 => any::<f64>(), 40 => (-9.0..9.0).prop_map(|e: f64| 10_f64.powf(e)), 40 => 0.1..10.0], prop_oneof![1 => any::<f64>(), 40 => (-9.0..9.0).prop_map(|e: f64| 10_f64.powf(e)), 40 => 0.5..3.0]), 0..12)) {
         let points: Vec<Point> = points.into_iter().map(|(x, gain)| Point { x, gain }).collect();
         let Ok(fitted) = fit(&points) else { return Ok(()) };
         prop_assert!((0.0..=1.0).contains(&fitted.model.f) && fitted.model.omega >= 0.0 && fitted.model.omega.is_finite());

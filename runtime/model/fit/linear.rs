@@ -26,16 +26,17 @@ impl Equation {
 ///
 /// First least absolute errors, which outliers cannot mislead, then Huber's weights.
 pub(super) fn solve(equations: &[Equation]) -> [f64; COLUMNS] {
-    iterate(equations, ROUNDS)
+    let times_s: Vec<f64> = equations.iter().map(|equation| equation.time_s).collect();
+    iterate(equations, &Like::all(&times_s), ROUNDS)
 }
 
-/// The coefficients of about the least absolute relative error: what choosing between many models needs.
-pub(super) fn solve_quickly(equations: &[Equation]) -> [f64; COLUMNS] {
-    iterate(equations, ROUNDS_QUICK)
+/// The coefficients of about the least absolute relative error: what choosing between many models needs. The likes
+/// are those of the equations' times.
+pub(super) fn solve_quickly(equations: &[Equation], likes: &[Like]) -> [f64; COLUMNS] {
+    iterate(equations, likes, ROUNDS_QUICK)
 }
 
-fn iterate(equations: &[Equation], rounds: u32) -> [f64; COLUMNS] {
-    let likes = neighbours(equations);
+fn iterate(equations: &[Equation], likes: &[Like], rounds: u32) -> [f64; COLUMNS] {
     let mut reference: Vec<f64> = likes.iter().map(|like| like.middle_s).collect();
     let mut residuals = vec![0.0; equations.len()];
     let mut weights: Vec<f64> = equations.iter().zip(&reference).map(|(e, r)| e.weight / (r * r)).collect();
@@ -50,18 +51,19 @@ fn iterate(equations: &[Equation], rounds: u32) -> [f64; COLUMNS] {
             reference[index] = predicted_s.clamp(likes[index].bounds_s.0, likes[index].bounds_s.1);
             residuals[index] = (predicted_s - equation.time_s) / reference[index];
         }
-        if round < LAST_SCALE {
+        if round < LAST_ABSOLUTE {
+            // Only keeps the weights finite, so any measure of the residuals will do.
+            let mean = residuals.iter().map(|residual| residual.abs()).sum::<f64>() / equations.len() as f64;
+            scale = (1e-4 * mean).max(1e-15);
+        } else if round < LAST_SCALE {
             scale = robust::scale(residuals.iter().zip(equations).map(|(residual, e)| (*residual, e.weight)));
         } else if before.iter().zip(&coefficients).all(|(old, new)| (new - old).abs() <= 1e-12 * old) {
             break;
         }
         for (index, equation) in equations.iter().enumerate() {
             let residual = residuals[index];
-            let factor = if round < LAST_ABSOLUTE {
-                1.0 / residual.abs().max(1e-3 * scale)
-            } else {
-                huber_weight(residual, scale)
-            };
+            let factor =
+                if round < LAST_ABSOLUTE { 1.0 / residual.abs().max(scale) } else { huber_weight(residual, scale) };
             weights[index] = equation.weight * factor / (reference[index] * reference[index]);
         }
     }
@@ -69,24 +71,26 @@ fn iterate(equations: &[Equation], rounds: u32) -> [f64; COLUMNS] {
 }
 
 /// What the time of an equation is like, judged by its neighbours.
-struct Like {
+pub(super) struct Like {
     /// Their median, which one outlier cannot spoil.
     middle_s: f64,
     /// Half of the least, and twice the greatest.
     bounds_s: (f64, f64),
 }
 
-/// The likes of each equation.
-fn neighbours(equations: &[Equation]) -> Vec<Like> {
-    let around = |index: usize| {
-        let last = equations.len() - 1;
-        let reach = 2.min(index).min(last - index).max(1);
-        let first = index.saturating_sub(reach).min(last.saturating_sub(2));
-        let near = || equations[first..=(index + reach).max(2).min(last)].iter().map(|equation| equation.time_s);
-        let (least, most) = near().fold((f64::INFINITY, 0.0), |(l, m): (f64, f64), t| (l.min(t), m.max(t)));
-        Like { middle_s: plain_median(near()), bounds_s: (least / 2.0, most * 2.0) }
-    };
-    (0..equations.len()).map(around).collect()
+impl Like {
+    /// The likes of times that follow each other.
+    pub(super) fn all(times_s: &[f64]) -> Vec<Self> {
+        let around = |index: usize| {
+            let last = times_s.len() - 1;
+            let reach = 2.min(index).min(last - index).max(1);
+            let first = index.saturating_sub(reach).min(last.saturating_sub(2));
+            let near = || times_s[first..=(index + reach).max(2).min(last)].iter().copied();
+            let (least, most) = near().fold((f64::INFINITY, 0.0), |(l, m): (f64, f64), t| (l.min(t), m.max(t)));
+            Like { middle_s: plain_median(near()), bounds_s: (least / 2.0, most * 2.0) }
+        };
+        (0..times_s.len()).map(around).collect()
+    }
 }
 
 /// A small symmetric matrix, of which the lower triangle is used.

@@ -25,7 +25,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::linear::{COLUMNS, Equation, solve, solve_quickly};
+use super::linear::{COLUMNS, Equation, Like, solve, solve_quickly};
 use super::robust::{golden_section, quantile};
 use super::series::{Row, Series};
 use super::{FitError, Fitted, Sample};
@@ -88,9 +88,10 @@ pub fn fit_with(samples: &[Sample], knots_max: usize) -> Result<Fitted<Segmented
 }
 
 fn fit_series(series: &Series, knots_max: usize) -> Segmented {
-    let medians = series.medians();
-    let knots = choose(&medians, knots_max);
-    with_knots(series.rows(), &knots, solve)
+    let rows = series.medians();
+    let times_s: Vec<f64> = rows.iter().map(|row| row.time_s).collect();
+    let search = Search { likes: Like::all(&times_s), rows };
+    with_knots(series.rows(), &search.choose(knots_max), solve)
 }
 
 /// The best service time with these knots, which are in ascending order.
@@ -113,122 +114,153 @@ fn with_knots(rows: &[Row], knots: &[f64], solve: impl Fn(&[Equation]) -> [f64; 
     }
 }
 
-/// ln(measured / predicted) of each row.
-fn residuals(rows: &[Row], knots: &[f64]) -> Vec<f64> {
-    let model = with_knots(rows, knots, solve_quickly);
-    let residual = |row: &Row| {
-        let predicted_s = model.time_s(row.bytes);
-        // Nothing is predicted only where nothing was seen; then the prediction is as wrong as can be.
-        if predicted_s > 0.0 { (row.time_s / predicted_s).ln() } else { 1e3 }
-    };
-    rows.iter().map(residual).collect()
+/// The search for knots, over one row for each class of sizes.
+struct Search {
+    rows: Vec<Row>,
+    likes: Vec<Like>,
 }
 
-/// The sum of absolute errors.
-fn loss(rows: &[Row], knots: &[f64]) -> f64 {
-    residuals(rows, knots).iter().map(|residual| residual.abs()).sum()
-}
-
-/// How many knots, and where: from none on, each added where it helps most, all then moved about.
-fn choose(rows: &[Row], knots_max: usize) -> Vec<f64> {
-    // Four samples must speak for each knot and slope, beside the two for the line itself.
-    let most = (rows.len().saturating_sub(2) / 4).min(knots_max);
-    let mut candidates: Vec<Vec<f64>> = vec![Vec::new()];
-    let mut measured = Vec::new();
-    while candidates.len() <= most {
-        measured = exchange(rows, add_knot(rows, &measured));
-        candidates.push(refine(rows, measured.clone()));
+impl Search {
+    /// ln(measured / predicted) of each row.
+    fn residuals(&self, knots: &[f64]) -> impl Iterator<Item = f64> {
+        let model = with_knots(&self.rows, knots, |equations| solve_quickly(equations, &self.likes));
+        self.rows.iter().map(move |row| {
+            let predicted_s = model.time_s(row.bytes);
+            // Nothing is predicted only where nothing was seen; then the prediction is as wrong as can be.
+            if predicted_s > 0.0 { (row.time_s / predicted_s).ln() } else { 1e3 }
+        })
     }
-    // Least absolute errors pass through as many rows as there are parameters; the others show the noise.
-    let parameters = 2 + 2 * most;
-    let errors = residuals(rows, &candidates[most]).into_iter().map(|residual| (residual.abs(), 1.0));
-    let share = 0.5 * (1.0 + parameters as f64 / rows.len() as f64).min(2.0);
-    let spread = (1.4826 * quantile(errors, share).unwrap_or(0.0)).max(NEGLIGIBLE);
-    let price = |knots: &Vec<f64>| {
-        let misfit: f64 = residuals(rows, knots).iter().map(|r| (r / spread).powi(2).min(CAP)).sum();
-        misfit + PER_KNOT * knots.len() as f64 * (rows.len() as f64).ln()
-    };
-    let prices = candidates.iter().map(price).collect::<Vec<_>>();
-    let cheapest = (0..=most).min_by(|a, b| prices[*a].total_cmp(&prices[*b])).unwrap_or(0);
-    candidates.swap_remove(cheapest)
-}
 
-/// The knots with one more, at the measured size where it lowers the error most.
-fn add_knot(rows: &[Row], knots: &[f64]) -> Vec<f64> {
-    let places = rows[1..rows.len() - 1].iter().map(|row| row.bytes as f64).filter(|place| !knots.contains(place));
-    let with = |place: f64| {
-        let mut more = knots.to_vec();
-        more.push(place);
-        more.sort_by(f64::total_cmp);
-        more
-    };
-    let tried = places.filter(|place| *place > 0.0).map(|place| (loss(rows, &with(place)), place));
-    let best = tried.min_by(|a, b| a.0.total_cmp(&b.0));
-    best.map_or_else(|| knots.to_vec(), |(_, place)| with(place))
-}
+    /// The sum of absolute errors.
+    fn loss(&self, knots: &[f64]) -> f64 {
+        self.residuals(knots).map(f64::abs).sum()
+    }
 
-/// The knots, each taken out in turn and put in again at the measured size where it is worth most: what was best to
-/// begin with may not be once there are more of them.
-fn exchange(rows: &[Row], mut knots: Vec<f64>) -> Vec<f64> {
-    let mut least = loss(rows, &knots);
-    for _ in 0..EXCHANGES {
-        let before = least;
-        for index in 0..knots.len() {
-            let mut others = knots.clone();
-            others.remove(index);
-            let moved = add_knot(rows, &others);
-            let found = loss(rows, &moved);
-            if found < least * 0.999 {
-                (knots, least) = (moved, found);
+    /// How many knots, and where: from none on, each added where it helps most, all then moved about.
+    fn choose(&self, knots_max: usize) -> Vec<f64> {
+        let count = self.rows.len() as f64;
+        // Four sizes must speak for each knot and slope, beside the two for the line itself.
+        let most = (self.rows.len().saturating_sub(2) / 4).min(knots_max);
+        let mut candidates: Vec<Vec<f64>> = vec![Vec::new()];
+        let mut measured = Vec::new();
+        while candidates.len() <= most {
+            measured = self.exchange(self.add_knot(&measured));
+            candidates.push(self.refine(measured.clone()));
+        }
+        // Least absolute errors pass through as many rows as there are parameters; the others show the noise.
+        let errors = self.residuals(&candidates[most]).map(|residual| (residual.abs(), 1.0));
+        let share = 0.5 * (1.0 + (2 + 2 * most) as f64 / count).min(2.0);
+        let spread = (1.4826 * quantile(errors, share).unwrap_or(0.0)).max(NEGLIGIBLE);
+        let price = |knots: &Vec<f64>| {
+            let misfit = self
+                .residuals(knots)
+                .zip(&self.rows)
+                .map(|(residual, row)| (residual / spread).powi(2).min(CAP * (row.samples * row.samples) as f64));
+            misfit.sum::<f64>() + PER_KNOT * knots.len() as f64 * count.ln()
+        };
+        let prices: Vec<f64> = candidates.iter().map(price).collect();
+        let cheapest = (0..=most).min_by(|a, b| prices[*a].total_cmp(&prices[*b])).unwrap_or(0);
+        candidates.swap_remove(cheapest)
+    }
+
+    /// The knots with one more, at the measured size where it lowers the error most.
+    fn add_knot(&self, knots: &[f64]) -> Vec<f64> {
+        let inner = 1..self.rows.len() - 1;
+        // Of many sizes some are tried first, and then those about the best of them.
+        let stride = inner.len().div_ceil(TRIED).max(1);
+        let best_of = |indices: &mut dyn Iterator<Item = usize>| {
+            let tried = indices.filter_map(|index| {
+                let place = self.rows[index].bytes as f64;
+                (place > 0.0 && !knots.contains(&place)).then(|| (self.loss(&with(knots, place)), index))
+            });
+            tried.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, index)| index)
+        };
+        let Some(coarse) = best_of(&mut inner.clone().step_by(stride)) else { return knots.to_vec() };
+        let about = coarse.saturating_sub(stride).max(inner.start)..(coarse + stride).min(inner.end);
+        let fine = if stride > 1 { best_of(&mut about.into_iter()) } else { None };
+        with(knots, self.rows[fine.unwrap_or(coarse)].bytes as f64)
+    }
+
+    /// The knots, each taken out in turn and put in again at the measured size where it is worth most: what was best
+    /// to begin with may not be once there are more of them.
+    fn exchange(&self, mut knots: Vec<f64>) -> Vec<f64> {
+        let mut least = self.loss(&knots);
+        for _ in 0..EXCHANGES {
+            let before = least;
+            for index in 0..knots.len() {
+                let mut others = knots.clone();
+                others.remove(index);
+                let moved = self.add_knot(&others);
+                let found = self.loss(&moved);
+                if found < least * 0.999 {
+                    (knots, least) = (moved, found);
+                }
+            }
+            // One knot is where it is best already.
+            if knots.len() < 2 || least == before {
+                break;
             }
         }
-        // One knot is where it is best already.
-        if knots.len() < 2 || least == before {
-            break;
-        }
+        knots
     }
-    knots
+
+    /// The knots moved, one after the other, to where the error is least between their neighbours.
+    fn refine(&self, mut knots: Vec<f64>) -> Vec<f64> {
+        let mut least = self.loss(&knots);
+        for _ in 0..REFINEMENTS {
+            let before = least;
+            for index in 0..knots.len() {
+                let (low, high) = self.room(&knots, index);
+                if low >= high {
+                    continue;
+                }
+                let moved = |place: f64| {
+                    let mut moved = knots.clone();
+                    moved[index] = place.exp();
+                    self.loss(&moved)
+                };
+                let (place, found) = golden_section(low.ln(), high.ln(), 14, moved);
+                // Between two neighbouring sizes many places may do; then the measured size is kept.
+                if found < least - 0.1 * NEGLIGIBLE * self.rows.len() as f64 {
+                    (knots[index], least) = (place.exp(), found);
+                }
+            }
+            if least >= before * 0.999 {
+                break;
+            }
+        }
+        knots
+    }
+
+    /// Where a knot may move: as far as the next measured size on either side, and not across another knot.
+    fn room(&self, knots: &[f64], index: usize) -> (f64, f64) {
+        let sizes = || self.rows.iter().map(|row| row.bytes as f64);
+        let knot = knots[index];
+        let below = sizes().rev().find(|size| *size < knot * 0.999).unwrap_or(knot);
+        let above = sizes().find(|size| *size > knot * 1.001).unwrap_or(knot);
+        let after = if index > 0 { knots[index - 1] * 1.01 } else { 1.0 };
+        let before = knots.get(index + 1).map_or(f64::INFINITY, |next| next / 1.01);
+        (below.max(after).max(1.0), above.min(before))
+    }
 }
 
-/// The knots moved, one after the other, to where the error is least between their neighbours.
-fn refine(rows: &[Row], mut knots: Vec<f64>) -> Vec<f64> {
-    let sizes: Vec<f64> = rows.iter().map(|row| row.bytes as f64).collect();
-    let mut least = loss(rows, &knots);
-    for _ in 0..REFINEMENTS {
-        let before = least;
-        for index in 0..knots.len() {
-            // As far as the next measured size on either side, and not across another knot.
-            let below = sizes.iter().rev().copied().find(|size| *size < knots[index] * 0.999);
-            let above = sizes.iter().copied().find(|size| *size > knots[index] * 1.001);
-            let low = below.unwrap_or(knots[index]).max(1.0).max(if index > 0 { knots[index - 1] * 1.01 } else { 0.0 });
-            let high =
-                above.unwrap_or(knots[index]).min(knots.get(index + 1).map_or(f64::INFINITY, |next| next / 1.01));
-            if low >= high {
-                continue;
-            }
-            let moved = |place: f64| {
-                let mut moved = knots.clone();
-                moved[index] = place.exp();
-                loss(rows, &moved)
-            };
-            let (place, found) = golden_section(low.ln(), high.ln(), 14, moved);
-            // Between two neighbouring sizes many places may do; then the measured size is kept.
-            if found < least - 0.1 * NEGLIGIBLE * rows.len() as f64 {
-                (knots[index], least) = (place.exp(), found);
-            }
-        }
-        if least >= before * 0.999 {
-            break;
-        }
-    }
-    knots
+/// The knots with one more, in order.
+fn with(knots: &[f64], place: f64) -> Vec<f64> {
+    let mut more = knots.to_vec();
+    more.push(place);
+    more.sort_by(f64::total_cmp);
+    more
 }
 
 /// Nobody needs a prediction better than this, so no knot is spent on it.
 const NEGLIGIBLE: f64 = 1e-3;
 
-/// A sample far off costs no more than one three scales off, so that it buys no knot of its own.
-const CAP: f64 = 9.0;
+/// A size that was measured once and is far off costs no more than one this many scales off, squared, so that it buys
+/// few knots; repetitions that agree are believed.
+const CAP: f64 = 25.0;
+
+/// About how many sizes are tried for a new knot at first.
+const TRIED: usize = 24;
 
 /// A knot is a place and a slope, and was chosen among many: three parameters in the information criterion.
 const PER_KNOT: f64 = 3.0;

@@ -18,6 +18,8 @@ pub(super) struct Row {
     pub(super) tag: u32,
     /// One over the number of samples in its class.
     pub(super) weight: f64,
+    /// How many samples it stands for.
+    pub(super) samples: usize,
     /// Sizes that are nearly the same are in one class, and left out together: 1000 bytes do not prove what was
     /// learnt from 1001.
     class: u32,
@@ -34,7 +36,14 @@ impl Series {
         let mut rows = Vec::with_capacity(samples.len());
         for (index, sample) in samples.iter().enumerate() {
             let time_s = checked_time(index, "time_s", sample.time_s)?;
-            rows.push(Row { bytes: sample.bytes, time_s, tag: tag(index), weight: 1.0, class: class(sample.bytes) });
+            rows.push(Row {
+                bytes: sample.bytes,
+                time_s,
+                tag: tag(index),
+                weight: 1.0,
+                samples: 1,
+                class: class(sample.bytes),
+            });
         }
         if rows.len() < parameters {
             return Err(FitError::TooFewSamples { samples: rows.len(), parameters });
@@ -87,12 +96,13 @@ impl Series {
             time_s: plain_median(same.iter().map(|row| row.time_s)),
             tag: same[0].tag,
             weight: 1.0,
+            samples: same.len(),
             class: same[0].class,
         };
         self.classes().map(median).collect()
     }
 
-    /// Fits all, and each class from the others.
+    /// Fits all, and each class from the others. Of more than [`FOLDS`] classes, several far apart are left out at once.
     pub(super) fn fit<M>(&self, fit: impl Fn(&Series) -> M, predict_s: impl Fn(&M, u64) -> f64) -> Fitted<M> {
         self.fit_tagged(fit, |model, bytes, _| predict_s(model, bytes))
     }
@@ -104,22 +114,24 @@ impl Series {
         predict_s: impl Fn(&M, u64, u32) -> f64,
     ) -> Fitted<M> {
         let model = fit(&self.thinned());
-        let mut held_out = Vec::with_capacity(self.rows.len());
-        let mut errors = Vec::with_capacity(self.rows.len());
-        for left_out in self.classes() {
-            let class = left_out[0].class;
-            let others = Series::of(self.rows.iter().copied().filter(|row| row.class != class).collect());
+        let classes: Vec<&[Row]> = self.classes().collect();
+        let folds = classes.len().min(FOLDS);
+        let mut all: Vec<(HeldOut, f64)> = Vec::with_capacity(self.rows.len());
+        for fold in 0..folds {
+            let others = classes.iter().enumerate().filter(|(index, _)| index % folds != fold);
+            let others = Series::of(others.flat_map(|(_, same)| same.iter().copied()).collect());
             if !others.has_two_sizes() {
                 return Fitted { model, quality: None, held_out: Vec::new() };
             }
             let model = fit(&others.thinned());
-            for row in left_out {
+            for row in classes.iter().skip(fold).step_by(folds).flat_map(|same| same.iter()) {
                 let predicted_s = predict_s(&model, row.bytes, row.tag);
-                let pair = HeldOut { bytes: row.bytes, measured_s: row.time_s, predicted_s };
-                errors.push((pair.error(), row.weight));
-                held_out.push(pair);
+                all.push((HeldOut { bytes: row.bytes, measured_s: row.time_s, predicted_s }, row.weight));
             }
         }
+        all.sort_by(|a, b| a.0.bytes.cmp(&b.0.bytes).then(a.0.measured_s.total_cmp(&b.0.measured_s)));
+        let errors: Vec<(f64, f64)> = all.iter().map(|(pair, weight)| (pair.error(), *weight)).collect();
+        let held_out = all.into_iter().map(|(pair, _)| pair).collect();
         Fitted { model, quality: quality(&errors), held_out }
     }
 }
@@ -137,6 +149,9 @@ fn class(bytes: u64) -> u32 {
 
 /// More samples of a size do not make its time known any better than the model can use.
 const PER_CLASS: usize = 64;
+
+/// How often a fit is repeated without some of the sizes.
+const FOLDS: usize = 24;
 
 #[cfg(test)]
 mod tests {
