@@ -79,6 +79,8 @@ pub(super) struct Incoming {
     holding: bool,
     /// The last message, if it filled its read's buffer.
     last_filled: Option<Opening>,
+    /// The message that was complete last, and its bytes.
+    last_complete: Option<(u32, u64)>,
 }
 
 impl Incoming {
@@ -98,6 +100,7 @@ impl Incoming {
             wants: 0,
             holding: false,
             last_filled: None,
+            last_complete: None,
         }
     }
 
@@ -238,7 +241,11 @@ impl Incoming {
     /// A frame of message `slot` has ended: completes the message if that was all of it.
     pub(super) fn settle(&mut self, slot: u32, completions: &mut VecDeque<Completion>) {
         let Some(message) = self.messages.get(&slot) else { return };
-        if message.received < message.opening.total || matches!(message.sink, Sink::Buffer(_)) {
+        if message.received < message.opening.total {
+            return;
+        }
+        self.last_complete = Some((slot, message.opening.total));
+        if matches!(message.sink, Sink::Buffer(_)) {
             return;
         }
         if let Some(Arriving { sink: Sink::Place { op, mut place }, opening, .. }) = self.messages.remove(&slot) {
@@ -246,6 +253,11 @@ impl Incoming {
             self.last_filled = filled.then_some(opening);
             completions.push_back(read_completion(op, place, opening.total));
         }
+    }
+
+    /// The bytes of message `slot`, if it was the last to be complete.
+    pub(super) fn complete_bytes(&self, slot: u32) -> Option<u64> {
+        self.last_complete.filter(|(last, _)| *last == slot).map(|(_, bytes)| bytes)
     }
 
     /// The message that probably comes next, with the buffer it will go to: the last message filled its buffer,

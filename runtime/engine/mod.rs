@@ -23,7 +23,7 @@ use crate::buffer::{ElementType, Place, Source};
 use crate::error::{Error, Misuse, Operation, OperationKind};
 use crate::ids::Rank;
 use crate::wire::WireError;
-use crate::wire::frame::{Key, Opening};
+use crate::wire::frame::{Key, Opening, Stamp};
 pub(crate) use crate::wire::handshake::Limits;
 use incoming::Posted;
 use link::{Link, Shared};
@@ -59,6 +59,17 @@ pub(crate) struct LateRefusal {
     pub(crate) peer: Rank,
     pub(crate) op: Option<OpId>,
     pub(crate) error: Error,
+}
+
+/// A stamp has come: with the end of a message, or by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) peer: Rank,
+    /// The message's bytes, if it was a message's.
+    pub(crate) bytes: Option<u64>,
+    pub(crate) stamp: Stamp,
+    /// How often the peer wants to be answered in turn.
+    pub(crate) answers: u32,
 }
 
 pub(crate) struct Engine {
@@ -120,6 +131,17 @@ impl Engine {
         let opening = Opening { key, element, total: source.bytes().len() as u64 };
         self.links[to.index()].initwrite(op, opening, source, now, &mut self.shared)?;
         Ok(op)
+    }
+
+    /// Has the write `op`, just posted to `to`, tell the receiver when that was; if its time on the way says something
+    /// about the link.
+    pub(crate) fn stamp(&mut self, to: Rank, op: OpId, stamp: Stamp) {
+        self.links[to.index()].stamp(op, stamp);
+    }
+
+    /// Tells `to` what the time is, to be answered `answers` times in turn.
+    pub(crate) fn ping(&mut self, to: Rank, stamp: Stamp, answers: u32) {
+        self.links[to.index()].ping(stamp, answers, &mut self.shared);
     }
 
     /// Withdraws a read that nobody waits for any more, if it has not met its message.
@@ -247,6 +269,11 @@ impl Engine {
     /// Whether an operation has ended and was not asked for yet.
     pub(crate) fn has_completions(&self) -> bool {
         !self.shared.completions.is_empty()
+    }
+
+    /// The next stamp that has come.
+    pub(crate) fn poll_arrival(&mut self) -> Option<Arrival> {
+        self.shared.arrivals.pop()
     }
 
     /// The next refusal of a message whose write was over already.

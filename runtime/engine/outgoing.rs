@@ -12,7 +12,7 @@ use super::train::Train;
 use super::{Completion, Limits, OpId, Outcome};
 use crate::buffer::Source;
 use crate::error::Error;
-use crate::wire::frame::{HOLDING, Key, Kind, Opening};
+use crate::wire::frame::{HOLDING, Key, Kind, Opening, PING, Stamp};
 
 /// What a message costs of the receiver's window beside its bytes, so that empty messages are bounded too.
 pub(crate) const MESSAGE_COST: u64 = 256;
@@ -42,6 +42,8 @@ pub(super) struct Message {
     pub(super) stage: Stage,
     /// Set when the message must stop: what its operation fails with, once the frame under way is complete.
     pub(super) stopped: Option<Error>,
+    /// Follows the message's last frame.
+    pub(super) stamp: Option<Stamp>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,6 +85,7 @@ pub(super) enum Body {
     Empty,
     Number(u64),
     Opening(Opening),
+    Stamp(Stamp),
     Words(String),
 }
 
@@ -108,6 +111,8 @@ pub(super) struct Outgoing {
     credit: u64,
     pub(super) control: VecDeque<Control>,
     pub(super) goodbye: Option<Control>,
+    /// The stamp of the message whose last frame was just taken: it is the next frame.
+    pub(super) stamp_due: Option<Control>,
     /// Frames taken so far; the next frame's number.
     pub(super) number: u32,
     /// The rest of a frame that the socket took only in part.
@@ -147,6 +152,7 @@ impl Outgoing {
             credit: peer.window_bytes,
             control: VecDeque::new(),
             goodbye: None,
+            stamp_due: None,
             number: 0,
             partial: None,
             next_slot: 0,
@@ -161,7 +167,8 @@ impl Outgoing {
         let slot = self.next_slot;
         self.next_slot = slot.wrapping_add(1);
         let key = opening.key;
-        let message = Message { op, slot, opening, source, since, sent: 0, stage: Stage::Held, stopped: None };
+        let message =
+            Message { op, slot, opening, source, since, sent: 0, stage: Stage::Held, stopped: None, stamp: None };
         let index = self.insert(message);
         let wanted = self.wants.contains_key(&key);
         if self.held.contains_key(&key) {
@@ -177,6 +184,28 @@ impl Outgoing {
         } else {
             self.hold(index);
         }
+    }
+
+    /// Has the message just posted carry a stamp, if it is the only thing to send and may go: the time on the way of one
+    /// that waits behind others, or for credit, says little about the link.
+    pub(super) fn stamp(&mut self, op: OpId, stamp: Stamp) {
+        let is_free = self.bulk.is_empty() && self.partial.is_none() && self.control.is_empty();
+        if let Some(&Express::Message(index)) = self.express.front()
+            && is_free
+            && self.express.len() == 1
+            && self.message(index).op == op
+        {
+            self.message_mut(index).stamp = Some(stamp);
+        }
+    }
+
+    /// A stamp of no message, to be answered `answers` times in turn.
+    pub(super) fn ping(&mut self, stamp: Stamp, answers: u32) {
+        self.control.push_back(Control {
+            flags: PING,
+            body: Body::Stamp(stamp),
+            ..Control::about(Kind::Stamp, answers)
+        });
     }
 
     /// The receiver has room again.
@@ -296,6 +325,7 @@ impl Outgoing {
     /// Whether anything waits to be sent.
     pub(super) fn has_output(&self) -> bool {
         self.partial.is_some()
+            || self.stamp_due.is_some()
             || !self.control.is_empty()
             || !self.express.is_empty()
             || !self.bulk.is_empty()
@@ -344,6 +374,7 @@ impl Outgoing {
         self.held_order.clear();
         self.wants.clear();
         self.control.clear();
+        self.stamp_due = None;
         ended
     }
 
