@@ -32,6 +32,8 @@ pub struct Config {
     pub stall_timeout: Option<Duration>,
     /// How long `finalize` waits for peers to confirm that all has arrived.
     pub linger: Duration,
+    /// Whether the node counts what it does ([`crate::Node::report`]). Off, reports are empty.
+    pub observe: bool,
 }
 
 impl Config {
@@ -54,6 +56,7 @@ impl Config {
             join_timeout: Duration::from_secs(30),
             stall_timeout: Some(Duration::from_secs(3)),
             linger: Duration::from_secs(5),
+            observe: true,
         }
     }
 }

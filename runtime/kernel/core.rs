@@ -19,6 +19,7 @@ use super::slot::Slot;
 use crate::engine::{Completion, Engine, LateRefusal, OpId, Sent};
 use crate::error::Error;
 use crate::ids::Rank;
+use crate::observe::links::Links;
 
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;
@@ -33,7 +34,7 @@ pub(crate) struct Core {
     pub(crate) engine: Engine,
     sockets: Vec<Option<Socket>>,
     poller: Arc<Poller>,
-    clock: Clock,
+    pub(super) clock: Clock,
     slots: HashMap<OpId, Arc<Slot>>,
     recent: VecDeque<(OpId, Arc<Slot>)>,
     /// Refusals of messages whose handles are gone: the next call that names the peer returns them.
@@ -46,6 +47,8 @@ pub(crate) struct Core {
     suspect: Option<(Rank, String)>,
     /// Tells the task that there is one.
     suspicion: Arc<Notify>,
+    /// What passes over the links, if that is counted.
+    pub(crate) observed: Option<Links>,
 }
 
 struct Socket {
@@ -92,6 +95,7 @@ impl Core {
             is_advised: false,
             suspect: None,
             suspicion,
+            observed: None,
         })
     }
 
@@ -138,8 +142,9 @@ impl Core {
         if let Some((culprit, cause)) = self.engine.poll_failed_peer() {
             self.suspect(culprit, cause);
         }
-        while let Some(Completion { op, outcome }) = self.engine.poll_completion() {
+        while let Some(Completion { op, mut outcome }) = self.engine.poll_completion() {
             let Some(slot) = self.slots.remove(&op) else { continue };
+            self.observe_end(&slot, &mut outcome);
             let is_write = matches!(outcome, crate::engine::Outcome::Written(_));
             self.wakers.extend(slot.complete(outcome));
             if is_write {
@@ -192,6 +197,7 @@ impl Core {
                 }
                 Ok(count) => {
                     turn += count;
+                    self.observe_arrivals();
                     // Less than asked for: the socket is empty, and asking again would only say so; unless so much
                     // came that more has come meanwhile.
                     if count < offered.min(BULK_BYTES) {

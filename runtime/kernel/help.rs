@@ -92,9 +92,13 @@ impl Help {
 impl Kernel {
     /// Waits until `condition` is met or `deadline` has passed, and helps meanwhile. Returns whether it is met.
     pub(crate) fn wait(&self, condition: &dyn Condition, deadline: Option<Instant>) -> bool {
-        self.watch.program_enters(self.clock.now());
+        let entered = self.clock.now();
+        self.watch.program_enters(entered);
+        self.observer.enters(entered);
         let is_met = condition.is_met_outside() || self.wait_long(condition, deadline);
-        self.watch.program_leaves(self.clock.now());
+        let left = self.clock.now();
+        self.watch.program_leaves(left);
+        self.observer.leaves_wait(entered, left, condition.slots().iter().map(|slot| slot.operation()));
         is_met
     }
 

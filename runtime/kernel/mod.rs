@@ -10,6 +10,7 @@ mod core;
 pub(crate) mod greeting;
 mod help;
 pub(crate) mod mesh;
+mod observed;
 mod pacing;
 mod poller;
 mod slot;
@@ -33,6 +34,7 @@ use crate::engine::{Engine, OpId};
 use crate::error::{Error, Operation, OperationKind, Result};
 use crate::ids::Rank;
 use crate::launch::control::Report;
+use crate::observe::{self, Observer};
 use crate::wire::frame::Key;
 use clock::Clock;
 use core::Core;
@@ -57,6 +59,7 @@ pub(crate) struct Kernel {
     watch: Watch,
     spin: Spin,
     crew: Crew,
+    pub(crate) observer: Observer,
     /// Futures that wait. In deferred mode the task moves bytes for them, and only for them.
     awaiting: AtomicUsize,
     /// The task has stopped early for a waiter, and links may still be ready.
@@ -104,6 +107,7 @@ impl Kernel {
         let kernel = receiver.recv().map_err(|_| failed("the kernel's thread ended at its start".into()))??;
         *kernel.thread.lock() = Some(thread);
         kernel.crew.join();
+        kernel.observer.begins(kernel.clock.now());
         Ok(kernel)
     }
 
@@ -114,6 +118,8 @@ impl Kernel {
         let suspicion = Arc::new(Notify::new());
         let mut core = Core::new(engine, links, poller.clone(), clock, suspicion.clone())?;
         core.is_advised = control.is_some();
+        let observer = Observer::new(config);
+        core.observed = observer.links();
         let (ranks_here, cores) = (core.ranks_here(), std::thread::available_parallelism().map_or(1, usize::from));
         let (sender, orders) = mpsc::channel(ORDERS_MAX);
         let kernel = Kernel {
@@ -129,6 +135,7 @@ impl Kernel {
             watch: Watch::new(),
             spin: Spin::new(ranks_here <= cores),
             crew: Crew::default(),
+            observer,
             awaiting: AtomicUsize::new(0),
             gave_way: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
@@ -177,6 +184,7 @@ impl Kernel {
         }
         let now = self.clock.now();
         self.watch.program_enters(now);
+        self.observer.enters(now);
         let mut core = self.lock();
         // The program's own calls only: a collective that stopped halfway would leave the other ranks waiting.
         if operation.tag.is_some()
@@ -187,14 +195,20 @@ impl Kernel {
         let op = post(&mut core, now).map_err(|error| error.during(operation))?;
         let slot = Arc::new(Slot::new(operation, op, key));
         core.expect(slot.clone());
+        core.observe_post(&slot, now);
         if self.task_may_move() {
             core.flush();
         } else {
             core.hand_on();
         }
         self.unlock(core);
-        if operation.bytes >= BURST_BYTES {
-            self.watch.program_leaves(self.clock.now());
+        let is_short = operation.bytes < BURST_BYTES;
+        if !is_short || self.observer.times_post() {
+            let left = self.clock.now();
+            self.observer.leaves_post(now, left, is_short);
+            if !is_short {
+                self.watch.program_leaves(left);
+            }
         }
         Ok(slot)
     }
@@ -203,6 +217,14 @@ impl Kernel {
     pub(crate) fn wait_any(&self, slots: &[Arc<Slot>], deadline: Option<Instant>) -> bool {
         self.crew.join();
         self.wait(&AnyOf(slots), deadline)
+    }
+
+    /// What the node has observed so far.
+    pub(crate) fn observed(&self) -> observe::Report {
+        let core = self.lock();
+        let links = core.observed.as_ref().map(|links| links.iter().map(|(peer, link)| (peer, link.clone())).collect());
+        self.unlock(core);
+        self.observer.report(self.clock.now(), &links.unwrap_or_else(Vec::new))
     }
 
     /// A handle is gone before its operation was complete.
@@ -268,6 +290,7 @@ impl Kernel {
         if self.is_over.swap(true, Ordering::SeqCst) {
             return Err(Error::Shutdown { rank: self.rank });
         }
+        self.observer.ends(self.clock.now());
         if failed.is_none() {
             let is_drained = |core: &mut Core| core.engine.is_drained() && !core.is_suspicious();
             self.wait(&Until(|core| core.engine.failure().is_some() || is_drained(core)), None);

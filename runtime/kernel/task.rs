@@ -42,6 +42,7 @@ pub(super) fn run(config: Config, started: SyncSender<Result<Arc<Kernel>>>) {
                     if config.overlap == Overlap::On {
                         start.kernel.watch.open(&start.kernel.poller);
                     }
+                    start.kernel.observer.kernel_runs_here();
                     if started.send(Ok(start.kernel.clone())).is_ok() {
                         serve(start, gate).await;
                     }

@@ -12,6 +12,7 @@ mod launcher;
 mod link;
 mod memory;
 mod misuse;
+mod observe;
 mod p2p;
 mod process;
 mod spmd;
