@@ -34,6 +34,8 @@ pub struct Config {
     pub linger: Duration,
     /// Whether the node counts what it does ([`crate::Node::report`]). Off, reports are empty.
     pub observe: bool,
+    /// The file that gets a timeline of all ranks in the Chrome trace format. Each rank writes its events beside it.
+    pub trace: Option<PathBuf>,
 }
 
 impl Config {
@@ -57,6 +59,7 @@ impl Config {
             stall_timeout: Some(Duration::from_secs(3)),
             linger: Duration::from_secs(5),
             observe: true,
+            trace: None,
         }
     }
 }

@@ -5,7 +5,8 @@ use std::io::{self, IoSliceMut};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::incoming::{Incoming, Posted};
+use super::arriving::Posted;
+use super::incoming::Incoming;
 use super::outgoing::{Body, Control, Outgoing};
 use super::receive::{Frames, Head, Parser};
 use super::{Arrival, Completion, LateRefusal, Limits, OpId, Outcome};

@@ -5,8 +5,10 @@
 //! `transmit` while `pending` names a link, then `poll_completion` until it is empty. *Getters* change nothing.
 //! Time is an argument. Whoever holds the engine may drive it: the kernel's task, a helping waiter, a test.
 
+mod arriving;
 mod incoming;
 mod link;
+mod notes;
 mod outgoing;
 mod receive;
 #[cfg(test)]
@@ -25,8 +27,10 @@ use crate::ids::Rank;
 use crate::wire::WireError;
 use crate::wire::frame::{Key, Opening, Stamp};
 pub(crate) use crate::wire::handshake::Limits;
-use incoming::Posted;
+use arriving::Posted;
 use link::{Link, Shared};
+use notes::Notes;
+pub(crate) use notes::{Arrival, Note, Progress};
 pub(crate) use transmit::Sent;
 
 /// Bytes read at a time when nothing is predicted.
@@ -59,17 +63,6 @@ pub(crate) struct LateRefusal {
     pub(crate) peer: Rank,
     pub(crate) op: Option<OpId>,
     pub(crate) error: Error,
-}
-
-/// A stamp has come: with the end of a message, or by itself.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) peer: Rank,
-    /// The message's bytes, if it was a message's.
-    pub(crate) bytes: Option<u64>,
-    pub(crate) stamp: Stamp,
-    /// How often the peer wants to be answered in turn.
-    pub(crate) answers: u32,
 }
 
 pub(crate) struct Engine {
@@ -274,6 +267,21 @@ impl Engine {
     /// The next stamp that has come.
     pub(crate) fn poll_arrival(&mut self) -> Option<Arrival> {
         self.shared.arrivals.pop()
+    }
+
+    /// Has notes of every message's progress taken from now on; they must be asked for.
+    pub(crate) fn take_notes(&mut self) {
+        for link in &mut self.links {
+            link.outgoing.notes = Notes::wanted();
+            link.incoming.notes = Notes::wanted();
+        }
+    }
+
+    /// The notes taken of the link to `peer` since they were asked for last.
+    pub(crate) fn notes(&mut self, peer: Rank) -> impl Iterator<Item = Note> {
+        let link = &mut self.links[peer.index()];
+        let taken = [&mut link.outgoing.notes, &mut link.incoming.notes].into_iter().flat_map(Notes::drain);
+        taken.map(move |(slot, progress)| Note { peer, slot, progress })
     }
 
     /// The next refusal of a message whose write was over already.

@@ -8,11 +8,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
+use super::notes::{Notes, Progress};
 use super::train::Train;
 use super::{Completion, Limits, OpId, Outcome};
 use crate::buffer::Source;
 use crate::error::Error;
-use crate::wire::frame::{HOLDING, Key, Kind, Opening, PING, Stamp};
+use crate::wire::frame::{HOLDING, Key, Kind, Opening, Stamp};
 
 /// What a message costs of the receiver's window beside its bytes, so that empty messages are bounded too.
 pub(crate) const MESSAGE_COST: u64 = 256;
@@ -122,6 +123,7 @@ pub(super) struct Outgoing {
     pub(super) fragment_bytes: usize,
     /// How many fragments share a header.
     pub(super) train: Train,
+    pub(super) notes: Notes,
 }
 
 /// What is left of a frame under way.
@@ -159,6 +161,7 @@ impl Outgoing {
             sent_log: VecDeque::new(),
             fragment_bytes,
             train: Train::new(fragment_bytes),
+            notes: Notes::default(),
         }
     }
 
@@ -184,28 +187,6 @@ impl Outgoing {
         } else {
             self.hold(index);
         }
-    }
-
-    /// Has the message just posted carry a stamp, if it is the only thing to send and may go: the time on the way of one
-    /// that waits behind others, or for credit, says little about the link.
-    pub(super) fn stamp(&mut self, op: OpId, stamp: Stamp) {
-        let is_free = self.bulk.is_empty() && self.partial.is_none() && self.control.is_empty();
-        if let Some(&Express::Message(index)) = self.express.front()
-            && is_free
-            && self.express.len() == 1
-            && self.message(index).op == op
-        {
-            self.message_mut(index).stamp = Some(stamp);
-        }
-    }
-
-    /// A stamp of no message, to be answered `answers` times in turn.
-    pub(super) fn ping(&mut self, stamp: Stamp, answers: u32) {
-        self.control.push_back(Control {
-            flags: PING,
-            body: Body::Stamp(stamp),
-            ..Control::about(Kind::Stamp, answers)
-        });
     }
 
     /// The receiver has room again.
@@ -299,6 +280,7 @@ impl Outgoing {
     pub(super) fn complete(&mut self, index: usize, completions: &mut VecDeque<Completion>) {
         let message = self.remove(index);
         self.remember(message.slot, message.op, message.opening);
+        self.notes.take(message.slot, Progress::Leaves(message.op));
         completions.push_back(Completion { op: message.op, outcome: Outcome::Written(message.source) });
     }
 

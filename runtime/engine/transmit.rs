@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::ops::Range;
 
-use super::Completion;
 use super::outgoing::{Body, Control, Express, Outgoing, Partial, Stage, TURN_FRAGMENTS};
+use super::{Completion, Progress};
 use crate::buffer::ElementType;
 use crate::ids::Rank;
 use crate::wire::frame::{ANSWER, CHARGED, CONTROL_BYTES_MAX, FAILED, FIRST, Header, Key, Kind, Opening};
@@ -380,8 +380,12 @@ impl Outgoing {
         message.sent = to as u64;
         message.stage = Stage::Ready { opened: true, charged: false };
         let is_last = message.sent == opening.total;
+        let op = message.op;
         if is_last && let Some(stamp) = message.stamp {
             self.stamp_due = Some(Control { body: Body::Stamp(stamp), ..Control::about(Kind::Stamp, slot) });
+        }
+        if from == 0 && !is_last {
+            self.notes.take(slot, Progress::Goes(op));
         }
         let flags = if opened { 0 } else { FIRST } | if charged { CHARGED } else { 0 };
         let mut head = self.head(Kind::Data, flags, slot, (!opened).then_some(opening), to - from, scratch);

@@ -13,13 +13,13 @@ use tokio::sync::Notify;
 
 use super::clock::Clock;
 use super::greeting::is_local;
+use super::observed::Observed;
 use super::pacing::Pacing;
 use super::poller::{Poller, Ready};
 use super::slot::Slot;
 use crate::engine::{Completion, Engine, LateRefusal, OpId, Sent};
 use crate::error::Error;
 use crate::ids::Rank;
-use crate::observe::links::Links;
 
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;
@@ -48,7 +48,7 @@ pub(crate) struct Core {
     /// Tells the task that there is one.
     suspicion: Arc<Notify>,
     /// What passes over the links, if that is counted.
-    pub(crate) observed: Option<Links>,
+    pub(crate) observed: Option<Observed>,
 }
 
 struct Socket {
@@ -197,7 +197,7 @@ impl Core {
                 }
                 Ok(count) => {
                     turn += count;
-                    self.observe_arrivals();
+                    self.observe_arrivals(peer);
                     // Less than asked for: the socket is empty, and asking again would only say so; unless so much
                     // came that more has come meanwhile.
                     if count < offered.min(BULK_BYTES) {
@@ -259,6 +259,7 @@ impl Core {
         if !socket.pacing.is_settled() {
             socket.pacing.wrote(written, self.clock.now(), &SockRef::from(stream));
         }
+        self.observe_progress(peer);
         match sent {
             Ok(Sent::All) => {}
             // More to send: the poller says at once that there is room, and the other links have their turn.

@@ -39,6 +39,7 @@ use crate::wire::frame::Key;
 use clock::Clock;
 use core::Core;
 use help::{AnyOf, Help, Until};
+use observed::Observed;
 use poller::{Nudge, Poller};
 pub(crate) use slot::Slot;
 use spin::Spin;
@@ -69,6 +70,8 @@ pub(crate) struct Kernel {
     noted: Mutex<Option<String>>,
     orders: mpsc::Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// Names this run of the job, and whether a launcher has started it.
+    job: (u64, bool),
 }
 
 /// What the program's threads tell the kernel's task.
@@ -112,14 +115,15 @@ impl Kernel {
     }
 
     fn prepare(config: &Config, membership: mesh::Membership) -> std::io::Result<Started> {
-        let mesh::Membership { links, control, limits, launcher } = membership;
+        let mesh::Membership { links, control, limits, launcher, job } = membership;
         let engine = Engine::new(config.rank, &limits);
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
         let suspicion = Arc::new(Notify::new());
         let mut core = Core::new(engine, links, poller.clone(), clock, suspicion.clone())?;
         core.is_advised = control.is_some();
         let observer = Observer::new(config);
-        core.observed = observer.links();
+        core.observed = Observed::new(&observer, observer.open(job, || clock.now())?);
+        core.ask_clocks();
         let (ranks_here, cores) = (core.ranks_here(), std::thread::available_parallelism().map_or(1, usize::from));
         let (sender, orders) = mpsc::channel(ORDERS_MAX);
         let kernel = Kernel {
@@ -142,6 +146,7 @@ impl Kernel {
             noted: Mutex::default(),
             orders: sender,
             thread: Mutex::new(None),
+            job: (job, launcher),
         };
         Ok(Started { kernel: Arc::new(kernel), orders, control, launcher, suspicion })
     }
@@ -205,7 +210,7 @@ impl Kernel {
         let is_short = operation.bytes < BURST_BYTES;
         if !is_short || self.observer.times_post() {
             let left = self.clock.now();
-            self.observer.leaves_post(now, left, is_short);
+            self.observer.leaves_post(now, left, (op, operation), is_short);
             if !is_short {
                 self.watch.program_leaves(left);
             }
@@ -222,9 +227,9 @@ impl Kernel {
     /// What the node has observed so far.
     pub(crate) fn observed(&self) -> observe::Report {
         let core = self.lock();
-        let links = core.observed.as_ref().map(|links| links.iter().map(|(peer, link)| (peer, link.clone())).collect());
+        let links = core.observed.as_ref().map(|observed| observed.links()).unwrap_or_default();
         self.unlock(core);
-        self.observer.report(self.clock.now(), &links.unwrap_or_else(Vec::new))
+        self.observer.report(self.clock.now(), &links)
     }
 
     /// A handle is gone before its operation was complete.
@@ -323,6 +328,9 @@ impl Kernel {
         core.close();
         let refusal = core.take_refusal(None);
         self.unlock(core);
+        if let Err(error) = self.observer.close(self.clock.now(), self.job.0, self.job.1) {
+            tracing::warn!(rank = %self.rank, %error, "the timeline is not complete");
+        }
         failure.or(refusal).map_or(Ok(()), Err)
     }
 

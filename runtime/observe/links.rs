@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::offset::LinkClock;
+use super::offset::{LinkClock, Offset};
 use crate::engine::Arrival;
 use crate::ids::Rank;
 use crate::model::fit::Sample;
@@ -21,6 +21,8 @@ const LONG_EACH: u64 = 4;
 /// A peer that has not shown its clock for so long is asked, with the next message. And how often both answer.
 const ASK_EACH_NS: u64 = 500_000_000;
 pub(crate) const ANSWERS: u32 = 2;
+/// How often the difference of the clocks goes into a timeline.
+const TELL_EACH_NS: u64 = 200_000_000;
 
 /// The class of a message.
 pub(crate) fn class(bytes: u64) -> usize {
@@ -43,6 +45,8 @@ pub(crate) struct Link {
     pub(crate) clock: LinkClock,
     /// When the peer is to be asked for its clock again.
     ask_at_ns: u64,
+    /// When the difference of the clocks is worth telling again, and the bound that was told.
+    told: (u64, u64),
     samples: [Ring; CLASSES],
 }
 
@@ -129,6 +133,26 @@ impl Links {
             self.typical.learn(peer, bytes, time_ns);
         }
         (answers > 0).then(|| Stamp { sent_ns: now_ns, echo_ns: link.clock.echo() })
+    }
+
+    /// A stamp for every link, to ask for the peer's clock with.
+    pub(crate) fn ask_all(&mut self, now_ns: u64) -> impl Iterator<Item = (Rank, Stamp)> {
+        (0u32..).map(Rank).zip(&mut self.links).map(move |(peer, link)| {
+            link.ask_at_ns = now_ns + ASK_EACH_NS;
+            (peer, Stamp { sent_ns: now_ns, echo_ns: link.clock.echo() })
+        })
+    }
+
+    /// The difference of the clocks, if it is known better than it was told last, or that is long ago.
+    pub(crate) fn news(&mut self, now_ns: u64, peer: Rank) -> Option<Offset> {
+        let link = self.links.get_mut(peer.index())?;
+        let offset = link.clock.offset()?;
+        let (again_ns, told) = link.told;
+        if now_ns < again_ns && told > 0 && offset.error_ns >= told {
+            return None;
+        }
+        link.told = (now_ns + TELL_EACH_NS, offset.error_ns);
+        Some(offset)
     }
 
     /// Every link, by rank.
