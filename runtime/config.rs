@@ -36,6 +36,8 @@ pub struct Config {
     pub observe: bool,
     /// The file that gets a timeline of all ranks in the Chrome trace format. Each rank writes its events beside it.
     pub trace: Option<PathBuf>,
+    /// Whether the node sends its report to the rendezvous when it leaves.
+    pub report: bool,
 }
 
 impl Config {
@@ -60,6 +62,7 @@ impl Config {
             linger: Duration::from_secs(5),
             observe: true,
             trace: None,
+            report: false,
         }
     }
 }

@@ -53,6 +53,8 @@ pub(crate) struct Kernel {
     overlap: Overlap,
     stall_timeout: Option<Duration>,
     linger: Duration,
+    /// Whether the rendezvous is to hear what the node has observed.
+    reports: bool,
     clock: Clock,
     core: Mutex<Core>,
     poller: Arc<Poller>,
@@ -132,6 +134,7 @@ impl Kernel {
             overlap: config.overlap,
             stall_timeout: config.stall_timeout,
             linger: config.linger,
+            reports: config.report,
             clock,
             core: Mutex::new(core),
             help: Help::new(Nudge::new(poller.clone())),
@@ -312,6 +315,9 @@ impl Kernel {
         core.flush();
         self.unlock(core);
         let failure = self.linger(error.is_some()).or(failure);
+        if self.reports {
+            self.order(Order::Report(Report::Observed(Box::new(self.observed()))));
+        }
         let last = error.is_none().then(|| Report::Leaving {
             finalized: failure.is_none(),
             error: failure.as_ref().map(Error::to_string),

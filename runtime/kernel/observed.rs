@@ -34,7 +34,7 @@ impl Observed {
 }
 
 impl Core {
-    /// Asks every peer for its clock, if there is to be a timeline. Whoever drives next sends it.
+    /// Asks every peer for its clock, if there is to be a timeline.
     pub(super) fn ask_clocks(&mut self) {
         let Some(Observed { links, tape: Some(_) }) = &mut self.observed else { return };
         self.engine.take_notes();
@@ -42,6 +42,7 @@ impl Core {
         for (peer, stamp) in links.ask_all(now) {
             self.engine.ping(peer, stamp, FIRST_ANSWERS);
         }
+        self.flush();
     }
 
     /// An operation has just been posted, at `now`, and nothing of it is sent yet.

@@ -13,6 +13,7 @@
 //! | `LATHIDE_JOIN` | seconds to reach the job, 30 by default |
 //! | `LATHIDE_LINGER` | seconds `finalize` waits for peers to confirm, 5 by default |
 //! | `LATHIDE_TRACE` | the file that gets a timeline of all ranks; none by default |
+//! | `LATHIDE_REPORT` | `on`: the node sends its report to the launcher when it leaves |
 //! | `LATHIDE_OBSERVE` | `on` (default) or `off`: whether the node counts what it does |
 //!
 //! Without `LATHIDE_RANK` and `LATHIDE_SIZE` the variables of Open MPI's and MPICH's starters, torchrun and srun name
@@ -245,6 +246,7 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     if let Some(observe) = variables.text("LATHIDE_OBSERVE") {
         config.observe = on_or_off("LATHIDE_OBSERVE", &observe)?;
     }
+    config.report = variables.text("LATHIDE_REPORT").is_some_and(|report| report != "off");
     config.trace = variables.text("LATHIDE_TRACE").map(PathBuf::from);
     if let Some(window) = variables.text("LATHIDE_WINDOW") {
         config.window_bytes = bytes("LATHIDE_WINDOW", &window)?;

@@ -110,8 +110,8 @@ impl Observed {
         if self.t_exposed_s <= MUCH * step_s {
             return self.calculation(x, now);
         }
-        // With all of the calculation between posting and waiting there would be enough of it.
-        if f < 0.8 && x <= 1.0 + omega { self.posting(x, now) } else { self.communication(x, now) }
+        // With all of the calculation between posting and waiting there would be enough of it, or more at least.
+        if f < 0.1 || (f < 0.8 && x <= 1.0 + omega) { self.posting(x, now) } else { self.communication(x, now) }
     }
 
     fn overlap_off(&self, x: f64, now: f64) -> Result<Advice, BadParameter> {
@@ -179,7 +179,7 @@ impl Observed {
         if factor > 1.0 && factor <= FACTOR_MAX {
             words += &format!("; {factor:.1} x more work per step would hide it, gamma = {best:.2}");
             figures.push(figure("factor of work per step", factor, "best gamma / gamma, section 2.3.3"));
-            if let Some(ranks) = self.best_ranks(x)?.filter(|ranks| *ranks < self.size) {
+            if let Some(ranks) = self.best_ranks(x)?.filter(|ranks| (2..self.size).contains(ranks)) {
                 words += &format!(", or {ranks} ranks instead of {} for the same work", self.size);
                 figures.push(figure("ranks", ranks.into(), "p at q p/lambda = f + Omega, eq. (6)"));
             }

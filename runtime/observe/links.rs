@@ -71,9 +71,21 @@ impl Typical {
         Typical((0..size).map(|_| [const { AtomicU64::new(0) }; CLASSES]).collect())
     }
 
-    /// In nanoseconds; 0 if it is not known.
+    /// In nanoseconds, as observed of the class. Else at most: by the bytes, from the nearest shorter class that is
+    /// known, or as a longer one. `u64::MAX` if nothing is known of the link.
     pub(crate) fn time_ns(&self, peer: Rank, bytes: u64) -> u64 {
-        self.0.get(peer.index()).map_or(0, |link| link[class(bytes)].load(Ordering::Relaxed))
+        let Some(link) = self.0.get(peer.index()) else { return u64::MAX };
+        let (class, known) = (class(bytes), |at: usize| link[at].load(Ordering::Relaxed));
+        let own = known(class);
+        if own > 0 {
+            return own;
+        }
+        let shorter = (0..class).rev().find(|at| known(*at) > 0);
+        let longer = || (class + 1..CLASSES).find(|at| known(*at) > 0);
+        match shorter {
+            Some(at) => known(at).saturating_mul(1 + (bytes >> (6 + at))),
+            None => longer().map_or(u64::MAX, known),
+        }
     }
 
     fn learn(&self, peer: Rank, bytes: u64, time_ns: u64) {
@@ -245,6 +257,15 @@ mod tests {
         assert!(typical.time_ns(Rank(0), 8) < 1500);
         (0..100).for_each(|_| typical.learn(Rank(0), 8, 5000));
         assert!(typical.time_ns(Rank(0), 8).abs_diff(5000) < 100, "but it follows");
-        assert_eq!(typical.time_ns(Rank(7), 8), 0, "no such rank");
+        assert_eq!(typical.time_ns(Rank(7), 8), u64::MAX, "no such rank");
+    }
+
+    #[test]
+    fn sizes_that_were_not_seen_take_at_most_what_their_bytes_do() {
+        let typical = Typical::new(1);
+        assert_eq!(typical.time_ns(Rank(0), 8), u64::MAX, "nothing is known");
+        typical.learn(Rank(0), 128, 1000);
+        assert_eq!((typical.time_ns(Rank(0), 8), typical.time_ns(Rank(0), 120)), (1000, 1000));
+        assert_eq!(typical.time_ns(Rank(0), 1280), 11_000, "ten times the bytes, and what a message takes");
     }
 }

@@ -19,6 +19,7 @@ pub(crate) mod links;
 pub(crate) mod offset;
 mod phases;
 mod report;
+mod summary;
 mod tape;
 pub mod timeline;
 
@@ -39,6 +40,7 @@ use phases::Phases;
 pub(crate) use phases::number as thread_number;
 use report::Facts;
 pub use report::{HyperbolicReport, LinkReport, Report, SizeReport};
+pub use summary::closing;
 pub(crate) use tape::Tape;
 use tape::rank_file;
 

@@ -148,7 +148,7 @@ impl Phases {
         });
     }
 
-    /// The calling thread leaves a wait for what usually takes `typical` on its way; 0 if that is not known.
+    /// The calling thread leaves a wait for what takes at most `typical` on its way.
     pub(crate) fn leaves_wait(&self, entered: u64, now: u64, typical: u64) {
         let took = now.saturating_sub(entered);
         self.with(|mine, _| {

@@ -200,6 +200,18 @@ impl Report {
     }
 }
 
+impl Report {
+    /// Leaves out all links but those with the most bytes, and says so.
+    pub(crate) fn keep_busiest_links(&mut self, most: usize) {
+        if self.links.len() > most {
+            self.notes.push(format!("only the {most} busiest of {} links are shown", self.links.len()));
+            self.links.sort_by_key(|link| std::cmp::Reverse(link.bytes_sent.saturating_add(link.bytes_received)));
+            self.links.truncate(most);
+            self.links.sort_by_key(|link| link.peer);
+        }
+    }
+}
+
 fn messages(link: &Link) -> u64 {
     Link::total(&link.sent).messages + Link::total(&link.received).messages
 }

@@ -14,6 +14,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use super::event::{Event, Head, Line, SCHEMA, Tail};
 use super::tape::rank_file;
 
@@ -61,7 +63,7 @@ impl Track {
 }
 
 /// What [`merge`] has found.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Merged {
     /// Ranks that have left events.
@@ -70,6 +72,33 @@ pub struct Merged {
     pub cut_off: usize,
     /// Events for which there was no room.
     pub dropped: u64,
+}
+
+/// Makes place for a timeline of `size` ranks: whether it can be written is found out here, and what an earlier job has
+/// left is removed. Returns the path that holds in any directory.
+///
+/// # Errors
+/// If no file can be made there.
+pub fn prepare(trace: &Path, size: u32) -> io::Result<PathBuf> {
+    let trace = std::path::absolute(trace)?;
+    if trace.is_dir() {
+        return Err(io::Error::other("it is a directory"));
+    }
+    let probe = beside(&trace);
+    File::create(&probe)?;
+    std::fs::remove_file(probe)?;
+    for rank in 0..size {
+        // Most often there is none.
+        let _ = std::fs::remove_file(rank_file(&trace, rank));
+    }
+    Ok(trace)
+}
+
+/// A name for a file that becomes `trace`.
+fn beside(trace: &Path) -> PathBuf {
+    let mut name = trace.as_os_str().to_owned();
+    name.push(format!(".new{}", std::process::id()));
+    name.into()
 }
 
 /// Merges the files that the `size` ranks of a job have left beside `trace` into `trace`, and removes them.
@@ -106,9 +135,7 @@ pub(crate) fn merge_if_complete(trace: &Path, job: u64, size: u32) -> io::Result
 
 /// Writes beside the target first: whoever reads it finds all of it, or what was there before.
 fn write(trace: &Path, tracks: &[Track]) -> io::Result<Merged> {
-    let mut name = trace.as_os_str().to_owned();
-    name.push(format!(".new{}", std::process::id()));
-    let new = PathBuf::from(name);
+    let new = beside(trace);
     let mut file = BufWriter::new(File::create(&new)?);
     chrome::write(&mut file, tracks)?;
     file.flush()?;
