@@ -29,7 +29,8 @@ fn figures(reports: &[Report]) -> String {
         let (Some(least), Some(most)) = (values.first(), values.last()) else { return };
         let separator = if line.is_empty() { "" } else { ", " };
         // Writing to a string cannot fail.
-        let _ = write!(line, "{separator}{name} {:.digits$}", values[values.len() / 2]);
+        let (half, other) = (values.len() / 2, (values.len() - 1) / 2);
+        let _ = write!(line, "{separator}{name} {:.digits$}", (values[half] + values[other]) / 2.0);
         if values.len() > 1 && format!("{least:.digits$}") != format!("{most:.digits$}") {
             let _ = write!(line, " ({least:.digits$} .. {most:.digits$})");
         }
