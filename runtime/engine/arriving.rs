@@ -30,10 +30,6 @@ pub(super) struct Arriving {
     pub(super) received: u64,
     pub(super) sink: Sink,
     pub(super) since: Duration,
-    /// Some of it has come.
-    pub(super) has_begun: bool,
-    /// All of it has.
-    pub(super) has_arrived: bool,
 }
 
 /// Where a message's bytes go.
@@ -52,6 +48,6 @@ pub(super) enum Sink {
 
 impl Arriving {
     pub(super) fn new(opening: Opening, sink: Sink, since: Duration) -> Self {
-        Arriving { opening, received: 0, sink, since, has_begun: false, has_arrived: false }
+        Arriving { opening, received: 0, sink, since }
     }
 }

@@ -204,20 +204,20 @@ impl Incoming {
 
     /// A frame of message `slot` has ended: completes the message if that was all of it.
     pub(super) fn settle(&mut self, slot: u32, completions: &mut VecDeque<Completion>) {
-        let Some(message) = self.messages.get_mut(&slot) else { return };
+        let Some(message) = self.messages.get(&slot) else { return };
         let (received, bytes) = (message.received, message.opening.total);
         if received < bytes {
-            if received > 0 && !std::mem::replace(&mut message.has_begun, true) {
-                self.notes.take(slot, Progress::Begins { bytes });
-            }
-            return;
+            return self.notes.take_once(slot, Progress::Begins { bytes });
         }
-        // Of a message that meets its read later this is told before.
-        if !std::mem::replace(&mut message.has_arrived, true) {
-            self.notes.take(slot, Progress::Arrives { bytes });
-        }
+        self.notes.take(slot, Progress::Arrives { bytes });
         self.last_complete = Some((slot, bytes));
-        if matches!(message.sink, Sink::Buffer(_)) {
+        self.finish(slot, completions);
+    }
+
+    /// Completes message `slot`, if all of it is here and a read has met it.
+    fn finish(&mut self, slot: u32, completions: &mut VecDeque<Completion>) {
+        let Some(message) = self.messages.get(&slot) else { return };
+        if message.received < message.opening.total || matches!(message.sink, Sink::Buffer(_)) {
             return;
         }
         if let Some(Arriving { sink: Sink::Place { op, mut place }, opening, .. }) = self.messages.remove(&slot) {
@@ -297,7 +297,7 @@ impl Incoming {
         completions: &mut VecDeque<Completion>,
     ) {
         let sink = Sink::Own { op, source };
-        let message = Arriving { received: opening.total, has_arrived: true, ..Arriving::new(opening, sink, now) };
+        let message = Arriving { received: opening.total, ..Arriving::new(opening, sink, now) };
         self.messages.insert(slot, message);
         if let Some(read) = self.take_posted(opening.key) {
             return self.meet(slot, read, &mut VecDeque::new(), completions);
@@ -424,7 +424,7 @@ impl Incoming {
             Sink::Place { .. } | Sink::Discard => unreachable!("an unmatched message is buffered or announced"),
         }
         self.messages.insert(slot, message);
-        self.settle(slot, completions);
+        self.finish(slot, completions);
     }
 
     /// Where a message goes that met `read`: its place, or nowhere if it does not fit, which both sides learn.

@@ -1,5 +1,7 @@
 //! What the engine tells of messages beside their outcomes: stamps that have come, and notes for a timeline.
 
+use std::collections::HashSet;
+
 use super::OpId;
 use super::outgoing::{Body, Control, Express, Outgoing};
 use crate::ids::Rank;
@@ -41,19 +43,35 @@ pub(crate) struct Note {
 
 /// Where the two sides of a link take notes, if anybody wants them.
 #[derive(Default)]
-pub(super) struct Notes(Option<Vec<(u32, Progress)>>);
+pub(super) struct Notes {
+    taken: Option<Vec<(u32, Progress)>>,
+    /// Messages whose beginning is told and whose end is not.
+    begun: HashSet<u32>,
+}
 
 impl Notes {
     pub(super) fn wanted() -> Self {
-        Notes(Some(Vec::new()))
+        Notes { taken: Some(Vec::new()), begun: HashSet::new() }
     }
 
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (u32, Progress)> {
-        self.0.iter_mut().flat_map(|notes| notes.drain(..))
+        self.taken.iter_mut().flat_map(|notes| notes.drain(..))
     }
 
     pub(super) fn take(&mut self, slot: u32, progress: Progress) {
-        if let Some(notes) = &mut self.0 {
+        if let Some(notes) = &mut self.taken {
+            if matches!(progress, Progress::Arrives { .. }) {
+                self.begun.remove(&slot);
+            }
+            notes.push((slot, progress));
+        }
+    }
+
+    /// Of a message that this is told of already, until something else is, it is not told again.
+    pub(super) fn take_once(&mut self, slot: u32, progress: Progress) {
+        if let Some(notes) = &mut self.taken
+            && self.begun.insert(slot)
+        {
             notes.push((slot, progress));
         }
     }

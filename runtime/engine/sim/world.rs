@@ -261,11 +261,11 @@ impl World {
         let code = self.program.messages[message].elements.code();
         match self.nodes[rank].engine.initwrite(now, Rank(to), key, code, source) {
             Ok(op) => {
-                if message % 2 == 0 {
+                if message.is_multiple_of(2) {
                     let stamp = Stamp { sent_ns: now.as_nanos() as u64, echo_ns: Some(message as i64) };
                     self.nodes[rank].engine.stamp(Rank(to), op, stamp);
                 }
-                if message % 7 == 0 {
+                if message.is_multiple_of(7) {
                     self.nodes[rank].engine.ping(Rank(to), Stamp { sent_ns: 0, echo_ns: None }, 1);
                 }
                 self.writes[message] = End::Waiting;

@@ -332,7 +332,7 @@ impl Supervisor {
     async fn hear_last_words(&mut self, events: &mut mpsc::Receiver<Event>) {
         let patience = if self.reports { LAST_REPORTS } else { LAST_WORDS };
         let until = tokio::time::Instant::now() + patience;
-        while !(self.failures.is_empty() && self.has_all_reports())
+        while !(self.failures.is_empty() && self.has_heard_all())
             && let Ok(Some(event)) = timeout_at(until, events.recv()).await
         {
             if let Event::Rendezvous(event) = event {
@@ -341,10 +341,13 @@ impl Supervisor {
         }
     }
 
-    /// Whether every rank of a job that has ended well has said what it observed, if that is wanted.
-    fn has_all_reports(&self) -> bool {
-        let is_job = self.reports && self.outcome.joined.is_some();
-        !is_job || self.outcome.reports.len() >= self.processes.len()
+    /// Whether every rank of a job that has ended well has said goodbye, and what it observed if that is wanted. Both may
+    /// come later than the process's end.
+    fn has_heard_all(&self) -> bool {
+        let ended_well = |process: &&Process| process.end == Some(End::Exited(0));
+        let all_left = self.processes.iter().filter(ended_well).all(|process| process.left.is_some());
+        let reports = if self.reports { self.processes.iter().filter(ended_well).count() } else { 0 };
+        self.outcome.joined.is_none() || (all_left && self.outcome.reports.len() >= reports)
     }
 
     fn end_after(&mut self, (term, kill): (Duration, Duration)) {
