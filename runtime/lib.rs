@@ -36,7 +36,7 @@
 //! | [`launch`] | rendezvous, environment, the launcher, the emulated link |
 //! | [`observe`] | what a node sees of itself: [`Node::report`] |
 //! | [`model`] | the papers' equations |
-//! | [`manual`] | architecture, wire format, launching, measuring |
+//! | [`manual`] | architecture, wire format, launching, measuring, observing |
 //!
 //! Limits: Linux; order per (peer, tag) and nothing across; no collectives yet but the barrier; connections are
 //! authenticated but not encrypted, and one that is cut ends the job.

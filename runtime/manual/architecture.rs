@@ -42,6 +42,12 @@
 //! with another program on one core, so that both ranks share the other, polling without yielding took 2.05, not
 //! polling 1.36, polling with yielding 1.23.
 //!
+//! # What is observed
+//!
+//! Each of these threads tells the **observer** where its time goes, and under the lock the core counts what passes over
+//! each link ([`super::observing`]). Events for a timeline go through a bounded channel to a thread that writes them;
+//! when it is full they are dropped and counted. Nothing that is observed changes who drives.
+//!
 //! # Why nothing deadlocks that need not
 //!
 //! A peer sends payload only into a place the receiver has reserved: a posted read, or the link's *window* for

@@ -4,10 +4,12 @@
 //! - [`wire_format`]: every byte between two ranks
 //! - [`launching`]: how ranks are started, found, and ended; environment variables and exit statuses
 //! - [`measuring`]: what the numbers mean and how they are taken
+//! - [`observing`]: reports, timelines and advice, where their numbers come from, and what looking costs
 //! - [`models`]: what the papers' models say, which of their printed formulas and numbers are wrong, and how they are fitted
 
 pub mod architecture;
 pub mod launching;
 pub mod measuring;
 pub mod models;
+pub mod observing;
 pub mod wire_format;

@@ -31,8 +31,8 @@ pub(crate) enum What {
     Finalize,
     /// `initread` or `initwrite` returns; it was called at `since_ns`.
     Post { since_ns: u64, op: u64, kind: OperationKind, peer: Rank, tag: Option<Tag>, bytes: u64 },
-    /// A wait for any of `count` operations begins; the first of them.
-    Wait { op: Option<u64>, kind: OperationKind, peer: Rank, tag: Option<Tag>, bytes: u64, count: u64 },
+    /// A wait for any of `count` operations begins; the first of them, if it is for operations.
+    Wait { first: Option<Awaited>, count: u64 },
     /// The waiting thread drives the engine itself.
     Help,
     /// The waiting thread leaves that to another that waits.
@@ -53,6 +53,16 @@ pub(crate) enum What {
     Done { op: u64, failed: bool },
     /// The peer's clock was compared with the node's.
     Clock { peer: Rank, offset: Offset },
+}
+
+/// What is waited for.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Awaited {
+    pub(crate) op: u64,
+    pub(crate) kind: OperationKind,
+    pub(crate) peer: Rank,
+    pub(crate) tag: Option<Tag>,
+    pub(crate) bytes: u64,
 }
 
 /// The first line of a rank's file.

@@ -34,7 +34,7 @@ use crate::engine::OpId;
 use crate::error::Operation;
 use crate::ids::Rank;
 pub use advice::{Advice, Figure, Limit};
-use event::{Head, What};
+use event::{Awaited, Head, What};
 use links::{Link, Links, Typical};
 use phases::Phases;
 pub(crate) use phases::number as thread_number;
@@ -184,15 +184,17 @@ impl Observer {
     /// The calling thread enters a wait for any of `operations`.
     pub(crate) fn enters_wait(&self, now: Duration, mut operations: impl Iterator<Item = (OpId, Operation)>) {
         self.enters(now);
-        if self.tape.get().is_some()
-            && let Some((op, Operation { kind, peer, tag, bytes, .. })) = operations.next()
-        {
-            let count = 1 + operations.count() as u64;
-            self.tell(|| now, What::Wait { op: Some(op.0), kind, peer, tag, bytes, count });
+        if self.tape.get().is_some() {
+            let first = operations.next().map(|(op, of)| {
+                let Operation { kind, peer, tag, bytes, .. } = of;
+                Awaited { op: op.0, kind, peer, tag, bytes }
+            });
+            let count = u64::from(first.is_some()) + operations.count() as u64;
+            self.tell(|| now, What::Wait { first, count });
         }
     }
 
-    /// The calling thread leaves a wait for any of `operations`. Without any it was finalize's.
+    /// The calling thread leaves a wait for any of `operations`. Nothing is known of how long one without any must take.
     pub(crate) fn leaves_wait(
         &self,
         entered: Duration,
@@ -203,13 +205,13 @@ impl Observer {
             return;
         }
         let typical = |(_, of): (OpId, Operation)| self.typical.time_ns(of.peer, of.bytes);
-        match operations.map(typical).max() {
-            Some(typical) => {
-                self.phases.leaves_wait(nanoseconds(entered), nanoseconds(now), typical);
-                self.tell(|| now, What::Waited);
-            }
-            None => self.phases.leaves(nanoseconds(now)),
+        self.tell(|| now, What::Waited);
+        if self.ended.load(Ordering::Relaxed) > 0 {
+            // It was finalize's.
+            return self.phases.leaves(nanoseconds(now));
         }
+        let typical = operations.map(typical).max().unwrap_or(u64::MAX);
+        self.phases.leaves_wait(nanoseconds(entered), nanoseconds(now), typical);
     }
 
     /// The calling thread has got a handle. Returns what to give back when that is gone.

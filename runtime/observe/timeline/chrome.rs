@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::super::event::What;
+use super::super::event::{Awaited, What};
 use super::Track;
 use super::align::{Alignment, align};
 use super::messages::{Message, Operation, Operations, messages, under_way};
@@ -144,11 +144,10 @@ fn thread_slices(track: &Track, alignment: &Alignment, thread: u32) -> Vec<Slice
                 slices.push(Slice { name, thread, from, to: at, args, op: None });
                 outside = Some(at);
             }
-            What::Wait { op, kind, peer, tag, bytes, count } if ends.is_none() => {
+            What::Wait { first, count } if ends.is_none() => {
                 compute(&mut slices, outside.take(), at);
-                let of = if *kind == OperationKind::Read { "read" } else { "write" };
-                let args = json!({ "of": of, "peer": peer, "tag": tag, "bytes": bytes, "operations": count });
-                waits = Some(Slice { name: "wait", thread, from: at, to: end, args, op: *op });
+                let (op, args) = (first.as_ref().map(|first| first.op), awaited(first.as_ref(), *count));
+                waits = Some(Slice { name: "wait", thread, from: at, to: end, args, op });
             }
             What::Help | What::HandOver => {
                 if let Some(wait) = &mut waits {
@@ -177,6 +176,12 @@ fn thread_slices(track: &Track, alignment: &Alignment, thread: u32) -> Vec<Slice
         slices.push(Slice { name: "finalize", thread, from, to: end, args: Value::Null, op: None });
     }
     slices
+}
+
+fn awaited(first: Option<&Awaited>, count: u64) -> Value {
+    let Some(Awaited { kind, peer, tag, bytes, .. }) = first else { return json!({}) };
+    let of = if *kind == OperationKind::Read { "read" } else { "write" };
+    json!({ "of": of, "peer": peer, "tag": tag, "bytes": bytes, "operations": count })
 }
 
 /// The last wait for each operation.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::event::What;
+use super::super::event::{Awaited, What};
 use super::super::offset::Offset;
 use super::*;
 use crate::error::OperationKind;
@@ -51,7 +51,8 @@ fn tracks(boots: [Option<&str>; 2], behind_us: u64) -> Vec<Track> {
         at(500, What::Finalize),
     ];
     let here = |time_us: u64| 1_000_000 + time_us - behind_us;
-    let wait = What::Wait { op: Some(5), kind: READ, peer: zero, tag: Some(Tag(3)), bytes: 8, count: 1 };
+    let first = Awaited { op: 5, kind: READ, peer: zero, tag: Some(Tag(3)), bytes: 8 };
+    let wait = What::Wait { first: Some(first), count: 1 };
     let offset = Offset { ns: 1_000_000_000 - behind_us as i64 * 1000, error_ns: 4000 };
     let reader = vec![
         at(here(0), What::Begin),
