@@ -1,17 +1,20 @@
 //! The engine with its sockets, under one lock: whoever holds the lock drives.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Duration;
 
+use foldhash::{HashMap, HashMapExt};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use socket2::SockRef;
 use tokio::sync::Notify;
 
 use super::clock::Clock;
+use super::flurry::Flurry;
 use super::greeting::is_local;
 use super::pacing::Pacing;
 use super::poller::{Poller, Ready};
@@ -51,6 +54,7 @@ pub(crate) struct Core {
 struct Socket {
     stream: TcpStream,
     pacing: Pacing,
+    flurry: Flurry,
     /// The last write found no room.
     is_blocked: bool,
     /// The poller watches for room.
@@ -60,7 +64,7 @@ struct Socket {
 impl Socket {
     fn new(stream: TcpStream) -> Self {
         let pacing = Pacing::new(&SockRef::from(&stream));
-        Socket { stream, pacing, is_blocked: false, is_watched: false }
+        Socket { stream, pacing, flurry: Flurry::default(), is_blocked: false, is_watched: false }
     }
 }
 
@@ -123,6 +127,19 @@ impl Core {
         }
         self.flush();
         count
+    }
+
+    /// A write of `bytes` to `peer` begins, at `now`. Returns whether it may wait for others to leave with.
+    pub(crate) fn gathers(&mut self, peer: Rank, bytes: u64, now: Duration) -> bool {
+        self.sockets[peer.index()].as_mut().is_some_and(|socket| socket.flurry.gathers(bytes, now))
+    }
+
+    /// Sends a write to `peer` that does not wait for others, and all before it.
+    pub(crate) fn send(&mut self, peer: Rank) {
+        self.flush();
+        if let Some(socket) = self.sockets[peer.index()].as_mut() {
+            socket.flurry.was_sent(self.clock.now());
+        }
     }
 
     /// Sends what the engine has, as far as the sockets take it, and hands completions on.

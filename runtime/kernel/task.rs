@@ -74,6 +74,7 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
                 kernel.turn();
                 ready.clear_ready();
             }
+            () = kernel.gathering.notified() => kernel.send_gathered(),
             () = kernel.watch.begin.notified(), if !is_ticking => is_ticking = true,
             () = tokio::time::sleep(watch::TICK), if is_ticking => {
                 is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held());
@@ -157,6 +158,15 @@ impl Kernel {
                 }
             }
         }
+    }
+
+    /// Sends the small messages that wait for others.
+    fn send_gathered(&self) {
+        // First of all, so that one that comes to wait from now on is told of.
+        self.is_gathering.store(false, Ordering::SeqCst);
+        let mut core = self.lock();
+        core.flush();
+        self.unlock(core);
     }
 
     fn confirm_loss(&self) {
