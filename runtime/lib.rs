@@ -41,7 +41,7 @@
 //! authenticated but not encrypted, and one that is cut ends the job.
 
 pub mod buffer;
-mod collective;
+pub mod collective;
 pub mod config;
 mod engine;
 pub mod error;

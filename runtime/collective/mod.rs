@@ -1,5 +1,37 @@
-//! Operations of all ranks together. Each algorithm is a pure schedule, executed by the node.
+//! Operations of all ranks together, as schedules: small programs of steps, one per rank, that are data.
+//!
+//! The same schedule is executed by the node, run by the simulator, priced by the model and checked by tests.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`schedule`] | the language: send, receive, combine, copy, signal |
+//! | [`Progress`] | which steps may be posted, which that allows when they are complete |
+//! | [`Workspace`], [`Operator`] | the buffers, and the steps without messages |
+//! | [`barrier`], [`broadcast`], [`reduce`], [`allreduce`] | one algorithm per file |
+//! | [`gather`], [`scatter`], [`allgather`], [`alltoall`], [`exchange`] | and so on |
+//! | [`price`] | what a schedule costs on a machine of the hyperbolic model |
+//! | [`choose`] | the candidates for a call, with their prices |
 
-mod barrier;
+pub mod allgather;
+pub mod allreduce;
+pub mod alltoall;
+pub mod barrier;
+mod blocks;
+pub mod broadcast;
+pub mod exchange;
+pub mod gather;
+mod operator;
+pub mod price;
+mod progress;
+pub mod reduce;
+pub mod scatter;
+pub mod schedule;
+mod tree;
+mod workspace;
 
 pub(crate) use barrier::barrier_dissemination;
+pub use blocks::Blocks;
+pub use operator::{Number, Operator};
+pub use progress::Progress;
+pub use schedule::Schedule;
+pub use workspace::Workspace;
