@@ -18,19 +18,27 @@ pub mod alltoall;
 pub mod barrier;
 mod blocks;
 pub mod broadcast;
+mod call;
+#[cfg(test)]
+mod correct_tests;
 pub mod exchange;
 pub mod gather;
 mod operator;
+#[cfg(test)]
+mod order_tests;
 pub mod price;
 mod progress;
 pub mod reduce;
 pub mod scatter;
 pub mod schedule;
 mod tree;
+#[cfg(test)]
+mod trial_tests;
 mod workspace;
 
 pub(crate) use barrier::barrier_dissemination;
 pub use blocks::Blocks;
+pub use call::{Algorithm, Call, Collective};
 pub use operator::{Number, Operator};
 pub use progress::Progress;
 pub use schedule::Schedule;

@@ -58,32 +58,56 @@ impl<T> fmt::Debug for Operator<T> {
     }
 }
 
-/// Numbers, with the operators that reductions usually need. Sums and products of integers wrap around.
-pub trait Number: Copy + Send + Sync + 'static {
+/// The usual operators on numbers, all commutative. Sums and products of integers wrap around; those of floating
+/// point numbers round, so that they depend on the algorithm. Of a number and NaN, `min` and `max` take the number.
+impl<T: Number> Operator<T> {
     /// Adds.
-    fn sum() -> Operator<Self>;
+    pub fn sum() -> Self {
+        Operator::new("sum", true, T::plus)
+    }
+
     /// Multiplies.
-    fn product() -> Operator<Self>;
-    /// The smaller; of a number and NaN, the number.
-    fn min() -> Operator<Self>;
-    /// The larger; of a number and NaN, the number.
-    fn max() -> Operator<Self>;
+    pub fn product() -> Self {
+        Operator::new("product", true, T::times)
+    }
+
+    /// Takes the smaller.
+    pub fn min() -> Self {
+        Operator::new("min", true, T::smaller)
+    }
+
+    /// Takes the larger.
+    pub fn max() -> Self {
+        Operator::new("max", true, T::larger)
+    }
+}
+
+/// What the usual operators work on: the language's integers and floats.
+pub trait Number: Copy + Send + Sync + 'static {
+    /// `self + other`; integers wrap around.
+    fn plus(self, other: Self) -> Self;
+    /// `self * other`; integers wrap around.
+    fn times(self, other: Self) -> Self;
+    /// The smaller of both.
+    fn smaller(self, other: Self) -> Self;
+    /// The larger of both.
+    fn larger(self, other: Self) -> Self;
 }
 
 macro_rules! numbers {
     ($add:ident $multiply:ident: $($number:ident)*) => {
         $(impl Number for $number {
-            fn sum() -> Operator<Self> {
-                Operator::new("sum", true, |left: $number, right: $number| left.$add(right))
+            fn plus(self, other: Self) -> Self {
+                self.$add(other)
             }
-            fn product() -> Operator<Self> {
-                Operator::new("product", true, |left: $number, right: $number| left.$multiply(right))
+            fn times(self, other: Self) -> Self {
+                self.$multiply(other)
             }
-            fn min() -> Operator<Self> {
-                Operator::new("min", true, |left: $number, right: $number| left.min(right))
+            fn smaller(self, other: Self) -> Self {
+                self.min(other)
             }
-            fn max() -> Operator<Self> {
-                Operator::new("max", true, |left: $number, right: $number| left.max(right))
+            fn larger(self, other: Self) -> Self {
+                self.max(other)
             }
         })*
     };
@@ -103,13 +127,13 @@ mod tests {
             operator.combine(&mut into, &[3.0, 4.0], Side::Right);
             into
         };
-        assert_eq!(combined(f64::min()), [2.0, 4.0]);
-        assert_eq!(combined(f64::max()), [3.0, 4.0]);
-        assert_eq!(combined(f64::sum())[0], 5.0);
-        assert_eq!(combined(f64::product())[0], 6.0);
+        assert_eq!(combined(Operator::min()), [2.0, 4.0]);
+        assert_eq!(combined(Operator::max()), [3.0, 4.0]);
+        assert_eq!(combined(Operator::sum())[0], 5.0);
+        assert_eq!(combined(Operator::product())[0], 6.0);
         let mut into = [250u8];
-        u8::sum().combine(&mut into, &[10], Side::Left);
+        Operator::sum().combine(&mut into, &[10], Side::Left);
         assert_eq!(into, [4], "integers wrap around");
-        assert_eq!(u8::sum().name(), "sum");
+        assert_eq!(Operator::<u8>::sum().name(), "sum");
     }
 }

@@ -19,19 +19,20 @@ pub fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
     let (left, right) = (rank.on_ring(-1, ranks), rank.on_ring(1, ranks));
     let rooms: Vec<Region> = (0..2.min(ranks - 1)).map(|_| builder.scratch(blocks.longest())).collect();
     let mut sent: Vec<After> = vec![None; ranks as usize];
-    let mut combined: Vec<After> = Vec::new();
+    let (mut combined, mut emptied): (After, [After; 2]) = (None, [None; 2]);
     for round in 0..ranks.saturating_sub(1) as usize {
         let out = rank.on_ring(-(round as i64), ranks).index();
         let into = rank.on_ring(-(round as i64) - 1, ranks).index();
-        sent[out] = builder.send(right, regions[out], &[combined.last().copied().flatten()]);
+        sent[out] = builder.send(right, regions[out], &[combined]);
         let room = rooms[round % 2].part(&(0..regions[into].count));
-        let emptied = round.checked_sub(2).and_then(|before| combined[before]);
-        let received = builder.receive(left, room, &[emptied]);
-        combined.push(builder.combine(regions[into], room, Side::Left, &[received]));
+        let received = builder.receive(left, room, &[emptied[round % 2]]);
+        combined = builder.combine(regions[into], room, Side::Left, &[received]);
+        // An empty block leaves the room as it is.
+        emptied[round % 2] = combined.or(emptied[round % 2]);
     }
     // The block that was combined last is complete. Blocks come back into the places from which they were sent.
     let own = rank.on_ring(1, ranks);
-    ring::append(&mut builder, rank, own, &regions, combined.last().copied().flatten(), &sent);
+    ring::append(&mut builder, rank, own, &regions, combined, &sent);
     builder.finish()
 }
 
