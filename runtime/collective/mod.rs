@@ -27,10 +27,13 @@ mod operator;
 #[cfg(test)]
 mod order_tests;
 pub mod price;
+#[cfg(test)]
+mod price_tests;
 mod progress;
 pub mod reduce;
 pub mod scatter;
 pub mod schedule;
+mod simulate;
 mod tree;
 #[cfg(test)]
 mod trial_tests;
