@@ -31,3 +31,14 @@ pub fn price(machine: &Machine, ranks: u32) -> Line {
     let rounds = f64::from(ranks - 1);
     Line { fixed: rounds * machine.exchange_fixed(), per_byte: rounds * machine.transfer(ranks as usize) }
 }
+
+/// The price of rounds that do not wait for each other (a window of 0), per byte of a block. It is a lower bound: a
+/// processor sends and receives all messages, or waits for the last one.
+pub fn price_at_once(machine: &Machine, ranks: u32) -> Line {
+    let rounds = f64::from(ranks - 1);
+    if ranks < 2 {
+        return Line::default();
+    }
+    let last = (rounds + 1.0) * machine.node.fixed + machine.flight();
+    Line { fixed: last.max(2.0 * rounds * machine.node.fixed), ..price(machine, ranks) }
+}

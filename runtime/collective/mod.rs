@@ -19,6 +19,9 @@ pub mod barrier;
 mod blocks;
 pub mod broadcast;
 mod call;
+pub mod choose;
+#[cfg(test)]
+mod choose_tests;
 #[cfg(test)]
 mod correct_tests;
 pub mod exchange;

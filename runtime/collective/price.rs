@@ -1,7 +1,7 @@
 //! What a schedule costs on a machine of the hyperbolic model (Stoica, Sultan and Keyes 1994).
 //!
 //! The price is reduced as the paper reduces any communication graph (rule 4): in the limit of short messages,
-//! where only what a message costs counts, and in that of long ones, where only bytes do. [`line`] takes both limits
+//! where only what a message costs counts, and in that of long ones, where only bytes do. [`line()`] takes both limits
 //! from the schedules themselves, by running them; where the paper gives a formula, the algorithm's own `price`
 //! states it, and they are equal.
 //!

@@ -107,25 +107,24 @@ mod tests {
         assert_eq!((&families[root.index()].parent, &families[root.index()].own), (&None, &(0..ranks)));
         let mut is_child = vec![false; families.len()];
         for (rank, family) in (0..).zip(families) {
-            let mut below = vec![rank..rank + 1];
+            let mut below = rank..rank + 1;
             for child in family.children.iter().rev() {
                 assert_eq!(families[child.rank.index()].parent, Some(Rank(rank)));
                 assert_eq!(families[child.rank.index()].own, child.ranks);
                 assert!(!std::mem::replace(&mut is_child[child.rank.index()], true));
                 // Combined from the last to the first, what is combined is an interval at each moment.
-                let all = below.last().unwrap().clone();
-                below.push(match child.side {
+                below = match child.side {
                     Side::Left => {
-                        assert_eq!(child.ranks.end, all.start);
-                        child.ranks.start..all.end
+                        assert_eq!(child.ranks.end, below.start);
+                        child.ranks.start..below.end
                     }
                     Side::Right => {
-                        assert_eq!(all.end, child.ranks.start);
-                        all.start..child.ranks.end
+                        assert_eq!(below.end, child.ranks.start);
+                        below.start..child.ranks.end
                     }
-                });
+                };
             }
-            assert_eq!(below.last(), Some(&family.own));
+            assert_eq!(below, family.own);
         }
         assert_eq!(is_child.iter().filter(|is_child| !**is_child).count(), 1);
     }
