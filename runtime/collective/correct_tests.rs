@@ -105,11 +105,15 @@ fn broadcasts() {
 }
 
 /// Blocks of one length, and of different lengths, some of them empty.
-fn with_blocks(call: &Call, seed: u64) -> [Call; 2] {
+fn with_blocks(call: &Call, seed: u64) -> Vec<Call> {
+    // Few roots are enough for the lengths.
+    if call.ranks > 9 && ![0, call.ranks / 2, call.ranks - 1].contains(&call.root.0) {
+        return vec![call.clone()];
+    }
     let mut chance = Chance(seed);
     let most = call.blocks.longest() as usize + 1;
     let each: Arc<[u64]> = (0..call.ranks).map(|_| chance.below(most) as u64).collect();
-    [call.clone(), Call { blocks: Blocks::Each(each), ..call.clone() }]
+    vec![call.clone(), Call { blocks: Blocks::Each(each), ..call.clone() }]
 }
 
 #[test]

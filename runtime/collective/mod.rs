@@ -10,6 +10,7 @@
 //! | [`barrier`], [`broadcast`], [`reduce`], [`allreduce`] | one algorithm per file |
 //! | [`gather`], [`scatter`], [`allgather`], [`alltoall`], [`exchange`] | and so on |
 //! | [`price`] | what a schedule costs on a machine of the hyperbolic model |
+//! | [`signature`] | what ranks must agree on, and the words when they do not |
 //! | [`choose`] | the candidates for a call, with their prices |
 
 pub mod allgather;
@@ -36,6 +37,7 @@ mod progress;
 pub mod reduce;
 pub mod scatter;
 pub mod schedule;
+pub mod signature;
 mod simulate;
 mod tree;
 #[cfg(test)]
