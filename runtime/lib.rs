@@ -32,7 +32,7 @@
 //! | [`config`], [`error`], [`ids`] | plain data |
 //! | `engine` | the protocol, without I/O |
 //! | `kernel` | the task, the sockets, the helping waiter |
-//! | `collective` | schedules of operations of all ranks |
+//! | [`collective`] | schedules of operations of all ranks, their prices, and the choice |
 //! | [`launch`] | rendezvous, environment, the launcher, the emulated link |
 //! | [`model`] | the papers' equations |
 //! | [`manual`] | architecture, wire format, launching, measuring |

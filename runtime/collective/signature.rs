@@ -76,7 +76,10 @@ impl Signature {
             window: algorithm.window().unwrap_or(0),
             lengths: match &call.blocks {
                 Blocks::Equal(_) => 0,
-                Blocks::Each(lengths) => digest(bytemuck::cast_slice(lengths)).max(1),
+                Blocks::Each(lengths) => {
+                    let bytes: Vec<u8> = lengths.iter().flat_map(|length| length.to_le_bytes()).collect();
+                    digest(&bytes).max(1)
+                }
             },
             total: call.blocks.total(call.ranks),
             longest: call.blocks.longest(),
