@@ -314,11 +314,26 @@ fn no_more_send_than_the_window_has_room_for() {
                 let expected = if algorithm.name() == "granted" { 0 } else { window.min(ranks - 1) };
                 assert_eq!(at_once.count() as u32, expected, "{algorithm} among {ranks}");
             }
+            for rank in 1..ranks {
+                let schedule = gather::windowed::schedule(Rank(rank), ranks, Rank(0), &blocks, window);
+                let places = |wanted: fn(&Action) -> bool| -> Vec<_> {
+                    schedule.steps().filter(|&step| wanted(&schedule.action(step))).collect()
+                };
+                let sends = places(|action| matches!(action, Action::Send { .. }));
+                for signal in places(|action| matches!(action, Action::Signal { .. })) {
+                    assert!(schedule.needs(signal).contains(&sends[0]), "who has sent hands its place on");
+                }
+            }
             let root = gather::granted::schedule(Rank(0), ranks, Rank(0), &blocks, window, 0);
-            let free = root
+            let (grants, blocks): (Vec<_>, Vec<_>) = root
                 .steps()
-                .filter(|&step| matches!(root.action(step), Action::Signal { .. }) && root.needs(step).is_empty());
-            assert_eq!(free.count() as u32, window.min(ranks - 1), "grants that wait for nothing");
+                .filter(|&step| !matches!(root.action(step), Action::Copy { .. }))
+                .partition(|&step| matches!(root.action(step), Action::Signal { .. }));
+            for (index, &grant) in grants.iter().enumerate() {
+                let room: Vec<_> =
+                    index.checked_sub(window as usize).map(|before| blocks[before]).into_iter().collect();
+                assert_eq!(root.needs(grant), room, "a grant needs the block so many before");
+            }
         }
     }
 }
