@@ -1,5 +1,6 @@
 //! `lathide`: starts jobs, and measures and predicts what latency hiding gains.
 
+mod common;
 mod gain;
 mod run;
 
