@@ -1,0 +1,140 @@
+//! The raw reference: one TCP connection between the two nodes, used as an expert would.
+//!
+//! TCP_NODELAY; the congestion control that the runtime itself chooses within a host; no copy and no call that could
+//! be left out. Blocking, or polled: the same calls on a socket that does not block, again and again.
+
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use lathide::{Node, Rank, Tag};
+use socket2::{Domain, SockRef, Socket, Type};
+
+use super::plan::RawPlace;
+
+/// Bytes per call in a stream.
+const CALL_BYTES: usize = 256 << 10;
+/// The congestion control within a host, as the runtime has it: one that paces costs half of the bandwidth there.
+pub(super) const CONGESTION_CONTROL: &str = "reno";
+
+const TOKEN_BYTES: usize = 16;
+const TOKEN: Tag = Tag(1);
+/// How long a stranger may hold up the port.
+const STRANGER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The connection, at one of its ends.
+pub(super) struct Raw {
+    stream: TcpStream,
+    is_polled: bool,
+    yields: bool,
+}
+
+/// Keeps a port of loopback for this user's processes until it is dropped; nothing listens at it.
+pub(super) fn reserve_port() -> io::Result<(Socket, SocketAddr)> {
+    let socket = socket_at(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+    let address = socket.local_addr()?.as_socket().ok_or(ErrorKind::AddrNotAvailable)?;
+    Ok((socket, address))
+}
+
+/// A socket whose address another socket of this user may have too.
+fn socket_at(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_reuse_port(true)?;
+    socket.bind(&address.into())?;
+    Ok(socket)
+}
+
+impl Raw {
+    /// Connects the two nodes. A token that only they know, since it went over lathide, keeps others away.
+    pub(super) fn connect(node: &Node, place: RawPlace, yields: bool) -> lathide::Result<io::Result<Self>> {
+        if node.rank() != 0 {
+            let token = node.initread(0, TOKEN, vec![0_u8; TOKEN_BYTES])?.wait()?;
+            return Ok(Raw::dial(place.connect, &token, yields));
+        }
+        let mut token = vec![0; TOKEN_BYTES];
+        let listener = getrandom::fill(&mut token).map_err(io::Error::other).and_then(|()| listen(place.listen));
+        let listener = match listener {
+            Ok(listener) => listener,
+            Err(error) => return Ok(Err(error)),
+        };
+        let token = node.initwrite(Rank(1), TOKEN, token)?.wait()?;
+        Ok(Raw::accept(&listener, &token, yields))
+    }
+
+    fn dial(address: SocketAddr, token: &[u8], yields: bool) -> io::Result<Self> {
+        let mut raw = Raw::new(TcpStream::connect(address)?, yields)?;
+        raw.write(token)?;
+        Ok(raw)
+    }
+
+    fn accept(listener: &TcpListener, token: &[u8], yields: bool) -> io::Result<Self> {
+        loop {
+            let mut raw = Raw::new(listener.accept()?.0, yields)?;
+            let mut word = [0; TOKEN_BYTES];
+            raw.stream.set_read_timeout(Some(STRANGER_TIMEOUT))?;
+            if raw.read(&mut word).is_ok() && word == token {
+                raw.stream.set_read_timeout(None)?;
+                return Ok(raw);
+            }
+        }
+    }
+
+    fn new(stream: TcpStream, yields: bool) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        // Where it may not be chosen, both ways use the default.
+        _ = SockRef::from(&stream).set_tcp_congestion(CONGESTION_CONTROL.as_bytes());
+        Ok(Raw { stream, is_polled: false, yields })
+    }
+
+    /// Whether calls wait in the system, or return at once and are made again.
+    pub(super) fn poll(&mut self, is_polled: bool) -> io::Result<()> {
+        self.is_polled = is_polled;
+        self.stream.set_nonblocking(is_polled)
+    }
+
+    /// Writes a whole message.
+    pub(super) fn write(&mut self, message: &[u8]) -> io::Result<()> {
+        if !self.is_polled {
+            return self.stream.write_all(message);
+        }
+        let mut rest = message;
+        while !rest.is_empty() {
+            match self.stream.write(rest) {
+                Ok(count) => rest = &rest[count..],
+                Err(error) => self.again(error)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a whole message.
+    pub(super) fn read(&mut self, message: &mut [u8]) -> io::Result<()> {
+        let mut done = 0;
+        while done < message.len() {
+            match self.stream.read(&mut message[done..]) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(count) => done += count,
+                Err(error) if self.is_polled => self.again(error)?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on if the socket only was not ready.
+    fn again(&self, error: io::Error) -> io::Result<()> {
+        match error.kind() {
+            ErrorKind::WouldBlock if self.yields => std::thread::yield_now(),
+            ErrorKind::WouldBlock => std::hint::spin_loop(),
+            ErrorKind::Interrupted => {}
+            _ => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = socket_at(address)?;
+    socket.listen(16)?;
+    Ok(socket.into())
+}
