@@ -7,9 +7,11 @@ mod budget;
 mod measure;
 mod node;
 mod outcome;
+mod overlap;
 mod pair;
 mod plan;
 mod raw;
+mod stream;
 mod text;
 
 use std::process::ExitCode;

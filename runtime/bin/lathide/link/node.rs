@@ -5,6 +5,7 @@ use std::time::Instant;
 use lathide::{Node, Rank, Tag};
 
 use super::budget;
+use super::overlap::Calculation;
 use super::pair::Pair;
 use super::plan::{Call, Cost, Event, Order, Own, Plan, Probe, RawPlace, Way, Wishes};
 use super::raw::Raw;
@@ -14,6 +15,12 @@ const ORDER: Tag = Tag(100);
 const REPLY: Tag = Tag(101);
 /// More than an order or a reply has as JSON.
 const ORDER_BYTES: usize = 1 << 10;
+
+/// The first look at the link: how often, and about how long each.
+const LOOKS: u32 = 5;
+const LOOK_S: f64 = 0.02;
+/// Less would be beyond 1 TB/s.
+const LEAST_BYTE_S: f64 = 1e-12;
 
 /// Why a node could not measure.
 #[derive(Debug, thiserror::Error)]
@@ -49,14 +56,14 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
 fn link(node: &Node, place: RawPlace, wishes: &Wishes) -> Result<()> {
     let raw = Raw::connect(node, place, wishes.yields)??;
     let other = Rank(1 - node.rank().0);
-    let mut session = Session { pair: Pair { node, other, raw }, travel_s: 0.0 };
+    let pair = Pair { node, other, raw, travel_s: 0.0 };
+    let mut session = Session { pair, calculation: Calculation::new() };
     if node.rank() == 0 { session.lead(wishes) } else { session.heed() }
 }
 
 struct Session<'a> {
     pair: Pair<'a>,
-    /// How long a short message travels, once it is known.
-    travel_s: f64,
+    calculation: Calculation,
 }
 
 impl Session<'_> {
@@ -67,20 +74,22 @@ impl Session<'_> {
         self.tell(0, 1, "looking at the link".to_owned())?;
         let probe = self.probe()?;
         report(Rank(0), &Event::Probed(probe)).map_err(NodeError::Report)?;
-        let schedule = budget::schedule(wishes, &probe);
+        let mut schedule = budget::schedule(wishes, &probe, self.calculation.unit_s());
         let of = schedule.len() as u64 * u64::from(wishes.repeats + 1);
         let mut done = 0;
         for round in 0..=wishes.repeats {
             if round > wishes.repeats_min && start.elapsed().as_secs_f64() > wishes.seconds {
                 break;
             }
-            for order in &schedule {
+            for order in &mut schedule {
                 let when = if round == 0 { "warming up".to_owned() } else { format!("repetition {round}") };
                 self.tell(done, of, format!("{}, {when}", order.in_words()))?;
                 let (mine, theirs) = self.order(*order, round % 2 == 1)?;
+                let next = budget::correct(*order, &mine, &theirs);
                 if round > 0 {
                     report(Rank(0), &Event::Measured(*order, mine, theirs)).map_err(NodeError::Report)?;
                 }
+                *order = next;
                 done += 1;
             }
         }
@@ -101,15 +110,23 @@ impl Session<'_> {
 
     /// Rank 0: both nodes do something. What each has found out.
     fn order(&mut self, order: Order, is_reversed: bool) -> Result<(Own, Own)> {
-        let call = Call { order, is_reversed, travel_s: self.travel_s };
+        let call = Call { order, is_reversed, travel_s: self.pair.travel_s };
         self.send(&call, ORDER)?;
         let mine = self.perform(&call)?;
         Ok((mine, self.hear(REPLY)?))
     }
 
     fn perform(&mut self, call: &Call) -> Result<Own> {
+        self.pair.travel_s = call.travel_s;
         match call.order {
             Order::OneWay { bytes, round_trips } => self.ways(call, |pair, way| pair.one_way(way, bytes, round_trips)),
+            Order::Stream { bytes, messages } => self.ways(call, |pair, way| pair.stream(way, bytes, messages)),
+            Order::Rate { messages } => self.ways(call, |pair, way| pair.rate(way, messages)),
+            Order::Exchange { bytes, count } => self.pair.exchange(bytes, count),
+            Order::Overlap { bytes, steps, work } => {
+                Ok(Own::Overlap(self.pair.overlap(&mut self.calculation, bytes, steps, work)?))
+            }
+            Order::Loaded { bytes, idle } => self.pair.loaded(bytes, idle),
             Order::End => Ok(Own::Nothing),
         }
     }
@@ -127,30 +144,35 @@ impl Session<'_> {
         Ok(Own::Ways(costs))
     }
 
-    /// The first look at the link. What is quick is looked at again, since a first look may be slow.
+    /// The first look at the link.
     fn probe(&mut self) -> Result<Probe> {
-        let mut start_s = self.slowest_s(8, 1)?;
-        for round_trips in [2, 100] {
-            if start_s * f64::from(round_trips) < 0.05 {
-                start_s = self.slowest_s(8, round_trips)?;
-            }
-        }
-        self.travel_s = start_s;
+        let start_s = self.look(8)?;
+        self.pair.travel_s = start_s;
         let mut byte_s = f64::MAX;
-        for (bytes, round_trips) in [(64 << 10, 1), (64 << 10, 10), (1 << 20, 5)] {
-            if byte_s == f64::MAX || f64::from(round_trips) * byte_s * (bytes as f64) < 0.02 {
-                let one_way_s = self.slowest_s(bytes, round_trips)?;
-                byte_s = ((one_way_s - start_s) / bytes as f64).max(1e-12);
+        // The longer the better, but a slow link shows itself with a short one.
+        for bytes in [16 << 10, 128 << 10, 1 << 20] {
+            if byte_s == f64::MAX || byte_s * (bytes as f64) < LOOK_S {
+                byte_s = ((self.look(bytes)? - start_s) / bytes as f64).max(LEAST_BYTE_S);
             }
         }
         Ok(Probe { start_s, byte_s })
     }
 
-    /// Seconds one way for a message, by the slowest way.
-    fn slowest_s(&mut self, bytes: usize, round_trips: u32) -> Result<f64> {
-        let (mine, _) = self.order(Order::OneWay { bytes, round_trips }, false)?;
-        let Own::Ways(costs) = mine else { return Ok(0.0) };
-        Ok(costs.iter().map(|cost| cost.wall_s / f64::from(2 * round_trips)).fold(0.0, f64::max))
+    /// Seconds one way for a message, by the slowest way. What is quick is looked at again and the quickest look
+    /// counts, since other programs may disturb one.
+    fn look(&mut self, bytes: usize) -> Result<f64> {
+        let (mut least_s, mut round_trips) = (f64::MAX, 1);
+        for _ in 0..LOOKS {
+            let (mine, _) = self.order(Order::OneWay { bytes, round_trips }, false)?;
+            let Own::Ways(costs) = mine else { break };
+            let one_way_s = costs.map(|cost| cost.wall_s / f64::from(2 * round_trips)).into_iter().fold(0.0, f64::max);
+            least_s = least_s.min(one_way_s);
+            if least_s > LOOK_S {
+                break;
+            }
+            round_trips = (LOOK_S / (2.0 * least_s)).clamp(1.0, 100.0) as u32;
+        }
+        Ok(least_s)
     }
 
     fn send(&self, message: &impl serde::Serialize, tag: Tag) -> Result<()> {

@@ -4,7 +4,7 @@ use lathide::report::machine::Machine;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::analysis::{self, Block, Latency};
+use super::analysis::{self, Bandwidth, Block, Exchange, Latency, Loaded, Overlap, ProcessorUse, Rate};
 use super::plan::Probe;
 use super::raw::CONGESTION_CONTROL;
 use crate::common::console::Link;
@@ -26,6 +26,12 @@ pub(super) struct Outcome {
     /// Repetitions, at what was repeated least.
     pub(super) repeats: usize,
     pub(super) latency: Vec<Latency>,
+    pub(super) bandwidth: Vec<Bandwidth>,
+    pub(super) message_rate: Option<Rate>,
+    pub(super) exchange: Vec<Exchange>,
+    pub(super) overlap: Vec<Overlap>,
+    pub(super) under_load: Option<Loaded>,
+    pub(super) processor: ProcessorUse,
 }
 
 /// How raw TCP was used.
@@ -48,6 +54,12 @@ impl Outcome {
             probe,
             repeats: latency.iter().map(|latency| latency.repeats).min()?,
             latency,
+            bandwidth: analysis::bandwidth(blocks),
+            message_rate: analysis::rate(blocks),
+            exchange: analysis::exchange(blocks),
+            overlap: analysis::overlap(blocks),
+            under_load: analysis::loaded(blocks),
+            processor: analysis::processor(blocks),
         })
     }
 

@@ -6,18 +6,20 @@ use lathide::{Node, Rank, Tag};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::node::Result;
-use super::plan::{Cost, Way};
+use super::plan::{Cost, SIGNAL_BYTES, Way};
 use super::raw::Raw;
 
 const PING: Tag = Tag(2);
-/// A message that only says that something may begin.
-const SIGNAL_BYTES: usize = 8;
+/// Where a message travels longer, no signal goes before those that are timed.
+const SIGNAL_S: f64 = 1e-3;
 
 /// This node, the other one, and the raw connection between them.
 pub(super) struct Pair<'a> {
     pub(super) node: &'a Node,
     pub(super) other: Rank,
     pub(super) raw: Raw,
+    /// How long a short message travels, in seconds.
+    pub(super) travel_s: f64,
 }
 
 impl Pair<'_> {
@@ -26,10 +28,16 @@ impl Pair<'_> {
         self.node.rank() == 0
     }
 
-    /// Round trips of a message, not counting one that tells the other node to begin.
+    /// Round trips of a message.
     pub(super) fn one_way(&mut self, way: Way, bytes: usize, round_trips: u32) -> Result<Cost> {
         let buffer = vec![1; bytes];
-        self.begin(way)?;
+        // The first message itself can say that it begins: that the other node is not quite ready is nothing against a
+        // long way, and another round trip much.
+        if self.travel_s < SIGNAL_S {
+            self.begin(way)?;
+        } else {
+            self.raw.poll(way == Way::RawPolled)?;
+        }
         self.timed(|pair| pair.ping_pong(way, buffer, round_trips))
     }
 
@@ -39,7 +47,17 @@ impl Pair<'_> {
         self.ping_pong(way, vec![1; SIGNAL_BYTES], 1)
     }
 
-    fn ping_pong(&mut self, way: Way, mut buffer: Vec<u8>, round_trips: u32) -> Result<()> {
+    /// As `begin`, both at the same moment, as far as the nodes know how long a message travels.
+    pub(super) fn begin_together(&mut self, way: Way) -> Result<()> {
+        self.begin(way)?;
+        let answered = Instant::now();
+        while !self.leads() && answered.elapsed().as_secs_f64() < self.travel_s {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    pub(super) fn ping_pong(&mut self, way: Way, mut buffer: Vec<u8>, round_trips: u32) -> Result<()> {
         for _ in 0..round_trips {
             if self.leads() {
                 buffer = self.send(way, buffer)?;
@@ -52,7 +70,7 @@ impl Pair<'_> {
         Ok(())
     }
 
-    fn send(&mut self, way: Way, buffer: Vec<u8>) -> Result<Vec<u8>> {
+    pub(super) fn send(&mut self, way: Way, buffer: Vec<u8>) -> Result<Vec<u8>> {
         if way == Way::Lathide {
             return Ok(self.node.initwrite(self.other, PING, buffer)?.wait()?);
         }
@@ -60,7 +78,7 @@ impl Pair<'_> {
         Ok(buffer)
     }
 
-    fn receive(&mut self, way: Way, mut buffer: Vec<u8>) -> Result<Vec<u8>> {
+    pub(super) fn receive(&mut self, way: Way, mut buffer: Vec<u8>) -> Result<Vec<u8>> {
         if way == Way::Lathide {
             return Ok(self.node.initread(self.other, PING, buffer)?.wait()?);
         }
@@ -79,6 +97,11 @@ impl Pair<'_> {
 /// Processor time of all threads of this process so far, in seconds.
 pub(super) fn process_s() -> f64 {
     seconds(ClockId::ProcessCPUTime)
+}
+
+/// Processor time of this thread so far, in seconds.
+pub(super) fn thread_s() -> f64 {
+    seconds(ClockId::ThreadCPUTime)
 }
 
 fn seconds(clock: ClockId) -> f64 {

@@ -4,6 +4,9 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+/// A short message: one that is measured, or one that only says that something may begin.
+pub(super) const SIGNAL_BYTES: usize = 8;
+
 /// What the two nodes shall do.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) enum Plan {
@@ -76,6 +79,35 @@ pub(super) enum Order {
         bytes: usize,
         round_trips: u32,
     },
+    /// Messages one after the other from rank 0 to rank 1, several posted at a time.
+    Stream {
+        /// Per message.
+        bytes: usize,
+        messages: u32,
+    },
+    /// Short messages from rank 0 to rank 1, as many as will go.
+    Rate { messages: u32 },
+    /// Messages to and fro, then both at once.
+    Exchange {
+        /// Per message.
+        bytes: usize,
+        count: u32,
+    },
+    /// Exchanges behind a calculation.
+    Overlap {
+        /// Per message.
+        bytes: usize,
+        steps: u32,
+        /// How much is calculated per step.
+        work: u32,
+    },
+    /// Short messages to and fro, beside nothing and beside a long one.
+    Loaded {
+        /// Of the long message.
+        bytes: usize,
+        /// Round trips beside nothing.
+        idle: u32,
+    },
     /// That was all.
     End,
 }
@@ -109,6 +141,15 @@ impl Way {
 pub(super) enum Own {
     /// In the order of [`Way::ALL`].
     Ways([Cost; 3]),
+    /// Per exchange.
+    Exchange(Exchanged),
+    /// Per step.
+    Overlap(Hidden),
+    /// One-way times of rank 0's messages.
+    Loaded {
+        idle_s: Vec<f64>,
+        loaded_s: Vec<f64>,
+    },
     Nothing,
 }
 
@@ -118,6 +159,32 @@ pub(super) struct Cost {
     pub(super) wall_s: f64,
     /// Processor time of this node's process, all threads.
     pub(super) cpu_s: f64,
+}
+
+/// A message each way: seconds per exchange.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct Exchanged {
+    /// One after the other, with lathide.
+    pub(super) pingpong_s: f64,
+    /// Both at once, with lathide.
+    pub(super) simultaneous_s: f64,
+    /// Both at once over the raw connection.
+    pub(super) raw_simultaneous_s: f64,
+}
+
+/// An exchange behind a calculation: seconds per step.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct Hidden {
+    /// The calculation alone, before and after the others: mean.
+    pub(super) calc_s: f64,
+    /// The exchange alone.
+    pub(super) com_s: f64,
+    /// Both at once.
+    pub(super) total_s: f64,
+    /// Of `total_s`: the calculation.
+    pub(super) busy_s: f64,
+    /// Processor time of the process's other threads meanwhile.
+    pub(super) own_cpu_s: f64,
 }
 
 /// What rank 0 reports, one line of JSON each.
@@ -145,6 +212,11 @@ impl Order {
     pub(super) fn in_words(&self) -> String {
         match self {
             Order::OneWay { bytes, .. } => format!("one-way time of {bytes} bytes"),
+            Order::Stream { bytes, .. } => format!("bandwidth with messages of {bytes} bytes"),
+            Order::Rate { .. } => "message rate".to_owned(),
+            Order::Exchange { bytes, .. } => format!("simultaneous exchange of {bytes} bytes"),
+            Order::Overlap { bytes, .. } => format!("overlap with messages of {bytes} bytes"),
+            Order::Loaded { bytes, .. } => format!("short messages beside one of {bytes} bytes"),
             Order::End => "end".to_owned(),
         }
     }

@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use lathide::{Node, Rank, Tag};
+use rustix::event::{PollFd, PollFlags, poll};
 use socket2::{Domain, SockRef, Socket, Type};
 
 use super::plan::RawPlace;
@@ -111,11 +112,59 @@ impl Raw {
     pub(super) fn read(&mut self, message: &mut [u8]) -> io::Result<()> {
         let mut done = 0;
         while done < message.len() {
-            match self.stream.read(&mut message[done..]) {
+            done += self.read_some(&mut message[done..])?;
+        }
+        Ok(())
+    }
+
+    /// Writes a part of a stream.
+    pub(super) fn write_stream(&mut self, message: &[u8]) -> io::Result<()> {
+        message.chunks(CALL_BYTES).try_for_each(|part| self.write(part))
+    }
+
+    /// Reads a part of a stream.
+    pub(super) fn read_stream(&mut self, message: &mut [u8]) -> io::Result<()> {
+        let mut rest = message;
+        while !rest.is_empty() {
+            let most = rest.len().min(CALL_BYTES);
+            let count = self.read_some(&mut rest[..most])?;
+            rest = &mut rest[count..];
+        }
+        Ok(())
+    }
+
+    /// Reads what is there, at least a byte.
+    pub(super) fn read_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.stream.read(buffer) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(count) => done += count,
-                Err(error) if self.is_polled => self.again(error)?,
-                Err(error) => return Err(error),
+                Ok(count) => return Ok(count),
+                Err(error) => self.again(error)?,
+            }
+        }
+    }
+
+    /// A message each way at once: whatever direction can go on does, and where none can, the system waits for both.
+    /// The connection must be polled, so that neither direction waits for the other.
+    pub(super) fn exchange(&mut self, out: &[u8], into: &mut [u8]) -> io::Result<()> {
+        let (mut sent, mut received) = (0, 0);
+        while sent < out.len() || received < into.len() {
+            let before = sent + received;
+            if sent < out.len() {
+                let end = out.len().min(sent + CALL_BYTES);
+                sent += ready(self.stream.write(&out[sent..end]))?.unwrap_or(0);
+            }
+            if received < into.len() {
+                let end = into.len().min(received + CALL_BYTES);
+                match ready(self.stream.read(&mut into[received..end]))? {
+                    Some(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                    count => received += count.unwrap_or(0),
+                }
+            }
+            if sent + received == before {
+                let output = if sent < out.len() { PollFlags::OUT } else { PollFlags::empty() };
+                let input = if received < into.len() { PollFlags::IN } else { PollFlags::empty() };
+                ready(poll(&mut [PollFd::new(&self.stream, output | input)], None).map_err(io::Error::from))?;
             }
         }
         Ok(())
@@ -124,12 +173,23 @@ impl Raw {
     /// Goes on if the socket only was not ready.
     fn again(&self, error: io::Error) -> io::Result<()> {
         match error.kind() {
+            // A blocking socket says so when its time is over.
+            ErrorKind::WouldBlock if !self.is_polled => return Err(error),
             ErrorKind::WouldBlock if self.yields => std::thread::yield_now(),
             ErrorKind::WouldBlock => std::hint::spin_loop(),
             ErrorKind::Interrupted => {}
             _ => return Err(error),
         }
         Ok(())
+    }
+}
+
+/// What a call has done, if it could do something.
+fn ready<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(done) => Ok(Some(done)),
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
