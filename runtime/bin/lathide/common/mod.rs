@@ -2,4 +2,5 @@
 
 pub(crate) mod console;
 pub(crate) mod nodes;
+pub(crate) mod others;
 pub(crate) mod strip;

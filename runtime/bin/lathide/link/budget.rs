@@ -4,12 +4,12 @@ use super::plan::{Order, Own, Probe, Way, Wishes};
 
 /// Shares of the time. What is left is for starting, and for what takes longer than thought.
 const ONE_WAY: f64 = 0.32;
-const STREAM: f64 = 0.2;
+const STREAM: f64 = 0.19;
 const RATE: f64 = 0.02;
 const EXCHANGE: f64 = 0.14;
 const OVERLAP: f64 = 0.18;
 const LOADED: f64 = 0.06;
-pub(super) const FRAGMENTS: f64 = 0.08;
+const FRAGMENTS: f64 = 0.1;
 
 /// Message sizes of one-way times.
 const ONE_WAY_MIN: usize = 8;
@@ -52,6 +52,54 @@ pub(super) fn schedule(wishes: &Wishes, probe: &Probe, unit_s: f64) -> Vec<Order
     orders.push(budget.loaded());
     orders
 }
+
+/// When the repetitions end, in seconds since the start, if the least number of them is done.
+pub(super) fn deadline_s(wishes: &Wishes) -> f64 {
+    wishes.seconds * (1.0 - FRAGMENTS)
+}
+
+/// The sweep over fragment sizes: a job for each of them.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Sweep {
+    /// The jobs in turn, there and back.
+    pub(super) fragment_bytes: Vec<usize>,
+    /// Of the message.
+    pub(super) bytes: usize,
+    pub(super) round_trips: u32,
+    pub(super) repeats: u32,
+}
+
+/// The sweep that fits into the time, if to start and end a job takes `job_s`.
+pub(super) fn sweep(wishes: &Wishes, probe: &Probe, job_s: f64) -> Sweep {
+    let of = |powers: &[u32], passes: usize, bytes: usize| {
+        let there = || powers.iter().map(|power| 1 << power);
+        let mut fragment_bytes: Vec<usize> = there().collect();
+        if passes > 1 {
+            fragment_bytes.extend(there().rev());
+        }
+        let round_trips = count(BLOCK_S, 2.0 * probe.one_way_s(bytes));
+        Sweep { fragment_bytes, bytes, round_trips, repeats: wishes.repeats }
+    };
+    let cost_s = |sweep: &Sweep| {
+        let repeat_s = f64::from(sweep.round_trips) * 2.0 * probe.one_way_s(sweep.bytes);
+        sweep.fragment_bytes.len() as f64 * (job_s + f64::from(sweep.repeats + 1) * repeat_s)
+    };
+    let choices = SWEEPS.iter().flat_map(|(powers, passes)| SWEEP_SIZES.map(|bytes| of(powers, *passes, bytes)));
+    let mut least = of(&SWEEP_LEAST, 1, SWEEP_SIZES[SWEEP_SIZES.len() - 1]);
+    for sweep in choices {
+        if cost_s(&sweep) <= FRAGMENTS * wishes.seconds {
+            return sweep;
+        }
+    }
+    least.repeats = least.repeats.min(wishes.repeats_min);
+    least
+}
+
+/// Fragments of so many powers of two, and how often one after the other; what shows more comes first.
+const SWEEPS: [(&[u32], usize); 3] =
+    [(&[9, 10, 11, 12, 13, 14, 15, 16], 2), (&[9, 10, 11, 12, 13, 14, 15, 16], 1), (&[10, 12, 14, 16], 1)];
+const SWEEP_LEAST: [u32; 3] = [10, 12, 14];
+const SWEEP_SIZES: [usize; 3] = [1 << 20, 256 << 10, 64 << 10];
 
 /// The order for the next round: the calculation as long as it should be, as this one has shown.
 pub(super) fn correct(order: Order, mine: &Own, theirs: &Own) -> Order {
@@ -238,9 +286,6 @@ mod tests {
                 assert!(total_s >= 2.0, "{probe:?}: {total_s} s, there is time for more");
             }
         }
-        // By satellite there is time for the least number of repetitions.
-        let total_s = total_s(&wishes(None), &probe(0.28, 1e6));
-        assert!(total_s * 4.0 / 6.0 <= 60.0, "{total_s} s");
     }
 
     #[test]
@@ -270,6 +315,20 @@ mod tests {
         assert_eq!(every(2, 64).collect::<Vec<_>>(), [8, 16, 64]);
         assert_eq!(every(3, 64).collect::<Vec<_>>(), [8, 64]);
         assert_eq!(every(5, 8).collect::<Vec<_>>(), [8]);
+    }
+
+    #[test]
+    fn the_sweep_fits_too() {
+        let cheap = sweep(&wishes(None), &probe(28e-6, 40e9), 0.1);
+        assert_eq!((cheap.fragment_bytes.len(), cheap.bytes), (16, 1 << 20), "{cheap:?}");
+        assert_eq!(
+            cheap.fragment_bytes[..8].iter().rev().collect::<Vec<_>>(),
+            cheap.fragment_bytes[8..].iter().collect::<Vec<_>>()
+        );
+        let wide = sweep(&wishes(None), &probe(25e-3, 50e6), 0.5);
+        assert!(wide.fragment_bytes.contains(&4096) && wide.fragment_bytes.len() >= 3, "{wide:?}");
+        let slow = sweep(&wishes(None), &probe(1.0, 1e4), 1.0);
+        assert_eq!((slow.fragment_bytes.len(), slow.repeats), (3, 3));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod analysis;
 mod budget;
+mod fit;
 mod measure;
 mod node;
 mod outcome;
@@ -11,6 +12,7 @@ mod overlap;
 mod pair;
 mod plan;
 mod raw;
+mod results;
 mod stream;
 mod text;
 

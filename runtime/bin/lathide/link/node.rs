@@ -29,6 +29,8 @@ pub(super) enum NodeError {
     Lathide(#[from] lathide::Error),
     #[error("the raw TCP connection between the nodes failed: {0}")]
     Raw(#[from] std::io::Error),
+    #[error("there is no raw TCP connection between these nodes")]
+    NoRaw,
     #[error("cannot report results: {0}")]
     Report(std::io::Error),
     #[error("an order or its reply cannot be read: {0}")]
@@ -48,17 +50,28 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     keep_to_one_core(node.rank());
     match plan {
         Plan::Link { raw, wishes } => link(&node, *raw, wishes)?,
-        Plan::Fragments { .. } => {}
+        Plan::Fragments { bytes, round_trips, repeats } => fragments(&node, *bytes, *round_trips, *repeats)?,
     }
     Ok(node.finalize()?)
 }
 
 fn link(node: &Node, place: RawPlace, wishes: &Wishes) -> Result<()> {
     let raw = Raw::connect(node, place, wishes.yields)??;
-    let other = Rank(1 - node.rank().0);
-    let pair = Pair { node, other, raw, travel_s: 0.0 };
-    let mut session = Session { pair, calculation: Calculation::new() };
+    let mut session = Session { pair: Pair::new(node, Some(raw)), calculation: Calculation::new() };
     if node.rank() == 0 { session.lead(wishes) } else { session.heed() }
+}
+
+/// One-way times with the fragments as they are set.
+fn fragments(node: &Node, bytes: usize, round_trips: u32, repeats: u32) -> Result<()> {
+    let mut pair = Pair::new(node, None);
+    for repeat in 0..=repeats {
+        let cost = pair.one_way(Way::Lathide, bytes, round_trips)?;
+        if repeat > 0 {
+            let one_way_s = cost.wall_s / f64::from(2 * round_trips);
+            report(node.rank(), &Event::Fragments(one_way_s)).map_err(NodeError::Report)?;
+        }
+    }
+    Ok(())
 }
 
 struct Session<'a> {
@@ -78,7 +91,7 @@ impl Session<'_> {
         let of = schedule.len() as u64 * u64::from(wishes.repeats + 1);
         let mut done = 0;
         for round in 0..=wishes.repeats {
-            if round > wishes.repeats_min && start.elapsed().as_secs_f64() > wishes.seconds {
+            if round > wishes.repeats_min && start.elapsed().as_secs_f64() > budget::deadline_s(wishes) {
                 break;
             }
             for order in &mut schedule {

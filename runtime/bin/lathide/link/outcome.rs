@@ -4,9 +4,11 @@ use lathide::report::machine::Machine;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::analysis::{self, Bandwidth, Block, Exchange, Latency, Loaded, Overlap, ProcessorUse, Rate};
+use super::analysis::{self, Block};
+use super::fit;
 use super::plan::Probe;
 use super::raw::CONGESTION_CONTROL;
+use super::results::{Bandwidth, Exchange, Fragments, Hyperbolic, Latency, Loaded, Overlap, ProcessorUse, Rate};
 use crate::common::console::Link;
 
 /// The version of the JSON object; it changes when a member changes its meaning or goes.
@@ -25,6 +27,8 @@ pub(super) struct Outcome {
     pub(super) probe: Probe,
     /// Repetitions, at what was repeated least.
     pub(super) repeats: usize,
+    /// The share of all processors' time that other programs had; unknown on some systems.
+    pub(super) others_share: Option<f64>,
     pub(super) latency: Vec<Latency>,
     pub(super) bandwidth: Vec<Bandwidth>,
     pub(super) message_rate: Option<Rate>,
@@ -32,6 +36,9 @@ pub(super) struct Outcome {
     pub(super) overlap: Vec<Overlap>,
     pub(super) under_load: Option<Loaded>,
     pub(super) processor: ProcessorUse,
+    pub(super) fragments: Vec<Fragments>,
+    /// Fitted to lathide's one-way times.
+    pub(super) hyperbolic: Option<Hyperbolic>,
 }
 
 /// How raw TCP was used.
@@ -43,8 +50,15 @@ pub(super) struct RawReference {
 
 impl Outcome {
     /// `None` if nothing was measured.
-    pub(super) fn new(link: Link, probe: Probe, blocks: &[Block]) -> Option<Self> {
+    pub(super) fn new(
+        link: Link,
+        probe: Probe,
+        blocks: &[Block],
+        fragments: Vec<Fragments>,
+        others_share: Option<f64>,
+    ) -> Option<Self> {
         let latency = analysis::latency(blocks);
+        let medians: Vec<(usize, f64)> = latency.iter().map(|row| (row.bytes, row.lathide_s.median)).collect();
         Some(Outcome {
             schema: SCHEMA,
             lathide: env!("CARGO_PKG_VERSION"),
@@ -53,6 +67,7 @@ impl Outcome {
             raw: RawReference { congestion_control: CONGESTION_CONTROL, nodelay: true },
             probe,
             repeats: latency.iter().map(|latency| latency.repeats).min()?,
+            others_share,
             latency,
             bandwidth: analysis::bandwidth(blocks),
             message_rate: analysis::rate(blocks),
@@ -60,6 +75,8 @@ impl Outcome {
             overlap: analysis::overlap(blocks),
             under_load: analysis::loaded(blocks),
             processor: analysis::processor(blocks),
+            fragments,
+            hyperbolic: fit::evaluate(&medians),
         })
     }
 

@@ -68,7 +68,7 @@ impl Pair<'_> {
         let simultaneous_s = self.simultaneous(&mut buffers, count)? / each;
         let Buffers { out, mut into } = buffers;
         self.begin_together(Way::RawPolled)?;
-        let raw = self.timed(|pair| (0..count).try_for_each(|_| Ok(pair.raw.exchange(&out, &mut into)?)))?;
+        let raw = self.timed(|pair| (0..count).try_for_each(|_| Ok(pair.raw()?.exchange(&out, &mut into)?)))?;
         Ok(Own::Exchange(Exchanged { pingpong_s, simultaneous_s, raw_simultaneous_s: raw.wall_s / each }))
     }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use lathide::{Node, Rank, Tag};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::node::Result;
+use super::node::{NodeError, Result};
 use super::plan::{Cost, SIGNAL_BYTES, Way};
 use super::raw::Raw;
 
@@ -17,12 +17,21 @@ const SIGNAL_S: f64 = 1e-3;
 pub(super) struct Pair<'a> {
     pub(super) node: &'a Node,
     pub(super) other: Rank,
-    pub(super) raw: Raw,
+    raw: Option<Raw>,
     /// How long a short message travels, in seconds.
     pub(super) travel_s: f64,
 }
 
-impl Pair<'_> {
+impl<'a> Pair<'a> {
+    /// The two nodes, with a raw connection or without.
+    pub(super) fn new(node: &'a Node, raw: Option<Raw>) -> Self {
+        Pair { node, other: Rank(1 - node.rank().0), raw, travel_s: 0.0 }
+    }
+
+    pub(super) fn raw(&mut self) -> Result<&mut Raw> {
+        self.raw.as_mut().ok_or(NodeError::NoRaw)
+    }
+
     /// Rank 0 sends first.
     pub(super) fn leads(&self) -> bool {
         self.node.rank() == 0
@@ -36,15 +45,22 @@ impl Pair<'_> {
         if self.travel_s < SIGNAL_S {
             self.begin(way)?;
         } else {
-            self.raw.poll(way == Way::RawPolled)?;
+            self.prepare(way)?;
         }
         self.timed(|pair| pair.ping_pong(way, buffer, round_trips))
     }
 
     /// Has both nodes begin with something new, and the raw connection ready for its way.
     pub(super) fn begin(&mut self, way: Way) -> Result<()> {
-        self.raw.poll(way == Way::RawPolled)?;
+        self.prepare(way)?;
         self.ping_pong(way, vec![1; SIGNAL_BYTES], 1)
+    }
+
+    fn prepare(&mut self, way: Way) -> Result<()> {
+        match way {
+            Way::Lathide => Ok(()),
+            Way::Raw | Way::RawPolled => Ok(self.raw()?.poll(way == Way::RawPolled)?),
+        }
     }
 
     /// As `begin`, both at the same moment, as far as the nodes know how long a message travels.
@@ -74,7 +90,7 @@ impl Pair<'_> {
         if way == Way::Lathide {
             return Ok(self.node.initwrite(self.other, PING, buffer)?.wait()?);
         }
-        self.raw.write(&buffer)?;
+        self.raw()?.write(&buffer)?;
         Ok(buffer)
     }
 
@@ -82,7 +98,7 @@ impl Pair<'_> {
         if way == Way::Lathide {
             return Ok(self.node.initread(self.other, PING, buffer)?.wait()?);
         }
-        self.raw.read(&mut buffer)?;
+        self.raw()?.read(&mut buffer)?;
         Ok(buffer)
     }
 

@@ -61,9 +61,9 @@ impl Pair<'_> {
         for message in 0..messages as usize {
             let buffer = &mut buffers[message % depth];
             if leads {
-                self.raw.write_stream(buffer)?;
+                self.raw()?.write_stream(buffer)?;
             } else {
-                self.raw.read_stream(buffer)?;
+                self.raw()?.read_stream(buffer)?;
             }
             first.get_or_insert_with(Instant::now);
         }
@@ -74,7 +74,7 @@ impl Pair<'_> {
     fn raw_rate(&mut self, message: &[u8], messages: u32) -> Result<(Option<Instant>, u32)> {
         if self.leads() {
             for _ in 0..messages {
-                self.raw.write(message)?;
+                self.raw()?.write(message)?;
             }
             return Ok((None, 1));
         }
@@ -82,7 +82,7 @@ impl Pair<'_> {
         let mut first = None;
         while rest > 0 {
             let most = rest.min(READ_BYTES);
-            let count = self.raw.read_some(&mut buffer[..most])?;
+            let count = self.raw()?.read_some(&mut buffer[..most])?;
             rest -= count;
             first.get_or_insert_with(|| (Instant::now(), count.div_ceil(message.len()) as u32));
         }
