@@ -14,6 +14,7 @@ mod plan;
 mod raw;
 mod results;
 mod stream;
+mod tables;
 mod text;
 
 use std::process::ExitCode;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::analysis::{self, Block};
 use super::fit;
 use super::plan::Probe;
-use super::raw::CONGESTION_CONTROL;
+use super::raw::{CALL_BYTES, CONGESTION_CONTROL};
 use super::results::{Bandwidth, Exchange, Fragments, Hyperbolic, Latency, Loaded, Overlap, ProcessorUse, Rate};
 use crate::common::console::Link;
 
@@ -46,6 +46,8 @@ pub(super) struct Outcome {
 pub(super) struct RawReference {
     pub(super) congestion_control: &'static str,
     pub(super) nodelay: bool,
+    /// Bytes per write and read of a stream.
+    pub(super) stream_call_bytes: usize,
 }
 
 impl Outcome {
@@ -64,7 +66,7 @@ impl Outcome {
             lathide: env!("CARGO_PKG_VERSION"),
             machine: Machine::here(),
             link,
-            raw: RawReference { congestion_control: CONGESTION_CONTROL, nodelay: true },
+            raw: RawReference { congestion_control: CONGESTION_CONTROL, nodelay: true, stream_call_bytes: CALL_BYTES },
             probe,
             repeats: latency.iter().map(|latency| latency.repeats).min()?,
             others_share,

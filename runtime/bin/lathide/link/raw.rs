@@ -14,7 +14,7 @@ use socket2::{Domain, SockRef, Socket, Type};
 use super::plan::RawPlace;
 
 /// Bytes per call in a stream.
-const CALL_BYTES: usize = 256 << 10;
+pub(super) const CALL_BYTES: usize = 256 << 10;
 /// The congestion control within a host, as the runtime has it: one that paces costs half of the bandwidth there.
 pub(super) const CONGESTION_CONTROL: &str = "reno";
 
