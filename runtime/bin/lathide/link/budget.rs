@@ -282,7 +282,8 @@ mod tests {
             let probe = probe(start_s, rate);
             for shared in [false, true] {
                 let total_s = total_s(&Wishes { shared, ..wishes(None) }, &probe);
-                assert!(total_s <= 45.0 * (1.0 - FRAGMENTS), "{probe:?}: {total_s} s");
+                // With the sweep, and with 12 s for starting and ending, that is a minute.
+                assert!(total_s + 45.0 * FRAGMENTS <= 48.0, "{probe:?}: {total_s} s");
                 assert!(total_s >= 2.0, "{probe:?}: {total_s} s, there is time for more");
             }
         }

@@ -15,6 +15,8 @@ mod raw;
 mod results;
 mod stream;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use std::process::ExitCode;

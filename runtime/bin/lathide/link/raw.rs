@@ -198,3 +198,77 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(16)?;
     Ok(socket.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::*;
+
+    /// Both ends of a connection, after strangers have knocked.
+    fn ends() -> (Raw, Raw) {
+        let (_port, address) = reserve_port().unwrap();
+        let listener = listen(address).unwrap();
+        let token = [7; TOKEN_BYTES];
+        let dialer = thread::spawn(move || {
+            // One says nothing, one says something else, one hangs up.
+            let _silent = TcpStream::connect(address).unwrap();
+            Raw::dial(address, &[8; TOKEN_BYTES], false).unwrap();
+            drop(TcpStream::connect(address).unwrap());
+            Raw::dial(address, &token, false).unwrap()
+        });
+        let accepted = Raw::accept(&listener, &token, true).unwrap();
+        (accepted, dialer.join().unwrap())
+    }
+
+    #[test]
+    fn messages_pass_in_every_manner_and_strangers_do_not() {
+        let (done, is_done) = mpsc::channel();
+        thread::spawn(move || {
+            messages_pass();
+            _ = done.send(());
+        });
+        is_done.recv_timeout(Duration::from_secs(60)).expect("it ends, and well");
+    }
+
+    fn messages_pass() {
+        let (mut near, mut far) = ends();
+        let message: Vec<u8> = (0..3_000_000_u32).map(|byte| (byte % 251) as u8).collect();
+        let expected = message.clone();
+        let other = thread::spawn(move || {
+            let mut got = vec![0; message.len()];
+            for is_polled in [false, true] {
+                far.poll(is_polled).unwrap();
+                far.read(&mut got).unwrap();
+                assert!(got == message, "as it was sent, polled: {is_polled}");
+                far.write_stream(&got).unwrap();
+            }
+            got.fill(0);
+            far.exchange(&message, &mut got).unwrap();
+            assert!(got == message, "at once");
+        });
+        let mut got = vec![0; expected.len()];
+        for is_polled in [true, false] {
+            near.poll(is_polled).unwrap();
+            near.write(&expected).unwrap();
+            near.read_stream(&mut got).unwrap();
+            assert!(got == expected, "as it was sent, polled: {is_polled}");
+        }
+        near.poll(true).unwrap();
+        near.exchange(&expected, &mut got).unwrap();
+        assert!(got == expected, "at once");
+        other.join().unwrap();
+        for is_polled in [false, true] {
+            near.poll(is_polled).unwrap();
+            assert_eq!(near.read(&mut got).unwrap_err().kind(), ErrorKind::UnexpectedEof, "nobody is there");
+        }
+    }
+
+    #[test]
+    fn a_kept_port_is_nobody_elses() {
+        let (_port, address) = reserve_port().unwrap();
+        assert!(TcpListener::bind(address).is_err(), "taken");
+        assert!(TcpStream::connect(address).is_err(), "nobody listens yet");
+    }
+}
