@@ -82,8 +82,10 @@ impl Raw {
 
     fn new(stream: TcpStream, yields: bool) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        // Where it may not be chosen, both ways use the default.
-        _ = SockRef::from(&stream).set_tcp_congestion(CONGESTION_CONTROL.as_bytes());
+        if stream.local_addr()?.ip() == stream.peer_addr()?.ip() {
+            // Where it may not be chosen, both ways use the default.
+            _ = SockRef::from(&stream).set_tcp_congestion(CONGESTION_CONTROL.as_bytes());
+        }
         Ok(Raw { stream, is_polled: false, yields })
     }
 
