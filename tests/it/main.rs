@@ -10,6 +10,8 @@ mod jobs;
 mod launcher;
 #[cfg(feature = "cli")]
 mod link;
+#[cfg(feature = "cli")]
+mod link_command;
 mod memory;
 mod misuse;
 mod p2p;
