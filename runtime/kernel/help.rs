@@ -7,18 +7,17 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::{Wake, Waker};
-use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
-
-use parking_lot::Mutex;
+use std::time::Duration;
 
 use super::Kernel;
 use super::core::Core;
-use super::poller::{Nudge, Ready};
+use super::poller::{Poller, Ready};
 use super::slot::Slot;
 use super::spin::Look;
+use super::sync::thread::{self, Thread};
+use super::sync::{AtomicBool, AtomicUsize, Instant, Mutex};
 use crate::ids::Rank;
 
 /// How often a thread that waits long looks whether the job stands still.
@@ -55,7 +54,8 @@ pub(crate) trait Condition {
 }
 
 impl Help {
-    pub(crate) fn new(nudge: Nudge) -> Self {
+    pub(crate) fn new(poller: Arc<Poller>) -> Self {
+        let nudge = Nudge { poller, is_asleep: AtomicBool::new(false) };
         Help {
             is_held: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
@@ -227,6 +227,25 @@ fn peers_to_poll(condition: &dyn Condition) -> Vec<Rank> {
         peers.clear();
     }
     peers
+}
+
+/// Wakes the helper that sleeps in the poller.
+struct Nudge {
+    poller: Arc<Poller>,
+    /// Whether a helper sleeps, so that nobody nudges for nothing.
+    is_asleep: AtomicBool,
+}
+
+impl Wake for Nudge {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if self.is_asleep.load(Ordering::SeqCst) {
+            self.poller.nudge();
+        }
+    }
 }
 
 /// Wakes a parked thread.

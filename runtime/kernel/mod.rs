@@ -8,6 +8,7 @@
 mod clock;
 mod core;
 pub(crate) mod greeting;
+mod hand_over;
 mod help;
 pub(crate) mod mesh;
 mod pacing;
@@ -15,16 +16,16 @@ mod poller;
 mod slot;
 mod spin;
 mod stall;
+mod sync;
 mod task;
 mod watch;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::task::Waker;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
 
 use crate::buffer::{ElementType, Place, Source};
@@ -37,7 +38,7 @@ use crate::wire::frame::Key;
 use clock::Clock;
 use core::Core;
 use help::{AnyOf, Help, Until};
-use poller::{Nudge, Poller};
+use poller::Poller;
 pub(crate) use slot::Slot;
 use spin::Spin;
 use stall::Crew;
@@ -124,7 +125,7 @@ impl Kernel {
             linger: config.linger,
             clock,
             core: Mutex::new(core),
-            help: Help::new(Nudge::new(poller.clone())),
+            help: Help::new(poller.clone()),
             poller,
             watch: Watch::new(),
             spin: Spin::new(ranks_here <= cores),
@@ -214,36 +215,6 @@ impl Kernel {
         }
     }
 
-    /// A future begins to wait: in deferred mode too, its bytes move while it does.
-    pub(crate) fn begin_await(&self) {
-        if self.awaiting.fetch_add(1, Ordering::SeqCst) == 0 && self.overlap == Overlap::Off {
-            let mut core = self.lock();
-            core.flush();
-            self.unlock(core);
-        }
-        self.watch.open(&self.poller);
-    }
-
-    /// A future has what it waited for, or is gone.
-    pub(crate) fn end_await(&self) {
-        if self.awaiting.fetch_sub(1, Ordering::SeqCst) == 1 && self.overlap == Overlap::Off {
-            self.watch.close(&self.poller);
-        }
-    }
-
-    /// Moves what is there, if the program may and nobody else does: so that testing in a loop makes progress.
-    pub(crate) fn poke(&self) {
-        if self.overlap == Overlap::Off
-            && let Some(mut core) = self.core.try_lock()
-        {
-            let mut ready = Vec::new();
-            if self.poller.wait(&mut ready, Duration::ZERO).is_ok() {
-                core.drive(&ready, &|| false);
-            }
-            self.unlock(core);
-        }
-    }
-
     /// The program is told of `error`. If it ends without finalizing, this is why.
     pub(crate) fn note_failure(&self, error: &Error) {
         *self.noted.lock() = Some(error.to_string());
@@ -320,23 +291,6 @@ impl Kernel {
         failure
     }
 
-    /// Whether bytes may move while no thread waits.
-    fn task_may_move(&self) -> bool {
-        self.overlap == Overlap::On || self.awaiting.load(Ordering::SeqCst) > 0
-    }
-
-    /// No thread helps any more: leaves the links to the task, if it may have them.
-    fn leave_to_task(&self) {
-        let gave_way = self.gave_way.swap(false, Ordering::SeqCst);
-        if self.task_may_move() {
-            self.watch.helper_leaves(&self.poller);
-            // A task that gave way has left links ready; at an open gate it would not hear of them again.
-            if gave_way {
-                self.poller.nudge();
-            }
-        }
-    }
-
     /// Passes a report to the rendezvous. Never blocks; reports are repeated, so one may be dropped.
     pub(crate) fn report(&self, report: Report) {
         let _ = self.orders.try_send(Order::Report(report));
@@ -351,31 +305,6 @@ impl Kernel {
             order = rest;
             std::thread::sleep(Duration::from_millis(1));
         }
-    }
-
-    /// This node cannot go on.
-    fn fail_here(&self, cause: &str) {
-        let mut core = self.lock();
-        core.engine.fail_lost(self.rank, cause);
-        core.hand_on();
-        self.unlock(core);
-        self.help.wake();
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
-        self.core.lock()
-    }
-
-    /// Unlocks, then wakes those whose operations were completed meanwhile.
-    pub(crate) fn unlock(&self, mut core: MutexGuard<'_, Core>) {
-        let wakers = core.take_wakers();
-        // A waiter in line gets the lock, not the thread that comes back for it at once.
-        if self.help.is_wanted() {
-            MutexGuard::unlock_fair(core)
-        } else {
-            drop(core)
-        }
-        wakers.into_iter().for_each(Waker::wake);
     }
 }
 

@@ -1,7 +1,6 @@
 //! The kernel's task: moves bytes while the program computes, and hears what the rendezvous has to say.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 
+use super::core::Core;
 use super::mesh::{self, Control};
 use super::poller::GateDescriptor;
 use super::{Kernel, Order, Started, watch};
@@ -126,44 +126,8 @@ async fn hear(control: &mut Option<Control>) -> Option<Notice> {
 }
 
 impl Kernel {
-    /// Moves all that can be moved, unless a waiter wants to do that itself.
-    fn turn(&self) {
-        let mut ready = Vec::new();
-        loop {
-            // The gate is level-triggered towards the links, but its own readers hear of a change only: so the
-            // links must be asked until none is ready.
-            match self.poller.wait(&mut ready, Duration::ZERO) {
-                Err(error) => return self.fail_here(&format!("waiting for sockets failed: {error}")),
-                Ok(true) if !self.help.is_asleep() => {
-                    self.poller.heed_nudge();
-                    // One that has gone to sleep meanwhile may have been meant.
-                    if self.help.is_asleep() {
-                        self.poller.nudge();
-                    }
-                }
-                Ok(_) => {}
-            }
-            if ready.is_empty() {
-                return;
-            }
-            let mut core = self.lock();
-            core.drive(&ready, &|| self.help.is_wanted());
-            self.unlock(core);
-            if self.help.is_wanted() {
-                self.gave_way.store(true, Ordering::SeqCst);
-                // The waiter may have left before it could see that; then there is nobody to give way to.
-                if self.help.is_wanted() || !self.gave_way.swap(false, Ordering::SeqCst) {
-                    return;
-                }
-            }
-        }
-    }
-
     fn confirm_loss(&self) {
-        let mut core = self.lock();
-        core.confirm_loss();
-        self.unlock(core);
-        self.help.wake();
+        self.intervene(Core::confirm_loss);
     }
 
     fn hear(&self, notice: Notice) {
@@ -173,10 +137,6 @@ impl Kernel {
             Notice::Refused { cause } => Error::Join { rank: self.rank, cause: cause.into() },
             Notice::Table { .. } => return,
         };
-        let mut core = self.lock();
-        core.engine.fail(error);
-        core.hand_on();
-        self.unlock(core);
-        self.help.wake();
+        self.intervene(|core| core.engine.fail(error));
     }
 }

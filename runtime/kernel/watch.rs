@@ -7,13 +7,11 @@
 //! unwatched for more than a tick or two while the program computes, and a short message costs no call for the
 //! hand-over.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use parking_lot::Mutex;
-use tokio::sync::Notify;
-
 use super::poller::Poller;
+use super::sync::{AtomicBool, AtomicU64, Mutex, Notify};
 
 /// How often the task looks whether waits still follow each other. Tokio's timers tick in milliseconds.
 pub(super) const TICK: Duration = Duration::from_millis(1);
