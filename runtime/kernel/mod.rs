@@ -13,6 +13,8 @@ mod help;
 pub(crate) mod mesh;
 mod pacing;
 mod poller;
+#[cfg(test)]
+mod schedules;
 mod slot;
 mod spin;
 mod stall;
