@@ -32,13 +32,12 @@ impl Kernel {
         self.intervene(|core| core.engine.fail_lost(self.rank, cause));
     }
 
-    /// Changes the core for another reason than bytes; a helper that sleeps looks again.
+    /// Changes the core for another reason than bytes, and wakes those whose waits that ends.
     pub(super) fn intervene(&self, change: impl FnOnce(&mut Core)) {
         let mut core = self.lock();
         change(&mut core);
         core.hand_on();
         self.unlock(core);
-        self.help.wake();
     }
 
     /// Moves all that can be moved, unless a waiter wants to do that itself.
@@ -77,12 +76,10 @@ impl Kernel {
     /// No thread helps any more: leaves the links to the task, if it may have them.
     pub(super) fn leave_to_task(&self) {
         let gave_way = self.gave_way.swap(false, Ordering::SeqCst);
-        if self.task_may_move() {
-            self.watch.helper_leaves(&self.poller);
-            // A task that gave way has left links ready; at an open gate it would not hear of them again.
-            if gave_way {
-                self.poller.nudge();
-            }
+        self.watch.helper_leaves(&self.poller, || self.task_may_move());
+        // A task that gave way has left links ready; at an open gate it would not hear of them again.
+        if gave_way {
+            self.poller.nudge();
         }
     }
 
@@ -98,14 +95,19 @@ impl Kernel {
             core.flush();
             self.unlock(core);
         }
-        self.watch.open(&self.poller);
+        self.settle_watch();
     }
 
     /// A future has what it waited for, or is gone.
     pub(crate) fn end_await(&self) {
         if self.awaiting.fetch_sub(1, Ordering::SeqCst) == 1 && self.overlap == Overlap::Off {
-            self.watch.close(&self.poller);
+            self.settle_watch();
         }
+    }
+
+    /// Has the task watch the links, if bytes may move while no thread waits.
+    pub(super) fn settle_watch(&self) {
+        self.watch.settle(&self.poller, || self.task_may_move());
     }
 
     /// Moves what is there, if the program may and nobody else does: so that testing in a loop makes progress.

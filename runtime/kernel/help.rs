@@ -79,11 +79,6 @@ impl Help {
         self.nudge.is_asleep.load(Ordering::SeqCst)
     }
 
-    /// Has the one that sleeps look again, whatever it waits for.
-    pub(crate) fn wake(&self) {
-        self.nudge.wake_by_ref();
-    }
-
     fn try_take(&self) -> bool {
         self.is_held.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
@@ -288,18 +283,23 @@ impl Condition for AnyOf<'_> {
     }
 }
 
-/// Waits for something only the core knows; looked at again at every turn.
-pub(crate) struct Until<F: Fn(&mut Core) -> bool>(pub(crate) F);
+/// Waits for something only the core knows. One thread at a time may wait so: the one that ends the node.
+pub(crate) struct Until<'a, F: Fn(&mut Core) -> bool>(pub(crate) &'a Kernel, pub(crate) F);
 
-impl<F: Fn(&mut Core) -> bool> Condition for Until<F> {
+impl<F: Fn(&mut Core) -> bool> Condition for Until<'_, F> {
     fn is_met(&self, core: &mut Core) -> bool {
-        (self.0)(core)
+        (self.1)(core)
     }
     fn is_met_outside(&self) -> bool {
-        false
+        // Not unlocked as one who has changed something: that would wake this very thread.
+        (self.1)(&mut self.0.lock())
     }
-    fn register(&self, _: &Waker) {}
-    fn unregister(&self) {}
+    fn register(&self, waker: &Waker) {
+        self.0.lock().onlooker = Some(waker.clone());
+    }
+    fn unregister(&self) {
+        self.0.lock().onlooker = None;
+    }
     fn slots(&self) -> &[Arc<Slot>] {
         &[]
     }

@@ -243,7 +243,7 @@ impl Kernel {
         }
         if failed.is_none() {
             let is_drained = |core: &mut Core| core.engine.is_drained() && !core.is_suspicious();
-            self.wait(&Until(|core| core.engine.failure().is_some() || is_drained(core)), None);
+            self.wait(&Until(self, |core| core.engine.failure().is_some() || is_drained(core)), None);
         }
         let failure = self.lock().engine.failure().cloned();
         let blames = failure.as_ref().and_then(Error::blames);
@@ -282,7 +282,7 @@ impl Kernel {
         let patience = if is_failed { self.linger.min(FAILED_LINGER) } else { self.linger };
         let is_confirmed = |core: &mut Core| core.engine.is_farewelled() && !core.is_suspicious();
         let is_over = |core: &mut Core| is_confirmed(core) || (!is_failed && core.engine.failure().is_some());
-        let is_met = self.wait(&Until(is_over), Some(Instant::now() + patience));
+        let is_met = self.wait(&Until(self, is_over), Some(Instant::now() + patience));
         let mut core = self.lock();
         core.confirm_loss();
         let failure = core.engine.failure().cloned();

@@ -12,7 +12,7 @@ use super::core::Core;
 use super::mesh::{self, Control};
 use super::poller::GateDescriptor;
 use super::{Kernel, Order, Started, watch};
-use crate::config::{Config, Overlap};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::launch::control::Notice;
 
@@ -39,9 +39,7 @@ pub(super) fn run(config: Config, started: SyncSender<Result<Arc<Kernel>>>) {
             Ok(start) => match watch(start.kernel.poller.gate_descriptor()) {
                 Err(error) => drop(started.send(Err(failed(format!("the links cannot be watched: {error}"))))),
                 Ok(gate) => {
-                    if config.overlap == Overlap::On {
-                        start.kernel.watch.open(&start.kernel.poller);
-                    }
+                    start.kernel.settle_watch();
                     if started.send(Ok(start.kernel.clone())).is_ok() {
                         serve(start, gate).await;
                     }

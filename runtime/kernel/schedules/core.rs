@@ -18,6 +18,7 @@ pub(crate) struct Core {
     poller: Arc<Poller>,
     slots: BTreeMap<u64, Arc<Slot>>,
     wakers: Vec<Waker>,
+    pub(crate) onlooker: Option<Waker>,
 }
 
 #[derive(Default)]
@@ -102,7 +103,7 @@ fn read() -> Outcome {
 impl Core {
     pub(super) fn new(links: usize, poller: Arc<Poller>) -> Self {
         let links = (0..links).map(|_| Link::default()).collect();
-        Core { engine: Engine::default(), links, poller, slots: BTreeMap::new(), wakers: Vec::new() }
+        Core { engine: Engine::default(), links, poller, slots: BTreeMap::new(), wakers: Vec::new(), onlooker: None }
     }
 
     pub(super) fn initwrite(&mut self, peer: usize) -> OpId {
@@ -147,6 +148,7 @@ impl Core {
     }
 
     pub(crate) fn take_wakers(&mut self) -> Vec<Waker> {
+        self.wakers.extend(self.onlooker.take());
         std::mem::take(&mut self.wakers)
     }
 

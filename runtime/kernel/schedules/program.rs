@@ -64,9 +64,7 @@ pub(super) fn run(setup: Setup, fault: Fault, acts: &[Act]) {
 
 /// The kernel's task, as `task::serve` is: it hears of the gate, ticks, and is told of failures.
 fn serve(kernel: &Kernel) {
-    if kernel.overlap == Overlap::On {
-        kernel.watch.open(&kernel.poller);
-    }
+    kernel.settle_watch();
     let (mut is_ready, mut is_ticking, mut is_lost) = (false, false, false);
     loop {
         let event = machine::sleep_until(|state| {
@@ -164,7 +162,7 @@ pub(super) fn wait_timeout(kernel: &Kernel, slot: &Arc<Slot>, time: Duration) ->
 
 /// Waits until all that was posted is over, as `finalize` does.
 pub(super) fn drain(kernel: &Kernel) {
-    assert!(kernel.wait(&Until(|core| core.engine.is_drained()), None));
+    assert!(kernel.wait(&Until(kernel, |core| core.engine.is_drained()), None));
 }
 
 /// Awaits, as an executor of one future does.
