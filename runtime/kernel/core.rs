@@ -43,6 +43,8 @@ pub(crate) struct Core {
     refusals: VecDeque<(Rank, Error)>,
     /// Who is to be woken once the lock is free.
     wakers: Vec<Waker>,
+    /// Waits for something that no slot tells; woken once, by the next who may have changed it.
+    pub(crate) onlooker: Option<Waker>,
     /// Whether the rendezvous is there to say who was lost first.
     pub(crate) is_advised: bool,
     /// The first rank whose connection ended without goodbye, or that a peer blamed.
@@ -93,6 +95,7 @@ impl Core {
             recent,
             refusals,
             wakers: Vec::new(),
+            onlooker: None,
             is_advised: false,
             suspect: None,
             suspicion,
@@ -182,6 +185,7 @@ impl Core {
 
     /// Those to be woken; call them after unlocking.
     pub(crate) fn take_wakers(&mut self) -> Vec<Waker> {
+        self.wakers.extend(self.onlooker.take());
         std::mem::take(&mut self.wakers)
     }
 

@@ -1,0 +1,1 @@
+//! The model of epoll against the system's.
