@@ -324,7 +324,6 @@ fn what_is_broken_is_found() {
                 }
             }));
             let tried = tried.load(Ordering::Relaxed);
-            eprintln!("FAULT {fault:?} {name} random {is_random} after {tried} {}", outcome.is_err());
         }
     }
 }
