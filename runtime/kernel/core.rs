@@ -19,6 +19,7 @@ use super::greeting::is_local;
 use super::pacing::Pacing;
 use super::poller::{Poller, Ready};
 use super::slot::Slot;
+use super::unsent::Unsent;
 use crate::engine::{Completion, Engine, LateRefusal, OpId, Sent};
 use crate::error::Error;
 use crate::ids::Rank;
@@ -57,6 +58,7 @@ struct Socket {
     stream: TcpStream,
     pacing: Pacing,
     flurry: Flurry,
+    unsent: Unsent,
     /// The last write found no room.
     is_blocked: bool,
     /// The poller watches for room.
@@ -66,7 +68,14 @@ struct Socket {
 impl Socket {
     fn new(stream: TcpStream) -> Self {
         let pacing = Pacing::new(&SockRef::from(&stream));
-        Socket { stream, pacing, flurry: Flurry::default(), is_blocked: false, is_watched: false }
+        Socket {
+            stream,
+            pacing,
+            flurry: Flurry::default(),
+            unsent: Unsent::new(),
+            is_blocked: false,
+            is_watched: false,
+        }
     }
 }
 
@@ -273,6 +282,13 @@ impl Core {
             self.engine.transmit(peer, &mut |slices| write_now(stream, slices).inspect(|count| written += count));
         if !socket.pacing.is_settled() {
             socket.pacing.wrote(written, self.clock.now(), &SockRef::from(stream));
+        }
+        socket.unsent.took(written);
+        if matches!(sent, Ok(Sent::Blocked))
+            && let Some(limit) = socket.unsent.is_full(self.clock.now())
+        {
+            // A socket that refuses keeps the limit it has.
+            let _ = SockRef::from(stream).set_tcp_notsent_lowat(limit);
         }
         match sent {
             Ok(Sent::All) => {}

@@ -21,6 +21,7 @@ mod spin;
 mod stall;
 mod sync;
 mod task;
+mod unsent;
 mod watch;
 
 use std::sync::Arc;
