@@ -7,11 +7,15 @@
 //! | [`logp`] | the same, section 6 | how that relates to LogP |
 //! | [`cluster`] | Tam, Wang | what a packet, a broadcast and a gather cost on a switch with a finite buffer |
 //! | [`multigrid`] | Matheson, Tarjan 1993 | how a multigrid V-cycle runs on a mesh of message-passing processors |
+//! | [`decomposition`] | Hanuliak 2014 | strips or blocks, collectives on a shared medium, hops, isoefficiency |
+//! | [`fit`] | all of them | the parameters of a model from what was measured, and its error |
 //!
 //! Every function checks its arguments: a wrong one is a [`BadParameter`] that names it. No NaN and no infinity
 //! goes in or comes out.
 
 pub mod cluster;
+pub mod decomposition;
+pub mod fit;
 pub mod gain;
 pub mod hyperbolic;
 pub mod logp;

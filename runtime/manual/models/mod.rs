@@ -5,6 +5,7 @@
 //! what its digits allow. A misprint is in there as such: a model that gives the misprint fails.
 
 pub mod cluster;
+pub mod decomposition;
 pub mod gain;
 pub mod hyperbolic;
 pub mod multigrid;
