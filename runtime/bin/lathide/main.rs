@@ -1,6 +1,7 @@
 //! `lathide`: starts jobs, and measures and predicts what latency hiding gains.
 
 mod gain;
+mod predict;
 mod run;
 
 use std::ffi::OsString;
@@ -20,6 +21,7 @@ struct Cli {
 enum Command {
     Run(run::Arguments),
     Gain(gain::Args),
+    Predict(predict::Args),
     /// One of the two nodes that `gain` measures with.
     #[command(name = "__gain-node", hide = true)]
     GainNode(gain::NodeArgs),
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(arguments) => run::run(arguments),
         Command::Gain(args) => gain::run(&args),
+        Command::Predict(args) => predict::run(&args),
         Command::GainNode(args) => gain::run_node(&args),
         Command::Start { launcher, command } => start(launcher, &command),
         Command::Warden { job } => {
