@@ -49,6 +49,8 @@ pub(super) struct Column {
     pub(super) key: &'static str,
     pub(super) title: &'static str,
     pub(super) form: Form,
+    /// Whether it was asked for, and not answered. Where such a column has one value only, the header says it.
+    pub(super) given: bool,
 }
 
 /// How a value is written.
@@ -61,9 +63,14 @@ pub(super) enum Form {
     Fixed(usize),
     /// With four significant digits.
     Number,
+    /// With at most four significant digits.
+    Plain,
     /// A fraction, shown in percent.
     Percent,
+    /// Bytes per second, shown in MB/s.
+    Rate,
     Seconds,
+    SecondsPerByte,
     Word,
 }
 
@@ -99,9 +106,14 @@ impl From<&'static str> for Cell {
     }
 }
 
-/// A column.
+/// A column of answers.
 pub(super) const fn column(key: &'static str, title: &'static str, form: Form) -> Column {
-    Column { key, title, form }
+    Column { key, title, form, given: false }
+}
+
+/// A column of what was asked for.
+pub(super) const fn given(key: &'static str, title: &'static str, form: Form) -> Column {
+    Column { key, title, form, given: true }
 }
 
 /// A parameter.
@@ -163,27 +175,39 @@ impl Answer {
     }
 
     fn header(&self) -> String {
-        let parameter = |it: &Parameter| format!("{} = {}", it.symbol, prose(&it.value, it.form));
-        let parameters: Vec<String> = self.parameters.iter().map(parameter).collect();
+        let mut parameters: Vec<String> =
+            self.constant().map(|(column, cell)| stated(column.title, cell, column.form)).collect();
+        parameters.extend(self.parameters.iter().map(|it| stated(it.symbol, &it.value, it.form)));
+        let equation = wrap(&format!("{}.", self.equation));
         if parameters.is_empty() {
-            return wrap(&format!("{}.", self.equation));
+            equation
+        } else {
+            format!("{equation}\n{}", wrap(&format!("With {}.", parameters.join(", "))))
         }
-        format!("{}\n{}", wrap(&format!("{}.", self.equation)), wrap(&format!("With {}.", parameters.join(", "))))
+    }
+
+    /// The columns that were asked for and have one value only, with that value.
+    fn constant(&self) -> impl Iterator<Item = (&Column, &Cell)> {
+        let single = |at: usize| self.rows.len() > 1 && self.rows.iter().all(|row| row[at] == self.rows[0][at]);
+        let columns = self.columns.iter().enumerate().filter(move |(at, column)| column.given && single(*at));
+        columns.map(|(at, column)| (column, &self.rows[0][at]))
     }
 
     fn table(&self) -> String {
-        let units: Vec<Option<format::TimeUnit>> =
-            (0..self.columns.len()).map(|at| (self.columns[at].form == Form::Seconds).then(|| self.unit(at))).collect();
-        let titles = self.columns.iter().zip(&units).map(|(column, unit)| match unit {
-            Some(unit) => format!("{}\n{}", column.title, unit.name),
-            None => column.title.to_owned(),
+        let constant: Vec<&str> = self.constant().map(|(column, _)| column.key).collect();
+        let shown = |at: &usize| !constant.contains(&self.columns[*at].key);
+        let places: Vec<usize> = (0..self.columns.len()).filter(shown).collect();
+        let unit = |at: usize| (self.columns[at].form == Form::Seconds).then(|| self.unit(at));
+        let units: Vec<Option<format::TimeUnit>> = places.iter().map(|at| unit(*at)).collect();
+        let titles = places.iter().zip(&units).map(|(at, unit)| match unit {
+            Some(unit) => format!("{}\n{}", self.columns[*at].title, unit.name),
+            None => self.columns[*at].title.to_owned(),
         });
         let mut table = Table::new(titles);
         for row in self.shown() {
-            let cells = row.iter().zip(&self.columns).zip(&units);
-            table.row(cells.map(|((cell, column), unit)| match (cell, unit) {
+            table.row(places.iter().zip(&units).map(|(at, unit)| match (&row[*at], unit) {
                 (Cell::Number(seconds), Some(unit)) => format::figures(seconds * unit.per_second, 4),
-                _ => prose(cell, column.form),
+                (cell, _) => prose(cell, self.columns[*at].form),
             }));
         }
         match self.rows.len() - self.shown().count() {
@@ -209,6 +233,11 @@ impl Answer {
     }
 }
 
+/// `a = 35 us`. A title may have its equation in a second line.
+fn stated(symbol: &str, cell: &Cell, form: Form) -> String {
+    format!("{} = {}", symbol.lines().next().unwrap_or_default(), prose(cell, form))
+}
+
 fn prose(cell: &Cell, form: Form) -> String {
     match (cell, form) {
         (Cell::None, _) => "-".to_owned(),
@@ -217,8 +246,11 @@ fn prose(cell: &Cell, form: Form) -> String {
         (Cell::Number(number), Form::Count) => format!("{number:.0}"),
         (Cell::Number(number), Form::Fixed(decimals)) => format!("{number:.decimals$}"),
         (Cell::Number(number), Form::Percent) => format!("{:.2} %", 100.0 * number),
+        (Cell::Number(number), Form::Rate) => format::figures(number / 1e6, 4),
         (Cell::Number(number), Form::Seconds) => format::seconds(*number),
+        (Cell::Number(number), Form::SecondsPerByte) => format!("{}/byte", format::seconds(*number)),
         (Cell::Number(number), Form::Number | Form::Word) => format::figures(*number, 4),
+        (Cell::Number(number), Form::Plain) => format::plain(*number),
     }
 }
 
@@ -238,8 +270,9 @@ mod tests {
                 column("t_s", "T", Form::Seconds),
                 column("cheaper", "cheaper", Form::Word),
                 column("limit", "limit", Form::Number),
+                given("procs", "p", Form::Count),
             ],
-            rows: (1..=rows).map(|i| row![1024.0 * i as f64, 1e-3 * i as f64, "tree", None::<f64>]).collect(),
+            rows: (1..=rows).map(|i| row![1024.0 * i as f64, 1e-3 * i as f64, "tree", None::<f64>, 16]).collect(),
             chart: None,
             findings: [("best".to_owned(), json!(7))].into_iter().collect(),
             notes: vec!["assumed".into()],
@@ -250,7 +283,7 @@ mod tests {
     #[test]
     fn text_has_it_all_in_units_that_suit() {
         let text = answer(3).text(false);
-        for part in ["eq. (1)", "With a = 35 us, K = 3.", "2 KiB", "2.000", "ms", "tree", "-", "It is so."] {
+        for part in ["eq. (1)", "With p = 16, a = 35 us, K = 3.", "2 KiB", "2.000", "ms", "tree", "-", "It is so."] {
             assert!(text.contains(part), "{part} is missing:\n{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
@@ -269,12 +302,21 @@ mod tests {
     }
 
     #[test]
+    fn a_single_row_is_a_table_with_all_it_was_asked_for() {
+        let text = answer(1).text(false);
+        assert!(text.contains("With a = 35 us") && text.contains("16"), "{text}");
+    }
+
+    #[test]
     fn json_has_numbers_in_base_units() {
         let json = answer(2).json(Some(json!({"path": "link.json"})));
         assert_eq!(json["schema"], SCHEMA);
         assert_eq!(json["from"]["path"], "link.json");
         assert_eq!(json["parameters"], json!({"a_s": 35e-6, "k": 3}));
-        assert_eq!(json["points"][1], json!({"bytes": 2048.0, "t_s": 2e-3, "cheaper": "tree", "limit": null}));
+        assert_eq!(
+            json["points"][1],
+            json!({"bytes": 2048.0, "t_s": 2e-3, "cheaper": "tree", "limit": null, "procs": 16})
+        );
         assert_eq!((&json["best"], &json["notes"][0]), (&json!(7), &json!("assumed")));
         assert!(answer(1).json(None)["from"].is_null());
     }

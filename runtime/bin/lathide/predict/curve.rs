@@ -1,6 +1,6 @@
 //! Curves over a range of values. Pure.
 
-use lathide::report::plot::Chart;
+use lathide::report::plot::{Chart, Stroke};
 
 /// With fewer values the table says it all.
 const VALUES_MIN: usize = 3;
@@ -13,6 +13,46 @@ pub(super) fn chart_over(values: impl Iterator<Item = f64>, x_label: &str, y_lab
     values.sort_by(f64::total_cmp);
     values.dedup();
     (values.len() >= VALUES_MIN).then(|| Chart::new(x_label, y_label))
+}
+
+/// A curve to be drawn.
+pub(super) struct Series {
+    pub(super) name: String,
+    /// At the values that were asked for.
+    pub(super) points: Vec<(f64, f64)>,
+}
+
+/// More cannot be told apart.
+const SERIES_MAX: usize = 6;
+const SIGNS: [char; SERIES_MAX] = ['*', 'o', '+', 'x', '#', '@'];
+
+/// The chart of these curves, if there are values enough. Up to two are lines, more are signs, which can be told apart
+/// without colour.
+pub(super) fn chart_of(x_label: &str, y_label: &str, series: Vec<Series>) -> Option<Chart> {
+    let values = series.iter().flat_map(|series| &series.points).map(|(x, _)| *x);
+    let mut chart = chart_over(values, x_label, y_label)?;
+    let lines = series.len() <= 2;
+    for ((number, Series { name, points }), sign) in series.into_iter().enumerate().zip(SIGNS) {
+        let points = ascending(points);
+        chart = match number {
+            0 if lines => chart.curve(name, Stroke::Solid, points),
+            _ if lines => chart.curve(name, Stroke::Dotted, points),
+            _ => chart.points(name, sign, points),
+        };
+    }
+    Some(chart)
+}
+
+/// Puts points (series, x, y) that belong to the same series together, in the order of their first points.
+pub(super) fn grouped(points: impl IntoIterator<Item = (String, f64, f64)>) -> Vec<Series> {
+    let mut all: Vec<Series> = Vec::new();
+    for (name, x, y) in points {
+        match all.iter_mut().find(|series| series.name == name) {
+            Some(series) => series.points.push((x, y)),
+            None => all.push(Series { name, points: vec![(x, y)] }),
+        }
+    }
+    all
 }
 
 /// Values at equal ratios from the least to the greatest.
@@ -38,6 +78,21 @@ mod tests {
         let chart = |values: &[f64]| chart_over(values.iter().copied(), "x", "y").is_some();
         assert!(chart(&[1.0, 2.0, 3.0]));
         assert!(!chart(&[1.0, 2.0, 2.0, 0.0, f64::NAN]), "two of them can be drawn");
+    }
+
+    #[test]
+    fn many_curves_are_signs() {
+        let points = |names: &[&str]| -> Vec<(String, f64, f64)> {
+            let of = |name: &&str| (1..4).map(|x| (name.to_string(), f64::from(x), 1.0)).collect::<Vec<_>>();
+            names.iter().flat_map(of).collect()
+        };
+        let two = chart_of("x", "y", grouped(points(&["tree", "serial"]))).unwrap().render(false);
+        assert!(two.contains("tree") && two.contains("serial") && !two.contains('*'), "{two}");
+        let three = chart_of("x", "y", grouped(points(&["1", "2", "3"]))).unwrap().render(false);
+        assert!(three.contains("+ 3"), "{three}");
+        let many = chart_of("x", "y", grouped(points(&["1", "2", "3", "4", "5", "6", "7"]))).unwrap().render(false);
+        assert!(many.contains("@ 6") && !many.contains(" 7"), "{many}");
+        assert!(chart_of("x", "y", Vec::new()).is_none());
     }
 
     #[test]

@@ -7,8 +7,8 @@ use lathide::model::gain::{self, Messages, Scaling};
 use lathide::report::plot::Stroke;
 use serde_json::{Map, Value, json};
 
-use super::answer::{Answer, Cell, Column, Form, Parameter, column, parameter, row};
-use super::curve::{ascending, chart_over, dense};
+use super::answer::{Answer, Cell, Column, Form, Parameter, column, given, parameter, row};
+use super::curve::{Series, ascending, chart_of, chart_over, dense};
 use super::format::plain;
 use super::saved::Saved;
 use super::values::{self, Counts, Values};
@@ -142,7 +142,7 @@ impl Args {
         };
         let at = |gamma: f64| gain_at(gamma, f, omega);
         let mut columns = vec![
-            column("gamma", "gamma", Form::Number),
+            given("gamma", "gamma", Form::Plain),
             column("gain_ideal", "G ideal\neq. 1", Form::Fixed(3)),
             column("gain", "G\neq. 4", Form::Fixed(3)),
         ];
@@ -162,7 +162,7 @@ impl Args {
         });
         let gains = gammas.iter().map(|gamma| Ok((gamma, at(gamma)?))).collect::<Result<Vec<_>, Problem>>()?;
         let (findings, conclusion) = verdict::of_curve((f, omega), self.target, &gains, ("gamma", 1.0))?;
-        let parameters = vec![parameter("f", "f", Form::Number, f), parameter("omega", "Omega", Form::Number, omega)];
+        let parameters = vec![parameter("f", "f", Form::Plain, f), parameter("omega", "Omega", Form::Plain, omega)];
         Ok(Answer { chart, findings, ..answer(parameters, columns, rows, conclusion) })
     }
 
@@ -172,15 +172,15 @@ impl Args {
         let InTurn::Constant(q) = self.q else { return Err(Problem::new("--q p and sqrt(p) go with --lambda")) };
         let ratio = |machine: &Machine, gamma_s| gain::communication_ratio(q, self.startup, machine.gamma_h, gamma_s);
         let columns = vec![
-            column("gamma_h", "gamma_h", Form::Number),
-            column("omega", "Omega", Form::Number),
-            column("gamma_s", "gamma_s", Form::Number),
+            given("gamma_h", "gamma_h", Form::Plain),
+            given("omega", "Omega", Form::Plain),
+            given("gamma_s", "gamma_s", Form::Plain),
             column("x", "x =\nt_com/t_calc", Form::Number),
             column("gain_ideal", "G ideal\neq. 1", Form::Fixed(3)),
             column("gain", "G\neq. 4", Form::Fixed(3)),
         ];
         let mut rows = Vec::new();
-        let mut chart = chart_over(gamma_s.iter(), "gamma_s", "G");
+        let mut series = Vec::new();
         let mut gains = Vec::new();
         for machine in &machines {
             let Machine { gamma_h, omega } = *machine;
@@ -191,10 +191,11 @@ impl Args {
                 rows.push(row![gamma_h, omega, gamma_s, x, gain::with_overhead(x, 1.0, 0.0)?, gain]);
                 of_machine.push((gamma_s, gain));
             }
-            let at = |gamma_s| gain::with_overhead(ratio(machine, gamma_s).ok()?, f, omega).ok();
-            let curve = dense(gamma_s.iter()).filter_map(|gamma_s| Some((gamma_s, at(gamma_s)?)));
-            let name = format!("({}, {})", plain(gamma_h), plain(omega));
-            chart = chart.map(|chart| chart.curve(name, Stroke::Solid, curve));
+            let name = format!("gamma_h = {}, Omega = {}", plain(gamma_h), plain(omega));
+            let at = |gamma_s| Some((gamma_s, gain::with_overhead(ratio(machine, gamma_s).ok()?, f, omega).ok()?));
+            let smooth = machines.len() <= 2 && chart_over(gamma_s.iter(), "", "").is_some();
+            let points = if smooth { dense(gamma_s.iter()).filter_map(at).collect() } else { of_machine.clone() };
+            series.push(Series { name, points });
             gains.push(of_machine);
         }
         let (findings, conclusion) = match machines.as_slice() {
@@ -205,8 +206,9 @@ impl Args {
             [_] => verdict::of_values(&gains[0], "gamma_s"),
             _ => verdict::of_machines(&machines, &gains),
         };
-        let mut parameters = vec![parameter("f", "f", Form::Number, f), parameter("q", "q", Form::Number, q)];
-        parameters.push(parameter("startup", "i_cs/(i/p)", Form::Number, self.startup));
+        let chart = chart_of("gamma_s", "G", series);
+        let mut parameters = vec![parameter("f", "f", Form::Plain, f), parameter("q", "q", Form::Plain, q)];
+        parameters.push(parameter("startup", "i_cs/(i/p)", Form::Plain, self.startup));
         Ok(Answer { chart, findings, ..answer(parameters, columns, rows, conclusion) })
     }
 
@@ -220,8 +222,8 @@ impl Args {
         let program = Scaling::new(lambda, messages, f, omega)?;
         let procs = self.procs.clone().unwrap_or_else(|| Counts::of(1..=32));
         let columns = vec![
-            column("procs", "p", Form::Count),
-            column("q", "q", Form::Number),
+            given("procs", "p", Form::Count),
+            column("q", "q", Form::Plain),
             column("x", "x =\nt_com/t_calc", Form::Number),
             column("speedup", "S", Form::Number),
             column("speedup_hidden", "S_lh", Form::Number),
@@ -243,10 +245,8 @@ impl Args {
         ];
         for (key, quantity, p) in best {
             findings.insert(key.into(), json!(p));
-            conclusion += &match p {
-                Some(p) => format!(" Of all numbers of processors p = {p} has the greatest {quantity}."),
-                None => format!(" {quantity} has no maximum at a finite p."),
-            };
+            let at = p.map_or("grows for ever".to_owned(), |p| format!("is greatest at p = {p}"));
+            conclusion += &format!(" {quantity} {at}.");
         }
         if let Some(target) = self.target {
             let range = program.processors_for_gain(target)?;
@@ -257,9 +257,9 @@ impl Args {
             };
         }
         let parameters = vec![
-            parameter("lambda", "lambda", Form::Number, lambda),
-            parameter("f", "f", Form::Number, f),
-            parameter("omega", "Omega", Form::Number, omega),
+            parameter("lambda", "lambda", Form::Plain, lambda),
+            parameter("f", "f", Form::Plain, f),
+            parameter("omega", "Omega", Form::Plain, omega),
         ];
         let equation = "Strumpen 1994, eq. (6): G = (1 + x) / ((1 - f) + max(f + Omega, x)), x = q p / lambda";
         Ok(Answer { chart, findings, equation, ..answer(parameters, columns, rows, conclusion) })

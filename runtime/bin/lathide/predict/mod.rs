@@ -7,6 +7,8 @@ mod answer;
 mod curve;
 mod format;
 mod gain;
+mod hyperbolic;
+mod network;
 mod saved;
 mod values;
 
@@ -30,6 +32,7 @@ pub(crate) struct Args {
 #[derive(Clone, Debug, clap::Subcommand)]
 enum Model {
     Gain(gain::Args),
+    Hyperbolic(hyperbolic::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -46,7 +49,7 @@ Examples:
 #[derive(Clone, Debug, clap::Args)]
 struct Common {
     /// Take parameters from a saved result of lathide link --json or lathide gain --json (- for standard input);
-    /// options go before it
+    /// an option given as well counts instead
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     /// One JSON object on stdout, nothing else there
@@ -87,6 +90,7 @@ impl Problem {
 pub(crate) fn run(args: &Args) -> ExitCode {
     match &args.model {
         Model::Gain(args) => ask(args),
+        Model::Hyperbolic(args) => ask(args),
     }
 }
 

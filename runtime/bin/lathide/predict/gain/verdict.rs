@@ -17,8 +17,8 @@ pub(super) fn of_values(gains: &[(f64, f64)], of: &str) -> Verdict {
         return (findings, String::new());
     };
     findings.insert("best_gain".into(), json!(best));
-    findings.insert(format!("best_{of}"), json!(at));
-    let name = if of == "procs" { "p" } else { of };
+    let (name, value) = if of == "procs" { ("p", json!(at as u64)) } else { (of, json!(at)) };
+    findings.insert(format!("best_{of}"), value);
     let at = plain(at);
     let sentence = match gains {
         [_] => format!("At {name} = {at} G is {best:.3}."),
