@@ -25,6 +25,8 @@ pub(super) struct Answer {
     pub(super) rows: Vec<Vec<Cell>>,
     /// Where a parameter has a range.
     pub(super) chart: Option<Chart>,
+    /// A paragraph below the table: what one row means in detail.
+    pub(super) details: String,
     /// Further members of the JSON object: best values, thresholds.
     pub(super) findings: Map<String, Value>,
     /// What was assumed; goes to stderr.
@@ -144,6 +146,18 @@ impl Cell {
 }
 
 impl Answer {
+    /// A table and a sentence; the rest is empty.
+    pub(super) fn new(
+        model: &'static str,
+        equation: &'static str,
+        columns: Vec<Column>,
+        rows: Vec<Vec<Cell>>,
+        conclusion: String,
+    ) -> Self {
+        let (parameters, details, findings, notes) = (Vec::new(), String::new(), Map::new(), Vec::new());
+        Answer { model, equation, parameters, columns, rows, chart: None, details, findings, notes, conclusion }
+    }
+
     /// As one JSON object; `from` is what `--from` read.
     pub(super) fn json(&self, from: Option<Value>) -> Value {
         let mut object = Map::new();
@@ -170,7 +184,8 @@ impl Answer {
     pub(super) fn text(&self, colour: bool) -> String {
         let mut parts = vec![self.header(), self.table()];
         parts.extend(self.chart.as_ref().map(|chart| chart.render(colour)));
-        parts.push(wrap(&self.conclusion));
+        parts.extend([wrap(&self.details), wrap(&self.conclusion)]);
+        parts.retain(|part| !part.is_empty());
         parts.join("\n\n")
     }
 
@@ -261,29 +276,36 @@ mod tests {
     use super::*;
 
     fn answer(rows: usize) -> Answer {
+        let columns = vec![
+            column("bytes", "bytes", Form::Bytes),
+            column("t_s", "T", Form::Seconds),
+            column("cheaper", "cheaper", Form::Word),
+            column("limit", "limit", Form::Number),
+            given("procs", "p", Form::Count),
+        ];
+        let rows = (1..=rows).map(|i| row![1024.0 * i as f64, 1e-3 * i as f64, "tree", None::<f64>, 16]).collect();
         Answer {
-            model: "test",
-            equation: "Nobody 1994, eq. (1): T = x",
             parameters: vec![parameter("a_s", "a", Form::Seconds, 35e-6), parameter("k", "K", Form::Count, 3)],
-            columns: vec![
-                column("bytes", "bytes", Form::Bytes),
-                column("t_s", "T", Form::Seconds),
-                column("cheaper", "cheaper", Form::Word),
-                column("limit", "limit", Form::Number),
-                given("procs", "p", Form::Count),
-            ],
-            rows: (1..=rows).map(|i| row![1024.0 * i as f64, 1e-3 * i as f64, "tree", None::<f64>, 16]).collect(),
-            chart: None,
+            details: "In detail.".into(),
             findings: [("best".to_owned(), json!(7))].into_iter().collect(),
             notes: vec!["assumed".into()],
-            conclusion: "It is so.".into(),
+            ..Answer::new("test", "Nobody 1994, eq. (1): T = x", columns, rows, "It is so.".into())
         }
     }
 
     #[test]
     fn text_has_it_all_in_units_that_suit() {
         let text = answer(3).text(false);
-        for part in ["eq. (1)", "With p = 16, a = 35 us, K = 3.", "2 KiB", "2.000", "ms", "tree", "-", "It is so."] {
+        for part in [
+            "eq. (1)",
+            "With p = 16, a = 35 us, K = 3.",
+            "2 KiB",
+            "2.000",
+            "ms",
+            "tree",
+            "-",
+            "\n\nIn detail.\n\nIt is so.",
+        ] {
             assert!(text.contains(part), "{part} is missing:\n{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");

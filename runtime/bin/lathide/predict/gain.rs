@@ -5,9 +5,9 @@ mod verdict;
 use lathide::model::BadParameter;
 use lathide::model::gain::{self, Messages, Scaling};
 use lathide::report::plot::Stroke;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::answer::{Answer, Cell, Column, Form, Parameter, column, given, parameter, row};
+use super::answer::{Answer, Form, column, given, parameter, row};
 use super::curve::{Series, ascending, chart_of, chart_over, dense};
 use super::format::plain;
 use super::saved::Saved;
@@ -163,7 +163,7 @@ impl Args {
         let gains = gammas.iter().map(|gamma| Ok((gamma, at(gamma)?))).collect::<Result<Vec<_>, Problem>>()?;
         let (findings, conclusion) = verdict::of_curve((f, omega), self.target, &gains, ("gamma", 1.0))?;
         let parameters = vec![parameter("f", "f", Form::Plain, f), parameter("omega", "Omega", Form::Plain, omega)];
-        Ok(Answer { chart, findings, ..answer(parameters, columns, rows, conclusion) })
+        Ok(Answer { parameters, chart, findings, ..Answer::new(Self::NAME, EQUATION_4, columns, rows, conclusion) })
     }
 
     /// Over the software's granularity, on one machine or several.
@@ -209,7 +209,7 @@ impl Args {
         let chart = chart_of("gamma_s", "G", series);
         let mut parameters = vec![parameter("f", "f", Form::Plain, f), parameter("q", "q", Form::Plain, q)];
         parameters.push(parameter("startup", "i_cs/(i/p)", Form::Plain, self.startup));
-        Ok(Answer { chart, findings, ..answer(parameters, columns, rows, conclusion) })
+        Ok(Answer { parameters, chart, findings, ..Answer::new(Self::NAME, EQUATION_4, columns, rows, conclusion) })
     }
 
     /// Over the number of processors, eq. (6).
@@ -261,8 +261,7 @@ impl Args {
             parameter("f", "f", Form::Plain, f),
             parameter("omega", "Omega", Form::Plain, omega),
         ];
-        let equation = "Strumpen 1994, eq. (6): G = (1 + x) / ((1 - f) + max(f + Omega, x)), x = q p / lambda";
-        Ok(Answer { chart, findings, equation, ..answer(parameters, columns, rows, conclusion) })
+        Ok(Answer { parameters, chart, findings, ..Answer::new(Self::NAME, EQUATION_6, columns, rows, conclusion) })
     }
 }
 
@@ -293,17 +292,6 @@ fn machines(gamma_h: &Values, omega: &Values) -> Result<Vec<Machine>, Problem> {
     Ok(gamma_h.zip(omega).take(machines).map(|(gamma_h, omega)| Machine { gamma_h, omega }).collect())
 }
 
-fn answer(parameters: Vec<Parameter>, columns: Vec<Column>, rows: Vec<Vec<Cell>>, conclusion: String) -> Answer {
-    Answer {
-        model: Args::NAME,
-        equation: "Strumpen 1994, eq. (4): G = (1 + x) / ((1 - f) + max(f + Omega, x)), \
-                   x = t_com/t_calc = 1/gamma = q (i_cs/(i/p) + gamma_h/gamma_s)",
-        parameters,
-        columns,
-        rows,
-        chart: None,
-        findings: Map::new(),
-        notes: Vec::new(),
-        conclusion,
-    }
-}
+const EQUATION_4: &str = "Strumpen 1994, eq. (4): G = (1 + x) / ((1 - f) + max(f + Omega, x)), \
+                          x = t_com/t_calc = 1/gamma = q (i_cs/(i/p) + gamma_h/gamma_s)";
+const EQUATION_6: &str = "Strumpen 1994, eq. (6): G = (1 + x) / ((1 - f) + max(f + Omega, x)), x = q p / lambda";

@@ -3,7 +3,7 @@
 use lathide::model::hyperbolic::{Block, Network, Primitive};
 use serde_json::{Map, json};
 
-use super::answer::{Answer, Cell, Column, Form, column, given, row};
+use super::answer::{Answer, Form, column, given, row};
 use super::curve::{chart_of, grouped};
 use super::format;
 use super::network::{Known, NetworkArgs};
@@ -88,7 +88,9 @@ impl Args {
                     row.push(sending[1]?.time_s(bytes)?.into());
                 }
                 rows.push(row);
-                points.extend(rate.map(|rate| (format!("{pairs} pairs"), bytes, rate / 1e6)));
+                points.extend(rate.map(|rate| {
+                    (if pairs == 1 { "1 pair".to_owned() } else { format!("{pairs} pairs") }, bytes, rate / 1e6)
+                }));
             }
         }
         let mut series = grouped(points);
@@ -99,7 +101,13 @@ impl Args {
                         a = 2 a_W + n a_C + a_L, b = max(b_W, n b_C)";
         let chart = chart_of("bytes", "MB/s", series);
         let conclusion = self.verdict(&network)?;
-        Ok(Answer { chart, equation, findings: findings(&network)?, ..answer(known, columns, rows, conclusion) })
+        Ok(Answer {
+            parameters: known.parameters,
+            chart,
+            findings: findings(&network)?,
+            notes: known.notes,
+            ..Answer::new(Self::NAME, equation, columns, rows, conclusion)
+        })
     }
 
     /// What a message alone does, and many.
@@ -142,9 +150,10 @@ impl Args {
                     (network.neighbours(procs, neighbours)?, network.neighbours_by_rule_3(procs, neighbours)?);
                 for bytes in self.bytes.iter() {
                     let (time_s, alone_s) = (printed.time_s(bytes)?, f64::from(neighbours) * one.time_s(bytes)?);
-                    let slowdown = (alone_s > 0.0).then(|| time_s / alone_s);
+                    let by_rule_s = by_rule.time_s(bytes)?;
+                    let slowdown = (alone_s > 0.0).then(|| by_rule_s / alone_s);
                     worst = worst.max(slowdown.unwrap_or(0.0));
-                    rows.push(row![neighbours, procs, bytes, time_s, by_rule.time_s(bytes)?, alone_s, slowdown]);
+                    rows.push(row![neighbours, procs, bytes, time_s, by_rule_s, alone_s, slowdown]);
                     points.push((neighbours, procs, bytes, slowdown.unwrap_or(1.0)));
                 }
             }
@@ -156,14 +165,23 @@ impl Args {
             false => (format!("K = {k}, {}", format::bytes(bytes)), f64::from(n), slowdown),
         }));
         let chart = chart_of(if over_bytes { "bytes" } else { "N" }, "slow-down", series);
-        let conclusion = format!(
-            "The exchange takes up to {} times as long as a process alone would need for its K messages, since all N \
-             processes share the network.",
-            format::plain(worst)
-        );
+        let conclusion = match worst {
+            worst if worst > 1.005 => format!(
+                "The exchange takes up to {} times as long as the K messages of a process alone, since all N processes \
+                 share the network.",
+                format::plain(worst)
+            ),
+            _ => "The processes do not get in each other's way.".to_owned(),
+        };
         let equation = "Stoica, Sultan, Keyes 1994, section 3.3: T(x; a, b), a = 2 K a_W + K N a_C + a_L, b = max(K N b_C, \
                         b_W); by rule 3 K b_W";
-        Ok(Answer { chart, equation, findings: findings(&network)?, ..answer(known, columns, rows, conclusion) })
+        Ok(Answer {
+            parameters: known.parameters,
+            chart,
+            findings: findings(&network)?,
+            notes: known.notes,
+            ..Answer::new(Self::NAME, equation, columns, rows, conclusion)
+        })
     }
 }
 
@@ -180,18 +198,4 @@ fn findings(network: &Network) -> Result<Map<String, serde_json::Value>, Problem
         ("half_rate_bytes".to_owned(), json!(half_rate_bytes(one))),
         ("network_bound_from_pairs".to_owned(), json!(network.network_bound_from())),
     ]))
-}
-
-fn answer(known: Known, columns: Vec<Column>, rows: Vec<Vec<Cell>>, conclusion: String) -> Answer {
-    Answer {
-        model: Args::NAME,
-        equation: "",
-        parameters: known.parameters,
-        columns,
-        rows,
-        chart: None,
-        findings: Map::new(),
-        notes: known.notes,
-        conclusion,
-    }
 }

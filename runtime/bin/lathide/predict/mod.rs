@@ -4,12 +4,14 @@
 //! results ([`saved`]), the parameters of a network or cluster ([`network`], [`switch`]), and answers ([`answer`]).
 
 mod answer;
+mod broadcast;
 mod curve;
 mod format;
 mod gain;
 mod hyperbolic;
 mod network;
 mod saved;
+mod switch;
 mod values;
 
 use std::io::{IsTerminal as _, Write as _};
@@ -33,6 +35,7 @@ pub(crate) struct Args {
 enum Model {
     Gain(gain::Args),
     Hyperbolic(hyperbolic::Args),
+    Broadcast(broadcast::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -91,6 +94,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     match &args.model {
         Model::Gain(args) => ask(args),
         Model::Hyperbolic(args) => ask(args),
+        Model::Broadcast(args) => ask(args),
     }
 }
 
