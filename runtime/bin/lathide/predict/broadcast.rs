@@ -20,10 +20,10 @@ use super::{Common, Predict, Problem};
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Numbers of processes, the root included
-    #[arg(long, value_name = "LIST", value_parser = values::counts, allow_negative_numbers = true, default_value = "16")]
+    #[arg(long, value_name = "LIST", value_parser = values::counts, allow_hyphen_values = true, default_value = "16")]
     procs: Counts,
     /// Message sizes
-    #[arg(long, value_name = "LIST", value_parser = values::sizes, allow_negative_numbers = true,
+    #[arg(long, value_name = "LIST", value_parser = values::sizes, allow_hyphen_values = true,
           default_value = "1..1MiB*4")]
     bytes: Values,
     /// Whose model: hyperbolic (Stoica, Sultan, Keyes) with --a-w .. --a-l, or cluster (Tam, Wang) with --o-s .. --buffer

@@ -30,7 +30,11 @@ const SIGNS: [char; SERIES_MAX] = ['*', 'o', '+', 'x', '#', '@'];
 /// without colour.
 pub(super) fn chart_of(x_label: &str, y_label: &str, series: Vec<Series>) -> Option<Chart> {
     let values = series.iter().flat_map(|series| &series.points).map(|(x, _)| *x);
-    let mut chart = chart_over(values, x_label, y_label)?;
+    let label = match series.len() {
+        all if all > SERIES_MAX => format!("{x_label} (the first {SERIES_MAX} of {all} curves)"),
+        _ => x_label.to_owned(),
+    };
+    let mut chart = chart_over(values, &label, y_label)?;
     let lines = series.len() <= 2;
     for ((number, Series { name, points }), sign) in series.into_iter().enumerate().zip(SIGNS) {
         let points = ascending(points);
@@ -91,7 +95,8 @@ mod tests {
         let three = chart_of("x", "y", grouped(points(&["1", "2", "3"]))).unwrap().render(false);
         assert!(three.contains("+ 3"), "{three}");
         let many = chart_of("x", "y", grouped(points(&["1", "2", "3", "4", "5", "6", "7"]))).unwrap().render(false);
-        assert!(many.contains("@ 6") && !many.contains(" 7"), "{many}");
+        assert!(many.contains("@ 6") && !many.contains(" 7\n"), "{many}");
+        assert!(many.contains("the first 6 of 7 curves"), "{many}");
         assert!(chart_of("x", "y", Vec::new()).is_none());
     }
 

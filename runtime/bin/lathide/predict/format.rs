@@ -31,12 +31,21 @@ pub(super) fn seconds(seconds: f64) -> String {
     format!("{} {}", trimmed(&figures(seconds * unit.per_second, 4)), unit.name)
 }
 
-/// A size with its unit: 605.3 bytes, 64 KiB.
+/// A size with its unit: 605.3 B, 1500 B, 64 KiB, 1 MB.
 pub(super) fn bytes(bytes: f64) -> String {
+    let whole = |unit: f64| bytes >= unit && bytes % unit == 0.0;
     let units = [("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0), ("KiB", 1024.0)];
-    match units.into_iter().find(|(_, size)| bytes >= *size) {
-        Some((name, size)) => format!("{} {name}", trimmed(&figures(bytes / size, 4))),
-        None => format!("{} B", trimmed(&figures(bytes, 4))),
+    let decimal = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+    // A size that was written in round numbers is shown in them.
+    let round = units.into_iter().chain(decimal).find(|(_, unit)| whole(*unit) && bytes / unit < 10_000.0);
+    let unit = match round {
+        Some(round) => Some(round),
+        None if bytes < 10_000.0 => None,
+        None => units.into_iter().find(|(_, unit)| bytes >= *unit),
+    };
+    match unit {
+        Some((name, unit)) => format!("{} {name}", plain(bytes / unit)),
+        None => format!("{} B", plain(bytes)),
     }
 }
 
@@ -87,6 +96,8 @@ mod tests {
             [0.0, 35e-6, 17.12e-3, 2.0, 3e-9, 999.99e-6].map(seconds),
             ["0 s", "35 us", "17.12 ms", "2 s", "3 ns", "1 ms"]
         );
-        assert_eq!([0.0, 12.0, 1023.0, 65_536.0, 1.5e6].map(bytes), ["0 B", "12 B", "1023 B", "64 KiB", "1.431 MiB"]);
+        let sizes = [0.0, 12.0, 542.08, 1500.0, 65_536.0, 1e6, 1.5e6, 123_456.7, 3.0 * 1_048_576.0, 1_050_000.0];
+        let texts = ["0 B", "12 B", "542.1 B", "1500 B", "64 KiB", "1 MB", "1500 kB", "120.6 KiB", "3 MiB", "1050 kB"];
+        assert_eq!(sizes.map(bytes), texts);
     }
 }

@@ -21,39 +21,39 @@ use super::{Common, Predict, Problem};
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Granularities t_calc/t_com [default: 0.125..8; with --from gain.json those measured]
-    #[arg(long, value_name = "LIST", value_parser = values::numbers, allow_negative_numbers = true,
+    #[arg(long, value_name = "LIST", value_parser = values::numbers, allow_hyphen_values = true,
           conflicts_with_all = ["gamma_s", "lambda"])]
     gamma: Option<Values>,
     /// The hardware's granularity, operations/s over words/s; several are machines to choose from
-    #[arg(long, value_name = "LIST", value_parser = values::numbers, allow_negative_numbers = true, requires = "gamma_s")]
+    #[arg(long, value_name = "LIST", value_parser = values::numbers, allow_hyphen_values = true, requires = "gamma_s")]
     gamma_h: Option<Values>,
     /// The program's granularities, operations per word sent
-    #[arg(long, value_name = "LIST", value_parser = values::numbers, allow_negative_numbers = true, requires = "gamma_h",
+    #[arg(long, value_name = "LIST", value_parser = values::numbers, allow_hyphen_values = true, requires = "gamma_h",
           conflicts_with = "lambda")]
     gamma_s: Option<Values>,
     /// p gamma_s / gamma_h, constant where the whole program's operations and words are; needs --procs
-    #[arg(long, value_name = "L", value_parser = values::number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "L", value_parser = values::number, allow_hyphen_values = true)]
     lambda: Option<f64>,
     /// Numbers of processors, with --lambda [default: 1..32]
-    #[arg(long, value_name = "LIST", value_parser = values::counts, allow_negative_numbers = true, requires = "lambda")]
+    #[arg(long, value_name = "LIST", value_parser = values::counts, allow_hyphen_values = true, requires = "lambda")]
     procs: Option<Counts>,
     /// The fraction of the calculation that can hide communication [default: 1, or that of --from gain.json]
-    #[arg(long, value_name = "F", value_parser = values::number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "F", value_parser = values::number, allow_hyphen_values = true)]
     f: Option<f64>,
     /// What hiding costs, relative to t_calc; one for all machines or one for each [default: 0, or that of --from
     /// gain.json]
-    #[arg(long, value_name = "LIST", value_parser = values::numbers, allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_parser = values::numbers, allow_hyphen_values = true)]
     omega: Option<Values>,
     /// Messages one after another in a step: a number, or with --lambda also p (all to all) or sqrt(p) (mesh)
-    #[arg(long, value_name = "Q", value_parser = in_turn, allow_negative_numbers = true, default_value = "1",
+    #[arg(long, value_name = "Q", value_parser = in_turn, allow_hyphen_values = true, default_value = "1",
           conflicts_with = "gamma")]
     q: InTurn,
     /// Instructions that start a message, relative to those of a step
-    #[arg(long, value_name = "R", value_parser = values::number, allow_negative_numbers = true, default_value = "0",
+    #[arg(long, value_name = "R", value_parser = values::number, allow_hyphen_values = true, default_value = "0",
           conflicts_with_all = ["gamma", "lambda"])]
     startup: f64,
     /// Also say which granularities (or processors) gain at least G
-    #[arg(long, value_name = "G", value_parser = values::number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "G", value_parser = values::number, allow_hyphen_values = true)]
     target: Option<f64>,
     #[command(flatten)]
     common: Common,
@@ -278,18 +278,10 @@ fn measured(saved: &Saved) -> Vec<(f64, f64)> {
     ascending(points.collect())
 }
 
-/// As many machines as either list has values; a single value holds for all.
+/// As many machines as either list has values.
 fn machines(gamma_h: &Values, omega: &Values) -> Result<Vec<Machine>, Problem> {
-    let machines = gamma_h.len().max(omega.len());
-    let fits = |list: &Values| list.len() == machines || list.len() == 1;
-    if !(fits(gamma_h) && fits(omega)) {
-        let (hardware, overheads) = (gamma_h.len(), omega.len());
-        return Err(Problem::new(format!(
-            "{hardware} values of --gamma-h and {overheads} of --omega: give one --omega for all machines, or one for each"
-        )));
-    }
-    let (gamma_h, omega) = (gamma_h.iter().cycle(), omega.iter().cycle());
-    Ok(gamma_h.zip(omega).take(machines).map(|(gamma_h, omega)| Machine { gamma_h, omega }).collect())
+    let pairs = values::paired(("--gamma-h", gamma_h), ("--omega", omega)).map_err(Problem::new)?;
+    Ok(pairs.into_iter().map(|(gamma_h, omega)| Machine { gamma_h, omega }).collect())
 }
 
 const EQUATION_4: &str = "Strumpen 1994, eq. (4): G = (1 + x) / ((1 - f) + max(f + Omega, x)), \

@@ -16,18 +16,18 @@ use super::{Common, Predict, Problem};
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Message sizes
-    #[arg(long, value_name = "LIST", value_parser = values::sizes, allow_negative_numbers = true,
+    #[arg(long, value_name = "LIST", value_parser = values::sizes, allow_hyphen_values = true,
           default_value = "1..1MiB*4")]
     bytes: Values,
     /// How many pairs send at once
-    #[arg(long, value_name = "LIST", value_parser = values::counts, allow_negative_numbers = true, default_value = "1",
+    #[arg(long, value_name = "LIST", value_parser = values::counts, allow_hyphen_values = true, default_value = "1",
           conflicts_with = "neighbours")]
     pairs: Counts,
     /// Instead: every process exchanges messages with so many neighbours at once
-    #[arg(long, value_name = "K", value_parser = values::counts, allow_negative_numbers = true)]
+    #[arg(long, value_name = "K", value_parser = values::counts, allow_hyphen_values = true)]
     neighbours: Option<Counts>,
     /// How many processes do, with --neighbours [default: 16]
-    #[arg(long, value_name = "LIST", value_parser = values::counts, allow_negative_numbers = true,
+    #[arg(long, value_name = "LIST", value_parser = values::counts, allow_hyphen_values = true,
           requires = "neighbours")]
     procs: Option<Counts>,
     #[command(flatten)]

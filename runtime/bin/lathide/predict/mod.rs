@@ -5,10 +5,15 @@
 
 mod answer;
 mod broadcast;
+mod collectives;
 mod curve;
+mod decomposition;
 mod format;
 mod gain;
+mod gather;
 mod hyperbolic;
+mod logp;
+mod multigrid;
 mod network;
 mod saved;
 mod switch;
@@ -36,6 +41,12 @@ enum Model {
     Gain(gain::Args),
     Hyperbolic(hyperbolic::Args),
     Broadcast(broadcast::Args),
+    Gather(gather::Args),
+    Collectives(collectives::Args),
+    #[command(name = "logp")]
+    LogP(logp::Args),
+    Decomposition(decomposition::Args),
+    Multigrid(multigrid::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -95,6 +106,11 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Model::Gain(args) => ask(args),
         Model::Hyperbolic(args) => ask(args),
         Model::Broadcast(args) => ask(args),
+        Model::Gather(args) => ask(args),
+        Model::Collectives(args) => ask(args),
+        Model::LogP(args) => ask(args),
+        Model::Decomposition(args) => ask(args),
+        Model::Multigrid(args) => ask(args),
     }
 }
 

@@ -12,30 +12,30 @@ use super::values;
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(super) struct NetworkArgs {
     /// T(x; a, b) of a message alone: the time of the smallest [default: from --from link.json]
-    #[arg(long, value_name = "TIME", value_parser = values::time, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     a: Option<f64>,
     /// T(x; a, b) of a message alone: the time of each byte of the largest [default: from --from link.json]
-    #[arg(long, value_name = "TIME", value_parser = values::time_per, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::time_per, allow_hyphen_values = true)]
     b: Option<f64>,
     /// With a and b: whether all messages share one medium, b_C = b, or a switch keeps them apart, b_C = 0
     /// [default: switched; with --from as the link was]
     #[arg(long, value_name = "KIND")]
     medium: Option<Medium>,
     /// a_W, the workstation's time for the smallest message
-    #[arg(long, value_name = "TIME", value_parser = values::time, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     a_w: Option<f64>,
     /// b_W, the workstation's time per byte
-    #[arg(long, value_name = "TIME", value_parser = values::time_per, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::time_per, allow_hyphen_values = true)]
     b_w: Option<f64>,
     /// a_C, the network's time for the smallest message
-    #[arg(long, value_name = "TIME", value_parser = values::time, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     a_c: Option<f64>,
     /// b_C, the network's time per byte. Without --a, --b and --from, a and b of workstation and network are those of
     /// the paper's SparcstationELC on Ethernet: 859.52us, 1.42us/B, 345.6us, 0.92us/B
-    #[arg(long, value_name = "TIME", value_parser = values::time_per, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::time_per, allow_hyphen_values = true)]
     b_c: Option<f64>,
     /// a_L, a delay
-    #[arg(long, value_name = "TIME", value_parser = values::time, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     a_l: Option<f64>,
 }
 

@@ -1,7 +1,7 @@
 //! The cluster model's parameters (Tam, Wang), from options, a measured link, or the paper's Table 1.
 
 use lathide::model::BadParameter;
-use lathide::model::cluster::{Cost, Line, Parameters, Transfer};
+use lathide::model::cluster::{Cost, Line, Packet, Parameters, Transfer};
 use serde_json::Value;
 
 use super::Problem;
@@ -13,32 +13,32 @@ use super::values;
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(super) struct SwitchArgs {
     /// The largest packet [default: 1500, or cluster.packet_bytes of --from]
-    #[arg(long, value_name = "SIZE", value_parser = values::size, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, allow_hyphen_values = true)]
     packet_bytes: Option<f64>,
     /// O_s, the processor's time to send a packet, such as 6.37us+0.0253us/B; what is not given, as in Table 1 of the
     /// paper (PCs on a switched 100 Mbit/s Ethernet, 1999) or cluster of --from
-    #[arg(long, value_name = "COST", value_parser = values::line, allow_negative_numbers = true)]
+    #[arg(long, value_name = "COST", value_parser = values::line, allow_hyphen_values = true)]
     o_s: Option<(f64, f64)>,
     /// g_s, the least time between packets of a sender
-    #[arg(long, value_name = "COST", value_parser = values::line, allow_negative_numbers = true)]
+    #[arg(long, value_name = "COST", value_parser = values::line, allow_hyphen_values = true)]
     g_s: Option<(f64, f64)>,
     /// L, from the sender's queue to the receiver's, however many processors there are
-    #[arg(long, value_name = "COST", value_parser = values::line, allow_negative_numbers = true)]
+    #[arg(long, value_name = "COST", value_parser = values::line, allow_hyphen_values = true)]
     l: Option<(f64, f64)>,
     /// g_r, the least time between packets to a receiver
-    #[arg(long, value_name = "COST", value_parser = values::line, allow_negative_numbers = true)]
+    #[arg(long, value_name = "COST", value_parser = values::line, allow_hyphen_values = true)]
     g_r: Option<(f64, f64)>,
     /// O_r, the processor's time to take a packet in, in the background
-    #[arg(long, value_name = "COST", value_parser = values::line, allow_negative_numbers = true)]
+    #[arg(long, value_name = "COST", value_parser = values::line, allow_hyphen_values = true)]
     o_r: Option<(f64, f64)>,
     /// U_r, the program's time to notice and consume it
-    #[arg(long, value_name = "COST", value_parser = values::line, allow_negative_numbers = true)]
+    #[arg(long, value_name = "COST", value_parser = values::line, allow_hyphen_values = true)]
     u_r: Option<(f64, f64)>,
     /// M_mtm, copying from memory to memory
-    #[arg(long, value_name = "COST", value_parser = values::line, allow_negative_numbers = true)]
+    #[arg(long, value_name = "COST", value_parser = values::line, allow_hyphen_values = true)]
     m_mtm: Option<(f64, f64)>,
     /// B_L, the packets that the switch holds
-    #[arg(long, value_name = "N", value_parser = values::number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = values::number, allow_hyphen_values = true)]
     buffer: Option<f64>,
 }
 
@@ -112,6 +112,12 @@ impl SwitchArgs {
     }
 }
 
+/// What a packet costs between two processors, by a saved result; its buffer does not matter.
+pub(super) fn saved_packet(saved: &Saved, bytes: f64) -> Result<Packet, Problem> {
+    let args = SwitchArgs { buffer: Some(1.0), packet_bytes: Some(bytes), ..SwitchArgs::default() };
+    Ok(args.cluster(Some(saved))?.cluster.packet(bytes, 2)?)
+}
+
 /// The cost `cluster.<key>` of a saved result: seconds, or `startup_s` and `s_per_byte`.
 fn measured(saved: &Saved, key: &str, option: &str) -> Result<(f64, f64), Problem> {
     let path = format!("cluster.{key}");
@@ -141,7 +147,7 @@ fn stated(cluster: &Parameters, packet_bytes: f64) -> Result<Vec<Parameter>, Pro
     let packet = cluster.packet(packet_bytes, 2)?;
     let time = |key, symbol, seconds: f64| parameter(key, symbol, Form::Seconds, seconds);
     Ok(vec![
-        parameter("packet_bytes", "packets of", Form::Bytes, packet_bytes),
+        parameter("packet_bytes", "packet", Form::Bytes, packet_bytes),
         time("send_s", "O_s", packet.send_s),
         time("send_gap_s", "g_s", packet.send_gap_s),
         time("transfer_s", "L", packet.transfer_s),

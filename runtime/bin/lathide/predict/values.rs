@@ -25,6 +25,19 @@ impl Values {
     }
 }
 
+/// Pairs of two lists of the same length; a single value goes with all of the other list.
+pub(super) fn paired(first: (&str, &Values), second: (&str, &Values)) -> Result<Vec<(f64, f64)>, String> {
+    let ((first_name, first), (second_name, second)) = (first, second);
+    let (firsts, seconds) = (first.len(), second.len());
+    let pairs = firsts.max(seconds);
+    if (firsts != pairs && firsts != 1) || (seconds != pairs && seconds != 1) {
+        return Err(format!(
+            "{firsts} values of {first_name} and {seconds} of {second_name}: give one {second_name} for all, or one for each"
+        ));
+    }
+    Ok(first.iter().cycle().zip(second.iter().cycle()).take(pairs).collect())
+}
+
 /// Whole numbers, such as numbers of processors.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Counts(Vec<u32>);
@@ -283,6 +296,17 @@ mod tests {
         assert!(refused(size("5K")).contains("KiB"));
         assert!(refused(number("5us")).contains("without a unit"));
         assert!(refused(number("five")).contains("no number"));
+    }
+
+    #[test]
+    fn pairs() {
+        let pairs =
+            |first: &str, second: &str| paired(("--a", &numbers(first).unwrap()), ("--b", &numbers(second).unwrap()));
+        assert_eq!(pairs("1,2", "3").unwrap(), [(1.0, 3.0), (2.0, 3.0)]);
+        assert_eq!(pairs("1", "3,4").unwrap(), [(1.0, 3.0), (1.0, 4.0)]);
+        assert_eq!(pairs("1,2", "3,4").unwrap(), [(1.0, 3.0), (2.0, 4.0)]);
+        assert!(refused(pairs("1,2", "3,4,5")).contains("one --b for all"));
+        assert!(refused(pairs("1,2,3", "3,4")).contains("3 values of --a and 2 of --b"));
     }
 
     #[test]
