@@ -121,23 +121,23 @@ impl Args {
         if let [(side, procs, it)] = compared {
             return Ok(one(*side, *procs, it));
         }
-        let below = |threshold: Option<f64>, what: &str| match threshold {
-            Some(threshold) => format!("for {what} below {}", format::plain(threshold)),
-            None => format!("for every {what}"),
+        let sentence = |of: String, what: &str, least: f64, threshold: Option<f64>| match threshold {
+            Some(at) if at <= least => format!("{of}: blocks for every {what}"),
+            Some(at) => format!("{of}: strips for {what} below {}, then blocks", format::plain(at)),
+            None => format!("{of}: strips for every {what}"),
         };
-        let sentences = if self.n.len() >= self.procs.len() {
-            let of = |procs| Ok(format!("p = {procs}: {}", below(channel.side_threshold(procs)?, "n")));
-            self.procs.iter().map(of).collect::<Result<Vec<String>, Problem>>()?
+        let mut sentences = Vec::new();
+        if self.n.len() >= self.procs.len() {
+            for procs in self.procs.iter() {
+                sentences.push(sentence(format!("p = {procs}"), "n", 1.0, channel.side_threshold(procs)?));
+            }
         } else {
-            let of = |side: u32| Ok(format!("n = {side}: {}", below(channel.processes_threshold(side.into())?, "p")));
-            self.n.iter().map(of).collect::<Result<Vec<String>, Problem>>()?
-        };
-        let strips = compared.iter().filter(|(.., it)| it.better == Shape::Strips).count();
-        Ok(format!(
-            "Strips communicate less {}; blocks otherwise. Here strips are better in {strips} of {} cases.",
-            sentences.join("; "),
-            compared.len()
-        ))
+            for side in self.n.iter() {
+                let threshold = channel.processes_threshold(side.into())?;
+                sentences.push(sentence(format!("n = {side}"), "p", 9.0, threshold));
+            }
+        }
+        Ok(format!("Less communication with {}.", sentences.join("; ")))
     }
 }
 

@@ -95,7 +95,7 @@ impl Predict for Args {
             column("messages", "messages", Form::Number),
             column("computation_cycles", "compute\ncycles", Form::Number),
             column("communication_cycles", "communicate\ncycles", Form::Number),
-            column("speedup", "S", Form::Fixed(1)),
+            column("speedup", "S", Form::Number),
             column("efficiency", "E", Form::Percent),
         ];
         let (mut rows, mut points, mut best) = (Vec::new(), Vec::new(), Vec::new());
@@ -217,6 +217,7 @@ fn verdict(best: &[(f64, f64, f64, f64)]) -> String {
         |(_, _, procs, speedup): &(f64, f64, f64, f64)| format!("on {procs:.0} processors, where S = {speedup:.1}");
     let greatest = best.iter().max_by(|one, other| one.3.total_cmp(&other.3));
     match (best, greatest) {
+        ([(.., procs, _)], _) if *procs < 1.5 => "One processor alone is fastest: messages cost too much.".to_owned(),
         ([only], _) => format!("A V-cycle takes the least time {}; more only communicate more.", text(only)),
         (_, Some(greatest)) => format!(
             "Of these machines that of (fixed, variable) = ({}, {}) can be fastest, {}.",

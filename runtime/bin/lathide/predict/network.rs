@@ -63,6 +63,13 @@ struct Five {
     a_l: f64,
 }
 
+/// The parts of a, and how they were found.
+struct Fixed {
+    a_w: f64,
+    a_l: f64,
+    how: &'static str,
+}
+
 impl NetworkArgs {
     /// The network, from options first, then from `saved`, then from the paper.
     pub(super) fn network(&self, saved: Option<&Saved>) -> Result<Known, Problem> {
@@ -106,23 +113,48 @@ impl NetworkArgs {
     }
 
     /// Who has which part of a and b: `a = 2 a_W + a_C + a_L`, `b = max(b_W, b_C)`. One message alone does not tell, so
-    /// this is an assumption.
+    /// this is an assumption, helped by what else is known of the link.
     fn split(&self, a: f64, b: f64, saved: Option<&Saved>, notes: &mut Vec<String>) -> Result<Five, Problem> {
         let shared_link = saved.is_some_and(Saved::is_shared);
         let medium = self.medium.unwrap_or(if shared_link { Medium::Shared } else { Medium::Switched });
-        let (a_c, a_l) = (self.a_c.unwrap_or(0.0), self.a_l.unwrap_or(0.0));
-        let a_w = self.a_w.unwrap_or((a - a_c - a_l) / 2.0);
-        let b_c = self.b_c.unwrap_or(if medium == Medium::Shared { b } else { 0.0 });
-        if self.a_w.is_none() || self.b_c.is_none() {
-            notes.push(match medium {
-                Medium::Shared => "a message alone does not tell workstation and network apart: all messages are taken to \
-                                   share one medium, b_C = b, and the workstations to have the fixed time (--medium, --a-c)",
-                Medium::Switched => "a message alone does not tell workstation and network apart: the workstations are \
-                                     taken to have all of it, so that messages between different pairs do not meet \
-                                     (--medium shared, --a-c, --b-c)",
-            }.to_owned());
+        let a_c = self.a_c.unwrap_or(0.0);
+        let Fixed { a_w, a_l, how } = self.fixed(a, a_c, saved);
+        if self.b_c.is_none() || self.a_w.is_none() {
+            let medium = match medium {
+                Medium::Shared => "all messages share one medium, b_C = b",
+                Medium::Switched => "a switch keeps different pairs apart, b_C = 0",
+            };
+            notes.push(format!(
+                "a message alone does not tell workstation and network apart; assumed: {medium}, and {how} \
+                 (--medium, --a-w, --a-c, --b-c, --a-l say otherwise)"
+            ));
         }
+        let b_c = self.b_c.unwrap_or(if medium == Medium::Shared { b } else { 0.0 });
         Ok(Five { a_w, b_w: self.b_w.unwrap_or(b), a_c, b_c, a_l })
+    }
+
+    /// The workstation's part of a, and the delay's.
+    fn fixed(&self, a: f64, a_c: f64, saved: Option<&Saved>) -> Fixed {
+        let halves = |a_l: f64| (a - a_c - a_l) / 2.0;
+        // A stream of short messages keeps the workstation busy and nothing waits for the delay.
+        let streamed = saved.and_then(Saved::short_messages_per_s).map(|rate| (1.0 / rate).min(halves(0.0)));
+        let delay = saved.and_then(Saved::delay_s).map(|delay| delay.min(a - a_c));
+        match (self.a_w, self.a_l, streamed, delay) {
+            (Some(a_w), a_l, ..) => {
+                let a_l = a_l.unwrap_or(a - a_c - 2.0 * a_w);
+                Fixed { a_w, a_l, how: "a_L is the rest of a" }
+            }
+            (None, Some(a_l), ..) => Fixed { a_w: halves(a_l), a_l, how: "both workstations have the rest of a" },
+            (None, None, Some(a_w), _) => Fixed {
+                a_w,
+                a_l: a - a_c - 2.0 * a_w,
+                how: "a_W is the time of a message in a stream, a_L the rest of a",
+            },
+            (None, None, None, Some(a_l)) => {
+                Fixed { a_w: halves(a_l), a_l, how: "a_L is the link's delay, both workstations have the rest of a" }
+            }
+            (None, None, None, None) => Fixed { a_w: halves(0.0), a_l: 0.0, how: "both workstations have all of a" },
+        }
     }
 
     fn of_the_paper(&self) -> Five {
@@ -143,9 +175,10 @@ fn named(block: Result<Block, BadParameter>, a: &'static str, b: &'static str) -
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::predict::answer::Cell;
     use crate::predict::saved::tests::saved;
 
     #[test]
@@ -171,6 +204,33 @@ mod tests {
         assert!((one.a_s() - 40e-6).abs() < 1e-18, "a stays what was measured: {one:?}");
     }
 
+    /// What else is known of a link tells its delay from its ends.
+    #[test]
+    fn a_delay_is_nobody_s_work() {
+        let link = |rate: Value, spec: &str| {
+            let message = json!({"a_s": 26e-3, "b_s_per_byte": 1e-7});
+            saved(json!({"link": {"spec": spec}, "message_rate": rate, "hyperbolic": message}))
+        };
+        let five = |saved: Saved, args: NetworkArgs| {
+            let known = args.network(Some(&saved)).unwrap();
+            let one = known.network.point_to_point().unwrap();
+            assert!((one.a_s() - 26e-3).abs() < 1e-15, "{one:?}");
+            let value = |key: &str| known.parameters.iter().find(|it| it.key == key).unwrap().value.clone();
+            (value("a_w_s"), value("a_l_s"))
+        };
+        let none = NetworkArgs::default;
+        let near = |(a_w, a_l): (Cell, Cell), expected: (f64, f64)| {
+            let (Cell::Number(a_w), Cell::Number(a_l)) = (a_w, a_l) else { panic!("numbers") };
+            assert!((a_w - expected.0).abs() < 1e-12 && (a_l - expected.1).abs() < 1e-12, "{a_w} {a_l}");
+        };
+        near(five(link(json!({"lathide_per_s": 1e5}), "delay=25ms"), none()), (1e-5, 26e-3 - 2e-5));
+        near(five(link(json!({"lathide_per_s": 10.0}), "delay=25ms"), none()), (13e-3, 0.0));
+        near(five(link(Value::Null, "delay=25ms"), none()), (0.5e-3, 25e-3));
+        near(five(link(Value::Null, "delay=25s"), none()), (0.0, 26e-3));
+        near(five(link(Value::Null, "loopback"), none()), (13e-3, 0.0));
+        near(five(link(Value::Null, "delay=25ms"), NetworkArgs { a_w: Some(1e-3), ..none() }), (1e-3, 24e-3));
+    }
+
     #[test]
     fn what_is_wrong_is_named() {
         let refused = |args: NetworkArgs| args.network(None).unwrap_err().to_string();
@@ -181,6 +241,8 @@ mod tests {
         assert!(refused(NetworkArgs { a: Some(1.0), ..with() }).contains("--a needs --b"));
         assert!(refused(NetworkArgs { b: Some(1.0), ..with() }).contains("--b needs --a"));
         let long_delay = NetworkArgs { a: Some(1.0), b: Some(0.0), a_l: Some(2.0), ..with() };
+        let long_work = NetworkArgs { a: Some(1.0), b: Some(0.0), a_w: Some(2.0), ..with() };
+        assert!(refused(long_work).contains("a_L is -3"));
         assert!(refused(long_delay).contains("a_W is -0.5"));
         assert!(refused(NetworkArgs { medium: Some(Medium::Shared), ..with() }).contains("--medium"));
     }

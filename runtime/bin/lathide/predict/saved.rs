@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
+use lathide::launch::link::LinkSpec;
 use serde_json::{Value, json};
 
 use super::Problem;
@@ -72,8 +73,21 @@ impl Saved {
 
     /// Whether the link it tells of is one medium for all.
     pub(super) fn is_shared(&self) -> bool {
-        let spec = self.find("link.spec").and_then(Value::as_str).unwrap_or_default();
-        spec.split(',').any(|part| matches!(part.trim(), "shared" | "ethernet"))
+        self.link().is_some_and(|link| link.shared)
+    }
+
+    /// The delay that the link was given, if it was emulated with one.
+    pub(super) fn delay_s(&self) -> Option<f64> {
+        self.link().map(|link| link.delay.as_secs_f64()).filter(|delay_s| *delay_s > 0.0)
+    }
+
+    /// How many short messages went over the link, one behind the other.
+    pub(super) fn short_messages_per_s(&self) -> Option<f64> {
+        self.find("message_rate.lathide_per_s").and_then(Value::as_f64).filter(|rate| *rate > 0.0 && rate.is_finite())
+    }
+
+    fn link(&self) -> Option<LinkSpec> {
+        self.find("link.spec").and_then(Value::as_str).and_then(|spec| spec.parse().ok())
     }
 }
 
@@ -94,6 +108,7 @@ pub(super) mod tests {
         }));
         assert_eq!(saved.number("hyperbolic.a_s", "").unwrap(), 35e-6);
         assert!(saved.is_shared());
+        assert_eq!((saved.delay_s(), saved.short_messages_per_s()), (Some(50e-6), None));
         let missing = saved.number("hyperbolic.b_s_per_byte", "give --b").unwrap_err().to_string();
         for part in ["link.json", "no hyperbolic.b_s_per_byte", "lathide link --json", "give --b"] {
             assert!(missing.contains(part), "{missing}");
