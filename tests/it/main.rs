@@ -13,6 +13,8 @@ mod link;
 mod memory;
 mod misuse;
 mod p2p;
+#[cfg(feature = "cli")]
+mod predict;
 mod process;
 mod spmd;
 mod support;
