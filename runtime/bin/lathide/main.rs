@@ -21,7 +21,7 @@ struct Cli {
 enum Command {
     Run(run::Arguments),
     Gain(gain::Args),
-    Predict(predict::Args),
+    Predict(Box<predict::Args>),
     /// One of the two nodes that `gain` measures with.
     #[command(name = "__gain-node", hide = true)]
     GainNode(gain::NodeArgs),

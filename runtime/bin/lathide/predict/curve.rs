@@ -63,8 +63,8 @@ pub(super) fn grouped(points: impl IntoIterator<Item = (String, f64, f64)>) -> V
 pub(super) fn dense(values: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
     let positive = values.filter(|value| *value > 0.0 && value.is_finite());
     let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
-    let samples = if low <= high { 0..=SAMPLES } else { 1..=0 };
-    samples.map(move |sample| low * (high / low).powf(f64::from(sample) / f64::from(SAMPLES)))
+    let samples = if low <= high { SAMPLES + 1 } else { 0 };
+    (0..samples).map(move |sample| low * (high / low).powf(f64::from(sample) / f64::from(SAMPLES)))
 }
 
 /// Points in the order of x, as curves need them.
