@@ -98,6 +98,8 @@ fn broadcast_and_gather() {
         let gather = all_meet(&format!("gather --procs {procs} --bytes 300kB,600kB,1050kB"), "window", &windows);
         meets("eq. 8", numbers(&gather, "bound_s")[2], bound);
     }
+    let lossy = answer("gather --procs 2 --bytes 1GB");
+    assert!(lossy["conclusion"].as_str().is_some_and(|text| text.contains("may be lost")), "{lossy}");
     let plan = answer("gather --procs 8 --bytes 600kB");
     assert_eq!(plan["plan"].as_array().map(Vec::len), Some(7));
     assert_eq!((&plan["plan"][0]["signals"], &plan["plan"][6]["waits_for"]), (&6.into(), &2.into()));

@@ -84,9 +84,10 @@ pub(super) enum Cell {
     Word(&'static str),
 }
 
+/// A quotient of what the models answer may be too large for a number; it is left out.
 impl From<f64> for Cell {
     fn from(number: f64) -> Self {
-        Cell::Number(number)
+        if number.is_finite() { Cell::Number(number) } else { Cell::None }
     }
 }
 
@@ -98,7 +99,7 @@ impl From<u32> for Cell {
 
 impl From<Option<f64>> for Cell {
     fn from(number: Option<f64>) -> Self {
-        number.map_or(Cell::None, Cell::Number)
+        number.map_or(Cell::None, Cell::from)
     }
 }
 

@@ -116,18 +116,18 @@ fn beside(known: &Known, gather: &Gather, procs: u32, bytes: f64) -> Result<(Opt
 fn verdict(procs: u32, bytes: f64, gather: &Gather) -> String {
     let (senders, at_once) = (procs - 1, gather.plan.window());
     let size = format::bytes(bytes);
-    let what = if at_once == senders {
-        format!("All {senders} may send their {size} at once")
-    } else {
-        format!(
+    let what = match (senders, at_once == senders) {
+        (1, _) => format!("One sends {size}"),
+        (_, true) => format!("All {senders} may send their {size} at once"),
+        (_, false) => format!(
             "Of {senders} with {size} each, {at_once} may send at a time; all at once would lose {} of the packets",
             lost(gather.all_at_once_ratio)
-        )
+        ),
     };
-    let risk = match (at_once < senders && !gather.window.meets_bounds, gather.window.upper_bound) {
-        (true, 0) => " Even a single sender's packets are too many for the buffer.",
-        (true, _) => " No number meets both bounds, so packets may be lost.",
-        (false, _) => "",
+    let risk = match (gather.window.meets_bounds || gather.all_at_once_ratio >= 1.0, gather.window.upper_bound) {
+        (true, _) => "",
+        (false, 0) => " Even a single sender's packets are too many for the buffer: some may be lost.",
+        (false, _) => " No number of senders meets both bounds: packets may be lost.",
     };
     format!("{what}. It takes {} at least.{risk}", format::seconds(gather.bound_s))
 }
@@ -146,6 +146,9 @@ fn steps(procs: u32, plan: &Plan) -> Result<Value, Problem> {
 
 /// Algorithm 1 in words: who sends after whom.
 fn chains(plan: &Plan, procs: u32) -> Result<String, Problem> {
+    if procs == 2 {
+        return Ok(String::new());
+    }
     if plan.longest_chain() == 1 {
         return Ok(format!("Plan: 1 to {} send at once.", procs - 1));
     }

@@ -188,7 +188,7 @@ impl Args {
 /// From where on a message has half of the full rate: `T(x) = 2 b x`, that is where b x is the golden ratio's part of a.
 fn half_rate_bytes(block: Block) -> Option<f64> {
     let bytes = block.a_s() / block.b_s_per_byte() * (5f64.sqrt() - 1.0) / 2.0;
-    bytes.is_finite().then_some(bytes)
+    (bytes.is_finite() && (1.0 / block.b_s_per_byte()).is_finite()).then_some(bytes)
 }
 
 fn findings(network: &Network) -> Result<Map<String, serde_json::Value>, Problem> {

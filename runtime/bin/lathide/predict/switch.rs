@@ -183,7 +183,7 @@ mod tests {
         let args = SwitchArgs { g_r: Some((9e-6, 0.0)), ..SwitchArgs::default() };
         let Known { cluster, packet_bytes, .. } = args.cluster(Some(&file)).unwrap();
         let packet = cluster.packet(1000.0, 10).unwrap();
-        assert_eq!((packet.send_s, packet.send_gap_s), (1e-6 + 1e-6, 2e-6 + 1e-6));
+        assert_eq!((packet.send_s, packet.send_gap_s), (1e-6 + 1000.0 * 1e-9, 2e-6 + 1000.0 * 1e-9));
         assert_eq!((packet.receive_gap_s, packet.receive_s, packet.user_receive_s), (9e-6, 4e-6, 0.0));
         assert_eq!((packet.copy_s, cluster.buffer_packets, packet_bytes), (0.0, 100.0, 4096.0));
         // Ten senders offer 3.3 GB/s to a switch of 1 GB/s.

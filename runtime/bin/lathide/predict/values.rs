@@ -103,32 +103,36 @@ pub(super) fn line(text: &str) -> Result<(f64, f64), String> {
     }
 }
 
-/// Names of units, and how many of each make one of the models' own: a time's are divided by it, so that 35us is the
-/// number nearest to 35e-6; a size's multiplied.
+/// Names of units, and how many of the models' own each is.
 struct Units {
     what: &'static str,
-    names: &'static [(&'static str, f64)],
-    divided: bool,
+    names: &'static [(&'static str, Factor)],
 }
 
-const PLAIN: Units = Units { what: "a number without a unit", names: &[], divided: false };
+/// How large a unit is.
+#[derive(Clone, Copy)]
+enum Factor {
+    /// A power of ten: its digits stay as written, so that 0.92us is the same number as 0.92e-6.
+    Power(i32),
+    Times(f64),
+}
+
+const PLAIN: Units = Units { what: "a number without a unit", names: &[] };
 const TIME: Units = Units {
     what: "a time is in seconds, or has us, ms or s: 35e-6, 35us",
-    names: &[("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)],
-    divided: true,
+    names: &[("s", Factor::Power(0)), ("ms", Factor::Power(-3)), ("us", Factor::Power(-6)), ("ns", Factor::Power(-9))],
 };
 const BYTES: Units = Units {
     what: "a size is in bytes, or has KiB, MiB or GiB, kB, MB or GB: 65536, 64KiB",
     names: &[
-        ("b", 1.0),
-        ("kb", 1e3),
-        ("mb", 1e6),
-        ("gb", 1e9),
-        ("kib", 1024.0),
-        ("mib", 1_048_576.0),
-        ("gib", 1_073_741_824.0),
+        ("b", Factor::Power(0)),
+        ("kb", Factor::Power(3)),
+        ("mb", Factor::Power(6)),
+        ("gb", Factor::Power(9)),
+        ("kib", Factor::Times(1024.0)),
+        ("mib", Factor::Times(1_048_576.0)),
+        ("gib", Factor::Times(1_073_741_824.0)),
     ],
-    divided: false,
 };
 
 /// The values of a list may be anything, or are whole.
@@ -239,12 +243,19 @@ fn scaled(text: &str, units: &Units) -> Result<f64, String> {
         return Ok(number);
     }
     let unit_at = text.trim_end_matches(|sign: char| sign.is_ascii_alphabetic()).len();
-    let (number, unit) = text.split_at(unit_at);
-    let number: f64 = number.trim_end().parse().map_err(|_| format!("{text:?} is no number; {}", units.what))?;
+    let (digits, unit) = text.split_at(unit_at);
+    let digits = digits.trim_end();
+    let number: f64 = digits.parse().map_err(|_| format!("{text:?} is no number; {}", units.what))?;
     let unit = unit.to_ascii_lowercase();
     let found = units.names.iter().find(|(name, _)| *name == unit);
-    let (_, factor) = found.ok_or_else(|| format!("{text:?}: {}", units.what))?;
-    Ok(if units.divided { number / factor } else { number * factor })
+    match found {
+        // Digits with an exponent of their own cannot have another.
+        Some((_, Factor::Power(power))) => {
+            Ok(format!("{digits}e{power}").parse().unwrap_or_else(|_| number * 10f64.powi(*power)))
+        }
+        Some((_, Factor::Times(factor))) => Ok(number * factor),
+        None => Err(format!("{text:?}: {}", units.what)),
+    }
 }
 
 #[cfg(test)]
@@ -286,6 +297,7 @@ mod tests {
     fn units() {
         assert_eq!(time("35us").unwrap(), 35e-6);
         assert_eq!(time("35e-6").unwrap(), 35e-6);
+        assert!((time("3.5e1us").unwrap() - 35e-6).abs() < 1e-20);
         assert_eq!((time("1.5ms").unwrap(), time("2 s").unwrap(), time("7ns").unwrap()), (1.5e-3, 2.0, 7e-9));
         assert_eq!(time_per("0.92us/B").unwrap(), 0.92e-6);
         assert_eq!((size("64KiB").unwrap(), size("1MB").unwrap(), size("12").unwrap()), (65_536.0, 1e6, 12.0));

@@ -22,6 +22,7 @@ pub(super) fn of_values(gains: &[(f64, f64)], of: &str) -> Verdict {
     let at = plain(at);
     let sentence = match gains {
         [_] => format!("At {name} = {at} G is {best:.3}."),
+        _ if gains.iter().all(|(_, gain)| *gain == best) => format!("G is {best:.3} at all of these values."),
         _ => format!("Of these values {name} = {at} gains most, G = {best:.3}."),
     };
     (findings, sentence)
@@ -37,14 +38,16 @@ pub(super) fn of_curve(
 ) -> Result<Verdict, Problem> {
     let (mut findings, mut conclusion) = of_values(gains, of);
     let maximum = gain::maximum_partial(f, omega)?;
-    let best = gain::best_gamma(f, omega)?.map(|gamma| gamma * factor);
-    let break_even = gain::break_even_gamma(omega)?.map(|gamma| gamma * factor);
+    let finite = |granularity: &f64| granularity.is_finite();
+    let best = gain::best_gamma(f, omega)?.map(|gamma| gamma * factor).filter(finite);
+    let break_even = gain::break_even_gamma(omega)?.map(|gamma| gamma * factor).filter(finite);
     findings.insert("maximum_gain".into(), json!(maximum));
     findings.insert(format!("maximum_gain_{of}"), json!(best));
     findings.insert(format!("break_even_{of}"), json!(break_even));
     conclusion += &match best {
         Some(best) => format!(" G can be {maximum:.3} at most, at {of} = {}.", plain(best)),
-        None => " With f = 0 nothing can be hidden.".to_owned(),
+        None if f == 0.0 => " With f = 0 nothing can be hidden.".to_owned(),
+        None => format!(" G can be {maximum:.3} at most."),
     };
     if let Some(break_even) = break_even {
         conclusion += &format!(" Above {of} = {} hiding loses.", plain(break_even));
