@@ -3,9 +3,8 @@
 //! - [`architecture`]: who does what, on which thread, and what holds for ever
 //! - [`wire_format`]: every byte between two ranks
 //! - [`launching`]: how ranks are started, found, and ended; environment variables and exit statuses
-//! - [`models`]: the papers' models, their misprints, and fitting them to measurements
 //! - [`measuring`]: what the numbers mean and how they are taken
-//! - [`models`]: what the papers' models say, and which of their printed formulas and numbers are wrong
+//! - [`models`]: what the papers' models say, and which of their printed formulas and numbers are wrong; `lathide predict`
 
 pub mod architecture;
 pub mod launching;

@@ -15,6 +15,8 @@ mod link_command;
 mod memory;
 mod misuse;
 mod p2p;
+#[cfg(feature = "cli")]
+mod predict;
 mod process;
 mod spmd;
 mod support;
