@@ -13,6 +13,7 @@ use crate::handle::{ReadHandle, WriteHandle, read_handle, write_handle};
 use crate::ids::{Rank, Tag};
 use crate::kernel::Kernel;
 use crate::launch::environment;
+use crate::observe::Report;
 use crate::wire::frame::{Context, Key};
 
 /// Joins the job this process was started in, as its environment says. A program started alone is a job of one.
@@ -105,6 +106,13 @@ impl Node {
             read_handle::<u8>(self.inner.kernel.clone(), read).wait()?;
         }
         Ok(())
+    }
+
+    /// What the node has observed so far: where its time went, what its links carried, and what the models say to that.
+    ///
+    /// After `finalize` has begun on a clone, times stand as they were then.
+    pub fn report(&self) -> Report {
+        self.inner.kernel.observed()
     }
 
     /// Leaves the job: every message this node has written leaves, and peers confirm that it has arrived. Waits

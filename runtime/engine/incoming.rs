@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use foldhash::{HashMap, HashMapExt};
 
+use super::arriving::{Arriving, Posted, Sink};
+use super::notes::{Notes, Progress};
 use super::outgoing::{Control, cost};
 use super::{Completion, Limits, OpId, Outcome};
-use crate::buffer::{ElementType, Place, Source};
+use crate::buffer::{Place, Source};
 use crate::error::{Error, Mismatch};
 use crate::ids::Rank;
 use crate::wire::WireError;
@@ -17,46 +19,6 @@ use crate::wire::frame::{Key, Opening};
 const BUFFER_BYTES: usize = 4096;
 /// Empty queues kept for tags that come again.
 const IDLE_QUEUES_MAX: usize = 64;
-
-/// A read that waits for its message.
-pub(super) struct Posted {
-    pub(super) op: OpId,
-    pub(super) place: Box<dyn Place>,
-    pub(super) element: ElementType,
-    pub(super) capacity: u64,
-    pub(super) since: Duration,
-    /// The sender has been asked for this read's message.
-    wanted: bool,
-}
-
-impl Posted {
-    pub(super) fn new(op: OpId, mut place: Box<dyn Place>, element: ElementType, since: Duration) -> Self {
-        let capacity = place.bytes_mut().len() as u64;
-        Posted { op, place, element, capacity, since, wanted: false }
-    }
-}
-
-/// A message that has been opened and is not complete, or not matched yet.
-pub(super) struct Arriving {
-    pub(super) opening: Opening,
-    pub(super) received: u64,
-    pub(super) sink: Sink,
-    pub(super) since: Duration,
-}
-
-/// Where a message's bytes go.
-pub(super) enum Sink {
-    /// Straight into the posted buffer.
-    Place { op: OpId, place: Box<dyn Place> },
-    /// Into memory of the window, until a read is posted.
-    Buffer(Vec<u8>),
-    /// Nowhere yet: an envelope without a grant. `answer`: it answered a want.
-    Envelope { answer: bool },
-    /// Nowhere: refused.
-    Discard,
-    /// A message of the node to itself, beyond the window: it stays with the writer until it is read.
-    Own { op: OpId, source: Box<dyn Source> },
-}
 
 pub(super) struct Incoming {
     /// Who receives and who sends, for errors.
@@ -81,6 +43,9 @@ pub(super) struct Incoming {
     holding: bool,
     /// The last message, if it filled its read's buffer.
     last_filled: Option<Opening>,
+    /// The message that was complete last, and its bytes.
+    last_complete: Option<(u32, u64)>,
+    pub(super) notes: Notes,
 }
 
 impl Incoming {
@@ -100,6 +65,8 @@ impl Incoming {
             wants: 0,
             holding: false,
             last_filled: None,
+            last_complete: None,
+            notes: Notes::default(),
         }
     }
 
@@ -142,7 +109,7 @@ impl Incoming {
                 Sink::Buffer(Vec::new())
             }
         };
-        self.messages.insert(slot, Arriving { opening, received: 0, sink, since: now });
+        self.messages.insert(slot, Arriving::new(opening, sink, now));
         Ok(())
     }
 
@@ -166,7 +133,7 @@ impl Incoming {
         } else {
             self.envelopes += 1;
         }
-        self.messages.insert(slot, Arriving { opening, received: 0, sink: Sink::Envelope { answer }, since: now });
+        self.messages.insert(slot, Arriving::new(opening, Sink::Envelope { answer }, now));
         match self.take_posted(opening.key) {
             Some(read) => self.meet(slot, read, control, completions),
             None => self.arrived.entry(opening.key).or_default().push_back(slot),
@@ -239,8 +206,20 @@ impl Incoming {
 
     /// A frame of message `slot` has ended: completes the message if that was all of it.
     pub(super) fn settle(&mut self, slot: u32, completions: &mut VecDeque<Completion>) {
-        let Some(message) = self.messages.get(&slot) else { return };
-        if message.received < message.opening.total || matches!(message.sink, Sink::Buffer(_)) {
+        let Some(message) = self.messages.get_mut(&slot) else { return };
+        let (received, bytes) = (message.received, message.opening.total);
+        if received < bytes {
+            if received > 0 && !std::mem::replace(&mut message.has_begun, true) {
+                self.notes.take(slot, Progress::Begins { bytes });
+            }
+            return;
+        }
+        // Of a message that meets its read later this is told before.
+        if !std::mem::replace(&mut message.has_arrived, true) {
+            self.notes.take(slot, Progress::Arrives { bytes });
+        }
+        self.last_complete = Some((slot, bytes));
+        if matches!(message.sink, Sink::Buffer(_)) {
             return;
         }
         if let Some(Arriving { sink: Sink::Place { op, mut place }, opening, .. }) = self.messages.remove(&slot) {
@@ -248,6 +227,11 @@ impl Incoming {
             self.last_filled = filled.then_some(opening);
             completions.push_back(read_completion(op, place, opening.total));
         }
+    }
+
+    /// The bytes of message `slot`, if it was the last to be complete.
+    pub(super) fn complete_bytes(&self, slot: u32) -> Option<u64> {
+        self.last_complete.filter(|(last, _)| *last == slot).map(|(_, bytes)| bytes)
     }
 
     /// The message that probably comes next, with the buffer it will go to: the last message filled its buffer,
@@ -315,7 +299,7 @@ impl Incoming {
         completions: &mut VecDeque<Completion>,
     ) {
         let sink = Sink::Own { op, source };
-        let message = Arriving { opening, received: opening.total, sink, since: now };
+        let message = Arriving { received: opening.total, has_arrived: true, ..Arriving::new(opening, sink, now) };
         self.messages.insert(slot, message);
         if let Some(read) = self.take_posted(opening.key) {
             return self.meet(slot, read, &mut VecDeque::new(), completions);
@@ -454,6 +438,7 @@ impl Incoming {
         control: &mut VecDeque<Control>,
         completions: &mut VecDeque<Completion>,
     ) -> Sink {
+        self.notes.take(slot, Progress::Meets(read.op));
         if self.fits(opening, &read) {
             return Sink::Place { op: read.op, place: read.place };
         }

@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use super::clock::Clock;
 use super::flurry::Flurry;
 use super::greeting::is_local;
+use super::observed::Observed;
 use super::pacing::Pacing;
 use super::poller::{Poller, Ready};
 use super::slot::Slot;
@@ -37,7 +38,7 @@ pub(crate) struct Core {
     pub(crate) engine: Engine,
     sockets: Vec<Option<Socket>>,
     poller: Arc<Poller>,
-    clock: Clock,
+    pub(super) clock: Clock,
     slots: HashMap<OpId, Arc<Slot>>,
     recent: VecDeque<(OpId, Arc<Slot>)>,
     /// Refusals of messages whose handles are gone: the next call that names the peer returns them.
@@ -52,6 +53,8 @@ pub(crate) struct Core {
     suspect: Option<(Rank, String)>,
     /// Tells the task that there is one.
     suspicion: Arc<Notify>,
+    /// What passes over the links, if that is counted.
+    pub(crate) observed: Option<Observed>,
 }
 
 struct Socket {
@@ -108,6 +111,7 @@ impl Core {
             is_advised: false,
             suspect: None,
             suspicion,
+            observed: None,
         })
     }
 
@@ -167,8 +171,9 @@ impl Core {
         if let Some((culprit, cause)) = self.engine.poll_failed_peer() {
             self.suspect(culprit, cause);
         }
-        while let Some(Completion { op, outcome }) = self.engine.poll_completion() {
+        while let Some(Completion { op, mut outcome }) = self.engine.poll_completion() {
             let Some(slot) = self.slots.remove(&op) else { continue };
+            self.observe_end(&slot, &mut outcome);
             let is_write = matches!(outcome, crate::engine::Outcome::Written(_));
             self.wakers.extend(slot.complete(outcome));
             if is_write {
@@ -222,6 +227,7 @@ impl Core {
                 }
                 Ok(count) => {
                     turn += count;
+                    self.observe_arrivals(peer);
                     // Less than asked for: the socket is empty, and asking again would only say so; unless so much
                     // came that more has come meanwhile.
                     if count < offered.min(BULK_BYTES) {
@@ -290,6 +296,7 @@ impl Core {
             // A socket that refuses keeps the limit it has.
             let _ = SockRef::from(stream).set_tcp_notsent_lowat(limit);
         }
+        self.observe_progress(peer);
         match sent {
             Ok(Sent::All) => {}
             // More to send: the poller says at once that there is room, and the other links have their turn.

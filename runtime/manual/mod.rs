@@ -4,7 +4,7 @@
 //! - [`wire_format`]: every byte between two ranks
 //! - [`launching`]: how ranks are started, found, and ended; environment variables and exit statuses
 //! - [`measuring`]: what the numbers mean and how they are taken
-//! - [`models`]: what the papers' models say, and which of their printed formulas and numbers are wrong; `lathide predict`
+//! - [`models`]: what the papers' models say, which of their printed formulas and numbers are wrong, and how they are fitted
 
 pub mod architecture;
 pub mod launching;

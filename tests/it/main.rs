@@ -14,6 +14,7 @@ mod link;
 mod link_command;
 mod memory;
 mod misuse;
+mod observe;
 mod p2p;
 #[cfg(feature = "cli")]
 mod predict;
