@@ -7,18 +7,17 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::{Wake, Waker};
-use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
-
-use parking_lot::Mutex;
+use std::time::Duration;
 
 use super::Kernel;
 use super::core::Core;
-use super::poller::{Nudge, Ready};
+use super::poller::{Poller, Ready};
 use super::slot::Slot;
 use super::spin::Look;
+use super::sync::thread::{self, Thread};
+use super::sync::{AtomicBool, AtomicUsize, Instant, Mutex};
 use crate::engine::OpId;
 use crate::error::Operation;
 use crate::ids::Rank;
@@ -58,7 +57,8 @@ pub(crate) trait Condition {
 }
 
 impl Help {
-    pub(crate) fn new(nudge: Nudge) -> Self {
+    pub(crate) fn new(poller: Arc<Poller>) -> Self {
+        let nudge = Nudge { poller, is_asleep: AtomicBool::new(false) };
         Help {
             is_held: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
@@ -80,11 +80,6 @@ impl Help {
     /// Whether the one that holds the baton sleeps, so that a nudge is for it.
     pub(crate) fn is_asleep(&self) -> bool {
         self.nudge.is_asleep.load(Ordering::SeqCst)
-    }
-
-    /// Has the one that sleeps look again, whatever it waits for.
-    pub(crate) fn wake(&self) {
-        self.nudge.wake_by_ref();
     }
 
     fn try_take(&self) -> bool {
@@ -243,6 +238,25 @@ fn peers_to_poll(condition: &dyn Condition) -> Vec<Rank> {
     peers
 }
 
+/// Wakes the helper that sleeps in the poller.
+struct Nudge {
+    poller: Arc<Poller>,
+    /// Whether a helper sleeps, so that nobody nudges for nothing.
+    is_asleep: AtomicBool,
+}
+
+impl Wake for Nudge {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if self.is_asleep.load(Ordering::SeqCst) {
+            self.poller.nudge();
+        }
+    }
+}
+
 /// Wakes a parked thread.
 struct Parked(Thread);
 
@@ -283,18 +297,23 @@ impl Condition for AnyOf<'_> {
     }
 }
 
-/// Waits for something only the core knows; looked at again at every turn.
-pub(crate) struct Until<F: Fn(&mut Core) -> bool>(pub(crate) F);
+/// Waits for something only the core knows. One thread at a time may wait so: the one that ends the node.
+pub(crate) struct Until<'a, F: Fn(&mut Core) -> bool>(pub(crate) &'a Kernel, pub(crate) F);
 
-impl<F: Fn(&mut Core) -> bool> Condition for Until<F> {
+impl<F: Fn(&mut Core) -> bool> Condition for Until<'_, F> {
     fn is_met(&self, core: &mut Core) -> bool {
-        (self.0)(core)
+        (self.1)(core)
     }
     fn is_met_outside(&self) -> bool {
-        false
+        // Not unlocked as one who has changed something: that would wake this very thread.
+        (self.1)(&mut self.0.lock())
     }
-    fn register(&self, _: &Waker) {}
-    fn unregister(&self) {}
+    fn register(&self, waker: &Waker) {
+        self.0.lock().onlooker = Some(waker.clone());
+    }
+    fn unregister(&self) {
+        self.0.lock().onlooker = None;
+    }
     fn slots(&self) -> &[Arc<Slot>] {
         &[]
     }

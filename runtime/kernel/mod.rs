@@ -7,25 +7,30 @@
 
 mod clock;
 mod core;
+mod flurry;
 pub(crate) mod greeting;
+mod hand_over;
 mod help;
 pub(crate) mod mesh;
 mod observed;
 mod pacing;
 mod poller;
+#[cfg(test)]
+mod schedules;
 mod slot;
 mod spin;
 mod stall;
+mod sync;
 mod task;
+mod unsent;
 mod watch;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::task::Waker;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
 
 use crate::buffer::{ElementType, Place, Source};
@@ -40,7 +45,7 @@ use clock::Clock;
 use core::Core;
 use help::{AnyOf, Help, Until};
 use observed::Observed;
-use poller::{Nudge, Poller};
+use poller::Poller;
 pub(crate) use slot::Slot;
 use spin::Spin;
 use stall::Crew;
@@ -70,6 +75,9 @@ pub(crate) struct Kernel {
     is_over: AtomicBool,
     /// The last error the program was told.
     noted: Mutex<Option<String>>,
+    /// Small messages wait for the task to send them, if nobody else does before. Set until it looks.
+    is_gathering: AtomicBool,
+    gathering: Notify,
     orders: mpsc::Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Names this run of the job, and whether a launcher has started it.
@@ -137,7 +145,7 @@ impl Kernel {
             reports: config.report,
             clock,
             core: Mutex::new(core),
-            help: Help::new(Nudge::new(poller.clone())),
+            help: Help::new(poller.clone()),
             poller,
             watch: Watch::new(),
             spin: Spin::new(ranks_here <= cores),
@@ -147,6 +155,8 @@ impl Kernel {
             gave_way: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             noted: Mutex::default(),
+            is_gathering: AtomicBool::new(false),
+            gathering: Notify::new(),
             orders: sender,
             thread: Mutex::new(None),
             job: (job, launcher),
@@ -204,12 +214,18 @@ impl Kernel {
         let slot = Arc::new(Slot::new(operation, op, key));
         core.expect(slot.clone());
         core.observe_post(&slot, now);
-        if self.task_may_move() {
-            core.flush();
-        } else {
-            core.hand_on();
+        let may_move = self.task_may_move();
+        let is_write = operation.kind == OperationKind::Write;
+        let gathers = may_move && is_write && core.gathers(operation.peer, operation.bytes, now);
+        match (may_move && !gathers, is_write) {
+            (true, true) => core.send(operation.peer),
+            (true, false) => core.flush(),
+            (false, _) => core.hand_on(),
         }
         self.unlock(core);
+        if gathers && !self.is_gathering.swap(true, Ordering::SeqCst) {
+            self.gathering.notify_one();
+        }
         let is_short = operation.bytes < BURST_BYTES;
         if !is_short || self.observer.times_post() {
             let left = self.clock.now();
@@ -244,36 +260,6 @@ impl Kernel {
         }
     }
 
-    /// A future begins to wait: in deferred mode too, its bytes move while it does.
-    pub(crate) fn begin_await(&self) {
-        if self.awaiting.fetch_add(1, Ordering::SeqCst) == 0 && self.overlap == Overlap::Off {
-            let mut core = self.lock();
-            core.flush();
-            self.unlock(core);
-        }
-        self.watch.open(&self.poller);
-    }
-
-    /// A future has what it waited for, or is gone.
-    pub(crate) fn end_await(&self) {
-        if self.awaiting.fetch_sub(1, Ordering::SeqCst) == 1 && self.overlap == Overlap::Off {
-            self.watch.close(&self.poller);
-        }
-    }
-
-    /// Moves what is there, if the program may and nobody else does: so that testing in a loop makes progress.
-    pub(crate) fn poke(&self) {
-        if self.overlap == Overlap::Off
-            && let Some(mut core) = self.core.try_lock()
-        {
-            let mut ready = Vec::new();
-            if self.poller.wait(&mut ready, Duration::ZERO).is_ok() {
-                core.drive(&ready, &|| false);
-            }
-            self.unlock(core);
-        }
-    }
-
     /// The program is told of `error`. If it ends without finalizing, this is why.
     pub(crate) fn note_failure(&self, error: &Error) {
         *self.noted.lock() = Some(error.to_string());
@@ -301,7 +287,7 @@ impl Kernel {
         self.observer.ends(self.clock.now());
         if failed.is_none() {
             let is_drained = |core: &mut Core| core.engine.is_drained() && !core.is_suspicious();
-            self.wait(&Until(|core| core.engine.failure().is_some() || is_drained(core)), None);
+            self.wait(&Until(self, |core| core.engine.failure().is_some() || is_drained(core)), None);
         }
         let failure = self.lock().engine.failure().cloned();
         let blames = failure.as_ref().and_then(Error::blames);
@@ -346,7 +332,7 @@ impl Kernel {
         let patience = if is_failed { self.linger.min(FAILED_LINGER) } else { self.linger };
         let is_confirmed = |core: &mut Core| core.engine.is_farewelled() && !core.is_suspicious();
         let is_over = |core: &mut Core| is_confirmed(core) || (!is_failed && core.engine.failure().is_some());
-        let is_met = self.wait(&Until(is_over), Some(Instant::now() + patience));
+        let is_met = self.wait(&Until(self, is_over), Some(Instant::now() + patience));
         let mut core = self.lock();
         core.confirm_loss();
         let failure = core.engine.failure().cloned();
@@ -355,23 +341,6 @@ impl Kernel {
             tracing::warn!(rank = %self.rank, "not every peer confirmed that all has arrived");
         }
         failure
-    }
-
-    /// Whether bytes may move while no thread waits.
-    fn task_may_move(&self) -> bool {
-        self.overlap == Overlap::On || self.awaiting.load(Ordering::SeqCst) > 0
-    }
-
-    /// No thread helps any more: leaves the links to the task, if it may have them.
-    fn leave_to_task(&self) {
-        let gave_way = self.gave_way.swap(false, Ordering::SeqCst);
-        if self.task_may_move() {
-            self.watch.helper_leaves(&self.poller);
-            // A task that gave way has left links ready; at an open gate it would not hear of them again.
-            if gave_way {
-                self.poller.nudge();
-            }
-        }
     }
 
     /// Passes a report to the rendezvous. Never blocks; reports are repeated, so one may be dropped.
@@ -388,31 +357,6 @@ impl Kernel {
             order = rest;
             std::thread::sleep(Duration::from_millis(1));
         }
-    }
-
-    /// This node cannot go on.
-    fn fail_here(&self, cause: &str) {
-        let mut core = self.lock();
-        core.engine.fail_lost(self.rank, cause);
-        core.hand_on();
-        self.unlock(core);
-        self.help.wake();
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
-        self.core.lock()
-    }
-
-    /// Unlocks, then wakes those whose operations were completed meanwhile.
-    pub(crate) fn unlock(&self, mut core: MutexGuard<'_, Core>) {
-        let wakers = core.take_wakers();
-        // A waiter in line gets the lock, not the thread that comes back for it at once.
-        if self.help.is_wanted() {
-            MutexGuard::unlock_fair(core)
-        } else {
-            drop(core)
-        }
-        wakers.into_iter().for_each(Waker::wake);
     }
 }
 

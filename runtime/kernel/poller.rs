@@ -4,8 +4,6 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Wake;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -131,7 +129,7 @@ impl Poller {
     }
 
     /// Returns whether it was so before.
-    fn set_gate(&self, open: bool) -> bool {
+    pub(super) fn set_gate(&self, open: bool) -> bool {
         let mut is_open = self.gate.is_open.lock();
         if *is_open != open {
             let flags = if open { EventFlags::IN } else { EventFlags::empty() };
@@ -159,31 +157,6 @@ impl Poller {
 
 fn data(peer: Rank) -> EventData {
     EventData::new_u64(peer.0.into())
-}
-
-/// Wakes the helper that sleeps in a poller.
-pub(crate) struct Nudge {
-    poller: Arc<Poller>,
-    /// Whether a helper sleeps, so that nobody nudges for nothing.
-    pub(crate) is_asleep: AtomicBool,
-}
-
-impl Nudge {
-    pub(crate) fn new(poller: Arc<Poller>) -> Self {
-        Nudge { poller, is_asleep: AtomicBool::new(false) }
-    }
-}
-
-impl Wake for Nudge {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        if self.is_asleep.load(Ordering::SeqCst) {
-            self.poller.nudge();
-        }
-    }
 }
 
 impl AsFd for Poller {

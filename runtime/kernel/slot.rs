@@ -1,10 +1,9 @@
 //! Where an operation's outcome waits for its handle.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::Waker;
 
-use parking_lot::Mutex;
-
+use super::sync::{AtomicBool, Mutex};
 use crate::engine::{OpId, Outcome};
 use crate::error::{Error, Operation};
 use crate::wire::frame::Key;

@@ -9,10 +9,11 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 
+use super::core::Core;
 use super::mesh::{self, Control};
 use super::poller::GateDescriptor;
 use super::{Kernel, Order, Started, watch};
-use crate::config::{Config, Overlap};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::launch::control::Notice;
 
@@ -39,9 +40,7 @@ pub(super) fn run(config: Config, started: SyncSender<Result<Arc<Kernel>>>) {
             Ok(start) => match watch(start.kernel.poller.gate_descriptor()) {
                 Err(error) => drop(started.send(Err(failed(format!("the links cannot be watched: {error}"))))),
                 Ok(gate) => {
-                    if config.overlap == Overlap::On {
-                        start.kernel.watch.open(&start.kernel.poller);
-                    }
+                    start.kernel.settle_watch();
                     start.kernel.observer.kernel_runs_here();
                     if started.send(Ok(start.kernel.clone())).is_ok() {
                         serve(start, gate).await;
@@ -75,6 +74,7 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
                 kernel.turn();
                 ready.clear_ready();
             }
+            () = kernel.gathering.notified() => kernel.send_gathered(),
             () = kernel.watch.begin.notified(), if !is_ticking => is_ticking = true,
             () = tokio::time::sleep(watch::TICK), if is_ticking => {
                 is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held());
@@ -127,44 +127,17 @@ async fn hear(control: &mut Option<Control>) -> Option<Notice> {
 }
 
 impl Kernel {
-    /// Moves all that can be moved, unless a waiter wants to do that itself.
-    fn turn(&self) {
-        let mut ready = Vec::new();
-        loop {
-            // The gate is level-triggered towards the links, but its own readers hear of a change only: so the
-            // links must be asked until none is ready.
-            match self.poller.wait(&mut ready, Duration::ZERO) {
-                Err(error) => return self.fail_here(&format!("waiting for sockets failed: {error}")),
-                Ok(true) if !self.help.is_asleep() => {
-                    self.poller.heed_nudge();
-                    // One that has gone to sleep meanwhile may have been meant.
-                    if self.help.is_asleep() {
-                        self.poller.nudge();
-                    }
-                }
-                Ok(_) => {}
-            }
-            if ready.is_empty() {
-                return;
-            }
-            let mut core = self.lock();
-            core.drive(&ready, &|| self.help.is_wanted());
-            self.unlock(core);
-            if self.help.is_wanted() {
-                self.gave_way.store(true, Ordering::SeqCst);
-                // The waiter may have left before it could see that; then there is nobody to give way to.
-                if self.help.is_wanted() || !self.gave_way.swap(false, Ordering::SeqCst) {
-                    return;
-                }
-            }
-        }
+    /// Sends the small messages that wait for others.
+    fn send_gathered(&self) {
+        // First of all, so that one that comes to wait from now on is told of.
+        self.is_gathering.store(false, Ordering::SeqCst);
+        let mut core = self.lock();
+        core.flush();
+        self.unlock(core);
     }
 
     fn confirm_loss(&self) {
-        let mut core = self.lock();
-        core.confirm_loss();
-        self.unlock(core);
-        self.help.wake();
+        self.intervene(Core::confirm_loss);
     }
 
     fn hear(&self, notice: Notice) {
@@ -174,10 +147,6 @@ impl Kernel {
             Notice::Refused { cause } => Error::Join { rank: self.rank, cause: cause.into() },
             Notice::Table { .. } => return,
         };
-        let mut core = self.lock();
-        core.engine.fail(error);
-        core.hand_on();
-        self.unlock(core);
-        self.help.wake();
+        self.intervene(|core| core.engine.fail(error));
     }
 }

@@ -7,13 +7,11 @@
 //! unwatched for more than a tick or two while the program computes, and a short message costs no call for the
 //! hand-over.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use parking_lot::Mutex;
-use tokio::sync::Notify;
-
 use super::poller::Poller;
+use super::sync::{AtomicBool, AtomicU64, Mutex, Notify};
 
 /// How often the task looks whether waits still follow each other. Tokio's timers tick in milliseconds.
 pub(super) const TICK: Duration = Duration::from_millis(1);
@@ -82,12 +80,13 @@ impl Watch {
         }
     }
 
-    /// No thread helps any more.
-    pub(crate) fn helper_leaves(&self, poller: &Poller) {
+    /// No thread helps any more. `may_move`: whether the task may have the links; asked under the lock, as in
+    /// [`Watch::settle`].
+    pub(crate) fn helper_leaves(&self, poller: &Poller, may_move: impl FnOnce() -> bool) {
         let mut state = self.state.lock();
         state.waits += 1;
         let has_computed = self.pace.has_computed.swap(false, Ordering::Relaxed);
-        if state.watcher == Watcher::Helper {
+        if state.watcher == Watcher::Helper && may_move() {
             if has_computed {
                 state.open(poller);
             } else {
@@ -97,15 +96,16 @@ impl Watch {
         }
     }
 
-    /// Has the task watch, whoever helps: futures wait.
-    pub(crate) fn open(&self, poller: &Poller) {
-        self.state.lock().open(poller);
-    }
-
-    /// Has the task watch no longer.
-    pub(crate) fn close(&self, poller: &Poller) {
-        self.state.lock().watcher = Watcher::Helper;
-        poller.close_gate();
+    /// Has the task watch if it may, whoever helps, and no longer if it may not. It is asked under the lock: when one
+    /// future begins to wait as the last one ends, who comes second knows of both.
+    pub(crate) fn settle(&self, poller: &Poller, may_move: impl FnOnce() -> bool) {
+        let mut state = self.state.lock();
+        if may_move() {
+            state.open(poller);
+        } else {
+            state.watcher = Watcher::Helper;
+            poller.close_gate();
+        }
     }
 
     /// The task's tick. Returns whether it goes on ticking. `is_held`: somebody helps.

@@ -10,10 +10,14 @@ mod jobs;
 mod launcher;
 #[cfg(feature = "cli")]
 mod link;
+#[cfg(feature = "cli")]
+mod link_command;
 mod memory;
 mod misuse;
 mod observe;
 mod p2p;
+#[cfg(feature = "cli")]
+mod predict;
 mod process;
 mod spmd;
 mod support;

@@ -74,6 +74,26 @@ fn noise_and_gross_outliers_are_survived() {
 }
 
 #[test]
+fn repetitions_that_agree_are_believed() {
+    // Loopback as measured: flat to 32 KiB, three times as long at 64 KiB, then a slope, a steeper one beyond the cache.
+    let time_s = |bytes: u64| match bytes {
+        0..=32_768 => 8.6e-6 + 20e-12 * bytes as f64,
+        _ => 15e-6 + 0.2e-9 * bytes as f64 + 0.5e-9 * (bytes as f64 - 2_097_152.0).max(0.0),
+    };
+    for seed in 0..3 {
+        let mut noise = Noise(seed);
+        let mut samples = Vec::new();
+        for bytes in sizes() {
+            samples.extend((0..5).map(|_| Sample { bytes, time_s: time_s(bytes) * (1.0 + 0.02 * noise.normal()) }));
+        }
+        let fitted = fit(&samples).unwrap().model;
+        for bytes in sizes() {
+            assert!(near(fitted.time_s(bytes), time_s(bytes), 0.08), "{seed}, {bytes} bytes: {fitted:?}");
+        }
+    }
+}
+
+#[test]
 fn noise_buys_few_knots() {
     let line = segmented(20e-6, &[(0.0, 1e-9)]);
     let knots = |seed| {

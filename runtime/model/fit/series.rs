@@ -210,6 +210,22 @@ mod tests {
     }
 
     #[test]
+    fn many_sizes_are_left_out_in_a_few_rounds() {
+        let samples: Vec<_> = (0..100).map(|step| sample(1.5_f64.powi(step) as u64 + step as u64, 1.0)).collect();
+        let series = Series::new(&samples, 2).unwrap();
+        let rounds = std::cell::Cell::new(0);
+        let fit = |seen: &Series| {
+            rounds.set(rounds.get() + 1);
+            seen.rows().iter().map(|row| row.bytes).collect::<Vec<_>>()
+        };
+        let fitted = series.fit(fit, |seen, bytes| if seen.contains(&bytes) { 1.0 } else { 2.0 });
+        assert_eq!(rounds.get(), FOLDS + 1, "once with all");
+        assert_eq!(fitted.held_out.len(), 100);
+        assert!(fitted.held_out.iter().all(|pair| pair.predicted_s == 2.0), "never seen");
+        assert!(fitted.held_out.is_sorted_by_key(|pair| pair.bytes));
+    }
+
+    #[test]
     fn useless_samples_are_errors() {
         let new = |samples: &[Sample]| Series::new(samples, 2).unwrap_err();
         assert_eq!(new(&[]), FitError::TooFewSamples { samples: 0, parameters: 2 });

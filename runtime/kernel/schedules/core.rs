@@ -1,0 +1,213 @@
+//! A small engine with its links: messages are matched by tag, each write is one message. Locked and driven as the real
+//! one is.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::task::Waker;
+
+use super::machine;
+use super::poller::{Poller, Ready};
+use super::slot::Slot;
+use crate::engine::{OpId, Outcome};
+use crate::error::Error;
+use crate::ids::Rank;
+
+pub(crate) struct Core {
+    pub(crate) engine: Engine,
+    links: Vec<Link>,
+    poller: Arc<Poller>,
+    slots: BTreeMap<u64, Arc<Slot>>,
+    wakers: Vec<Waker>,
+    pub(crate) onlooker: Option<Waker>,
+}
+
+#[derive(Default)]
+struct Link {
+    outgoing: VecDeque<OpId>,
+    is_blocked: bool,
+    is_watched: bool,
+}
+
+#[derive(Default)]
+pub(crate) struct Engine {
+    next: u64,
+    posted: Vec<(usize, u32, OpId)>,
+    /// Messages that no read was posted for.
+    unexpected: Vec<(usize, u32)>,
+    underway: Vec<OpId>,
+    completions: VecDeque<(OpId, Outcome)>,
+    failure: Option<Error>,
+}
+
+impl Engine {
+    pub(super) fn new_op(&mut self) -> OpId {
+        self.next += 1;
+        let op = OpId(self.next);
+        match &self.failure {
+            Some(error) => self.completions.push_back((op, Outcome::Failed(error.clone()))),
+            None => self.underway.push(op),
+        }
+        op
+    }
+
+    fn complete(&mut self, op: OpId, outcome: Outcome) {
+        if let Some(at) = self.underway.iter().position(|&underway| underway == op) {
+            self.underway.remove(at);
+            self.completions.push_back((op, outcome));
+        }
+    }
+
+    pub(super) fn initread(&mut self, peer: usize, tag: u32) -> OpId {
+        let op = self.new_op();
+        match self.unexpected.iter().position(|&message| message == (peer, tag)) {
+            Some(at) => {
+                self.unexpected.remove(at);
+                self.complete(op, read());
+            }
+            None => self.posted.push((peer, tag, op)),
+        }
+        op
+    }
+
+    fn received(&mut self, peer: usize, tag: u32) {
+        match self.posted.iter().position(|&(from, wanted, _)| (from, wanted) == (peer, tag)) {
+            Some(at) => {
+                let (_, _, op) = self.posted.remove(at);
+                self.complete(op, read());
+            }
+            None => self.unexpected.push((peer, tag)),
+        }
+    }
+
+    pub(crate) fn fail(&mut self, error: Error) {
+        self.failure = Some(error.clone());
+        for op in std::mem::take(&mut self.underway) {
+            self.completions.push_back((op, Outcome::Failed(error.clone())));
+        }
+    }
+
+    pub(crate) fn fail_lost(&mut self, rank: Rank, cause: &str) {
+        self.fail(Error::PeerLost { peer: rank, cause: cause.into(), operation: None });
+    }
+
+    /// Nothing is under way.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.underway.is_empty()
+    }
+}
+
+fn read() -> Outcome {
+    Outcome::Read(Box::new(Vec::<u8>::new()))
+}
+
+impl Core {
+    pub(super) fn new(links: usize, poller: Arc<Poller>) -> Self {
+        let links = (0..links).map(|_| Link::default()).collect();
+        Core { engine: Engine::default(), links, poller, slots: BTreeMap::new(), wakers: Vec::new(), onlooker: None }
+    }
+
+    pub(super) fn initwrite(&mut self, peer: usize) -> OpId {
+        let op = self.engine.new_op();
+        self.links[peer].outgoing.push_back(op);
+        op
+    }
+
+    pub(super) fn expect(&mut self, slot: Arc<Slot>) {
+        self.slots.insert(slot.op.0, slot);
+    }
+
+    pub(crate) fn drive(&mut self, ready: &[Ready], give_way: &dyn Fn() -> bool) -> usize {
+        let mut count = 0;
+        for link in ready {
+            if link.readable {
+                count += self.read(link.peer);
+            }
+            if link.writable {
+                count += self.writable(link.peer.index());
+            }
+            if give_way() {
+                break;
+            }
+        }
+        self.flush();
+        count
+    }
+
+    pub(crate) fn flush(&mut self) {
+        for peer in 0..self.links.len() {
+            self.write(peer);
+        }
+        self.hand_on();
+    }
+
+    pub(crate) fn hand_on(&mut self) {
+        while let Some((op, outcome)) = self.engine.completions.pop_front() {
+            let slot = self.slots.remove(&op.0).expect("each operation completes once");
+            self.wakers.extend(slot.complete(outcome));
+        }
+    }
+
+    pub(crate) fn take_wakers(&mut self) -> Vec<Waker> {
+        self.wakers.extend(self.onlooker.take());
+        std::mem::take(&mut self.wakers)
+    }
+
+    /// Reads what is there, to the end of a message, or less: others have their turn.
+    pub(crate) fn read(&mut self, peer: Rank) -> usize {
+        let mut count = 0;
+        while let Some(piece) = self.poller.receive(peer.index()) {
+            count += 1;
+            if piece.is_last {
+                self.engine.received(peer.index(), piece.tag);
+            }
+            if !self.engine.completions.is_empty() || machine::once_in(4) {
+                break;
+            }
+        }
+        count
+    }
+
+    pub(crate) fn write_on(&mut self, peer: Rank) -> usize {
+        if !std::mem::take(&mut self.links[peer.index()].is_blocked) {
+            return 0;
+        }
+        self.write(peer.index())
+    }
+
+    fn writable(&mut self, peer: usize) -> usize {
+        if std::mem::take(&mut self.links[peer].is_blocked) {
+            self.write(peer)
+        } else {
+            self.watch(peer, false);
+            0
+        }
+    }
+
+    fn write(&mut self, peer: usize) -> usize {
+        let mut count = 0;
+        while !self.links[peer].is_blocked
+            && let Some(&op) = self.links[peer].outgoing.front()
+        {
+            if !self.poller.send(peer) {
+                self.watch(peer, true);
+                break;
+            }
+            count += 1;
+            self.links[peer].outgoing.pop_front();
+            self.engine.complete(op, Outcome::Written(Box::new(Vec::<u8>::new())));
+            // There is more, and the other links have their turn.
+            if !self.links[peer].outgoing.is_empty() && machine::once_in(4) {
+                self.watch(peer, true);
+            }
+        }
+        count
+    }
+
+    fn watch(&mut self, peer: usize, room: bool) {
+        let link = &mut self.links[peer];
+        link.is_blocked = room;
+        if std::mem::replace(&mut link.is_watched, room) != room {
+            self.poller.watch_writable(peer, room);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The hand-over under every schedule that chance finds.
+//!
+//! The files of the hand-over (`hand_over.rs`, `help.rs`, `watch.rs`, `slot.rs`) are compiled a second time here, letter
+//! by letter, beside modules that put shuttle's primitives in place of the system's ([`sync`]) and small models in
+//! place of what they hand over: the poller ([`epoll`], held against the real one in [`real`]), the engine with
+//! its sockets ([`core`]), the polling, and the task's loop ([`program::serve`]). Shuttle runs all threads of an execution
+//! one step at a time in an order it chooses.
+//!
+//! Not explored: weak memory (shuttle takes every atomic for sequentially consistent), and what is inside the models.
+
+#![allow(dead_code, reason = "the files are used whole elsewhere")]
+#![allow(clippy::duplicate_mod, reason = "that is the point")]
+
+mod core;
+mod epoll;
+mod machine;
+mod poller;
+mod program;
+mod real;
+mod runs;
+mod sync;
+
+#[path = "../hand_over.rs"]
+mod hand_over;
+#[path = "../help.rs"]
+mod help;
+#[path = "../slot.rs"]
+mod slot;
+#[path = "../watch.rs"]
+mod watch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use self::core::Core;
+use self::help::Help;
+use self::poller::Poller;
+use self::sync::{AtomicBool, AtomicUsize, Mutex};
+use self::watch::Watch;
+use crate::config::Overlap;
+use crate::engine::OpId;
+use crate::error::Operation;
+use crate::ids::Rank;
+use crate::observe::event::What;
+
+/// The real one's fields, as far as the hand-over knows them.
+pub(crate) struct Kernel {
+    rank: Rank,
+    overlap: Overlap,
+    clock: Clock,
+    core: Mutex<Core>,
+    poller: Arc<Poller>,
+    help: Help,
+    watch: Watch,
+    spin: spin::Spin,
+    awaiting: AtomicUsize,
+    gave_way: AtomicBool,
+    observer: Unobserved,
+}
+
+/// Nothing is observed here: it wakes nobody.
+struct Unobserved;
+
+impl Unobserved {
+    fn tell(&self, _: impl FnOnce() -> Duration, _: What) {}
+    fn enters_wait(&self, _: Duration, _: impl Iterator<Item = (OpId, Operation)>) {}
+    fn leaves_wait(&self, _: Duration, _: Duration, _: impl Iterator<Item = (OpId, Operation)>) {}
+}
+
+impl Kernel {
+    fn new(overlap: Overlap, links: usize) -> Self {
+        let poller = Arc::new(Poller);
+        Kernel {
+            rank: Rank(0),
+            overlap,
+            clock: Clock,
+            core: Mutex::new(Core::new(links, poller.clone())),
+            help: Help::new(poller.clone()),
+            poller,
+            watch: Watch::new(),
+            spin: spin::Spin,
+            awaiting: AtomicUsize::new(0),
+            gave_way: AtomicBool::new(false),
+            observer: Unobserved,
+        }
+    }
+
+    fn patience(&self) -> stall::Patience {
+        stall::Patience
+    }
+}
+
+/// Between two calls the program computes, or not.
+struct Clock;
+
+impl Clock {
+    fn now(&self) -> Duration {
+        machine::with(|state| {
+            state.program_time += Duration::from_millis(machine::below(2));
+            state.program_time
+        })
+    }
+}
+
+mod spin {
+    //! Polls a few times.
+
+    use super::machine;
+    use super::poller::alone;
+
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub(crate) enum Look {
+        Met,
+        Progress,
+        Nothing,
+    }
+
+    pub(crate) struct Spin;
+
+    impl Spin {
+        pub(crate) fn poll(&self, _: bool, _: bool, mut look: impl FnMut() -> Look) -> bool {
+            machine::with(|state| alone(&mut state.helping));
+            let is_met = (0..machine::below(3)).any(|_| look() == Look::Met);
+            machine::with(|state| state.helping -= 1);
+            is_met
+        }
+    }
+}
+
+mod stall {
+    //! Nobody loses patience.
+
+    use super::Kernel;
+    use super::help::Condition;
+
+    pub(crate) struct Patience;
+
+    impl Patience {
+        pub(crate) fn tick(&mut self, _: &Kernel, _: &dyn Condition) {}
+        pub(crate) fn end(&mut self, _: &Kernel) {}
+    }
+}

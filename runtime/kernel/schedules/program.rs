@@ -1,0 +1,243 @@
+//! What the threads of a scenario do: the program's calls as the node makes them, the task's loop, and the peers.
+
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+use shuttle::thread::spawn;
+
+use super::Kernel;
+use super::epoll::Piece;
+use super::help::{AnyOf, Until};
+use super::machine::{self, Fault};
+use super::slot::Slot;
+use super::sync::Instant;
+use super::sync::thread::{self, Thread};
+use crate::config::Overlap;
+use crate::engine::{OpId, Outcome};
+use crate::error::{Error, Operation, OperationKind};
+use crate::ids::{Rank, Tag};
+use crate::wire::frame::Key;
+
+/// A tag nobody reads.
+pub(super) const NOBODYS: u32 = 99;
+
+/// A node, and its surroundings.
+#[derive(Clone, Copy)]
+pub(super) struct Setup {
+    pub(super) overlap: Overlap,
+    pub(super) links: usize,
+    /// Messages a peer takes at first.
+    pub(super) room: u32,
+}
+
+/// A thread of a scenario.
+pub(super) type Act = fn(&Kernel);
+
+/// Runs `acts` beside the kernel's task, to the end; then a message that nobody waits for must be taken all the same.
+pub(super) fn run(setup: Setup, fault: Fault, acts: &[Act]) {
+    machine::start(setup.links, setup.room, fault);
+    let kernel = Arc::new(Kernel::new(setup.overlap, setup.links));
+    let task = {
+        let kernel = kernel.clone();
+        spawn(move || serve(&kernel))
+    };
+    let threads: Vec<_> = acts
+        .iter()
+        .map(|&act| {
+            let kernel = kernel.clone();
+            spawn(move || act(&kernel))
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("no thread panics"));
+    assert!(!kernel.help.is_held() && !kernel.help.is_wanted(), "nobody waits any more");
+    if setup.overlap == Overlap::On {
+        arrive(0, NOBODYS);
+        all_is_taken();
+    }
+    machine::with(|state| state.is_over = true);
+    task.join().expect("the task does not panic");
+    if setup.overlap == Overlap::Off {
+        assert!(!machine::with(|state| state.epoll.is_gate_open()), "deferred, and nothing waits: bytes stay");
+    }
+}
+
+/// The kernel's task, as `task::serve` is: it hears of the gate, ticks, and is told of failures.
+fn serve(kernel: &Kernel) {
+    kernel.settle_watch();
+    let (mut is_ready, mut is_ticking, mut is_lost) = (false, false, false);
+    loop {
+        let event = machine::sleep_until(|state| {
+            is_ready |= state.epoll.look_at_gate();
+            let events = [
+                is_ready.then_some(Event::Gate),
+                (state.begin && !is_ticking).then_some(Event::Begin),
+                is_ticking.then_some(Event::Tick),
+                (state.is_job_lost && !is_lost).then_some(Event::Lost),
+                state.is_over.then_some(Event::Over),
+            ];
+            let events: Vec<Event> = events.into_iter().flatten().collect();
+            let event = *events.get(machine::below(events.len().max(1) as u64) as usize)?;
+            state.begin &= event != Event::Begin;
+            Some(event)
+        });
+        match event {
+            Event::Gate => {
+                kernel.turn();
+                is_ready = false;
+            }
+            Event::Begin => is_ticking = true,
+            Event::Tick => is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held()),
+            Event::Lost => {
+                is_lost = true;
+                kernel.fail_here("a rank is lost");
+            }
+            Event::Over => return,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Event {
+    Gate,
+    Begin,
+    Tick,
+    Lost,
+    Over,
+}
+
+/// Posts a read as [`super::super::Kernel`] does.
+pub(super) fn initread(kernel: &Kernel, peer: usize, tag: u32) -> Arc<Slot> {
+    post(kernel, OperationKind::Read, peer, tag)
+}
+
+/// Posts a write.
+pub(super) fn initwrite(kernel: &Kernel, peer: usize) -> Arc<Slot> {
+    post(kernel, OperationKind::Write, peer, 0)
+}
+
+fn post(kernel: &Kernel, kind: OperationKind, peer: usize, tag: u32) -> Arc<Slot> {
+    kernel.watch.program_enters(kernel.clock.now());
+    let mut core = kernel.lock();
+    let op: OpId = match kind {
+        OperationKind::Read => core.engine.initread(peer, tag),
+        OperationKind::Write => core.initwrite(peer),
+    };
+    let operation = Operation::new(kind, kernel.rank, Rank(peer as u32), Some(Tag(tag)), 1);
+    let slot = Arc::new(Slot::new(operation, op, Key::user(Tag(tag))));
+    core.expect(slot.clone());
+    if kernel.task_may_move() {
+        core.flush();
+    } else {
+        core.hand_on();
+    }
+    kernel.unlock(core);
+    slot
+}
+
+/// Waits, and takes the outcome.
+pub(super) fn wait(kernel: &Kernel, slot: Arc<Slot>) -> Result<(), Error> {
+    assert!(kernel.wait(&AnyOf(std::slice::from_ref(&slot)), None), "without a deadline a wait ends when it is met");
+    taken(&slot)
+}
+
+/// Waits for the first of two, takes its outcome and returns the other.
+pub(super) fn wait_any(kernel: &Kernel, slots: [Arc<Slot>; 2]) -> Arc<Slot> {
+    assert!(kernel.wait(&AnyOf(&slots), None), "one of them is complete");
+    let [first, second] = slots;
+    let (done, other) = if first.is_done() { (first, second) } else { (second, first) };
+    taken(&done).expect("nothing fails");
+    other
+}
+
+/// Waits for at most `time`.
+pub(super) fn wait_timeout(kernel: &Kernel, slot: &Arc<Slot>, time: Duration) -> bool {
+    let deadline = Instant::now().after(time);
+    let is_met = kernel.wait(&AnyOf(std::slice::from_ref(slot)), Some(deadline));
+    machine::with(|state| state.timed_waits += 1);
+    assert!(is_met || Instant::now() >= deadline, "a wait is given up before its time");
+    assert!(!is_met || slot.is_done());
+    is_met
+}
+
+/// Waits until all that was posted is over, as `finalize` does.
+pub(super) fn drain(kernel: &Kernel) {
+    assert!(kernel.wait(&Until(kernel, |core| core.engine.is_drained()), None));
+}
+
+/// Awaits, as an executor of one future does.
+pub(super) fn block_on(kernel: &Kernel, slot: Arc<Slot>) {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut is_awaited = false;
+    while slot.register(&waker) {
+        if !is_awaited {
+            is_awaited = true;
+            kernel.begin_await();
+        }
+        thread::park_timeout(Duration::MAX / 2);
+    }
+    taken(&slot).expect("nothing fails");
+    if is_awaited {
+        kernel.end_await();
+    }
+}
+
+/// Asks until it is complete, as a loop of `test` does.
+pub(super) fn test(kernel: &Kernel, slot: Arc<Slot>) {
+    while !slot.is_done() {
+        kernel.poke();
+        shuttle::thread::yield_now();
+    }
+    taken(&slot).expect("nothing fails");
+}
+
+fn taken(slot: &Slot) -> Result<(), Error> {
+    assert!(slot.is_done());
+    let outcome = slot.take().expect("an outcome is there");
+    assert!(slot.take().is_none(), "an outcome is there once");
+    match outcome {
+        Outcome::Failed(error) => Err(error),
+        Outcome::Abandoned => unreachable!("nothing is withdrawn"),
+        Outcome::Read(_) | Outcome::Written(_) => Ok(()),
+    }
+}
+
+/// A message comes, in one piece or two.
+pub(super) fn arrive(peer: usize, tag: u32) {
+    if machine::once_in(3) {
+        machine::with(|state| state.epoll.arrives(peer, Piece { tag, is_last: false }));
+    }
+    machine::with(|state| state.epoll.arrives(peer, Piece { tag, is_last: true }));
+}
+
+/// Peer `peer` reads `messages`.
+pub(super) fn make_room(peer: usize, messages: u32) {
+    machine::with(|state| state.epoll.makes_room(peer, messages));
+}
+
+/// Waits until peer `peer` has heard so many messages.
+pub(super) fn heard(peer: usize, messages: u32) {
+    machine::sleep_until(|state| (state.epoll.sockets[peer].sent >= messages).then_some(()));
+}
+
+/// Waits until nothing is left in any socket.
+pub(super) fn all_is_taken() {
+    machine::sleep_until(|state| state.epoll.sockets.iter().all(|socket| socket.inbox.is_empty()).then_some(()));
+}
+
+/// Time passes when somebody sleeps for that, until so many waits with a deadline are over.
+pub(super) fn pass_time(waits: u32) {
+    let look = |state: &mut machine::State| {
+        let is_over = state.timed_waits == waits;
+        (is_over || state.pass_time()).then_some(is_over)
+    };
+    while !machine::sleep_until(look) {
+        machine::with(|_| ());
+    }
+}
