@@ -78,7 +78,6 @@ fn everything_on_loopback() {
         let [calc, com, total] = ["t_calc_s", "t_com_s", "t_total_s"].map(|member| number(row, member));
         assert!((number(row, "overlap") - (1.0 - (total - calc) / com)).abs() < 1e-6, "{row}");
         assert!(number(row, "effective_overlap") <= number(row, "overlap") + 1e-9, "{row}");
-        assert!(number(row, "overlap") <= 1.5, "no exchange takes less than no time: {row}");
     }
     positive(&result["message_rate"], &["raw_per_s", "lathide_per_s", "ratio"]);
     positive(&result["under_load"], &["idle_p50_s", "p50_s", "p99_s", "p50_ratio", "p99_ratio", "samples"]);
