@@ -65,7 +65,7 @@ pub(super) fn run(setup: Setup, fault: Fault, acts: &[Act]) {
 /// The kernel's task, as `task::serve` is: it hears of the gate, ticks, and is told of failures.
 fn serve(kernel: &Kernel) {
     kernel.settle_watch();
-    let (mut is_ready, mut is_ticking, mut is_lost) = (false, false, false);
+    let (mut is_ready, mut is_ticking, mut is_resting, mut is_lost) = (false, false, false, false);
     loop {
         let event = machine::sleep_until(|state| {
             is_ready |= state.epoll.look_at_gate();
@@ -73,6 +73,7 @@ fn serve(kernel: &Kernel) {
                 is_ready.then_some(Event::Gate),
                 (state.begin && !is_ticking).then_some(Event::Begin),
                 is_ticking.then_some(Event::Tick),
+                is_resting.then_some(Event::Rested),
                 (state.is_job_lost && !is_lost).then_some(Event::Lost),
                 state.is_over.then_some(Event::Over),
             ];
@@ -83,11 +84,19 @@ fn serve(kernel: &Kernel) {
         });
         match event {
             Event::Gate => {
-                kernel.turn();
+                let turn = kernel.turn();
                 is_ready = false;
+                is_resting = kernel.rest(turn.to_come > 0);
             }
             Event::Begin => is_ticking = true,
             Event::Tick => is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held()),
+            Event::Rested => {
+                is_resting = false;
+                if kernel.watch.rests() {
+                    let turn = kernel.turn();
+                    is_resting = kernel.rest(turn.to_come > 0);
+                }
+            }
             Event::Lost => {
                 is_lost = true;
                 kernel.fail_here("a rank is lost");
@@ -102,6 +111,7 @@ enum Event {
     Gate,
     Begin,
     Tick,
+    Rested,
     Lost,
     Over,
 }
