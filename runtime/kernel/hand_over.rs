@@ -73,6 +73,7 @@ impl Kernel {
                 return turn;
             }
             let mut core = self.lock();
+            core.is_helped = false;
             turn.moved += core.drive(&ready, &|| self.help.is_wanted());
             turn.to_come = core.to_come(&ready);
             self.unlock(core);
