@@ -1,15 +1,17 @@
 //! How much is measured: what fits into the time, on a link as the first look shows it. Pure.
 
+use super::cluster::Trial;
 use super::plan::{Order, Own, Probe, Way, Wishes};
 
 /// Shares of the time. What is left is for starting, and for what takes longer than thought.
 const ONE_WAY: f64 = 0.32;
-const STREAM: f64 = 0.19;
+const STREAM: f64 = 0.16;
 const RATE: f64 = 0.02;
-const EXCHANGE: f64 = 0.14;
-const OVERLAP: f64 = 0.18;
-const LOADED: f64 = 0.06;
-const FRAGMENTS: f64 = 0.1;
+const EXCHANGE: f64 = 0.12;
+const OVERLAP: f64 = 0.16;
+const LOADED: f64 = 0.05;
+const FRAGMENTS: f64 = 0.09;
+const CLUSTER: f64 = 0.08;
 
 /// Message sizes of one-way times.
 const ONE_WAY_MIN: usize = 8;
@@ -55,7 +57,7 @@ pub(super) fn schedule(wishes: &Wishes, probe: &Probe, unit_s: f64) -> Vec<Order
 
 /// When the repetitions end, in seconds since the start, if the least number of them is done.
 pub(super) fn deadline_s(wishes: &Wishes) -> f64 {
-    wishes.seconds * (1.0 - FRAGMENTS)
+    wishes.seconds * (1.0 - FRAGMENTS - CLUSTER)
 }
 
 /// The sweep over fragment sizes: a job for each of them.
@@ -94,6 +96,41 @@ pub(super) fn sweep(wishes: &Wishes, probe: &Probe, job_s: f64) -> Sweep {
     least.repeats = least.repeats.min(wishes.repeats_min);
     least
 }
+
+/// The sizes of the cluster model's trials, and how often each, as they fit into the time: the longest ones go first.
+pub(super) fn trials(wishes: &Wishes, probe: &Probe) -> (Vec<Trial>, u32) {
+    let gap_s = |bytes: usize| MESSAGE_S.max((bytes as f64 + MESSAGE_BYTES) * probe.byte_s);
+    let trial = |bytes: usize| Trial {
+        bytes,
+        round_trips: ((TRIAL_S / (2.0 * probe.one_way_s(bytes))) as u32).clamp(2, 100),
+        packets: ((TRIAL_S / gap_s(bytes)) as u32).clamp(PACKETS_MIN, 500),
+    };
+    let cost_s = |trial: &Trial| {
+        // Streams of 1, 3 and 2 times 2 senders, then 1 behind a calculation, which is also done without.
+        let packets = f64::from(trial.packets) * gap_s(trial.bytes);
+        2.0 * f64::from(trial.round_trips + 1) * probe.one_way_s(trial.bytes) + 15.0 * packets + 16.0 * probe.start_s
+    };
+    let fits = |trials: &[Trial], repeats: u32| {
+        trials.iter().map(cost_s).sum::<f64>() * f64::from(repeats + 1) <= CLUSTER * wishes.seconds
+    };
+    for count in (TRIAL_LEAST..=TRIAL_SIZES.len()).rev() {
+        let trials: Vec<Trial> = TRIAL_SIZES[..count].iter().copied().map(trial).collect();
+        for repeats in [wishes.repeats, wishes.repeats_min] {
+            if fits(&trials, repeats) {
+                return (trials, repeats);
+            }
+        }
+    }
+    (TRIAL_SIZES[..TRIAL_LEAST].iter().copied().map(trial).collect(), wishes.repeats_min)
+}
+
+/// A stream or a block of round trips takes about so long, if the link lets it.
+const TRIAL_S: f64 = 0.004;
+const TRIAL_SIZES: [usize; 7] = [8, 128, 1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10];
+/// So few sizes must do.
+const TRIAL_LEAST: usize = 4;
+/// Of each stream; and two lengths must differ.
+const PACKETS_MIN: u32 = 8;
 
 /// Fragments of so many powers of two, and how often one after the other; what shows more comes first.
 const SWEEPS: [(&[u32], usize); 3] =
@@ -283,7 +320,7 @@ mod tests {
             for shared in [false, true] {
                 let total_s = total_s(&Wishes { shared, ..wishes(None) }, &probe);
                 // With the sweep, and with 12 s for starting and ending, that is a minute.
-                assert!(total_s + 45.0 * FRAGMENTS <= 48.0, "{probe:?}: {total_s} s");
+                assert!(total_s + 45.0 * (FRAGMENTS + CLUSTER) <= 48.0, "{probe:?}: {total_s} s");
                 assert!(total_s >= 2.0, "{probe:?}: {total_s} s, there is time for more");
             }
         }
@@ -330,6 +367,17 @@ mod tests {
         assert!(wide.fragment_bytes.contains(&4096) && wide.fragment_bytes.len() >= 3, "{wide:?}");
         let slow = sweep(&wishes(None), &probe(1.0, 1e4), 1.0);
         assert_eq!((slow.fragment_bytes.len(), slow.repeats), (3, 3));
+    }
+
+    #[test]
+    fn the_cluster_trials_fit_too() {
+        let (fast, repeats) = trials(&wishes(None), &probe(28e-6, 40e9));
+        assert_eq!((fast.len(), repeats), (TRIAL_SIZES.len(), 5), "{fast:?}");
+        let (wide, _) = trials(&wishes(None), &probe(25e-3, 50e6));
+        assert!(wide.len() >= TRIAL_LEAST, "{wide:?}");
+        let (slow, repeats) = trials(&wishes(None), &probe(1.0, 1e4));
+        assert_eq!((slow.len(), repeats), (TRIAL_LEAST, 3), "the least there is");
+        assert!(slow.iter().all(|trial| trial.packets == PACKETS_MIN && trial.round_trips == 2), "{slow:?}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::analysis::{self, Block};
+use super::cluster::Cluster;
 use super::fit;
 use super::plan::Probe;
 use super::raw::{CALL_BYTES, CONGESTION_CONTROL};
@@ -42,6 +43,8 @@ pub(super) struct Outcome {
     /// Fitted to lathide's one-way times.
     pub(super) hyperbolic: Option<Hyperbolic>,
     pub(super) segmented: Option<Segmented>,
+    /// The parameters of the cluster model.
+    pub(super) cluster: Option<Cluster>,
 }
 
 /// How raw TCP was used.
@@ -60,6 +63,7 @@ impl Outcome {
         probe: Probe,
         blocks: &[Block],
         fragments: Vec<Fragments>,
+        cluster: Option<Cluster>,
         others_share: Option<f64>,
     ) -> Option<Self> {
         let latency = analysis::latency(blocks);
@@ -83,6 +87,7 @@ impl Outcome {
             fragments,
             hyperbolic: fit::hyperbolic(&medians),
             segmented: fit::segmented(&medians),
+            cluster,
         })
     }
 

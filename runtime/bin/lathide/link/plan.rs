@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::cluster::{PROCESSORS, Seen, Trial};
+
 /// A short message: one that is measured, or one that only says that something may begin.
 pub(super) const SIGNAL_BYTES: usize = 8;
 
@@ -26,6 +28,23 @@ pub(super) enum Plan {
         /// Repetitions beside the one that warms up.
         repeats: u32,
     },
+    /// The cluster model's parameters, with three nodes.
+    Cluster {
+        /// One for each size.
+        trials: Vec<Trial>,
+        /// Repetitions beside the one that warms up.
+        repeats: u32,
+    },
+}
+
+impl Plan {
+    /// The nodes it takes.
+    pub(super) fn nodes(&self) -> u32 {
+        match self {
+            Plan::Link { .. } | Plan::Fragments { .. } => 2,
+            Plan::Cluster { .. } => PROCESSORS,
+        }
+    }
 }
 
 /// Where the two nodes meet for the raw connection.
@@ -205,6 +224,8 @@ pub(super) enum Event {
     Measured(Order, Own, Own),
     /// A repetition of [`Plan::Fragments`]: seconds one way.
     Fragments(f64),
+    /// A repetition of a trial of [`Plan::Cluster`].
+    Cluster(Seen),
 }
 
 impl Order {
