@@ -34,7 +34,8 @@
 //! | G by eq. (1) | the same with f = 1 and Omega = 0 |
 //!
 //! G as observed is no measurement of two runs: nobody has run the program without overlap. That is what
-//! `lathide gain -n 4 -- ./program` does. Waits for partners that had not sent yet (t_wait - t_exposed) are in neither
+//! `lathide gain -n 4 -- ./program` does: it runs the program with overlap off and on and shows G *measured* (off/on,
+//! `gain_measured`) beside these figures of a run with overlap. Waits for partners that had not sent yet (t_wait - t_exposed) are in neither
 //! side of the ratio, since hiding cannot change them.
 //!
 //! Time in an `.await` is not counted: a future waits, no thread does.

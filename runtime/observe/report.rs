@@ -56,6 +56,9 @@ pub struct Report {
     pub hidden: Option<f64>,
     /// `(t_calc + t_com) / (t_calc + t_post + t_exposed)`: what the same work takes one after the other, over what it took.
     pub gain_observed: Option<f64>,
+    /// G as measured: the time of a run with overlap off over that of this one. `None` unless whoever has run both
+    /// puts it in, as `lathide gain -- PROGRAM` does.
+    pub gain_measured: Option<f64>,
     /// G by eq. (4), with the gamma, f and Omega observed.
     pub gain_model: Option<f64>,
     /// G by eq. (1): if all could be hidden at no cost.
@@ -191,6 +194,7 @@ impl Report {
             omega,
             hidden: known.map(|t_com_s| (1.0 - exposed_s / t_com_s).clamp(0.0, 1.0)),
             gain_observed: known.filter(|_| took_s > 0.0).map(|t_com_s| (calc_s + t_com_s) / took_s),
+            gain_measured: None,
             gain_model: x.zip(f).zip(omega).and_then(|((x, f), omega)| gain::with_overhead(x, f, omega).ok()),
             gain_ideal: x.and_then(|x| gain::with_overhead(x, 1.0, 0.0).ok()),
             links: reports,
@@ -352,7 +356,10 @@ impl fmt::Display for Report {
         if let (Some(observed), Some(model), Some(ideal)) = (self.gain_observed, self.gain_model, self.gain_ideal) {
             write!(f, "; G = {observed:.2} as observed, {model:.2} by eq. (4), {ideal:.2} by eq. (1)")?;
         }
-        if self.hidden.is_some() {
+        if let Some(measured) = self.gain_measured {
+            write!(f, "; G = {measured:.2} measured (off/on)")?;
+        }
+        if self.hidden.is_some() || self.gain_measured.is_some() {
             writeln!(f)?;
         }
         self.links.iter().try_for_each(|link| writeln!(f, "  {link}"))?;
