@@ -47,7 +47,8 @@ pub(super) fn section(file: &str, trace: &Value) -> Section {
     let length = typical(&ranks).map_or(end, |step| (30.0 * step).min(end));
     if length < 0.7 * end {
         let from = 0.5 * (end - length);
-        let _ = writeln!(body, "<h3>{} about the middle</h3>{}", time(length * 1e-6), picture(&ranks, from, from + length));
+        let _ =
+            writeln!(body, "<h3>{} about the middle</h3>{}", time(length * 1e-6), picture(&ranks, from, from + length));
     }
     body += LEGEND;
     body += &observed(trace);
@@ -94,7 +95,8 @@ fn ranks(trace: &Value) -> BTreeMap<u64, Rank> {
 /// A step's time: the median distance between the beginnings of waits of the thread that has most of them.
 fn typical(ranks: &BTreeMap<u64, Rank>) -> Option<f64> {
     let threads = ranks.values().flat_map(|rank| rank.threads.values());
-    let waits = threads.map(|bars| bars.iter().filter(|bar| bar.name == "wait").map(|bar| bar.from).collect::<Vec<_>>());
+    let waits =
+        threads.map(|bars| bars.iter().filter(|bar| bar.name == "wait").map(|bar| bar.from).collect::<Vec<_>>());
     let busiest = waits.max_by_key(Vec::len)?;
     let mut between: Vec<f64> = busiest.windows(2).map(|pair| pair[1] - pair[0]).filter(|us| *us > 0.0).collect();
     between.sort_by(f64::total_cmp);
