@@ -328,7 +328,7 @@ impl Service {
         let class = super::links::class(bytes as u64);
         let known = |service: &Service| {
             let seen = service.sizes[class].map(|size| size.median_s);
-            seen.or_else(|| service.fitted.map(|fitted| fitted.time_s(bytes as u64)))
+            seen.or_else(|| service.fitted.and_then(|fitted| fitted.time_s(bytes as u64).ok()))
         };
         if let Some(time_s) = known(self).or_else(|| all.iter().find_map(known)) {
             return time_s;

@@ -48,9 +48,9 @@ pub(super) fn sweep(file: &str, json: &Value) -> Section {
 fn curve(rows: &[Value], f: f64, omega: f64) -> String {
     let gammas = || rows.iter().filter_map(|row| row["gamma"].as_f64()).filter(|gamma| *gamma > 0.0);
     let (low, high) = gammas().fold((f64::MAX, 0.0_f64), |(low, high), gamma| (low.min(gamma), high.max(gamma)));
-    let steps = 160;
+    let steps = if low <= high { 160 } else { -1 };
     let dense = |of: &dyn Fn(f64) -> Option<f64>| -> Vec<(f64, f64)> {
-        let place = |step: i32| low * (high / low).powf(f64::from(step) / f64::from(steps));
+        let place = |step: i32| low * (high / low).powf(f64::from(step) / f64::from(steps.max(1)));
         (0..=steps).filter_map(|step| Some((place(step), of(place(step))?))).collect()
     };
     Chart::new(("gamma = t_calc / t_com", Axis::Log(2)), ("G", Axis::Linear))

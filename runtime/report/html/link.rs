@@ -36,9 +36,9 @@ fn latency(json: &Value) -> String {
         .iter()
         .filter_map(|row| row["bytes"].as_f64())
         .fold((f64::MAX, 0.0_f64), |(least, most), bytes| (least.min(bytes), most.max(bytes)));
-    let dense = |of: &dyn Fn(u64) -> f64| -> Vec<(f64, f64)> {
+    let dense = |of: &dyn Fn(u64) -> Option<f64>| -> Vec<(f64, f64)> {
         let place = |step: i32| least * (most / least).powf(f64::from(step) / 200.0);
-        (0..=200).map(|step| (place(step), of(place(step) as u64))).collect()
+        (0..=200).filter_map(|step| Some((place(step), of(place(step) as u64)?))).collect()
     };
     let parameters =
         |fit: &Value| Some(Hyperbolic { a_s: fit["a_s"].as_f64()?, b_s_per_byte: fit["b_s_per_byte"].as_f64()? });
@@ -49,10 +49,10 @@ fn latency(json: &Value) -> String {
         .points("raw TCP, polled", points(rows, "bytes", "raw_polled_s"));
     let hyperbolic = parameters(&json["hyperbolic"]);
     if let Some(model) = hyperbolic.filter(|_| most > least) {
-        chart = chart.line("hyperbolic model", dense(&|bytes| model.time_s(bytes)));
+        chart = chart.line("hyperbolic model", dense(&|bytes| model.time_s(bytes).ok()));
     }
     if let Some(model) = serde_json::from_value::<Segmented>(json["segmented"].clone()).ok().filter(|_| most > least) {
-        chart = chart.line("segmented extension", dense(&|bytes| model.time_s(bytes)));
+        chart = chart.line("segmented extension", dense(&|bytes| model.time_s(bytes).ok()));
     }
     let mut html = format!("<h3>One-way time</h3>\n{}", chart.render());
     let percent = |fit: &Value, member: &str| {

@@ -57,8 +57,8 @@ impl Chart {
     }
 
     fn add(&mut self, name: &str, is_line: bool, points: impl IntoIterator<Item = [f64; 4]>) {
-        // What cannot be drawn is left out.
-        let fits = |value: f64, axis: Axis| value.is_finite() && (axis == Axis::Linear || value > 0.0);
+        // What cannot be drawn is left out, and what is beyond anything that is measured.
+        let fits = |value: f64, axis: Axis| value.abs() < 1e100 && (axis == Axis::Linear || value > 1e-100);
         let (x, y) = (self.x.1, self.y.1);
         let points: Vec<[f64; 4]> = points
             .into_iter()
@@ -230,14 +230,22 @@ pub(super) fn size(bytes: f64) -> String {
     }
 }
 
-/// Seconds with their unit.
+/// Seconds with their unit: three digits that count.
 pub(super) fn time(seconds: f64) -> String {
-    match seconds.abs() {
-        size if size >= 1.0 => format!("{} s", short(seconds)),
-        size if size >= 1e-3 => format!("{} ms", short(seconds * 1e3)),
-        size if size >= 1e-6 => format!("{} us", short(seconds * 1e6)),
-        _ => format!("{} ns", short(seconds * 1e9)),
-    }
+    let (unit, value) = match seconds.abs() {
+        size if size >= 0.9995 => ("s", seconds),
+        size if size >= 0.9995e-3 => ("ms", seconds * 1e3),
+        size if size >= 0.9995e-6 => ("us", seconds * 1e6),
+        _ => ("ns", seconds * 1e9),
+    };
+    let places = match value.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        _ => 2,
+    };
+    let text = format!("{value:.places$}");
+    let text = if places > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {unit}")
 }
 
 #[cfg(test)]
@@ -279,6 +287,7 @@ mod tests {
     fn numbers_are_readable() {
         assert_eq!([0.5, 100.0, 1.23456, 2e9, 0.0].map(short), ["0.5", "100", "1.235", "2e9", "0"]);
         assert_eq!([8.0, 4096.0, 1_048_576.0].map(size), ["8", "4 K", "1 M"]);
-        assert_eq!([2e-6, 0.0123, 3.0, 5e-9].map(time), ["2 us", "12.3 ms", "3 s", "5 ns"]);
+        assert_eq!([2e-6, 0.01234, 3.0, 5e-9, 0.6394].map(time), ["2 us", "12.3 ms", "3 s", "5 ns", "639 ms"]);
+        assert_eq!([0.0, 200e-6, 999.9e-6].map(time), ["0 ns", "200 us", "1 ms"]);
     }
 }

@@ -43,10 +43,11 @@ pub(super) fn section(file: &str, trace: &Value) -> Section {
         let _ = writeln!(body, "<p>The first {RANKS_MAX} of {} ranks.</p>", ranks.len());
     }
     let _ = writeln!(body, "<h3>All of it</h3>{}", picture(&ranks, 0.0, end));
-    // As long a stretch as shows single steps, about the middle.
-    let length = typical(&ranks).map_or(end, |step| (30.0 * step).min(end));
+    // As long a stretch as shows single steps, about the middle of them.
+    let (step, middle) = typical(&ranks).unwrap_or((end, 0.5 * end));
+    let length = (30.0 * step).min(end);
     if length < 0.7 * end {
-        let from = 0.5 * (end - length);
+        let from = (middle - 0.5 * length).clamp(0.0, end - length);
         let _ =
             writeln!(body, "<h3>{} about the middle</h3>{}", time(length * 1e-6), picture(&ranks, from, from + length));
     }
@@ -92,8 +93,9 @@ fn ranks(trace: &Value) -> BTreeMap<u64, Rank> {
     ranks
 }
 
-/// A step's time: the median distance between the beginnings of waits of the thread that has most of them.
-fn typical(ranks: &BTreeMap<u64, Rank>) -> Option<f64> {
+/// A step's time, by the distances between the beginnings of waits of the thread that has most of them, and when the
+/// middle one of these begins.
+fn typical(ranks: &BTreeMap<u64, Rank>) -> Option<(f64, f64)> {
     let threads = ranks.values().flat_map(|rank| rank.threads.values());
     let waits =
         threads.map(|bars| bars.iter().filter(|bar| bar.name == "wait").map(|bar| bar.from).collect::<Vec<_>>());
@@ -101,7 +103,7 @@ fn typical(ranks: &BTreeMap<u64, Rank>) -> Option<f64> {
     let mut between: Vec<f64> = busiest.windows(2).map(|pair| pair[1] - pair[0]).filter(|us| *us > 0.0).collect();
     between.sort_by(f64::total_cmp);
     // Of steps with several waits each, the longer distances are those between steps.
-    between.get(between.len() * 3 / 4).copied()
+    Some((*between.get(between.len() * 3 / 4)?, busiest[busiest.len() / 2]))
 }
 
 fn picture(ranks: &BTreeMap<u64, Rank>, from: f64, to: f64) -> String {

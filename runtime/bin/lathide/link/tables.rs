@@ -201,7 +201,8 @@ pub(super) fn cluster(cluster: &Cluster) -> String {
     for (symbol, fit) in cluster.costs() {
         let Some(CostFit { cost, median_error, p90_error }) = fit else { continue };
         let mut cells = vec![symbol.to_owned(), digits(1e6 * cost.startup_s), digits(1e9 * cost.s_per_byte)];
-        cells.extend(sizes.map(|bytes| digits(1e6 * cost.time_s(bytes as u64))));
+        cells
+            .extend(sizes.map(|bytes| cost.time_s(bytes as u64).map_or("-".to_owned(), |time_s| digits(1e6 * time_s))));
         cells.extend([median_error, p90_error].map(|error| error.map_or("-".to_owned(), |error| digits(1e2 * error))));
         table.row(cells);
     }
