@@ -16,6 +16,8 @@ const CLUSTER: f64 = 0.08;
 /// Message sizes of one-way times.
 const ONE_WAY_MIN: usize = 8;
 const ONE_WAY_MAX: usize = 16 << 20;
+/// Shorter messages all take the same time.
+const BETWEEN_MIN: usize = 64;
 const STREAM_SIZES: [usize; 5] = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20];
 const EXCHANGE_SIZES: [usize; 4] = [64 << 10, 256 << 10, 1 << 20, 4 << 20];
 const OVERLAP_SIZES: [usize; 5] = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20];
@@ -173,7 +175,7 @@ impl Budget<'_> {
     }
 
     fn one_way(&self) -> Vec<Order> {
-        let order = |bytes| Order::OneWay { bytes, round_trips: count(BLOCK_S, 2.0 * self.probe.one_way_s(bytes)) };
+        let order = |bytes| Order::OneWay { bytes, round_trips: self.round_trips(bytes) };
         if let Some(bytes) = &self.wishes.bytes {
             return bytes.iter().map(|bytes| order(*bytes)).collect();
         }
@@ -189,7 +191,34 @@ impl Budget<'_> {
                 break;
             }
         }
+        let rest_s = round_s - orders.iter().map(cost_s).sum::<f64>();
+        let sizes: Vec<usize> = powers().take_while(|bytes| *bytes <= longest).collect();
+        if orders.len() == sizes.len() {
+            orders.extend(self.between(&sizes, rest_s));
+        }
         orders
+    }
+
+    /// Sizes between those of the powers of two, as many as fit: a model that has to predict one that is left out
+    /// needs near ones to know.
+    fn between(&self, sizes: &[usize], rest_s: f64) -> Vec<Order> {
+        let order = |bytes: usize| Order::Between { bytes, round_trips: self.round_trips(bytes) };
+        for quarters in [&[1, 2, 3][..], &[2]] {
+            let each = |bytes: &usize| {
+                let bytes = *bytes as f64;
+                quarters.iter().map(move |quarter| (bytes * 2f64.powf(f64::from(*quarter) / 4.0)).round() as usize)
+            };
+            let below = sizes.iter().take(sizes.len().saturating_sub(1)).filter(|bytes| **bytes >= BETWEEN_MIN);
+            let orders: Vec<Order> = below.flat_map(each).map(order).collect();
+            if orders.iter().map(|order| self.cost_s(order)).sum::<f64>() <= rest_s {
+                return orders;
+            }
+        }
+        Vec::new()
+    }
+
+    fn round_trips(&self, bytes: usize) -> u32 {
+        count(BLOCK_S, 2.0 * self.probe.one_way_s(bytes))
     }
 
     fn stream(&self, bytes: usize) -> Order {
@@ -259,6 +288,9 @@ impl Budget<'_> {
         match *order {
             Order::OneWay { bytes, round_trips } => {
                 ways * f64::from(round_trips) * 2.0 * self.probe.one_way_s(bytes) + start_s
+            }
+            Order::Between { bytes, round_trips } => {
+                f64::from(round_trips) * 2.0 * self.probe.one_way_s(bytes) + start_s
             }
             Order::Stream { bytes, messages } => {
                 ways * (f64::from(messages) * transfer_s(bytes) + start_s) + signals_s(ways)
@@ -331,6 +363,8 @@ mod tests {
         let orders = schedule(&wishes(None), &probe(28e-6, 40e9), 1e-7);
         let one_way = |order: &&Order| matches!(order, Order::OneWay { .. });
         assert_eq!(orders.iter().filter(one_way).count(), 22, "8 B to 16 MiB: {orders:?}");
+        let between = |order: &&Order| matches!(order, Order::Between { .. });
+        assert_eq!(orders.iter().filter(between).count(), 54, "three between each two from 64 B: {orders:?}");
         let longest = |order: &Order| matches!(order, Order::Stream { bytes: 0x0100_0000, .. });
         assert!(orders.iter().any(longest), "{orders:?}");
         assert!(orders.iter().any(|order| matches!(order, Order::Loaded { bytes: LOADED_MAX, .. })), "{orders:?}");

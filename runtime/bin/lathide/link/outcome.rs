@@ -67,7 +67,7 @@ impl Outcome {
         others_share: Option<f64>,
     ) -> Option<Self> {
         let latency = analysis::latency(blocks);
-        let medians: Vec<(usize, f64)> = latency.iter().map(|row| (row.bytes, row.lathide_s.median)).collect();
+        let times = analysis::times(blocks);
         Some(Outcome {
             schema: SCHEMA,
             lathide: env!("CARGO_PKG_VERSION"),
@@ -85,8 +85,8 @@ impl Outcome {
             under_load: analysis::loaded(blocks),
             processor: analysis::processor(blocks),
             fragments,
-            hyperbolic: fit::hyperbolic(&medians),
-            segmented: fit::segmented(&medians),
+            hyperbolic: fit::hyperbolic(&times),
+            segmented: fit::segmented(&times),
             cluster,
         })
     }

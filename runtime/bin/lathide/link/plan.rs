@@ -98,6 +98,12 @@ pub(super) enum Order {
         bytes: usize,
         round_trips: u32,
     },
+    /// The same with lathide only, at a size between those: what the models are fitted to.
+    Between {
+        /// Per message.
+        bytes: usize,
+        round_trips: u32,
+    },
     /// Messages one after the other from rank 0 to rank 1, several posted at a time.
     Stream {
         /// Per message.
@@ -160,6 +166,8 @@ impl Way {
 pub(super) enum Own {
     /// In the order of [`Way::ALL`].
     Ways([Cost; 3]),
+    /// With lathide.
+    Between(Cost),
     /// Per exchange.
     Exchange(Exchanged),
     /// Per step.
@@ -232,7 +240,7 @@ impl Order {
     /// What is measured, for people.
     pub(super) fn in_words(&self) -> String {
         match self {
-            Order::OneWay { bytes, .. } => format!("one-way time of {bytes} bytes"),
+            Order::OneWay { bytes, .. } | Order::Between { bytes, .. } => format!("one-way time of {bytes} bytes"),
             Order::Stream { bytes, .. } => format!("bandwidth with messages of {bytes} bytes"),
             Order::Rate { .. } => "message rate".to_owned(),
             Order::Exchange { bytes, .. } => format!("simultaneous exchange of {bytes} bytes"),
