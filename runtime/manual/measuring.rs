@@ -50,7 +50,7 @@
 //! - *Processor time*: both processes, all threads; per message to and fro, and per MiB of a stream.
 //! - *Fragments* (Fig. 11): the size is a setting of a node, so each size has two nodes of its own, in turn there and back.
 //! - *Hyperbolic*: (a, b) with the least relative squares at every second size; the errors are those at the other sizes.
-//! - *Cluster model*: three nodes of their own; two of them send to rank 0. By the procedures of Tam and Wang, section 3.2,
+//! - *Cluster model*: two nodes of their own, then three, of which two send to rank 0. By the procedures of Tam and Wang, section 3.2,
 //!   which the page on [fitting](super::models) lists:
 //!
 //!   | | experiment here |

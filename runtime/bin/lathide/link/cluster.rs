@@ -1,4 +1,4 @@
-//! The parameters of the cluster model (Tam, Wang, section 3.2) from what three nodes have measured. Pure.
+//! The parameters of the cluster model (Tam, Wang, section 3.2) from what two nodes have measured, and three. Pure.
 
 use lathide::model::fit::cluster::{
     Arrivals, Cost, RoundTrip, Slowed, Stream, Transfer, asynchronous_receive, memory_copy, receive_gap, send_gap,
@@ -7,10 +7,10 @@ use lathide::model::fit::cluster::{
 use lathide::model::fit::{FitError, Fitted, Sample};
 use serde::{Deserialize, Serialize};
 
-/// The nodes that measure: two send to one.
-pub(super) const PROCESSORS: u32 = 3;
+/// The most nodes that send to one.
+pub(super) const SENDERS: u32 = 2;
 
-/// What the three nodes do with messages of one size.
+/// What the nodes do with messages of one size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Trial {
     pub(super) bytes: usize,
@@ -28,8 +28,8 @@ pub(super) struct Seen {
     pub(super) round_trip_s: f64,
     /// Of rank 1 alone, a short and a long one.
     pub(super) streams: Vec<Stream>,
-    /// At rank 0, from one sender and from two.
-    pub(super) arrivals: Vec<Arrivals>,
+    /// At rank 0, from rank 1 alone.
+    pub(super) arrivals: Arrivals,
     pub(super) slowed: Option<Background>,
     /// In `wait` for a message that had arrived, per message.
     pub(super) consumed_s: f64,
@@ -83,7 +83,9 @@ pub(super) struct Cluster {
 
 impl Cluster {
     /// `None` if nothing was measured.
-    pub(super) fn new(seen: &[Seen], window_bytes: u64) -> Option<Self> {
+    ///
+    /// `converging`: arrivals from several senders.
+    pub(super) fn new(seen: &[Seen], converging: &[Arrivals], window_bytes: u64) -> Option<Self> {
         let packet_bytes = seen.iter().map(|seen| seen.bytes).max()?;
         let mut notes = Notes::default();
         let sample = |of: fn(&Seen) -> f64| -> Vec<Sample> {
@@ -92,7 +94,7 @@ impl Cluster {
         let o_s = notes.cost("O_s", send_time(&sample(|seen| seen.engaged_s)));
         let streams: Vec<Stream> = seen.iter().flat_map(|seen| seen.streams.iter().copied()).collect();
         let g_s = notes.without_drowned("g_s", streams, |stream| stream.bytes, send_gap);
-        let arrivals: Vec<Arrivals> = seen.iter().flat_map(|seen| seen.arrivals.iter().copied()).collect();
+        let arrivals: Vec<Arrivals> = seen.iter().map(|seen| seen.arrivals).chain(converging.iter().copied()).collect();
         let g_r = notes.cost("g_r", receive_gap(&arrivals));
         let o_r = receive(seen, &mut notes);
         let u_r = notes.cost("U_r", user_receive(&sample(|seen| seen.consumed_s)));
@@ -103,7 +105,7 @@ impl Cluster {
         Some(Cluster {
             packet_bytes: packet_bytes as usize,
             buffer_packets: (window_bytes / packet_bytes.max(1)).max(1),
-            processors: PROCESSORS,
+            processors: SENDERS + 1,
             repeats: seen.iter().filter(|seen| seen.bytes == packet_bytes).count(),
             o_s,
             g_s,
@@ -229,23 +231,22 @@ pub(super) mod tests {
     pub(in crate::link) fn seen(bytes: u64) -> Seen {
         let gap_s = line(3e-6, 1e-9, bytes);
         let stream = |packets: u32| Stream { bytes, packets, time_s: 1e-4 + f64::from(packets) * gap_s };
-        let arrivals = |senders: u32, packets: u32| Arrivals {
-            bytes,
-            senders,
-            packets,
-            time_s: f64::from(packets - 1) * gap_s / f64::from(senders),
-        };
         let (o_s, o_r, u_r) = (2e-6, line(1e-6, 1e-10, bytes), 2e-7);
         Seen {
             bytes,
             engaged_s: o_s,
             round_trip_s: 2.0 * (o_s + line(50e-6, 8e-9, bytes) + o_r + u_r),
             streams: vec![stream(20), stream(60)],
-            arrivals: vec![arrivals(1, 60), arrivals(2, 60)],
+            arrivals: arrivals(bytes, 1),
             slowed: Some(Background { packets: 50, alone_s: 1e-3, beside_s: 1e-3 + 10.0 * o_r, own_s: 40.0 * o_r }),
             consumed_s: u_r,
             copies_s: [line(1e-8, 1e-11, bytes), line(2e-8, 5e-11, bytes), line(3e-8, 1e-10, bytes)],
         }
+    }
+
+    /// Sixty messages that come in half the time if two send them.
+    fn arrivals(bytes: u64, senders: u32) -> Arrivals {
+        Arrivals { bytes, senders, packets: 60, time_s: 59.0 * line(3e-6, 1e-9, bytes) / f64::from(senders) }
     }
 
     const SIZES: [u64; 5] = [8, 64, 512, 4096, 32_768];
@@ -253,7 +254,8 @@ pub(super) mod tests {
     #[test]
     fn every_parameter_comes_out_as_it_was_put_in() {
         let seen: Vec<Seen> = SIZES.iter().flat_map(|bytes| [seen(*bytes), seen(*bytes), seen(*bytes)]).collect();
-        let cluster = Cluster::new(&seen, 64 << 20).unwrap();
+        let converging = SIZES.map(|bytes| arrivals(bytes, 2));
+        let cluster = Cluster::new(&seen, &converging, 64 << 20).unwrap();
         let is = |fit: Option<CostFit>, startup_s: f64, s_per_byte: f64| {
             let CostFit { cost, p90_error, .. } = fit.unwrap();
             assert!((cost.startup_s / startup_s - 1.0).abs() < 1e-6, "{cost:?}");
@@ -277,15 +279,15 @@ pub(super) mod tests {
         all[0].streams[1].time_s = all[0].streams[0].time_s / 2.0;
         let slower = all[1].slowed.as_mut().unwrap();
         slower.alone_s = 2.0 * slower.beside_s;
-        let cluster = Cluster::new(&all, 1 << 20).unwrap();
+        let cluster = Cluster::new(&all, &[], 1 << 20).unwrap();
         assert!((cluster.g_s.unwrap().cost.startup_s - 3e-6).abs() < 1e-9, "of the other sizes");
         assert!((cluster.o_r.unwrap().cost.startup_s / 0.8e-6 - 1.0).abs() < 1e-6, "of the other threads alone");
         let notes = cluster.notes.join("\n");
         assert!(notes.contains("g_s is fitted without 8 bytes") && notes.contains("processor time alone"), "{notes}");
         all.iter_mut().for_each(|seen| seen.slowed = None);
-        let cluster = Cluster::new(&all, 1 << 20).unwrap();
+        let cluster = Cluster::new(&all, &[], 1 << 20).unwrap();
         assert_eq!((cluster.o_r, cluster.l), (None, None), "without O_r there is no L");
         assert!(cluster.notes.iter().any(|note| note.starts_with("O_r is not known")), "{:?}", cluster.notes);
-        assert_eq!(Cluster::new(&[], 1), None);
+        assert_eq!(Cluster::new(&[], &[], 1), None);
     }
 }

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::COMMAND;
 use super::analysis::{self, Block};
 use super::budget::{self, Sweep};
-use super::cluster::Cluster;
+use super::cluster::{Cluster, SENDERS};
 use super::outcome::Outcome;
 use super::plan::{Event, Plan, Probe, RawPlace, Wishes};
 use super::raw;
@@ -63,7 +63,7 @@ fn survey(link: &LinkSpec, wishes: &Wishes, bar: &ProgressBar) -> Result<(Probe,
         }
         Event::Probed(probe) => sink.lock().probe = Some(probe),
         Event::Measured(order, mine, theirs) => sink.lock().blocks.push(Block { order, mine, theirs }),
-        Event::Fragments(_) | Event::Cluster(_) => {}
+        Event::Fragments(_) | Event::Cluster(_) | Event::Arrivals(_) => {}
     })?;
     let joining_s = outcome.joined.map_or(0.0, |joined| (joined - outcome.started).as_secs_f64());
     let Heard { probe, blocks } = std::mem::take(&mut *heard.lock());
@@ -97,22 +97,28 @@ fn fragments(link: &LinkSpec, sweep: &Sweep, bar: &ProgressBar) -> Result<Vec<Fr
     Ok(analysis::fragments(bytes, &times))
 }
 
-/// The parameters of the cluster model, by three nodes of their own.
+/// The parameters of the cluster model. What one sender shows is measured by two nodes, since a third one would have to
+/// share a processor with one of them on a small machine.
 fn cluster(link: &LinkSpec, wishes: &Wishes, probe: &Probe, bar: &ProgressBar) -> Result<Option<Cluster>, Failed> {
     let (trials, repeats) = budget::trials(wishes, probe);
-    bar.set_length(trials.len() as u64 * u64::from(repeats));
+    bar.set_length(trials.len() as u64 * u64::from(repeats * SENDERS));
     bar.set_position(0);
     bar.set_message("cluster model".to_owned());
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let (sink, shown) = (Arc::clone(&heard), bar.clone());
-    nodes::follow(job(link, &Plan::Cluster { trials, repeats })?, move |event| {
-        if let Event::Cluster(seen) = event {
-            sink.lock().push(seen);
+    let heard = Arc::new(Mutex::new((Vec::new(), Vec::new())));
+    for senders in 1..=SENDERS {
+        let (sink, shown) = (Arc::clone(&heard), bar.clone());
+        let plan = Plan::Cluster { senders, trials: trials.clone(), repeats };
+        nodes::follow(job(link, &plan)?, move |event| {
+            match event {
+                Event::Cluster(seen) => sink.lock().0.push(seen),
+                Event::Arrivals(arrivals) => sink.lock().1.push(arrivals),
+                _ => {}
+            }
             shown.inc(1);
-        }
-    })?;
-    let seen = heard.lock();
-    Ok(Cluster::new(&seen, Config::alone().window_bytes))
+        })?;
+    }
+    let (seen, converging) = &*heard.lock();
+    Ok(Cluster::new(seen, converging, Config::alone().window_bytes))
 }
 
 fn job(link: &LinkSpec, plan: &Plan) -> Result<Job, Failed> {

@@ -1,6 +1,6 @@
 //! `lathide link`: what a link can do with lathide, beside raw TCP between the same two processes in the same run.
 //!
-//! Two node processes of this same binary (`__link-node`) measure, three for the cluster model; rank 0 leads.
+//! Two node processes of this same binary (`__link-node`) measure, a third one sends for the cluster model; rank 0 leads.
 
 mod analysis;
 mod budget;

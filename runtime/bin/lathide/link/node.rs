@@ -52,7 +52,7 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     match plan {
         Plan::Link { raw, wishes } => link(&node, *raw, wishes)?,
         Plan::Fragments { bytes, round_trips, repeats } => fragments(&node, *bytes, *round_trips, *repeats)?,
-        Plan::Cluster { trials, repeats } => trial::run(&node, trials, *repeats)?,
+        Plan::Cluster { trials, repeats, .. } => trial::run(&node, trials, *repeats)?,
     }
     Ok(node.finalize()?)
 }

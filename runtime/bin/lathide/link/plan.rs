@@ -2,9 +2,10 @@
 
 use std::net::SocketAddr;
 
+use lathide::model::fit::cluster::Arrivals;
 use serde::{Deserialize, Serialize};
 
-use super::cluster::{PROCESSORS, Seen, Trial};
+use super::cluster::{Seen, Trial};
 
 /// A short message: one that is measured, or one that only says that something may begin.
 pub(super) const SIGNAL_BYTES: usize = 8;
@@ -28,8 +29,10 @@ pub(super) enum Plan {
         /// Repetitions beside the one that warms up.
         repeats: u32,
     },
-    /// The cluster model's parameters, with three nodes.
+    /// The cluster model's parameters: all that one sender shows, or what further ones add.
     Cluster {
+        /// Nodes that send to rank 0.
+        senders: u32,
         /// One for each size.
         trials: Vec<Trial>,
         /// Repetitions beside the one that warms up.
@@ -42,7 +45,7 @@ impl Plan {
     pub(super) fn nodes(&self) -> u32 {
         match self {
             Plan::Link { .. } | Plan::Fragments { .. } => 2,
-            Plan::Cluster { .. } => PROCESSORS,
+            Plan::Cluster { senders, .. } => senders + 1,
         }
     }
 }
@@ -232,8 +235,10 @@ pub(super) enum Event {
     Measured(Order, Own, Own),
     /// A repetition of [`Plan::Fragments`]: seconds one way.
     Fragments(f64),
-    /// A repetition of a trial of [`Plan::Cluster`].
+    /// A repetition of a trial of [`Plan::Cluster`] with one sender.
     Cluster(Seen),
+    /// With more of them.
+    Arrivals(Arrivals),
 }
 
 impl Order {

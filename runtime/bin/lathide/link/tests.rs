@@ -54,7 +54,7 @@ fn blocks() -> Vec<Block> {
 
 fn cluster() -> Option<Cluster> {
     let seen: Vec<Seen> = [8, 64, 512, 4096, 65_536].map(seen).into();
-    Cluster::new(&seen, 64 << 20)
+    Cluster::new(&seen, &[], 64 << 20)
 }
 
 fn outcome(link: &str, others_share: Option<f64>) -> Outcome {

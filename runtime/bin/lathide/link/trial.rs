@@ -1,4 +1,4 @@
-//! What three nodes do to find the cluster model's parameters (Tam, Wang, section 3.2). Rank 0 receives and reports.
+//! What two or three nodes do to find the cluster model's parameters (Tam, Wang, section 3.2). Rank 0 receives and reports.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -7,7 +7,7 @@ use std::time::Instant;
 use lathide::model::fit::cluster::{Arrivals, Stream};
 use lathide::{Handle, Node, Rank, Tag};
 
-use super::cluster::{Background, PROCESSORS, Seen, Trial};
+use super::cluster::{Background, Seen, Trial};
 use super::node::{NodeError, Result};
 use super::overlap::Calculation;
 use super::pair::{process_s, thread_s};
@@ -25,11 +25,8 @@ const MEMORY_BYTES: usize = 32 << 20;
 /// Bytes copied per repetition, as far as they need not be more.
 const COPIED_BYTES: usize = 2 << 20;
 
-/// All trials once to warm up, then `repeats` times.
+/// All trials once to warm up, then `repeats` times: with one sender everything, with more the arrivals only.
 pub(super) fn run(node: &Node, trials: &[Trial], repeats: u32) -> Result<()> {
-    if node.size() != PROCESSORS {
-        return Err(NodeError::Size(node.size()));
-    }
     let mut session = Session { node, calculation: Calculation::new(), unit_s: 0.0, memory: Memory::default() };
     if node.rank() == 0 {
         session.unit_s = session.calculation.unit_s();
@@ -37,11 +34,9 @@ pub(super) fn run(node: &Node, trials: &[Trial], repeats: u32) -> Result<()> {
     }
     for repeat in 0..=repeats {
         for trial in trials {
-            let seen = session.trial(trial)?;
-            if repeat > 0
-                && let Some(seen) = seen
-            {
-                report(node.rank(), &Event::Cluster(seen)).map_err(NodeError::Report)?;
+            let event = if node.size() == 2 { session.trial(trial)? } else { session.converge(trial)? };
+            if let Some(event) = event.filter(|_| repeat > 0) {
+                report(node.rank(), &event).map_err(NodeError::Report)?;
             }
         }
     }
@@ -56,8 +51,20 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
+    /// All senders at once; rank 0 has seen them.
+    fn converge(&self, trial: &Trial) -> Result<Option<Event>> {
+        let Trial { bytes, packets, .. } = *trial;
+        if self.node.rank() != 0 {
+            self.send_stream(bytes, 2 * packets)?;
+            return Ok(None);
+        }
+        let senders: Vec<Rank> = (1..self.node.size()).map(Rank).collect();
+        let (_, arrivals) = self.stream(&senders, bytes, 2 * packets)?;
+        Ok(Some(Event::Arrivals(arrivals)))
+    }
+
     /// One trial; rank 0 has seen something.
-    fn trial(&mut self, trial: &Trial) -> Result<Option<Seen>> {
+    fn trial(&mut self, trial: &Trial) -> Result<Option<Event>> {
         let Trial { bytes, packets, .. } = *trial;
         if self.node.rank() != 0 {
             self.attend(trial)?;
@@ -66,33 +73,29 @@ impl Session<'_> {
         let (engaged_s, round_trip_s) = self.round_trips(trial)?;
         let short = self.stream(&[Rank(1)], bytes, packets)?;
         let long = self.stream(&[Rank(1)], bytes, 3 * packets)?;
-        let both = self.stream(&[Rank(1), Rank(2)], bytes, 2 * packets)?;
         let (slowed, consumed_s) = self.slowed(trial, round_trip_s, long.0.time_s)?;
         let copies_s = self.memory.copies_s(bytes);
-        Ok(Some(Seen {
+        Ok(Some(Event::Cluster(Seen {
             bytes: bytes as u64,
             engaged_s,
             round_trip_s,
             streams: vec![short.0, long.0],
-            arrivals: vec![long.1, both.1],
+            arrivals: long.1,
             slowed,
             consumed_s,
             copies_s,
-        }))
+        })))
     }
 
-    /// What ranks 1 and 2 do meanwhile.
+    /// What rank 1 does meanwhile.
     fn attend(&self, trial: &Trial) -> Result<()> {
         let Trial { bytes, round_trips, packets } = *trial;
-        if self.node.rank() == 2 {
-            return self.send_stream(bytes, 2 * packets);
-        }
         let mut buffer = vec![1; bytes];
         for _ in 0..=round_trips {
             buffer = self.node.initread(0, DATA, buffer)?.wait()?;
             buffer = self.node.initwrite(0, DATA, buffer)?.wait()?;
         }
-        for packets in [packets, 3 * packets, 2 * packets, packets] {
+        for packets in [packets, 3 * packets, packets] {
             self.send_stream(bytes, packets)?;
         }
         Ok(())
