@@ -83,6 +83,13 @@
 //! least error from rank 0, and drift is followed if comparisons are ten seconds apart. What was measured is told
 //! even where it is not used.
 //!
+//! # A page of it all
+//!
+//! `lathide report gain.json link.json trace.json reports.json -o report.html` makes one page of what `gain --json`, `link
+//! --json`, `run --trace`, `run --report=FILE`, `run --json` and `gain --json -- PROGRAM` have written, as many of them as
+//! there are: curves with the models beside the measurements, the timeline of each rank (all of it, and a stretch that
+//! shows single steps), tables, and advice with its equations. It is one file that loads nothing from anywhere.
+//!
 //! # What it costs
 //!
 //! `cargo bench --bench observe` joins two processes by two jobs, one that observes and one that does not

@@ -190,15 +190,7 @@ impl Scale {
 
     fn ticks(&self) -> Vec<f64> {
         match self.axis {
-            Axis::Linear => {
-                let rough = (self.high - self.low) / 6.0;
-                let power = 10.0_f64.powf(rough.log10().floor());
-                let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|of| of * power).find(|step| *step >= rough);
-                let step = step.unwrap_or(rough);
-                let first = (self.low / step).ceil() as i64;
-                let last = (self.high / step).floor() as i64;
-                (first..=last).map(|at| at as f64 * step).collect()
-            }
+            Axis::Linear => round_steps(self.low, self.high),
             Axis::Log(base) => {
                 let base = f64::from(base);
                 let power = |value: f64| value.ln() / base.ln();
@@ -209,6 +201,18 @@ impl Scale {
             }
         }
     }
+}
+
+/// Some round values between two, evenly.
+pub(super) fn round_steps(low: f64, high: f64) -> Vec<f64> {
+    let rough = (high - low) / 6.0;
+    if rough <= 0.0 {
+        return Vec::new();
+    }
+    let power = 10.0_f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|of| of * power).find(|step| *step >= rough).unwrap_or(rough);
+    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+    (first..=last).map(|at| at as f64 * step).collect()
 }
 
 /// About three digits.
@@ -278,6 +282,7 @@ mod tests {
         let scale = Scale::over([0.0, 10.0].into_iter(), Axis::Linear, 0.0, 112.0).unwrap();
         assert!((scale.place(5.0) - 56.0).abs() < 1e-9);
         assert_eq!(scale.ticks(), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!(round_steps(3.0, 3.0), Vec::<f64>::new());
         let scale = Scale::over([8.0, 1024.0].into_iter(), Axis::Log(2), 0.0, 1.0).unwrap();
         assert_eq!(scale.ticks(), [8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0]);
         assert!(Scale::over([1.0, 1e30].into_iter(), Axis::Log(2), 0.0, 1.0).unwrap().ticks().len() <= 11);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::svg::time;
+use super::svg::{round_steps, time};
 use super::{Section, escaped, share, table};
 
 /// Something that took a while, in microseconds.
@@ -111,9 +111,19 @@ fn picture(ranks: &BTreeMap<u64, Rank>, from: f64, to: f64) -> String {
     let height = ranks.values().take(RANKS_MAX).map(of).sum::<f64>() + 28.0;
     let mut svg = format!("<svg class=\"wide\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\">\n");
     let scale = (WIDTH - LEFT - 8.0) / (to - from).max(1e-3);
+    for at in round_steps(from, to) {
+        let x = LEFT + (at - from) * scale;
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            svg,
+            "<path class=\"grid\" d=\"M{x:.1} 0V{:.1}\"/><text class=\"mid\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
+            height - 18.0,
+            height - 5.0,
+            time(at * 1e-6)
+        );
+    }
     let mut y = 4.0;
     for (number, rank) in ranks.iter().take(RANKS_MAX) {
-        // Writing to a string cannot fail.
         let _ = writeln!(svg, "<text class=\"end\" x=\"{:.0}\" y=\"{:.1}\">rank {number}</text>", LEFT - 6.0, y + 12.0);
         for bars in rank.threads.values() {
             draw(&mut svg, bars, (from, to, scale), (y, 13.0), |bar| format!("t-{}", class(&bar.name)));
@@ -124,18 +134,6 @@ fn picture(ranks: &BTreeMap<u64, Rank>, from: f64, to: f64) -> String {
             y += MESSAGES;
         }
         y += GAP;
-    }
-    for tick in 0..=8 {
-        let share = f64::from(tick) / 8.0;
-        let x = LEFT + share * (WIDTH - LEFT - 40.0);
-        let at = from + (x - LEFT) / scale;
-        let _ = writeln!(
-            svg,
-            "<path class=\"grid\" d=\"M{x:.1} 0V{:.1}\"/><text class=\"mid\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
-            height - 18.0,
-            height - 5.0,
-            time(at * 1e-6)
-        );
     }
     svg + "</svg>\n"
 }
