@@ -10,10 +10,13 @@
 //! - I.1: calculate, write, read. I.2: boundary, blocking write, interior, read. I.3: boundary, initread, initwrite,
 //!   interior, wait, wait (section 3.2);
 //! - f: the interior's part of t_calc. Omega: how much longer the interior and the posting calls take while the
-//!   transfer runs, relative to t_calc; measured inside I.3, not taken from its total, so eq. (4) stays a prediction.
+//!   transfer runs, relative to t_calc; measured inside I.3, not taken from its total, so that eq. (4) with them is a
+//!   prediction too (`gain_phases` of each point in the JSON object).
 //!
-//! G = T(I.1) / T(I.3). *Ideal* is eq. (1), *model* is eq. (4) with the measured gamma, f and Omega:
-//! `G = (1 + 1/gamma) / ((1 - f) + max(f + Omega, 1/gamma))`. All are medians of ratios within one repetition. A repetition
+//! G = T(I.1) / T(I.3). *Ideal* is eq. (1), *model* is eq. (4) with the measured gamma and *one* f and *one* Omega, fitted to
+//! the whole sweep ([fitting](super::models)): `G = (1 + 1/gamma) / ((1 - f) + max(f + Omega, 1/gamma))`. Its *error*
+//! is taken where it was not fitted: every other gamma is fitted and the rest predicted, then the other way round
+//! (`model_error` with `median`, `p90`, `max`; at least four gammas, two on either side of 1/(f + Omega)). All are medians of ratios within one repetition. A repetition
 //! in which other programs took the processor, or in which the same calculation did not take the same time, is
 //! repeated within limits; what is left is said below the table.
 //!
@@ -48,7 +51,26 @@
 //! - *Beside a long message*: 8 bytes to and fro until a long message to the same rank has left; quantiles.
 //! - *Processor time*: both processes, all threads; per message to and fro, and per MiB of a stream.
 //! - *Fragments* (Fig. 11): the size is a setting of a node, so each size has two nodes of its own, in turn there and back.
-//! - *Hyperbolic*: (a, b) with the least relative squares at every second size; the errors are those at the other sizes.
+//! - *Hyperbolic*, and the segmented extension beside it: fitted to every repetition at every power of two and, if there is
+//!   time, at up to three sizes between each two from 64 B on (lathide alone). The errors are those at sizes that were
+//!   left out of the fit, each size's median against the prediction, every size left out once.
+//! - *Cluster model*: two nodes of their own, then three, of which two send to rank 0. By the procedures of Tam and Wang, section 3.2,
+//!   which the page on [fitting](super::models) lists:
+//!
+//!   | | experiment here |
+//!   | --- | --- |
+//!   | O_s | time in `initwrite` in a ping-pong; what is left to the kernel's thread is not in it |
+//!   | g_s | streams of n and of 3 n messages of one sender, until rank 0 says that all has arrived: the difference |
+//!   | g_r | from the first arrival to the last, of one sender and of two: the shorter gap counts |
+//!   | O_r | processor time of a calculation alone and while messages arrive, and of the kernel's thread meanwhile |
+//!   | U_r | time in `wait` for messages that have arrived |
+//!   | L | half the round trip of one pair, less O_s + O_r + U_r; how it grows with more pairs is not measured |
+//!   | M_ctc, M_ctm, M_mtm | copies between two stretches of 32 MiB: to and fro in one place, or ever further on |
+//!   | B_L | not measured: the window for messages without a read (64 MiB), in packets |
+//!
+//!   A *packet* is a message of the longest size tried, at most 64 KiB: what `lathide predict gather` and `predict broadcast
+//!   --model cluster` cut longer ones into. Where a difference drowns in noise (O_r, g_s) that size is left out, and
+//!   `notes` says so.
 //!
 //! What other programs have of the processors meanwhile is said if it is more than a twentieth.
 //!

@@ -34,7 +34,8 @@
 //! | G by eq. (1) | the same with f = 1 and Omega = 0 |
 //!
 //! G as observed is no measurement of two runs: nobody has run the program without overlap. That is what
-//! `lathide gain -n 4 -- ./program` does. Waits for partners that had not sent yet (t_wait - t_exposed) are in neither
+//! `lathide gain -n 4 -- ./program` does: it runs the program with overlap off and on and shows G *measured* (off/on,
+//! `gain_measured`) beside these figures of a run with overlap. Waits for partners that had not sent yet (t_wait - t_exposed) are in neither
 //! side of the ratio, since hiding cannot change them.
 //!
 //! Time in an `.await` is not counted: a future waits, no thread does.
@@ -81,6 +82,13 @@
 //! Ranks of one machine share its clock; between machines the differences measured are added up along the path of
 //! least error from rank 0, and drift is followed if comparisons are ten seconds apart. What was measured is told
 //! even where it is not used.
+//!
+//! # A page of it all
+//!
+//! `lathide report gain.json link.json trace.json reports.json -o report.html` makes one page of what `gain --json`, `link
+//! --json`, `run --trace`, `run --report=FILE`, `run --json` and `gain --json -- PROGRAM` have written, as many of them as
+//! there are: curves with the models beside the measurements, the timeline of each rank (all of it, and a stretch that
+//! shows single steps), tables, and advice with its equations. It is one file that loads nothing from anywhere.
 //!
 //! # What it costs
 //!

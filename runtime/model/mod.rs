@@ -27,6 +27,8 @@ mod golden_reader_tests;
 mod golden_tests;
 #[cfg(test)]
 mod property_support_tests;
+#[cfg(test)]
+mod refusal_tests;
 
 /// An argument outside the domain of a model.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]

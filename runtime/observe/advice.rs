@@ -124,7 +124,8 @@ impl Observed {
 
     fn partners(&self, share: f64) -> Advice {
         let words = format!(
-            "{:.0} % of the time went by waiting for messages that were not sent yet: partners have more work, or wait \
+            "{:.0} % of the time, (t_wait - t_exposed)/(t_calc + t_post + t_wait), went by waiting for messages that were not \
+             sent yet: partners have more work, or wait \
              themselves; hiding cannot change that, even work can",
             100.0 * share
         );
@@ -136,7 +137,7 @@ impl Observed {
     fn overhead(&self, x: f64, now: f64) -> Result<Advice, BadParameter> {
         let break_even = gain::break_even_gamma(self.omega)?.unwrap_or(f64::MAX);
         let words = format!(
-            "hiding costs more than it hides: gamma = {:.3} is above 1/Omega = {break_even:.3}; send fewer and longer messages",
+            "hiding costs more than it hides: gamma = {:.3} is above 1/Omega = {break_even:.3} (section 2.3.1); send fewer and longer messages",
             1.0 / x
         );
         let figures = vec![
@@ -177,10 +178,13 @@ impl Observed {
         ];
         let mut words = format!("a step has more communication than its calculation can hide, gamma = {:.3}", 1.0 / x);
         if factor > 1.0 && factor <= FACTOR_MAX {
-            words += &format!("; {factor:.1} x more work per step would hide it, gamma = {best:.2}");
+            words += &format!(
+                "; {factor:.1} x more work per step would hide it (best gamma = 1/(f + Omega) = {best:.2}, section 2.3.1)"
+            );
             figures.push(figure("factor of work per step", factor, "best gamma / gamma, section 2.3.3"));
             if let Some(ranks) = self.best_ranks(x)?.filter(|ranks| (2..self.size).contains(ranks)) {
-                words += &format!(", or {ranks} ranks instead of {} for the same work", self.size);
+                let (size, fewer) = (self.size, self.size - ranks);
+                words += &format!(", or {fewer} ranks fewer ({ranks} instead of {size}, eq. (6)) for the same work");
                 figures.push(figure("ranks", ranks.into(), "p at q p/lambda = f + Omega, eq. (6)"));
             }
             words += &format!(": eq. (4) then gives G = {most:.2} instead of {now:.2}");
@@ -195,7 +199,7 @@ impl Observed {
         let mut words = "communication is hidden; calculation takes the time".to_owned();
         if let Some(ranks) = self.best_ranks(x)?.filter(|ranks| *ranks > self.size && *ranks < 1_000_000) {
             words += &format!(
-                ": up to {ranks} ranks instead of {} could share this work with all communication hidden",
+                ": up to {ranks} ranks instead of {} could share this work with all communication hidden (eq. (6))",
                 self.size
             );
             figures.push(figure("ranks", ranks.into(), "p at q p/lambda = f + Omega, eq. (6)"));
@@ -248,7 +252,9 @@ mod tests {
         assert!((value("greatest G") - (1.0 + 0.96 / 1.04)).abs() < 1e-12);
         assert!((value("G") - 3.0 / 2.04).abs() < 1e-12);
         assert!(
-            advice.words.contains("2.0 x more work per step") && advice.words.contains("4 ranks instead of 8"),
+            advice.words.contains("2.0 x more work per step")
+                && advice.words.contains("4 ranks fewer (4 instead of 8, eq. (6))")
+                && advice.words.contains("section 2.3.1"),
             "{advice:?}"
         );
     }

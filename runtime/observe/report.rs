@@ -15,6 +15,9 @@ use crate::model::gain;
 /// A fit needs sizes that are so many times apart; nearer ones do not tell a from b.
 const SPREAD_MIN: u64 = 4;
 
+/// Up to here the bytes of a message add little to its time.
+const SHORT_BYTES: u64 = 4096;
+
 /// What one node has observed so far; [`crate::Node::report`]. Times are in seconds, over all of its threads that
 /// make calls.
 ///
@@ -56,6 +59,9 @@ pub struct Report {
     pub hidden: Option<f64>,
     /// `(t_calc + t_com) / (t_calc + t_post + t_exposed)`: what the same work takes one after the other, over what it took.
     pub gain_observed: Option<f64>,
+    /// G as measured: the time of a run with overlap off over that of this one. `None` unless whoever has run both
+    /// puts it in, as `lathide gain -- PROGRAM` does.
+    pub gain_measured: Option<f64>,
     /// G by eq. (4), with the gamma, f and Omega observed.
     pub gain_model: Option<f64>,
     /// G by eq. (1): if all could be hidden at no cost.
@@ -191,6 +197,7 @@ impl Report {
             omega,
             hidden: known.map(|t_com_s| (1.0 - exposed_s / t_com_s).clamp(0.0, 1.0)),
             gain_observed: known.filter(|_| took_s > 0.0).map(|t_com_s| (calc_s + t_com_s) / took_s),
+            gain_measured: None,
             gain_model: x.zip(f).zip(omega).and_then(|((x, f), omega)| gain::with_overhead(x, f, omega).ok()),
             gain_ideal: x.and_then(|x| gain::with_overhead(x, 1.0, 0.0).ok()),
             links: reports,
@@ -292,7 +299,8 @@ fn communication_s(used: &[&(Rank, Link)], services: &[Service], notes: &mut Vec
             unseen.push(peer.to_string());
             others?
         };
-        let direction_s = |counts: &[Count; CLASSES]| counts.iter().map(|count| service.all_s(count)).sum::<f64>();
+        let direction_s =
+            |counts: &[Count; CLASSES]| counts.iter().map(|count| service.all_s(count, services)).sum::<f64>();
         sum_s += direction_s(&link.sent).max(direction_s(&link.received));
     }
     if !unseen.is_empty() {
@@ -306,27 +314,30 @@ impl Service {
         self.sizes.iter().any(Option::is_some)
     }
 
-    /// What the messages of one class take, one after another.
-    fn all_s(&self, count: &Count) -> f64 {
+    /// What the messages of one class take, one after another. `all`: what the node's links have shown.
+    fn all_s(&self, count: &Count, all: &[Service]) -> f64 {
         if count.messages == 0 {
             return 0.0;
         }
-        count.messages as f64 * self.one_s(count.bytes as f64 / count.messages as f64)
+        count.messages as f64 * self.one_s(count.bytes as f64 / count.messages as f64, all)
     }
 
-    /// What one message takes: as observed of its class, else as fitted, else as the class that is nearest.
-    fn one_s(&self, bytes: f64) -> f64 {
+    /// What one message takes: as observed of its class or as fitted, here or else on another link; else as the class
+    /// that is nearest.
+    fn one_s(&self, bytes: f64, all: &[Service]) -> f64 {
         let class = super::links::class(bytes as u64);
-        if let Some(size) = &self.sizes[class] {
-            return size.median_s;
-        }
-        if let Some(fitted) = &self.fitted {
-            return fitted.time_s(bytes as u64);
+        let known = |service: &Service| {
+            let seen = service.sizes[class].map(|size| size.median_s);
+            seen.or_else(|| service.fitted.and_then(|fitted| fitted.time_s(bytes as u64).ok()))
+        };
+        if let Some(time_s) = known(self).or_else(|| all.iter().find_map(known)) {
+            return time_s;
         }
         let known = self.sizes.iter().enumerate().filter_map(|(at, size)| Some((at.abs_diff(class), (*size)?)));
         known.min_by_key(|(distance, _)| *distance).map_or(0.0, |(_, size)| {
-            // A longer message takes at most as many times as long; a shorter one at most as long.
-            size.median_s * (bytes / (size.bytes.max(1) as f64)).max(1.0)
+            // A longer message takes at most as many times as long, and a short one is all start: no byte of it says how
+            // long further ones take. A shorter message takes at most as long.
+            size.median_s * (bytes / (size.bytes.max(SHORT_BYTES) as f64)).max(1.0)
         })
     }
 }
@@ -352,7 +363,10 @@ impl fmt::Display for Report {
         if let (Some(observed), Some(model), Some(ideal)) = (self.gain_observed, self.gain_model, self.gain_ideal) {
             write!(f, "; G = {observed:.2} as observed, {model:.2} by eq. (4), {ideal:.2} by eq. (1)")?;
         }
-        if self.hidden.is_some() {
+        if let Some(measured) = self.gain_measured {
+            write!(f, "; G = {measured:.2} measured (off/on)")?;
+        }
+        if self.hidden.is_some() || self.gain_measured.is_some() {
             writeln!(f)?;
         }
         self.links.iter().try_for_each(|link| writeln!(f, "  {link}"))?;

@@ -89,6 +89,20 @@ fn sizes_apart_are_fitted_and_foretell_the_sizes_between() {
 }
 
 #[test]
+fn a_short_message_does_not_say_what_a_long_one_takes() {
+    let mut links = links(&[(0, 20)]);
+    let short_s = report(TIMES, &links).t_com_s.unwrap();
+    links[1].1.sent[super::super::links::class(400_000)] = Count { messages: 1, bytes: 400_000 };
+    let with_long_s = report(TIMES, &links).t_com_s.unwrap();
+    assert!(with_long_s <= short_s + 100.0 * short_s / 20.0, "400 000 times what no bytes take: {with_long_s}");
+    // Another link has shown it.
+    let other = super::tests::links(&[(400_000, 20)]);
+    links.push((Rank(2), other[1].1.clone()));
+    let shown_s = report(TIMES, &links).t_com_s.unwrap() - report(TIMES, &other).t_com_s.unwrap();
+    assert!((shown_s / (short_s + 4.1e-3) - 1.0).abs() < 0.3, "{shown_s}");
+}
+
+#[test]
 fn what_is_not_known_is_said() {
     let nothing = report(TIMES, &[]);
     assert_eq!((nothing.t_com_s, nothing.gamma, nothing.advice.limit), (Some(0.0), None, Limit::Nothing));

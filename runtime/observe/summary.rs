@@ -37,12 +37,13 @@ fn figures(reports: &[Report]) -> String {
         line.push_str(unit);
     };
     add("gamma = t_calc/t_com =", 1.0, 3, "", |report| report.gamma);
-    add("hidden", 100.0, 0, " % of the communication", |report| report.hidden);
+    add("hidden = 1 - t_exposed/t_com =", 100.0, 0, " % of the communication", |report| report.hidden);
+    add("G =", 1.0, 2, " measured (off/on)", |report| report.gain_measured);
     add("G =", 1.0, 2, " as observed", |report| report.gain_observed);
-    add("", 1.0, 2, " by eq. (4)", |report| report.gain_model);
-    add("f =", 1.0, 2, "", |report| report.f);
-    add("Omega =", 1.0, 3, "", |report| report.omega);
-    line = line.replace(",  ", ", ");
+    add("G =", 1.0, 2, " by eq. (4)", |report| report.gain_model);
+    add("G =", 1.0, 2, " by eq. (1)", |report| report.gain_ideal);
+    add("f =", 1.0, 2, " of t_calc between posting and waiting", |report| report.f);
+    add("Omega = (t_post + t_kernel)/t_calc =", 1.0, 3, "", |report| report.omega);
     if line.is_empty() { "nothing was calculated or communicated".to_owned() } else { line }
 }
 
@@ -88,6 +89,7 @@ mod tests {
         };
         let mut report = Report::new(&facts);
         (report.gamma, report.hidden, report.gain_model) = (Some(gamma), Some(0.914), Some(1.5));
+        report.gain_measured = Some(1.43);
         (report.advice.limit, report.advice.words) = (limit, format!("words of {rank}"));
         report
     }
@@ -102,7 +104,8 @@ mod tests {
         assert_eq!(
             closing(&reports, 3),
             [
-                "gamma = t_calc/t_com = 2.000 (1.000 .. 4.000), hidden 91 % of the communication, 1.50 by eq. (4)",
+                "gamma = t_calc/t_com = 2.000 (1.000 .. 4.000), hidden = 1 - t_exposed/t_com = 91 % of the \
+                 communication, G = 1.43 measured (off/on), G = 1.50 by eq. (4)",
                 "rank 1 and 1 more: words of 1",
             ]
         );

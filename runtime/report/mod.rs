@@ -1,5 +1,6 @@
-//! Results for people: numbers summed up, tables, curves in the terminal.
+//! Results for people: numbers summed up, tables, curves in the terminal, a page of saved results.
 
+pub mod html;
 pub mod machine;
 pub mod plot;
 pub mod summary;

@@ -64,12 +64,19 @@ fn an_unchanged_program() {
     assert!(["joined", "process"].iter().any(|clock| result["clock"] == *clock), "{result}");
     let ratio = number(&result, "t_off_s") / number(&result, "t_on_s");
     assert!((number(&result, "gain") - ratio).abs() < 1e-9, "{result}");
+    // What the ranks observed stands beside it.
+    let reports = result["reports"].as_array().expect("reports");
+    assert_eq!(reports.len(), 2, "{result}");
+    assert!(reports.iter().all(|report| report["gain_measured"] == result["gain"]), "{result}");
+    let closing: Vec<&str> = result["closing"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(closing[0].contains("measured (off/on)") && closing.len() == 2, "{closing:?}");
 }
 
 #[test]
 fn a_program_that_never_joins_is_timed_by_the_wall() {
     let result = json(&gain("-n 2 --repeats 1 --json -- true").succeeded());
     assert_eq!(result["clock"], "process");
+    assert_eq!((&result["reports"], &result["closing"]), (&Value::Array(vec![]), &Value::Array(vec![])));
 }
 
 #[test]

@@ -88,6 +88,46 @@ fn everything_on_loopback() {
     assert!(fragments.len() >= 3, "{fragments:?}");
     assert!(fragments.iter().any(|row| row["fragment_bytes"] == 4096), "the default is among them: {fragments:?}");
     fragments.iter().for_each(|row| positive(row, &["s", "bytes"]));
+    let cluster = &result["cluster"];
+    positive(cluster, &["packet_bytes", "buffer_packets", "repeats"]);
+    assert_eq!(cluster["processors"], 3);
+    for cost in ["o_s", "g_s", "g_r", "u_r", "m_ctc", "m_ctm", "m_mtm"] {
+        let [startup_s, s_per_byte] = ["startup_s", "s_per_byte"].map(|part| number(&cluster[cost], part));
+        assert!(startup_s >= 0.0 && s_per_byte >= 0.0 && startup_s + s_per_byte > 0.0, "{cost}: {cluster}");
+    }
+}
+
+#[test]
+fn what_was_measured_is_what_is_predicted_with() {
+    let measured =
+        link("--link delay=2ms,rate=100mbit --bytes 8,64,512,4KiB --repeats 1 --seconds 4 --json").succeeded();
+    let cluster = &json(&measured)["cluster"];
+    let cost = |key: &str, bytes: f64| number(&cluster[key], "startup_s") + bytes * number(&cluster[key], "s_per_byte");
+    let packet = number(cluster, "packet_bytes");
+    let one_way_s: f64 = ["o_s", "l", "o_r", "u_r"].iter().map(|key| cost(key, packet)).sum();
+    assert!(one_way_s >= 0.002, "a packet takes no less than the delay: {cluster}");
+    let file = std::env::temp_dir().join(format!("lathide-link-{}.json", std::process::id()));
+    std::fs::write(&file, &measured.stdout).unwrap();
+    let predict = |model: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
+        command.args(["predict"]).args(model.split_whitespace()).arg("--from").arg(&file).arg("--json");
+        let answer = json(&run(&mut command).succeeded());
+        assert_eq!(answer["from"]["link"]["spec"], "delay=2ms,rate=100mbit", "{answer}");
+        answer
+    };
+    let bytes = format!("--procs 4 --bytes {packet}");
+    let gather = predict(&format!("gather {bytes}"));
+    // Eq. (8): C1 + 3 g_r + C2, with C1 + C2 a packet's way and a copy.
+    let expected_s = one_way_s + cost("m_mtm", packet) + 3.0 * cost("g_r", packet);
+    let bound_s = number(&gather["points"][0], "bound_s");
+    assert!((bound_s / expected_s - 1.0).abs() < 1e-9, "{bound_s} is not {expected_s}: {gather} {cluster}");
+    let broadcast = predict(&format!("broadcast --model cluster {bytes}"));
+    // Eq. (2) with k = 1: log2 4 ways.
+    let time_s = number(&broadcast["points"][0], "time_s");
+    assert!((time_s / (2.0 * one_way_s) - 1.0).abs() < 1e-9, "{time_s} is not twice {one_way_s}: {broadcast}");
+    let tree = predict(&format!("broadcast {bytes}"));
+    assert!(number(&tree["points"][0], "tree_s") >= 0.004, "two ways, by the hyperbolic model: {tree}");
+    std::fs::remove_file(&file).unwrap();
 }
 
 #[test]

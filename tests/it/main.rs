@@ -19,6 +19,8 @@ mod p2p;
 #[cfg(feature = "cli")]
 mod predict;
 mod process;
+#[cfg(feature = "cli")]
+mod report;
 mod spmd;
 mod support;
 mod tidy;

@@ -200,6 +200,8 @@ impl Timeline {
         for entry in self.entries() {
             let phase = entry["ph"].as_str().expect("every entry has a phase");
             let (pid, tid) = (entry["pid"].as_u64().unwrap(), entry["tid"].as_u64().unwrap());
+            let ranks = self.0["otherData"]["ranks"].as_array().unwrap();
+            assert!(ranks.iter().any(|rank| rank["rank"].as_u64() == Some(pid)), "the process is no rank: {entry}");
             let ts = entry["ts"].as_f64().unwrap();
             if phase == "M" {
                 continue;
@@ -208,14 +210,27 @@ impl Timeline {
             last = ts;
             match phase {
                 "X" => {
+                    let known = ["compute", "initread", "initwrite", "wait", "finalize"];
+                    assert!(known.contains(&entry["name"].as_str().unwrap()), "{entry}");
                     let end = ts + entry["dur"].as_f64().unwrap();
                     let before = busy.insert((pid, tid), end).unwrap_or(0.0);
                     // Microseconds in a floating-point number.
                     assert!(ts >= before - 0.001, "a thread does two things at once, to {before}: {entry}");
                 }
-                "b" => assert!(open.insert(entry["id"].to_string(), ()).is_none(), "begins twice: {entry}"),
-                "n" => assert!(open.contains_key(&entry["id"].to_string()), "not between its ends: {entry}"),
-                "e" => assert!(open.remove(&entry["id"].to_string()).is_some(), "ends and has not begun: {entry}"),
+                "b" => {
+                    // What an asynchronous event is known by: category, id, and here its name at both ends.
+                    let name = entry["name"].as_str().unwrap().to_owned();
+                    assert!(entry["cat"].is_string() && entry["id"].is_string(), "{entry}");
+                    assert!(open.insert(entry["id"].to_string(), name).is_none(), "begins twice: {entry}");
+                }
+                "n" => {
+                    assert!(open.contains_key(&entry["id"].to_string()), "not between its ends: {entry}");
+                    assert!(["first fragment", "last fragment"].contains(&entry["name"].as_str().unwrap()), "{entry}");
+                }
+                "e" => {
+                    let begun = open.remove(&entry["id"].to_string());
+                    assert_eq!(begun.as_deref(), entry["name"].as_str(), "ends and has not begun: {entry}");
+                }
                 "s" | "f" => {}
                 other => panic!("phase {other}: {entry}"),
             }

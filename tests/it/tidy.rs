@@ -23,6 +23,7 @@ const PURE: &[&str] = &[
     "runtime/observe/timeline/chrome.rs",
     "runtime/observe/timeline/messages.rs",
     "runtime/observe/timeline/spans.rs",
+    "runtime/report/html",
     "runtime/launch/control.rs",
     "runtime/launch/stall.rs",
     "runtime/launch/link/spec.rs",

@@ -4,6 +4,7 @@ mod common;
 mod gain;
 mod link;
 mod predict;
+mod report;
 mod run;
 
 use std::ffi::OsString;
@@ -24,6 +25,7 @@ enum Command {
     Run(run::Arguments),
     Gain(gain::Args),
     Predict(Box<predict::Args>),
+    Report(report::Args),
     /// One of the two nodes that `gain` measures with.
     #[command(name = "__gain-node", hide = true)]
     GainNode(gain::NodeArgs),
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::Gain(args) => gain::run(&args),
         Command::Predict(args) => predict::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::GainNode(args) => gain::run_node(&args),
         Command::Link(args) => link::run(&args),
         Command::LinkNode(args) => link::run_node(&args),

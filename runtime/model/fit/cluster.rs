@@ -36,7 +36,8 @@ use serde::{Deserialize, Serialize};
 use super::linear::{COLUMNS, Equation, solve};
 use super::robust::plain_median;
 use super::series::Series;
-use super::{FitError, Fitted, Sample, checked_count, checked_time};
+use super::{BadParameter, FitError, Fitted, Sample, checked_count, checked_time};
+use crate::model::{at_least_zero, representable};
 
 pub use transfer::{RoundTrip, Saturation, Transfer, transfer};
 
@@ -51,7 +52,17 @@ pub struct Cost {
 
 impl Cost {
     /// The cost of one message.
-    pub fn time_s(&self, bytes: u64) -> f64 {
+    ///
+    /// # Errors
+    /// If a field is not a finite number of at least 0, or the result too large for a number.
+    pub fn time_s(&self, bytes: u64) -> Result<f64, BadParameter> {
+        at_least_zero("startup_s", self.startup_s)?;
+        at_least_zero("s_per_byte", self.s_per_byte)?;
+        representable("cost", self.seconds(bytes))
+    }
+
+    /// The same where both are known to be numbers.
+    pub(crate) fn seconds(&self, bytes: u64) -> f64 {
         self.startup_s + self.s_per_byte * bytes as f64
     }
 }
@@ -206,7 +217,7 @@ fn seen(what: &'static str, bytes: u64, time_s: f64) -> Result<Sample, FitError>
 
 /// Startup and slope of the least relative error, and that error on held-out sizes.
 fn line(samples: &[Sample]) -> Result<Fitted<Cost>, FitError> {
-    Ok(Series::new(samples, 2)?.fit(line_of, Cost::time_s))
+    Ok(Series::new(samples, 2)?.fit(line_of, Cost::seconds))
 }
 
 fn line_of(series: &Series) -> Cost {

@@ -192,14 +192,17 @@ pub fn fit(points: &[Point]) -> Result<FittedGain, FitError> {
         HeldOutGain { x, measured, predicted: (1.0 + x) / fit_points(&others).step(x) }
     };
     let held_out: Vec<HeldOutGain> = (0..points.len()).map(without).collect();
-    let errors: Vec<(f64, f64)> = held_out.iter().map(|pair| (pair.error(), 1.0)).collect();
+    let errors: Vec<(f64, f64)> = held_out.iter().map(|pair| (pair.error().unwrap_or(f64::MAX), 1.0)).collect();
     Ok(FittedGain { model, quality: quality(&errors), held_out })
 }
 
 impl HeldOutGain {
     /// `|predicted / measured - 1|`.
-    pub fn error(&self) -> f64 {
-        (self.predicted / self.measured - 1.0).abs()
+    ///
+    /// # Errors
+    /// If a G is not a finite number (the measured one above 0), or the result is too large for a number.
+    pub fn error(&self) -> Result<f64, BadParameter> {
+        super::deviation(("measured", self.measured), ("predicted", self.predicted))
     }
 }
 

@@ -5,14 +5,14 @@
 //! is spread over them.
 //!
 //! ```
-//! use lathide::model::fit::{Sample, hyperbolic::{self, Hyperbolic}};
+//! use lathide::model::{BadParameter, fit::{Sample, hyperbolic::{self, Hyperbolic}}};
 //! let ethernet = Hyperbolic { a_s: 859.52e-6, b_s_per_byte: 1.42e-6 };
 //! let samples: Vec<Sample> =
-//!     (3..=20).map(|e| Sample { bytes: 1 << e, time_s: ethernet.time_s(1 << e) }).collect();
+//!     (3..=20).map(|e| Ok(Sample { bytes: 1 << e, time_s: ethernet.time_s(1 << e)? })).collect::<Result<_, BadParameter>>()?;
 //! let fitted = hyperbolic::fit(&samples)?;
 //! assert!((fitted.model.a_s / ethernet.a_s - 1.0).abs() < 1e-9);
 //! assert!((fitted.model.b_s_per_byte / ethernet.b_s_per_byte - 1.0).abs() < 1e-9);
-//! # Ok::<(), lathide::model::fit::FitError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::robust::{self, golden_section, huber_loss, huber_weight, median};
 use super::series::{Row, Series};
 use super::{BadParameter, FitError, Fitted, Sample};
-use crate::model::{above_zero, at_least_zero};
+use crate::model::{above_zero, at_least_zero, representable};
 
 /// The two parameters of the hyperbolic service time.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -33,7 +33,17 @@ pub struct Hyperbolic {
 
 impl Hyperbolic {
     /// The service time of a message, eq. (3): `a^2/(a + b x) + b x`.
-    pub fn time_s(&self, bytes: u64) -> f64 {
+    ///
+    /// # Errors
+    /// If a or b is not a finite number of at least 0, or the result too large for a number.
+    pub fn time_s(&self, bytes: u64) -> Result<f64, BadParameter> {
+        at_least_zero("a", self.a_s)?;
+        at_least_zero("b", self.b_s_per_byte)?;
+        representable("T(x; a, b)", self.seconds(bytes))
+    }
+
+    /// The same where both are known to be numbers.
+    pub(crate) fn seconds(&self, bytes: u64) -> f64 {
         let long_s = self.b_s_per_byte * bytes as f64;
         // Divided before it is multiplied: the square of a tiny a would be 0.
         let short_s = if self.a_s > 0.0 { self.a_s / (self.a_s + long_s) * self.a_s } else { 0.0 };
@@ -59,14 +69,14 @@ impl Hyperbolic {
 /// # Errors
 /// If there are fewer than two samples, all of one size, or one of them takes no time or no finite one.
 pub fn fit(samples: &[Sample]) -> Result<Fitted<Hyperbolic>, FitError> {
-    Ok(Series::new(samples, 2)?.fit(fit_series, Hyperbolic::time_s))
+    Ok(Series::new(samples, 2)?.fit(fit_series, Hyperbolic::seconds))
 }
 
 fn fit_series(series: &Series) -> Hyperbolic {
     let start = start(&series.medians());
     let rows = series.rows();
     let residuals = |model: &Hyperbolic| -> Vec<(f64, f64)> {
-        rows.iter().map(|row| ((row.time_s / model.time_s(row.bytes)).ln(), row.weight)).collect()
+        rows.iter().map(|row| ((row.time_s / model.seconds(row.bytes)).ln(), row.weight)).collect()
     };
     let scale = robust::scale(residuals(&start));
     let loss = |model: &Hyperbolic| residuals(model).iter().map(|(r, w)| w * huber_loss(*r, scale)).sum::<f64>();
@@ -92,7 +102,7 @@ fn step(model: &Hyperbolic, rows: &[Row], scale: f64) -> (f64, f64) {
     // T grows with a and b together as they do: if its logarithm's slope in ln b is e, the one in ln a is 1 - e.
     let (mut aa, mut ab, mut bb, mut ar, mut br) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for row in rows {
-        let residual = (row.time_s / model.time_s(row.bytes)).ln();
+        let residual = (row.time_s / model.seconds(row.bytes)).ln();
         let weight = row.weight * huber_weight(residual, scale);
         let in_b = slope(model, row.bytes);
         let in_a = 1.0 - in_b;
@@ -160,7 +170,7 @@ fn start(rows: &[Row]) -> Hyperbolic {
 
 /// The shape scaled to the rows, and the sum of its absolute errors.
 fn scaled(rows: &[Row], shape: Hyperbolic) -> (Hyperbolic, f64) {
-    let logarithms: Vec<f64> = rows.iter().map(|row| (row.time_s / shape.time_s(row.bytes)).ln()).collect();
+    let logarithms: Vec<f64> = rows.iter().map(|row| (row.time_s / shape.seconds(row.bytes)).ln()).collect();
     if logarithms.iter().any(|logarithm| !logarithm.is_finite()) {
         return (shape, f64::INFINITY); // no time for no bytes, but some was measured
     }

@@ -84,9 +84,19 @@ pub struct HeldOut {
 
 impl HeldOut {
     /// `|predicted / measured - 1|`.
-    pub fn error(&self) -> f64 {
-        (self.predicted_s / self.measured_s - 1.0).abs()
+    ///
+    /// # Errors
+    /// If a time is not a finite number (the measured one above 0), or the result is too large for a number.
+    pub fn error(&self) -> Result<f64, BadParameter> {
+        deviation(("measured_s", self.measured_s), ("predicted_s", self.predicted_s))
     }
+}
+
+/// How far a prediction is from what was measured, relative to that.
+fn deviation(measured: (&'static str, f64), predicted: (&'static str, f64)) -> Result<f64, BadParameter> {
+    let reference = super::above_zero(measured.0, measured.1)?;
+    let predicted = super::at_least_zero(predicted.0, predicted.1)?;
+    super::representable("error", (predicted / reference - 1.0).abs())
 }
 
 /// Why nothing can be fitted.

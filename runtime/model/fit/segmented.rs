@@ -28,7 +28,8 @@ use serde::{Deserialize, Serialize};
 use super::linear::{COLUMNS, Equation, Like, solve, solve_quickly};
 use super::robust::{golden_section, quantile};
 use super::series::{Row, Series};
-use super::{FitError, Fitted, Sample};
+use super::{BadParameter, FitError, Fitted, Sample};
+use crate::model::{at_least_zero, representable};
 
 /// The most knots: one slope more than there are.
 pub const KNOTS_MAX: usize = COLUMNS - 2;
@@ -53,7 +54,20 @@ pub struct Segment {
 
 impl Segmented {
     /// The service time of a message.
-    pub fn time_s(&self, bytes: u64) -> f64 {
+    ///
+    /// # Errors
+    /// If a field is not a finite number of at least 0, or the result too large for a number.
+    pub fn time_s(&self, bytes: u64) -> Result<f64, BadParameter> {
+        at_least_zero("start_s", self.start_s)?;
+        for segment in &self.segments {
+            at_least_zero("from_bytes", segment.from_bytes)?;
+            at_least_zero("s_per_byte", segment.s_per_byte)?;
+        }
+        representable("service time", self.seconds(bytes))
+    }
+
+    /// The same where all fields are known to be numbers.
+    pub(crate) fn seconds(&self, bytes: u64) -> f64 {
         let ends = self.segments.iter().skip(1).map(|segment| segment.from_bytes).chain([f64::INFINITY]);
         let part = |(segment, end): (&Segment, f64)| segment.s_per_byte * within(bytes as f64, segment.from_bytes, end);
         self.start_s + self.segments.iter().zip(ends).map(part).sum::<f64>()
@@ -84,7 +98,7 @@ pub fn fit(samples: &[Sample]) -> Result<Fitted<Segmented>, FitError> {
 /// As [`fit`].
 pub fn fit_with(samples: &[Sample], knots_max: usize) -> Result<Fitted<Segmented>, FitError> {
     let knots_max = knots_max.min(KNOTS_MAX);
-    Ok(Series::new(samples, 2)?.fit(|series| fit_series(series, knots_max), Segmented::time_s))
+    Ok(Series::new(samples, 2)?.fit(|series| fit_series(series, knots_max), Segmented::seconds))
 }
 
 fn fit_series(series: &Series, knots_max: usize) -> Segmented {
@@ -125,7 +139,7 @@ impl Search {
     fn residuals(&self, knots: &[f64]) -> impl Iterator<Item = f64> {
         let model = with_knots(&self.rows, knots, |equations| solve_quickly(equations, &self.likes));
         self.rows.iter().map(move |row| {
-            let predicted_s = model.time_s(row.bytes);
+            let predicted_s = model.seconds(row.bytes);
             // Nothing is predicted only where nothing was seen; then the prediction is as wrong as can be.
             if predicted_s > 0.0 { (row.time_s / predicted_s).ln() } else { 1e3 }
         })

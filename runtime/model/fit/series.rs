@@ -130,7 +130,8 @@ impl Series {
             }
         }
         all.sort_by(|a, b| a.0.bytes.cmp(&b.0.bytes).then(a.0.measured_s.total_cmp(&b.0.measured_s)));
-        let errors: Vec<(f64, f64)> = all.iter().map(|(pair, weight)| (pair.error(), *weight)).collect();
+        let errors: Vec<(f64, f64)> =
+            all.iter().map(|(pair, weight)| (pair.error().unwrap_or(f64::MAX), *weight)).collect();
         let held_out = all.into_iter().map(|(pair, _)| pair).collect();
         Fitted { model, quality: quality(&errors), held_out }
     }

@@ -7,8 +7,9 @@
 //! ```
 //! use lathide::model::gain::penalty::TABLE_2;
 //! let [rs6000, ..] = TABLE_2;
-//! assert!((rs6000.penalty() - 1.64).abs() < 0.01);
-//! assert!((rs6000.predicted_s() - 0.796e-3).abs() < 1e-9);
+//! assert!((rs6000.penalty()? - 1.64).abs() < 0.01);
+//! assert!((rs6000.predicted_s()? - 0.796e-3).abs() < 1e-9);
+//! # Ok::<(), lathide::model::BadParameter>(())
 //! ```
 
 use crate::model::{BadParameter, above_zero, at_least_zero};
@@ -55,15 +56,19 @@ pub const TABLE_2: [Transfer; 3] = [
 
 impl Transfer {
     /// What the overhead explains: the direct time and four pipe messages.
-    #[must_use]
-    pub fn predicted_s(&self) -> f64 {
-        self.direct_s + self.overhead_s
+    ///
+    /// # Errors
+    /// As [`predicted_s`].
+    pub fn predicted_s(&self) -> Result<f64, BadParameter> {
+        predicted_s(self.direct_s, self.overhead_s)
     }
 
     /// The penalty factor of Fig. 19 at 8 bytes.
-    #[must_use]
-    pub fn penalty(&self) -> f64 {
-        self.hidden_s / self.direct_s
+    ///
+    /// # Errors
+    /// As [`penalty`].
+    pub fn penalty(&self) -> Result<f64, BadParameter> {
+        penalty(self.direct_s, self.hidden_s)
     }
 }
 

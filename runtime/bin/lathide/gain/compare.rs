@@ -1,5 +1,6 @@
 //! The gain of a user's own program: its time with overlap off over that with overlap on. Pure.
 
+use lathide::observe::{Report, closing};
 use lathide::report::machine::Machine;
 use lathide::report::summary::Summary;
 use lathide::report::table::Table;
@@ -43,17 +44,30 @@ pub(super) struct Comparison {
     gain_max: f64,
     /// The share of repetitions that were faster with overlap.
     gaining: f64,
+    /// What the ranks observed in a run with overlap, G as measured among it; none if it never joined a job.
+    reports: Vec<Report>,
+    /// The same in words, as at the end of `lathide run --report`.
+    closing: Vec<String>,
 }
 
 impl Comparison {
     /// Sums up the repetitions; `None` if there are none, or one took no time.
-    pub(super) fn new(link: Link, command: Vec<String>, ranks: u32, joined: bool, runs: &[Run]) -> Option<Self> {
+    pub(super) fn new(
+        link: Link,
+        command: Vec<String>,
+        ranks: u32,
+        joined: bool,
+        runs: &[Run],
+        mut reports: Vec<Report>,
+    ) -> Option<Self> {
         let off = Summary::of(runs.iter().map(|run| run.off_s))?;
         let on = Summary::of(runs.iter().map(|run| run.on_s))?;
         let gain = Summary::of(runs.iter().map(|run| run.off_s / run.on_s))?;
         if on.min <= 0.0 || off.min <= 0.0 {
             return None;
         }
+        reports.iter_mut().for_each(|report| report.gain_measured = Some(gain.median));
+        let closing = if reports.is_empty() { Vec::new() } else { closing(&reports, ranks) };
         Some(Comparison {
             schema: SCHEMA,
             lathide: env!("CARGO_PKG_VERSION"),
@@ -74,6 +88,8 @@ impl Comparison {
             gain_min: gain.min,
             gain_max: gain.max,
             gaining: runs.iter().filter(|run| run.off_s > run.on_s).count() as f64 / runs.len() as f64,
+            reports,
+            closing,
         })
     }
 
@@ -105,7 +121,13 @@ impl Comparison {
             milliseconds(self.t_on_s_min),
             milliseconds(self.t_on_s_max),
         ]);
-        [header, table.to_string(), wrap(&self.conclusion())].join("\n\n")
+        let mut parts = vec![header, table.to_string()];
+        if !self.closing.is_empty() {
+            let lines: Vec<String> = self.closing.iter().map(|line| wrap(line)).collect();
+            parts.push(lines.join("\n"));
+        }
+        parts.push(wrap(&self.conclusion()));
+        parts.join("\n\n")
     }
 
     fn conclusion(&self) -> String {
@@ -136,7 +158,7 @@ mod tests {
 
     fn comparison(runs: &[Run]) -> Option<Comparison> {
         let link = Link { spec: "loopback".into(), emulated: false, how: "loopback".into() };
-        Comparison::new(link, vec!["./heat".into(), "--steps".into(), "9".into()], 4, true, runs)
+        Comparison::new(link, vec!["./heat".into(), "--steps".into(), "9".into()], 4, true, runs, Vec::new())
     }
 
     fn runs(pairs: &[(f64, f64)]) -> Vec<Run> {

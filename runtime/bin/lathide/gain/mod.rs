@@ -5,6 +5,7 @@
 
 mod analysis;
 mod compare;
+mod model;
 mod node;
 mod output;
 mod plan;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use lathide::launch::link::LinkSpec;
 use lathide::launch::local::{Job, Outcome, Output};
+use lathide::observe::Report;
 use parking_lot::Mutex;
 
 use super::compare::{Comparison, Run};
@@ -22,6 +23,8 @@ struct Clocks {
     joined_s: Option<f64>,
     /// From the first process's start to the last one's end.
     process_s: f64,
+    /// What the ranks have observed of themselves.
+    reports: Vec<Report>,
 }
 
 /// `lathide gain` with a program.
@@ -60,13 +63,21 @@ fn measure(args: &Args, link: &LinkSpec) -> Result<Comparison, Failed> {
         }
     }
     bar.finish_and_clear();
+    let reports = middle(&pairs);
     let joined: Option<Vec<Run>> =
         pairs.iter().map(|(off, on)| Some(Run { off_s: off.joined_s?, on_s: on.joined_s? })).collect();
     let process = || pairs.iter().map(|(off, on)| Run { off_s: off.process_s, on_s: on.process_s }).collect();
     let all_joined = joined.is_some();
     let runs: Vec<Run> = joined.unwrap_or_else(process);
     let nothing = || Failed { message: "the program took no time at all".to_owned(), status: 1 };
-    Comparison::new(describe(link), command, args.ranks, all_joined, &runs).ok_or_else(nothing)
+    Comparison::new(describe(link), command, args.ranks, all_joined, &runs, reports).ok_or_else(nothing)
+}
+
+/// What the ranks have observed in the run with overlap that took the middle of all times.
+fn middle(pairs: &[(Clocks, Clocks)]) -> Vec<Report> {
+    let mut on: Vec<&Clocks> = pairs.iter().map(|(_, on)| on).collect();
+    on.sort_by(|a, b| a.process_s.total_cmp(&b.process_s));
+    on.get(on.len() / 2).map(|clocks| clocks.reports.clone()).unwrap_or_default()
 }
 
 /// One run to its end.
@@ -74,6 +85,7 @@ fn once(args: &Args, link: &LinkSpec, overlap: &str) -> Result<Clocks, Failed> {
     let mut job = Job::new(args.ranks, &args.program[0], args.program[1..].iter().cloned());
     job.link = link.clone();
     job.env = vec![("LATHIDE_OVERLAP".into(), overlap.into())];
+    job.report = true;
     let last = Arc::new(Mutex::new(VecDeque::new()));
     let sink = Arc::clone(&last);
     let outcome = job
@@ -92,7 +104,7 @@ fn clocks(outcome: &Outcome) -> Clocks {
     let left: Option<Vec<_>> = outcome.ranks.iter().map(|rank| rank.left).collect();
     let left = left.and_then(|left| left.into_iter().max());
     let joined_s = outcome.joined.zip(left).map(|(joined, left)| (left - joined).as_secs_f64());
-    Clocks { joined_s, process_s: (outcome.ended - outcome.started).as_secs_f64() }
+    Clocks { joined_s, process_s: (outcome.ended - outcome.started).as_secs_f64(), reports: outcome.reports.clone() }
 }
 
 /// Keeps the last lines, each behind its rank.

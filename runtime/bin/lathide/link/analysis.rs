@@ -78,6 +78,18 @@ pub(super) fn latency(blocks: &[Block]) -> Vec<Latency> {
     sizes.into_iter().filter_map(one).collect()
 }
 
+/// lathide's one-way times of every repetition, at the sizes compared with raw TCP and at those between.
+pub(super) fn times(blocks: &[Block]) -> Vec<(usize, f64)> {
+    let time = |block: &Block| match (block.order, &block.mine) {
+        (Order::OneWay { bytes, round_trips }, Own::Ways([_, _, cost]))
+        | (Order::Between { bytes, round_trips }, Own::Between(cost)) => {
+            Some((bytes, cost.wall_s / f64::from(2 * round_trips)))
+        }
+        _ => None,
+    };
+    blocks.iter().filter_map(time).collect()
+}
+
 /// Bandwidth by size.
 pub(super) fn bandwidth(blocks: &[Block]) -> Vec<Bandwidth> {
     let sizes = by_size(blocks, |block| match (block.order, &block.theirs) {

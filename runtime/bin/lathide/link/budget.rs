@@ -1,20 +1,24 @@
 //! How much is measured: what fits into the time, on a link as the first look shows it. Pure.
 
+use super::cluster::Trial;
 use super::plan::{Direction, Order, Own, Probe, Way, Wishes};
 
 /// Shares of the time. What is left is for starting, and for what takes longer than thought.
-const ONE_WAY: f64 = 0.28;
-const STREAM: f64 = 0.19;
+const ONE_WAY: f64 = 0.29;
+const STREAM: f64 = 0.16;
 const RATE: f64 = 0.02;
-const EXCHANGE: f64 = 0.12;
+const EXCHANGE: f64 = 0.10;
 /// One way, and both ways.
-const OVERLAP: f64 = 0.11;
-const LOADED: f64 = 0.06;
-const FRAGMENTS: f64 = 0.1;
+const OVERLAP: f64 = 0.10;
+const LOADED: f64 = 0.05;
+const FRAGMENTS: f64 = 0.09;
+const CLUSTER: f64 = 0.08;
 
 /// Message sizes of one-way times.
 const ONE_WAY_MIN: usize = 8;
 const ONE_WAY_MAX: usize = 16 << 20;
+/// Shorter messages all take the same time.
+const BETWEEN_MIN: usize = 64;
 const STREAM_SIZES: [usize; 5] = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20];
 const EXCHANGE_SIZES: [usize; 4] = [64 << 10, 256 << 10, 1 << 20, 4 << 20];
 const OVERLAP_SIZES: [usize; 5] = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20];
@@ -59,7 +63,7 @@ pub(super) fn schedule(wishes: &Wishes, probe: &Probe, unit_s: f64) -> Vec<Order
 
 /// When the repetitions end, in seconds since the start, if the least number of them is done.
 pub(super) fn deadline_s(wishes: &Wishes) -> f64 {
-    wishes.seconds * (1.0 - FRAGMENTS)
+    wishes.seconds * (1.0 - FRAGMENTS - CLUSTER)
 }
 
 /// The sweep over fragment sizes: a job for each of them.
@@ -98,6 +102,41 @@ pub(super) fn sweep(wishes: &Wishes, probe: &Probe, job_s: f64) -> Sweep {
     least.repeats = least.repeats.min(wishes.repeats_min);
     least
 }
+
+/// The sizes of the cluster model's trials, and how often each, as they fit into the time: the longest ones go first.
+pub(super) fn trials(wishes: &Wishes, probe: &Probe) -> (Vec<Trial>, u32) {
+    let gap_s = |bytes: usize| MESSAGE_S.max((bytes as f64 + MESSAGE_BYTES) * probe.byte_s);
+    let trial = |bytes: usize| Trial {
+        bytes,
+        round_trips: ((TRIAL_S / (2.0 * probe.one_way_s(bytes))) as u32).clamp(2, 100),
+        packets: ((TRIAL_S / gap_s(bytes)) as u32).clamp(PACKETS_MIN, 500),
+    };
+    let cost_s = |trial: &Trial| {
+        // Streams of 1, 3 and 2 times 2 senders, then 1 behind a calculation, which is also done without.
+        let packets = f64::from(trial.packets) * gap_s(trial.bytes);
+        2.0 * f64::from(trial.round_trips + 1) * probe.one_way_s(trial.bytes) + 15.0 * packets + 16.0 * probe.start_s
+    };
+    let fits = |trials: &[Trial], repeats: u32| {
+        trials.iter().map(cost_s).sum::<f64>() * f64::from(repeats + 1) <= CLUSTER * wishes.seconds
+    };
+    for count in (TRIAL_LEAST..=TRIAL_SIZES.len()).rev() {
+        let trials: Vec<Trial> = TRIAL_SIZES[..count].iter().copied().map(trial).collect();
+        for repeats in [wishes.repeats, wishes.repeats_min] {
+            if fits(&trials, repeats) {
+                return (trials, repeats);
+            }
+        }
+    }
+    (TRIAL_SIZES[..TRIAL_LEAST].iter().copied().map(trial).collect(), wishes.repeats_min)
+}
+
+/// A stream or a block of round trips takes about so long, if the link lets it.
+const TRIAL_S: f64 = 0.004;
+const TRIAL_SIZES: [usize; 7] = [8, 128, 1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10];
+/// So few sizes must do.
+const TRIAL_LEAST: usize = 4;
+/// Of each stream; and two lengths must differ.
+const PACKETS_MIN: u32 = 8;
 
 /// Fragments of so many powers of two, and how often one after the other; what shows more comes first.
 const SWEEPS: [(&[u32], usize); 3] =
@@ -141,7 +180,7 @@ impl Budget<'_> {
     }
 
     fn one_way(&self) -> Vec<Order> {
-        let order = |bytes| Order::OneWay { bytes, round_trips: count(BLOCK_S, 2.0 * self.probe.one_way_s(bytes)) };
+        let order = |bytes| Order::OneWay { bytes, round_trips: self.round_trips(bytes) };
         if let Some(bytes) = &self.wishes.bytes {
             return bytes.iter().map(|bytes| order(*bytes)).collect();
         }
@@ -157,7 +196,34 @@ impl Budget<'_> {
                 break;
             }
         }
+        let rest_s = round_s - orders.iter().map(cost_s).sum::<f64>();
+        let sizes: Vec<usize> = powers().take_while(|bytes| *bytes <= longest).collect();
+        if orders.len() == sizes.len() {
+            orders.extend(self.between(&sizes, rest_s));
+        }
         orders
+    }
+
+    /// Sizes between those of the powers of two, as many as fit: a model that has to predict one that is left out
+    /// needs near ones to know.
+    fn between(&self, sizes: &[usize], rest_s: f64) -> Vec<Order> {
+        let order = |bytes: usize| Order::Between { bytes, round_trips: self.round_trips(bytes) };
+        for quarters in [&[1, 2, 3][..], &[2]] {
+            let each = |bytes: &usize| {
+                let bytes = *bytes as f64;
+                quarters.iter().map(move |quarter| (bytes * 2f64.powf(f64::from(*quarter) / 4.0)).round() as usize)
+            };
+            let below = sizes.iter().take(sizes.len().saturating_sub(1)).filter(|bytes| **bytes >= BETWEEN_MIN);
+            let orders: Vec<Order> = below.flat_map(each).map(order).collect();
+            if orders.iter().map(|order| self.cost_s(order)).sum::<f64>() <= rest_s {
+                return orders;
+            }
+        }
+        Vec::new()
+    }
+
+    fn round_trips(&self, bytes: usize) -> u32 {
+        count(BLOCK_S, 2.0 * self.probe.one_way_s(bytes))
     }
 
     fn stream(&self, bytes: usize) -> Order {
@@ -237,6 +303,9 @@ impl Budget<'_> {
             Order::OneWay { bytes, round_trips } => {
                 ways * f64::from(round_trips) * 2.0 * self.probe.one_way_s(bytes) + start_s
             }
+            Order::Between { bytes, round_trips } => {
+                f64::from(round_trips) * 2.0 * self.probe.one_way_s(bytes) + start_s
+            }
             Order::Stream { bytes, messages } => {
                 ways * (f64::from(messages) * transfer_s(bytes) + start_s) + signals_s(ways)
             }
@@ -297,7 +366,7 @@ mod tests {
             for shared in [false, true] {
                 let total_s = total_s(&Wishes { shared, ..wishes(None) }, &probe);
                 // With the sweep, and with 12 s for starting and ending, that is a minute.
-                assert!(total_s + 45.0 * FRAGMENTS <= 48.0, "{probe:?}: {total_s} s");
+                assert!(total_s + 45.0 * (FRAGMENTS + CLUSTER) <= 48.0, "{probe:?}: {total_s} s");
                 assert!(total_s >= 2.0, "{probe:?}: {total_s} s, there is time for more");
             }
         }
@@ -308,6 +377,8 @@ mod tests {
         let orders = schedule(&wishes(None), &probe(28e-6, 40e9), 1e-7);
         let one_way = |order: &&Order| matches!(order, Order::OneWay { .. });
         assert_eq!(orders.iter().filter(one_way).count(), 22, "8 B to 16 MiB: {orders:?}");
+        let between = |order: &&Order| matches!(order, Order::Between { .. });
+        assert_eq!(orders.iter().filter(between).count(), 54, "three between each two from 64 B: {orders:?}");
         let longest = |order: &Order| matches!(order, Order::Stream { bytes: 0x0100_0000, .. });
         assert!(orders.iter().any(longest), "{orders:?}");
         assert!(orders.iter().any(|order| matches!(order, Order::Loaded { bytes: LOADED_MAX, .. })), "{orders:?}");
@@ -344,6 +415,17 @@ mod tests {
         assert!(wide.fragment_bytes.contains(&4096) && wide.fragment_bytes.len() >= 3, "{wide:?}");
         let slow = sweep(&wishes(None), &probe(1.0, 1e4), 1.0);
         assert_eq!((slow.fragment_bytes.len(), slow.repeats), (3, 3));
+    }
+
+    #[test]
+    fn the_cluster_trials_fit_too() {
+        let (fast, repeats) = trials(&wishes(None), &probe(28e-6, 40e9));
+        assert_eq!((fast.len(), repeats), (TRIAL_SIZES.len(), 5), "{fast:?}");
+        let (wide, _) = trials(&wishes(None), &probe(25e-3, 50e6));
+        assert!(wide.len() >= TRIAL_LEAST, "{wide:?}");
+        let (slow, repeats) = trials(&wishes(None), &probe(1.0, 1e4));
+        assert_eq!((slow.len(), repeats), (TRIAL_LEAST, 3), "the least there is");
+        assert!(slow.iter().all(|trial| trial.packets == PACKETS_MIN && trial.round_trips == 2), "{slow:?}");
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! The one-way times as the models have them: hyperbolic, and beside it the segmented extension. Pure.
 
-use lathide::model::fit::{self, Fitted, Sample};
+use std::collections::BTreeSet;
 
+use lathide::model::fit::{self, Fitted, HeldOut, Sample};
+use lathide::report::summary::Summary;
+
+use super::analysis::quantile;
 use super::results::{Errors, Hyperbolic, Segmented};
 
 /// With fewer sizes an error on held-out sizes would say nothing.
 const POINTS_MIN: usize = 4;
 
-/// T(x; a, b) fitted to `points` (bytes, seconds). Its errors are at each size by a fit to the others.
+/// T(x; a, b) fitted to `points` (bytes, seconds), repetitions among them. Its errors are at each size by a fit to the others.
 pub(super) fn hyperbolic(points: &[(usize, f64)]) -> Option<Hyperbolic> {
     let fitted = fit::hyperbolic::fit(&samples(points)?).ok()?;
     let errors = errors(&fitted)?;
@@ -23,16 +27,20 @@ pub(super) fn segmented(points: &[(usize, f64)]) -> Option<Segmented> {
 
 fn samples(points: &[(usize, f64)]) -> Option<Vec<Sample>> {
     let sample = |&(bytes, time_s): &(usize, f64)| Sample { bytes: bytes as u64, time_s };
-    (points.len() >= POINTS_MIN).then(|| points.iter().map(sample).collect())
+    let sizes: BTreeSet<usize> = points.iter().map(|(bytes, _)| *bytes).collect();
+    (sizes.len() >= POINTS_MIN).then(|| points.iter().map(sample).collect())
 }
 
+/// At each size, of the median over its repetitions: what a single one is off by is no fault of the model.
 fn errors<M>(fitted: &Fitted<M>) -> Option<Errors> {
-    let quality = fitted.quality?;
-    Some(Errors {
-        median_error: quality.median_error,
-        p90_error: quality.p90_error,
-        held_out_bytes: fitted.held_out.iter().map(|held_out| held_out.bytes).collect(),
-    })
+    let (mut errors, mut held_out_bytes) = (Vec::new(), Vec::new());
+    for same in fitted.held_out.chunk_by(|one, other| one.bytes == other.bytes) {
+        let measured_s = Summary::of(same.iter().map(|held_out| held_out.measured_s))?.median;
+        errors.push(HeldOut { measured_s, ..same[0] }.error().ok()?);
+        held_out_bytes.push(same[0].bytes);
+    }
+    errors.sort_by(f64::total_cmp);
+    Some(Errors { median_error: quantile(&errors, 0.5)?, p90_error: quantile(&errors, 0.9)?, held_out_bytes })
 }
 
 #[cfg(test)]
@@ -54,7 +62,20 @@ mod tests {
     }
 
     #[test]
+    fn a_size_is_judged_by_its_median() {
+        let line = |bytes: usize| 1e-5 + 1e-9 * bytes as f64;
+        // Of five repetitions, one takes half as long again and one a third longer.
+        let points: Vec<(usize, f64)> = (3..25)
+            .flat_map(|power| [1.0, 1.5, 1.0, 1.3, 1.0].map(|slower| (1 << power, slower * line(1 << power))))
+            .collect();
+        let extended = segmented(&points).unwrap();
+        assert_eq!(extended.errors.held_out_bytes.len(), 22, "each size once");
+        assert!(extended.errors.p90_error < 0.05, "{extended:?}");
+    }
+
+    #[test]
     fn too_little_is_not_fitted() {
+        assert_eq!(segmented(&[(8, 1e-6); 9]), None, "repetitions are no sizes");
         assert_eq!(hyperbolic(&[(8, 1e-6), (64, 1e-6), (512, 1e-6)]), None);
         assert_eq!(segmented(&[]), None);
         assert_eq!(hyperbolic(&[(8, 0.0), (64, 1e-6), (512, 1e-6), (4096, 1e-6)]), None);

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use indicatif::ProgressBar;
+use lathide::Config;
 use lathide::launch::link::{LinkSpec, Relay};
 use lathide::launch::local::Job;
 use parking_lot::Mutex;
@@ -11,6 +12,7 @@ use parking_lot::Mutex;
 use super::COMMAND;
 use super::analysis::{self, Block};
 use super::budget::{self, Sweep};
+use super::cluster::{Cluster, SENDERS};
 use super::outcome::Outcome;
 use super::plan::{Event, Plan, Probe, RawPlace, Wishes};
 use super::raw;
@@ -33,12 +35,13 @@ pub(super) fn measure(link: &LinkSpec, wishes: &Wishes, quiet: bool) -> Result<O
     let others = Others::watch();
     let measured = survey(link, wishes, &bar).and_then(|(probe, blocks, job_s)| {
         let sweep = budget::sweep(wishes, &probe, job_s);
-        Ok((probe, blocks, fragments(link, &sweep, &bar)?))
+        let fragments = fragments(link, &sweep, &bar)?;
+        Ok((probe, blocks, fragments, cluster(link, wishes, &probe, &bar)?))
     });
     bar.finish_and_clear();
-    let (probe, blocks, fragments) = measured?;
+    let (probe, blocks, fragments, cluster) = measured?;
     let others_share = others.and_then(|others| others.share());
-    let outcome = Outcome::new(describe(link), probe, &blocks, fragments, others_share);
+    let outcome = Outcome::new(describe(link), probe, &blocks, fragments, cluster, others_share);
     outcome.ok_or_else(|| Failed::new("nothing was measured"))
 }
 
@@ -60,7 +63,7 @@ fn survey(link: &LinkSpec, wishes: &Wishes, bar: &ProgressBar) -> Result<(Probe,
         }
         Event::Probed(probe) => sink.lock().probe = Some(probe),
         Event::Measured(order, mine, theirs) => sink.lock().blocks.push(Block { order, mine, theirs }),
-        Event::Fragments(_) => {}
+        Event::Fragments(_) | Event::Cluster(_) | Event::Arrivals(_) => {}
     })?;
     let joining_s = outcome.joined.map_or(0.0, |joined| (joined - outcome.started).as_secs_f64());
     let Heard { probe, blocks } = std::mem::take(&mut *heard.lock());
@@ -94,11 +97,35 @@ fn fragments(link: &LinkSpec, sweep: &Sweep, bar: &ProgressBar) -> Result<Vec<Fr
     Ok(analysis::fragments(bytes, &times))
 }
 
+/// The parameters of the cluster model. What one sender shows is measured by two nodes, since a third one would have to
+/// share a processor with one of them on a small machine.
+fn cluster(link: &LinkSpec, wishes: &Wishes, probe: &Probe, bar: &ProgressBar) -> Result<Option<Cluster>, Failed> {
+    let (trials, repeats) = budget::trials(wishes, probe);
+    bar.set_length(trials.len() as u64 * u64::from(repeats * SENDERS));
+    bar.set_position(0);
+    bar.set_message("cluster model".to_owned());
+    let heard = Arc::new(Mutex::new((Vec::new(), Vec::new())));
+    for senders in 1..=SENDERS {
+        let (sink, shown) = (Arc::clone(&heard), bar.clone());
+        let plan = Plan::Cluster { senders, trials: trials.clone(), repeats };
+        nodes::follow(job(link, &plan)?, move |event| {
+            match event {
+                Event::Cluster(seen) => sink.lock().0.push(seen),
+                Event::Arrivals(arrivals) => sink.lock().1.push(arrivals),
+                _ => {}
+            }
+            shown.inc(1);
+        })?;
+    }
+    let (seen, converging) = &*heard.lock();
+    Ok(Cluster::new(seen, converging, Config::alone().window_bytes))
+}
+
 fn job(link: &LinkSpec, plan: &Plan) -> Result<Job, Failed> {
     let program = std::env::current_exe().map_err(Failed::new)?;
     let json = serde_json::to_string(plan).map_err(Failed::new)?;
     let args = ["__link-node", "--plan", &json].map(OsString::from);
-    let mut job = Job::new(2, program, args);
+    let mut job = Job::new(plan.nodes(), program, args);
     job.link = link.clone();
     job.env = vec![("LATHIDE_OVERLAP".into(), "on".into())];
     Ok(job)

@@ -1,9 +1,10 @@
 //! `lathide link`: what a link can do with lathide, beside raw TCP between the same two processes in the same run.
 //!
-//! Two node processes of this same binary (`__link-node`) measure; rank 0 leads.
+//! Two node processes of this same binary (`__link-node`) measure, a third one sends for the cluster model; rank 0 leads.
 
 mod analysis;
 mod budget;
+mod cluster;
 mod fit;
 mod measure;
 mod node;
@@ -18,6 +19,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod text;
+mod trial;
 
 use std::process::ExitCode;
 

@@ -9,6 +9,7 @@ use super::overlap::Calculation;
 use super::pair::Pair;
 use super::plan::{Call, Cost, Event, Order, Own, Plan, Probe, RawPlace, Way, Wishes};
 use super::raw::Raw;
+use super::trial;
 use crate::common::nodes::{keep_to_one_core, report};
 
 const ORDER: Tag = Tag(100);
@@ -35,7 +36,7 @@ pub(super) enum NodeError {
     Report(std::io::Error),
     #[error("an order or its reply cannot be read: {0}")]
     Order(#[from] serde_json::Error),
-    #[error("{0} nodes; the measurement takes 2")]
+    #[error("{0} nodes; the measurement takes 2, or 3 for the cluster model")]
     Size(u32),
 }
 
@@ -44,13 +45,14 @@ pub(super) type Result<T> = std::result::Result<T, NodeError>;
 /// A node process of `lathide link`, from its environment.
 pub(super) fn run(plan: &Plan) -> Result<()> {
     let node = lathide::init()?;
-    if node.size() != 2 {
+    if node.size() != plan.nodes() {
         return Err(NodeError::Size(node.size()));
     }
     keep_to_one_core(node.rank());
     match plan {
         Plan::Link { raw, wishes } => link(&node, *raw, wishes)?,
         Plan::Fragments { bytes, round_trips, repeats } => fragments(&node, *bytes, *round_trips, *repeats)?,
+        Plan::Cluster { trials, repeats, .. } => trial::run(&node, trials, *repeats)?,
     }
     Ok(node.finalize()?)
 }
@@ -133,6 +135,9 @@ impl Session<'_> {
         self.pair.travel_s = call.travel_s;
         match call.order {
             Order::OneWay { bytes, round_trips } => self.ways(call, |pair, way| pair.one_way(way, bytes, round_trips)),
+            Order::Between { bytes, round_trips } => {
+                Ok(Own::Between(self.pair.one_way(Way::Lathide, bytes, round_trips)?))
+            }
             Order::Stream { bytes, messages } => self.ways(call, |pair, way| pair.stream(way, bytes, messages)),
             Order::Rate { messages } => self.ways(call, |pair, way| pair.rate(way, messages)),
             Order::Exchange { bytes, count } => self.pair.exchange(bytes, count),

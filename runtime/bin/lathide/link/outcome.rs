@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::analysis::{self, Block};
+use super::cluster::Cluster;
 use super::fit;
 use super::plan::{Direction, Probe};
 use super::raw::{CALL_BYTES, CONGESTION_CONTROL};
@@ -45,6 +46,8 @@ pub(super) struct Outcome {
     /// Fitted to lathide's one-way times.
     pub(super) hyperbolic: Option<Hyperbolic>,
     pub(super) segmented: Option<Segmented>,
+    /// The parameters of the cluster model.
+    pub(super) cluster: Option<Cluster>,
 }
 
 /// How raw TCP was used.
@@ -63,10 +66,11 @@ impl Outcome {
         probe: Probe,
         blocks: &[Block],
         fragments: Vec<Fragments>,
+        cluster: Option<Cluster>,
         others_share: Option<f64>,
     ) -> Option<Self> {
         let latency = analysis::latency(blocks);
-        let medians: Vec<(usize, f64)> = latency.iter().map(|row| (row.bytes, row.lathide_s.median)).collect();
+        let times = analysis::times(blocks);
         Some(Outcome {
             schema: SCHEMA,
             lathide: env!("CARGO_PKG_VERSION"),
@@ -85,8 +89,9 @@ impl Outcome {
             under_load: analysis::loaded(blocks),
             processor: analysis::processor(blocks),
             fragments,
-            hyperbolic: fit::hyperbolic(&medians),
-            segmented: fit::segmented(&medians),
+            hyperbolic: fit::hyperbolic(&times),
+            segmented: fit::segmented(&times),
+            cluster,
         })
     }
 

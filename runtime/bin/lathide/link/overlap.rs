@@ -34,12 +34,12 @@ impl Calculation {
         (least / f64::from(UNITS)).max(1e-12)
     }
 
-    fn prepare(&mut self, work: u32) {
+    pub(super) fn prepare(&mut self, work: u32) {
         self.strip.restart(work);
     }
 
     /// Calculates; returns the seconds it took.
-    fn run(&mut self) -> f64 {
+    pub(super) fn run(&mut self) -> f64 {
         let began = Instant::now();
         self.strip.calculate(self.strip.all());
         black_box(&mut self.strip);

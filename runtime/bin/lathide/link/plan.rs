@@ -2,7 +2,10 @@
 
 use std::net::SocketAddr;
 
+use lathide::model::fit::cluster::Arrivals;
 use serde::{Deserialize, Serialize};
+
+use super::cluster::{Seen, Trial};
 
 /// A short message: one that is measured, or one that only says that something may begin.
 pub(super) const SIGNAL_BYTES: usize = 8;
@@ -26,6 +29,25 @@ pub(super) enum Plan {
         /// Repetitions beside the one that warms up.
         repeats: u32,
     },
+    /// The cluster model's parameters: all that one sender shows, or what further ones add.
+    Cluster {
+        /// Nodes that send to rank 0.
+        senders: u32,
+        /// One for each size.
+        trials: Vec<Trial>,
+        /// Repetitions beside the one that warms up.
+        repeats: u32,
+    },
+}
+
+impl Plan {
+    /// The nodes it takes.
+    pub(super) fn nodes(&self) -> u32 {
+        match self {
+            Plan::Link { .. } | Plan::Fragments { .. } => 2,
+            Plan::Cluster { senders, .. } => senders + 1,
+        }
+    }
 }
 
 /// Where the two nodes meet for the raw connection.
@@ -75,6 +97,12 @@ impl Probe {
 pub(super) enum Order {
     /// Messages to and fro.
     OneWay {
+        /// Per message.
+        bytes: usize,
+        round_trips: u32,
+    },
+    /// The same with lathide only, at a size between those: what the models are fitted to.
+    Between {
         /// Per message.
         bytes: usize,
         round_trips: u32,
@@ -142,6 +170,8 @@ impl Way {
 pub(super) enum Own {
     /// In the order of [`Way::ALL`].
     Ways([Cost; 3]),
+    /// With lathide.
+    Between(Cost),
     /// Per exchange.
     Exchange(Exchanged),
     /// Per step.
@@ -221,13 +251,17 @@ pub(super) enum Event {
     Measured(Order, Own, Own),
     /// A repetition of [`Plan::Fragments`]: seconds one way.
     Fragments(f64),
+    /// A repetition of a trial of [`Plan::Cluster`] with one sender.
+    Cluster(Seen),
+    /// With more of them.
+    Arrivals(Arrivals),
 }
 
 impl Order {
     /// What is measured, for people.
     pub(super) fn in_words(&self) -> String {
         match self {
-            Order::OneWay { bytes, .. } => format!("one-way time of {bytes} bytes"),
+            Order::OneWay { bytes, .. } | Order::Between { bytes, .. } => format!("one-way time of {bytes} bytes"),
             Order::Stream { bytes, .. } => format!("bandwidth with messages of {bytes} bytes"),
             Order::Rate { .. } => "message rate".to_owned(),
             Order::Exchange { bytes, .. } => format!("simultaneous exchange of {bytes} bytes"),

@@ -4,6 +4,8 @@ use lathide::report::summary::Summary;
 use lathide::report::table::Table;
 use lathide::report::wrap;
 
+use super::cluster::{Cluster, CostFit};
+use super::plan::SIGNAL_BYTES;
 use super::results::{
     Bandwidth, Errors, Exchange, Fragments, Hyperbolic, Latency, Loaded, Overlap, ProcessorUse, Rate, Segmented,
 };
@@ -192,6 +194,32 @@ pub(super) fn segmented(fit: &Segmented) -> String {
         pieces.join(", "),
         errors(&fit.errors)
     ))
+}
+
+/// The cluster model's parameters as functions of size.
+pub(super) fn cluster(cluster: &Cluster) -> String {
+    let sizes = [SIGNAL_BYTES, cluster.packet_bytes / 16, cluster.packet_bytes];
+    let mut titles = vec!["".to_owned(), "startup\nus".to_owned(), "slope\nns/byte".to_owned()];
+    titles.extend(sizes.map(|bytes| format!("{} bytes\nus", grouped(bytes))));
+    titles.extend(["error %\nmedian", "\n9 of 10"].map(str::to_owned));
+    let mut table = Table::new(titles);
+    for (symbol, fit) in cluster.costs() {
+        let Some(CostFit { cost, median_error, p90_error }) = fit else { continue };
+        let mut cells = vec![symbol.to_owned(), digits(1e6 * cost.startup_s), digits(1e9 * cost.s_per_byte)];
+        cells
+            .extend(sizes.map(|bytes| cost.time_s(bytes as u64).map_or("-".to_owned(), |time_s| digits(1e6 * time_s))));
+        cells.extend([median_error, p90_error].map(|error| error.map_or("-".to_owned(), |error| digits(1e2 * error))));
+        table.row(cells);
+    }
+    let title = format!(
+        "Cluster model (Tam, Wang, section 3.2), two nodes sending to one: costs startup + slope m of a message of m \
+         bytes, with the error at sizes they were not fitted to. A packet is at most {} bytes; a receiver holds {} of \
+         each sender before it reads (B_L, as set).",
+        grouped(cluster.packet_bytes),
+        grouped(cluster.buffer_packets as usize),
+    );
+    let notes: String = cluster.notes.iter().map(|note| format!("\n{}", wrap(&format!("{note}.")))).collect();
+    titled(&title, &table) + &notes
 }
 
 fn errors(errors: &Errors) -> String {

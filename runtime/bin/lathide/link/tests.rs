@@ -5,6 +5,8 @@ use lathide::report::WIDTH;
 use serde_json::Value;
 
 use super::analysis::{self, Block, quantile};
+use super::cluster::tests::seen;
+use super::cluster::{Cluster, Seen};
 use super::outcome::Outcome;
 use super::plan::{Cost, Direction, Exchanged, Hidden, Order, Own, Probe};
 use crate::common::console::describe;
@@ -50,11 +52,16 @@ fn blocks() -> Vec<Block> {
     blocks
 }
 
+fn cluster() -> Option<Cluster> {
+    let seen: Vec<Seen> = [8, 64, 512, 4096, 65_536].map(seen).into();
+    Cluster::new(&seen, &[], 64 << 20)
+}
+
 fn outcome(link: &str, others_share: Option<f64>) -> Outcome {
     let link: LinkSpec = link.parse().unwrap();
     let fragments = analysis::fragments(1 << 20, &[(4096, 2e-4), (1024, 3e-4), (4096, 4e-4)]);
     let probe = Probe { start_s: 1e-5, byte_s: 1e-9 };
-    Outcome::new(describe(&link), probe, &blocks(), fragments, others_share).unwrap()
+    Outcome::new(describe(&link), probe, &blocks(), fragments, cluster(), others_share).unwrap()
 }
 
 fn close(value: f64, expected: f64) {
@@ -122,6 +129,12 @@ fn json_has_the_agreed_members() {
     for member in ["a_s", "b_s_per_byte", "median_error", "p90_error"] {
         assert!(json["hyperbolic"][member].is_f64(), "{member}: {json}");
     }
+    for cost in ["o_s", "g_s", "l", "g_r", "o_r", "u_r", "m_ctc", "m_ctm", "m_mtm"] {
+        for member in ["startup_s", "s_per_byte", "median_error", "p90_error"] {
+            assert!(json["cluster"][cost][member].is_f64(), "{cost}.{member}: {json}");
+        }
+    }
+    assert_eq!((&json["cluster"]["packet_bytes"], &json["cluster"]["buffer_packets"]), (&65_536.into(), &1024.into()));
     assert_eq!(json["schema"], "lathide-link-1");
     assert_eq!(json["link"]["spec"], "delay=50us,rate=10mbit,shared");
     assert!(json["machine"]["cores"].is_u64() && json["raw"]["congestion_control"] == "reno");
@@ -148,6 +161,8 @@ fn text_fits_the_terminal_and_says_what_matters() {
         "90 % of an exchange of 1 MiB hide behind a calculation",
         "10 000 000 messages of 8 bytes per second, 10.00",
         "a message of 1 048 576 bytes to the same rank, 8 bytes take 30.0 us one way (p99 90.0 us)",
+        "a receiver holds 1 024 of each sender",
+        "O_r 1.00 0.100 1.00",
         "Other programs had 40 % of the processors' time",
     ] {
         assert!(words.contains(part), "{part} is missing:\n{text}");
@@ -161,11 +176,11 @@ fn little_is_shown_as_little() {
     let one = [block(Order::OneWay { bytes: 8, round_trips: 1 }, ways([1.0; 3], 0.0), ways([1.0; 3], 0.0))];
     let probe = Probe { start_s: 1e-5, byte_s: 1e-9 };
     let link = describe(&LinkSpec::default());
-    let outcome = Outcome::new(link.clone(), probe, &one, vec![], None).unwrap();
+    let outcome = Outcome::new(link.clone(), probe, &one, vec![], None, None).unwrap();
     assert_eq!((outcome.hyperbolic.is_some(), outcome.bandwidth.len()), (false, 0));
     let text = outcome.text(false);
     assert!(text.contains("8 bytes take 500 ms") && !text.contains("Overlap:"), "{text}");
-    assert!(Outcome::new(link, probe, &[], vec![], None).is_none());
+    assert!(Outcome::new(link, probe, &[], vec![], None, None).is_none());
 }
 
 #[test]

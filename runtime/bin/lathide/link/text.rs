@@ -34,6 +34,7 @@ impl Outcome {
             tables::processor(&self.processor),
             self.hyperbolic.as_ref().map(tables::hyperbolic).unwrap_or_default(),
             self.segmented.as_ref().map(tables::segmented).unwrap_or_default(),
+            self.cluster.as_ref().map(tables::cluster).unwrap_or_default(),
             self.conclusion(),
             self.warning(),
         ];

@@ -6,7 +6,8 @@ use super::Cost;
 use crate::model::fit::linear::{COLUMNS, Equation, solve};
 use crate::model::fit::robust::{golden_section, scale};
 use crate::model::fit::series::{Row, Series};
-use crate::model::fit::{FitError, Fitted, Sample, checked_count};
+use crate::model::fit::{BadParameter, FitError, Fitted, Sample, TIME_S, checked_count};
+use crate::model::{above_zero, at_least_zero, representable};
 
 /// Round trips between pairs that run at the same time.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -43,7 +44,24 @@ pub struct Saturation {
 
 impl Transfer {
     /// `L(m, p) = startup + per_processor p + slope m max(1, p m / (saturation g_s(m)))`, as in Table 1.
-    pub fn time_s(&self, bytes: u64, processors: u32) -> f64 {
+    ///
+    /// # Errors
+    /// If p is 0, a field is not a finite number of at least 0 (the saturation above 0), or the result is too large for a
+    /// number.
+    pub fn time_s(&self, bytes: u64, processors: u32) -> Result<f64, BadParameter> {
+        above_zero("p", processors.into())?;
+        at_least_zero("startup_s", self.startup_s)?;
+        at_least_zero("per_processor_s", self.per_processor_s)?;
+        at_least_zero("s_per_byte", self.s_per_byte)?;
+        if let Some(Saturation { bytes_per_s, send_gap }) = &self.saturation {
+            above_zero("saturation", *bytes_per_s)?;
+            send_gap.time_s(bytes)?;
+        }
+        representable("L", self.seconds(bytes, processors))
+    }
+
+    /// The same where all fields are known to be numbers.
+    pub(crate) fn seconds(&self, bytes: u64, processors: u32) -> f64 {
         let factor = self.saturation.map_or(1.0, |saturation| {
             (offered(&saturation.send_gap, bytes, processors) / saturation.bytes_per_s).max(1.0)
         });
@@ -53,7 +71,7 @@ impl Transfer {
 
 /// What the processors can offer, in bytes per second; 0 if the send gap is nothing.
 fn offered(send_gap: &Cost, bytes: u64, processors: u32) -> f64 {
-    let gap_s = send_gap.time_s(bytes);
+    let gap_s = send_gap.seconds(bytes);
     if gap_s > 0.0 { f64::from(processors) * bytes as f64 / gap_s } else { 0.0 }
 }
 
@@ -66,15 +84,16 @@ fn offered(send_gap: &Cost, bytes: u64, processors: u32) -> f64 {
 ///
 /// # Errors
 /// If there are fewer round trips than parameters, all of one size, one takes no time or no finite one or has fewer
-/// than two processors, or `overhead` or the send gap is not made of finite numbers of at least 0.
+/// than two processors, or `overhead` or the send gap is at some size neither 0 nor between 1e-15 and 1e15 s.
 pub fn transfer(
     round_trips: &[RoundTrip],
     overhead: Cost,
     send_gap: Option<Cost>,
 ) -> Result<Fitted<Transfer>, FitError> {
-    check(&overhead)?;
+    let sizes = || round_trips.iter().map(|trip| trip.bytes);
+    check("overhead O_s + O_r + U_r", &overhead, sizes())?;
     if let Some(gap) = &send_gap {
-        check(gap)?;
+        check("send gap g_s", gap, sizes())?;
     }
     let mut processors = std::collections::BTreeSet::new();
     for (index, trip) in round_trips.iter().enumerate() {
@@ -87,13 +106,17 @@ pub fn transfer(
     let series = Series::tagged(&one_way, tags, parameters)?;
     let send_gap = send_gap.filter(|_| processors.len() > 1);
     let fit = |series: &Series| fit_series(series, &overhead, send_gap, processors.len() > 1);
-    Ok(series.fit_tagged(fit, |model, bytes, p| overhead.time_s(bytes) + model.time_s(bytes, p)))
+    Ok(series.fit_tagged(fit, |model, bytes, p| overhead.seconds(bytes) + model.seconds(bytes, p)))
 }
 
-fn check(cost: &Cost) -> Result<(), FitError> {
+/// A cost that is given must be one that can be computed with at every size.
+fn check(name: &'static str, cost: &Cost, sizes: impl Iterator<Item = u64>) -> Result<(), FitError> {
     let bad = |cause| FitError::BadCost { cause };
-    crate::model::at_least_zero("startup_s", cost.startup_s).map_err(bad)?;
-    crate::model::at_least_zero("s_per_byte", cost.s_per_byte).map_err(bad)?;
+    for bytes in std::iter::once(0).chain(sizes) {
+        let time_s = cost.time_s(bytes).map_err(bad)?;
+        let fits = time_s == 0.0 || TIME_S.contains(&time_s);
+        crate::model::check(name, time_s, fits, "0 or between 1e-15 and 1e15 seconds at every size").map_err(bad)?;
+    }
     Ok(())
 }
 
@@ -106,7 +129,7 @@ fn fit_series(series: &Series, overhead: &Cost, send_gap: Option<Cost>, several:
         return unsaturated;
     }
     let residual = |model: &Transfer, row: &Row| {
-        (overhead.time_s(row.bytes) + model.time_s(row.bytes, row.tag)) / row.time_s - 1.0
+        (overhead.seconds(row.bytes) + model.seconds(row.bytes, row.tag)) / row.time_s - 1.0
     };
     // Outliers must not hide what the other samples say.
     let cap = 3.0 * scale(series.rows().iter().map(|row| (residual(&unsaturated, row), row.weight)));
@@ -135,9 +158,9 @@ fn with_saturation(series: &Series, overhead: &Cost, saturation: Option<Saturati
     let equation = |row: &Row| {
         let mut columns = [0.0; COLUMNS];
         columns[0] = 1.0;
-        columns[1] = shape.time_s(row.bytes, row.tag);
+        columns[1] = shape.seconds(row.bytes, row.tag);
         columns[2] = if several { row.tag.into() } else { 0.0 };
-        Equation { columns, fixed_s: overhead.time_s(row.bytes), time_s: row.time_s, weight: row.weight }
+        Equation { columns, fixed_s: overhead.seconds(row.bytes), time_s: row.time_s, weight: row.weight }
     };
     let [startup_s, s_per_byte, per_processor_s, ..] = solve(&series.rows().iter().map(equation).collect::<Vec<_>>());
     Transfer { startup_s, per_processor_s, s_per_byte, saturation }
