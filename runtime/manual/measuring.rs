@@ -51,7 +51,7 @@
 //! - *Beside a long message*: 8 bytes to and fro until a long message to the same rank has left; quantiles.
 //! - *Processor time*: both processes, all threads; per message to and fro, and per MiB of a stream.
 //! - *Fragments* (Fig. 11): the size is a setting of a node, so each size has two nodes of its own, in turn there and back.
-//! - *Hyperbolic*, and the segmented extension beside it: fitted to every repetition at every power of two and, if there is
+//! - *Hyperbolic*, and the segmented extension beside it: fitted to all repetitions but the fastest and the slowest fifth, at every power of two and, if there is
 //!   time, at up to three sizes between each two from 64 B on (lathide alone). The errors are those at sizes that were
 //!   left out of the fit, each size's median against the prediction, every size left out once.
 //! - *Cluster model*: two nodes of their own, then three, of which two send to rank 0. By the procedures of Tam and Wang, section 3.2,

@@ -1,6 +1,6 @@
 //! The one-way times as the models have them: hyperbolic, and beside it the segmented extension. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use lathide::model::fit::{self, Fitted, HeldOut, Sample};
 use lathide::report::summary::Summary;
@@ -25,10 +25,22 @@ pub(super) fn segmented(points: &[(usize, f64)]) -> Option<Segmented> {
     Some(Segmented { model: fitted.model, errors })
 }
 
+/// The repetitions of each size but for the fastest and the slowest fifth: what disturbs only prolongs, so a fit to all
+/// of them would lie above their medians.
 fn samples(points: &[(usize, f64)]) -> Option<Vec<Sample>> {
-    let sample = |&(bytes, time_s): &(usize, f64)| Sample { bytes: bytes as u64, time_s };
-    let sizes: BTreeSet<usize> = points.iter().map(|(bytes, _)| *bytes).collect();
-    (sizes.len() >= POINTS_MIN).then(|| points.iter().map(sample).collect())
+    let mut sizes: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    points.iter().for_each(|(bytes, time_s)| sizes.entry(*bytes).or_default().push(*time_s));
+    if sizes.len() < POINTS_MIN {
+        return None;
+    }
+    let mut samples = Vec::new();
+    for (bytes, mut times) in sizes {
+        times.sort_by(f64::total_cmp);
+        let cut = times.len() / 5;
+        let middle = &times[cut..times.len() - cut];
+        samples.extend(middle.iter().map(|time_s| Sample { bytes: bytes as u64, time_s: *time_s }));
+    }
+    Some(samples)
 }
 
 /// At each size, of the median over its repetitions: what a single one is off by is no fault of the model.
