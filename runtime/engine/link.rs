@@ -13,7 +13,7 @@ use crate::buffer::Source;
 use crate::error::{Error, Mismatch, Operation, OperationKind};
 use crate::ids::Rank;
 use crate::wire::WireError;
-use crate::wire::frame::{ANSWER, CHARGED, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Key, Kind, Opening};
+use crate::wire::frame::{ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Key, Kind, Opening};
 
 /// What the links of an engine share.
 #[derive(Default)]
@@ -21,10 +21,21 @@ pub(super) struct Shared {
     pub(super) now: Duration,
     pub(super) completions: VecDeque<Completion>,
     pub(super) refusals: VecDeque<LateRefusal>,
+    /// Messages about and of collectives that have met no read.
+    pub(super) strangers: VecDeque<(Rank, Opening)>,
     /// Links with new output.
     pub(super) pending: Vec<Rank>,
     /// The first peer that said it failed.
     pub(super) failed_peer: Option<(Rank, String)>,
+}
+
+impl Shared {
+    /// A message has opened. One that met no read may need one, or may show that ranks disagree.
+    fn meet(&mut self, from: Rank, opening: Opening, is_met: bool) {
+        if !is_met && matches!(opening.key.context, Context::Collective | Context::Agreement) {
+            self.strangers.push_back((from, opening));
+        }
+    }
 }
 
 /// How far the farewell has come.
@@ -257,7 +268,11 @@ impl Link {
             let posted_is = (posted.total, posted.element);
             Error::Mismatch(Arc::new(Mismatch { from, to, tag: posted.key.tag, sent, posted: posted_is }))
         };
-        if let Some((op, error)) = self.outgoing.refuse(slot, describe, &mut shared.completions) {
+        // Who refuses a message of a collective says why: it has failed. The program's next call is no place for it.
+        let is_heard_otherwise = matches!(posted.key.context, Context::Collective | Context::Agreement);
+        if let Some((op, error)) = self.outgoing.refuse(slot, describe, &mut shared.completions)
+            && !is_heard_otherwise
+        {
             shared.refusals.push_back(LateRefusal { peer: self.peer, op, error });
         }
     }
@@ -280,14 +295,17 @@ impl Frames for Acting<'_> {
         let Link { outgoing, incoming, .. } = &mut **link;
         match (header.kind, opening) {
             (Kind::Data, Some(opening)) => {
-                incoming.open(slot, opening, shared.now, &mut outgoing.control, &mut shared.completions)?;
+                let (control, completions) = (&mut outgoing.control, &mut shared.completions);
+                let is_met = incoming.open(slot, opening, shared.now, control, completions)?;
+                shared.meet(link.peer, opening, is_met);
             }
             (Kind::Data, None) if flags & CHARGED != 0 => incoming.charged(slot)?,
             (Kind::Data, None) => {}
             (Kind::Envelope, Some(opening)) => {
                 let answer = flags & ANSWER != 0;
                 let (control, completions) = (&mut outgoing.control, &mut shared.completions);
-                incoming.envelope(slot, opening, answer, shared.now, control, completions)?;
+                let is_met = incoming.envelope(slot, opening, answer, shared.now, control, completions)?;
+                shared.meet(link.peer, opening, is_met);
             }
             (Kind::Grant, _) => {
                 if !outgoing.grant(slot) {

@@ -23,7 +23,7 @@ use crate::buffer::{ElementType, Place, Source};
 use crate::error::{Error, Misuse, Operation, OperationKind};
 use crate::ids::Rank;
 use crate::wire::WireError;
-use crate::wire::frame::{Key, Opening};
+use crate::wire::frame::{Context, Key, Opening};
 pub(crate) use crate::wire::handshake::Limits;
 use incoming::Posted;
 use link::{Link, Shared};
@@ -254,6 +254,27 @@ impl Engine {
         self.shared.refusals.pop_front()
     }
 
+    /// The next message about or of a collective that has met no read.
+    pub(crate) fn poll_stranger(&mut self) -> Option<(Rank, Opening)> {
+        self.shared.strangers.pop_front()
+    }
+
+    /// Whether there is one.
+    pub(crate) fn has_strangers(&self) -> bool {
+        !self.shared.strangers.is_empty()
+    }
+
+    /// The messages of `context` that have met no read, in order: from whom, and how many of each key.
+    pub(crate) fn unmatched(&self, context: Context) -> Vec<(Rank, Key, usize)> {
+        let of = |link: &Link| {
+            let peer = link.peer();
+            let mut keys: Vec<_> = link.incoming.unmatched(context).map(|(key, count)| (peer, key, count)).collect();
+            keys.sort_unstable();
+            keys
+        };
+        self.links.iter().flat_map(of).collect()
+    }
+
     /// A peer has said that the job failed: by which rank's fault, and why. Operations end with [`Engine::fail_lost`],
     /// which is left to the caller, who may know better.
     pub(crate) fn poll_failed_peer(&mut self) -> Option<(Rank, String)> {
@@ -264,6 +285,11 @@ impl Engine {
     #[cfg(test)]
     pub(crate) fn has_output(&self, to: Rank) -> bool {
         self.links[to.index()].outgoing.has_output()
+    }
+
+    /// Whose engine it is.
+    pub(crate) fn rank(&self) -> Rank {
+        self.rank
     }
 
     /// What every command fails with, once the job has failed.
@@ -292,7 +318,8 @@ impl Engine {
         Ok(())
     }
 
-    fn new_op(&mut self) -> OpId {
+    /// A name for an operation that the engine does not carry out itself.
+    pub(crate) fn new_op(&mut self) -> OpId {
         self.next_op += 1;
         OpId(self.next_op)
     }

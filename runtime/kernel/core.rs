@@ -19,8 +19,9 @@ use super::greeting::is_local;
 use super::pacing::Pacing;
 use super::poller::{Poller, Ready};
 use super::slot::Slot;
-use crate::engine::{Completion, Engine, LateRefusal, OpId, Sent};
-use crate::error::Error;
+use crate::collective::execute::{Collectives, Job, Start};
+use crate::engine::{Completion, Engine, LateRefusal, OpId, Outcome, Sent};
+use crate::error::{Error, Result};
 use crate::ids::Rank;
 
 /// Bytes read from one link before the others have their turn.
@@ -34,6 +35,7 @@ const REFUSALS_MAX: usize = 64;
 
 pub(crate) struct Core {
     pub(crate) engine: Engine,
+    pub(super) collectives: Collectives,
     sockets: Vec<Option<Socket>>,
     poller: Arc<Poller>,
     clock: Clock,
@@ -78,6 +80,7 @@ impl Core {
         clock: Clock,
         suspicion: Arc<Notify>,
     ) -> io::Result<Self> {
+        let collectives = Collectives::new(engine.rank(), streams.len() as u32);
         let mut sockets = Vec::with_capacity(streams.len());
         for (rank, stream) in (0..).zip(streams) {
             if let Some(stream) = &stream {
@@ -88,6 +91,7 @@ impl Core {
         let (slots, recent, refusals) = (HashMap::new(), VecDeque::new(), VecDeque::new());
         Ok(Core {
             engine,
+            collectives,
             sockets,
             poller,
             clock,
@@ -158,23 +162,73 @@ impl Core {
         if let Some((culprit, cause)) = self.engine.poll_failed_peer() {
             self.suspect(culprit, cause);
         }
-        while let Some(Completion { op, outcome }) = self.engine.poll_completion() {
-            let Some(slot) = self.slots.remove(&op) else { continue };
-            let is_write = matches!(outcome, crate::engine::Outcome::Written(_));
-            self.wakers.extend(slot.complete(outcome));
-            if is_write {
-                if self.recent.len() == RECENT_MAX {
-                    self.recent.pop_front();
-                }
-                self.recent.push_back((op, slot));
+        while let Some(completion) = self.engine.poll_completion() {
+            let now = self.clock.now();
+            if let Some(completion) = self.collectives.complete(&mut self.engine, now, completion) {
+                self.fill_slot(completion);
             }
         }
+        self.hand_on_collectives();
         while let Some(LateRefusal { peer, op, error }) = self.engine.poll_refusal() {
             let slot = self.recent.iter().find(|(recent, _)| Some(*recent) == op);
             if !slot.is_some_and(|(_, slot)| slot.refuse(&error)) && self.refusals.len() < REFUSALS_MAX {
                 self.refusals.push_back((peer, error));
             }
         }
+    }
+
+    fn fill_slot(&mut self, Completion { op, outcome }: Completion) {
+        let Some(slot) = self.slots.remove(&op) else { return };
+        let is_write = matches!(outcome, Outcome::Written(_));
+        self.wakers.extend(slot.complete(outcome));
+        if is_write {
+            if self.recent.len() == RECENT_MAX {
+                self.recent.pop_front();
+            }
+            self.recent.push_back((op, slot));
+        }
+    }
+
+    fn hand_on_collectives(&mut self) {
+        if self.engine.has_strangers() {
+            self.collectives.meet_strangers(&mut self.engine, self.clock.now());
+        }
+        while let Some(completion) = self.collectives.poll_completion() {
+            self.fill_slot(completion);
+        }
+    }
+
+    /// Begins a collective. Its first steps are posted when its part has run: it is due.
+    ///
+    /// # Errors
+    /// What the job has failed with, or why no collective can be called any more.
+    pub(crate) fn start(&mut self, start: Start) -> Result<OpId> {
+        self.collectives.start(&mut self.engine, self.clock.now(), start)
+    }
+
+    /// Asks the ranks that collectives which have not moved for `patience` wait for.
+    pub(crate) fn ask(&mut self, patience: Duration) {
+        self.collectives.ask(&mut self.engine, self.clock.now(), patience);
+    }
+
+    /// A collective's part that can go on, to be run without the lock and put back.
+    pub(crate) fn take_due(&mut self) -> Option<Job> {
+        self.collectives.take_due()
+    }
+
+    /// Whether a collective can go on.
+    pub(crate) fn has_due(&self) -> bool {
+        self.collectives.has_due()
+    }
+
+    /// Takes a collective's part back and posts what it has made ready.
+    pub(crate) fn put_back(&mut self, job: Job) {
+        self.collectives.put_back(&mut self.engine, self.clock.now(), job);
+    }
+
+    /// What is to be dropped once the lock is free.
+    pub(crate) fn take_spent(&mut self) -> impl Send + use<> {
+        self.collectives.take_spent()
     }
 
     /// A refusal that no handle was there to return; of any peer if `peer` is `None`.

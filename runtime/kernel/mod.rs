@@ -6,6 +6,7 @@
 //! the first burst itself.
 
 mod clock;
+mod collectives;
 mod core;
 mod flurry;
 pub(crate) mod greeting;
@@ -32,6 +33,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
 
 use crate::buffer::{ElementType, Place, Source};
+use crate::collective::execute::Planner;
 use crate::config::{Config, Overlap};
 use crate::engine::{Engine, OpId};
 use crate::error::{Error, Operation, OperationKind, Result};
@@ -71,6 +73,14 @@ pub(crate) struct Kernel {
     /// Small messages wait for the task to send them, if nobody else does before. Set until it looks.
     is_gathering: AtomicBool,
     gathering: Notify,
+    /// A collective can go on, and who has left it so does not carry on with it.
+    due: Notify,
+    planner: Mutex<Planner>,
+    /// The task looks now and then whether collectives wait in vain. Set until none is under way.
+    is_asking: AtomicBool,
+    asking: Notify,
+    /// The program was told why collectives fail.
+    is_told: AtomicBool,
     orders: mpsc::Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -142,6 +152,11 @@ impl Kernel {
             noted: Mutex::default(),
             is_gathering: AtomicBool::new(false),
             gathering: Notify::new(),
+            due: Notify::new(),
+            planner: Mutex::new(Planner::new(config.rank, config.machine, config.collective.clone())),
+            is_asking: AtomicBool::new(false),
+            asking: Notify::new(),
+            is_told: AtomicBool::new(false),
             orders: sender,
             thread: Mutex::new(None),
         };
@@ -231,6 +246,9 @@ impl Kernel {
 
     /// The program is told of `error`. If it ends without finalizing, this is why.
     pub(crate) fn note_failure(&self, error: &Error) {
+        if matches!(error, Error::Collective { .. } | Error::Disagreement { .. }) {
+            self.is_told.store(true, Ordering::Relaxed);
+        }
         *self.noted.lock() = Some(error.to_string());
     }
 
@@ -254,7 +272,8 @@ impl Kernel {
             return Err(Error::Shutdown { rank: self.rank });
         }
         if failed.is_none() {
-            let is_drained = |core: &mut Core| core.engine.is_drained() && !core.is_suspicious();
+            let is_drained =
+                |core: &mut Core| core.collectives.is_idle() && core.engine.is_drained() && !core.is_suspicious();
             self.wait(&Until(self, |core| core.engine.failure().is_some() || is_drained(core)), None);
         }
         let failure = self.lock().engine.failure().cloned();
@@ -283,7 +302,7 @@ impl Kernel {
         core.engine.fail(Error::Shutdown { rank: self.rank });
         core.hand_on();
         core.close();
-        let refusal = core.take_refusal(None);
+        let refusal = core.take_refusal(None).or_else(|| self.untold(&core));
         self.unlock(core);
         failure.or(refusal).map_or(Ok(()), Err)
     }

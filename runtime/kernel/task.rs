@@ -9,6 +9,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 
+use super::collectives::ASK_TICK;
 use super::core::Core;
 use super::mesh::{self, Control};
 use super::poller::GateDescriptor;
@@ -64,7 +65,7 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
     let Started { kernel, mut orders, mut control, launcher, suspicion } = started;
     let reports = control.as_ref().map(Control::sender);
     let mut is_heard = control.is_some();
-    let mut is_ticking = false;
+    let (mut is_ticking, mut is_asking) = (false, false);
     let mut confirmation = None;
     let last = loop {
         tokio::select! {
@@ -74,6 +75,9 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
                 ready.clear_ready();
             }
             () = kernel.gathering.notified() => kernel.send_gathered(),
+            () = kernel.due.notified() => kernel.turn_for_collectives(),
+            () = kernel.asking.notified() => is_asking = true,
+            () = tokio::time::sleep(ASK_TICK), if is_asking => is_asking = kernel.ask(),
             () = kernel.watch.begin.notified(), if !is_ticking => is_ticking = true,
             () = tokio::time::sleep(watch::TICK), if is_ticking => {
                 is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held());

@@ -71,6 +71,10 @@ impl Kernel {
         }
     }
 
+    fn call_task(&self) {
+        machine::with(|state| state.is_called = state.fault != machine::Fault::CallIsLost);
+    }
+
     fn patience(&self) -> stall::Patience {
         stall::Patience
     }

@@ -7,10 +7,11 @@ use std::time::Duration;
 use shuttle::thread::spawn;
 
 use super::Kernel;
+use super::core::Core;
 use super::epoll::Piece;
 use super::help::{AnyOf, Until};
 use super::machine::{self, Fault};
-use super::slot::Slot;
+use super::slot::{OfCollective, Slot};
 use super::sync::Instant;
 use super::sync::thread::{self, Thread};
 use crate::config::Overlap;
@@ -73,12 +74,14 @@ fn serve(kernel: &Kernel) {
                 is_ready.then_some(Event::Gate),
                 (state.begin && !is_ticking).then_some(Event::Begin),
                 is_ticking.then_some(Event::Tick),
+                state.is_called.then_some(Event::Call),
                 (state.is_job_lost && !is_lost).then_some(Event::Lost),
                 state.is_over.then_some(Event::Over),
             ];
             let events: Vec<Event> = events.into_iter().flatten().collect();
             let event = *events.get(machine::below(events.len().max(1) as u64) as usize)?;
             state.begin &= event != Event::Begin;
+            state.is_called &= event != Event::Call;
             Some(event)
         });
         match event {
@@ -88,6 +91,7 @@ fn serve(kernel: &Kernel) {
             }
             Event::Begin => is_ticking = true,
             Event::Tick => is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held()),
+            Event::Call => kernel.turn_for_collectives(),
             Event::Lost => {
                 is_lost = true;
                 kernel.fail_here("a rank is lost");
@@ -102,6 +106,7 @@ enum Event {
     Gate,
     Begin,
     Tick,
+    Call,
     Lost,
     Over,
 }
@@ -121,7 +126,7 @@ fn post(kernel: &Kernel, kind: OperationKind, peer: usize, tag: u32) -> Arc<Slot
     let mut core = kernel.lock();
     let op: OpId = match kind {
         OperationKind::Read => core.engine.initread(peer, tag),
-        OperationKind::Write => core.initwrite(peer),
+        _ => core.initwrite(peer),
     };
     let operation = Operation::new(kind, kernel.rank, Rank(peer as u32), Some(Tag(tag)), 1);
     let slot = Arc::new(Slot::new(operation, op, Key::user(Tag(tag))));
@@ -131,6 +136,22 @@ fn post(kernel: &Kernel, kind: OperationKind, peer: usize, tag: u32) -> Arc<Slot
     } else {
         core.hand_on();
     }
+    kernel.unlock(core);
+    slot
+}
+
+/// Begins a relay, as [`super::super::Kernel`] begins a collective.
+pub(super) fn initrelay(kernel: &Kernel, from: usize, tag: u32, to: usize) -> Arc<Slot> {
+    kernel.watch.program_enters(kernel.clock.now());
+    let mut core = kernel.lock();
+    let op = core.relay(from, tag, to);
+    let operation = Operation::new(OperationKind::Exchange, kernel.rank, kernel.rank, None, 1);
+    let of = OfCollective { peers: vec![Rank(from as u32), Rank(to as u32)], choice: None };
+    let slot = Arc::new(Slot::of_collective(operation, op, of));
+    core.expect(slot.clone());
+    let settle = if kernel.task_may_move() { Core::flush } else { Core::hand_on };
+    settle(&mut core);
+    core = kernel.carry_on_and(core, settle);
     kernel.unlock(core);
     slot
 }

@@ -11,8 +11,8 @@ use shuttle::{Config, Runner};
 use super::Kernel;
 use super::machine::{self, Fault};
 use super::program::{
-    Act, Setup, all_is_taken, arrive, block_on, drain, heard, initread, initwrite, make_room, pass_time, run, test,
-    wait, wait_any, wait_timeout,
+    Act, Setup, all_is_taken, arrive, block_on, drain, heard, initread, initrelay, initwrite, make_room, pass_time,
+    run, test, wait, wait_any, wait_timeout,
 };
 use crate::config::Overlap;
 
@@ -217,6 +217,48 @@ const DRAIN: Scenario = Scenario {
     ],
 };
 
+/// Collectives go on whether this thread waits for them, another waits, or nobody does; some of their parts are long.
+const RELAYS: Scenario = Scenario {
+    setup: NO_ROOM,
+    acts: &[
+        |kernel| {
+            let relay = initrelay(kernel, 0, 1, 1);
+            let _ = initwrite(kernel, 0);
+            wait(kernel, relay).expect("nothing fails");
+        },
+        |kernel| {
+            let _ = initrelay(kernel, 1, 2, 0);
+        },
+        |kernel| read(kernel, 1, 3),
+        |_| {
+            arrive(1, 2);
+            arrive(0, 1);
+            arrive(1, 3);
+        },
+        |_| {
+            make_room(0, 2);
+            make_room(1, 1);
+            heard(1, 1);
+            heard(0, 2);
+        },
+    ],
+};
+
+/// The same in deferred mode, where a thread waits for each.
+const DEFERRED_RELAYS: Scenario = Scenario {
+    setup: DEFERRED,
+    acts: &[
+        |kernel| wait(kernel, initrelay(kernel, 0, 1, 1)).expect("nothing fails"),
+        |kernel| test(kernel, initrelay(kernel, 1, 2, 0)),
+        |kernel| block_on(kernel, initrelay(kernel, 1, 3, 1)),
+        |_| {
+            arrive(1, 2);
+            arrive(0, 1);
+            arrive(1, 3);
+        },
+    ],
+};
+
 fn config() -> Config {
     let mut config = Config::new();
     config.stack_size = 256 << 10;
@@ -289,6 +331,16 @@ fn calls_move_bytes_in_deferred_mode() {
 #[test]
 fn what_only_the_core_knows_is_seen() {
     explore(DRAIN);
+}
+
+#[test]
+fn collectives_go_on_whoever_waits() {
+    explore(RELAYS);
+}
+
+#[test]
+fn calls_carry_collectives_on_in_deferred_mode() {
+    explore(DEFERRED_RELAYS);
 }
 
 /// The checker can fail: each of these is found, and soon.

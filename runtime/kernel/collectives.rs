@@ -1,0 +1,89 @@
+//! Collectives in the kernel: how they begin, and what the task does for those that wait in vain. They go on with
+//! whoever drives the engine: see [`Kernel::carry_on`].
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::Kernel;
+use super::core::Core;
+use super::slot::{OfCollective, Slot};
+use crate::collective::execute::{Plan, Start};
+use crate::collective::{Call, Schedule};
+use crate::error::{Error, Operation, Result};
+use crate::ids::Rank;
+
+/// How often the task looks for collectives that wait in vain, and for how long one has not moved then.
+pub(super) const ASK_TICK: Duration = Duration::from_millis(500);
+
+impl Kernel {
+    /// How a call is carried out.
+    ///
+    /// # Errors
+    /// [`crate::Misuse::NoSuchRank`] if its root does not exist.
+    pub(crate) fn plan(&self, call: &Call) -> Result<Arc<Plan>> {
+        self.planner.lock().plan(call)
+    }
+
+    /// Begins a collective and posts its first steps; a burst of what it sends leaves at once. `plan`: `None` for an
+    /// exchange.
+    pub(crate) fn initcollective(&self, operation: Operation, plan: Option<&Plan>, start: Start) -> Result<Arc<Slot>> {
+        self.crew.join();
+        if self.is_over.load(Ordering::Relaxed) {
+            return Err(Error::Shutdown { rank: self.rank });
+        }
+        self.watch.program_enters(self.clock.now());
+        let choice = plan.map(|plan| plan.choice.clone());
+        let of = OfCollective { peers: peers(&start.schedule), choice };
+        let mut core = self.lock();
+        let op = core.start(start).map_err(|error| error.during(operation))?;
+        let slot = Arc::new(Slot::of_collective(operation, op, of));
+        core.expect(slot.clone());
+        // In deferred mode bytes wait for a wait. The first steps do not: others' messages then find their places.
+        let settle = if self.task_may_move() { Core::flush } else { Core::hand_on };
+        settle(&mut core);
+        core = self.carry_on_and(core, settle);
+        self.unlock(core);
+        if !self.is_asking.load(Ordering::Relaxed) && !self.is_asking.swap(true, Ordering::SeqCst) {
+            self.asking.notify_one();
+        }
+        self.watch.program_leaves(self.clock.now());
+        Ok(slot)
+    }
+
+    /// Has the task carry on with collectives.
+    pub(super) fn call_task(&self) {
+        self.due.notify_one();
+    }
+
+    /// The task's look at collectives that do not move: other ranks may have called something else. Returns whether
+    /// it is to look again.
+    pub(super) fn ask(&self) -> bool {
+        // In deferred mode bytes move for those who wait only.
+        let may_move = self.task_may_move() || self.help.is_wanted();
+        let mut core = self.lock();
+        let is_idle = core.collectives.is_idle();
+        if is_idle {
+            // Under the lock: what begins afterwards says so again.
+            self.is_asking.store(false, Ordering::SeqCst);
+        } else if may_move {
+            core.ask(ASK_TICK);
+            core.flush();
+        }
+        self.unlock(core);
+        !is_idle
+    }
+
+    /// Why collectives fail, if the program was not told.
+    pub(super) fn untold(&self, core: &Core) -> Option<Error> {
+        core.collectives.failure().filter(|_| !self.is_told.load(Ordering::Relaxed))
+    }
+}
+
+/// With whom a schedule exchanges messages.
+fn peers(schedule: &Schedule) -> Vec<Rank> {
+    let mut peers: Vec<Rank> = schedule.steps().filter_map(|step| schedule.action(step).peer()).collect();
+    peers.sort_unstable();
+    peers.dedup();
+    peers
+}
