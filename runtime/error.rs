@@ -209,6 +209,18 @@ pub enum Misuse {
         /// What is wrong with it, and what would be right.
         why: String,
     },
+    /// A collective's buffer has another length than the call needs.
+    #[error("rank {rank}: {operation} cannot take {got} elements: {why}")]
+    Length {
+        /// This rank.
+        rank: Rank,
+        /// The collective, by name.
+        operation: &'static str,
+        /// The elements it was given.
+        got: u64,
+        /// What it needs.
+        why: String,
+    },
     /// Elements of no size carry nothing.
     #[error("rank {rank}: a message's elements must have a size; {element} has none")]
     NoSize {

@@ -32,6 +32,20 @@ pub enum Collective {
 }
 
 impl Collective {
+    /// Its name: that of the call.
+    pub fn name(self) -> &'static str {
+        match self {
+            Collective::Allgather => "allgather",
+            Collective::Allreduce => "allreduce",
+            Collective::Alltoall => "alltoall",
+            Collective::Barrier => "barrier",
+            Collective::Broadcast => "broadcast",
+            Collective::Gather => "gather",
+            Collective::Reduce => "reduce",
+            Collective::Scatter => "scatter",
+        }
+    }
+
     /// All of them, by name.
     pub const ALL: [Collective; 8] = [
         Collective::Allgather,
@@ -47,16 +61,7 @@ impl Collective {
 
 impl fmt::Display for Collective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Collective::Allgather => "allgather",
-            Collective::Allreduce => "allreduce",
-            Collective::Alltoall => "alltoall",
-            Collective::Barrier => "barrier",
-            Collective::Broadcast => "broadcast",
-            Collective::Gather => "gather",
-            Collective::Reduce => "reduce",
-            Collective::Scatter => "scatter",
-        })
+        f.write_str(self.name())
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Shared {
     pub(super) refusals: VecDeque<LateRefusal>,
     /// Messages about and of collectives that have met no read.
     pub(super) strangers: VecDeque<(Rank, Opening)>,
+    /// Peers that have begun to hold messages which they cannot announce.
+    pub(super) holders: Vec<Rank>,
     /// Links with new output.
     pub(super) pending: Vec<Rank>,
     /// The first peer that said it failed.
@@ -316,7 +318,13 @@ impl Frames for Acting<'_> {
                 let bytes = body.first_chunk().ok_or(WireError::Handshake("a credit frame without its number"))?;
                 outgoing.credit(u64::from_le_bytes(*bytes));
             }
-            (Kind::Hold, _) => incoming.hold(flags & HOLDING != 0, &mut outgoing.control),
+            (Kind::Hold, _) => {
+                let holding = flags & HOLDING != 0;
+                incoming.hold(holding, &mut outgoing.control);
+                if holding {
+                    shared.holders.push(link.peer);
+                }
+            }
             (Kind::Want, Some(opening)) => {
                 if !outgoing.want(opening.key) {
                     return Err(WireError::TooLong { what: "a number of wants", got: 1 << 20, most: 1 << 20 });

@@ -259,9 +259,14 @@ impl Engine {
         self.shared.strangers.pop_front()
     }
 
-    /// Whether there is one.
+    /// A peer that has begun to hold messages which it cannot announce: it is to be asked for those one would read.
+    pub(crate) fn poll_holder(&mut self) -> Option<Rank> {
+        self.shared.holders.pop()
+    }
+
+    /// Whether there is a stranger or a holder.
     pub(crate) fn has_strangers(&self) -> bool {
-        !self.shared.strangers.is_empty()
+        !self.shared.strangers.is_empty() || !self.shared.holders.is_empty()
     }
 
     /// The messages of `context` that have met no read, in order: from whom, and how many of each key.

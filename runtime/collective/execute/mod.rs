@@ -15,7 +15,7 @@ mod words;
 mod work;
 
 use std::any::Any;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +45,8 @@ pub(crate) struct Collectives {
     steps: HashMap<OpId, (OpId, StepId)>,
     /// What others say, under way.
     words: HashMap<OpId, Rank>,
+    /// Peers that hold messages: a read asks them for words, and another when it has ended.
+    holders: BTreeSet<Rank>,
     /// Parts that can go on.
     due: VecDeque<OpId>,
     ended: VecDeque<Completion>,
@@ -85,6 +87,7 @@ impl Collectives {
             entries: BTreeMap::new(),
             steps: HashMap::new(),
             words: HashMap::new(),
+            holders: BTreeSet::new(),
             due: VecDeque::new(),
             ended: VecDeque::new(),
             spent: Vec::new(),
@@ -147,6 +150,9 @@ impl Collectives {
             && let Some(word) = Word::decode(place.bytes_mut())
         {
             self.hear(engine, now, from, word);
+            if self.holders.contains(&from) {
+                self.read_word(engine, now, from, WORD_BYTES_MAX);
+            }
         }
         None
     }
@@ -168,15 +174,24 @@ impl Collectives {
         }
     }
 
+    fn read_word(&mut self, engine: &mut Engine, now: Duration, from: Rank, bytes: u64) {
+        let place = Box::new(vec![0u8; bytes as usize]);
+        if let Ok(op) = engine.initread(now, from, WORDS, u8::TYPE, place) {
+            self.words.insert(op, from);
+        }
+    }
+
     /// Sees to messages that no read waits for.
     pub(crate) fn meet_strangers(&mut self, engine: &mut Engine, now: Duration) {
+        while let Some(holder) = engine.poll_holder() {
+            if self.holders.insert(holder) {
+                self.read_word(engine, now, holder, WORD_BYTES_MAX);
+            }
+        }
         while let Some((from, opening)) = engine.poll_stranger() {
             match opening.key.context {
                 Context::Agreement => {
-                    let place = vec![0u8; opening.total.min(WORD_BYTES_MAX) as usize];
-                    if let Ok(op) = engine.initread(now, from, opening.key, u8::TYPE, Box::new(place)) {
-                        self.words.insert(op, from);
-                    }
+                    self.read_word(engine, now, from, opening.total.min(WORD_BYTES_MAX));
                 }
                 Context::Collective if self.agreement.is_in_vain(opening.key.tag) => {
                     refuse(engine, now, from, opening.key);
@@ -391,10 +406,12 @@ impl Collectives {
     }
 }
 
+/// What words are matched by.
+const WORDS: Key = Key { context: Context::Agreement, tag: Tag(0) };
+
 /// Sends a word; to a rank that has left there is nothing to say.
 fn say(engine: &mut Engine, now: Duration, to: Rank, word: &Word) {
-    let key = Key { context: Context::Agreement, tag: Tag(0) };
-    let _ = engine.initwrite(now, to, key, u8::TYPE, Box::new(word.encode()));
+    let _ = engine.initwrite(now, to, WORDS, u8::TYPE, Box::new(word.encode()));
 }
 
 /// Has the sender keep a message that nobody will read. One that has no bytes is read.
