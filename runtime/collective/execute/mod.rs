@@ -151,7 +151,7 @@ impl Collectives {
         {
             self.hear(engine, now, from, word);
             if self.holders.contains(&from) {
-                self.read_word(engine, now, from, WORD_BYTES_MAX);
+                self.read_word(engine, now, from);
             }
         }
         None
@@ -174,8 +174,9 @@ impl Collectives {
         }
     }
 
-    fn read_word(&mut self, engine: &mut Engine, now: Duration, from: Rank, bytes: u64) {
-        let place = Box::new(vec![0u8; bytes as usize]);
+    /// Reads any word: another than the one that was announced may come to it.
+    fn read_word(&mut self, engine: &mut Engine, now: Duration, from: Rank) {
+        let place = Box::new(vec![0u8; WORD_BYTES_MAX]);
         if let Ok(op) = engine.initread(now, from, WORDS, u8::TYPE, place) {
             self.words.insert(op, from);
         }
@@ -185,13 +186,13 @@ impl Collectives {
     pub(crate) fn meet_strangers(&mut self, engine: &mut Engine, now: Duration) {
         while let Some(holder) = engine.poll_holder() {
             if self.holders.insert(holder) {
-                self.read_word(engine, now, holder, WORD_BYTES_MAX);
+                self.read_word(engine, now, holder);
             }
         }
         while let Some((from, opening)) = engine.poll_stranger() {
             match opening.key.context {
                 Context::Agreement => {
-                    self.read_word(engine, now, from, opening.total.min(WORD_BYTES_MAX));
+                    self.read_word(engine, now, from);
                 }
                 Context::Collective if self.agreement.is_in_vain(opening.key.tag) => {
                     refuse(engine, now, from, opening.key);

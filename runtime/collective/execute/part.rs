@@ -67,7 +67,11 @@ impl Job {
             if let (Outcome::Read(place), Action::Receive { from, into }) = (outcome, self.part.progress.action(step))
                 && !work.received(into, place)
             {
-                let words = format!("the message from rank {from} has not the {} elements it should have", into.count);
+                // Digests that are equal by chance: once in a million disagreements.
+                let words = format!(
+                    "rank {from} has sent another number of elements than {}; do all ranks call the same?",
+                    into.count
+                );
                 self.end = Some(End::Failed(words));
                 return false;
             }
