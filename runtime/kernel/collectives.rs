@@ -39,10 +39,7 @@ impl Kernel {
         let op = core.start(start).map_err(|error| error.during(operation))?;
         let slot = Arc::new(Slot::of_collective(operation, op, of));
         core.expect(slot.clone());
-        // In deferred mode bytes wait for a wait. The first steps do not: others' messages then find their places.
-        let settle = if self.task_may_move() { Core::flush } else { Core::hand_on };
-        settle(&mut core);
-        core = self.carry_on_and(core, settle);
+        let core = self.begin_collective(core, op);
         self.unlock(core);
         if !self.is_asking.load(Ordering::Relaxed) && !self.is_asking.swap(true, Ordering::SeqCst) {
             self.asking.notify_one();

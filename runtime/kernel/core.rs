@@ -216,6 +216,11 @@ impl Core {
         self.collectives.take_due()
     }
 
+    /// [`Core::take_due`] of one collective.
+    pub(crate) fn take_due_of(&mut self, op: OpId) -> Option<Job> {
+        self.collectives.take_due_of(op)
+    }
+
     /// Whether a collective can go on.
     pub(crate) fn has_due(&self) -> bool {
         self.collectives.has_due()

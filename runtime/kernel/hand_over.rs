@@ -9,6 +9,7 @@ use super::Kernel;
 use super::core::Core;
 use super::sync::MutexGuard;
 use crate::config::Overlap;
+use crate::engine::OpId;
 
 impl Kernel {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
@@ -40,26 +41,35 @@ impl Kernel {
 
     /// Carries on with the collectives that can go on, until none can or one has taken long: then the links have
     /// their turn. Their parts run while the core is not locked.
-    pub(super) fn carry_on<'a>(&'a self, core: MutexGuard<'a, Core>) -> MutexGuard<'a, Core> {
-        self.carry_on_and(core, Core::flush)
-    }
-
-    /// [`Kernel::carry_on`], with what each part posts left to `settle`.
-    pub(super) fn carry_on_and<'a>(
-        &'a self,
-        mut core: MutexGuard<'a, Core>,
-        settle: impl Fn(&mut Core),
-    ) -> MutexGuard<'a, Core> {
+    pub(super) fn carry_on<'a>(&'a self, mut core: MutexGuard<'a, Core>) -> MutexGuard<'a, Core> {
         while let Some(mut job) = core.take_due() {
             self.release(core);
             let is_long = job.run();
             core = self.lock();
             core.put_back(job);
-            settle(&mut core);
+            core.flush();
             if is_long {
                 break;
             }
         }
+        core
+    }
+
+    /// A collective has begun. In deferred mode its first steps are posted, so that what comes finds its place, and all
+    /// else waits for a wait.
+    pub(super) fn begin_collective<'a>(&'a self, mut core: MutexGuard<'a, Core>, op: OpId) -> MutexGuard<'a, Core> {
+        if self.task_may_move() {
+            core.flush();
+            return self.carry_on(core);
+        }
+        // Its own part only: what the parts of others post must leave, since somebody may wait for it.
+        if let Some(mut job) = core.take_due_of(op) {
+            self.release(core);
+            job.run();
+            core = self.lock();
+            core.put_back(job);
+        }
+        core.hand_on();
         core
     }
 

@@ -210,14 +210,26 @@ impl Collectives {
     /// Takes out a part that can go on. It is to be put back soon.
     pub(crate) fn take_due(&mut self) -> Option<Job> {
         while let Some(op) = self.due.pop_front() {
-            let Some(entry) = self.entries.get_mut(&op) else { continue };
-            entry.is_due = false;
-            if let Some(part) = entry.part.take() {
-                let ended = std::mem::take(&mut entry.ended);
-                return Some(Job { op, part, ended, posts: Vec::new(), end: None });
+            let job = self.take(op);
+            if job.is_some() {
+                return job;
             }
         }
         None
+    }
+
+    /// [`Collectives::take_due`] of one collective.
+    pub(crate) fn take_due_of(&mut self, op: OpId) -> Option<Job> {
+        let at = self.due.iter().position(|due| *due == op)?;
+        self.due.remove(at);
+        self.take(op)
+    }
+
+    fn take(&mut self, op: OpId) -> Option<Job> {
+        let entry = self.entries.get_mut(&op)?;
+        entry.is_due = false;
+        let (part, ended) = (entry.part.take()?, std::mem::take(&mut entry.ended));
+        Some(Job { op, part, ended, posts: Vec::new(), end: None })
     }
 
     /// Whether a part can go on that nobody has taken out.

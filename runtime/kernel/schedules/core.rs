@@ -158,6 +158,11 @@ impl Core {
         self.due.pop_front()
     }
 
+    pub(crate) fn take_due_of(&mut self, whole: OpId) -> Option<Relay> {
+        let at = self.due.iter().position(|relay| relay.whole == whole)?;
+        self.due.remove(at)
+    }
+
     /// A part may have been long: then it is due again and nothing is posted yet.
     pub(crate) fn put_back(&mut self, relay: Relay) {
         match relay.stage {
@@ -171,7 +176,9 @@ impl Core {
         }
     }
 
-    pub(crate) fn take_spent(&mut self) {}
+    pub(crate) fn take_spent(&mut self) -> Vec<Relay> {
+        Vec::new()
+    }
 
     pub(super) fn initwrite(&mut self, peer: usize) -> OpId {
         let op = self.engine.new_op();

@@ -7,7 +7,6 @@ use std::time::Duration;
 use shuttle::thread::spawn;
 
 use super::Kernel;
-use super::core::Core;
 use super::epoll::Piece;
 use super::help::{AnyOf, Until};
 use super::machine::{self, Fault};
@@ -149,9 +148,7 @@ pub(super) fn initrelay(kernel: &Kernel, from: usize, tag: u32, to: usize) -> Ar
     let of = OfCollective { peers: vec![Rank(from as u32), Rank(to as u32)], choice: None };
     let slot = Arc::new(Slot::of_collective(operation, op, of));
     core.expect(slot.clone());
-    let settle = if kernel.task_may_move() { Core::flush } else { Core::hand_on };
-    settle(&mut core);
-    core = kernel.carry_on_and(core, settle);
+    let core = kernel.begin_collective(core, op);
     kernel.unlock(core);
     slot
 }

@@ -343,6 +343,15 @@ fn calls_carry_collectives_on_in_deferred_mode() {
     explore(DEFERRED_RELAYS);
 }
 
+/// Whoever leaves a collective that can go on must say so.
+#[test]
+fn a_collective_that_nobody_is_called_for_is_found() {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        check(RandomScheduler::new_from_seed(SEED, RANDOM), RELAYS, Fault::CallIsLost, &Arc::default());
+    }));
+    assert!(outcome.is_err(), "a collective went on although nobody was told of it");
+}
+
 /// The checker can fail: each of these is found, and soon.
 #[test]
 fn what_is_broken_is_found() {
