@@ -38,6 +38,12 @@ pub struct Config {
     pub stall_timeout: Option<Duration>,
     /// How long `finalize` waits for peers to confirm that all has arrived.
     pub linger: Duration,
+    /// Whether the node counts what it does ([`crate::Node::report`]). Off, reports are empty.
+    pub observe: bool,
+    /// The file that gets a timeline of all ranks in the Chrome trace format. Each rank writes its events beside it.
+    pub trace: Option<PathBuf>,
+    /// Whether the node sends its report to the rendezvous when it leaves.
+    pub report: bool,
 }
 
 impl Config {
@@ -62,6 +68,9 @@ impl Config {
             join_timeout: Duration::from_secs(30),
             stall_timeout: Some(Duration::from_secs(3)),
             linger: Duration::from_secs(5),
+            observe: true,
+            trace: None,
+            report: false,
         }
     }
 }

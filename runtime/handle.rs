@@ -33,12 +33,15 @@ pub struct Handle<B> {
     kernel: Arc<Kernel>,
     slot: Arc<Slot>,
     is_awaited: bool,
+    /// The thread that has posted it.
+    opener: u32,
     buffer: PhantomData<fn() -> B>,
 }
 
 impl<B: Send + 'static> Handle<B> {
     pub(crate) fn new(kernel: Arc<Kernel>, slot: Arc<Slot>) -> Self {
-        Handle { kernel, slot, is_awaited: false, buffer: PhantomData }
+        let opener = kernel.observer.opens();
+        Handle { kernel, slot, is_awaited: false, opener, buffer: PhantomData }
     }
 
     /// Waits until the operation is complete and gives the buffer back. The waiting thread moves the bytes
@@ -168,6 +171,7 @@ impl<B> Drop for Handle<B> {
         if self.is_awaited {
             self.kernel.end_await();
         }
+        self.kernel.observer.closes(self.opener);
         self.kernel.abandon(&self.slot);
     }
 }

@@ -34,8 +34,9 @@
 //! | `kernel` | the task, the sockets, the helping waiter |
 //! | [`collective`] | schedules of operations of all ranks, their prices, and the choice |
 //! | [`launch`] | rendezvous, environment, the launcher, the emulated link |
+//! | [`observe`] | what a node sees of itself: [`Node::report`] |
 //! | [`model`] | the papers' equations |
-//! | [`manual`] | architecture, wire format, launching, measuring |
+//! | [`manual`] | architecture, wire format, launching, measuring, observing |
 //!
 //! Limits: Linux; order per (peer, tag) and nothing across; connections are
 //! authenticated but not encrypted, and one that is cut ends the job.
@@ -52,6 +53,7 @@ pub mod launch;
 pub mod manual;
 pub mod model;
 mod node;
+pub mod observe;
 #[cfg(feature = "cli")]
 pub mod report;
 pub mod wire;
@@ -65,6 +67,7 @@ pub use error::{Error, Mismatch, Misuse, Operation, OperationKind, Result};
 pub use handle::{Handle, ReadHandle, Test, WriteHandle, wait_all, wait_any};
 pub use ids::{Rank, Tag};
 pub use node::{Node, init, init_with};
+pub use observe::Report;
 pub use wire::WireError;
 
 /// The README's programs are tests.

@@ -14,6 +14,7 @@ use crate::handle::{ReadHandle, WriteHandle, read_handle, write_handle};
 use crate::ids::{Rank, Tag};
 use crate::kernel::Kernel;
 use crate::launch::environment;
+use crate::observe::Report;
 use crate::wire::frame::Key;
 
 /// Joins the job this process was started in, as its environment says. A program started alone is a job of one.
@@ -89,6 +90,13 @@ impl Node {
         let kernel = &self.inner.kernel;
         let slot = kernel.initwrite(to.into(), Key::user(tag.into()), B::TYPE, Box::new(buffer));
         Ok(write_handle(kernel.clone(), self.noting(slot)?))
+    }
+
+    /// What the node has observed so far: where its time went, what its links carried, and what the models say to that.
+    ///
+    /// After `finalize` has begun on a clone, times stand as they were then.
+    pub fn report(&self) -> Report {
+        self.inner.kernel.observed()
     }
 
     /// Leaves the job: every message this node has written leaves, its collectives end, and peers confirm that all has

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use foldhash::{HashMap, HashMapExt};
 
+use super::arriving::{Arriving, Posted, Sink};
+use super::notes::{Notes, Progress};
 use super::outgoing::{Control, cost};
 use super::{Completion, Limits, OpId, Outcome};
-use crate::buffer::{ElementType, Place, Source};
+use crate::buffer::{Place, Source};
 use crate::error::{Error, Mismatch};
 use crate::ids::Rank;
 use crate::wire::WireError;
@@ -17,46 +19,6 @@ use crate::wire::frame::{Context, Key, Opening};
 const BUFFER_BYTES: usize = 4096;
 /// Empty queues kept for tags that come again.
 const IDLE_QUEUES_MAX: usize = 64;
-
-/// A read that waits for its message.
-pub(super) struct Posted {
-    pub(super) op: OpId,
-    pub(super) place: Box<dyn Place>,
-    pub(super) element: ElementType,
-    pub(super) capacity: u64,
-    pub(super) since: Duration,
-    /// The sender has been asked for this read's message.
-    wanted: bool,
-}
-
-impl Posted {
-    pub(super) fn new(op: OpId, mut place: Box<dyn Place>, element: ElementType, since: Duration) -> Self {
-        let capacity = place.bytes_mut().len() as u64;
-        Posted { op, place, element, capacity, since, wanted: false }
-    }
-}
-
-/// A message that has been opened and is not complete, or not matched yet.
-pub(super) struct Arriving {
-    pub(super) opening: Opening,
-    pub(super) received: u64,
-    pub(super) sink: Sink,
-    pub(super) since: Duration,
-}
-
-/// Where a message's bytes go.
-pub(super) enum Sink {
-    /// Straight into the posted buffer.
-    Place { op: OpId, place: Box<dyn Place> },
-    /// Into memory of the window, until a read is posted.
-    Buffer(Vec<u8>),
-    /// Nowhere yet: an envelope without a grant. `answer`: it answered a want.
-    Envelope { answer: bool },
-    /// Nowhere: refused.
-    Discard,
-    /// A message of the node to itself, beyond the window: it stays with the writer until it is read.
-    Own { op: OpId, source: Box<dyn Source> },
-}
 
 pub(super) struct Incoming {
     /// Who receives and who sends, for errors.
@@ -81,6 +43,9 @@ pub(super) struct Incoming {
     holding: bool,
     /// The last message, if it filled its read's buffer.
     last_filled: Option<Opening>,
+    /// The message that was complete last, and its bytes.
+    last_complete: Option<(u32, u64)>,
+    pub(super) notes: Notes,
 }
 
 impl Incoming {
@@ -100,6 +65,8 @@ impl Incoming {
             wants: 0,
             holding: false,
             last_filled: None,
+            last_complete: None,
+            notes: Notes::default(),
         }
     }
 
@@ -144,7 +111,7 @@ impl Incoming {
                 Sink::Buffer(Vec::new())
             }
         };
-        self.messages.insert(slot, Arriving { opening, received: 0, sink, since: now });
+        self.messages.insert(slot, Arriving::new(opening, sink, now));
         Ok(is_met)
     }
 
@@ -168,7 +135,7 @@ impl Incoming {
         } else {
             self.envelopes += 1;
         }
-        self.messages.insert(slot, Arriving { opening, received: 0, sink: Sink::Envelope { answer }, since: now });
+        self.messages.insert(slot, Arriving::new(opening, Sink::Envelope { answer }, now));
         let read = self.take_posted(opening.key);
         let is_met = read.is_some();
         match read {
@@ -244,6 +211,18 @@ impl Incoming {
     /// A frame of message `slot` has ended: completes the message if that was all of it.
     pub(super) fn settle(&mut self, slot: u32, completions: &mut VecDeque<Completion>) {
         let Some(message) = self.messages.get(&slot) else { return };
+        let (received, bytes) = (message.received, message.opening.total);
+        if received < bytes {
+            return self.notes.take_once(slot, Progress::Begins { bytes });
+        }
+        self.notes.take(slot, Progress::Arrives { bytes });
+        self.last_complete = Some((slot, bytes));
+        self.finish(slot, completions);
+    }
+
+    /// Completes message `slot`, if all of it is here and a read has met it.
+    fn finish(&mut self, slot: u32, completions: &mut VecDeque<Completion>) {
+        let Some(message) = self.messages.get(&slot) else { return };
         if message.received < message.opening.total || matches!(message.sink, Sink::Buffer(_)) {
             return;
         }
@@ -252,6 +231,11 @@ impl Incoming {
             self.last_filled = filled.then_some(opening);
             completions.push_back(read_completion(op, place, opening.total));
         }
+    }
+
+    /// The bytes of message `slot`, if it was the last to be complete.
+    pub(super) fn complete_bytes(&self, slot: u32) -> Option<u64> {
+        self.last_complete.filter(|(last, _)| *last == slot).map(|(_, bytes)| bytes)
     }
 
     /// The message that probably comes next, with the buffer it will go to: the last message filled its buffer,
@@ -319,7 +303,7 @@ impl Incoming {
         completions: &mut VecDeque<Completion>,
     ) {
         let sink = Sink::Own { op, source };
-        let message = Arriving { opening, received: opening.total, sink, since: now };
+        let message = Arriving { received: opening.total, ..Arriving::new(opening, sink, now) };
         self.messages.insert(slot, message);
         if let Some(read) = self.take_posted(opening.key) {
             return self.meet(slot, read, &mut VecDeque::new(), completions);
@@ -452,7 +436,7 @@ impl Incoming {
             Sink::Place { .. } | Sink::Discard => unreachable!("an unmatched message is buffered or announced"),
         }
         self.messages.insert(slot, message);
-        self.settle(slot, completions);
+        self.finish(slot, completions);
     }
 
     /// Where a message goes that met `read`: its place, or nowhere if it does not fit, which both sides learn.
@@ -464,6 +448,7 @@ impl Incoming {
         control: &mut VecDeque<Control>,
         completions: &mut VecDeque<Completion>,
     ) -> Sink {
+        self.notes.take(slot, Progress::Meets(read.op));
         if self.fits(opening, &read) {
             return Sink::Place { op: read.op, place: read.place };
         }

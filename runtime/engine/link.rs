@@ -5,15 +5,18 @@ use std::io::{self, IoSliceMut};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::incoming::{Incoming, Posted};
+use super::arriving::Posted;
+use super::incoming::Incoming;
 use super::outgoing::{Body, Control, Outgoing};
 use super::receive::{Frames, Head, Parser};
-use super::{Completion, LateRefusal, Limits, OpId, Outcome};
+use super::{Arrival, Completion, LateRefusal, Limits, OpId, Outcome};
 use crate::buffer::Source;
 use crate::error::{Error, Mismatch, Operation, OperationKind};
 use crate::ids::Rank;
 use crate::wire::WireError;
-use crate::wire::frame::{ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Key, Kind, Opening};
+use crate::wire::frame::{
+    ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Key, Kind, Opening, PING, Stamp,
+};
 
 /// What the links of an engine share.
 #[derive(Default)]
@@ -29,6 +32,8 @@ pub(super) struct Shared {
     pub(super) pending: Vec<Rank>,
     /// The first peer that said it failed.
     pub(super) failed_peer: Option<(Rank, String)>,
+    /// Stamps that have come; at most [`ARRIVALS_MAX`].
+    pub(super) arrivals: Vec<Arrival>,
 }
 
 impl Shared {
@@ -39,6 +44,9 @@ impl Shared {
         }
     }
 }
+
+/// Stamps kept until somebody asks; more come again and again.
+const ARRIVALS_MAX: usize = 16;
 
 /// How far the farewell has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -133,6 +141,19 @@ impl Link {
         self.outgoing.post(op, opening, source, now);
         self.announce_output(shared);
         Ok(())
+    }
+
+    pub(super) fn stamp(&mut self, op: OpId, stamp: Stamp) {
+        if !self.is_own() {
+            self.outgoing.stamp(op, stamp);
+        }
+    }
+
+    pub(super) fn ping(&mut self, stamp: Stamp, answers: u32, shared: &mut Shared) {
+        if !self.is_own() && !self.farewell.said {
+            self.outgoing.ping(stamp, answers);
+            self.announce_output(shared);
+        }
     }
 
     /// Says goodbye once every message has left.
@@ -263,6 +284,13 @@ impl Link {
         }
     }
 
+    fn hear_stamp(&mut self, is_ping: bool, slot: u32, stamp: Stamp, shared: &mut Shared) {
+        let (bytes, answers) = if is_ping { (None, slot) } else { (self.incoming.complete_bytes(slot), 0) };
+        if (is_ping || bytes.is_some()) && shared.arrivals.len() < ARRIVALS_MAX {
+            shared.arrivals.push(Arrival { peer: self.peer, bytes, stamp, answers });
+        }
+    }
+
     fn hear_refusal(&mut self, slot: u32, posted: &Opening, shared: &mut Shared) {
         let (from, to) = (self.rank, self.peer);
         let describe = |sent: Option<&Opening>| {
@@ -337,6 +365,10 @@ impl Frames for Acting<'_> {
                 link.hear_goodbye(culprit, &body, shared);
             }
             (Kind::GoodbyeAck, _) => link.hear_confirmation(shared),
+            (Kind::Stamp, _) => {
+                let stamp = body.first_chunk().ok_or(WireError::Handshake("a stamp frame without its times"))?;
+                link.hear_stamp(flags & PING != 0, slot, Stamp::decode(stamp), shared);
+            }
             (Kind::Envelope | Kind::Want | Kind::Refuse, None) => unreachable!("the parser reads their opening"),
         }
         Ok(())

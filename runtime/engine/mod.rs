@@ -5,8 +5,10 @@
 //! `transmit` while `pending` names a link, then `poll_completion` until it is empty. *Getters* change nothing.
 //! Time is an argument. Whoever holds the engine may drive it: the kernel's task, a helping waiter, a test.
 
+mod arriving;
 mod incoming;
 mod link;
+mod notes;
 mod outgoing;
 mod receive;
 #[cfg(test)]
@@ -23,10 +25,12 @@ use crate::buffer::{ElementType, Place, Source};
 use crate::error::{Error, Misuse, Operation, OperationKind};
 use crate::ids::Rank;
 use crate::wire::WireError;
-use crate::wire::frame::{Context, Key, Opening};
+use crate::wire::frame::{Context, Key, Opening, Stamp};
 pub(crate) use crate::wire::handshake::Limits;
-use incoming::Posted;
+use arriving::Posted;
 use link::{Link, Shared};
+use notes::Notes;
+pub(crate) use notes::{Arrival, Note, Progress};
 pub(crate) use transmit::Sent;
 
 /// Bytes read at a time when nothing is predicted.
@@ -120,6 +124,17 @@ impl Engine {
         let opening = Opening { key, element, total: source.bytes().len() as u64 };
         self.links[to.index()].initwrite(op, opening, source, now, &mut self.shared)?;
         Ok(op)
+    }
+
+    /// Has the write `op`, just posted to `to`, tell the receiver when that was; if its time on the way says something
+    /// about the link.
+    pub(crate) fn stamp(&mut self, to: Rank, op: OpId, stamp: Stamp) {
+        self.links[to.index()].stamp(op, stamp);
+    }
+
+    /// Tells `to` what the time is, to be answered `answers` times in turn.
+    pub(crate) fn ping(&mut self, to: Rank, stamp: Stamp, answers: u32) {
+        self.links[to.index()].ping(stamp, answers, &mut self.shared);
     }
 
     /// Withdraws a read that nobody waits for any more, if it has not met its message.
@@ -247,6 +262,26 @@ impl Engine {
     /// Whether an operation has ended and was not asked for yet.
     pub(crate) fn has_completions(&self) -> bool {
         !self.shared.completions.is_empty()
+    }
+
+    /// The next stamp that has come.
+    pub(crate) fn poll_arrival(&mut self) -> Option<Arrival> {
+        self.shared.arrivals.pop()
+    }
+
+    /// Has notes of every message's progress taken from now on; they must be asked for.
+    pub(crate) fn take_notes(&mut self) {
+        for link in &mut self.links {
+            link.outgoing.notes = Notes::wanted();
+            link.incoming.notes = Notes::wanted();
+        }
+    }
+
+    /// The notes taken of the link to `peer` since they were asked for last.
+    pub(crate) fn notes(&mut self, peer: Rank) -> impl Iterator<Item = Note> {
+        let link = &mut self.links[peer.index()];
+        let taken = [&mut link.outgoing.notes, &mut link.incoming.notes].into_iter().flat_map(Notes::drain);
+        taken.map(move |(slot, progress)| Note { peer, slot, progress })
     }
 
     /// The next refusal of a message whose write was over already.

@@ -8,11 +8,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
+use super::notes::{Notes, Progress};
 use super::train::Train;
 use super::{Completion, Limits, OpId, Outcome};
 use crate::buffer::Source;
 use crate::error::Error;
-use crate::wire::frame::{HOLDING, Key, Kind, Opening};
+use crate::wire::frame::{HOLDING, Key, Kind, Opening, Stamp};
 
 /// What a message costs of the receiver's window beside its bytes, so that empty messages are bounded too.
 pub(crate) const MESSAGE_COST: u64 = 256;
@@ -42,6 +43,8 @@ pub(super) struct Message {
     pub(super) stage: Stage,
     /// Set when the message must stop: what its operation fails with, once the frame under way is complete.
     pub(super) stopped: Option<Error>,
+    /// Follows the message's last frame.
+    pub(super) stamp: Option<Stamp>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,6 +86,7 @@ pub(super) enum Body {
     Empty,
     Number(u64),
     Opening(Opening),
+    Stamp(Stamp),
     Words(String),
 }
 
@@ -108,6 +112,8 @@ pub(super) struct Outgoing {
     credit: u64,
     pub(super) control: VecDeque<Control>,
     pub(super) goodbye: Option<Control>,
+    /// The stamp of the message whose last frame was just taken: it is the next frame.
+    pub(super) stamp_due: Option<Control>,
     /// Frames taken so far; the next frame's number.
     pub(super) number: u32,
     /// The rest of a frame that the socket took only in part.
@@ -117,6 +123,7 @@ pub(super) struct Outgoing {
     pub(super) fragment_bytes: usize,
     /// How many fragments share a header.
     pub(super) train: Train,
+    pub(super) notes: Notes,
 }
 
 /// What is left of a frame under way.
@@ -147,12 +154,14 @@ impl Outgoing {
             credit: peer.window_bytes,
             control: VecDeque::new(),
             goodbye: None,
+            stamp_due: None,
             number: 0,
             partial: None,
             next_slot: 0,
             sent_log: VecDeque::new(),
             fragment_bytes,
             train: Train::new(fragment_bytes),
+            notes: Notes::default(),
         }
     }
 
@@ -161,7 +170,8 @@ impl Outgoing {
         let slot = self.next_slot;
         self.next_slot = slot.wrapping_add(1);
         let key = opening.key;
-        let message = Message { op, slot, opening, source, since, sent: 0, stage: Stage::Held, stopped: None };
+        let message =
+            Message { op, slot, opening, source, since, sent: 0, stage: Stage::Held, stopped: None, stamp: None };
         let index = self.insert(message);
         let wanted = self.wants.contains_key(&key);
         if self.held.contains_key(&key) {
@@ -270,6 +280,7 @@ impl Outgoing {
     pub(super) fn complete(&mut self, index: usize, completions: &mut VecDeque<Completion>) {
         let message = self.remove(index);
         self.remember(message.slot, message.op, message.opening);
+        self.notes.take(message.slot, Progress::Leaves(message.op));
         completions.push_back(Completion { op: message.op, outcome: Outcome::Written(message.source) });
     }
 
@@ -296,6 +307,7 @@ impl Outgoing {
     /// Whether anything waits to be sent.
     pub(super) fn has_output(&self) -> bool {
         self.partial.is_some()
+            || self.stamp_due.is_some()
             || !self.control.is_empty()
             || !self.express.is_empty()
             || !self.bulk.is_empty()
@@ -344,6 +356,7 @@ impl Outgoing {
         self.held_order.clear();
         self.wants.clear();
         self.control.clear();
+        self.stamp_due = None;
         ended
     }
 

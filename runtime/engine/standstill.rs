@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Engine;
-use super::incoming::Sink;
+use super::arriving::Sink;
 use super::outgoing::Stage;
 use crate::error::OperationKind;
 use crate::ids::{Rank, Tag};

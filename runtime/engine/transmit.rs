@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::ops::Range;
 
-use super::Completion;
 use super::outgoing::{Body, Control, Express, Outgoing, Partial, Stage, TURN_FRAGMENTS};
+use super::{Completion, Progress};
 use crate::buffer::ElementType;
 use crate::ids::Rank;
 use crate::wire::frame::{ANSWER, CHARGED, CONTROL_BYTES_MAX, FAILED, FIRST, Header, Key, Kind, Opening};
@@ -53,6 +53,8 @@ struct Frame {
 /// How to put a frame back.
 enum Undo {
     Control(Control),
+    /// A stamp that cannot follow its message at once is worth nothing; the message brings it again.
+    Stamp,
     Envelope {
         index: usize,
         express_run: usize,
@@ -221,7 +223,11 @@ impl Outgoing {
     fn put_back(&mut self, batch: &mut Batch, kept: usize) {
         for frame in batch.frames.drain(kept..).rev() {
             self.number = self.number.wrapping_sub(1);
+            if frame.finishes.is_some() {
+                self.stamp_due = None;
+            }
             match frame.undo {
+                Undo::Stamp => {}
                 Undo::Control(control) if control.kind == Kind::Goodbye => self.goodbye = Some(control),
                 Undo::Control(control) => self.control.push_front(control),
                 Undo::Envelope { index, express_run } => {
@@ -255,6 +261,9 @@ impl Outgoing {
 
     /// The next frame: control first, then what leaves in the order of posting, long messages in between.
     fn take_frame(&mut self, scratch: &mut Vec<u8>) -> Option<Frame> {
+        if let Some(stamp) = self.stamp_due.take() {
+            return Some(Frame { undo: Undo::Stamp, ..self.control_frame(stamp, scratch) });
+        }
         if let Some(control) = self.control.pop_front() {
             return Some(self.control_frame(control, scratch));
         }
@@ -278,11 +287,15 @@ impl Outgoing {
     }
 
     fn control_frame(&mut self, control: Control, scratch: &mut Vec<u8>) -> Frame {
-        let number;
+        let (number, stamp);
         let body = match &control.body {
             Body::Number(value) => {
                 number = value.to_le_bytes();
                 &number[..]
+            }
+            Body::Stamp(value) => {
+                stamp = value.encode();
+                &stamp[..]
             }
             Body::Words(words) => words.as_bytes(),
             Body::Empty | Body::Opening(_) => &[],
@@ -366,6 +379,14 @@ impl Outgoing {
         let to = (from + train_bytes).min(opening.total as usize);
         message.sent = to as u64;
         message.stage = Stage::Ready { opened: true, charged: false };
+        let is_last = message.sent == opening.total;
+        let op = message.op;
+        if is_last && let Some(stamp) = message.stamp {
+            self.stamp_due = Some(Control { body: Body::Stamp(stamp), ..Control::about(Kind::Stamp, slot) });
+        }
+        if from == 0 && !is_last {
+            self.notes.take(slot, Progress::Goes(op));
+        }
         let flags = if opened { 0 } else { FIRST } | if charged { CHARGED } else { 0 };
         let mut head = self.head(Kind::Data, flags, slot, (!opened).then_some(opening), to - from, scratch);
         let small = to - from <= COPY_BYTES_MAX;
@@ -373,12 +394,7 @@ impl Outgoing {
             scratch.extend_from_slice(&self.message(index).source.bytes()[from..to]);
             head.end = scratch.len();
         }
-        Frame {
-            head,
-            payload: (!small).then_some((index, from..to)),
-            finishes: (to as u64 == opening.total).then_some(index),
-            undo,
-        }
+        Frame { head, payload: (!small).then_some((index, from..to)), finishes: is_last.then_some(index), undo }
     }
 
     fn head(

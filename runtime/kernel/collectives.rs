@@ -8,8 +8,9 @@ use std::time::Duration;
 use super::Kernel;
 use super::core::Core;
 use super::slot::{OfCollective, Slot};
-use crate::collective::execute::{Plan, Start};
+use crate::collective::execute::{Job, Plan, Start};
 use crate::collective::{Call, Schedule};
+use crate::engine::OpId;
 use crate::error::{Error, Operation, Result};
 use crate::ids::Rank;
 
@@ -32,7 +33,9 @@ impl Kernel {
         if self.is_over.load(Ordering::Relaxed) {
             return Err(Error::Shutdown { rank: self.rank });
         }
-        self.watch.program_enters(self.clock.now());
+        let now = self.clock.now();
+        self.watch.program_enters(now);
+        self.observer.enters(now);
         let choice = plan.map(|plan| plan.choice.clone());
         let of = OfCollective { peers: peers(&start.schedule), choice };
         let mut core = self.lock();
@@ -44,7 +47,9 @@ impl Kernel {
         if !self.is_asking.load(Ordering::Relaxed) && !self.is_asking.swap(true, Ordering::SeqCst) {
             self.asking.notify_one();
         }
-        self.watch.program_leaves(self.clock.now());
+        let left = self.clock.now();
+        self.observer.leaves_post(now, left, (op, operation), false);
+        self.watch.program_leaves(left);
         Ok(slot)
     }
 
@@ -74,6 +79,58 @@ impl Kernel {
     /// Why collectives fail, if the program was not told.
     pub(super) fn untold(&self, core: &Core) -> Option<Error> {
         core.collectives.failure().filter(|_| !self.is_told.load(Ordering::Relaxed))
+    }
+}
+
+impl Core {
+    /// Hands on what collectives have come to.
+    pub(super) fn hand_on_collectives(&mut self) {
+        if self.engine.has_strangers() {
+            self.collectives.meet_strangers(&mut self.engine, self.clock.now());
+        }
+        self.observe_traffic();
+        while let Some(completion) = self.collectives.poll_completion() {
+            self.fill_slot(completion);
+        }
+    }
+
+    /// Begins a collective. Its first steps are posted when its part has run: it is due.
+    ///
+    /// # Errors
+    /// What the job has failed with, or why no collective can be called any more.
+    pub(crate) fn start(&mut self, start: Start) -> Result<OpId> {
+        self.collectives.start(&mut self.engine, self.clock.now(), start)
+    }
+
+    /// Asks the ranks that collectives which have not moved for `patience` wait for.
+    pub(crate) fn ask(&mut self, patience: Duration) {
+        self.collectives.ask(&mut self.engine, self.clock.now(), patience);
+    }
+
+    /// A collective's part that can go on, to be run without the lock and put back.
+    pub(crate) fn take_due(&mut self) -> Option<Job> {
+        self.collectives.take_due()
+    }
+
+    /// [`Core::take_due`] of one collective.
+    pub(crate) fn take_due_of(&mut self, op: OpId) -> Option<Job> {
+        self.collectives.take_due_of(op)
+    }
+
+    /// Whether a collective can go on.
+    pub(crate) fn has_due(&self) -> bool {
+        self.collectives.has_due()
+    }
+
+    /// Takes a collective's part back and posts what it has made ready.
+    pub(crate) fn put_back(&mut self, job: Job) {
+        self.collectives.put_back(&mut self.engine, self.clock.now(), job);
+        self.observe_traffic();
+    }
+
+    /// What is to be dropped once the lock is free.
+    pub(crate) fn take_spent(&mut self) -> impl Send + use<> {
+        self.collectives.take_spent()
     }
 }
 

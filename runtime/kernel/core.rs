@@ -16,12 +16,14 @@ use tokio::sync::Notify;
 use super::clock::Clock;
 use super::flurry::Flurry;
 use super::greeting::is_local;
+use super::observed::Observed;
 use super::pacing::Pacing;
 use super::poller::{Poller, Ready};
 use super::slot::Slot;
-use crate::collective::execute::{Collectives, Job, Start};
+use super::unsent::Unsent;
+use crate::collective::execute::Collectives;
 use crate::engine::{Completion, Engine, LateRefusal, OpId, Outcome, Sent};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::ids::Rank;
 
 /// Bytes read from one link before the others have their turn.
@@ -38,7 +40,7 @@ pub(crate) struct Core {
     pub(super) collectives: Collectives,
     sockets: Vec<Option<Socket>>,
     poller: Arc<Poller>,
-    clock: Clock,
+    pub(super) clock: Clock,
     slots: HashMap<OpId, Arc<Slot>>,
     recent: VecDeque<(OpId, Arc<Slot>)>,
     /// Refusals of messages whose handles are gone: the next call that names the peer returns them.
@@ -53,12 +55,15 @@ pub(crate) struct Core {
     suspect: Option<(Rank, String)>,
     /// Tells the task that there is one.
     suspicion: Arc<Notify>,
+    /// What passes over the links, if that is counted.
+    pub(crate) observed: Option<Observed>,
 }
 
 struct Socket {
     stream: TcpStream,
     pacing: Pacing,
     flurry: Flurry,
+    unsent: Unsent,
     /// The last write found no room.
     is_blocked: bool,
     /// The poller watches for room.
@@ -68,7 +73,14 @@ struct Socket {
 impl Socket {
     fn new(stream: TcpStream) -> Self {
         let pacing = Pacing::new(&SockRef::from(&stream));
-        Socket { stream, pacing, flurry: Flurry::default(), is_blocked: false, is_watched: false }
+        Socket {
+            stream,
+            pacing,
+            flurry: Flurry::default(),
+            unsent: Unsent::new(),
+            is_blocked: false,
+            is_watched: false,
+        }
     }
 }
 
@@ -103,6 +115,7 @@ impl Core {
             is_advised: false,
             suspect: None,
             suspicion,
+            observed: None,
         })
     }
 
@@ -177,8 +190,9 @@ impl Core {
         }
     }
 
-    fn fill_slot(&mut self, Completion { op, outcome }: Completion) {
+    pub(super) fn fill_slot(&mut self, Completion { op, mut outcome }: Completion) {
         let Some(slot) = self.slots.remove(&op) else { return };
+        self.observe_end(&slot, &mut outcome);
         let is_write = matches!(outcome, Outcome::Written(_));
         self.wakers.extend(slot.complete(outcome));
         if is_write {
@@ -187,53 +201,6 @@ impl Core {
             }
             self.recent.push_back((op, slot));
         }
-    }
-
-    fn hand_on_collectives(&mut self) {
-        if self.engine.has_strangers() {
-            self.collectives.meet_strangers(&mut self.engine, self.clock.now());
-        }
-        while let Some(completion) = self.collectives.poll_completion() {
-            self.fill_slot(completion);
-        }
-    }
-
-    /// Begins a collective. Its first steps are posted when its part has run: it is due.
-    ///
-    /// # Errors
-    /// What the job has failed with, or why no collective can be called any more.
-    pub(crate) fn start(&mut self, start: Start) -> Result<OpId> {
-        self.collectives.start(&mut self.engine, self.clock.now(), start)
-    }
-
-    /// Asks the ranks that collectives which have not moved for `patience` wait for.
-    pub(crate) fn ask(&mut self, patience: Duration) {
-        self.collectives.ask(&mut self.engine, self.clock.now(), patience);
-    }
-
-    /// A collective's part that can go on, to be run without the lock and put back.
-    pub(crate) fn take_due(&mut self) -> Option<Job> {
-        self.collectives.take_due()
-    }
-
-    /// [`Core::take_due`] of one collective.
-    pub(crate) fn take_due_of(&mut self, op: OpId) -> Option<Job> {
-        self.collectives.take_due_of(op)
-    }
-
-    /// Whether a collective can go on.
-    pub(crate) fn has_due(&self) -> bool {
-        self.collectives.has_due()
-    }
-
-    /// Takes a collective's part back and posts what it has made ready.
-    pub(crate) fn put_back(&mut self, job: Job) {
-        self.collectives.put_back(&mut self.engine, self.clock.now(), job);
-    }
-
-    /// What is to be dropped once the lock is free.
-    pub(crate) fn take_spent(&mut self) -> impl Send + use<> {
-        self.collectives.take_spent()
     }
 
     /// A refusal that no handle was there to return; of any peer if `peer` is `None`.
@@ -272,6 +239,7 @@ impl Core {
                 }
                 Ok(count) => {
                     turn += count;
+                    self.observe_arrivals(peer);
                     // Less than asked for: the socket is empty, and asking again would only say so; unless so much
                     // came that more has come meanwhile.
                     if count < offered.min(BULK_BYTES) {
@@ -333,6 +301,14 @@ impl Core {
         if !socket.pacing.is_settled() {
             socket.pacing.wrote(written, self.clock.now(), &SockRef::from(stream));
         }
+        socket.unsent.took(written);
+        if matches!(sent, Ok(Sent::Blocked))
+            && let Some(limit) = socket.unsent.is_full(self.clock.now())
+        {
+            // A socket that refuses keeps the limit it has.
+            let _ = SockRef::from(stream).set_tcp_notsent_lowat(limit);
+        }
+        self.observe_progress(peer);
         match sent {
             Ok(Sent::All) => {}
             // More to send: the poller says at once that there is room, and the other links have their turn.

@@ -18,7 +18,10 @@ use super::slot::Slot;
 use super::spin::Look;
 use super::sync::thread::{self, Thread};
 use super::sync::{AtomicBool, AtomicUsize, Instant, Mutex};
+use crate::engine::OpId;
+use crate::error::Operation;
 use crate::ids::Rank;
+use crate::observe::event::What;
 
 /// How often a thread that waits long looks whether the job stands still.
 const TICK: Duration = Duration::from_secs(1);
@@ -87,12 +90,13 @@ impl Help {
 impl Kernel {
     /// Waits until `condition` is met or `deadline` has passed, and helps meanwhile. Returns whether it is met.
     pub(crate) fn wait(&self, condition: &dyn Condition, deadline: Option<Instant>) -> bool {
-        if condition.is_met_outside() {
-            return true;
-        }
-        self.watch.program_enters(self.clock.now());
-        let is_met = self.wait_long(condition, deadline);
-        self.watch.program_leaves(self.clock.now());
+        let entered = self.clock.now();
+        self.watch.program_enters(entered);
+        self.observer.enters_wait(entered, operations(condition));
+        let is_met = condition.is_met_outside() || self.wait_long(condition, deadline);
+        let left = self.clock.now();
+        self.watch.program_leaves(left);
+        self.observer.leaves_wait(entered, left, operations(condition));
         is_met
     }
 
@@ -101,10 +105,12 @@ impl Kernel {
         let mut patience = self.patience();
         let is_met = loop {
             if self.help.try_take() {
+                self.observer.tell(|| self.clock.now(), What::Help);
                 let is_met = self.help_until(condition, deadline, &mut patience);
                 self.help.is_held.store(false, Ordering::SeqCst);
                 break is_met;
             }
+            self.observer.tell(|| self.clock.now(), What::HandOver);
             self.park(condition, deadline);
             if condition.is_met_outside() {
                 break true;
@@ -216,6 +222,11 @@ impl Kernel {
             None => self.leave_to_task(),
         }
     }
+}
+
+/// What is waited for.
+fn operations(condition: &dyn Condition) -> impl Iterator<Item = (OpId, Operation)> {
+    condition.slots().iter().map(|slot| (slot.op, slot.operation()))
 }
 
 /// The ranks whose bytes would end the wait, if they are few enough to be polled one by one.

@@ -42,6 +42,8 @@ pub(crate) struct Membership {
     pub(crate) limits: Vec<Limits>,
     /// Whether a launcher watches the processes.
     pub(crate) launcher: bool,
+    /// The same for all ranks of this run of the job.
+    pub(crate) job: u64,
     /// The connection to the rendezvous; `None` for a job of one without any.
     pub(crate) control: Option<Control>,
 }
@@ -90,7 +92,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
         if config.size > 1 {
             return Err(failed("no rendezvous is known: set LATHIDE_ROOT to the host:port of rank 0".into()));
         }
-        return Ok(Membership { links: vec![None], limits: vec![own], launcher: false, control: None });
+        return Ok(Membership { links: vec![None], limits: vec![own], launcher: false, job: 0, control: None });
     };
     let incarnation = greeting::incarnation().map_err(|error| failed(format!("no random numbers: {error}")))?;
     let party = Party {
@@ -109,6 +111,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
     let (listener, mut control) = enroll(stream).await.map_err(failed)?;
     let table = table(&mut control, root, config.join_timeout + TABLE_GRACE).await.map_err(failed)?;
     let launcher = table.launcher;
+    let job = table.incarnations.iter().fold(0, |job: u64, one| job.rotate_left(9) ^ one);
     let connected = connect(party, listener, table, &mut control, Instant::now() + config.join_timeout);
     let mut links = Vec::new();
     let mut limits = Vec::new();
@@ -118,7 +121,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
         limits.push(link.as_ref().map_or(own, |(_, established)| established.limits));
         links.push(link.map(|(stream, _)| stream));
     }
-    Ok(Membership { links, limits, launcher, control: Some(control) })
+    Ok(Membership { links, limits, launcher, job, control: Some(control) })
 }
 
 /// Rank 0 opens the rendezvous at `root`, unless a launcher has.

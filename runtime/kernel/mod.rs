@@ -13,6 +13,7 @@ pub(crate) mod greeting;
 mod hand_over;
 mod help;
 pub(crate) mod mesh;
+mod observed;
 mod pacing;
 mod poller;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod spin;
 mod stall;
 mod sync;
 mod task;
+mod unsent;
 mod watch;
 
 use std::sync::Arc;
@@ -39,10 +41,12 @@ use crate::engine::{Engine, OpId};
 use crate::error::{Error, Operation, OperationKind, Result};
 use crate::ids::Rank;
 use crate::launch::control::Report;
+use crate::observe::{self, Observer};
 use crate::wire::frame::Key;
 use clock::Clock;
 use core::Core;
 use help::{AnyOf, Help, Until};
+use observed::Observed;
 use poller::Poller;
 pub(crate) use slot::Slot;
 use spin::Spin;
@@ -56,6 +60,8 @@ pub(crate) struct Kernel {
     overlap: Overlap,
     stall_timeout: Option<Duration>,
     linger: Duration,
+    /// Whether the rendezvous is to hear what the node has observed.
+    reports: bool,
     clock: Clock,
     core: Mutex<Core>,
     poller: Arc<Poller>,
@@ -63,6 +69,7 @@ pub(crate) struct Kernel {
     watch: Watch,
     spin: Spin,
     crew: Crew,
+    pub(crate) observer: Observer,
     /// Futures that wait. In deferred mode the task moves bytes for them, and only for them.
     awaiting: AtomicUsize,
     /// The task has stopped early for a waiter, and links may still be ready.
@@ -83,6 +90,8 @@ pub(crate) struct Kernel {
     is_told: AtomicBool,
     orders: mpsc::Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// Names this run of the job, and whether a launcher has started it.
+    job: (u64, bool),
 }
 
 /// What the program's threads tell the kernel's task.
@@ -121,16 +130,20 @@ impl Kernel {
         let kernel = receiver.recv().map_err(|_| failed("the kernel's thread ended at its start".into()))??;
         *kernel.thread.lock() = Some(thread);
         kernel.crew.join();
+        kernel.observer.begins(kernel.clock.now());
         Ok(kernel)
     }
 
     fn prepare(config: &Config, membership: mesh::Membership) -> std::io::Result<Started> {
-        let mesh::Membership { links, control, limits, launcher } = membership;
+        let mesh::Membership { links, control, limits, launcher, job } = membership;
         let engine = Engine::new(config.rank, &limits);
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
         let suspicion = Arc::new(Notify::new());
         let mut core = Core::new(engine, links, poller.clone(), clock, suspicion.clone())?;
         core.is_advised = control.is_some();
+        let observer = Observer::new(config);
+        core.observed = Observed::new(&observer, observer.open(job, || clock.now())?);
+        core.ask_clocks();
         let (ranks_here, cores) = (core.ranks_here(), std::thread::available_parallelism().map_or(1, usize::from));
         let (sender, orders) = mpsc::channel(ORDERS_MAX);
         let kernel = Kernel {
@@ -139,6 +152,7 @@ impl Kernel {
             overlap: config.overlap,
             stall_timeout: config.stall_timeout,
             linger: config.linger,
+            reports: config.report,
             clock,
             core: Mutex::new(core),
             help: Help::new(poller.clone()),
@@ -146,6 +160,7 @@ impl Kernel {
             watch: Watch::new(),
             spin: Spin::new(ranks_here <= cores),
             crew: Crew::default(),
+            observer,
             awaiting: AtomicUsize::new(0),
             gave_way: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
@@ -159,6 +174,7 @@ impl Kernel {
             is_told: AtomicBool::new(false),
             orders: sender,
             thread: Mutex::new(None),
+            job: (job, launcher),
         };
         Ok(Started { kernel: Arc::new(kernel), orders, control, launcher, suspicion })
     }
@@ -201,6 +217,7 @@ impl Kernel {
         }
         let now = self.clock.now();
         self.watch.program_enters(now);
+        self.observer.enters(now);
         let mut core = self.lock();
         // The program's own calls only: a collective that stopped halfway would leave the other ranks waiting.
         if operation.tag.is_some()
@@ -211,6 +228,7 @@ impl Kernel {
         let op = post(&mut core, now).map_err(|error| error.during(operation))?;
         let slot = Arc::new(Slot::new(operation, op, key));
         core.expect(slot.clone());
+        core.observe_post(&slot, now);
         let may_move = self.task_may_move();
         let is_write = operation.kind == OperationKind::Write;
         let gathers = may_move && is_write && core.gathers(operation.peer, operation.bytes, now);
@@ -223,8 +241,13 @@ impl Kernel {
         if gathers && !self.is_gathering.swap(true, Ordering::SeqCst) {
             self.gathering.notify_one();
         }
-        if operation.bytes >= BURST_BYTES {
-            self.watch.program_leaves(self.clock.now());
+        let is_short = operation.bytes < BURST_BYTES;
+        if !is_short || self.observer.times_post() {
+            let left = self.clock.now();
+            self.observer.leaves_post(now, left, (op, operation), is_short);
+            if !is_short {
+                self.watch.program_leaves(left);
+            }
         }
         Ok(slot)
     }
@@ -233,6 +256,14 @@ impl Kernel {
     pub(crate) fn wait_any(&self, slots: &[Arc<Slot>], deadline: Option<Instant>) -> bool {
         self.crew.join();
         self.wait(&AnyOf(slots), deadline)
+    }
+
+    /// What the node has observed so far.
+    pub(crate) fn observed(&self) -> observe::Report {
+        let core = self.lock();
+        let links = core.observed.as_ref().map(|observed| observed.links()).unwrap_or_default();
+        self.unlock(core);
+        self.observer.report(self.clock.now(), &links)
     }
 
     /// A handle is gone before its operation was complete.
@@ -271,6 +302,7 @@ impl Kernel {
         if self.is_over.swap(true, Ordering::SeqCst) {
             return Err(Error::Shutdown { rank: self.rank });
         }
+        self.observer.ends(self.clock.now());
         if failed.is_none() {
             let is_drained =
                 |core: &mut Core| core.collectives.is_idle() && core.engine.is_drained() && !core.is_suspicious();
@@ -288,6 +320,9 @@ impl Kernel {
         core.flush();
         self.unlock(core);
         let failure = self.linger(error.is_some()).or(failure);
+        if self.reports {
+            self.order(Order::Report(Report::Observed(Box::new(self.observed()))));
+        }
         let last = error.is_none().then(|| Report::Leaving {
             finalized: failure.is_none(),
             error: failure.as_ref().map(Error::to_string),
@@ -304,6 +339,9 @@ impl Kernel {
         core.close();
         let refusal = core.take_refusal(None).or_else(|| self.untold(&core));
         self.unlock(core);
+        if let Err(error) = self.observer.close(self.clock.now(), self.job.0, self.job.1) {
+            tracing::warn!(rank = %self.rank, %error, "the timeline is not complete");
+        }
         failure.or(refusal).map_or(Ok(()), Err)
     }
 

@@ -129,7 +129,7 @@ impl Poller {
     }
 
     /// Returns whether it was so before.
-    fn set_gate(&self, open: bool) -> bool {
+    pub(super) fn set_gate(&self, open: bool) -> bool {
         let mut is_open = self.gate.is_open.lock();
         if *is_open != open {
             let flags = if open { EventFlags::IN } else { EventFlags::empty() };

@@ -42,6 +42,7 @@ pub(super) fn run(config: Config, started: SyncSender<Result<Arc<Kernel>>>) {
                 Err(error) => drop(started.send(Err(failed(format!("the links cannot be watched: {error}"))))),
                 Ok(gate) => {
                     start.kernel.settle_watch();
+                    start.kernel.observer.kernel_runs_here();
                     if started.send(Ok(start.kernel.clone())).is_ok() {
                         serve(start, gate).await;
                     }

@@ -9,11 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::OperationKind;
 use crate::ids::{Rank, Tag};
+use crate::observe;
 
 /// The most a control frame may carry. A declared length beyond it ends the connection.
 pub(crate) const FRAME_BYTES_MAX: usize = 1 << 20;
 /// The most operations and the most waiting threads a [`Standstill`] lists.
 pub(crate) const OUTSTANDING_MAX: usize = 1024;
+/// The most links a report names.
+const LINKS_MAX: usize = 128;
 
 /// A node tells the rendezvous.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -31,6 +34,8 @@ pub(crate) enum Report {
     Stalled(Standstill),
     /// I move again.
     Moving,
+    /// What I have observed.
+    Observed(Box<observe::Report>),
     /// My last word on this connection.
     Leaving {
         /// Whether the node was finalized in order.
@@ -159,6 +164,10 @@ pub(crate) enum ControlError {
 pub(crate) fn encode_report(report: Report) -> Result<Vec<u8>, ControlError> {
     match report {
         Report::Stalled(standstill) => encode(&Report::Stalled(standstill.bounded())),
+        Report::Observed(mut report) => {
+            report.keep_busiest_links(LINKS_MAX);
+            encode(&Report::Observed(report))
+        }
         other => encode(&other),
     }
 }

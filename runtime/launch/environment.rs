@@ -13,6 +13,9 @@
 //! | `LATHIDE_STALL` | seconds of standstill before ranks report what they wait for, 3 by default, or `off` |
 //! | `LATHIDE_JOIN` | seconds to reach the job, 30 by default |
 //! | `LATHIDE_LINGER` | seconds `finalize` waits for peers to confirm, 5 by default |
+//! | `LATHIDE_TRACE` | the file that gets a timeline of all ranks; none by default |
+//! | `LATHIDE_REPORT` | `on`: the node sends its report to the launcher when it leaves |
+//! | `LATHIDE_OBSERVE` | `on` (default) or `off`: whether the node counts what it does |
 //!
 //! Without `LATHIDE_RANK` and `LATHIDE_SIZE` the variables of Open MPI's and MPICH's starters, torchrun and srun name
 //! rank and size, the innermost starter first; torchrun and srun also name a rendezvous. The key must still be given.
@@ -240,12 +243,13 @@ fn key_source(variables: &Variables<'_>) -> Result<Option<KeySource>> {
 
 fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     if let Some(overlap) = variables.text("LATHIDE_OVERLAP") {
-        config.overlap = match overlap.as_str() {
-            "on" => Overlap::On,
-            "off" => Overlap::Off,
-            _ => return wrong("LATHIDE_OVERLAP", overlap, "this is on or off"),
-        };
+        config.overlap = if on_or_off("LATHIDE_OVERLAP", &overlap)? { Overlap::On } else { Overlap::Off };
     }
+    if let Some(observe) = variables.text("LATHIDE_OBSERVE") {
+        config.observe = on_or_off("LATHIDE_OBSERVE", &observe)?;
+    }
+    config.report = variables.text("LATHIDE_REPORT").is_some_and(|report| report != "off");
+    config.trace = variables.text("LATHIDE_TRACE").map(PathBuf::from);
     if let Some(window) = variables.text("LATHIDE_WINDOW") {
         config.window_bytes = bytes("LATHIDE_WINDOW", &window)?;
     }
@@ -280,6 +284,14 @@ impl Variables<'_> {
     /// A variable's value; one that is empty counts as absent, because `NAME= program` is how shells unset one.
     fn text(&self, name: &str) -> Option<String> {
         (self.0)(name).map(|value| value.trim().to_string()).filter(|value| !value.is_empty())
+    }
+}
+
+fn on_or_off(name: &str, value: &str) -> Result<bool> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => wrong(name, value, "this is on or off"),
     }
 }
 

@@ -180,6 +180,7 @@ impl Office {
                 self.stalled_sent = false;
                 self.deadlock_sent = false;
             }
+            Report::Observed(report) => self.emit(Event::Observed(rank, report)).await,
             Report::Leaving { finalized, error, blames } => {
                 if let Some(seat) = &mut self.seats[rank.index()] {
                     seat.gone = true;

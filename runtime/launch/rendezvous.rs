@@ -66,6 +66,8 @@ pub(crate) enum Event {
         /// The rank whose loss made it fail.
         blames: Option<Rank>,
     },
+    /// A rank has said what it has observed.
+    Observed(Rank, Box<crate::observe::Report>),
     /// Ranks that can never move again: the report.
     Deadlock(String),
     /// Some ranks have stood still for ten seconds, and it is not decided why.

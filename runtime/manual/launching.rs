@@ -22,6 +22,9 @@
 //! | `LATHIDE_STALL` | seconds a job may stand still before ranks report, or `off` | 3 |
 //! | `LATHIDE_JOIN` | seconds a node tries to join | 30 |
 //! | `LATHIDE_LINGER` | seconds `finalize` waits for peers to confirm | 5 |
+//! | `LATHIDE_TRACE` | the file that gets a timeline of all ranks | none |
+//! | `LATHIDE_REPORT` | `on`: what the node has observed goes to the launcher at the end | `off` |
+//! | `LATHIDE_OBSERVE` | whether the node counts what it does ([`super::observing`]) | `on` |
 //!
 //! If `LATHIDE_RANK` is absent, the variables of Open MPI, MPICH (PMI), torchrun and Slurm tell rank and size; where they
 //! tell of more than one rank and there is no address to meet at, `init` fails rather than run N jobs of one.

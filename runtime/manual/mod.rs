@@ -3,12 +3,13 @@
 //! - [`architecture`]: who does what, on which thread, and what holds for ever
 //! - [`wire_format`]: every byte between two ranks
 //! - [`launching`]: how ranks are started, found, and ended; environment variables and exit statuses
-//! - [`models`]: the papers' models, their misprints, and fitting them to measurements
 //! - [`measuring`]: what the numbers mean and how they are taken
-//! - [`models`]: what the papers' models say, and which of their printed formulas and numbers are wrong
+//! - [`observing`]: reports, timelines and advice, where their numbers come from, and what looking costs
+//! - [`models`]: what the papers' models say, which of their printed formulas and numbers are wrong, and how they are fitted
 
 pub mod architecture;
 pub mod launching;
 pub mod measuring;
 pub mod models;
+pub mod observing;
 pub mod wire_format;

@@ -29,9 +29,10 @@
 //! | 8 | abort | | no more of the refused message comes |
 //! | 9 | goodbye | words | nothing else comes; with FAILED, `slot` is the rank at fault and the words are the cause |
 //! | 10 | goodbye ack | | all has arrived |
+//! | 11 | stamp | sent u64, echo i64 | when the message whose last frame came just before was posted, by the sender's clock in ns, and the least difference the sender lately saw between its own clock and the stamps it got; with PING, of no message, to be answered `slot` times in turn |
 //!
 //! Flags: FIRST 1, CHARGED 2 (data of an announced message that credit, not a grant, lets go), ANSWER 4 (an envelope that
-//! answers a want), HOLDING 8, FAILED 16.
+//! answers a want), HOLDING 8, FAILED 16, PING 32.
 //!
 //! A train is one fragment, and up to 16 (64 KiB) consecutive ones of a message where the socket takes whatever it is
 //! given: there a header for each costs a sixth of the bandwidth, and 64 KiB pass in microseconds. Where the socket

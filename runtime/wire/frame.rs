@@ -32,6 +32,8 @@ pub(crate) const ANSWER: u8 = 4;
 pub(crate) const HOLDING: u8 = 8;
 /// A goodbye of a node whose job failed: `slot` is the rank at fault, the words are the cause.
 pub(crate) const FAILED: u8 = 16;
+/// A stamp that belongs to no message: `slot` counts the answers still wanted.
+pub(crate) const PING: u8 = 32;
 
 /// What a frame says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +59,8 @@ pub(crate) enum Kind {
     Goodbye = 9,
     /// The goodbye and all before it has arrived.
     GoodbyeAck = 10,
+    /// Message `slot` was all in the frames before, and posted at this time: [`Stamp`].
+    Stamp = 11,
 }
 
 impl Kind {
@@ -72,6 +76,7 @@ impl Kind {
             8 => Kind::Abort,
             9 => Kind::Goodbye,
             10 => Kind::GoodbyeAck,
+            11 => Kind::Stamp,
             kind => return Err(WireError::UnknownKind { kind }),
         })
     }
@@ -197,6 +202,38 @@ impl Opening {
     }
 }
 
+/// What a stamp says: times of the sender's clock, for the receiver to compare with its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Stamp {
+    /// When the message was posted, in nanoseconds of the sender's clock.
+    pub(crate) sent_ns: u64,
+    /// The least difference the sender has lately seen between its own clock at an arrival and the stamp of what
+    /// arrived: the time on the way, and by how much the clocks differ.
+    pub(crate) echo_ns: Option<i64>,
+}
+
+/// Bytes of a stamp.
+pub(crate) const STAMP_BYTES: usize = 16;
+/// No clock differs from another by as much.
+const NO_ECHO: i64 = i64::MIN;
+
+impl Stamp {
+    pub(crate) fn encode(&self) -> [u8; STAMP_BYTES] {
+        let mut bytes = [0; STAMP_BYTES];
+        bytes[..8].copy_from_slice(&self.sent_ns.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.echo_ns.unwrap_or(NO_ECHO).to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8; STAMP_BYTES]) -> Self {
+        let (mut sent, mut echo) = ([0; 8], [0; 8]);
+        sent.copy_from_slice(&bytes[..8]);
+        echo.copy_from_slice(&bytes[8..]);
+        let echo_ns = i64::from_le_bytes(echo);
+        Stamp { sent_ns: u64::from_le_bytes(sent), echo_ns: (echo_ns != NO_ECHO).then_some(echo_ns) }
+    }
+}
+
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
@@ -209,7 +246,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn headers_come_back(kind in 1u8..=10, flags: u8, number: u32, slot: u32, length in 0u32..=256) {
+        fn headers_come_back(kind in 1u8..=11, flags: u8, number: u32, slot: u32, length in 0u32..=256) {
             let header = Header { kind: Kind::decode(kind).unwrap(), flags, number, slot, length };
             prop_assert_eq!(Header::decode(&header.encode()), Ok(header));
         }
@@ -219,6 +256,12 @@ mod tests {
             let context = Context::decode(context).unwrap();
             let opening = Opening { key: Key { context, tag: Tag(tag) }, element: ElementType(element), total };
             prop_assert_eq!(Opening::decode(&opening.encode()), Ok(opening));
+        }
+
+        #[test]
+        fn stamps_come_back(sent_ns: u64, echo_ns: Option<i64>) {
+            let stamp = Stamp { sent_ns, echo_ns: echo_ns.filter(|echo_ns| *echo_ns != i64::MIN) };
+            prop_assert_eq!(Stamp::decode(&stamp.encode()), stamp);
         }
 
         #[test]

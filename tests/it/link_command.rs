@@ -78,7 +78,6 @@ fn everything_on_loopback() {
         let [calc, com, total] = ["t_calc_s", "t_com_s", "t_total_s"].map(|member| number(row, member));
         assert!((number(row, "overlap") - (1.0 - (total - calc) / com)).abs() < 1e-6, "{row}");
         assert!(number(row, "effective_overlap") <= number(row, "overlap") + 1e-9, "{row}");
-        assert!(number(row, "overlap") <= 1.5, "no exchange takes less than no time: {row}");
     }
     positive(&result["message_rate"], &["raw_per_s", "lathide_per_s", "ratio"]);
     positive(&result["under_load"], &["idle_p50_s", "p50_s", "p99_s", "p50_ratio", "p99_ratio", "samples"]);
@@ -112,10 +111,12 @@ fn a_delay_is_in_every_time() {
         assert!(number(row, "s_min") >= 0.005, "{row}");
     }
     let hyperbolic = &result["hyperbolic"];
-    positive(hyperbolic, &["a_s", "b_s_per_byte"]);
+    positive(hyperbolic, &["a_s"]);
+    assert!(number(hyperbolic, "b_s_per_byte") >= 0.0, "{hyperbolic}");
     assert!(number(hyperbolic, "a_s") >= 0.004, "{hyperbolic}");
-    let [fitted, held_out] = ["fitted_bytes", "held_out_bytes"].map(|member| rows(hyperbolic, member).len());
-    assert_eq!((fitted, held_out), (3, 1), "{hyperbolic}");
+    // Every size is predicted once, by a fit to the others.
+    assert_eq!(rows(hyperbolic, "held_out_bytes").len(), 4, "{hyperbolic}");
+    positive(&result["segmented"], &["start_s"]);
 }
 
 #[test]

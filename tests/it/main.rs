@@ -15,7 +15,10 @@ mod link;
 mod link_command;
 mod memory;
 mod misuse;
+mod observe;
 mod p2p;
+#[cfg(feature = "cli")]
+mod predict;
 mod process;
 mod spmd;
 mod support;

@@ -3,6 +3,7 @@
 mod common;
 mod gain;
 mod link;
+mod predict;
 mod run;
 
 use std::ffi::OsString;
@@ -22,6 +23,7 @@ struct Cli {
 enum Command {
     Run(run::Arguments),
     Gain(gain::Args),
+    Predict(Box<predict::Args>),
     /// One of the two nodes that `gain` measures with.
     #[command(name = "__gain-node", hide = true)]
     GainNode(gain::NodeArgs),
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(arguments) => run::run(arguments),
         Command::Gain(args) => gain::run(&args),
+        Command::Predict(args) => predict::run(&args),
         Command::GainNode(args) => gain::run_node(&args),
         Command::Link(args) => link::run(&args),
         Command::LinkNode(args) => link::run_node(&args),

@@ -9,6 +9,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use lathide::launch::link::LinkSpec;
 use lathide::launch::local::{End, Job, Outcome, Output, Stdin, Stream, prefixed};
+use lathide::observe::closing;
+use lathide::observe::timeline::Merged;
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -16,6 +18,7 @@ Examples:
   lathide run -n 4 ./stencil 1000             four ranks on this machine
   lathide run -n 2 --link wan ./stencil 1000  the same over an emulated 25 ms, 50 Mbit/s link
   lathide run -n 3 hostname                   any program can be a rank
+  lathide run -n 2 --report --trace t.json --link lan ./stencil 1000    what limits it, and a timeline
 
 Exit status: 0, or that of the rank that failed first (128+N if signal N killed it); 2 wrong usage, 124 time over,
 125 the launcher failed, 126 the program cannot be executed, 127 it was not found, 128+N interrupted by signal N.";
@@ -45,6 +48,13 @@ pub(crate) struct Arguments {
     /// Run the ranks in this directory
     #[arg(long, value_name = "DIR")]
     wdir: Option<PathBuf>,
+    /// Write a timeline of all ranks, for ui.perfetto.dev or chrome://tracing (default: LATHIDE_TRACE, if it is set)
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Say at the end what was observed, what limits the program and what would change it; --report=FILE also writes the
+    /// ranks' reports as JSON
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    report: Option<Option<PathBuf>>,
     /// Say nothing but why the job failed
     #[arg(short, long)]
     quiet: bool,
@@ -63,7 +73,7 @@ enum Tag {
 }
 
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
-    let Arguments { ranks, link, tag, timeout, variables, wdir, quiet, json, mut program } = arguments;
+    let Arguments { ranks, link, tag, timeout, variables, wdir, trace, report, quiet, json, mut program } = arguments;
     // What begins with a dash is an option of the program only behind the program.
     if program[0].as_encoded_bytes().starts_with(b"-") {
         let option = program[0].display();
@@ -77,6 +87,8 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     job.env = variables;
     job.directory = wdir;
     job.stdin = Stdin::Forward;
+    job.trace = trace.or_else(|| std::env::var_os("LATHIDE_TRACE").filter(|file| !file.is_empty()).map(PathBuf::from));
+    job.report = report.is_some();
     if !quiet {
         notes(&job);
     }
@@ -91,6 +103,9 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
                 println!("{}", as_json(&job, &outcome));
             }
             explain(&job, &outcome, quiet);
+            if !observations(&job, &outcome, report.flatten(), quiet) && outcome.exit_status() == 0 {
+                return ExitCode::from(125);
+            }
             ExitCode::from(outcome.exit_status())
         }
         Err(error) => {
@@ -128,6 +143,36 @@ fn explain(job: &Job, outcome: &Outcome, quiet: bool) {
             eprintln!("  {line}");
         }
     }
+}
+
+/// Shows and writes what was observed. Returns whether it could be written.
+fn observations(job: &Job, outcome: &Outcome, report: Option<PathBuf>, quiet: bool) -> bool {
+    let mut is_written = true;
+    if let (Some(file), Some(trace)) = (&job.trace, &outcome.trace) {
+        match trace {
+            Ok(Merged { cut_off, dropped, .. }) if !quiet => {
+                let cut = if *cut_off > 0 { format!("; {cut_off} ranks ended early") } else { String::new() };
+                let lost = if *dropped > 0 { format!("; {dropped} events had no room") } else { String::new() };
+                eprintln!("lathide: the timeline is {} (open it in ui.perfetto.dev){cut}{lost}", file.display());
+            }
+            Ok(_) => {}
+            Err(error) => {
+                eprintln!("lathide: there is no timeline: {error}");
+                is_written = false;
+            }
+        }
+    }
+    if job.report && !quiet {
+        closing(&outcome.reports, job.size).iter().for_each(|line| eprintln!("lathide: {line}"));
+    }
+    if let Some(file) = report {
+        let written = serde_json::to_vec_pretty(&outcome.reports).map_err(io::Error::other);
+        if let Err(error) = written.and_then(|text| std::fs::write(&file, text)) {
+            eprintln!("lathide: the reports cannot be written to {}: {error}", file.display());
+            is_written = false;
+        }
+    }
+    is_written
 }
 
 fn as_json(job: &Job, outcome: &Outcome) -> serde_json::Value {
@@ -170,6 +215,12 @@ fn as_json(job: &Job, outcome: &Outcome) -> serde_json::Value {
         "joined_s": outcome.joined.map(since),
         "ended_s": since(outcome.ended),
         "ranks": ranks,
+        "reports": job.report.then_some(&outcome.reports),
+        "closing": job.report.then(|| closing(&outcome.reports, job.size)),
+        "trace": outcome.trace.as_ref().map(|trace| match trace {
+            Ok(merged) => json!({ "file": job.trace, "merged": merged }),
+            Err(error) => json!({ "file": job.trace, "error": error }),
+        }),
     })
 }
 

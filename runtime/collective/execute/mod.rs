@@ -51,8 +51,19 @@ pub(crate) struct Collectives {
     due: VecDeque<OpId>,
     ended: VecDeque<Completion>,
     /// Parts that have failed: the program's operators in them are dropped without the lock.
+    #[expect(clippy::vec_box, reason = "they come in boxes, and moving these is all that is done under the lock")]
     spent: Vec<Box<Part>>,
+    /// Messages that have been posted or read, for whoever counts.
+    traffic: Vec<Traffic>,
     agreement: Agreement,
+}
+
+/// A message of a collective, as those that observe links count it.
+pub(crate) enum Traffic {
+    /// It is posted.
+    Sent { op: OpId, to: Rank, bytes: u64 },
+    /// All of it is here.
+    Received { from: Rank, bytes: u64 },
 }
 
 /// A collective under way.
@@ -91,6 +102,7 @@ impl Collectives {
             due: VecDeque::new(),
             ended: VecDeque::new(),
             spent: Vec::new(),
+            traffic: Vec::new(),
             agreement: Agreement::new(rank),
         }
     }
@@ -157,11 +169,16 @@ impl Collectives {
         None
     }
 
-    fn end_step(&mut self, engine: &mut Engine, now: Duration, step: (OpId, StepId, OpId), outcome: Outcome) {
+    fn end_step(&mut self, engine: &mut Engine, now: Duration, step: (OpId, StepId, OpId), mut outcome: Outcome) {
         let (whole, step, op) = step;
         let Some(entry) = self.entries.get_mut(&whole) else { return };
-        let is_read = entry.under_way.remove(&op).is_some_and(|(_, is_read)| is_read);
+        let under_way = entry.under_way.remove(&op);
+        let is_read = under_way.is_some_and(|(_, is_read)| is_read);
         entry.moved = now;
+        if let (Some((from, true)), Outcome::Read(place)) = (under_way, &mut outcome) {
+            let bytes = place.bytes_mut().len() as u64;
+            self.traffic.push(Traffic::Received { from, bytes });
+        }
         match outcome {
             Outcome::Read(_) | Outcome::Written(_) => {
                 entry.ended.push((step, outcome));
@@ -249,7 +266,12 @@ impl Collectives {
                     (step, from, true, engine.initread(now, from, key, element, place))
                 }
                 Post::Write { step, to, element, source } => {
-                    (step, to, false, engine.initwrite(now, to, key, element, source))
+                    let bytes = source.bytes().len() as u64;
+                    let posted = engine.initwrite(now, to, key, element, source);
+                    if let Ok(op) = posted {
+                        self.traffic.push(Traffic::Sent { op, to, bytes });
+                    }
+                    (step, to, false, posted)
                 }
             };
             match posted {
@@ -273,6 +295,11 @@ impl Collectives {
     /// The next collective that has ended.
     pub(crate) fn poll_completion(&mut self) -> Option<Completion> {
         self.ended.pop_front()
+    }
+
+    /// Messages that have been posted or read since the last call.
+    pub(crate) fn take_traffic(&mut self) -> Vec<Traffic> {
+        std::mem::take(&mut self.traffic)
     }
 
     /// Parts to be dropped without the lock.

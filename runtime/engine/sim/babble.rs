@@ -12,11 +12,11 @@ use crate::engine::{Engine, Limits, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
 use crate::wire::WireError;
-use crate::wire::frame::{ANSWER, CHARGED, Context, FIRST, HOLDING, Header, Key, Kind, Opening};
+use crate::wire::frame::{ANSWER, CHARGED, Context, FIRST, HOLDING, Header, Key, Kind, Opening, PING, Stamp};
 
 const PEER: Rank = Rank(1);
 const LIMITS: Limits = Limits { window_bytes: 3000, envelopes_max: 3, fragment_bytes: 4096 };
-const KINDS: [Kind; 14] = [
+const KINDS: [Kind; 15] = [
     Kind::Data,
     Kind::Data,
     Kind::Data,
@@ -31,6 +31,7 @@ const KINDS: [Kind; 14] = [
     Kind::Abort,
     Kind::Goodbye,
     Kind::GoodbyeAck,
+    Kind::Stamp,
 ];
 
 #[test]
@@ -135,7 +136,9 @@ impl Victim {
             0..4 => self.engine.initread(now, PEER, key, u8::TYPE, Box::new(bytes)).inspect(|op| {
                 self.reads.push((key, *op));
             }),
-            4..7 => self.engine.initwrite(now, PEER, key, u8::TYPE, Box::new(bytes)),
+            4..7 => self.engine.initwrite(now, PEER, key, u8::TYPE, Box::new(bytes)).inspect(|op| {
+                self.engine.stamp(PEER, *op, Stamp { sent_ns: 0, echo_ns: None });
+            }),
             7 => {
                 if let Some((key, op)) = self.reads.pop() {
                     self.engine.withdraw(PEER, key, op);
@@ -186,6 +189,10 @@ impl Victim {
         while self.engine.poll_refusal().is_some() {
             counts.refused_late += 1;
         }
+        let stamps = std::iter::from_fn(|| self.engine.poll_arrival()).count();
+        if stamps > 16 {
+            return Err(format!("{stamps} stamps are kept"));
+        }
         let (buffered, envelopes) = (self.engine.buffered_bytes(), self.engine.envelopes());
         if buffered > LIMITS.window_bytes || envelopes > LIMITS.envelopes_max {
             return Err(format!("{buffered} bytes and {envelopes} envelopes are beyond the limits"));
@@ -229,6 +236,7 @@ impl Babbler {
             Kind::Data if wild => rng.below(800),
             Kind::Data => rng.pick(&[0, 1, 100, 700]).min(left as usize),
             Kind::Credit => 8,
+            Kind::Stamp => 16,
             _ if wild => rng.below(20),
             _ => 0,
         };
@@ -242,11 +250,12 @@ impl Babbler {
             *left = left.saturating_sub(length as u64);
         }
         let flags = match kind {
-            _ if wild => rng.below(32) as u8,
+            _ if wild => rng.below(64) as u8,
             Kind::Data if opens => FIRST,
             Kind::Data => rng.pick(&[0, 0, CHARGED]),
             Kind::Hold => rng.pick(&[0, HOLDING]),
             Kind::Envelope => rng.pick(&[0, 0, ANSWER]),
+            Kind::Stamp => rng.pick(&[0, PING]),
             _ => 0,
         };
         let header = Header { kind, flags, number: self.number, slot, length: length as u32 };

@@ -26,6 +26,7 @@ pub(super) struct Counts {
     pub(super) abandoned: u64,
     pub(super) failures: u64,
     pub(super) predicted: u64,
+    pub(super) stamps: u64,
 }
 
 impl Counts {
@@ -39,6 +40,7 @@ impl Counts {
         self.abandoned += other.abandoned;
         self.failures += other.failures;
         self.predicted += other.predicted;
+        self.stamps += other.stamps;
     }
 }
 

@@ -9,9 +9,10 @@ use super::network::Pipe;
 use super::program::{Action, Program, Stream};
 use super::rng::Rng;
 use super::runs::Counts;
-use crate::engine::{Completion, Engine, LateRefusal, OpId, Outcome};
+use crate::engine::{Arrival, Completion, Engine, LateRefusal, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::Rank;
+use crate::wire::frame::Stamp;
 
 /// `Err`: what is wrong with the run.
 pub(super) type Verdict<T = ()> = Result<T, String>;
@@ -260,6 +261,13 @@ impl World {
         let code = self.program.messages[message].elements.code();
         match self.nodes[rank].engine.initwrite(now, Rank(to), key, code, source) {
             Ok(op) => {
+                if message.is_multiple_of(2) {
+                    let stamp = Stamp { sent_ns: now.as_nanos() as u64, echo_ns: Some(message as i64) };
+                    self.nodes[rank].engine.stamp(Rank(to), op, stamp);
+                }
+                if message.is_multiple_of(7) {
+                    self.nodes[rank].engine.ping(Rank(to), Stamp { sent_ns: 0, echo_ns: None }, 1);
+                }
                 self.writes[message] = End::Waiting;
                 self.open_op(rank, op, Side::Write(message))
             }
@@ -312,6 +320,9 @@ impl World {
             self.counts.refused_late += 1;
             self.nodes[rank].refusals.push(refusal);
         }
+        while let Some(arrival) = self.nodes[rank].engine.poll_arrival() {
+            self.check_stamp(rank, &arrival)?;
+        }
         self.check_memory(rank)?;
         let Some(failure) = self.nodes[rank].engine.failure().cloned() else { return Ok(()) };
         if !self.allowed.failures {
@@ -323,6 +334,23 @@ impl World {
             return self.goodbye(rank, Some(&failure.to_string()));
         }
         Ok(())
+    }
+
+    /// A stamp tells of the message it came with.
+    fn check_stamp(&mut self, rank: usize, arrival: &Arrival) -> Verdict {
+        let (Some(bytes), false) = (arrival.bytes, self.allowed.damage) else { return Ok(()) };
+        // An engine that has failed reads on without looking, so the rest makes no sense.
+        if self.nodes[rank].engine.failure().is_some() {
+            return Ok(());
+        }
+        self.counts.stamps += 1;
+        let message = arrival.stamp.echo_ns.unwrap_or(-1) as usize;
+        let (from, sent) = (self.stream(message).from, self.program.messages[message].bytes as u64);
+        let was = self.now().as_nanos() as u64;
+        if (Rank(from), sent) == (arrival.peer, bytes) && arrival.stamp.sent_ns <= was {
+            return Ok(());
+        }
+        Err(format!("rank {rank}: {arrival:?} is not of message {message}, {sent} bytes from rank {from}"))
     }
 
     fn complete(&mut self, rank: usize, op: OpId, outcome: Outcome) -> Verdict {

@@ -17,6 +17,7 @@ mod machine;
 mod poller;
 mod program;
 mod real;
+mod relays;
 mod runs;
 mod sync;
 
@@ -38,7 +39,10 @@ use self::poller::Poller;
 use self::sync::{AtomicBool, AtomicUsize, Mutex};
 use self::watch::Watch;
 use crate::config::Overlap;
+use crate::engine::OpId;
+use crate::error::Operation;
 use crate::ids::Rank;
+use crate::observe::event::What;
 
 /// The real one's fields, as far as the hand-over knows them.
 pub(crate) struct Kernel {
@@ -52,6 +56,16 @@ pub(crate) struct Kernel {
     spin: spin::Spin,
     awaiting: AtomicUsize,
     gave_way: AtomicBool,
+    observer: Unobserved,
+}
+
+/// Nothing is observed here: it wakes nobody.
+struct Unobserved;
+
+impl Unobserved {
+    fn tell(&self, _: impl FnOnce() -> Duration, _: What) {}
+    fn enters_wait(&self, _: Duration, _: impl Iterator<Item = (OpId, Operation)>) {}
+    fn leaves_wait(&self, _: Duration, _: Duration, _: impl Iterator<Item = (OpId, Operation)>) {}
 }
 
 impl Kernel {
@@ -68,6 +82,7 @@ impl Kernel {
             spin: spin::Spin,
             awaiting: AtomicUsize::new(0),
             gave_way: AtomicBool::new(false),
+            observer: Unobserved,
         }
     }
 

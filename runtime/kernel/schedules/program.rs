@@ -20,7 +20,7 @@ use crate::ids::{Rank, Tag};
 use crate::wire::frame::Key;
 
 /// A tag nobody reads.
-const NOBODYS: u32 = 99;
+pub(super) const NOBODYS: u32 = 99;
 
 /// A node, and its surroundings.
 #[derive(Clone, Copy)]

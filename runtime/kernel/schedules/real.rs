@@ -1,1 +1,165 @@
-//! The model of epoll against the system's.
+//! The model of epoll against the system's: after any steps both find the same links ready, and where the model's gate
+//! tells the task, so does the real one. (It may tell more often; that costs time and loses nothing.)
+
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use super::super::poller::{GateDescriptor, Poller, Ready};
+use super::epoll::{Epoll, Piece};
+use crate::ids::Rank;
+
+const LINKS: usize = 3;
+/// The system has told before tokio looks the first time, on however busy a machine.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Arrives(usize),
+    Read(usize),
+    /// Written to until nothing more goes.
+    Filled(usize),
+    MakesRoom(usize),
+    WatchRoom(usize, bool),
+    Nudge,
+    HeedNudge,
+    Look,
+    SetGate(bool),
+    OpenGate,
+    TaskLooks,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let link = any::<Index>().prop_map(|index| index.index(LINKS));
+    prop_oneof![
+        3 => link.clone().prop_map(Step::Arrives),
+        3 => link.clone().prop_map(Step::Read),
+        1 => link.clone().prop_map(Step::Filled),
+        1 => link.clone().prop_map(Step::MakesRoom),
+        2 => (link, any::<bool>()).prop_map(|(link, watch)| Step::WatchRoom(link, watch)),
+        1 => Just(Step::Nudge),
+        1 => Just(Step::HeedNudge),
+        2 => Just(Step::Look),
+        2 => any::<bool>().prop_map(Step::SetGate),
+        1 => Just(Step::OpenGate),
+        3 => Just(Step::TaskLooks),
+    ]
+}
+
+struct Both {
+    model: Epoll,
+    real: Poller,
+    /// This node's ends, and the peers'.
+    streams: Vec<(UnixStream, UnixStream)>,
+    gate: AsyncFd<GateDescriptor>,
+}
+
+impl Both {
+    #[expect(deprecated, reason = "as in the task")]
+    fn new() -> Self {
+        let real = Poller::new().expect("epoll");
+        let pair = |link: usize| {
+            let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
+            ours.set_nonblocking(true).expect("sockets can be non-blocking");
+            theirs.set_nonblocking(true).expect("sockets can be non-blocking");
+            real.add(Rank(link as u32), ours.as_fd()).expect("it is watched");
+            (ours, theirs)
+        };
+        let streams = (0..LINKS).map(pair).collect();
+        let gate = AsyncFd::with_interest(real.gate_descriptor(), Interest::READABLE).expect("tokio watches it");
+        Both { model: Epoll::new(LINKS, 1), real, streams, gate }
+    }
+
+    async fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
+        match step {
+            Step::Arrives(link) => {
+                self.model.arrives(link, Piece { tag: 0, is_last: true });
+                self.streams[link].1.write_all(&[0]).expect("there is room for a byte");
+            }
+            Step::Read(link) => {
+                let has_some = self.model.sockets[link].inbox.pop_front().is_some();
+                prop_assert_eq!(self.streams[link].0.read(&mut [0]).is_ok(), has_some);
+            }
+            Step::Filled(link) => {
+                self.model.sockets[link].room = 0;
+                while self.streams[link].0.write(&[0; 4096]).is_ok() {}
+            }
+            Step::MakesRoom(link) if self.model.sockets[link].room == 0 => {
+                self.model.makes_room(link, 1);
+                let error = self.streams[link].1.read_to_end(&mut Vec::new()).expect_err("it is open");
+                prop_assert_eq!(error.kind(), ErrorKind::WouldBlock);
+            }
+            Step::MakesRoom(_) => {}
+            Step::WatchRoom(link, watch) => {
+                self.model.watch_writable(link, watch);
+                let ours = self.streams[link].0.as_fd();
+                self.real.watch_writable(Rank(link as u32), ours, watch).expect("it is watched");
+            }
+            Step::Nudge => {
+                self.model.nudge();
+                self.real.nudge();
+            }
+            Step::HeedNudge => {
+                self.model.heed_nudge();
+                self.real.heed_nudge();
+            }
+            Step::Look => self.look()?,
+            Step::SetGate(open) => prop_assert_eq!(self.real.set_gate(open), self.model.set_gate(open)),
+            Step::OpenGate => {
+                let was_open = self.model.set_gate(true);
+                if !was_open && self.model.is_ready() {
+                    self.model.nudge();
+                }
+                prop_assert_eq!(self.real.open_gate(), was_open);
+            }
+            Step::TaskLooks => self.task_looks().await?,
+        }
+        Ok(())
+    }
+
+    fn look(&mut self) -> Result<(), TestCaseError> {
+        let (mut modelled, is_nudged) = self.model.look();
+        let mut ready = Vec::new();
+        prop_assert_eq!(self.real.wait(&mut ready, Duration::ZERO).expect("epoll"), is_nudged);
+        let found = |ready: &Ready| (ready.peer.index(), ready.readable, ready.writable);
+        let mut real: Vec<_> = ready.iter().map(found).collect();
+        modelled.sort_unstable();
+        real.sort_unstable();
+        prop_assert_eq!(real, modelled);
+        Ok(())
+    }
+
+    async fn task_looks(&mut self) -> Result<(), TestCaseError> {
+        // Lets tokio look at what has changed.
+        tokio::task::yield_now().await;
+        let is_told = self.model.look_at_gate();
+        let patience = if is_told { PATIENCE } else { Duration::ZERO };
+        match tokio::time::timeout(patience, self.gate.readable()).await {
+            Ok(ready) => ready.expect("the runtime is there").clear_ready(),
+            Err(_) => prop_assert!(!is_told, "the model wakes the task, the system does not"),
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 20, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_model_finds_what_the_system_finds(steps in prop::collection::vec(any_step(), 1..80)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let mut both = Both::new();
+            for step in steps.into_iter().chain([Step::TaskLooks, Step::Look]) {
+                both.step(step).await?;
+            }
+            Ok::<(), TestCaseError>(())
+        })?;
+    }
+}

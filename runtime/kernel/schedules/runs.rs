@@ -5,38 +5,37 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler, UrwRandomScheduler};
-use shuttle::{Config, Runner};
+use shuttle::scheduler::{PctScheduler, RandomScheduler, UrwRandomScheduler};
+use shuttle::{Config, MaxSteps, Runner};
 
 use super::Kernel;
 use super::machine::{self, Fault};
 use super::program::{
-    Act, Setup, all_is_taken, arrive, block_on, drain, heard, initread, initrelay, initwrite, make_room, pass_time,
-    run, test, wait, wait_any, wait_timeout,
+    Act, NOBODYS, Setup, all_is_taken, arrive, block_on, drain, heard, initread, initwrite, make_room, pass_time, run,
+    test, wait, wait_any, wait_timeout,
 };
+use super::sync::thread;
 use crate::config::Overlap;
 
-/// Schedules of each scenario, each step by chance.
-const RANDOM: usize = 10_000;
-/// Schedules of each scenario with few changes of who runs (probabilistic concurrency testing).
-const PCT: usize = 5_000;
-/// Changes of who runs, in those.
+/// Schedules of each scenario, for each way to choose.
+const SCHEDULES: usize = 10_000;
+/// Changes of who runs, where they are few.
 const CHANGES: usize = 3;
 /// `SHUTTLE_RANDOM_SEED` tries another. A failure prints its schedule.
 const SEED: u64 = 1994;
 
 const SETUP: Setup = Setup { overlap: Overlap::On, links: 2, room: 2 };
-const NO_ROOM: Setup = Setup { room: 0, ..SETUP };
-const DEFERRED: Setup = Setup { overlap: Overlap::Off, ..SETUP };
+pub(super) const NO_ROOM: Setup = Setup { room: 0, ..SETUP };
+pub(super) const DEFERRED: Setup = Setup { overlap: Overlap::Off, ..SETUP };
 const MOMENT: Duration = Duration::from_millis(5);
 
 #[derive(Clone, Copy)]
-struct Scenario {
-    setup: Setup,
-    acts: &'static [Act],
+pub(super) struct Scenario {
+    pub(super) setup: Setup,
+    pub(super) acts: &'static [Act],
 }
 
-fn read(kernel: &Kernel, peer: usize, tag: u32) {
+pub(super) fn read(kernel: &Kernel, peer: usize, tag: u32) {
     wait(kernel, initread(kernel, peer, tag)).expect("nothing fails");
 }
 
@@ -217,75 +216,97 @@ const DRAIN: Scenario = Scenario {
     ],
 };
 
-/// Collectives go on whether this thread waits for them, another waits, or nobody does; some of their parts are long.
-const RELAYS: Scenario = Scenario {
+/// Messages that nobody waits for come while waits come and go, and the job is lost when all have been taken.
+const BUSY: Scenario = Scenario {
+    setup: SETUP,
+    acts: &[
+        |kernel| {
+            read(kernel, 0, 1);
+            read(kernel, 0, 2);
+        },
+        |kernel| {
+            // A park of the program's own may have left this behind.
+            thread::current().unpark();
+            read(kernel, 1, 3);
+            write(kernel, 1);
+        },
+        |_| {
+            arrive(1, NOBODYS);
+            arrive(0, 1);
+            arrive(0, NOBODYS);
+            arrive(0, 2);
+        },
+        |_| {
+            arrive(0, NOBODYS);
+            arrive(1, 3);
+        },
+    ],
+};
+
+/// The job is lost while a thread waits for something that only the core knows.
+const LOSS_AT_END: Scenario = Scenario {
     setup: NO_ROOM,
     acts: &[
         |kernel| {
-            let relay = initrelay(kernel, 0, 1, 1);
             let _ = initwrite(kernel, 0);
-            wait(kernel, relay).expect("nothing fails");
+            drain(kernel);
         },
-        |kernel| {
-            let _ = initrelay(kernel, 1, 2, 0);
-        },
-        |kernel| read(kernel, 1, 3),
-        |_| {
-            arrive(1, 2);
-            arrive(0, 1);
-            arrive(1, 3);
-        },
-        |_| {
-            make_room(0, 2);
-            make_room(1, 1);
-            heard(1, 1);
-            heard(0, 2);
-        },
+        |kernel| drop(wait(kernel, initread(kernel, 1, 1))),
+        |_| arrive(1, 1),
+        |_| machine::with(|state| state.is_job_lost = true),
     ],
 };
 
-/// The same in deferred mode, where a thread waits for each.
-const DEFERRED_RELAYS: Scenario = Scenario {
-    setup: DEFERRED,
-    acts: &[
-        |kernel| wait(kernel, initrelay(kernel, 0, 1, 1)).expect("nothing fails"),
-        |kernel| test(kernel, initrelay(kernel, 1, 2, 0)),
-        |kernel| block_on(kernel, initrelay(kernel, 1, 3, 1)),
-        |_| {
-            arrive(1, 2);
-            arrive(0, 1);
-            arrive(1, 3);
-        },
-    ],
-};
+/// How the next to run is chosen.
+#[derive(Clone, Copy, Debug)]
+enum Choice {
+    /// At each step any.
+    Random,
+    /// At each step, so that all schedules are about as likely.
+    Uniform,
+    /// With few changes: probabilistic concurrency testing.
+    FewChanges,
+}
 
-fn config() -> Config {
+const CHOICES: [Choice; 3] = [Choice::Random, Choice::Uniform, Choice::FewChanges];
+
+/// Runs the scenario under `schedules` schedules, or until one fails: that one's number.
+fn first_failure(scenario: Scenario, fault: Fault, choice: Choice, schedules: usize) -> Option<usize> {
+    let tried = Arc::new(AtomicUsize::new(0));
+    let body = {
+        let tried = tried.clone();
+        move || {
+            tried.fetch_add(1, Ordering::Relaxed);
+            run(scenario.setup, fault, scenario.acts);
+        }
+    };
     let mut config = Config::new();
     config.stack_size = 256 << 10;
     config.silence_warnings = true;
+    // Some ten thousand are enough unless somebody turns in circles.
+    config.max_steps = MaxSteps::FailAfter(50_000);
     config.ungraceful_shutdown_config.immediately_return_on_panic = true;
-    config
-}
-
-fn check(
-    scheduler: impl Scheduler + 'static,
-    Scenario { setup, acts }: Scenario,
-    fault: Fault,
-    tried: &Arc<AtomicUsize>,
-) {
-    let tried = tried.clone();
-    Runner::new(scheduler, config()).run(move || {
-        tried.fetch_add(1, Ordering::Relaxed);
-        run(setup, fault, acts);
-    });
+    let outcome = catch_unwind(AssertUnwindSafe(|| match choice {
+        Choice::Random => Runner::new(RandomScheduler::new_from_seed(SEED, schedules), config).run(body),
+        Choice::Uniform => Runner::new(UrwRandomScheduler::new_from_seed(SEED, schedules), config).run(body),
+        Choice::FewChanges => Runner::new(PctScheduler::new_from_seed(SEED, CHANGES, schedules), config).run(body),
+    }));
+    let tried = tried.load(Ordering::Relaxed);
+    match outcome {
+        Ok(run) => {
+            assert_eq!((run, tried), (schedules, schedules));
+            None
+        }
+        Err(_) => Some(tried),
+    }
 }
 
 /// The scenario ends well under every schedule tried.
-fn explore(scenario: Scenario) {
-    let tried = Arc::default();
-    check(RandomScheduler::new_from_seed(SEED, RANDOM), scenario, Fault::None, &tried);
-    check(PctScheduler::new_from_seed(SEED, CHANGES, PCT), scenario, Fault::None, &tried);
-    assert_eq!(tried.load(Ordering::Relaxed), RANDOM + PCT);
+pub(super) fn explore(scenario: Scenario) {
+    for choice in CHOICES {
+        let failure = first_failure(scenario, Fault::None, choice, SCHEDULES);
+        assert_eq!(failure, None, "{choice:?}: the schedule of this number fails; it is printed above, with the cause");
+    }
 }
 
 #[test]
@@ -304,6 +325,11 @@ fn bytes_move_while_the_program_computes() {
 }
 
 #[test]
+fn messages_nobody_waits_for_are_taken() {
+    explore(BUSY);
+}
+
+#[test]
 fn deadlines_hold_and_lose_nothing() {
     explore(DEADLINES);
 }
@@ -311,6 +337,7 @@ fn deadlines_hold_and_lose_nothing() {
 #[test]
 fn a_lost_job_ends_every_wait() {
     explore(LOSS);
+    explore(LOSS_AT_END);
 }
 
 #[test]
@@ -333,58 +360,21 @@ fn what_only_the_core_knows_is_seen() {
     explore(DRAIN);
 }
 
-#[test]
-fn collectives_go_on_whoever_waits() {
-    explore(RELAYS);
-}
-
-#[test]
-fn calls_carry_collectives_on_in_deferred_mode() {
-    explore(DEFERRED_RELAYS);
-}
-
-/// Whoever leaves a collective that can go on must say so.
-#[test]
-fn a_collective_that_nobody_is_called_for_is_found() {
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        check(RandomScheduler::new_from_seed(SEED, RANDOM), RELAYS, Fault::CallIsLost, &Arc::default());
-    }));
-    assert!(outcome.is_err(), "a collective went on although nobody was told of it");
-}
-
 /// The checker can fail: each of these is found, and soon.
 #[test]
 fn what_is_broken_is_found() {
-    let all = [
-        ("readers", READERS),
-        ("writers", WRITERS),
-        ("computing", COMPUTING),
-        ("deadlines", DEADLINES),
-        ("futures", FUTURES),
-        ("drain", DRAIN),
-    ];
     let faults = [
-        Fault::UnparkIsLost,
-        Fault::NudgeIsLost,
-        Fault::GateOpensBlindly,
-        Fault::TickIsLost,
-        Fault::LookTakesNudge,
-        Fault::ExchangeIsTorn,
+        (Fault::UnparkIsLost, READERS),
+        (Fault::NudgeIsLost, READERS),
+        (Fault::GateOpensBlindly, READERS),
+        (Fault::TickIsLost, READERS),
+        (Fault::LookTakesNudge, WRITERS),
+        (Fault::ExchangeIsTorn, READERS),
+        // Whoever leaves a collective that can go on must say so.
+        (Fault::CallIsLost, super::relays::RELAYS),
     ];
-    let faults = faults.iter().flat_map(|&fault| all.iter().map(move |&(name, scenario)| (fault, name, scenario)));
-    for (fault, name, scenario) in faults {
-        for is_random in [0, 1, 2] {
-            let tried = Arc::default();
-            let outcome = catch_unwind(AssertUnwindSafe(|| {
-                if is_random == 0 {
-                    check(RandomScheduler::new_from_seed(SEED, RANDOM), scenario, fault, &tried);
-                } else if is_random == 1 {
-                    check(UrwRandomScheduler::new_from_seed(SEED, RANDOM), scenario, fault, &tried);
-                } else {
-                    check(PctScheduler::new_from_seed(SEED, CHANGES, PCT), scenario, fault, &tried);
-                }
-            }));
-            let tried = tried.load(Ordering::Relaxed);
-        }
+    for (fault, scenario) in faults {
+        let found = CHOICES.map(|choice| first_failure(scenario, fault, choice, SCHEDULES / 4));
+        assert!(found.iter().any(Option::is_some), "{fault:?} is not found");
     }
 }

@@ -20,6 +20,8 @@ use serde::Serialize;
 
 use super::link::LinkSpec;
 use crate::ids::Rank;
+use crate::observe::Report;
+use crate::observe::timeline::Merged;
 pub use output::{Output, Stream, prefixed};
 pub use spawn::{start, warden};
 
@@ -48,6 +50,10 @@ pub struct Job {
     pub timeout: Option<Duration>,
     /// How long after the first rank joined the others may take.
     pub join_timeout: Duration,
+    /// The file that gets a timeline of all ranks, in the Chrome trace format.
+    pub trace: Option<PathBuf>,
+    /// Whether the ranks report what they have observed.
+    pub report: bool,
     /// The `lathide` program, if the current one is another.
     pub starter: Option<PathBuf>,
 }
@@ -74,6 +80,8 @@ impl Job {
             stdin: Stdin::Null,
             timeout: None,
             join_timeout: Duration::from_secs(30),
+            trace: None,
+            report: false,
             starter: None,
         }
     }
@@ -155,6 +163,10 @@ pub struct Outcome {
     pub deadlock: Option<String>,
     /// Why the ranks could not become a job, if some tried.
     pub join_failed: Option<String>,
+    /// What the ranks have observed, by rank, if they were asked: those that have said it.
+    pub reports: Vec<Report>,
+    /// What came of the timeline, if one was asked for.
+    pub trace: Option<Result<Merged, String>>,
     /// When the first rank was started.
     pub started: Instant,
     /// When the last rank joined; `None` if the ranks are not lathide programs.

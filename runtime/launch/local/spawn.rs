@@ -45,7 +45,8 @@ pub(super) fn new_key() -> io::Result<(Key, OwnedFd)> {
 pub(super) fn rank(job: &Job, common: &Common, rank: u32) -> io::Result<Child> {
     let mut command = Command::new(&common.starter);
     command.arg(START).arg(std::process::id().to_string()).arg(&common.program).args(&job.args);
-    command.env_remove("LATHIDE_KEY_FILE").envs(job.env.iter().map(|(name, value)| (name, value)));
+    command.env_remove("LATHIDE_KEY_FILE").env_remove("LATHIDE_TRACE").env_remove("LATHIDE_REPORT");
+    command.envs(job.env.iter().map(|(name, value)| (name, value)));
     command
         .env("LATHIDE_RANK", rank.to_string())
         .env("LATHIDE_SIZE", job.size.to_string())
@@ -54,6 +55,12 @@ pub(super) fn rank(job: &Job, common: &Common, rank: u32) -> io::Result<Child> {
         .env("LATHIDE_ROOT", common.root.to_string())
         .env("LATHIDE_KEY_FD", common.key.as_raw_fd().to_string())
         .env(JOB_VARIABLE, &common.id);
+    if let Some(trace) = &job.trace {
+        command.env("LATHIDE_TRACE", trace);
+    }
+    if job.report {
+        command.env("LATHIDE_REPORT", "on");
+    }
     if let Some(directory) = &job.directory {
         command.current_dir(directory);
     }

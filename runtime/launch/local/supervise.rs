@@ -23,6 +23,7 @@ use super::{End, Failure, Job, LaunchError, Outcome, RankEnd, Sink, system};
 use crate::ids::Rank;
 use crate::launch::link::Relay;
 use crate::launch::rendezvous::{self, Lost, Settings};
+use crate::observe::timeline;
 use crate::wire::handshake::job_id;
 
 /// A rank that failed ends the job: the others have this long to end by themselves, then to heed SIGTERM.
@@ -35,11 +36,24 @@ const AT_ONCE: (Duration, Duration) = (Duration::ZERO, Duration::from_millis(500
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the last words of ranks may take through the rendezvous after their processes have ended.
 const LAST_WORDS: Duration = Duration::from_millis(50);
+/// The same for reports, which are longer and wanted.
+const LAST_REPORTS: Duration = Duration::from_millis(500);
 
-pub(super) fn run(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
+pub(super) fn run(mut job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
     if job.size == 0 {
         return Err(LaunchError::NoRanks);
     }
+    if let Some(trace) = &mut job.trace {
+        *trace = timeline::prepare(trace, job.size)
+            .map_err(system(format!("the timeline {} cannot be written", trace.display())))?;
+    }
+    let (trace, size) = (job.trace.clone(), job.size);
+    let mut outcome = start(job, sink)?;
+    outcome.trace = trace.map(|trace| timeline::merge(&trace, size).map_err(|error| error.to_string()));
+    Ok(outcome)
+}
+
+fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
     let program = spawn::resolve(&job)?;
     let starter = spawn::starter(&job)?;
     // This thread starts the ranks and lives as long as they: their parent-death signal is tied to it.
@@ -97,6 +111,8 @@ struct Supervisor {
     /// Signals still to be sent to who is left, and when.
     steps: VecDeque<(Instant, Signal)>,
     ending: bool,
+    /// Whether the ranks report what they have observed.
+    reports: bool,
     outcome: Outcome,
 }
 
@@ -160,6 +176,8 @@ impl Supervisor {
             timed_out: false,
             deadlock: None,
             join_failed: None,
+            reports: Vec::new(),
+            trace: None,
             started: now,
             joined: None,
             ended: now,
@@ -174,6 +192,7 @@ impl Supervisor {
             partings: Vec::new(),
             steps: VecDeque::new(),
             ending: false,
+            reports: job.report,
             outcome,
         }
     }
@@ -287,6 +306,11 @@ impl Supervisor {
                 }
                 return;
             }
+            rendezvous::Event::Observed(rank, report) => {
+                self.outcome.reports.retain(|other| other.rank != rank);
+                self.outcome.reports.push(*report);
+                return;
+            }
             rendezvous::Event::JoinFailed(cause) => {
                 if self.outcome.join_failed.is_some() || self.ending {
                     return;
@@ -306,14 +330,24 @@ impl Supervisor {
 
     /// Ranks that end after their processes' last words have been read are known by what they said.
     async fn hear_last_words(&mut self, events: &mut mpsc::Receiver<Event>) {
-        let until = tokio::time::Instant::now() + LAST_WORDS;
-        while !self.failures.is_empty()
+        let patience = if self.reports { LAST_REPORTS } else { LAST_WORDS };
+        let until = tokio::time::Instant::now() + patience;
+        while !(self.failures.is_empty() && self.has_heard_all())
             && let Ok(Some(event)) = timeout_at(until, events.recv()).await
         {
             if let Event::Rendezvous(event) = event {
                 self.hear(event).await;
             }
         }
+    }
+
+    /// Whether every rank of a job that has ended well has said goodbye, and what it observed if that is wanted. Both may
+    /// come later than the process's end.
+    fn has_heard_all(&self) -> bool {
+        let ended_well = |process: &&Process| process.end == Some(End::Exited(0));
+        let all_left = self.processes.iter().filter(ended_well).all(|process| process.left.is_some());
+        let reports = if self.reports { self.processes.iter().filter(ended_well).count() } else { 0 };
+        self.outcome.joined.is_none() || (all_left && self.outcome.reports.len() >= reports)
     }
 
     fn end_after(&mut self, (term, kill): (Duration, Duration)) {
@@ -355,6 +389,7 @@ impl Supervisor {
             left: process.left,
         };
         outcome.ranks = self.processes.iter().map(end).collect();
+        outcome.reports.sort_by_key(|report| report.rank);
         outcome
     }
 }

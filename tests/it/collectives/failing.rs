@@ -269,18 +269,19 @@ fn neighbours_that_expect_other_lengths_are_told() {
             let count = if rank == 0 { 3 } else { 2 };
             let shift = Shift { to: Some((peer, count)), from: Some((peer, 2)) };
             let result = node.exchange(&[shift], vec![0u16; count as usize]);
-        let error = if rank == 1 {
-            node.initwrite(0, Tag(9), vec![0u8]).unwrap().wait().unwrap();
-            result.unwrap_err()
-        } else {
-            node.initread(1, Tag(9), vec![0u8]).unwrap().wait().unwrap();
-            // It was over before it was refused; then the next call tells.
-            result.err().unwrap_or_else(|| node.initwrite(1, Tag(10), vec![0u8]).unwrap_err())
-        };
-        assert!(error.to_string().contains("6 bytes of u16 met a read of 4 bytes of u16"), "{error}");
-        node.exchange(&[Shift { to: Some((peer, 1)), from: Some((peer, 1)) }], vec![1u8]).unwrap();
-        node.finalize().unwrap();
-    });
+            let error = if rank == 1 {
+                node.initwrite(0, Tag(9), vec![0u8]).unwrap().wait().unwrap();
+                result.unwrap_err()
+            } else {
+                node.initread(1, Tag(9), vec![0u8]).unwrap().wait().unwrap();
+                // It was over before it was refused; then the next call tells.
+                result.err().unwrap_or_else(|| node.initwrite(1, Tag(10), vec![0u8]).unwrap_err())
+            };
+            assert!(error.to_string().contains("6 bytes of u16 met a read of 4 bytes of u16"), "{error}");
+            node.exchange(&[Shift { to: Some((peer, 1)), from: Some((peer, 1)) }], vec![1u8]).unwrap();
+            node.finalize().unwrap();
+        },
+    );
 }
 
 #[test]

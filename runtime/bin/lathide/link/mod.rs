@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         repeats_min: args.repeats.unwrap_or(REPEATS_MIN),
         bytes,
         shared: args.link.shared,
-        yields: !args.link.is_loopback(),
+        yields: !args.link.is_loopback() || std::thread::available_parallelism().map_or(1, usize::from) < 2,
     };
     let outcome = match measure::measure(&args.link, &wishes, args.quiet) {
         Ok(outcome) => outcome,

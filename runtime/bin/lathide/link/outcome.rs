@@ -8,7 +8,9 @@ use super::analysis::{self, Block};
 use super::fit;
 use super::plan::Probe;
 use super::raw::{CALL_BYTES, CONGESTION_CONTROL};
-use super::results::{Bandwidth, Exchange, Fragments, Hyperbolic, Latency, Loaded, Overlap, ProcessorUse, Rate};
+use super::results::{
+    Bandwidth, Exchange, Fragments, Hyperbolic, Latency, Loaded, Overlap, ProcessorUse, Rate, Segmented,
+};
 use crate::common::console::Link;
 
 /// The version of the JSON object; it changes when a member changes its meaning or goes.
@@ -39,6 +41,7 @@ pub(super) struct Outcome {
     pub(super) fragments: Vec<Fragments>,
     /// Fitted to lathide's one-way times.
     pub(super) hyperbolic: Option<Hyperbolic>,
+    pub(super) segmented: Option<Segmented>,
 }
 
 /// How raw TCP was used.
@@ -78,7 +81,8 @@ impl Outcome {
             under_load: analysis::loaded(blocks),
             processor: analysis::processor(blocks),
             fragments,
-            hyperbolic: fit::evaluate(&medians),
+            hyperbolic: fit::hyperbolic(&medians),
+            segmented: fit::segmented(&medians),
         })
     }
 

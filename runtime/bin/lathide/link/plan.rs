@@ -50,7 +50,7 @@ pub(super) struct Wishes {
     pub(super) bytes: Option<Vec<usize>>,
     /// Both directions of the link share one capacity.
     pub(super) shared: bool,
-    /// A relay needs processor time too, so whoever polls lets it have some.
+    /// A relay, or the other node, needs this processor too, so whoever polls lets it have some.
     pub(super) yields: bool,
 }
 

@@ -130,14 +130,29 @@ pub(super) struct Fragments {
     pub(super) repeats: usize,
 }
 
-/// The hyperbolic model of the one-way times, and how well it predicts sizes that it was not fitted to.
+/// How well a model predicts sizes that it was not fitted to.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(super) struct Errors {
+    /// Relative errors, each size predicted by a fit to the others: the median, and what nine of ten do not exceed.
+    pub(super) median_error: f64,
+    pub(super) p90_error: f64,
+    pub(super) held_out_bytes: Vec<u64>,
+}
+
+/// The hyperbolic model of the one-way times.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(super) struct Hyperbolic {
     pub(super) a_s: f64,
     pub(super) b_s_per_byte: f64,
-    /// Relative errors at the sizes held out: the median, and what nine of ten do not exceed.
-    pub(super) median_error: f64,
-    pub(super) p90_error: f64,
-    pub(super) fitted_bytes: Vec<usize>,
-    pub(super) held_out_bytes: Vec<usize>,
+    #[serde(flatten)]
+    pub(super) errors: Errors,
+}
+
+/// The extension beside it: a piecewise linear time.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(super) struct Segmented {
+    #[serde(flatten)]
+    pub(super) model: lathide::model::fit::segmented::Segmented,
+    #[serde(flatten)]
+    pub(super) errors: Errors,
 }

@@ -4,7 +4,9 @@ use lathide::report::summary::Summary;
 use lathide::report::table::Table;
 use lathide::report::wrap;
 
-use super::results::{Bandwidth, Exchange, Fragments, Hyperbolic, Latency, Loaded, Overlap, ProcessorUse, Rate};
+use super::results::{
+    Bandwidth, Errors, Exchange, Fragments, Hyperbolic, Latency, Loaded, Overlap, ProcessorUse, Rate, Segmented,
+};
 use crate::common::console::grouped;
 
 pub(super) fn latency(rows: &[Latency]) -> String {
@@ -166,14 +168,34 @@ pub(super) fn processor(processor: &ProcessorUse) -> String {
 
 pub(super) fn hyperbolic(fit: &Hyperbolic) -> String {
     wrap(&format!(
-        "Hyperbolic model of lathide's one-way time, T(x; a, b) = a^2 / (a + b x) + b x: a = {}, b = {} ns/byte. At the \
-         {} sizes it was not fitted to, its error is {:.1} % (median) and {:.1} % (nine of ten).",
+        "Hyperbolic model of lathide's one-way time, T(x; a, b) = a^2 / (a + b x) + b x: a = {}, b = {} ns/byte. {}",
         duration(fit.a_s),
         digits(1e9 * fit.b_s_per_byte),
-        fit.held_out_bytes.len(),
-        100.0 * fit.median_error,
-        100.0 * fit.p90_error,
+        errors(&fit.errors),
     ))
+}
+
+/// The extension, where it says something that the hyperbolic model does not.
+pub(super) fn segmented(fit: &Segmented) -> String {
+    let piece = |segment: &lathide::model::fit::segmented::Segment| {
+        format!("{} ns/byte from {} bytes", digits(1e9 * segment.s_per_byte), grouped(segment.from_bytes as usize))
+    };
+    let pieces: Vec<String> = fit.model.segments.iter().map(piece).collect();
+    wrap(&format!(
+        "Beside it, piece by piece: {} and {}. {}",
+        duration(fit.model.start_s),
+        pieces.join(", "),
+        errors(&fit.errors)
+    ))
+}
+
+fn errors(errors: &Errors) -> String {
+    format!(
+        "At sizes it was not fitted to, its error is {:.1} % (median of {}) and {:.1} % (nine of ten).",
+        100.0 * errors.median_error,
+        errors.held_out_bytes.len(),
+        100.0 * errors.p90_error,
+    )
 }
 
 fn range(ratio: Summary) -> String {

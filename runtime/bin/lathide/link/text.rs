@@ -30,6 +30,7 @@ impl Outcome {
             self.under_load.as_ref().map(tables::under_load).unwrap_or_default(),
             tables::processor(&self.processor),
             self.hyperbolic.as_ref().map(tables::hyperbolic).unwrap_or_default(),
+            self.segmented.as_ref().map(tables::segmented).unwrap_or_default(),
             self.conclusion(),
             self.warning(),
         ];

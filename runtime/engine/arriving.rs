@@ -1,0 +1,53 @@
+//! What a link's receiving side keeps of each read and of each message.
+
+use std::time::Duration;
+
+use super::OpId;
+use crate::buffer::{ElementType, Place, Source};
+use crate::wire::frame::Opening;
+
+/// A read that waits for its message.
+pub(super) struct Posted {
+    pub(super) op: OpId,
+    pub(super) place: Box<dyn Place>,
+    pub(super) element: ElementType,
+    pub(super) capacity: u64,
+    pub(super) since: Duration,
+    /// The sender has been asked for this read's message.
+    pub(super) wanted: bool,
+}
+
+impl Posted {
+    pub(super) fn new(op: OpId, mut place: Box<dyn Place>, element: ElementType, since: Duration) -> Self {
+        let capacity = place.bytes_mut().len() as u64;
+        Posted { op, place, element, capacity, since, wanted: false }
+    }
+}
+
+/// A message that has been opened and is not complete, or not matched yet.
+pub(super) struct Arriving {
+    pub(super) opening: Opening,
+    pub(super) received: u64,
+    pub(super) sink: Sink,
+    pub(super) since: Duration,
+}
+
+/// Where a message's bytes go.
+pub(super) enum Sink {
+    /// Straight into the posted buffer.
+    Place { op: OpId, place: Box<dyn Place> },
+    /// Into memory of the window, until a read is posted.
+    Buffer(Vec<u8>),
+    /// Nowhere yet: an envelope without a grant. `answer`: it answered a want.
+    Envelope { answer: bool },
+    /// Nowhere: refused.
+    Discard,
+    /// A message of the node to itself, beyond the window: it stays with the writer until it is read.
+    Own { op: OpId, source: Box<dyn Source> },
+}
+
+impl Arriving {
+    pub(super) fn new(opening: Opening, sink: Sink, since: Duration) -> Self {
+        Arriving { opening, received: 0, sink, since }
+    }
+}

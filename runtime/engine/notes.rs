@@ -1,0 +1,102 @@
+//! What the engine tells of messages beside their outcomes: stamps that have come, and notes for a timeline.
+
+use std::collections::HashSet;
+
+use super::OpId;
+use super::outgoing::{Body, Control, Express, Outgoing};
+use crate::ids::Rank;
+use crate::wire::frame::{Kind, PING, Stamp};
+
+/// A stamp has come: with the end of a message, or by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) peer: Rank,
+    /// The message's bytes, if it was a message's.
+    pub(crate) bytes: Option<u64>,
+    pub(crate) stamp: Stamp,
+    /// How often the peer wants to be answered in turn.
+    pub(crate) answers: u32,
+}
+
+/// How far a message has come, for a timeline. A message of one frame only leaves, and only arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Progress {
+    /// The first bytes of a message for a read, or for none yet, are here.
+    Begins { bytes: u64 },
+    /// All of it is.
+    Arrives { bytes: u64 },
+    /// The first bytes of this write are handed to the socket. Told again if they are taken back.
+    Goes(OpId),
+    /// All of them are.
+    Leaves(OpId),
+    /// This read and the message have met.
+    Meets(OpId),
+}
+
+/// A message's progress. `slot` names it on both sides of the link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Note {
+    pub(crate) peer: Rank,
+    pub(crate) slot: u32,
+    pub(crate) progress: Progress,
+}
+
+/// Where the two sides of a link take notes, if anybody wants them.
+#[derive(Default)]
+pub(super) struct Notes {
+    taken: Option<Vec<(u32, Progress)>>,
+    /// Messages whose beginning is told and whose end is not.
+    begun: HashSet<u32>,
+}
+
+impl Notes {
+    pub(super) fn wanted() -> Self {
+        Notes { taken: Some(Vec::new()), begun: HashSet::new() }
+    }
+
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (u32, Progress)> {
+        self.taken.iter_mut().flat_map(|notes| notes.drain(..))
+    }
+
+    pub(super) fn take(&mut self, slot: u32, progress: Progress) {
+        if let Some(notes) = &mut self.taken {
+            if matches!(progress, Progress::Arrives { .. }) {
+                self.begun.remove(&slot);
+            }
+            notes.push((slot, progress));
+        }
+    }
+
+    /// Of a message that this is told of already, until something else is, it is not told again.
+    pub(super) fn take_once(&mut self, slot: u32, progress: Progress) {
+        if let Some(notes) = &mut self.taken
+            && self.begun.insert(slot)
+        {
+            notes.push((slot, progress));
+        }
+    }
+}
+
+impl Outgoing {
+    /// Has the message just posted carry a stamp, if it is the only thing to send and may go: the time on the way of one
+    /// that waits behind others, or for credit, says little about the link.
+    pub(super) fn stamp(&mut self, op: OpId, stamp: Stamp) {
+        let is_free = self.bulk.is_empty() && self.partial.is_none() && self.control.is_empty();
+        if let Some(&Express::Message(index)) = self.express.front()
+            && is_free
+            && self.express.len() == 1
+            && self.message(index).op == op
+        {
+            self.message_mut(index).stamp = Some(stamp);
+        }
+    }
+
+    /// A stamp of no message, to be answered `answers` times in turn.
+    pub(super) fn ping(&mut self, stamp: Stamp, answers: u32) {
+        self.control.push_back(Control {
+            flags: PING,
+            body: Body::Stamp(stamp),
+            ..Control::about(Kind::Stamp, answers)
+        });
+    }
+}

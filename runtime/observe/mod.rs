@@ -1,0 +1,268 @@
+//! What a node sees of itself: where its threads spend their time, what its links carry and how long that takes.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `phases` | time outside calls (t_calc), in posts, in waits; per thread, a few stores per call |
+//! | `links` | messages and bytes by size; a bounded sample of one-way times |
+//! | `offset` | how far clocks are apart, by the minimum round trip |
+//! | `report` | all of that beside the models: [`Report`] |
+//! | `advice` | what limits a program and what would change it: [`Advice`] |
+//! | `event`, `tape` | what happened and when, through a bounded channel into a file; only if a timeline is asked for |
+//! | [`timeline`] | the files of all ranks as one timeline, on one clock |
+//!
+//! One message of 32 carries a *stamp*, the time at which it was posted; so the receiver learns how long it was on its
+//! way. What that costs is measured by `cargo bench --bench observe`; `LATHIDE_OBSERVE=off` does without.
+
+mod advice;
+pub(crate) mod event;
+pub(crate) mod links;
+pub(crate) mod offset;
+mod phases;
+mod report;
+mod summary;
+mod tape;
+pub mod timeline;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use crate::config::{Config, Overlap};
+use crate::engine::OpId;
+use crate::error::Operation;
+use crate::ids::Rank;
+pub use advice::{Advice, Figure, Limit};
+use event::{Awaited, Head, What};
+use links::{Link, Links, Typical};
+use phases::Phases;
+pub(crate) use phases::number as thread_number;
+use report::Facts;
+pub use report::{HyperbolicReport, LinkReport, Report, SizeReport};
+pub use summary::closing;
+pub(crate) use tape::Tape;
+use tape::rank_file;
+
+/// What the node's threads tell of themselves. Switched off, every method returns at once.
+pub(crate) struct Observer {
+    is_on: bool,
+    rank: Rank,
+    size: u32,
+    overlap: bool,
+    phases: Phases,
+    typical: Arc<Typical>,
+    /// When finalize began, in nanoseconds; 0 before.
+    ended: AtomicU64,
+    /// The kernel's thread, as the system numbers it; 0 if that is not known.
+    kernel_thread: AtomicI32,
+    /// Its processor time when the job began.
+    kernel_began_ns: AtomicU64,
+    /// Where the timeline goes, if one is asked for.
+    trace: Option<PathBuf>,
+    tape: OnceLock<Arc<Tape>>,
+}
+
+impl Observer {
+    pub(crate) fn new(config: &Config) -> Self {
+        // A timeline needs the links' clocks.
+        let is_on = config.observe || config.trace.is_some();
+        Observer {
+            is_on,
+            rank: config.rank,
+            size: config.size,
+            overlap: config.overlap == Overlap::On,
+            phases: Phases::default(),
+            typical: Arc::new(Typical::new(if is_on { config.size } else { 0 })),
+            ended: AtomicU64::new(0),
+            kernel_thread: AtomicI32::new(0),
+            kernel_began_ns: AtomicU64::new(0),
+            trace: config.trace.clone(),
+            tape: OnceLock::new(),
+        }
+    }
+
+    /// Opens the file that events go to, if a timeline is asked for. `job` names this run of the job, `now` is the node's
+    /// clock.
+    ///
+    /// # Errors
+    /// If there can be no such file.
+    pub(crate) fn open(&self, job: u64, now: impl Fn() -> Duration) -> io::Result<Option<Arc<Tape>>> {
+        let Some(trace) = &self.trace else { return Ok(None) };
+        let path = rank_file(trace, self.rank.0);
+        let machine = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let machine_ns = machine.tv_sec as u64 * 1_000_000_000 + machine.tv_nsec as u64;
+        let read = |path: &str| Some(std::fs::read_to_string(path).ok()?.trim().to_owned());
+        let head = Head {
+            schema: event::SCHEMA.to_owned(),
+            job,
+            rank: self.rank,
+            size: self.size,
+            process: std::process::id(),
+            host: read("/proc/sys/kernel/hostname").unwrap_or_else(|| "unknown".to_owned()),
+            boot: read("/proc/sys/kernel/random/boot_id"),
+            began_ns: machine_ns.saturating_sub(nanoseconds(now())),
+            overlap: self.overlap,
+        };
+        let started = Tape::start(path.clone(), &head);
+        let tape = Arc::new(started.map_err(|error| named(&path, &error))?);
+        Ok(Some(self.tape.get_or_init(|| tape).clone()))
+    }
+
+    /// Writes the last of the events. Where no launcher does it, the last rank puts the timeline together.
+    ///
+    /// # Errors
+    /// If something cannot be written.
+    pub(crate) fn close(&self, now: Duration, job: u64, has_launcher: bool) -> io::Result<()> {
+        let (Some(tape), Some(trace)) = (self.tape.get(), &self.trace) else { return Ok(()) };
+        let path = rank_file(trace, self.rank.0);
+        tape.end(nanoseconds(now), &path).map_err(|error| named(&path, &error))?;
+        if has_launcher {
+            return Ok(());
+        }
+        timeline::merge_if_complete(trace, job, self.size).map_err(|error| named(trace, &error))
+    }
+
+    /// Tells of an event on the calling thread, if a timeline is asked for.
+    pub(crate) fn tell(&self, now: impl FnOnce() -> Duration, what: What) {
+        if let Some(tape) = self.tape.get() {
+            tape.tell(nanoseconds(now()), what);
+        }
+    }
+
+    /// What is to be counted under the kernel's lock, if anything is.
+    pub(crate) fn links(&self) -> Option<Links> {
+        self.is_on.then(|| Links::new(self.typical.clone()))
+    }
+
+    /// The calling thread is the kernel's, and the job begins.
+    pub(crate) fn kernel_runs_here(&self) {
+        let thread = rustix::thread::gettid().as_raw_nonzero().get();
+        self.kernel_thread.store(thread, Ordering::Relaxed);
+        self.kernel_began_ns.store(processor_time_ns(thread).unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// The program begins on the calling thread.
+    pub(crate) fn begins(&self, now: Duration) {
+        if self.is_on {
+            self.phases.begins(nanoseconds(now));
+            self.tell(|| now, What::Begin);
+        }
+    }
+
+    /// The program ends: what follows is finalize's.
+    pub(crate) fn ends(&self, now: Duration) {
+        if self.is_on {
+            self.phases.enters(nanoseconds(now));
+            self.ended.store(nanoseconds(now), Ordering::Relaxed);
+            self.tell(|| now, What::Finalize);
+        }
+    }
+
+    /// The calling thread enters a call.
+    pub(crate) fn enters(&self, now: Duration) {
+        if self.is_on {
+            self.phases.enters(nanoseconds(now));
+        }
+    }
+
+    /// Whether the end of the short post that the calling thread is in is to be timed.
+    pub(crate) fn times_post(&self) -> bool {
+        self.is_on && (self.phases.times_post() || self.tape.get().is_some())
+    }
+
+    /// The calling thread leaves a post that was timed.
+    pub(crate) fn leaves_post(&self, entered: Duration, now: Duration, (op, of): (OpId, Operation), is_short: bool) {
+        if self.is_on {
+            let since_ns = nanoseconds(entered);
+            self.phases.leaves_post(since_ns, nanoseconds(now), is_short);
+            let Operation { kind, peer, tag, bytes, .. } = of;
+            self.tell(|| now, What::Post { since_ns, op: op.0, kind, peer, tag, bytes });
+        }
+    }
+
+    /// The calling thread enters a wait for any of `operations`.
+    pub(crate) fn enters_wait(&self, now: Duration, mut operations: impl Iterator<Item = (OpId, Operation)>) {
+        self.enters(now);
+        if self.tape.get().is_some() {
+            let first = operations.next().map(|(op, of)| {
+                let Operation { kind, peer, tag, bytes, .. } = of;
+                Awaited { op: op.0, kind, peer, tag, bytes }
+            });
+            let count = u64::from(first.is_some()) + operations.count() as u64;
+            self.tell(|| now, What::Wait { first, count });
+        }
+    }
+
+    /// The calling thread leaves a wait for any of `operations`. Nothing is known of how long one without any must take.
+    pub(crate) fn leaves_wait(
+        &self,
+        entered: Duration,
+        now: Duration,
+        operations: impl Iterator<Item = (OpId, Operation)>,
+    ) {
+        if !self.is_on {
+            return;
+        }
+        let typical = |(_, of): (OpId, Operation)| self.typical.time_ns(of.peer, of.bytes);
+        self.tell(|| now, What::Waited);
+        if self.ended.load(Ordering::Relaxed) > 0 {
+            // It was finalize's.
+            return self.phases.leaves(nanoseconds(now));
+        }
+        let typical = operations.map(typical).max().unwrap_or(u64::MAX);
+        self.phases.leaves_wait(nanoseconds(entered), nanoseconds(now), typical);
+    }
+
+    /// The calling thread has got a handle. Returns what to give back when that is gone.
+    pub(crate) fn opens(&self) -> u32 {
+        if self.is_on {
+            self.phases.opens();
+            return thread_number();
+        }
+        0
+    }
+
+    /// A handle is gone.
+    pub(crate) fn closes(&self, opener: u32) {
+        if self.is_on {
+            self.phases.closes(opener);
+        }
+    }
+
+    /// Sums up. `links`: what passed over them, `now` at the latest.
+    pub(crate) fn report(&self, now: Duration, links: &[(Rank, Link)]) -> Report {
+        let ended = self.ended.load(Ordering::Relaxed);
+        let now = if ended > 0 { ended } else { nanoseconds(now) };
+        let (sums, threads) = self.phases.sums(now);
+        Report::new(&Facts {
+            rank: self.rank,
+            size: self.size,
+            overlap: self.overlap,
+            elapsed_s: now as f64 * 1e-9,
+            threads,
+            times: sums.times(),
+            kernel_s: self.kernel_s(),
+            links,
+        })
+    }
+
+    fn kernel_s(&self) -> Option<f64> {
+        let now = processor_time_ns(self.kernel_thread.load(Ordering::Relaxed))?;
+        Some(now.saturating_sub(self.kernel_began_ns.load(Ordering::Relaxed)) as f64 * 1e-9)
+    }
+}
+
+/// The processor time a thread of this process has used.
+fn processor_time_ns(thread: i32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).ok()?;
+    text.split_ascii_whitespace().next()?.parse().ok()
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::other(format!("{}: {error}", path.display()))
+}
+
+pub(crate) fn nanoseconds(time: Duration) -> u64 {
+    time.as_nanos() as u64
+}

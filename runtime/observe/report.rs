@@ -1,0 +1,404 @@
+//! What a node has observed, summed up and put beside the models. Pure.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::advice::{Advice, Observed};
+use super::links::{CLASSES, Count, Link};
+use super::offset::Offset;
+use super::phases::Times;
+use crate::ids::Rank;
+use crate::model::fit::{Sample, hyperbolic};
+use crate::model::gain;
+
+/// A fit needs sizes that are so many times apart; nearer ones do not tell a from b.
+const SPREAD_MIN: u64 = 4;
+
+/// What one node has observed so far; [`crate::Node::report`]. Times are in seconds, over all of its threads that
+/// make calls.
+///
+/// The names are those of Strumpen 1994, section 2. What is not known is `None`, and `notes` say why.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// The node's rank.
+    pub rank: Rank,
+    /// The number of ranks in the job.
+    pub size: u32,
+    /// Whether messages moved while the program computed.
+    pub overlap: bool,
+    /// From the moment the node had joined to now, or to its finalize.
+    pub elapsed_s: f64,
+    /// Threads that have made calls.
+    pub threads: usize,
+    /// Calculation: time outside lathide's calls.
+    pub t_calc_s: f64,
+    /// Time in `initread` and `initwrite`.
+    pub t_post_s: f64,
+    /// Time in waits.
+    pub t_wait_s: f64,
+    /// Of `t_wait_s`, for each wait no more than what the message waited for takes on its way: communication that is not
+    /// hidden. The rest of the waits was for partners that had not sent yet.
+    pub t_exposed_s: f64,
+    /// Communication: what all messages take on their way, one after another in each direction of a link, both
+    /// directions at once. From samples, and for sizes without any from the fitted eq. (3) of Stoica, Sultan, Keyes.
+    pub t_com_s: Option<f64>,
+    /// Processor time of the kernel's thread.
+    pub t_kernel_s: Option<f64>,
+    /// `t_calc / t_com`.
+    pub gamma: Option<f64>,
+    /// The share of the calculation between posting an operation and waiting for it.
+    pub f: Option<f64>,
+    /// What hiding costs, relative to the calculation: `(t_post + t_kernel) / t_calc`.
+    pub omega: Option<f64>,
+    /// How much of the communication was hidden: `1 - t_exposed / t_com`.
+    pub hidden: Option<f64>,
+    /// `(t_calc + t_com) / (t_calc + t_post + t_exposed)`: what the same work takes one after the other, over what it took.
+    pub gain_observed: Option<f64>,
+    /// G by eq. (4), with the gamma, f and Omega observed.
+    pub gain_model: Option<f64>,
+    /// G by eq. (1): if all could be hidden at no cost.
+    pub gain_ideal: Option<f64>,
+    /// The links that messages have passed.
+    pub links: Vec<LinkReport>,
+    /// What limits the node, and what would change it.
+    pub advice: Advice,
+    /// What could not be found out, and why.
+    pub notes: Vec<String>,
+}
+
+/// What was observed of one link.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LinkReport {
+    /// The rank on the other side.
+    pub peer: Rank,
+    /// Messages written to it.
+    pub messages_sent: u64,
+    /// Their bytes.
+    pub bytes_sent: u64,
+    /// Messages read from it.
+    pub messages_received: u64,
+    /// Their bytes.
+    pub bytes_received: u64,
+    /// This node's clock minus the peer's, in seconds since each node's start.
+    pub clock_offset_s: Option<f64>,
+    /// Half of the least round trip: the offset is wrong by no more, and one-way times neither.
+    pub clock_error_s: Option<f64>,
+    /// Messages whose time on the way was observed, by size.
+    pub sizes: Vec<SizeReport>,
+    /// Eq. (3) of Stoica, Sultan, Keyes 1994 fitted to them.
+    pub hyperbolic: Option<HyperbolicReport>,
+    /// Why it is not, or no better.
+    pub note: Option<String>,
+}
+
+/// Messages of about one size.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SizeReport {
+    /// The median of their bytes.
+    pub bytes: u64,
+    /// Samples kept of them.
+    pub samples: usize,
+    /// Time on the way, from the call of `initwrite` to the last byte's arrival: the median.
+    pub median_s: f64,
+    /// The least.
+    pub min_s: f64,
+    /// The greatest.
+    pub max_s: f64,
+}
+
+/// A fitted `T(x; a, b) = a^2/(a + b x) + b x`.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct HyperbolicReport {
+    /// a: the time of a message of no bytes.
+    pub a_s: f64,
+    /// b: the time of each byte of a long one.
+    pub b_s_per_byte: f64,
+    /// The median error on sizes the fit has not seen; `None` if too few sizes were observed.
+    pub median_error: Option<f64>,
+    /// The 90th percentile of that error.
+    pub p90_error: Option<f64>,
+}
+
+/// What a report is made of.
+pub(crate) struct Facts<'a> {
+    pub(crate) rank: Rank,
+    pub(crate) size: u32,
+    pub(crate) overlap: bool,
+    pub(crate) elapsed_s: f64,
+    pub(crate) threads: usize,
+    pub(crate) times: Times,
+    pub(crate) kernel_s: Option<f64>,
+    pub(crate) links: &'a [(Rank, Link)],
+}
+
+/// What messages take on their way over one link.
+struct Service {
+    sizes: [Option<SizeReport>; CLASSES],
+    fitted: Option<hyperbolic::Hyperbolic>,
+}
+
+impl Report {
+    pub(crate) fn new(facts: &Facts<'_>) -> Report {
+        let Facts { rank, size, overlap, elapsed_s, threads, times, kernel_s, links } = *facts;
+        let mut notes = Vec::new();
+        let used: Vec<&(Rank, Link)> =
+            links.iter().filter(|(peer, link)| *peer != rank && messages(link) > 0).collect();
+        let (reports, services): (Vec<_>, Vec<_>) = used.iter().map(|(peer, link)| observed(*peer, link)).unzip();
+        let t_com_s = communication_s(&used, &services, &mut notes);
+        let Times { calc_s, covered_s, post_s, wait_s, exposed_s } = times;
+        let over_calc = |value: f64| (calc_s > 0.0).then(|| value / calc_s);
+        let f = over_calc(covered_s).map(|f| f.clamp(0.0, 1.0));
+        let omega = over_calc(post_s + kernel_s.unwrap_or(0.0));
+        if kernel_s.is_none() {
+            notes.push("the processor time of the kernel's thread is not known; Omega is without it".to_owned());
+        }
+        let known = t_com_s.filter(|t_com_s| *t_com_s > 0.0);
+        let x = known.and_then(over_calc);
+        let took_s = calc_s + post_s + exposed_s;
+        let messages = used.iter().map(|(_, link)| messages(link)).sum();
+        let advice = Observed {
+            size,
+            overlap,
+            messages,
+            t_calc_s: calc_s,
+            t_post_s: post_s,
+            t_wait_s: wait_s,
+            t_exposed_s: exposed_s,
+            t_com_s,
+            f: f.unwrap_or(0.0),
+            omega: omega.unwrap_or(0.0),
+        }
+        .advice();
+        Report {
+            rank,
+            size,
+            overlap,
+            elapsed_s,
+            threads,
+            t_calc_s: calc_s,
+            t_post_s: post_s,
+            t_wait_s: wait_s,
+            t_exposed_s: exposed_s,
+            t_com_s,
+            t_kernel_s: kernel_s,
+            gamma: x.map(|x| 1.0 / x).filter(|gamma| gamma.is_finite()),
+            f,
+            omega,
+            hidden: known.map(|t_com_s| (1.0 - exposed_s / t_com_s).clamp(0.0, 1.0)),
+            gain_observed: known.filter(|_| took_s > 0.0).map(|t_com_s| (calc_s + t_com_s) / took_s),
+            gain_model: x.zip(f).zip(omega).and_then(|((x, f), omega)| gain::with_overhead(x, f, omega).ok()),
+            gain_ideal: x.and_then(|x| gain::with_overhead(x, 1.0, 0.0).ok()),
+            links: reports,
+            advice,
+            notes,
+        }
+    }
+}
+
+impl Report {
+    /// Leaves out all links but those with the most bytes, and says so.
+    pub(crate) fn keep_busiest_links(&mut self, most: usize) {
+        if self.links.len() > most {
+            self.notes.push(format!("only the {most} busiest of {} links are shown", self.links.len()));
+            self.links.sort_by_key(|link| std::cmp::Reverse(link.bytes_sent.saturating_add(link.bytes_received)));
+            self.links.truncate(most);
+            self.links.sort_by_key(|link| link.peer);
+        }
+    }
+}
+
+fn messages(link: &Link) -> u64 {
+    Link::total(&link.sent).messages + Link::total(&link.received).messages
+}
+
+/// Sums one link up.
+fn observed(peer: Rank, link: &Link) -> (LinkReport, Service) {
+    let (sent, received) = (Link::total(&link.sent), Link::total(&link.received));
+    let mut sizes = [None; CLASSES];
+    link.samples().zip(&mut sizes).for_each(|(samples, size)| *size = summed(samples));
+    let offset = link.clock.offset();
+    let samples: Vec<Sample> = link.samples().flatten().copied().collect();
+    let (fitted, note) = fit(&samples, offset);
+    let report = LinkReport {
+        peer,
+        messages_sent: sent.messages,
+        bytes_sent: sent.bytes,
+        messages_received: received.messages,
+        bytes_received: received.bytes,
+        clock_offset_s: offset.map(|offset| offset.ns as f64 * 1e-9),
+        clock_error_s: offset.map(|offset| offset.error_ns as f64 * 1e-9),
+        sizes: sizes.iter().flatten().copied().collect(),
+        hyperbolic: fitted,
+        note,
+    };
+    let model = fitted.map(|fit| hyperbolic::Hyperbolic { a_s: fit.a_s, b_s_per_byte: fit.b_s_per_byte });
+    (report, Service { sizes, fitted: model })
+}
+
+fn fit(samples: &[Sample], offset: Option<Offset>) -> (Option<HyperbolicReport>, Option<String>) {
+    if offset.is_none() {
+        let note = "one-way times are not known: stamps have not come and gone in both directions".to_owned();
+        return (None, Some(note));
+    }
+    let sizes = || samples.iter().map(|sample| sample.bytes);
+    let (Some(least), Some(most)) = (sizes().min(), sizes().max()) else {
+        return (None, Some("no message was received from there alone on the link".to_owned()));
+    };
+    if most < SPREAD_MIN * least.max(16) {
+        let note = format!(
+            "messages of {least} to {most} bytes do not tell a from b; that needs sizes {SPREAD_MIN} times apart"
+        );
+        return (None, Some(note));
+    }
+    match hyperbolic::fit(samples) {
+        Err(error) => (None, Some(format!("no fit: {error}"))),
+        Ok(fitted) => {
+            let report = HyperbolicReport {
+                a_s: fitted.model.a_s,
+                b_s_per_byte: fitted.model.b_s_per_byte,
+                median_error: fitted.quality.map(|quality| quality.median_error),
+                p90_error: fitted.quality.map(|quality| quality.p90_error),
+            };
+            (Some(report), None)
+        }
+    }
+}
+
+fn summed(samples: &[Sample]) -> Option<SizeReport> {
+    let (mut bytes, mut times): (Vec<u64>, Vec<f64>) =
+        samples.iter().map(|sample| (sample.bytes, sample.time_s)).unzip();
+    bytes.sort_unstable();
+    times.sort_by(f64::total_cmp);
+    let (min_s, max_s) = (*times.first()?, *times.last()?);
+    let middle = times.len() / 2;
+    Some(SizeReport { bytes: bytes[middle], samples: times.len(), median_s: times[middle], min_s, max_s })
+}
+
+/// What all messages of a node take on their way; `None` if no link has shown how long that is.
+fn communication_s(used: &[&(Rank, Link)], services: &[Service], notes: &mut Vec<String>) -> Option<f64> {
+    let mut sum_s = 0.0;
+    let mut unseen = Vec::new();
+    for ((peer, link), service) in used.iter().zip(services) {
+        // A link that has shown nothing is taken to be like the others.
+        let others = services.iter().find(|service| service.is_known());
+        let service = if service.is_known() {
+            service
+        } else {
+            unseen.push(peer.to_string());
+            others?
+        };
+        let direction_s = |counts: &[Count; CLASSES]| counts.iter().map(|count| service.all_s(count)).sum::<f64>();
+        sum_s += direction_s(&link.sent).max(direction_s(&link.received));
+    }
+    if !unseen.is_empty() {
+        notes.push(format!("links to ranks {} have shown no times and are taken to be like others", unseen.join(", ")));
+    }
+    Some(sum_s)
+}
+
+impl Service {
+    fn is_known(&self) -> bool {
+        self.sizes.iter().any(Option::is_some)
+    }
+
+    /// What the messages of one class take, one after another.
+    fn all_s(&self, count: &Count) -> f64 {
+        if count.messages == 0 {
+            return 0.0;
+        }
+        count.messages as f64 * self.one_s(count.bytes as f64 / count.messages as f64)
+    }
+
+    /// What one message takes: as observed of its class, else as fitted, else as the class that is nearest.
+    fn one_s(&self, bytes: f64) -> f64 {
+        let class = super::links::class(bytes as u64);
+        if let Some(size) = &self.sizes[class] {
+            return size.median_s;
+        }
+        if let Some(fitted) = &self.fitted {
+            return fitted.time_s(bytes as u64);
+        }
+        let known = self.sizes.iter().enumerate().filter_map(|(at, size)| Some((at.abs_diff(class), (*size)?)));
+        known.min_by_key(|(distance, _)| *distance).map_or(0.0, |(_, size)| {
+            // A longer message takes at most as many times as long; a shorter one at most as long.
+            size.median_s * (bytes / (size.bytes.max(1) as f64)).max(1.0)
+        })
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { rank, size, elapsed_s, t_calc_s, t_post_s, t_wait_s, t_exposed_s, .. } = self;
+        write!(f, "rank {rank} of {size}, {}: t_calc {}", Time(*elapsed_s), Time(*t_calc_s))?;
+        if let Some(t_com_s) = self.t_com_s {
+            write!(f, ", t_com {}", Time(t_com_s))?;
+        }
+        write!(f, ", posts {}, waits {}", Time(*t_post_s), Time(*t_wait_s))?;
+        writeln!(f, " (of them {} for messages under way)", Time(*t_exposed_s))?;
+        if let (Some(gamma), Some(share), Some(omega)) = (self.gamma, self.f, self.omega) {
+            writeln!(
+                f,
+                "  gamma = t_calc/t_com = {gamma:.3}, f = {share:.3}, Omega = (t_post + t_kernel)/t_calc = {omega:.4}"
+            )?;
+        }
+        if let Some(hidden) = self.hidden {
+            write!(f, "  {:.0} % of the communication was hidden (1 - t_exposed/t_com)", 100.0 * hidden)?;
+        }
+        if let (Some(observed), Some(model), Some(ideal)) = (self.gain_observed, self.gain_model, self.gain_ideal) {
+            write!(f, "; G = {observed:.2} as observed, {model:.2} by eq. (4), {ideal:.2} by eq. (1)")?;
+        }
+        if self.hidden.is_some() {
+            writeln!(f)?;
+        }
+        self.links.iter().try_for_each(|link| writeln!(f, "  {link}"))?;
+        self.notes.iter().try_for_each(|note| writeln!(f, "  note: {note}"))?;
+        write!(f, "  {}", self.advice.words)
+    }
+}
+
+impl fmt::Display for LinkReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LinkReport { peer, messages_sent, bytes_sent, messages_received, bytes_received, .. } = self;
+        write!(f, "link to rank {peer}: {messages_sent} messages, {bytes_sent} bytes out; ")?;
+        write!(f, "{messages_received} messages, {bytes_received} bytes in")?;
+        if let Some(fit) = &self.hyperbolic {
+            write!(f, "; T(x) of eq. (3): a = {}, b = {:.3} ns/byte", Time(fit.a_s), fit.b_s_per_byte * 1e9)?;
+            if let (Some(median), Some(p90)) = (fit.median_error, fit.p90_error) {
+                write!(f, " (error {:.0} %, 90th percentile {:.0} %)", 100.0 * median, 100.0 * p90)?;
+            }
+        } else if let Some(size) = self.sizes.iter().max_by_key(|size| size.bytes) {
+            write!(f, "; {} bytes take {} ({} samples)", size.bytes, Time(size.median_s), size.samples)?;
+        }
+        if let (Some(offset_s), Some(error_s)) = (self.clock_offset_s, self.clock_error_s) {
+            write!(f, "; clocks {} apart, within {}", Time(offset_s), Time(error_s))?;
+        }
+        if let Some(note) = &self.note {
+            write!(f, "; {note}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Seconds, in a unit that suits.
+struct Time(f64);
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scale, unit) = match self.0.abs() {
+            size if size >= 1.0 => (1.0, "s"),
+            size if size >= 1e-3 => (1e3, "ms"),
+            0.0 => (1.0, "s"),
+            _ => (1e6, "us"),
+        };
+        write!(f, "{:.3} {unit}", self.0 * scale)
+    }
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

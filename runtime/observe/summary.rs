@@ -1,0 +1,114 @@
+//! What the reports of all ranks say of a job, in a few lines. Pure.
+
+use std::fmt::Write;
+
+use super::advice::Limit;
+use super::report::Report;
+
+/// The closing words on a job: what was observed, what limits it, what would change that. One line each.
+///
+/// `size` is the number of its ranks; those that failed may have left no report.
+pub fn closing(reports: &[Report], size: u32) -> Vec<String> {
+    if reports.is_empty() {
+        return vec!["no rank has reported: did it call lathide::init, and end in order?".to_owned()];
+    }
+    let mut lines = vec![figures(reports)];
+    if (reports.len() as u32) < size {
+        lines.push(format!("{} of {size} ranks have not reported", size - reports.len() as u32));
+    }
+    lines.push(limits(reports, size));
+    lines
+}
+
+/// Medians over the ranks, with least and greatest.
+fn figures(reports: &[Report]) -> String {
+    let mut line = String::new();
+    let mut add = |name: &str, scale: f64, digits: usize, unit: &str, of: fn(&Report) -> Option<f64>| {
+        let mut values: Vec<f64> = reports.iter().filter_map(of).map(|value| value * scale).collect();
+        values.sort_by(f64::total_cmp);
+        let (Some(least), Some(most)) = (values.first(), values.last()) else { return };
+        let separator = if line.is_empty() { "" } else { ", " };
+        // Writing to a string cannot fail.
+        let (half, other) = (values.len() / 2, (values.len() - 1) / 2);
+        let _ = write!(line, "{separator}{name} {:.digits$}", (values[half] + values[other]) / 2.0);
+        if values.len() > 1 && format!("{least:.digits$}") != format!("{most:.digits$}") {
+            let _ = write!(line, " ({least:.digits$} .. {most:.digits$})");
+        }
+        line.push_str(unit);
+    };
+    add("gamma = t_calc/t_com =", 1.0, 3, "", |report| report.gamma);
+    add("hidden", 100.0, 0, " % of the communication", |report| report.hidden);
+    add("G =", 1.0, 2, " as observed", |report| report.gain_observed);
+    add("", 1.0, 2, " by eq. (4)", |report| report.gain_model);
+    add("f =", 1.0, 2, "", |report| report.f);
+    add("Omega =", 1.0, 3, "", |report| report.omega);
+    line = line.replace(",  ", ", ");
+    if line.is_empty() { "nothing was calculated or communicated".to_owned() } else { line }
+}
+
+/// The limit that most ranks have, in the words of the one that waited longest.
+fn limits(reports: &[Report], size: u32) -> String {
+    let mut counts: Vec<(Limit, usize)> = Vec::new();
+    for report in reports {
+        match counts.iter_mut().find(|(limit, _)| *limit == report.advice.limit) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((report.advice.limit, 1)),
+        }
+    }
+    let (limit, count) = counts.into_iter().max_by_key(|(_, count)| *count).unwrap_or((Limit::Unknown, 0));
+    let of_limit = reports.iter().filter(|report| report.advice.limit == limit);
+    let Some(worst) = of_limit.max_by(|a, b| a.t_wait_s.total_cmp(&b.t_wait_s)) else { return String::new() };
+    let who = match (count, size) {
+        (_, 1) => String::new(),
+        (count, size) if count as u32 == size => format!("rank {} and all others: ", worst.rank),
+        (1, _) => format!("rank {}: ", worst.rank),
+        (count, _) => format!("rank {} and {} more: ", worst.rank, count - 1),
+    };
+    format!("{who}{}", worst.advice.words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::phases::Times;
+    use super::super::report::Facts;
+    use super::*;
+    use crate::ids::Rank;
+
+    fn report(rank: u32, gamma: f64, limit: Limit, wait_s: f64) -> Report {
+        let times = Times { wait_s, ..Times::default() };
+        let facts = Facts {
+            rank: Rank(rank),
+            size: 3,
+            overlap: true,
+            elapsed_s: 1.0,
+            threads: 1,
+            times,
+            kernel_s: Some(0.0),
+            links: &[],
+        };
+        let mut report = Report::new(&facts);
+        (report.gamma, report.hidden, report.gain_model) = (Some(gamma), Some(0.914), Some(1.5));
+        (report.advice.limit, report.advice.words) = (limit, format!("words of {rank}"));
+        report
+    }
+
+    #[test]
+    fn most_ranks_speak_by_the_one_that_waited_longest() {
+        let reports = [
+            report(0, 1.0, Limit::Communication, 1.0),
+            report(1, 2.0, Limit::Communication, 2.0),
+            report(2, 4.0, Limit::Partners, 9.0),
+        ];
+        assert_eq!(
+            closing(&reports, 3),
+            [
+                "gamma = t_calc/t_com = 2.000 (1.000 .. 4.000), hidden 91 % of the communication, 1.50 by eq. (4)",
+                "rank 1 and 1 more: words of 1",
+            ]
+        );
+        let lines = closing(&reports[..1], 3);
+        assert_eq!(lines[1..], ["2 of 3 ranks have not reported", "rank 0: words of 0"]);
+        assert!(closing(&reports[..2], 2)[1].starts_with("rank 1 and all others"));
+        assert_eq!(closing(&[], 3).len(), 1);
+    }
+}

@@ -1,0 +1,155 @@
+//! Each message from the call that wrote it to its last byte's arrival, put together from both ranks' events. Pure.
+
+use std::collections::HashMap;
+
+use super::super::event::What;
+use super::Track;
+use super::align::Alignment;
+use super::spans::Spans;
+use crate::error::OperationKind;
+use crate::ids::{Rank, Tag};
+
+/// One operation of one rank. Times are those of the common clock, in nanoseconds.
+#[derive(Clone, Debug)]
+pub(super) struct Operation {
+    pub(super) op: u64,
+    pub(super) thread: u32,
+    pub(super) kind: OperationKind,
+    pub(super) peer: Rank,
+    pub(super) tag: Option<Tag>,
+    pub(super) bytes: u64,
+    /// When it was called, and when the call returned.
+    pub(super) called: i64,
+    pub(super) posted: i64,
+    /// The first and the last byte: of a write, handed to the socket; of a read, here.
+    pub(super) first: Option<i64>,
+    pub(super) last: Option<i64>,
+    pub(super) done: Option<i64>,
+    pub(super) failed: bool,
+    /// The message's name on its link.
+    pub(super) slot: Option<u32>,
+}
+
+/// All operations of one rank, in the order of their calls.
+pub(super) struct Operations {
+    pub(super) rank: Rank,
+    pub(super) all: Vec<Operation>,
+}
+
+impl Operations {
+    pub(super) fn of(track: &Track, alignment: &Alignment) -> Self {
+        let common = |at_ns: u64| alignment.common_ns(at_ns);
+        let (mut all, mut index) = (Vec::new(), HashMap::new());
+        for event in &track.events {
+            if let What::Post { since_ns, op, kind, peer, tag, bytes } = event.what {
+                index.insert(op, all.len());
+                all.push(Operation {
+                    op,
+                    thread: event.thread,
+                    kind,
+                    peer,
+                    tag,
+                    bytes,
+                    called: common(since_ns),
+                    posted: common(event.at_ns),
+                    first: None,
+                    last: None,
+                    done: None,
+                    failed: false,
+                    slot: None,
+                });
+            }
+        }
+        // A read may meet a message whose bytes have come before.
+        let mut arrived: HashMap<(Rank, u32), (Option<i64>, Option<i64>)> = HashMap::new();
+        let mut met: HashMap<(Rank, u32), usize> = HashMap::new();
+        for event in &track.events {
+            let at = common(event.at_ns);
+            match event.what {
+                What::Goes { op, slot, .. } | What::Leaves { op, slot, .. } => {
+                    let Some(&operation) = index.get(&op) else { continue };
+                    let operation: &mut Operation = &mut all[operation];
+                    operation.slot = Some(slot);
+                    if matches!(event.what, What::Goes { .. }) {
+                        // The last one told counts: what was taken back did not go.
+                        operation.first = Some(at);
+                    } else {
+                        operation.last = Some(at);
+                    }
+                }
+                What::Begins { peer, slot, .. } => {
+                    arrived.entry((peer, slot)).or_default().0 = Some(at);
+                    if let Some(&operation) = met.get(&(peer, slot)) {
+                        all[operation].first = Some(at);
+                    }
+                }
+                What::Arrives { peer, slot, .. } => {
+                    let (first, _) = arrived.remove(&(peer, slot)).unwrap_or_default();
+                    match met.get(&(peer, slot)) {
+                        Some(&operation) => (all[operation].first, all[operation].last) = (first, Some(at)),
+                        None => drop(arrived.insert((peer, slot), (first, Some(at)))),
+                    }
+                }
+                What::Meets { peer, slot, op } => {
+                    let Some(&operation) = index.get(&op) else { continue };
+                    met.insert((peer, slot), operation);
+                    let (first, last) = arrived.remove(&(peer, slot)).unwrap_or_default();
+                    let operation = &mut all[operation];
+                    (operation.slot, operation.first, operation.last) = (Some(slot), first, last);
+                }
+                What::Done { op, failed } => {
+                    if let Some(&operation) = index.get(&op) {
+                        (all[operation].done, all[operation].failed) = (Some(at), failed);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Operations { rank: track.head.rank, all }
+    }
+}
+
+/// A message with both its ends known: places in the lists of its ranks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Message {
+    /// Track and operation of the write.
+    pub(super) write: (usize, usize),
+    /// Track and operation of the read.
+    pub(super) read: (usize, usize),
+}
+
+/// Every message that both ranks have told of.
+pub(super) fn messages(ranks: &[Operations]) -> Vec<Message> {
+    let mut writes = HashMap::new();
+    for (track, operations) in ranks.iter().enumerate() {
+        for (at, operation) in operations.all.iter().enumerate() {
+            if let (OperationKind::Write, Some(slot)) = (operation.kind, operation.slot) {
+                writes.insert((operations.rank, operation.peer, slot), (track, at));
+            }
+        }
+    }
+    let mut messages = Vec::new();
+    for (track, operations) in ranks.iter().enumerate() {
+        for (at, operation) in operations.all.iter().enumerate() {
+            if let (OperationKind::Read, Some(slot)) = (operation.kind, operation.slot)
+                && let Some(&write) = writes.get(&(operation.peer, operations.rank, slot))
+            {
+                messages.push(Message { write, read: (track, at) });
+            }
+        }
+    }
+    messages
+}
+
+/// When messages of each rank were on their way, in or out.
+pub(super) fn under_way(ranks: &[Operations], messages: &[Message]) -> Vec<Spans> {
+    let mut spans = vec![Vec::new(); ranks.len()];
+    for Message { write, read } in messages {
+        let (write_at, read_at) = (&ranks[write.0].all[write.1], &ranks[read.0].all[read.1]);
+        if let Some(arrived) = read_at.last {
+            spans[write.0].push((write_at.called, arrived));
+            spans[read.0].push((write_at.called, arrived));
+        }
+    }
+    spans.into_iter().map(Spans::of).collect()
+}

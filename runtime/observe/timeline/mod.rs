@@ -1,0 +1,151 @@
+//! One timeline of all ranks, from the files their events are in, in the Chrome trace format.
+//!
+//! `ui.perfetto.dev` and `chrome://tracing` show it: one process per rank, one row per thread, with what the thread did
+//! (compute, initread, initwrite, wait, finalize), one row per message under way, and an arrow from each initwrite to the
+//! wait that got its message. `otherData` says of each rank how its clock was aligned and how wrong that can be, how
+//! much of its communication was hidden, and what was dropped.
+
+mod align;
+mod chrome;
+mod messages;
+mod spans;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::event::{Event, Head, Line, SCHEMA, Tail};
+use super::tape::rank_file;
+
+/// What one rank's file says.
+pub(crate) struct Track {
+    pub(crate) head: Head,
+    pub(crate) events: Vec<Event>,
+    /// `None`: the process ended early.
+    pub(crate) tail: Option<Tail>,
+}
+
+impl Track {
+    /// Reads a file; one that was cut off is read as far as it makes sense.
+    fn read(path: &Path) -> io::Result<Track> {
+        let mut lines = BufReader::new(File::open(path)?).lines();
+        let parse = |line: io::Result<String>| serde_json::from_str::<Line>(&line.ok()?).ok();
+        let Some(Line::Head(head)) = lines.next().and_then(parse) else {
+            return Err(io::Error::other(format!("{} holds no events", path.display())));
+        };
+        if head.schema != SCHEMA {
+            return Err(io::Error::other(format!(
+                "{} is of another version of lathide: {}",
+                path.display(),
+                head.schema
+            )));
+        }
+        let (mut events, mut tail) = (Vec::new(), None);
+        for line in lines {
+            match parse(line) {
+                Some(Line::Event(event)) => events.push(event),
+                Some(Line::Tail(last)) => tail = Some(last),
+                Some(Line::Head(_)) | None => break,
+            }
+        }
+        // Threads tell of a call when it is over.
+        events.sort_by_key(|event| event.at_ns);
+        Ok(Track { head, events, tail })
+    }
+
+    /// When the node was last seen.
+    fn end_ns(&self) -> u64 {
+        let last = self.events.last().map_or(0, |event| event.at_ns);
+        self.tail.as_ref().map_or(last, |tail| tail.ended_ns.max(last))
+    }
+}
+
+/// What [`merge`] has found.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Merged {
+    /// Ranks that have left events.
+    pub ranks: usize,
+    /// Ranks whose processes ended before they could write all.
+    pub cut_off: usize,
+    /// Events for which there was no room.
+    pub dropped: u64,
+}
+
+/// Makes place for a timeline of `size` ranks: whether it can be written is found out here, and what an earlier job has
+/// left is removed. Returns the path that holds in any directory.
+///
+/// # Errors
+/// If no file can be made there.
+pub fn prepare(trace: &Path, size: u32) -> io::Result<PathBuf> {
+    let trace = std::path::absolute(trace)?;
+    if trace.is_dir() {
+        return Err(io::Error::other("it is a directory"));
+    }
+    let probe = beside(&trace);
+    File::create(&probe)?;
+    std::fs::remove_file(probe)?;
+    for rank in 0..size {
+        // Most often there is none.
+        let _ = std::fs::remove_file(rank_file(&trace, rank));
+    }
+    Ok(trace)
+}
+
+/// A name for a file that becomes `trace`.
+fn beside(trace: &Path) -> PathBuf {
+    let mut name = trace.as_os_str().to_owned();
+    name.push(format!(".new{}", std::process::id()));
+    name.into()
+}
+
+/// Merges the files that the `size` ranks of a job have left beside `trace` into `trace`, and removes them.
+///
+/// A rank that has left none, or only the beginning of one, takes nothing from the others.
+///
+/// # Errors
+/// If no rank has left any, or the timeline cannot be written.
+pub fn merge(trace: &Path, size: u32) -> io::Result<Merged> {
+    let files: Vec<PathBuf> = (0..size).map(|rank| rank_file(trace, rank)).collect();
+    let tracks: Vec<Track> = files.iter().filter_map(|file| Track::read(file).ok()).collect();
+    if tracks.is_empty() {
+        return Err(io::Error::other("no rank has left any events: did it call lathide::init?"));
+    }
+    let merged = write(trace, &tracks)?;
+    for file in files {
+        // It has been read; one that is not there is not to be removed.
+        let _ = std::fs::remove_file(file);
+    }
+    Ok(merged)
+}
+
+/// Merges as [`merge`] does, if the files of all ranks of `job` are complete: the last rank to end does it, where no
+/// launcher does.
+pub(crate) fn merge_if_complete(trace: &Path, job: u64, size: u32) -> io::Result<()> {
+    for rank in 0..size {
+        let Ok(track) = Track::read(&rank_file(trace, rank)) else { return Ok(()) };
+        if track.head.job != job || track.tail.is_none() {
+            return Ok(());
+        }
+    }
+    merge(trace, size).map(drop)
+}
+
+/// Writes beside the target first: whoever reads it finds all of it, or what was there before.
+fn write(trace: &Path, tracks: &[Track]) -> io::Result<Merged> {
+    let new = beside(trace);
+    let mut file = BufWriter::new(File::create(&new)?);
+    chrome::write(&mut file, tracks)?;
+    file.flush()?;
+    std::fs::rename(&new, trace)?;
+    Ok(Merged {
+        ranks: tracks.len(),
+        cut_off: tracks.iter().filter(|track| track.tail.is_none()).count(),
+        dropped: tracks.iter().filter_map(|track| track.tail.as_ref()).map(|tail| tail.dropped).sum(),
+    })
+}
+
+#[cfg(test)]
+mod tests;
