@@ -165,6 +165,10 @@ impl Link {
         }
     }
 
+    pub(super) fn is_leaving(&self) -> bool {
+        self.farewell.said
+    }
+
     pub(super) fn is_drained(&self) -> bool {
         self.outgoing.is_drained() || self.farewell.closed
     }

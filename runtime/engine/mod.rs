@@ -151,6 +151,11 @@ impl Engine {
         }
     }
 
+    /// Whether this node has said goodbye, or is about to: it can write nothing more.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.links.iter().any(Link::is_leaving)
+    }
+
     /// Whether every write has left its buffer for the sockets, towards peers that are there.
     pub(crate) fn is_drained(&self) -> bool {
         self.links.iter().all(|link| link.is_drained())

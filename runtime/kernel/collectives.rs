@@ -83,15 +83,19 @@ impl Kernel {
 }
 
 impl Core {
-    /// Hands on what collectives have come to.
-    pub(super) fn hand_on_collectives(&mut self) {
+    /// Hands on what collectives have come to. Returns whether that may have ended something.
+    pub(super) fn hand_on_collectives(&mut self) -> bool {
+        let mut goes_on = true;
         if self.engine.has_strangers() {
             self.collectives.meet_strangers(&mut self.engine, self.clock.now());
+        } else {
+            goes_on = self.collectives.fail_late(&mut self.engine, self.clock.now());
         }
         self.observe_traffic();
         while let Some(completion) = self.collectives.poll_completion() {
             self.fill_slot(completion);
         }
+        goes_on
     }
 
     /// Begins a collective. Its first steps are posted when its part has run: it is due.

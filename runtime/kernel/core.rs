@@ -164,10 +164,18 @@ impl Core {
 
     /// Sends what the engine has, as far as the sockets take it, and hands completions on.
     pub(crate) fn flush(&mut self) {
-        while let Some(peer) = self.engine.poll_pending() {
-            self.write(peer);
+        loop {
+            let mut has_written = false;
+            while let Some(peer) = self.engine.poll_pending() {
+                self.write(peer);
+                has_written = true;
+            }
+            self.hand_on();
+            // What has ended may have had collectives say something.
+            if !has_written || self.collectives.is_idle() {
+                return;
+            }
         }
-        self.hand_on();
     }
 
     /// Hands outcomes to their slots.
@@ -175,13 +183,17 @@ impl Core {
         if let Some((culprit, cause)) = self.engine.poll_failed_peer() {
             self.suspect(culprit, cause);
         }
-        while let Some(completion) = self.engine.poll_completion() {
-            let now = self.clock.now();
-            if let Some(completion) = self.collectives.complete(&mut self.engine, now, completion) {
-                self.fill_slot(completion);
+        loop {
+            while let Some(completion) = self.engine.poll_completion() {
+                let now = self.clock.now();
+                if let Some(completion) = self.collectives.complete(&mut self.engine, now, completion) {
+                    self.fill_slot(completion);
+                }
+            }
+            if !self.hand_on_collectives() {
+                break;
             }
         }
-        self.hand_on_collectives();
         while let Some(LateRefusal { peer, op, error }) = self.engine.poll_refusal() {
             let slot = self.recent.iter().find(|(recent, _)| Some(*recent) == op);
             if !slot.is_some_and(|(_, slot)| slot.refuse(&error)) && self.refusals.len() < REFUSALS_MAX {

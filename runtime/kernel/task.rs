@@ -66,8 +66,8 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
     let Started { kernel, mut orders, mut control, launcher, suspicion } = started;
     let reports = control.as_ref().map(Control::sender);
     let mut is_heard = control.is_some();
-    let (mut is_ticking, mut is_asking) = (false, false);
-    let mut confirmation = None;
+    let mut is_ticking = false;
+    let (mut confirmation, mut asking) = (None, None);
     let last = loop {
         tokio::select! {
             ready = gate.readable() => {
@@ -77,8 +77,8 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
             }
             () = kernel.gathering.notified() => kernel.send_gathered(),
             () = kernel.due.notified() => kernel.turn_for_collectives(),
-            () = kernel.asking.notified() => is_asking = true,
-            () = tokio::time::sleep(ASK_TICK), if is_asking => is_asking = kernel.ask(),
+            () = kernel.asking.notified() => asking = Some(Instant::now() + ASK_TICK),
+            () = at(asking) => asking = kernel.ask().then(|| Instant::now() + ASK_TICK),
             () = kernel.watch.begin.notified(), if !is_ticking => is_ticking = true,
             () = tokio::time::sleep(watch::TICK), if is_ticking => {
                 is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held());

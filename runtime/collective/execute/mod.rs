@@ -50,6 +50,8 @@ pub(crate) struct Collectives {
     /// Parts that can go on.
     due: VecDeque<OpId>,
     ended: VecDeque<Completion>,
+    /// Collectives whose messages have failed, and why, unless a word that has come says more.
+    failures: Vec<(OpId, Error)>,
     /// Parts that have failed: the program's operators in them are dropped without the lock.
     #[expect(clippy::vec_box, reason = "they come in boxes, and moving these is all that is done under the lock")]
     spent: Vec<Box<Part>>,
@@ -101,6 +103,7 @@ impl Collectives {
             holders: BTreeSet::new(),
             due: VecDeque::new(),
             ended: VecDeque::new(),
+            failures: Vec::new(),
             spent: Vec::new(),
             traffic: Vec::new(),
             agreement: Agreement::new(rank),
@@ -154,7 +157,7 @@ impl Collectives {
         let Completion { op, outcome } = completion;
         if let Some(&(whole, step)) = self.steps.get(&op) {
             self.steps.remove(&op);
-            self.end_step(engine, now, (whole, step, op), outcome);
+            self.end_step(now, (whole, step, op), outcome);
             return None;
         }
         let Some(from) = self.words.remove(&op) else { return Some(Completion { op, outcome }) };
@@ -169,7 +172,7 @@ impl Collectives {
         None
     }
 
-    fn end_step(&mut self, engine: &mut Engine, now: Duration, step: (OpId, StepId, OpId), mut outcome: Outcome) {
+    fn end_step(&mut self, now: Duration, step: (OpId, StepId, OpId), mut outcome: Outcome) {
         let (whole, step, op) = step;
         let Some(entry) = self.entries.get_mut(&whole) else { return };
         let under_way = entry.under_way.remove(&op);
@@ -186,7 +189,7 @@ impl Collectives {
             }
             // Whoever has refused a message of a collective is about to say why.
             Outcome::Failed(Error::Mismatch(_)) if !is_read && entry.number.is_some() => {}
-            Outcome::Failed(error) => self.fail(engine, now, whole, error),
+            Outcome::Failed(error) => self.failures.push((whole, error)),
             Outcome::Abandoned => {}
         }
     }
@@ -222,6 +225,17 @@ impl Collectives {
                 Context::User | Context::Neighbour => {}
             }
         }
+    }
+
+    /// Ends the collectives whose messages have failed, once all words that have come are heard: who has left may have
+    /// said before why. Returns whether there were such.
+    pub(crate) fn fail_late(&mut self, engine: &mut Engine, now: Duration) -> bool {
+        let failures = std::mem::take(&mut self.failures);
+        let are_there = !failures.is_empty();
+        for (op, error) in failures {
+            self.fail(engine, now, op, error);
+        }
+        are_there
     }
 
     /// Takes out a part that can go on. It is to be put back soon.
@@ -281,7 +295,7 @@ impl Collectives {
                         entry.under_way.insert(message, (peer, is_read));
                     }
                 }
-                Err(error) => return self.fail(engine, now, op, error),
+                Err(error) => return self.failures.push((op, error)),
             }
         }
         match end {
@@ -340,7 +354,7 @@ impl Collectives {
                     self.revoke(engine, now, number, Cause::Disagreement(disagreement));
                 }
             }
-            Word::Revoke(revocation) => _ = self.take_revocation(engine, now, revocation),
+            Word::Revoke(revocation) => self.spread(engine, now, revocation, from),
         }
     }
 
@@ -352,7 +366,8 @@ impl Collectives {
 
     /// A step of a collective has failed.
     fn fail(&mut self, engine: &mut Engine, now: Duration, op: OpId, error: Error) {
-        let number = self.entries.get(&op).and_then(|entry| entry.number);
+        let Some(entry) = self.entries.get(&op) else { return };
+        let number = entry.number;
         // If the job has failed every rank knows, and nothing can be said any more.
         let Some(number) = number.filter(|_| engine.failure().is_none()) else {
             return self.give_up(engine, op, error);
@@ -379,10 +394,14 @@ impl Collectives {
 
     /// From collective `number` on all fail; the other ranks are told.
     fn revoke(&mut self, engine: &mut Engine, now: Duration, number: u64, cause: Cause) {
-        let revocation = Revocation { number, cause };
+        self.spread(engine, now, Revocation { number, cause }, self.rank);
+    }
+
+    /// Tells all others what is news; so nobody sees this rank leave before it hears why.
+    fn spread(&mut self, engine: &mut Engine, now: Duration, revocation: Revocation, from: Rank) {
         let word = Word::Revoke(revocation.clone());
         if self.take_revocation(engine, now, revocation) {
-            for peer in (0..self.ranks).map(Rank).filter(|peer| *peer != self.rank) {
+            for peer in (0..self.ranks).map(Rank).filter(|peer| ![self.rank, from].contains(peer)) {
                 say(engine, now, peer, &word);
             }
         }
@@ -449,8 +468,11 @@ impl Collectives {
 /// What words are matched by.
 const WORDS: Key = Key { context: Context::Agreement, tag: Tag(0) };
 
-/// Sends a word; to a rank that has left there is nothing to say.
+/// Sends a word; to a rank that has left there is nothing to say, and who has left says nothing.
 fn say(engine: &mut Engine, now: Duration, to: Rank, word: &Word) {
+    if engine.is_leaving() {
+        return;
+    }
     let _ = engine.initwrite(now, to, WORDS, u8::TYPE, Box::new(word.encode()));
 }
 

@@ -188,11 +188,13 @@ impl World {
             while let Some(completion) = node.engine.poll_completion() {
                 ended.extend(node.collectives.complete(&mut node.engine, now, completion));
             }
+            let had_strangers = node.engine.has_strangers();
             node.collectives.meet_strangers(&mut node.engine, now);
+            let goes_on = had_strangers || node.collectives.fail_late(&mut node.engine, now);
             while let Some(completion) = node.collectives.poll_completion() {
                 ended.push(completion);
             }
-            if !node.engine.has_completions() && !node.engine.has_strangers() {
+            if !goes_on && !node.engine.has_completions() && !node.engine.has_strangers() {
                 break;
             }
         }
@@ -275,10 +277,17 @@ impl World {
         }
     }
 
+    /// Whether a rank's program has ended, with all it has begun.
+    pub(super) fn is_over(&self, rank: usize) -> bool {
+        let node = &self.nodes[rank];
+        let is_idle = node.collectives.is_idle() && node.ops.is_empty() && node.jobs.is_empty();
+        node.at == node.program.len() && is_idle && node.engine.is_drained() && !node.engine.is_leaving()
+    }
+
     /// A rank leaves in order.
     pub(super) fn leave(&mut self, rank: usize) {
         let node = &mut self.nodes[rank];
-        (node.at, node.program) = (0, Vec::new());
+        node.at = node.program.len();
         node.engine.goodbye(None);
         self.settle(rank);
     }
