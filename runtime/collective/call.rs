@@ -158,6 +158,16 @@ impl Algorithm {
         }
     }
 
+    /// The same with another window, where it has one.
+    pub fn with_window(self, window: u32) -> Self {
+        match self {
+            Algorithm::Granted { segment, .. } => Algorithm::Granted { window, segment },
+            Algorithm::Pairwise { .. } => Algorithm::Pairwise { window },
+            Algorithm::Windowed { .. } => Algorithm::Windowed { window },
+            other => other,
+        }
+    }
+
     /// How many may send at once, if it says so.
     pub fn window(&self) -> Option<u32> {
         match *self {

@@ -9,10 +9,12 @@ use super::Kernel;
 use super::core::Core;
 use super::slot::{OfCollective, Slot};
 use crate::collective::execute::{Job, Plan, Start};
+use crate::collective::price::Machine;
 use crate::collective::{Call, Schedule};
 use crate::engine::OpId;
 use crate::error::{Error, Operation, Result};
 use crate::ids::Rank;
+use crate::observe::event::What;
 
 /// How often the task looks for collectives that wait in vain, and for how long one has not moved then.
 pub(super) const ASK_TICK: Duration = Duration::from_millis(500);
@@ -24,6 +26,16 @@ impl Kernel {
     /// [`crate::Misuse::NoSuchRank`] if its root does not exist.
     pub(crate) fn plan(&self, call: &Call) -> Result<Arc<Plan>> {
         self.planner.lock().plan(call)
+    }
+
+    /// The machine whose prices algorithms are chosen by.
+    pub(crate) fn machine(&self) -> Machine {
+        self.planner.lock().machine()
+    }
+
+    /// From the next call on algorithms are chosen by the prices of `machine`.
+    pub(crate) fn adopt(&self, machine: Machine) {
+        self.planner.lock().adopt(machine);
     }
 
     /// Begins a collective and posts its first steps; a burst of what it sends leaves at once. `plan`: `None` for an
@@ -49,6 +61,9 @@ impl Kernel {
         }
         let left = self.clock.now();
         self.observer.leaves_post(now, left, (op, operation), false);
+        if let Some(choice) = slot.choice() {
+            self.observer.tell(|| left, What::Chosen { op: op.0, choice: choice.to_string() });
+        }
         self.watch.program_leaves(left);
         Ok(slot)
     }

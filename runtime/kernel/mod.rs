@@ -263,7 +263,8 @@ impl Kernel {
         let core = self.lock();
         let links = core.observed.as_ref().map(|observed| observed.links()).unwrap_or_default();
         self.unlock(core);
-        self.observer.report(self.clock.now(), &links)
+        let report = self.observer.report(self.clock.now(), &links);
+        observe::Report { collectives: self.planner.lock().report(), ..report }
     }
 
     /// A handle is gone before its operation was complete.

@@ -7,6 +7,7 @@ use crate::buffer::Element;
 use crate::collective::exchange::{self, Shift};
 
 use crate::collective::execute::{Start, Typed};
+use crate::collective::price::{self, Machine};
 use crate::collective::signature::Signature;
 use crate::collective::{Blocks, Call, Collective, Operator};
 #[expect(unused_imports, reason = "named in documentation")]
@@ -22,7 +23,8 @@ use crate::ids::Rank;
 /// return at once, and the collective goes on while the program computes; any number may be under way. A handle
 /// that is dropped detaches its collective: this rank's part goes on, and `finalize` waits for it.
 ///
-/// The algorithm is the one that the model says is cheapest ([`Handle::choice`]). If a collective fails on a rank, it
+/// The algorithm is the one that the model says is cheapest ([`Handle::choice`], [`Node::refit`]); the manual's page
+/// [on collectives](crate::manual::collectives) says which there are. If a collective fails on a rank, it
 /// and all after it fail on every rank, with the reason; messages between two ranks go on.
 ///
 /// Every one returns, at once or from its handle, [`Error::Disagreement`] and [`Error::Collective`] as described there,
@@ -57,6 +59,29 @@ impl Node {
     /// As all collectives.
     pub fn initbarrier(&self) -> Result<Handle<()>> {
         self.begin(self.call::<u8>(Collective::Barrier, 0), Vec::<u8>::new(), Vec::new(), None, |_| ())
+    }
+
+    /// Has the choice of algorithms follow what this job's links have shown. A collective, and it waits: ranks tell each
+    /// other the `(a, b)` of eq. (3) of Stoica, Sultan and Keyes (1994) fitted to their links ([`Node::report`]), and all take
+    /// the median. Before it, and if no link has shown enough, prices are those of [`Config::machine`].
+    ///
+    /// Returns the machine whose prices count from now on, the same on every rank.
+    ///
+    /// # Errors
+    /// As all collectives.
+    ///
+    /// [`Config::machine`]: crate::Config::machine
+    pub fn refit(&self) -> Result<Machine> {
+        let report = self.report();
+        let fits = report.links.iter().filter_map(|link| link.hyperbolic);
+        let own = price::typical(fits.map(|fit| (fit.a_s, fit.b_s_per_byte)));
+        let (a, b) = own.unwrap_or((f64::NAN, f64::NAN));
+        let all = self.allgather(vec![a, b])?;
+        let kernel = &self.inner.kernel;
+        if let Some((a, b)) = price::typical(all.chunks_exact(2).map(|pair| (pair[0], pair[1]))) {
+            kernel.adopt(kernel.machine().with_link(a, b));
+        }
+        Ok(kernel.machine())
     }
 
     /// The root's `buffer` to all ranks. Every rank gives a buffer of the same length; it comes back with the root's

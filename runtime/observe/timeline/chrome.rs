@@ -144,6 +144,11 @@ fn thread_slices(track: &Track, alignment: &Alignment, thread: u32) -> Vec<Slice
                 slices.push(Slice { name, thread, from, to: at, args, op: None });
                 outside = Some(at);
             }
+            What::Chosen { choice, .. } => {
+                if let Some(post) = slices.last_mut() {
+                    post.args["choice"] = json!(choice);
+                }
+            }
             What::Wait { first, count } if ends.is_none() => {
                 compute(&mut slices, outside.take(), at);
                 let (op, args) = (first.as_ref().map(|first| first.op), awaited(first.as_ref(), *count));

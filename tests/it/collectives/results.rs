@@ -225,6 +225,41 @@ fn neighbours_exchange() {
     }
 }
 
+/// Prices follow what the links have shown, on every rank the same; reports tell of choices.
+#[test]
+fn links_that_have_shown_enough_change_the_prices() {
+    let machines = job_within(
+        LIMIT,
+        3,
+        |config| config.collective = Forced::parse("gather:windowed/2").unwrap(),
+        |node| {
+            assert_eq!(node.refit().unwrap(), Machine::lan(), "nothing is known yet");
+            for count in [1, 100, 10_000, 100_000] {
+                for _ in 0..20 {
+                    node.alltoall(vec![1u64; 3 * count]).unwrap();
+                }
+            }
+            let machine = node.refit().unwrap();
+            assert!(machine.node.per_byte > 0.0 && machine.latency >= 0.0, "{machine:?}");
+            node.gather(0, vec![0u8; 1000]).unwrap();
+            let report = node.report();
+            let row = |of: Collective| report.collectives.iter().filter(move |row| row.collective == of);
+            assert_eq!(row(Collective::Alltoall).map(|row| row.calls).sum::<u64>(), 80);
+            let gather = row(Collective::Gather).next().unwrap();
+            assert_eq!((gather.calls, gather.bytes, &*gather.algorithm), (1, 1000, "windowed, window 2"));
+            assert_eq!(gather.candidates.len(), 4, "{gather}");
+            assert!(gather.candidates.iter().all(|candidate| candidate.predicted_s > 0.0), "{gather}");
+            assert!(report.to_string().contains("1 gather of 1000 bytes: windowed, window 2 (predicted: simple "));
+            let bytes: u64 = report.links.iter().map(|link| link.bytes_sent).sum();
+            assert!(bytes >= 20 * 111_101 * 8, "what collectives send counts: {report}");
+            node.finalize().unwrap();
+            machine
+        },
+    );
+    assert!(machines.iter().all(|machine| *machine == machines[0]), "{machines:?}");
+    assert_ne!(machines[0], Machine::lan());
+}
+
 /// A handle that is dropped detaches its collective; `finalize` ends it for the others' sake.
 #[test]
 fn dropped_handles_detach() {
