@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lathide::collective::exchange::Shift;
+use lathide::collective::price::Machine;
 use lathide::collective::{Call, Collective, Forced};
 use lathide::{Node, Operator, Overlap, Rank, Tag};
 
