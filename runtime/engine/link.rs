@@ -213,6 +213,11 @@ impl Link {
         result
     }
 
+    /// Bytes still to come of the message that was heard of last.
+    pub(super) fn to_come(&self) -> u64 {
+        self.parser.last.and_then(|(slot, _)| self.incoming.missing(slot).ok()).unwrap_or(0)
+    }
+
     /// Frames sent and received, to see from outside whether anything moves.
     pub(super) fn frames(&self) -> (u32, u32) {
         (self.outgoing.number, self.parser.number)

@@ -264,6 +264,11 @@ impl Engine {
         self.shared.completions.pop_front()
     }
 
+    /// Bytes still to come of the message that `peer` sent from last.
+    pub(crate) fn to_come(&self, peer: Rank) -> u64 {
+        self.links.get(peer.index()).map_or(0, Link::to_come)
+    }
+
     /// Whether an operation has ended and was not asked for yet.
     pub(crate) fn has_completions(&self) -> bool {
         !self.shared.completions.is_empty()

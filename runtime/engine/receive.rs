@@ -32,7 +32,7 @@ pub(super) struct Parser {
     /// The data frame whose payload is due: its message and the bytes left.
     payload: Option<(u32, usize)>,
     /// The message and length of the last data frame: the next one is probably alike.
-    last: Option<(u32, usize)>,
+    pub(super) last: Option<(u32, usize)>,
     /// The length of a long message's first frame, the last time.
     first: Option<usize>,
 }

@@ -273,6 +273,11 @@ impl Core {
         turn
     }
 
+    /// The most that is still to come of one message from those that were `ready`, as far as is known.
+    pub(crate) fn to_come(&self, ready: &[Ready]) -> u64 {
+        ready.iter().map(|link| self.engine.to_come(link.peer)).max().unwrap_or(0)
+    }
+
     /// The ranks whose connections end on this host, this one included.
     pub(crate) fn ranks_here(&self) -> usize {
         let is_here = |socket: &Socket| is_local(&SockRef::from(&socket.stream));

@@ -11,6 +11,15 @@ use super::sync::MutexGuard;
 use crate::config::Overlap;
 use crate::engine::OpId;
 
+/// What the task has found when it looked.
+#[derive(Default)]
+pub(super) struct Turn {
+    /// The bytes that came or went.
+    pub(super) moved: usize,
+    /// The most that is still to come of one message.
+    pub(super) to_come: u64,
+}
+
 impl Kernel {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
         self.core.lock()
@@ -94,15 +103,18 @@ impl Kernel {
         self.unlock(core);
     }
 
-    /// Moves all that can be moved, unless a waiter wants to do that itself.
-    pub(super) fn turn(&self) {
-        let mut ready = Vec::new();
+    /// Moves all that can be moved, unless a waiter wants to do that itself. Returns what that was.
+    pub(super) fn turn(&self) -> Turn {
+        let (mut ready, mut turn) = (Vec::new(), Turn::default());
         let mut is_due = true;
         loop {
             // The gate is level-triggered towards the links, but its own readers hear of a change only: so the
             // links must be asked until none is ready.
             match self.poller.wait(&mut ready, Duration::ZERO) {
-                Err(error) => return self.fail_here(&format!("waiting for sockets failed: {error}")),
+                Err(error) => {
+                    self.fail_here(&format!("waiting for sockets failed: {error}"));
+                    return turn;
+                }
                 Ok(true) if !self.help.is_asleep() => {
                     self.poller.heed_nudge();
                     // One that has gone to sleep meanwhile may have been meant.
@@ -113,11 +125,14 @@ impl Kernel {
                 Ok(_) => {}
             }
             if ready.is_empty() && !is_due {
-                return;
+                return turn;
             }
             let mut core = self.lock();
-            core.drive(&ready, &|| self.help.is_wanted());
+            turn.moved += core.drive(&ready, &|| self.help.is_wanted());
             core = self.carry_on(core);
+            if !ready.is_empty() {
+                turn.to_come = core.to_come(&ready);
+            }
             is_due = core.has_due();
             self.release(core);
             if self.help.is_wanted() {
@@ -128,10 +143,16 @@ impl Kernel {
                 self.gave_way.store(true, Ordering::SeqCst);
                 // The waiter may have left before it could see that; then there is nobody to give way to.
                 if self.help.is_wanted() || !self.gave_way.swap(false, Ordering::SeqCst) {
-                    return;
+                    return turn;
                 }
             }
         }
+    }
+
+    /// The task lets bytes gather before it looks again, if it `may`. Returns whether it does. Not while a future waits:
+    /// nobody but the task takes what comes for it.
+    pub(super) fn rest(&self, may: bool) -> bool {
+        self.watch.rest(&self.poller, || may && self.awaiting.load(Ordering::SeqCst) == 0)
     }
 
     /// No thread helps any more: leaves the links to the task, if it may have them.

@@ -16,6 +16,7 @@ pub(crate) mod mesh;
 mod observed;
 mod pacing;
 mod poller;
+mod rest;
 #[cfg(test)]
 mod schedules;
 mod slot;

@@ -13,6 +13,7 @@ use super::collectives::ASK_TICK;
 use super::core::Core;
 use super::mesh::{self, Control};
 use super::poller::GateDescriptor;
+use super::rest::{REST, Rests};
 use super::{Kernel, Order, Started, watch};
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -68,12 +69,14 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
     let mut is_heard = control.is_some();
     let mut is_ticking = false;
     let (mut confirmation, mut asking) = (None, None);
+    let (mut rests, mut rested) = (Rests::default(), None);
     let last = loop {
         tokio::select! {
             ready = gate.readable() => {
                 let Ok(mut ready) = ready else { return };
-                kernel.turn();
+                let turn = kernel.turn();
                 ready.clear_ready();
+                rested = rest(&kernel, rests.after_look(turn.to_come));
             }
             () = kernel.gathering.notified() => kernel.send_gathered(),
             () = kernel.due.notified() => kernel.turn_for_collectives(),
@@ -82,6 +85,13 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
             () = kernel.watch.begin.notified(), if !is_ticking => is_ticking = true,
             () = tokio::time::sleep(watch::TICK), if is_ticking => {
                 is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held());
+            }
+            () = at(rested) => {
+                rested = None;
+                if kernel.watch.rests() {
+                    let turn = kernel.turn();
+                    rested = rest(&kernel, rests.after_rest(turn.moved, turn.to_come));
+                }
             }
             () = suspicion.notified() => confirmation = Some(Instant::now() + ADVICE_PATIENCE),
             () = at(confirmation) => {
@@ -113,6 +123,11 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
     if let Some(control) = control {
         control.leave(last, LEAVE_PATIENCE).await;
     }
+}
+
+/// The task rests, if it `may`; returns until when.
+fn rest(kernel: &Kernel, may: bool) -> Option<Instant> {
+    kernel.rest(may).then(|| Instant::now() + REST)
 }
 
 /// Completes at `instant`, or never.

@@ -9,9 +9,9 @@ use std::time::Duration;
 /// Enough for slow links, and where nothing is known yet.
 pub(super) const LEAST_BYTES: u32 = 32 << 10;
 /// Enough for 1 Gbit/s; faster links are fed by threads that have a core of their own, or by nobody.
-const MOST_BYTES: u32 = 512 << 10;
+const MOST_BYTES: u32 = 1024 << 10;
 /// What the link sends in this time may be unsent.
-const SPAN: Duration = Duration::from_millis(3);
+const SPAN: Duration = Duration::from_millis(6);
 /// Two moments at which the socket was full belong to one transfer if they are no further apart.
 const PAUSE: Duration = Duration::from_millis(20);
 /// A transfer is measured over this time.
@@ -76,8 +76,8 @@ mod tests {
     #[test]
     fn the_limit_is_what_the_link_sends_in_a_few_milliseconds() {
         assert_eq!(limit_at(1_250), LEAST_BYTES, "10 Mbit/s");
-        assert!((LEAST_BYTES..=45_000).contains(&limit_at(12_500)), "100 Mbit/s: {}", limit_at(12_500));
-        assert!((300_000..=450_000).contains(&limit_at(125_000)), "1 Gbit/s: {}", limit_at(125_000));
+        assert!((60_000..=90_000).contains(&limit_at(12_500)), "100 Mbit/s: {}", limit_at(12_500));
+        assert!((600_000..=900_000).contains(&limit_at(125_000)), "1 Gbit/s: {}", limit_at(125_000));
         assert_eq!(limit_at(1_250_000), MOST_BYTES, "10 Gbit/s");
     }
 

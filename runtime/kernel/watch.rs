@@ -46,6 +46,8 @@ enum Watcher {
     Task,
     /// The gate is closed; the task opens it when no more waits follow.
     TaskSoon,
+    /// The gate is closed; the task looks after its rest.
+    Rest,
     /// The gate is closed; whoever helps decides at the end.
     Helper,
 }
@@ -74,9 +76,13 @@ impl Watch {
     /// A helper is about to poll and to sleep: the task must not be woken for what the helper will take.
     pub(crate) fn helper_takes(&self, poller: &Poller) {
         let mut state = self.state.lock();
-        if state.watcher == Watcher::Task {
-            state.watcher = Watcher::Helper;
-            poller.close_gate();
+        match state.watcher {
+            Watcher::Task => {
+                state.watcher = Watcher::Helper;
+                poller.close_gate();
+            }
+            Watcher::Rest => state.watcher = Watcher::Helper,
+            Watcher::TaskSoon | Watcher::Helper => {}
         }
     }
 
@@ -94,6 +100,30 @@ impl Watch {
                 self.begin.notify_one();
             }
         }
+    }
+
+    /// The task has looked and, if it `may`, rests before it looks again; otherwise it watches, if it is the one.
+    /// Returns whether it rests. It may be asked though a helper has the links: then it does not.
+    pub(crate) fn rest(&self, poller: &Poller, may: impl FnOnce() -> bool) -> bool {
+        let mut state = self.state.lock();
+        if !matches!(state.watcher, Watcher::Task | Watcher::Rest) {
+            return false;
+        }
+        let may = may();
+        match (state.watcher, may) {
+            (Watcher::Task, true) => {
+                state.watcher = Watcher::Rest;
+                poller.close_gate();
+            }
+            (Watcher::Rest, false) => state.open(poller),
+            _ => {}
+        }
+        may
+    }
+
+    /// Whether the task still rests: nobody has taken the links meanwhile.
+    pub(crate) fn rests(&self) -> bool {
+        self.state.lock().watcher == Watcher::Rest
     }
 
     /// Has the task watch if it may, whoever helps, and no longer if it may not. It is asked under the lock: when one

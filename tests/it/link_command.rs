@@ -63,7 +63,8 @@ fn everything_on_loopback() {
     for (member, numbers) in [
         ("bandwidth", &["raw_bytes_per_s", "raw_polled_bytes_per_s", "lathide_bytes_per_s", "ratio"][..]),
         ("exchange", &["pingpong_s", "simultaneous_s", "speedup", "raw_simultaneous_s", "penalty"]),
-        ("overlap", &["t_calc_s", "t_com_s", "t_total_s", "availability"]),
+        ("overlap", &["t_calc_s", "t_com_s", "t_total_s", "availability", "availability_spare"]),
+        ("exchange_overlap", &["t_calc_s", "t_com_s", "t_total_s", "availability", "availability_spare"]),
     ] {
         assert_eq!(sizes(member), [4096.0, 65536.0], "{member}");
         rows(&result, member).iter().for_each(|row| positive(row, numbers));
@@ -74,7 +75,7 @@ fn everything_on_loopback() {
         let ratio = number(row, "lathide_s") / number(row, "raw_s");
         assert!((number(row, "penalty") / ratio - 1.0).abs() < 1e-9, "{row}");
     }
-    for row in rows(&result, "overlap") {
+    for row in ["overlap", "exchange_overlap"].iter().flat_map(|member| rows(&result, member)) {
         let [calc, com, total] = ["t_calc_s", "t_com_s", "t_total_s"].map(|member| number(row, member));
         assert!((number(row, "overlap") - (1.0 - (total - calc) / com)).abs() < 1e-6, "{row}");
         assert!(number(row, "effective_overlap") <= number(row, "overlap") + 1e-9, "{row}");

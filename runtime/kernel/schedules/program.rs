@@ -65,7 +65,7 @@ pub(super) fn run(setup: Setup, fault: Fault, acts: &[Act]) {
 /// The kernel's task, as `task::serve` is: it hears of the gate, ticks, and is told of failures.
 fn serve(kernel: &Kernel) {
     kernel.settle_watch();
-    let (mut is_ready, mut is_ticking, mut is_lost) = (false, false, false);
+    let (mut is_ready, mut is_ticking, mut is_resting, mut is_lost) = (false, false, false, false);
     loop {
         let event = machine::sleep_until(|state| {
             is_ready |= state.epoll.look_at_gate();
@@ -74,6 +74,7 @@ fn serve(kernel: &Kernel) {
                 (state.begin && !is_ticking).then_some(Event::Begin),
                 is_ticking.then_some(Event::Tick),
                 state.is_called.then_some(Event::Call),
+                is_resting.then_some(Event::Rested),
                 (state.is_job_lost && !is_lost).then_some(Event::Lost),
                 state.is_over.then_some(Event::Over),
             ];
@@ -85,12 +86,20 @@ fn serve(kernel: &Kernel) {
         });
         match event {
             Event::Gate => {
-                kernel.turn();
+                let turn = kernel.turn();
                 is_ready = false;
+                is_resting = kernel.rest(turn.to_come > 0);
             }
             Event::Begin => is_ticking = true,
             Event::Tick => is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held()),
             Event::Call => kernel.turn_for_collectives(),
+            Event::Rested => {
+                is_resting = false;
+                if kernel.watch.rests() {
+                    let turn = kernel.turn();
+                    is_resting = kernel.rest(turn.to_come > 0);
+                }
+            }
             Event::Lost => {
                 is_lost = true;
                 kernel.fail_here("a rank is lost");
@@ -106,6 +115,7 @@ enum Event {
     Begin,
     Tick,
     Call,
+    Rested,
     Lost,
     Over,
 }

@@ -3,7 +3,7 @@
 
 use lathide::report::summary::Summary;
 
-use super::plan::{Cost, Exchanged, Hidden, Order, Own, SIGNAL_BYTES};
+use super::plan::{Cost, Direction, Exchanged, Hidden, Order, Own, SIGNAL_BYTES};
 use super::results::{Bandwidth, Exchange, Fragments, Latency, Loaded, Overlap, Processor, ProcessorUse, Rate};
 
 /// One block as both nodes saw it.
@@ -153,10 +153,14 @@ fn raw_simultaneous_s(mine: &Exchanged, theirs: &Exchanged) -> f64 {
     mine.raw_simultaneous_s.max(theirs.raw_simultaneous_s)
 }
 
-/// Overlap by size.
-pub(super) fn overlap(blocks: &[Block]) -> Vec<Overlap> {
+/// Overlap by size, of transfers in this direction.
+pub(super) fn overlap(blocks: &[Block], direction: Direction) -> Vec<Overlap> {
     let sizes = by_size(blocks, |block| match (block.order, &block.mine, &block.theirs) {
-        (Order::Overlap { bytes, .. }, Own::Overlap(mine), Own::Overlap(theirs)) => Some((bytes, (*mine, *theirs))),
+        (Order::Overlap { direction: its, bytes, .. }, Own::Overlap(mine), Own::Overlap(theirs))
+            if its == direction =>
+        {
+            Some((bytes, (*mine, *theirs)))
+        }
         _ => None,
     });
     let one = |(bytes, blocks): (usize, Vec<(Hidden, Hidden)>)| {
@@ -170,6 +174,9 @@ pub(super) fn overlap(blocks: &[Block]) -> Vec<Overlap> {
             overlap: over(|both| 1.0 - (both.total_s - both.calc_s) / both.com_s)?,
             availability: Summary::of(
                 blocks.iter().map(|(mine, theirs)| (mine.calc_s + theirs.calc_s) / (mine.busy_s + theirs.busy_s)),
+            )?,
+            availability_spare: Summary::of(
+                blocks.iter().map(|(mine, theirs)| (mine.calc_s + theirs.calc_s) / (mine.spare_s + theirs.spare_s)),
             )?,
             effective_overlap: over(|both| 1.0 - (both.total_s + both.own_cpu_s - both.calc_s) / both.com_s)?,
             own_cpu_s: over(|both| both.own_cpu_s)?,
@@ -186,6 +193,7 @@ fn slower(mine: &Hidden, theirs: &Hidden) -> Hidden {
         total_s: mine.total_s.max(theirs.total_s),
         busy_s: mine.busy_s.max(theirs.busy_s),
         own_cpu_s: mine.own_cpu_s.max(theirs.own_cpu_s),
+        spare_s: mine.spare_s.max(theirs.spare_s),
     }
 }
 

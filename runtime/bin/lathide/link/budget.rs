@@ -1,13 +1,14 @@
 //! How much is measured: what fits into the time, on a link as the first look shows it. Pure.
 
-use super::plan::{Order, Own, Probe, Way, Wishes};
+use super::plan::{Direction, Order, Own, Probe, Way, Wishes};
 
 /// Shares of the time. What is left is for starting, and for what takes longer than thought.
-const ONE_WAY: f64 = 0.32;
+const ONE_WAY: f64 = 0.28;
 const STREAM: f64 = 0.19;
 const RATE: f64 = 0.02;
-const EXCHANGE: f64 = 0.14;
-const OVERLAP: f64 = 0.18;
+const EXCHANGE: f64 = 0.12;
+/// One way, and both ways.
+const OVERLAP: f64 = 0.11;
 const LOADED: f64 = 0.06;
 const FRAGMENTS: f64 = 0.1;
 
@@ -25,6 +26,7 @@ const LOADED_MAX: usize = 64 << 20;
 
 /// A block takes at least so long, if the time allows it: a wake-up more or less then says little.
 const BLOCK_S: f64 = 0.012;
+const OVERLAP_S: f64 = 0.03;
 const STREAM_S: f64 = 0.06;
 const RATE_S: f64 = 0.03;
 const COUNT_MAX: f64 = 4000.0;
@@ -48,7 +50,9 @@ pub(super) fn schedule(wishes: &Wishes, probe: &Probe, unit_s: f64) -> Vec<Order
     orders.extend(budget.fitting(&STREAM_SIZES, STREAM, |bytes| budget.stream(bytes)));
     orders.push(budget.rate());
     orders.extend(budget.fitting(&EXCHANGE_SIZES, EXCHANGE, |bytes| budget.exchange(bytes)));
-    orders.extend(budget.fitting(&OVERLAP_SIZES, OVERLAP, |bytes| budget.overlap(bytes)));
+    for direction in Direction::ALL {
+        orders.extend(budget.fitting(&OVERLAP_SIZES, OVERLAP, |bytes| budget.overlap(direction, bytes)));
+    }
     orders.push(budget.loaded());
     orders
 }
@@ -103,7 +107,8 @@ const SWEEP_SIZES: [usize; 3] = [1 << 20, 256 << 10, 64 << 10];
 
 /// The order for the next round: the calculation as long as it should be, as this one has shown.
 pub(super) fn correct(order: Order, mine: &Own, theirs: &Own) -> Order {
-    let (Order::Overlap { bytes, steps, work }, Own::Overlap(mine), Own::Overlap(theirs)) = (order, mine, theirs)
+    let (Order::Overlap { direction, bytes, steps, work }, Own::Overlap(mine), Own::Overlap(theirs)) =
+        (order, mine, theirs)
     else {
         return order;
     };
@@ -114,7 +119,7 @@ pub(super) fn correct(order: Order, mine: &Own, theirs: &Own) -> Order {
     }
     // One disturbed round must not make the next one endless.
     let factor = (wanted_s / took_s).clamp(0.2, 5.0);
-    Order::Overlap { bytes, steps, work: (f64::from(work) * factor).round().clamp(1.0, WORK_MAX) as u32 }
+    Order::Overlap { direction, bytes, steps, work: (f64::from(work) * factor).round().clamp(1.0, WORK_MAX) as u32 }
 }
 
 struct Budget<'a> {
@@ -173,10 +178,19 @@ impl Budget<'_> {
         Order::Exchange { bytes, count: count(BLOCK_S, self.exchange_s(bytes)) }
     }
 
-    fn overlap(&self, bytes: usize) -> Order {
-        let exchange_s = self.exchange_s(bytes);
-        let work = (CALCULATION * exchange_s / self.unit_s).clamp(1.0, WORK_MAX);
-        Order::Overlap { bytes, steps: count(BLOCK_S, exchange_s), work: work as u32 }
+    fn overlap(&self, direction: Direction, bytes: usize) -> Order {
+        let transfer_s = self.transfer_s(direction, bytes);
+        let work = (CALCULATION * transfer_s / self.unit_s).clamp(1.0, WORK_MAX);
+        // Each node writes as often as the other.
+        let steps = count(OVERLAP_S, transfer_s).next_multiple_of(2);
+        Order::Overlap { direction, bytes, steps, work: work as u32 }
+    }
+
+    fn transfer_s(&self, direction: Direction, bytes: usize) -> f64 {
+        match direction {
+            Direction::OneWay => self.probe.one_way_s(bytes),
+            Direction::BothWays => self.exchange_s(bytes),
+        }
     }
 
     fn loaded(&self) -> Order {
@@ -231,10 +245,10 @@ impl Budget<'_> {
                 let pingpong_s = 2.0 * self.probe.one_way_s(bytes);
                 f64::from(count) * (pingpong_s + 2.0 * self.exchange_s(bytes)) + signals_s(3.0)
             }
-            Order::Overlap { bytes, steps, .. } => {
-                // Twice the calculation, the exchange, and both at once.
-                let step_s = (3.0 * CALCULATION + 1.2) * self.exchange_s(bytes);
-                f64::from(steps) * step_s + signals_s(4.0)
+            Order::Overlap { direction, bytes, steps, .. } => {
+                // Twice the calculation, the transfer, and both at once, three times.
+                let step_s = (5.0 * CALCULATION + 1.6) * self.transfer_s(direction, bytes);
+                f64::from(steps) * step_s + signals_s(6.0)
             }
             Order::Loaded { bytes, idle } => 2.0 * f64::from(idle) * start_s + 1.2 * transfer_s(bytes) + signals_s(2.0),
             Order::End => start_s,
@@ -307,7 +321,7 @@ mod tests {
         let one_way = |order: &Order| if let Order::OneWay { bytes, .. } = order { Some(*bytes) } else { None };
         let overlap = |order: &Order| if let Order::Overlap { bytes, .. } = order { Some(*bytes) } else { None };
         assert_eq!(sizes(one_way), [8, 3000, 1 << 26]);
-        assert_eq!(sizes(overlap), [3000, 1 << 26]);
+        assert_eq!(sizes(overlap), [3000, 1 << 26, 3000, 1 << 26]);
     }
 
     #[test]
@@ -334,8 +348,10 @@ mod tests {
 
     #[test]
     fn the_calculation_follows_the_exchange() {
-        let hidden = |calc_s, com_s| Own::Overlap(Hidden { calc_s, com_s, total_s: 0.0, busy_s: 0.0, own_cpu_s: 0.0 });
-        let order = |work| Order::Overlap { bytes: 1, steps: 2, work };
+        let hidden = |calc_s, com_s| {
+            Own::Overlap(Hidden { calc_s, com_s, total_s: 0.0, busy_s: 0.0, own_cpu_s: 0.0, spare_s: 0.0 })
+        };
+        let order = |work| Order::Overlap { direction: Direction::OneWay, bytes: 1, steps: 2, work };
         let next = |calc_s, com_s| correct(order(1000), &hidden(calc_s, com_s), &hidden(calc_s, com_s / 2.0));
         assert_eq!(next(1.0, 1.0), order(1100));
         assert_eq!(next(1.1, 1.0), order(1000));

@@ -136,8 +136,8 @@ impl Session<'_> {
             Order::Stream { bytes, messages } => self.ways(call, |pair, way| pair.stream(way, bytes, messages)),
             Order::Rate { messages } => self.ways(call, |pair, way| pair.rate(way, messages)),
             Order::Exchange { bytes, count } => self.pair.exchange(bytes, count),
-            Order::Overlap { bytes, steps, work } => {
-                Ok(Own::Overlap(self.pair.overlap(&mut self.calculation, bytes, steps, work)?))
+            Order::Overlap { direction, bytes, steps, work } => {
+                Ok(Own::Overlap(self.pair.overlap(&mut self.calculation, (direction, bytes), steps, work)?))
             }
             Order::Loaded { bytes, idle } => self.pair.loaded(bytes, idle),
             Order::End => Ok(Own::Nothing),

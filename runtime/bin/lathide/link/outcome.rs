@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::analysis::{self, Block};
 use super::fit;
-use super::plan::Probe;
+use super::plan::{Direction, Probe};
 use super::raw::{CALL_BYTES, CONGESTION_CONTROL};
 use super::results::{
     Bandwidth, Exchange, Fragments, Hyperbolic, Latency, Loaded, Overlap, ProcessorUse, Rate, Segmented,
@@ -35,7 +35,10 @@ pub(super) struct Outcome {
     pub(super) bandwidth: Vec<Bandwidth>,
     pub(super) message_rate: Option<Rate>,
     pub(super) exchange: Vec<Exchange>,
+    /// Of messages one way.
     pub(super) overlap: Vec<Overlap>,
+    /// Of messages both ways at once.
+    pub(super) exchange_overlap: Vec<Overlap>,
     pub(super) under_load: Option<Loaded>,
     pub(super) processor: ProcessorUse,
     pub(super) fragments: Vec<Fragments>,
@@ -77,7 +80,8 @@ impl Outcome {
             bandwidth: analysis::bandwidth(blocks),
             message_rate: analysis::rate(blocks),
             exchange: analysis::exchange(blocks),
-            overlap: analysis::overlap(blocks),
+            overlap: analysis::overlap(blocks, Direction::OneWay),
+            exchange_overlap: analysis::overlap(blocks, Direction::BothWays),
             under_load: analysis::loaded(blocks),
             processor: analysis::processor(blocks),
             fragments,

@@ -7,7 +7,7 @@ use lathide::{Handle, Tag};
 
 use super::node::Result;
 use super::pair::{Pair, thread_s};
-use super::plan::{Exchanged, Hidden, Own, SIGNAL_BYTES, Way};
+use super::plan::{Cost, Direction, Exchanged, Hidden, Own, SIGNAL_BYTES, Way};
 use crate::common::strip::{Shape, Side, Strip};
 
 const EXCHANGE: Tag = Tag(4);
@@ -75,15 +75,15 @@ impl Pair<'_> {
     /// Seconds for exchanges with nothing behind which to hide.
     fn simultaneous(&mut self, buffers: &mut Buffers, count: u32) -> Result<f64> {
         self.begin_together(Way::Lathide)?;
-        let cost = self.timed(|pair| (0..count).try_for_each(|_| pair.step(buffers, || ())))?;
+        let cost = self.timed(|pair| (0..count).try_for_each(|_| pair.step(buffers, [true; 2], || ())))?;
         Ok(cost.wall_s)
     }
 
-    /// Exchanges behind a calculation, and each alone, around them.
+    /// Transfers of so many bytes behind a calculation, and each alone, around them.
     pub(super) fn overlap(
         &mut self,
         calculation: &mut Calculation,
-        bytes: usize,
+        (direction, bytes): (Direction, usize),
         steps: u32,
         work: u32,
     ) -> Result<Hidden> {
@@ -94,23 +94,56 @@ impl Pair<'_> {
             Ok((0..steps).map(|_| calculation.run()).sum::<f64>() / each)
         };
         let before_s = alone(self, calculation)?;
-        let com_s = self.simultaneous(&mut buffers, steps)? / each;
-        self.begin_together(Way::Lathide)?;
+        let com_s = self.steps(direction, &mut buffers, steps, || ())?.wall_s / each;
         let (mut busy_s, thread_before_s) = (0.0, thread_s());
-        let cost =
-            self.timed(|pair| (0..steps).try_for_each(|_| pair.step(&mut buffers, || busy_s += calculation.run())))?;
+        let cost = self.steps(direction, &mut buffers, steps, || busy_s += calculation.run())?;
         let own_cpu_s = (cost.cpu_s - (thread_s() - thread_before_s)).max(0.0);
+        let mut spare_s = 0.0;
+        for is_mine in [self.leads(), !self.leads()] {
+            self.steps(direction, &mut buffers, steps, || {
+                if is_mine {
+                    spare_s += calculation.run();
+                }
+            })?;
+        }
         let calc_s = (before_s + alone(self, calculation)?) / 2.0;
-        Ok(Hidden { calc_s, com_s, total_s: cost.wall_s / each, busy_s: busy_s / each, own_cpu_s: own_cpu_s / each })
+        let [total_s, busy_s, own_cpu_s, spare_s] = [cost.wall_s, busy_s, own_cpu_s, spare_s].map(|sum| sum / each);
+        Ok(Hidden { calc_s, com_s, total_s, busy_s, own_cpu_s, spare_s })
     }
 
-    /// A message each way at once, and something to do meanwhile.
-    fn step(&mut self, buffers: &mut Buffers, mut meanwhile: impl FnMut()) -> Result<()> {
-        let read = self.node.initread(self.other, EXCHANGE, std::mem::take(&mut buffers.into))?;
-        let write = self.node.initwrite(self.other, EXCHANGE, std::mem::take(&mut buffers.out))?;
+    /// So many steps, begun by both nodes together.
+    fn steps(
+        &mut self,
+        direction: Direction,
+        buffers: &mut Buffers,
+        steps: u32,
+        mut meanwhile: impl FnMut(),
+    ) -> Result<Cost> {
+        self.begin_together(Way::Lathide)?;
+        self.timed(|pair| {
+            (0..steps).try_for_each(|step| {
+                let is_writer = step.is_multiple_of(2) == pair.leads();
+                let moves = match direction {
+                    Direction::OneWay => [!is_writer, is_writer],
+                    Direction::BothWays => [true; 2],
+                };
+                pair.step(buffers, moves, &mut meanwhile)
+            })
+        })
+    }
+
+    /// A message in one or both directions, and something to do meanwhile.
+    fn step(&mut self, buffers: &mut Buffers, [reads, writes]: [bool; 2], mut meanwhile: impl FnMut()) -> Result<()> {
+        let Buffers { out, into } = buffers;
+        let read = reads.then(|| self.node.initread(self.other, EXCHANGE, std::mem::take(into))).transpose()?;
+        let write = writes.then(|| self.node.initwrite(self.other, EXCHANGE, std::mem::take(out))).transpose()?;
         meanwhile();
-        buffers.out = write.wait()?;
-        buffers.into = read.wait()?;
+        if let Some(write) = write {
+            *out = write.wait()?;
+        }
+        if let Some(read) = read {
+            *into = read.wait()?;
+        }
         Ok(())
     }
 

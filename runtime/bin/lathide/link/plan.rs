@@ -93,8 +93,9 @@ pub(super) enum Order {
         bytes: usize,
         count: u32,
     },
-    /// Exchanges behind a calculation.
+    /// Messages behind a calculation.
     Overlap {
+        direction: Direction,
         /// Per message.
         bytes: usize,
         steps: u32,
@@ -161,6 +162,19 @@ pub(super) struct Cost {
     pub(super) cpu_s: f64,
 }
 
+/// Who writes in a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) enum Direction {
+    /// The nodes in turns.
+    OneWay,
+    /// Both at once.
+    BothWays,
+}
+
+impl Direction {
+    pub(super) const ALL: [Direction; 2] = [Direction::OneWay, Direction::BothWays];
+}
+
 /// A message each way: seconds per exchange.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Exchanged {
@@ -172,12 +186,12 @@ pub(super) struct Exchanged {
     pub(super) raw_simultaneous_s: f64,
 }
 
-/// An exchange behind a calculation: seconds per step.
+/// A transfer behind a calculation: seconds per step.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Hidden {
     /// The calculation alone, before and after the others: mean.
     pub(super) calc_s: f64,
-    /// The exchange alone.
+    /// The transfer alone.
     pub(super) com_s: f64,
     /// Both at once.
     pub(super) total_s: f64,
@@ -185,6 +199,8 @@ pub(super) struct Hidden {
     pub(super) busy_s: f64,
     /// Processor time of the process's other threads meanwhile.
     pub(super) own_cpu_s: f64,
+    /// The calculation, while the other node only transfers.
+    pub(super) spare_s: f64,
 }
 
 /// What rank 0 reports, one line of JSON each.
@@ -215,7 +231,12 @@ impl Order {
             Order::Stream { bytes, .. } => format!("bandwidth with messages of {bytes} bytes"),
             Order::Rate { .. } => "message rate".to_owned(),
             Order::Exchange { bytes, .. } => format!("simultaneous exchange of {bytes} bytes"),
-            Order::Overlap { bytes, .. } => format!("overlap with messages of {bytes} bytes"),
+            Order::Overlap { direction: Direction::OneWay, bytes, .. } => {
+                format!("overlap with messages of {bytes} bytes")
+            }
+            Order::Overlap { direction: Direction::BothWays, bytes, .. } => {
+                format!("overlap with exchanges of {bytes} bytes")
+            }
             Order::Loaded { bytes, .. } => format!("short messages beside one of {bytes} bytes"),
             Order::End => "end".to_owned(),
         }

@@ -64,7 +64,7 @@ pub(super) struct Exchange {
     pub(super) repeats: usize,
 }
 
-/// An exchange behind a calculation. The slower of the two nodes counts.
+/// A transfer behind a calculation. The slower of the two nodes counts.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub(super) struct Overlap {
     pub(super) bytes: usize,
@@ -73,12 +73,14 @@ pub(super) struct Overlap {
     pub(super) t_total_s: Summary,
     /// `1 - (t_total_s - t_calc_s) / t_com_s`: the hidden part of the communication.
     pub(super) overlap: Summary,
-    /// `t_calc_s` over the time of the same calculation while the exchange runs.
+    /// `t_calc_s` over the time of the same calculation while the transfer runs and both nodes calculate.
     pub(super) availability: Summary,
+    /// The same while the other node only transfers, so that a core of the host may be free for the kernel's task.
+    pub(super) availability_spare: Summary,
     /// The overlap, if lathide's own threads had to share the calculation's processor: their processor time counts as
     /// if the calculation were so much longer.
     pub(super) effective_overlap: Summary,
-    /// Processor time of lathide's own threads per exchange.
+    /// Processor time of lathide's own threads per transfer.
     pub(super) own_cpu_s: Summary,
     pub(super) repeats: usize,
 }

@@ -68,7 +68,7 @@ pub(super) fn exchange(rows: &[Exchange]) -> String {
     )
 }
 
-pub(super) fn overlap(rows: &[Overlap]) -> String {
+pub(super) fn overlap(what: &str, rows: &[Overlap]) -> String {
     let mut table = Table::new([
         "bytes",
         "t_calc\nms",
@@ -78,6 +78,7 @@ pub(super) fn overlap(rows: &[Overlap]) -> String {
         "\nmin .. max",
         "effective\n%",
         "available\n%",
+        "other idle\n%",
         "own CPU\nms",
     ]);
     for row in rows {
@@ -92,12 +93,16 @@ pub(super) fn overlap(rows: &[Overlap]) -> String {
             format!("{} .. {}", percent(row.overlap.min), percent(row.overlap.max)),
             percent(row.effective_overlap.median),
             percent(row.availability.median),
+            percent(row.availability_spare.median),
             ms(row.own_cpu_s),
         ]);
     }
     titled(
-        "An exchange behind a calculation. Overlap: 1 - (t_total - t_calc) / t_com; effective: with lathide's own \
-         processor time charged to the calculation; available: what the calculation has of its processor meanwhile.",
+        &format!(
+            "{what} behind a calculation. Overlap: 1 - (t_total - t_calc) / t_com; effective: with lathide's own \
+             processor time charged to the calculation; available: what the calculation has of its processor meanwhile, \
+             and what where the other node has nothing to calculate."
+        ),
         &table,
     )
 }

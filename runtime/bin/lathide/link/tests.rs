@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::analysis::{self, Block, quantile};
 use super::outcome::Outcome;
-use super::plan::{Cost, Exchanged, Hidden, Order, Own, Probe};
+use super::plan::{Cost, Direction, Exchanged, Hidden, Order, Own, Probe};
 use crate::common::console::describe;
 
 fn block(order: Order, mine: Own, theirs: Own) -> Block {
@@ -18,7 +18,7 @@ fn ways(wall_s: [f64; 3], cpu_s: f64) -> Own {
 }
 
 fn hidden(calc_s: f64, com_s: f64, total_s: f64, busy_s: f64, own_cpu_s: f64) -> Own {
-    Own::Overlap(Hidden { calc_s, com_s, total_s, busy_s, own_cpu_s })
+    Own::Overlap(Hidden { calc_s, com_s, total_s, busy_s, own_cpu_s, spare_s: calc_s / 0.8 })
 }
 
 /// Five repetitions of everything, one of them twice as slow as the others.
@@ -39,7 +39,7 @@ fn blocks() -> Vec<Block> {
         };
         let exchange = Order::Exchange { bytes: 4096, count: 1 };
         blocks.push(block(exchange, exchanged(0.09 * slower), exchanged(0.1 * slower)));
-        let overlap = Order::Overlap { bytes: 1 << 20, steps: 2, work: 7 };
+        let overlap = Order::Overlap { direction: Direction::OneWay, bytes: 1 << 20, steps: 2, work: 7 };
         let mine = hidden(1.1 * slower, 1.0 * slower, 1.2 * slower, 1.15 * slower, 0.05 * slower);
         let theirs = hidden(1.1 * slower, 0.9 * slower, 1.15 * slower, 1.05 * slower, 0.02 * slower);
         blocks.push(block(overlap, mine, theirs));
@@ -93,6 +93,8 @@ fn overlap_by_hand() {
     close(overlap.overlap.median, 0.9);
     close(overlap.effective_overlap.median, 0.85);
     close(overlap.availability.median, 1.0);
+    close(overlap.availability_spare.median, 0.8);
+    assert!(outcome.exchange_overlap.is_empty(), "none was measured both ways");
     close(overlap.t_total_s.max, 2.4);
     let loaded = outcome.under_load.unwrap();
     assert_eq!((loaded.samples, loaded.idle_samples), (100, 200));

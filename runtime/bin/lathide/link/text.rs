@@ -24,7 +24,10 @@ impl Outcome {
             with(!self.bandwidth.is_empty(), &|| tables::bandwidth(&self.bandwidth)),
             self.bandwidth_curve(colour),
             with(!self.exchange.is_empty(), &|| tables::exchange(&self.exchange)),
-            with(!self.overlap.is_empty(), &|| tables::overlap(&self.overlap)),
+            with(!self.overlap.is_empty(), &|| tables::overlap("A message one way", &self.overlap)),
+            with(!self.exchange_overlap.is_empty(), &|| {
+                tables::overlap("Messages both ways at once", &self.exchange_overlap)
+            }),
             tables::fragments(&self.fragments),
             self.message_rate.as_ref().map(tables::rate).unwrap_or_default(),
             self.under_load.as_ref().map(tables::under_load).unwrap_or_default(),
