@@ -279,7 +279,7 @@ impl Kernel {
 
     /// The program is told of `error`. If it ends without finalizing, this is why.
     pub(crate) fn note_failure(&self, error: &Error) {
-        if matches!(error, Error::Collective { .. } | Error::Disagreement { .. }) {
+        if matches!(error, Error::Collective { .. } | Error::Disagreement { .. } | Error::PeerLost { .. }) {
             self.is_told.store(true, Ordering::Relaxed);
         }
         *self.noted.lock() = Some(error.to_string());

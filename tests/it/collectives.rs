@@ -3,4 +3,4 @@
 
 mod computing;
 mod failing;
-mod results;
+pub(crate) mod results;

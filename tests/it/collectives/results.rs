@@ -7,6 +7,7 @@ use lathide::collective::price::Machine;
 use lathide::collective::{Call, Collective, Forced};
 use lathide::{Node, Operator, Overlap, Rank, Tag};
 
+use crate::spmd::{Job, STARTS, programs};
 use crate::support::job_within;
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -102,6 +103,26 @@ fn every_operation_for_1_to_16_ranks_has_its_result() {
                 node.finalize().unwrap();
             },
         );
+    }
+}
+
+/// What a process of the jobs below does.
+pub(crate) fn operations() -> lathide::Result<()> {
+    let node = programs::join()?;
+    for root in [0, node.size() - 1] {
+        every_operation(&node, root, 7);
+        every_operation(&node, root, 5000);
+    }
+    programs::say("right", node.rank());
+    node.finalize()
+}
+
+#[test]
+fn every_operation_for_1_to_16_processes_has_its_result() {
+    for size in 1..=16 {
+        let ended = Job::start(STARTS[size as usize % STARTS.len()], size, "operations", &[]).end();
+        assert_eq!(ended.all("right").len(), size as usize, "{ended}");
+        assert!(ended.statuses.iter().all(|status| status.success()), "{ended}");
     }
 }
 

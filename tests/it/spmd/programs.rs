@@ -33,6 +33,7 @@ fn program() {
         ["late", pause, seconds] => late(pause.parse().unwrap(), seconds.parse().unwrap()),
         ["flood", count, bytes] => super::super::memory::flood(count.parse().unwrap(), bytes.parse().unwrap()),
         ["collectives"] => collectives(),
+        ["operations"] => super::super::collectives::results::operations(),
         ["observed", ending] => super::super::observe::program(ending),
         ["rest"] => super::super::memory::rest(),
         _ => panic!("no program is called {line:?}"),
