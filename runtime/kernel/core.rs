@@ -55,6 +55,8 @@ pub(crate) struct Core {
     suspect: Option<(Rank, String)>,
     /// Tells the task that there is one.
     suspicion: Arc<Notify>,
+    /// A thread that waits drives, not the task.
+    pub(crate) is_helped: bool,
     /// What passes over the links, if that is counted.
     pub(crate) observed: Option<Observed>,
 }
@@ -115,6 +117,7 @@ impl Core {
             is_advised: false,
             suspect: None,
             suspicion,
+            is_helped: false,
             observed: None,
         })
     }
@@ -320,7 +323,7 @@ impl Core {
         }
         socket.unsent.took(written);
         if matches!(sent, Ok(Sent::Blocked))
-            && let Some(limit) = socket.unsent.is_full(self.clock.now())
+            && let Some(limit) = socket.unsent.is_full(self.clock.now(), self.is_helped)
         {
             // A socket that refuses keeps the limit it has.
             let _ = SockRef::from(stream).set_tcp_notsent_lowat(limit);

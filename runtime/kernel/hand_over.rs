@@ -128,6 +128,7 @@ impl Kernel {
                 return turn;
             }
             let mut core = self.lock();
+            core.is_helped = false;
             turn.moved += core.drive(&ready, &|| self.help.is_wanted());
             core = self.carry_on(core);
             if !ready.is_empty() {

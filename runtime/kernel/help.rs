@@ -17,7 +17,7 @@ use super::poller::{Poller, Ready};
 use super::slot::Slot;
 use super::spin::Look;
 use super::sync::thread::{self, Thread};
-use super::sync::{AtomicBool, AtomicUsize, Instant, Mutex};
+use super::sync::{AtomicBool, AtomicUsize, Instant, Mutex, MutexGuard};
 use crate::engine::OpId;
 use crate::error::Operation;
 use crate::ids::Rank;
@@ -138,7 +138,7 @@ impl Kernel {
         let peers = peers_to_poll(condition);
         let is_long = condition.slots().iter().any(|slot| slot.operation().bytes >= RESTED_BYTES);
         let mut has_begun = false;
-        let mut core = self.lock();
+        let mut core = self.lock_to_help();
         core.flush();
         loop {
             core = self.carry_on(core);
@@ -160,14 +160,20 @@ impl Kernel {
                 self.fail_here(&format!("waiting for sockets failed: {error}"));
             }
             patience.tick(self, condition);
-            core = self.lock();
+            core = self.lock_to_help();
             has_begun = core.drive(&ready, &|| false) >= LONG_BYTES;
         }
     }
 
+    fn lock_to_help(&self) -> MutexGuard<'_, Core> {
+        let mut core = self.lock();
+        core.is_helped = true;
+        core
+    }
+
     /// Looks once whether a message has come from `peers`, or can go on to them.
     fn look(&self, peers: &[Rank], condition: &dyn Condition) -> Look {
-        let mut core = self.lock();
+        let mut core = self.lock_to_help();
         let count: usize = peers.iter().map(|&peer| core.read(peer) + core.write_on(peer)).sum();
         if count > 0 {
             core.flush();

@@ -39,10 +39,12 @@
 //! - *Exchange*: a message each way, one after the other and at once (Fig. 20); at once also over one raw connection, where
 //!   each direction goes on whenever it can. The slower node counts; both begin at the same moment, as far as the
 //!   one-way time tells them.
-//! - *Overlap* = 1 - (t_total - t_calc) / t_com for an exchange behind a calculation that takes 1.1 t_com; t_calc is measured
-//!   before and after each time. *Effective*: processor time of lathide's own threads is added to t_total, as if they
+//! - *Overlap* = 1 - (t_total - t_calc) / t_com for transfers behind a calculation of both nodes that takes 1.1 t_com: messages
+//!   one way, the nodes writing in turns, and messages both ways at once. t_calc is measured before and after each time,
+//!   on both nodes at once. *Effective*: processor time of lathide's own threads is added to t_total, as if they
 //!   had to share the calculation's processor: a thread that spins hides nothing. *Available*: t_calc over the time of the
-//!   same calculation while the exchange runs.
+//!   same calculation while the transfer runs; also while the other node only transfers, so that on a host with as many
+//!   cores as nodes one is free for the kernel's task.
 //! - *Beside a long message*: 8 bytes to and fro until a long message to the same rank has left; quantiles.
 //! - *Processor time*: both processes, all threads; per message to and fro, and per MiB of a stream.
 //! - *Fragments* (Fig. 11): the size is a setting of a node, so each size has two nodes of its own, in turn there and back.

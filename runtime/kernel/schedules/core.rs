@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::ids::Rank;
 
 pub(crate) struct Core {
+    pub(crate) is_helped: bool,
     pub(crate) engine: Engine,
     links: Vec<Link>,
     poller: Arc<Poller>,
@@ -131,6 +132,7 @@ impl Core {
     pub(super) fn new(links: usize, poller: Arc<Poller>) -> Self {
         let links = (0..links).map(|_| Link::default()).collect();
         Core {
+            is_helped: false,
             engine: Engine::default(),
             links,
             poller,
