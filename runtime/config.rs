@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::collective::Forced;
+use crate::collective::price::Machine;
 use crate::ids::Rank;
 
 /// A node's place in its job and its limits. [`Config::alone`] is a job of one; `lathide::init` fills it from
@@ -26,6 +28,10 @@ pub struct Config {
     pub window_bytes: u64,
     /// Per link: how many messages beyond the window may be announced at a time.
     pub envelopes_max: u32,
+    /// The machine whose model the choice of a collective's algorithm follows. It must be the same on every rank.
+    pub machine: Machine,
+    /// Algorithms that are used whatever they cost (`LATHIDE_COLLECTIVE`). They must be the same on every rank.
+    pub collective: Forced,
     /// How long the node tries to reach its job before it gives up.
     pub join_timeout: Duration,
     /// How long a job may stand still before ranks report what they wait for. `None`: never.
@@ -57,6 +63,8 @@ impl Config {
             fragment_bytes: 4096,
             window_bytes: 64 << 20,
             envelopes_max: 1024,
+            machine: Machine::lan(),
+            collective: Forced::none(),
             join_timeout: Duration::from_secs(30),
             stall_timeout: Some(Duration::from_secs(3)),
             linger: Duration::from_secs(5),

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::buffer::ElementType;
+use crate::collective::Collective;
+use crate::collective::signature::Disagreement;
 use crate::ids::{Rank, Tag};
 use crate::wire::WireError;
 
@@ -15,6 +17,26 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// A collective has failed on a rank for a reason of its own, such as an operator that panics. Every rank has this
+    /// error from that collective, as far as it is not complete there, and from all after it.
+    #[error("{} failed on rank {rank}: {cause}", collective(*.number))]
+    Collective {
+        /// Which: the first that the program has called is 1; 0 for a neighbours' exchange, which has no number.
+        number: u64,
+        /// The rank that failed.
+        rank: Rank,
+        /// Why.
+        cause: Arc<str>,
+    },
+    /// Ranks have called different collectives, or one differently. Every rank has this error from that collective, as
+    /// far as it is not complete there, and from all after it; messages between two ranks go on.
+    #[error("collective {number}: {disagreement}")]
+    Disagreement {
+        /// Which: the first that the program has called is 1.
+        number: u64,
+        /// Two ranks, and what each has called.
+        disagreement: Arc<Disagreement>,
+    },
     /// No rank can move any more: every waiting rank waits for another that waits too.
     #[error("deadlock: {report}")]
     Deadlock {
@@ -89,19 +111,20 @@ impl Error {
     }
 }
 
-/// A primitive with its peer and tag, as errors name it.
+/// A primitive with its peer and tag, or a collective, as errors name it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Operation {
-    /// Read or write.
+    /// Read, write, or which collective.
     pub kind: OperationKind,
     /// The rank that made the call.
     pub rank: Rank,
-    /// The rank on the other side.
+    /// The rank on the other side; of a collective its root, or the caller itself where there is none.
     pub peer: Rank,
-    /// The tag; `None` for lathide's own messages, such as a barrier's.
+    /// The tag; `None` for collectives and their messages.
     pub tag: Option<Tag>,
-    /// The bytes written, or the most that can be read.
+    /// The bytes written, or the most that can be read; of a collective those this rank contributes, or receives if
+    /// they are more.
     pub bytes: u64,
 }
 
@@ -117,6 +140,8 @@ impl fmt::Display for Operation {
         match kind {
             OperationKind::Read => write!(f, "rank {rank}'s initread from rank {peer}")?,
             OperationKind::Write => write!(f, "rank {rank}'s initwrite to rank {peer}")?,
+            OperationKind::Collective(collective) => return write!(f, "rank {rank}'s {collective}, {bytes} bytes"),
+            OperationKind::Exchange => return write!(f, "rank {rank}'s exchange, {bytes} bytes"),
         }
         match tag {
             Some(tag) => write!(f, " (tag {tag}, {bytes} bytes)"),
@@ -132,6 +157,10 @@ pub enum OperationKind {
     Read,
     /// `initwrite`
     Write,
+    /// A collective.
+    Collective(Collective),
+    /// A neighbours' exchange.
+    Exchange,
 }
 
 /// A message met a read it does not fit: the buffer is too short, or the elements are of another type.
@@ -180,6 +209,18 @@ pub enum Misuse {
         /// What is wrong with it, and what would be right.
         why: String,
     },
+    /// A collective's buffer has another length than the call needs.
+    #[error("rank {rank}: {operation} cannot take {got} elements: {why}")]
+    Length {
+        /// This rank.
+        rank: Rank,
+        /// The collective, by name.
+        operation: &'static str,
+        /// The elements it was given.
+        got: u64,
+        /// What it needs.
+        why: String,
+    },
     /// Elements of no size carry nothing.
     #[error("rank {rank}: a message's elements must have a size; {element} has none")]
     NoSize {
@@ -204,6 +245,11 @@ pub enum Misuse {
         /// The operation.
         operation: Operation,
     },
+}
+
+/// The words for a collective's number.
+fn collective(number: u64) -> String {
+    if number == 0 { "an exchange".to_owned() } else { format!("collective {number}") }
 }
 
 /// The words for the operation that met a loss.

@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use crate::buffer::{Element, WriteBuffer};
+use crate::collective::choose::Choice;
 use crate::engine::Outcome;
 use crate::error::{Error, Misuse, Operation, Result};
 use crate::kernel::{Kernel, Slot};
@@ -89,6 +90,12 @@ impl<B: Send + 'static> Handle<B> {
     /// What was called, by whom, with whom.
     pub fn operation(&self) -> Operation {
         self.slot.operation()
+    }
+
+    /// Why a collective is carried out as it is: the price of each candidate, and the one that was taken. `None` if there
+    /// was nothing to choose.
+    pub fn choice(&self) -> Option<&Choice> {
+        self.slot.choice().map(|choice| &**choice)
     }
 
     fn take(&self) -> Option<Result<B>> {

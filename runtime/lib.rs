@@ -38,7 +38,7 @@
 //! | [`model`] | the papers' equations |
 //! | [`manual`] | architecture, wire format, launching, measuring, observing |
 //!
-//! Limits: Linux; order per (peer, tag) and nothing across; no collectives yet but the barrier; connections are
+//! Limits: Linux; order per (peer, tag) and nothing across; connections are
 //! authenticated but not encrypted, and one that is cut ends the job.
 
 pub mod buffer;
@@ -61,6 +61,7 @@ pub mod wire;
 pub use buffer::{Element, ElementType, WriteBuffer};
 pub use bytemuck;
 pub use bytes::Bytes;
+pub use collective::Operator;
 pub use config::{Config, Key, Overlap};
 pub use error::{Error, Mismatch, Misuse, Operation, OperationKind, Result};
 pub use handle::{Handle, ReadHandle, Test, WriteHandle, wait_all, wait_any};

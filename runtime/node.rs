@@ -1,10 +1,11 @@
 //! The node: one SPMD process, its rank, and its primitives.
 
+mod collective;
+
 use std::fmt;
 use std::sync::Arc;
 
 use crate::buffer::{Element, ElementType, WriteBuffer};
-use crate::collective;
 use crate::config::Config;
 #[expect(unused_imports, reason = "named in documentation")]
 use crate::error::Error;
@@ -14,7 +15,7 @@ use crate::ids::{Rank, Tag};
 use crate::kernel::Kernel;
 use crate::launch::environment;
 use crate::observe::Report;
-use crate::wire::frame::{Context, Key};
+use crate::wire::frame::Key;
 
 /// Joins the job this process was started in, as its environment says. A program started alone is a job of one.
 ///
@@ -91,23 +92,6 @@ impl Node {
         Ok(write_handle(kernel.clone(), self.noting(slot)?))
     }
 
-    /// Waits until every rank has called `barrier` as often as this one has.
-    ///
-    /// # Errors
-    /// [`Error::PeerLost`] or [`Error::Deadlock`], as `wait`.
-    pub fn barrier(&self) -> Result<()> {
-        self.noting(self.inner.kernel.check_refusals())?;
-        let (rank, size) = (self.rank(), self.size());
-        for (round, step) in (0..).zip(collective::barrier_dissemination(rank, size)) {
-            let key = Key { context: Context::Collective, tag: Tag(round) };
-            let read = self.post_read::<u8>(step.from, key, Vec::new())?;
-            let write = self.noting(self.inner.kernel.initwrite(step.to, key, u8::TYPE, Box::new(Vec::<u8>::new())))?;
-            write_handle::<Vec<u8>>(self.inner.kernel.clone(), write).wait()?;
-            read_handle::<u8>(self.inner.kernel.clone(), read).wait()?;
-        }
-        Ok(())
-    }
-
     /// What the node has observed so far: where its time went, what its links carried, and what the models say to that.
     ///
     /// After `finalize` has begun on a clone, times stand as they were then.
@@ -115,11 +99,12 @@ impl Node {
         self.inner.kernel.observed()
     }
 
-    /// Leaves the job: every message this node has written leaves, and peers confirm that it has arrived. Waits
-    /// for nothing else: it is no barrier. Also done on drop, where errors go unseen.
+    /// Leaves the job: every message this node has written leaves, its collectives end, and peers confirm that all has
+    /// arrived. Waits for nothing else: it is no barrier. Also done on drop, where errors go unseen.
     ///
     /// # Errors
-    /// What the job failed with; an [`Error::Mismatch`] of a write that was over before it was refused.
+    /// What the job failed with; an [`Error::Mismatch`] of a write that was over before it was refused; why collectives
+    /// fail, if no call has said so.
     pub fn finalize(self) -> Result<()> {
         self.inner.kernel.finish(None)
     }

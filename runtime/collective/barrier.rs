@@ -17,15 +17,15 @@ pub fn schedule(rank: Rank, ranks: u32) -> Schedule {
 
 /// What a rank does in one round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Step {
+struct Step {
     /// Whom it signals.
-    pub(crate) to: Rank,
+    to: Rank,
     /// Whose signal it waits for.
-    pub(crate) from: Rank,
+    from: Rank,
 }
 
 /// The rounds of `rank`, in order.
-pub(crate) fn barrier_dissemination(rank: Rank, ranks: u32) -> impl Iterator<Item = Step> {
+fn barrier_dissemination(rank: Rank, ranks: u32) -> impl Iterator<Item = Step> {
     let distances = std::iter::successors(Some(1i64), |distance| Some(distance * 2));
     distances
         .take_while(move |&distance| distance < i64::from(ranks))

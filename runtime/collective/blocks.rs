@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// How many elements each rank's block has.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Blocks {
     /// As many for every rank.
     Equal(u64),

@@ -2,13 +2,16 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::blocks::Blocks;
 use super::schedule::Schedule;
 use super::{allgather, allreduce, alltoall, barrier, broadcast, gather, reduce, scatter};
 use crate::ids::Rank;
 
 /// What all ranks do together.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Collective {
     /// Everybody's block to everybody.
     Allgather,
@@ -28,9 +31,10 @@ pub enum Collective {
     Scatter,
 }
 
-impl fmt::Display for Collective {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Collective {
+    /// Its name: that of the call.
+    pub fn name(self) -> &'static str {
+        match self {
             Collective::Allgather => "allgather",
             Collective::Allreduce => "allreduce",
             Collective::Alltoall => "alltoall",
@@ -39,7 +43,25 @@ impl fmt::Display for Collective {
             Collective::Gather => "gather",
             Collective::Reduce => "reduce",
             Collective::Scatter => "scatter",
-        })
+        }
+    }
+
+    /// All of them, by name.
+    pub const ALL: [Collective; 8] = [
+        Collective::Allgather,
+        Collective::Allreduce,
+        Collective::Alltoall,
+        Collective::Barrier,
+        Collective::Broadcast,
+        Collective::Gather,
+        Collective::Reduce,
+        Collective::Scatter,
+    ];
+}
+
+impl fmt::Display for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -136,6 +158,16 @@ impl Algorithm {
         }
     }
 
+    /// The same with another window, where it has one.
+    pub fn with_window(self, window: u32) -> Self {
+        match self {
+            Algorithm::Granted { segment, .. } => Algorithm::Granted { window, segment },
+            Algorithm::Pairwise { .. } => Algorithm::Pairwise { window },
+            Algorithm::Windowed { .. } => Algorithm::Windowed { window },
+            other => other,
+        }
+    }
+
     /// How many may send at once, if it says so.
     pub fn window(&self) -> Option<u32> {
         match *self {
@@ -161,7 +193,7 @@ impl fmt::Display for Algorithm {
 }
 
 /// A call: all that its schedule depends on.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Call {
     /// What is called.
     pub collective: Collective,
@@ -183,6 +215,12 @@ impl Call {
     pub fn new(collective: Collective, ranks: u32, count: u64, element_bytes: u64) -> Self {
         let blocks = Blocks::Equal(count);
         Call { collective, ranks, root: Rank(0), blocks, element_bytes, is_commutative: true }
+    }
+
+    /// Whether it depends on a root.
+    pub fn has_root(&self) -> bool {
+        use Collective::*;
+        matches!(self.collective, Broadcast | Gather | Reduce | Scatter)
     }
 
     /// The part of `rank`, carried out by `algorithm`; `None` if that is no algorithm for this call: of another

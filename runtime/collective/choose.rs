@@ -34,12 +34,12 @@ pub struct Candidate {
 pub struct Choice {
     /// In a fixed order.
     pub candidates: Vec<Candidate>,
-    /// The place of the cheapest among them.
+    /// The place of the one that is taken: the cheapest, unless another is forced.
     pub chosen: usize,
 }
 
 impl Choice {
-    /// The cheapest.
+    /// The one that is taken.
     pub fn best(&self) -> Candidate {
         self.candidates[self.chosen]
     }
@@ -48,6 +48,16 @@ impl Choice {
     pub fn named(&self, name: &str) -> Option<Candidate> {
         let named = self.candidates.iter().filter(|candidate| candidate.algorithm.name() == name);
         named.copied().min_by(|left, right| left.seconds.total_cmp(&right.seconds))
+    }
+}
+
+impl Choice {
+    /// Takes the candidate of this name instead of the cheapest. `false`: there is none.
+    pub fn force(&mut self, name: &str) -> bool {
+        let Some(forced) = self.named(name) else { return false };
+        let at = self.candidates.iter().position(|candidate| *candidate == forced);
+        self.chosen = at.unwrap_or(self.chosen);
+        true
     }
 }
 

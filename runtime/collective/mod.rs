@@ -9,6 +9,7 @@
 //! | [`Workspace`], [`Operator`] | the buffers, and the steps without messages |
 //! | [`barrier`], [`broadcast`], [`reduce`], [`allreduce`] | one algorithm per file |
 //! | [`gather`], [`scatter`], [`allgather`], [`alltoall`], [`exchange`] | and so on |
+//! | [`Forced`] | algorithms that are used whatever they cost |
 //! | [`price`] | what a schedule costs on a machine of the hyperbolic model |
 //! | [`signature`] | what ranks must agree on, and the words when they do not |
 //! | [`choose`] | the candidates for a call, with their prices |
@@ -26,6 +27,8 @@ mod choose_tests;
 #[cfg(test)]
 mod correct_tests;
 pub mod exchange;
+pub(crate) mod execute;
+mod forced;
 pub mod gather;
 mod operator;
 #[cfg(test)]
@@ -35,6 +38,7 @@ pub mod price;
 mod price_tests;
 mod progress;
 pub mod reduce;
+mod report;
 pub mod scatter;
 pub mod schedule;
 pub mod signature;
@@ -44,10 +48,11 @@ mod tree;
 mod trial_tests;
 mod workspace;
 
-pub(crate) use barrier::barrier_dissemination;
 pub use blocks::Blocks;
 pub use call::{Algorithm, Call, Collective};
+pub use forced::Forced;
 pub use operator::{Number, Operator};
 pub use progress::Progress;
+pub use report::{CandidateReport, CollectiveReport};
 pub use schedule::Schedule;
 pub use workspace::Workspace;

@@ -76,6 +76,17 @@ impl Line {
     }
 }
 
+/// The median of links' `a`, in seconds, and that of their `b`, in seconds per byte; `None` if no link is known. What
+/// makes no sense counts as unknown.
+pub fn typical(links: impl Iterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
+    let is_known = |(a, b): &(f64, f64)| a.is_finite() && b.is_finite() && *a > 0.0 && *b > 0.0;
+    let (mut all_a, mut all_b): (Vec<f64>, Vec<f64>) = links.filter(is_known).unzip();
+    all_a.sort_by(f64::total_cmp);
+    all_b.sort_by(f64::total_cmp);
+    let middle = all_a.len() / 2;
+    Some((*all_a.get(middle)?, *all_b.get(middle)?))
+}
+
 /// The service time between both limits, `T(x; a, b)`: here their sum, the upper end of what the hyperbola of the
 /// paper's equation 3 can be.
 fn service_time(fixed: f64, of_bytes: f64) -> f64 {
@@ -105,6 +116,12 @@ impl Machine {
             combine: 0.0,
             queue: None,
         }
+    }
+
+    /// The same with links of which one was measured, `T(x; a, b)` for a message one way.
+    pub fn with_link(self, a: f64, b: f64) -> Self {
+        let Machine { combine, queue, .. } = self;
+        Machine { combine, queue, ..Machine::of_link(a, b, self.node.fixed) }
     }
 
     /// The machine of which one link was measured: `T(x; a, b)` for a message one way, of which each side's

@@ -149,6 +149,30 @@ impl Action {
         }
     }
 
+    /// The elements of a copy or a combination; 0 for messages.
+    pub(super) fn local_count(&self) -> u64 {
+        match self {
+            Action::Combine { into, .. } | Action::Copy { into, .. } => into.count,
+            _ => 0,
+        }
+    }
+
+    /// A copy or a combination of a part of the elements.
+    pub(super) fn local_part(self, part: Range<u64>) -> Self {
+        match self {
+            Action::Combine { into, with, side } => {
+                Action::Combine { into: into.part(&part), with: with.part(&part), side }
+            }
+            Action::Copy { from, into } => Action::Copy { from: from.part(&part), into: into.part(&part) },
+            message => message,
+        }
+    }
+
+    /// Who is on the other side of a message.
+    pub fn peer(&self) -> Option<Rank> {
+        self.stream().map(|(peer, _)| peer)
+    }
+
     /// The stream of messages the step belongs to, if it is one of messages.
     fn stream(&self) -> Option<(Rank, bool)> {
         match *self {

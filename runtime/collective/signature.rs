@@ -33,16 +33,7 @@ pub struct Signature {
     operator: [u8; NAME_BYTES],
 }
 
-const COLLECTIVES: [Collective; 8] = [
-    Collective::Allgather,
-    Collective::Allreduce,
-    Collective::Alltoall,
-    Collective::Barrier,
-    Collective::Broadcast,
-    Collective::Gather,
-    Collective::Reduce,
-    Collective::Scatter,
-];
+const COLLECTIVES: [Collective; 8] = Collective::ALL;
 
 /// Names by code; codes are for comparing only.
 const ALGORITHMS: [&str; 13] = [

@@ -122,7 +122,7 @@ impl<T: Copy> Trial<'_, T> {
             Action::Receive { from, into } => self.receive(rank, from, step, Some(into)),
             Action::Await { from } => self.receive(rank, from, step, None),
             Action::Combine { .. } | Action::Copy { .. } => {
-                assert!(self.work[rank].apply(&action, self.operator));
+                assert!(self.work[rank].apply(&action, Some(self.operator)));
                 self.events.push(Event::Complete(rank, step));
             }
         }

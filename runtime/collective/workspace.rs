@@ -31,10 +31,12 @@ impl<T: Copy> Workspace<T> {
     /// Does a copy or a combination. Returns whether it was one: all else is for whoever moves messages.
     ///
     /// # Panics
-    /// If a region lies outside its buffer, or source and destination overlap: schedules of other sizes.
-    pub fn apply(&mut self, action: &Action, operator: &Operator<T>) -> bool {
+    /// If a region lies outside its buffer, or source and destination overlap: schedules of other sizes. If the operator
+    /// does, or is missing where one is needed.
+    pub fn apply(&mut self, action: &Action, operator: Option<&Operator<T>>) -> bool {
         match *action {
             Action::Combine { into, with, side } => {
+                let operator = operator.expect("who combines has an operator");
                 let (into, with) = self.pair(into, with);
                 operator.combine(into, with, side);
             }
@@ -102,17 +104,17 @@ mod tests {
         let minus = Operator::new("minus", false, |left: i32, right: i32| left - right);
         let mut work = Workspace::new(&builder.finish(), vec![1, 2], vec![10, 20], 0);
         let (low, high) = (room.part(&(0..2)), room.part(&(2..4)));
-        assert!(work.apply(&Action::Copy { from: Region::input(0, 2), into: high }, &minus));
-        assert!(work.apply(&Action::Copy { from: high, into: low }, &minus));
+        assert!(work.apply(&Action::Copy { from: Region::input(0, 2), into: high }, Some(&minus)));
+        assert!(work.apply(&Action::Copy { from: high, into: low }, Some(&minus)));
         assert_eq!(work.slice(room), [1, 2, 1, 2]);
         let (into, with) = (Region::output(0, 2), low);
-        assert!(work.apply(&Action::Combine { into, with, side: Side::Right }, &minus));
+        assert!(work.apply(&Action::Combine { into, with, side: Side::Right }, Some(&minus)));
         assert_eq!(work.slice(into), [9, 18]);
-        assert!(work.apply(&Action::Combine { into, with, side: Side::Left }, &minus));
+        assert!(work.apply(&Action::Combine { into, with, side: Side::Left }, Some(&minus)));
         assert_eq!(work.slice(into), [-8, -16]);
         work.bytes_mut(low)[0] = 7;
         assert_eq!(work.bytes(low)[..5], [7, 0, 0, 0, 2]);
-        assert!(!work.apply(&Action::Signal { to: crate::ids::Rank(1) }, &minus));
+        assert!(!work.apply(&Action::Signal { to: crate::ids::Rank(1) }, Some(&minus)));
         assert_eq!(work.into_buffers(), (vec![1, 2], vec![-8, -16]));
     }
 }

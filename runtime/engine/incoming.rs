@@ -13,7 +13,7 @@ use crate::buffer::{Place, Source};
 use crate::error::{Error, Mismatch};
 use crate::ids::Rank;
 use crate::wire::WireError;
-use crate::wire::frame::{Key, Opening};
+use crate::wire::frame::{Context, Key, Opening};
 
 /// The first allocation for an early message; it grows with what really arrives.
 const BUFFER_BYTES: usize = 4096;
@@ -88,7 +88,7 @@ impl Incoming {
         }
     }
 
-    /// A message opens with data behind it. Returns whether its bytes are to be delivered under `slot`.
+    /// A message opens with data behind it. Returns whether it has met a read.
     pub(super) fn open(
         &mut self,
         slot: u32,
@@ -96,10 +96,12 @@ impl Incoming {
         now: Duration,
         control: &mut VecDeque<Control>,
         completions: &mut VecDeque<Completion>,
-    ) -> Result<(), WireError> {
+    ) -> Result<bool, WireError> {
         self.check_new(slot, &opening)?;
         self.charge(&opening)?;
-        let sink = match self.take_posted(opening.key) {
+        let read = self.take_posted(opening.key);
+        let is_met = read.is_some();
+        let sink = match read {
             Some(read) => {
                 self.credit_due += cost(&opening);
                 self.seat(slot, &opening, read, control, completions)
@@ -110,10 +112,10 @@ impl Incoming {
             }
         };
         self.messages.insert(slot, Arriving::new(opening, sink, now));
-        Ok(())
+        Ok(is_met)
     }
 
-    /// A message is announced.
+    /// A message is announced. Returns whether it has met a read.
     pub(super) fn envelope(
         &mut self,
         slot: u32,
@@ -122,7 +124,7 @@ impl Incoming {
         now: Duration,
         control: &mut VecDeque<Control>,
         completions: &mut VecDeque<Completion>,
-    ) -> Result<(), WireError> {
+    ) -> Result<bool, WireError> {
         self.check_new(slot, &opening)?;
         if answer && self.wants > 0 {
             self.wants -= 1;
@@ -134,11 +136,13 @@ impl Incoming {
             self.envelopes += 1;
         }
         self.messages.insert(slot, Arriving::new(opening, Sink::Envelope { answer }, now));
-        match self.take_posted(opening.key) {
+        let read = self.take_posted(opening.key);
+        let is_met = read.is_some();
+        match read {
             Some(read) => self.meet(slot, read, control, completions),
             None => self.arrived.entry(opening.key).or_default().push_back(slot),
         }
-        Ok(())
+        Ok(is_met)
     }
 
     /// Data for an announced message came without a grant, by credit.
@@ -336,6 +340,12 @@ impl Incoming {
     /// Reads that have met no message.
     pub(super) fn posted(&self) -> impl Iterator<Item = (Key, &Posted)> {
         self.posted.iter().flat_map(|(key, queue)| queue.iter().map(|read| (*key, read)))
+    }
+
+    /// The messages of `context` that have met no read: how many of each key.
+    pub(super) fn unmatched(&self, context: Context) -> impl Iterator<Item = (Key, usize)> {
+        let of_context = self.arrived.iter().filter(move |(key, _)| key.context == context);
+        of_context.map(|(key, queue)| (*key, queue.len()))
     }
 
     /// Messages that have been opened.

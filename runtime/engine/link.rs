@@ -14,7 +14,9 @@ use crate::buffer::Source;
 use crate::error::{Error, Mismatch, Operation, OperationKind};
 use crate::ids::Rank;
 use crate::wire::WireError;
-use crate::wire::frame::{ANSWER, CHARGED, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Key, Kind, Opening, PING, Stamp};
+use crate::wire::frame::{
+    ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Key, Kind, Opening, PING, Stamp,
+};
 
 /// What the links of an engine share.
 #[derive(Default)]
@@ -22,12 +24,25 @@ pub(super) struct Shared {
     pub(super) now: Duration,
     pub(super) completions: VecDeque<Completion>,
     pub(super) refusals: VecDeque<LateRefusal>,
+    /// Messages about and of collectives that have met no read.
+    pub(super) strangers: VecDeque<(Rank, Opening)>,
+    /// Peers that have begun to hold messages which they cannot announce.
+    pub(super) holders: Vec<Rank>,
     /// Links with new output.
     pub(super) pending: Vec<Rank>,
     /// The first peer that said it failed.
     pub(super) failed_peer: Option<(Rank, String)>,
     /// Stamps that have come; at most [`ARRIVALS_MAX`].
     pub(super) arrivals: Vec<Arrival>,
+}
+
+impl Shared {
+    /// A message has opened. One that met no read may need one, or may show that ranks disagree.
+    fn meet(&mut self, from: Rank, opening: Opening, is_met: bool) {
+        if !is_met && matches!(opening.key.context, Context::Collective | Context::Agreement) {
+            self.strangers.push_back((from, opening));
+        }
+    }
 }
 
 /// Stamps kept until somebody asks; more come again and again.
@@ -148,6 +163,10 @@ impl Link {
             self.outgoing.goodbye = Some(Control::goodbye(cause));
             self.announce_output(shared);
         }
+    }
+
+    pub(super) fn is_leaving(&self) -> bool {
+        self.farewell.said
     }
 
     pub(super) fn is_drained(&self) -> bool {
@@ -288,7 +307,11 @@ impl Link {
             let posted_is = (posted.total, posted.element);
             Error::Mismatch(Arc::new(Mismatch { from, to, tag: posted.key.tag, sent, posted: posted_is }))
         };
-        if let Some((op, error)) = self.outgoing.refuse(slot, describe, &mut shared.completions) {
+        // Who refuses a message of a collective says why: it has failed. The program's next call is no place for it.
+        let is_heard_otherwise = matches!(posted.key.context, Context::Collective | Context::Agreement);
+        if let Some((op, error)) = self.outgoing.refuse(slot, describe, &mut shared.completions)
+            && !is_heard_otherwise
+        {
             shared.refusals.push_back(LateRefusal { peer: self.peer, op, error });
         }
     }
@@ -311,14 +334,17 @@ impl Frames for Acting<'_> {
         let Link { outgoing, incoming, .. } = &mut **link;
         match (header.kind, opening) {
             (Kind::Data, Some(opening)) => {
-                incoming.open(slot, opening, shared.now, &mut outgoing.control, &mut shared.completions)?;
+                let (control, completions) = (&mut outgoing.control, &mut shared.completions);
+                let is_met = incoming.open(slot, opening, shared.now, control, completions)?;
+                shared.meet(link.peer, opening, is_met);
             }
             (Kind::Data, None) if flags & CHARGED != 0 => incoming.charged(slot)?,
             (Kind::Data, None) => {}
             (Kind::Envelope, Some(opening)) => {
                 let answer = flags & ANSWER != 0;
                 let (control, completions) = (&mut outgoing.control, &mut shared.completions);
-                incoming.envelope(slot, opening, answer, shared.now, control, completions)?;
+                let is_met = incoming.envelope(slot, opening, answer, shared.now, control, completions)?;
+                shared.meet(link.peer, opening, is_met);
             }
             (Kind::Grant, _) => {
                 if !outgoing.grant(slot) {
@@ -329,7 +355,13 @@ impl Frames for Acting<'_> {
                 let bytes = body.first_chunk().ok_or(WireError::Handshake("a credit frame without its number"))?;
                 outgoing.credit(u64::from_le_bytes(*bytes));
             }
-            (Kind::Hold, _) => incoming.hold(flags & HOLDING != 0, &mut outgoing.control),
+            (Kind::Hold, _) => {
+                let holding = flags & HOLDING != 0;
+                incoming.hold(holding, &mut outgoing.control);
+                if holding {
+                    shared.holders.push(link.peer);
+                }
+            }
             (Kind::Want, Some(opening)) => {
                 if !outgoing.want(opening.key) {
                     return Err(WireError::TooLong { what: "a number of wants", got: 1 << 20, most: 1 << 20 });

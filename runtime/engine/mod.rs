@@ -25,7 +25,7 @@ use crate::buffer::{ElementType, Place, Source};
 use crate::error::{Error, Misuse, Operation, OperationKind};
 use crate::ids::Rank;
 use crate::wire::WireError;
-use crate::wire::frame::{Key, Opening, Stamp};
+use crate::wire::frame::{Context, Key, Opening, Stamp};
 pub(crate) use crate::wire::handshake::Limits;
 use arriving::Posted;
 use link::{Link, Shared};
@@ -149,6 +149,11 @@ impl Engine {
         for link in &mut self.links {
             link.goodbye(cause, &mut self.shared);
         }
+    }
+
+    /// Whether this node has said goodbye, or is about to: it can write nothing more.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.links.iter().any(Link::is_leaving)
     }
 
     /// Whether every write has left its buffer for the sockets, towards peers that are there.
@@ -294,6 +299,32 @@ impl Engine {
         self.shared.refusals.pop_front()
     }
 
+    /// The next message about or of a collective that has met no read.
+    pub(crate) fn poll_stranger(&mut self) -> Option<(Rank, Opening)> {
+        self.shared.strangers.pop_front()
+    }
+
+    /// A peer that has begun to hold messages which it cannot announce: it is to be asked for those one would read.
+    pub(crate) fn poll_holder(&mut self) -> Option<Rank> {
+        self.shared.holders.pop()
+    }
+
+    /// Whether there is a stranger or a holder.
+    pub(crate) fn has_strangers(&self) -> bool {
+        !self.shared.strangers.is_empty() || !self.shared.holders.is_empty()
+    }
+
+    /// The messages of `context` that have met no read, in order: from whom, and how many of each key.
+    pub(crate) fn unmatched(&self, context: Context) -> Vec<(Rank, Key, usize)> {
+        let of = |link: &Link| {
+            let peer = link.peer();
+            let mut keys: Vec<_> = link.incoming.unmatched(context).map(|(key, count)| (peer, key, count)).collect();
+            keys.sort_unstable();
+            keys
+        };
+        self.links.iter().flat_map(of).collect()
+    }
+
     /// A peer has said that the job failed: by which rank's fault, and why. Operations end with [`Engine::fail_lost`],
     /// which is left to the caller, who may know better.
     pub(crate) fn poll_failed_peer(&mut self) -> Option<(Rank, String)> {
@@ -304,6 +335,11 @@ impl Engine {
     #[cfg(test)]
     pub(crate) fn has_output(&self, to: Rank) -> bool {
         self.links[to.index()].outgoing.has_output()
+    }
+
+    /// Whose engine it is.
+    pub(crate) fn rank(&self) -> Rank {
+        self.rank
     }
 
     /// What every command fails with, once the job has failed.
@@ -332,7 +368,8 @@ impl Engine {
         Ok(())
     }
 
-    fn new_op(&mut self) -> OpId {
+    /// A name for an operation that the engine does not carry out itself.
+    pub(crate) fn new_op(&mut self) -> OpId {
         self.next_op += 1;
         OpId(self.next_op)
     }

@@ -7,6 +7,7 @@ use super::arriving::Sink;
 use super::outgoing::Stage;
 use crate::error::OperationKind;
 use crate::ids::{Rank, Tag};
+use crate::wire::frame::Context;
 
 /// An operation that is not complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,7 +31,8 @@ impl Engine {
         let mut all = Vec::new();
         for link in &self.links {
             let (peer, from) = (link.peer(), all.len());
-            all.extend(link.incoming.posted().map(|(key, read)| Waiting {
+            let posted = link.incoming.posted().filter(|(key, _)| key.context != Context::Agreement);
+            all.extend(posted.map(|(key, read)| Waiting {
                 kind: OperationKind::Read,
                 peer,
                 tag: key.user_tag(),

@@ -21,7 +21,8 @@ use super::pacing::Pacing;
 use super::poller::{Poller, Ready};
 use super::slot::Slot;
 use super::unsent::Unsent;
-use crate::engine::{Completion, Engine, LateRefusal, OpId, Sent};
+use crate::collective::execute::Collectives;
+use crate::engine::{Completion, Engine, LateRefusal, OpId, Outcome, Sent};
 use crate::error::Error;
 use crate::ids::Rank;
 
@@ -36,6 +37,7 @@ const REFUSALS_MAX: usize = 64;
 
 pub(crate) struct Core {
     pub(crate) engine: Engine,
+    pub(super) collectives: Collectives,
     sockets: Vec<Option<Socket>>,
     poller: Arc<Poller>,
     pub(super) clock: Clock,
@@ -92,6 +94,7 @@ impl Core {
         clock: Clock,
         suspicion: Arc<Notify>,
     ) -> io::Result<Self> {
+        let collectives = Collectives::new(engine.rank(), streams.len() as u32);
         let mut sockets = Vec::with_capacity(streams.len());
         for (rank, stream) in (0..).zip(streams) {
             if let Some(stream) = &stream {
@@ -102,6 +105,7 @@ impl Core {
         let (slots, recent, refusals) = (HashMap::new(), VecDeque::new(), VecDeque::new());
         Ok(Core {
             engine,
+            collectives,
             sockets,
             poller,
             clock,
@@ -163,10 +167,18 @@ impl Core {
 
     /// Sends what the engine has, as far as the sockets take it, and hands completions on.
     pub(crate) fn flush(&mut self) {
-        while let Some(peer) = self.engine.poll_pending() {
-            self.write(peer);
+        loop {
+            let mut has_written = false;
+            while let Some(peer) = self.engine.poll_pending() {
+                self.write(peer);
+                has_written = true;
+            }
+            self.hand_on();
+            // What has ended may have had collectives say something.
+            if !has_written || self.collectives.is_idle() {
+                return;
+            }
         }
-        self.hand_on();
     }
 
     /// Hands outcomes to their slots.
@@ -174,16 +186,15 @@ impl Core {
         if let Some((culprit, cause)) = self.engine.poll_failed_peer() {
             self.suspect(culprit, cause);
         }
-        while let Some(Completion { op, mut outcome }) = self.engine.poll_completion() {
-            let Some(slot) = self.slots.remove(&op) else { continue };
-            self.observe_end(&slot, &mut outcome);
-            let is_write = matches!(outcome, crate::engine::Outcome::Written(_));
-            self.wakers.extend(slot.complete(outcome));
-            if is_write {
-                if self.recent.len() == RECENT_MAX {
-                    self.recent.pop_front();
+        loop {
+            while let Some(completion) = self.engine.poll_completion() {
+                let now = self.clock.now();
+                if let Some(completion) = self.collectives.complete(&mut self.engine, now, completion) {
+                    self.fill_slot(completion);
                 }
-                self.recent.push_back((op, slot));
+            }
+            if !self.hand_on_collectives() {
+                break;
             }
         }
         while let Some(LateRefusal { peer, op, error }) = self.engine.poll_refusal() {
@@ -191,6 +202,19 @@ impl Core {
             if !slot.is_some_and(|(_, slot)| slot.refuse(&error)) && self.refusals.len() < REFUSALS_MAX {
                 self.refusals.push_back((peer, error));
             }
+        }
+    }
+
+    pub(super) fn fill_slot(&mut self, Completion { op, mut outcome }: Completion) {
+        let Some(slot) = self.slots.remove(&op) else { return };
+        self.observe_end(&slot, &mut outcome);
+        let is_write = matches!(outcome, Outcome::Written(_));
+        self.wakers.extend(slot.complete(outcome));
+        if is_write {
+            if self.recent.len() == RECENT_MAX {
+                self.recent.pop_front();
+            }
+            self.recent.push_back((op, slot));
         }
     }
 

@@ -9,6 +9,7 @@ use super::Kernel;
 use super::core::Core;
 use super::sync::MutexGuard;
 use crate::config::Overlap;
+use crate::engine::OpId;
 
 /// What the task has found when it looked.
 #[derive(Default)]
@@ -24,9 +25,19 @@ impl Kernel {
         self.core.lock()
     }
 
+    /// [`Kernel::release`], for one who does not come back at once: the task carries on with collectives that can go on.
+    pub(crate) fn unlock(&self, core: MutexGuard<'_, Core>) {
+        let is_due = core.has_due();
+        self.release(core);
+        if is_due {
+            self.call_task();
+        }
+    }
+
     /// Unlocks, then wakes those whose operations were completed meanwhile.
-    pub(crate) fn unlock(&self, mut core: MutexGuard<'_, Core>) {
+    pub(super) fn release(&self, mut core: MutexGuard<'_, Core>) {
         let wakers = core.take_wakers();
+        let spent = core.take_spent();
         // A waiter in line gets the lock, not the thread that comes back for it at once.
         if self.help.is_wanted() {
             MutexGuard::unlock_fair(core)
@@ -34,6 +45,49 @@ impl Kernel {
             drop(core)
         }
         wakers.into_iter().for_each(Waker::wake);
+        drop(spent);
+    }
+
+    /// Carries on with the collectives that can go on, until none can or one has taken long: then the links have
+    /// their turn. Their parts run while the core is not locked.
+    pub(super) fn carry_on<'a>(&'a self, mut core: MutexGuard<'a, Core>) -> MutexGuard<'a, Core> {
+        while let Some(mut job) = core.take_due() {
+            self.release(core);
+            let is_long = job.run();
+            core = self.lock();
+            core.put_back(job);
+            core.flush();
+            if is_long {
+                break;
+            }
+        }
+        core
+    }
+
+    /// A collective has begun. In deferred mode its first steps are posted, so that what comes finds its place, and all
+    /// else waits for a wait.
+    pub(super) fn begin_collective<'a>(&'a self, mut core: MutexGuard<'a, Core>, op: OpId) -> MutexGuard<'a, Core> {
+        if self.task_may_move() {
+            core.flush();
+            return self.carry_on(core);
+        }
+        // Its own part only: what the parts of others post must leave, since somebody may wait for it.
+        if let Some(mut job) = core.take_due_of(op) {
+            self.release(core);
+            job.run();
+            core = self.lock();
+            core.put_back(job);
+        }
+        core.hand_on();
+        core
+    }
+
+    /// A thread that does not move bytes itself has left a collective that can go on. In deferred mode that waits for
+    /// one that does.
+    pub(super) fn turn_for_collectives(&self) {
+        if self.task_may_move() || self.help.is_wanted() {
+            self.turn();
+        }
     }
 
     /// This node cannot go on.
@@ -52,6 +106,7 @@ impl Kernel {
     /// Moves all that can be moved, unless a waiter wants to do that itself. Returns what that was.
     pub(super) fn turn(&self) -> Turn {
         let (mut ready, mut turn) = (Vec::new(), Turn::default());
+        let mut is_due = true;
         loop {
             // The gate is level-triggered towards the links, but its own readers hear of a change only: so the
             // links must be asked until none is ready.
@@ -69,15 +124,23 @@ impl Kernel {
                 }
                 Ok(_) => {}
             }
-            if ready.is_empty() {
+            if ready.is_empty() && !is_due {
                 return turn;
             }
             let mut core = self.lock();
             core.is_helped = false;
             turn.moved += core.drive(&ready, &|| self.help.is_wanted());
-            turn.to_come = core.to_come(&ready);
-            self.unlock(core);
+            core = self.carry_on(core);
+            if !ready.is_empty() {
+                turn.to_come = core.to_come(&ready);
+            }
+            is_due = core.has_due();
+            self.release(core);
             if self.help.is_wanted() {
+                // It may be asleep already, and does not know.
+                if is_due {
+                    self.poller.nudge();
+                }
                 self.gave_way.store(true, Ordering::SeqCst);
                 // The waiter may have left before it could see that; then there is nobody to give way to.
                 if self.help.is_wanted() || !self.gave_way.swap(false, Ordering::SeqCst) {
@@ -138,6 +201,7 @@ impl Kernel {
             let mut ready = Vec::new();
             if self.poller.wait(&mut ready, Duration::ZERO).is_ok() {
                 core.drive(&ready, &|| false);
+                core = self.carry_on(core);
             }
             self.unlock(core);
         }

@@ -141,21 +141,22 @@ impl Kernel {
         let mut core = self.lock_to_help();
         core.flush();
         loop {
-            let is_met = condition.is_met(&mut core);
-            self.unlock(core);
-            if is_met {
-                return true;
+            core = self.carry_on(core);
+            let (is_met, is_due) = (condition.is_met(&mut core), core.has_due());
+            if is_met || is_over(deadline) {
+                self.unlock(core);
+                return is_met;
             }
-            if is_over(deadline) {
-                return false;
-            }
+            self.release(core);
             self.watch.helper_takes(&self.poller);
             // A long message may come in without a pause; the deadline holds all the same.
             let look = || if is_over(deadline) { Look::Met } else { self.look(&peers, condition) };
-            if !peers.is_empty() && self.spin.poll(is_long, has_begun, look) {
+            if !is_due && !peers.is_empty() && self.spin.poll(is_long, has_begun, look) {
                 return condition.is_met_outside();
             }
-            if let Err(error) = self.sleep(condition, &mut ready, until(deadline)) {
+            // A collective that can go on does so when the links have been looked at.
+            let timeout = if is_due { Duration::ZERO } else { until(deadline) };
+            if let Err(error) = self.sleep(condition, &mut ready, timeout) {
                 self.fail_here(&format!("waiting for sockets failed: {error}"));
             }
             patience.tick(self, condition);
@@ -176,6 +177,7 @@ impl Kernel {
         let count: usize = peers.iter().map(|&peer| core.read(peer) + core.write_on(peer)).sum();
         if count > 0 {
             core.flush();
+            core = self.carry_on(core);
         }
         let is_met = condition.is_met(&mut core);
         self.unlock(core);
@@ -235,7 +237,7 @@ fn operations(condition: &dyn Condition) -> impl Iterator<Item = (OpId, Operatio
 
 /// The ranks whose bytes would end the wait, if they are few enough to be polled one by one.
 fn peers_to_poll(condition: &dyn Condition) -> Vec<Rank> {
-    let mut peers: Vec<Rank> = condition.slots().iter().map(|slot| slot.operation().peer).collect();
+    let mut peers: Vec<Rank> = condition.slots().iter().flat_map(|slot| slot.peers()).copied().collect();
     peers.sort_unstable();
     peers.dedup();
     if peers.len() > POLLED_MAX {

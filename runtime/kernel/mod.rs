@@ -6,6 +6,7 @@
 //! the first burst itself.
 
 mod clock;
+mod collectives;
 mod core;
 mod flurry;
 pub(crate) mod greeting;
@@ -35,6 +36,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
 
 use crate::buffer::{ElementType, Place, Source};
+use crate::collective::execute::Planner;
 use crate::config::{Config, Overlap};
 use crate::engine::{Engine, OpId};
 use crate::error::{Error, Operation, OperationKind, Result};
@@ -79,6 +81,14 @@ pub(crate) struct Kernel {
     /// Small messages wait for the task to send them, if nobody else does before. Set until it looks.
     is_gathering: AtomicBool,
     gathering: Notify,
+    /// A collective can go on, and who has left it so does not carry on with it.
+    due: Notify,
+    planner: Mutex<Planner>,
+    /// The task looks now and then whether collectives wait in vain. Set until none is under way.
+    is_asking: AtomicBool,
+    asking: Notify,
+    /// The program was told why collectives fail.
+    is_told: AtomicBool,
     orders: mpsc::Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Names this run of the job, and whether a launcher has started it.
@@ -158,6 +168,11 @@ impl Kernel {
             noted: Mutex::default(),
             is_gathering: AtomicBool::new(false),
             gathering: Notify::new(),
+            due: Notify::new(),
+            planner: Mutex::new(Planner::new(config.rank, config.machine, config.collective.clone())),
+            is_asking: AtomicBool::new(false),
+            asking: Notify::new(),
+            is_told: AtomicBool::new(false),
             orders: sender,
             thread: Mutex::new(None),
             job: (job, launcher),
@@ -249,7 +264,8 @@ impl Kernel {
         let core = self.lock();
         let links = core.observed.as_ref().map(|observed| observed.links()).unwrap_or_default();
         self.unlock(core);
-        self.observer.report(self.clock.now(), &links)
+        let report = self.observer.report(self.clock.now(), &links);
+        observe::Report { collectives: self.planner.lock().report(), ..report }
     }
 
     /// A handle is gone before its operation was complete.
@@ -263,6 +279,9 @@ impl Kernel {
 
     /// The program is told of `error`. If it ends without finalizing, this is why.
     pub(crate) fn note_failure(&self, error: &Error) {
+        if matches!(error, Error::Collective { .. } | Error::Disagreement { .. } | Error::PeerLost { .. }) {
+            self.is_told.store(true, Ordering::Relaxed);
+        }
         *self.noted.lock() = Some(error.to_string());
     }
 
@@ -287,7 +306,8 @@ impl Kernel {
         }
         self.observer.ends(self.clock.now());
         if failed.is_none() {
-            let is_drained = |core: &mut Core| core.engine.is_drained() && !core.is_suspicious();
+            let is_drained =
+                |core: &mut Core| core.collectives.is_idle() && core.engine.is_drained() && !core.is_suspicious();
             self.wait(&Until(self, |core| core.engine.failure().is_some() || is_drained(core)), None);
         }
         let failure = self.lock().engine.failure().cloned();
@@ -319,7 +339,7 @@ impl Kernel {
         core.engine.fail(Error::Shutdown { rank: self.rank });
         core.hand_on();
         core.close();
-        let refusal = core.take_refusal(None);
+        let refusal = core.take_refusal(None).or_else(|| self.untold(&core));
         self.unlock(core);
         if let Err(error) = self.observer.close(self.clock.now(), self.job.0, self.job.1) {
             tracing::warn!(rank = %self.rank, %error, "the timeline is not complete");

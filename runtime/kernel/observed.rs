@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::core::Core;
 use super::slot::Slot;
-use crate::engine::{Outcome, Progress};
+use crate::collective::execute::Traffic;
+use crate::engine::{OpId, Outcome, Progress};
 use crate::error::OperationKind;
 use crate::ids::Rank;
 use crate::observe::event::What;
@@ -47,24 +48,44 @@ impl Core {
 
     /// An operation has just been posted, at `now`, and nothing of it is sent yet.
     pub(super) fn observe_post(&mut self, slot: &Slot, now: Duration) {
-        let Some(observed) = &mut self.observed else { return };
         let operation = slot.operation();
         if operation.kind == OperationKind::Write {
-            let (stamp, asks) = observed.links.posts(nanoseconds(now), operation.peer, operation.bytes);
-            if let Some(stamp) = stamp {
-                self.engine.stamp(operation.peer, slot.op, stamp);
-            }
-            if let Some(stamp) = asks {
-                self.engine.ping(operation.peer, stamp, ANSWERS);
-            }
+            self.observe_write(slot.op, operation.peer, operation.bytes, now);
         }
         self.observe_progress(operation.peer);
+    }
+
+    fn observe_write(&mut self, op: OpId, to: Rank, bytes: u64, now: Duration) {
+        let Some(observed) = &mut self.observed else { return };
+        let (stamp, asks) = observed.links.posts(nanoseconds(now), to, bytes);
+        if let Some(stamp) = stamp {
+            self.engine.stamp(to, op, stamp);
+        }
+        if let Some(stamp) = asks {
+            self.engine.ping(to, stamp, ANSWERS);
+        }
+    }
+
+    /// Collectives have posted messages of their own, of which nothing is sent yet, or received some.
+    pub(super) fn observe_traffic(&mut self) {
+        for message in self.collectives.take_traffic() {
+            match message {
+                Traffic::Sent { op, to, bytes } => self.observe_write(op, to, bytes, self.clock.now()),
+                Traffic::Received { from, bytes } => {
+                    if let Some(observed) = &mut self.observed {
+                        observed.links.receives(from, bytes);
+                    }
+                }
+            }
+        }
     }
 
     /// An operation has ended.
     pub(super) fn observe_end(&mut self, slot: &Slot, outcome: &mut Outcome) {
         let Some(observed) = &mut self.observed else { return };
-        if let Outcome::Read(place) = outcome {
+        if slot.operation().kind == OperationKind::Read
+            && let Outcome::Read(place) = outcome
+        {
             observed.links.receives(slot.operation().peer, place.bytes_mut().len() as u64);
         }
         if let Some(tape) = &observed.tape {

@@ -1,12 +1,15 @@
 //! Where an operation's outcome waits for its handle.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Waker;
 
 use super::sync::{AtomicBool, Mutex};
+use crate::collective::choose::Choice;
 use crate::engine::{OpId, Outcome};
 use crate::error::{Error, Operation};
-use crate::wire::frame::Key;
+use crate::ids::{Rank, Tag};
+use crate::wire::frame::{Context, Key};
 
 /// Shared by a handle and the kernel. Holds an outcome at most once.
 pub(crate) struct Slot {
@@ -14,8 +17,17 @@ pub(crate) struct Slot {
     /// The operation's name within the engine, and what its message is matched by.
     pub(crate) op: OpId,
     pub(crate) key: Key,
+    collective: Option<OfCollective>,
     is_done: AtomicBool,
     state: Mutex<State>,
+}
+
+/// What a collective's slot knows beside its operation.
+pub(crate) struct OfCollective {
+    /// With whom messages are exchanged.
+    pub(crate) peers: Vec<Rank>,
+    /// Why its algorithm was taken; nothing to choose from for an exchange.
+    pub(crate) choice: Option<Arc<Choice>>,
 }
 
 enum State {
@@ -28,11 +40,28 @@ enum State {
 
 impl Slot {
     pub(crate) fn new(operation: Operation, op: OpId, key: Key) -> Self {
-        Slot { operation, op, key, is_done: AtomicBool::new(false), state: Mutex::new(State::Pending(None)) }
+        let (is_done, state) = (AtomicBool::new(false), Mutex::new(State::Pending(None)));
+        Slot { operation, op, key, collective: None, is_done, state }
+    }
+
+    /// The slot of a whole collective.
+    pub(crate) fn of_collective(operation: Operation, op: OpId, of: OfCollective) -> Self {
+        let key = Key { context: Context::Collective, tag: Tag(0) };
+        Slot { collective: Some(of), ..Slot::new(operation, op, key) }
     }
 
     pub(crate) fn operation(&self) -> Operation {
         self.operation
+    }
+
+    /// The ranks whose messages may complete the operation.
+    pub(crate) fn peers(&self) -> &[Rank] {
+        self.collective.as_ref().map_or(std::slice::from_ref(&self.operation.peer), |collective| &collective.peers)
+    }
+
+    /// The choice of a collective's algorithm.
+    pub(crate) fn choice(&self) -> Option<&Arc<Choice>> {
+        self.collective.as_ref()?.choice.as_ref()
     }
 
     /// Whether an outcome is there, or was.

@@ -9,6 +9,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 
+use super::collectives::ASK_TICK;
 use super::core::Core;
 use super::mesh::{self, Control};
 use super::poller::GateDescriptor;
@@ -67,7 +68,7 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
     let reports = control.as_ref().map(Control::sender);
     let mut is_heard = control.is_some();
     let mut is_ticking = false;
-    let mut confirmation = None;
+    let (mut confirmation, mut asking) = (None, None);
     let (mut rests, mut rested) = (Rests::default(), None);
     let last = loop {
         tokio::select! {
@@ -78,6 +79,9 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
                 rested = rest(&kernel, rests.after_look(turn.to_come));
             }
             () = kernel.gathering.notified() => kernel.send_gathered(),
+            () = kernel.due.notified() => kernel.turn_for_collectives(),
+            () = kernel.asking.notified() => asking = Some(Instant::now() + ASK_TICK),
+            () = at(asking) => asking = kernel.ask().then(|| Instant::now() + ASK_TICK),
             () = kernel.watch.begin.notified(), if !is_ticking => is_ticking = true,
             () = tokio::time::sleep(watch::TICK), if is_ticking => {
                 is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held());

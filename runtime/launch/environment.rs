@@ -9,6 +9,7 @@
 //! | `LATHIDE_WINDOW` | per link, how much may arrive before its read is posted: `64MiB` (default), `1048576`, `512k` |
 //! | `LATHIDE_FRAGMENT` | payload of a fragment in bytes, 4096 by default |
 //! | `LATHIDE_ENVELOPES` | per link, messages beyond the window announced at a time, 1024 by default |
+//! | `LATHIDE_COLLECTIVE` | algorithms to use whatever they cost, the same on every rank: `broadcast:chain,allreduce:ring` |
 //! | `LATHIDE_STALL` | seconds of standstill before ranks report what they wait for, 3 by default, or `off` |
 //! | `LATHIDE_JOIN` | seconds to reach the job, 30 by default |
 //! | `LATHIDE_LINGER` | seconds `finalize` waits for peers to confirm, 5 by default |
@@ -27,6 +28,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::collective::Forced;
 use crate::config::{Config, Key, KeySource, Overlap};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
@@ -266,6 +268,12 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     }
     if let Some(linger) = variables.text("LATHIDE_LINGER") {
         config.linger = seconds("LATHIDE_LINGER", &linger)?;
+    }
+    if let Some(text) = variables.text("LATHIDE_COLLECTIVE") {
+        config.collective = match Forced::parse(&text) {
+            Ok(forced) => forced,
+            Err(why) => return wrong("LATHIDE_COLLECTIVE", text, &why),
+        };
     }
     Ok(())
 }

@@ -153,11 +153,13 @@ fn operations(rank: Rank, seen: &Seen, lines: &mut Lines<'_>) {
         let what = match kind {
             OperationKind::Read => format!("initread from rank {peer}"),
             OperationKind::Write => format!("initwrite to rank {peer}"),
+            OperationKind::Collective(collective) => format!("{collective}"),
+            OperationKind::Exchange => "exchange".to_owned(),
         };
         let tag = tag.map_or("inside a collective".to_string(), |tag| format!("tag {tag}"));
         let size = match kind {
             OperationKind::Read => format!("up to {bytes} bytes"),
-            OperationKind::Write => format!("{bytes} bytes"),
+            _ => format!("{bytes} bytes"),
         };
         let line = format!(
             "rank {rank} waits for rank {peer}: {what}, {tag}, {size}, {done} done, since {since_s:.1} s: {state}"
@@ -198,6 +200,7 @@ fn missing_partner(rank: Rank, operation: &Outstanding, ranks: &[Seen]) -> Optio
     let partner = match operation.kind {
         OperationKind::Read => OperationKind::Write,
         OperationKind::Write => OperationKind::Read,
+        OperationKind::Collective(_) | OperationKind::Exchange => return None,
     };
     let towards = |other: &&Outstanding| other.peer == rank && other.kind == partner;
     let candidates: Vec<_> = outstanding(ranks, peer).filter(towards).collect();
@@ -220,7 +223,7 @@ fn missing_partner(rank: Rank, operation: &Outstanding, ranks: &[Seen]) -> Optio
              (rank {rank}, tag {tag}) before the wait for its own write, or raise LATHIDE_WINDOW above {} bytes",
             operation.bytes, operation.bytes
         )),
-        OperationKind::Read => Some(format!(
+        _ => Some(format!(
             "rank {rank} reads tag {tag}, which rank {peer} has not written: on rank {peer} call initwrite (rank {rank}, \
              tag {tag}) before it waits"
         )),

@@ -17,6 +17,7 @@
 //! | `LATHIDE_KEY_FD`, `LATHIDE_KEY_FILE` | where the job's 32-byte secret is read; the file must be its owner's alone | none: whoever reaches the port may join |
 //! | `LATHIDE_OVERLAP` | `on`, or `off`: bytes move only inside a wait | `on` |
 //! | `LATHIDE_WINDOW` | bytes per link that may arrive before their read is posted | 64 MiB |
+//! | `LATHIDE_COLLECTIVE` | algorithms of collectives to use whatever they cost: `broadcast:chain,gather:windowed/4` | the cheapest |
 //! | `LATHIDE_FRAGMENT` | the most payload of a fragment, in bytes | 4096 |
 //! | `LATHIDE_ENVELOPES` | messages per link that may be announced beyond the window | 1024 |
 //! | `LATHIDE_STALL` | seconds a job may stand still before ranks report, or `off` | 3 |

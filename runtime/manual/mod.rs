@@ -3,11 +3,13 @@
 //! - [`architecture`]: who does what, on which thread, and what holds for ever
 //! - [`wire_format`]: every byte between two ranks
 //! - [`launching`]: how ranks are started, found, and ended; environment variables and exit statuses
+//! - [`collectives`]: algorithms, the order of reduction, how one is chosen or forced, ranks that disagree
 //! - [`measuring`]: what the numbers mean and how they are taken
 //! - [`observing`]: reports, timelines and advice, where their numbers come from, and what looking costs
 //! - [`models`]: what the papers' models say, which of their printed formulas and numbers are wrong, and how they are fitted
 
 pub mod architecture;
+pub mod collectives;
 pub mod launching;
 pub mod measuring;
 pub mod models;

@@ -31,6 +31,8 @@ pub(crate) enum What {
     Finalize,
     /// `initread` or `initwrite` returns; it was called at `since_ns`.
     Post { since_ns: u64, op: u64, kind: OperationKind, peer: Rank, tag: Option<Tag>, bytes: u64 },
+    /// The collective just posted is carried out so, and why: the price of each candidate.
+    Chosen { op: u64, choice: String },
     /// A wait for any of `count` operations begins; the first of them, if it is for operations.
     Wait { first: Option<Awaited>, count: u64 },
     /// The waiting thread drives the engine itself.

@@ -8,6 +8,7 @@ use super::advice::{Advice, Observed};
 use super::links::{CLASSES, Count, Link};
 use super::offset::Offset;
 use super::phases::Times;
+use crate::collective::CollectiveReport;
 use crate::ids::Rank;
 use crate::model::fit::{Sample, hyperbolic};
 use crate::model::gain;
@@ -68,6 +69,9 @@ pub struct Report {
     pub gain_ideal: Option<f64>,
     /// The links that messages have passed.
     pub links: Vec<LinkReport>,
+    /// The collectives that were called, and how their algorithms were chosen.
+    #[serde(default)]
+    pub collectives: Vec<CollectiveReport>,
     /// What limits the node, and what would change it.
     pub advice: Advice,
     /// What could not be found out, and why.
@@ -201,6 +205,7 @@ impl Report {
             gain_model: x.zip(f).zip(omega).and_then(|((x, f), omega)| gain::with_overhead(x, f, omega).ok()),
             gain_ideal: x.and_then(|x| gain::with_overhead(x, 1.0, 0.0).ok()),
             links: reports,
+            collectives: Vec::new(),
             advice,
             notes,
         }
@@ -370,6 +375,7 @@ impl fmt::Display for Report {
             writeln!(f)?;
         }
         self.links.iter().try_for_each(|link| writeln!(f, "  {link}"))?;
+        self.collectives.iter().try_for_each(|collective| writeln!(f, "  {collective}"))?;
         self.notes.iter().try_for_each(|note| writeln!(f, "  note: {note}"))?;
         write!(f, "  {}", self.advice.words)
     }

@@ -151,7 +151,24 @@ impl Key {
 #[repr(u8)]
 pub(crate) enum Context {
     User = 0,
+    /// The messages of collectives.
     Collective = 1,
+    /// What ranks say to each other about collectives that do not go as they should.
+    Agreement = 2,
+    /// Neighbours' exchanges.
+    Neighbour = 3,
+}
+
+impl Context {
+    fn decode(context: u8) -> Result<Self, WireError> {
+        Ok(match context {
+            0 => Context::User,
+            1 => Context::Collective,
+            2 => Context::Agreement,
+            3 => Context::Neighbour,
+            kind => return Err(WireError::UnknownKind { kind }),
+        })
+    }
 }
 
 /// What a message is: its key, its element type and its length.
@@ -174,11 +191,7 @@ impl Opening {
     }
 
     pub(crate) fn decode(bytes: &[u8; OPENING_BYTES]) -> Result<Self, WireError> {
-        let context = match bytes[6] {
-            0 => Context::User,
-            1 => Context::Collective,
-            kind => return Err(WireError::UnknownKind { kind }),
-        };
+        let context = Context::decode(bytes[6])?;
         let mut total = [0; 8];
         total.copy_from_slice(&bytes[8..16]);
         Ok(Opening {
@@ -239,8 +252,8 @@ mod tests {
         }
 
         #[test]
-        fn openings_come_back(tag: u32, element: u16, collective: bool, total: u64) {
-            let context = if collective { Context::Collective } else { Context::User };
+        fn openings_come_back(tag: u32, element: u16, context in 0u8..4, total: u64) {
+            let context = Context::decode(context).unwrap();
             let opening = Opening { key: Key { context, tag: Tag(tag) }, element: ElementType(element), total };
             prop_assert_eq!(Opening::decode(&opening.encode()), Ok(opening));
         }

@@ -35,6 +35,16 @@ fn stencil_alone() {
 }
 
 #[test]
+fn pi_alone() {
+    for strips in ["7", "100000"] {
+        let pi = alone("pi", strips).succeeded();
+        assert!(pi.stdout.contains("1 ranks: pi = 3.1"), "{pi:?}");
+    }
+    let pi = alone("pi", "many");
+    assert_eq!(pi.status, Some(1), "{pi:?}");
+}
+
+#[test]
 fn gather_alone() {
     for algorithm in ["simple", "windowed"] {
         let gather = alone("gather", &format!("--algorithm {algorithm} --bytes 1000")).succeeded();
@@ -78,6 +88,15 @@ mod jobs {
             let ring = job(ranks, "ring", "").succeeded();
             let sum: u32 = (0..ranks).sum();
             assert!(ring.stdout.contains(&format!("came back with {sum} from {ranks} ranks")), "{ring:?}");
+        }
+    }
+
+    #[test]
+    fn pi_on_any_number_of_ranks() {
+        for ranks in [2, 5] {
+            let pi = job(ranks, "pi", "100000").succeeded();
+            assert!(pi.stdout.contains(&format!("{ranks} ranks: pi = 3.14159265")), "{pi:?}");
+            assert!(pi.stdout.contains("allreduce by "), "{pi:?}");
         }
     }
 

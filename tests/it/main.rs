@@ -1,5 +1,6 @@
 //! Everything that needs sockets or processes, one module per subject, each test under a watchdog.
 
+mod collectives;
 mod examples;
 mod failure;
 #[cfg(feature = "cli")]

@@ -75,7 +75,7 @@ fn below(path: &Path) -> Vec<PathBuf> {
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).expect("a readable file");
     let is_test = |name: &str| path.components().any(|part| part.as_os_str() == name);
-    if is_test("sim") || path.to_string_lossy().ends_with("_tests.rs") {
+    if is_test("sim") || is_test("sim_tests") || path.to_string_lossy().ends_with("_tests.rs") {
         return String::new();
     }
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();

@@ -7,7 +7,12 @@ use super::world::{End, Read, Verdict, World};
 use crate::buffer::Element;
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
-use crate::wire::frame::Key;
+use crate::wire::frame::{Context, Key};
+
+/// Whether the program is told of a write that was over before it was refused.
+fn is_told_late(key: Key) -> bool {
+    key.context != Context::Collective
+}
 
 impl World {
     /// Every program is over and every operation has ended, each as it must.
@@ -33,8 +38,10 @@ impl World {
             }
         }
         let refusals: usize = self.nodes.iter().map(|node| node.refusals.len()).sum();
+        let is_told = |at: &usize| is_told_late(self.stream(*at).key);
         let late = (0..self.writes.len())
-            .filter(|at| !self.program.messages[*at].fits() && matches!(self.writes[*at], End::Written));
+            .filter(|at| !self.program.messages[*at].fits() && matches!(self.writes[*at], End::Written))
+            .filter(is_told);
         if refusals != late.count() {
             return Err(format!("{refusals} late refusals are not one for each message written and refused"));
         }
@@ -56,6 +63,8 @@ impl World {
         self.check_mismatch(message, &posted, error)?;
         match &self.writes[write] {
             End::Failed(error) => self.check_mismatch(message, &posted, error),
+            // Collectives hear it from each other.
+            End::Written if !is_told_late(self.program.streams[message.stream].key) => Ok(()),
             End::Written => self.check_late_refusal(message, &posted),
             end => Err(format!("the write ended with {end:?}")),
         }

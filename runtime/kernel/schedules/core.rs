@@ -1,5 +1,5 @@
 //! A small engine with its links: messages are matched by tag, each write is one message. Locked and driven as the real
-//! one is.
+//! one is. Its collectives are relays: a part reads a message, then writes one, and is done.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -18,8 +18,35 @@ pub(crate) struct Core {
     links: Vec<Link>,
     poller: Arc<Poller>,
     slots: BTreeMap<u64, Arc<Slot>>,
+    /// The messages of relays: whose they are.
+    steps: BTreeMap<u64, Relay>,
+    due: VecDeque<Relay>,
     wakers: Vec<Waker>,
     pub(crate) onlooker: Option<Waker>,
+}
+
+/// A collective: what it has done, and where it writes.
+#[derive(Clone, Copy)]
+pub(crate) struct Relay {
+    whole: OpId,
+    to: usize,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Reads,
+    HasRead,
+    Writes,
+    HasWritten,
+}
+
+impl Relay {
+    /// Runs for a while, without the lock.
+    pub(crate) fn run(&mut self) -> bool {
+        assert!(machine::holds(0) == 0, "a part runs while the core is not locked");
+        machine::once_in(2)
+    }
 }
 
 #[derive(Default)]
@@ -110,9 +137,49 @@ impl Core {
             links,
             poller,
             slots: BTreeMap::new(),
+            steps: BTreeMap::new(),
+            due: VecDeque::new(),
             wakers: Vec::new(),
             onlooker: None,
         }
+    }
+
+    /// Begins a relay of a message of `tag` from one peer to another.
+    pub(super) fn relay(&mut self, from: usize, tag: u32, to: usize) -> OpId {
+        let whole = self.engine.new_op();
+        let step = self.engine.initread(from, tag);
+        self.steps.insert(step.0, Relay { whole, to, stage: Stage::Reads });
+        whole
+    }
+
+    pub(crate) fn has_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    pub(crate) fn take_due(&mut self) -> Option<Relay> {
+        self.due.pop_front()
+    }
+
+    pub(crate) fn take_due_of(&mut self, whole: OpId) -> Option<Relay> {
+        let at = self.due.iter().position(|relay| relay.whole == whole)?;
+        self.due.remove(at)
+    }
+
+    /// A part may have been long: then it is due again and nothing is posted yet.
+    pub(crate) fn put_back(&mut self, relay: Relay) {
+        match relay.stage {
+            Stage::HasRead if machine::once_in(4) => self.due.push_back(relay),
+            Stage::HasRead => {
+                let step = self.initwrite(relay.to);
+                self.steps.insert(step.0, Relay { stage: Stage::Writes, ..relay });
+            }
+            Stage::HasWritten => self.engine.complete(relay.whole, read()),
+            Stage::Reads | Stage::Writes => unreachable!("a part is due when its step has ended"),
+        }
+    }
+
+    pub(crate) fn take_spent(&mut self) -> Vec<Relay> {
+        Vec::new()
     }
 
     pub(super) fn initwrite(&mut self, peer: usize) -> OpId {
@@ -156,6 +223,11 @@ impl Core {
 
     pub(crate) fn hand_on(&mut self) {
         while let Some((op, outcome)) = self.engine.completions.pop_front() {
+            if let Some(relay) = self.steps.remove(&op.0) {
+                let stage = if relay.stage == Stage::Reads { Stage::HasRead } else { Stage::HasWritten };
+                self.due.push_back(Relay { stage, ..relay });
+                continue;
+            }
             let slot = self.slots.remove(&op.0).expect("each operation completes once");
             self.wakers.extend(slot.complete(outcome));
         }

@@ -28,6 +28,8 @@ pub(super) enum Fault {
     GateOpensBlindly,
     /// The task is not told to tick.
     TickIsLost,
+    /// The task is not told that a collective can go on.
+    CallIsLost,
     /// A poll heeds the nudge of whoever it is for.
     LookTakesNudge,
     /// Two may hold the baton.
@@ -48,6 +50,8 @@ pub(super) struct State {
     pub(super) unparked: BTreeSet<usize>,
     /// The task is told to begin ticking.
     pub(super) begin: bool,
+    /// The task is told that a collective can go on.
+    pub(super) is_called: bool,
     /// What the rendezvous tells the task.
     pub(super) is_job_lost: bool,
     pub(super) is_over: bool,
@@ -81,6 +85,7 @@ pub(super) fn start(links: usize, room: u32, fault: Fault) {
         epoll: Epoll::new(links, room),
         unparked: BTreeSet::new(),
         begin: false,
+        is_called: false,
         is_job_lost: false,
         is_over: false,
         helping: 0,

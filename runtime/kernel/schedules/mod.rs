@@ -17,6 +17,7 @@ mod machine;
 mod poller;
 mod program;
 mod real;
+mod relays;
 mod runs;
 mod sync;
 
@@ -83,6 +84,10 @@ impl Kernel {
             gave_way: AtomicBool::new(false),
             observer: Unobserved,
         }
+    }
+
+    fn call_task(&self) {
+        machine::with(|state| state.is_called = state.fault != machine::Fault::CallIsLost);
     }
 
     fn patience(&self) -> stall::Patience {

@@ -10,7 +10,7 @@ use super::Kernel;
 use super::epoll::Piece;
 use super::help::{AnyOf, Until};
 use super::machine::{self, Fault};
-use super::slot::Slot;
+use super::slot::{OfCollective, Slot};
 use super::sync::Instant;
 use super::sync::thread::{self, Thread};
 use crate::config::Overlap;
@@ -73,6 +73,7 @@ fn serve(kernel: &Kernel) {
                 is_ready.then_some(Event::Gate),
                 (state.begin && !is_ticking).then_some(Event::Begin),
                 is_ticking.then_some(Event::Tick),
+                state.is_called.then_some(Event::Call),
                 is_resting.then_some(Event::Rested),
                 (state.is_job_lost && !is_lost).then_some(Event::Lost),
                 state.is_over.then_some(Event::Over),
@@ -80,6 +81,7 @@ fn serve(kernel: &Kernel) {
             let events: Vec<Event> = events.into_iter().flatten().collect();
             let event = *events.get(machine::below(events.len().max(1) as u64) as usize)?;
             state.begin &= event != Event::Begin;
+            state.is_called &= event != Event::Call;
             Some(event)
         });
         match event {
@@ -90,6 +92,7 @@ fn serve(kernel: &Kernel) {
             }
             Event::Begin => is_ticking = true,
             Event::Tick => is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held()),
+            Event::Call => kernel.turn_for_collectives(),
             Event::Rested => {
                 is_resting = false;
                 if kernel.watch.rests() {
@@ -111,6 +114,7 @@ enum Event {
     Gate,
     Begin,
     Tick,
+    Call,
     Rested,
     Lost,
     Over,
@@ -131,7 +135,7 @@ fn post(kernel: &Kernel, kind: OperationKind, peer: usize, tag: u32) -> Arc<Slot
     let mut core = kernel.lock();
     let op: OpId = match kind {
         OperationKind::Read => core.engine.initread(peer, tag),
-        OperationKind::Write => core.initwrite(peer),
+        _ => core.initwrite(peer),
     };
     let operation = Operation::new(kind, kernel.rank, Rank(peer as u32), Some(Tag(tag)), 1);
     let slot = Arc::new(Slot::new(operation, op, Key::user(Tag(tag))));
@@ -141,6 +145,20 @@ fn post(kernel: &Kernel, kind: OperationKind, peer: usize, tag: u32) -> Arc<Slot
     } else {
         core.hand_on();
     }
+    kernel.unlock(core);
+    slot
+}
+
+/// Begins a relay, as [`super::super::Kernel`] begins a collective.
+pub(super) fn initrelay(kernel: &Kernel, from: usize, tag: u32, to: usize) -> Arc<Slot> {
+    kernel.watch.program_enters(kernel.clock.now());
+    let mut core = kernel.lock();
+    let op = core.relay(from, tag, to);
+    let operation = Operation::new(OperationKind::Exchange, kernel.rank, kernel.rank, None, 1);
+    let of = OfCollective { peers: vec![Rank(from as u32), Rank(to as u32)], choice: None };
+    let slot = Arc::new(Slot::of_collective(operation, op, of));
+    core.expect(slot.clone());
+    let core = kernel.begin_collective(core, op);
     kernel.unlock(core);
     slot
 }

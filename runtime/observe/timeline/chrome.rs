@@ -139,10 +139,15 @@ fn thread_slices(track: &Track, alignment: &Alignment, thread: u32) -> Vec<Slice
             What::Post { since_ns, kind, peer, tag, bytes, .. } => {
                 let from = common(*since_ns);
                 compute(&mut slices, outside, from);
-                let name = if *kind == OperationKind::Read { "initread" } else { "initwrite" };
+                let name = called(*kind);
                 let args = json!({ "peer": peer, "tag": tag, "bytes": bytes });
                 slices.push(Slice { name, thread, from, to: at, args, op: None });
                 outside = Some(at);
+            }
+            What::Chosen { choice, .. } => {
+                if let Some(post) = slices.last_mut() {
+                    post.args["choice"] = json!(choice);
+                }
             }
             What::Wait { first, count } if ends.is_none() => {
                 compute(&mut slices, outside.take(), at);
@@ -180,8 +185,36 @@ fn thread_slices(track: &Track, alignment: &Alignment, thread: u32) -> Vec<Slice
 
 fn awaited(first: Option<&Awaited>, count: u64) -> Value {
     let Some(Awaited { kind, peer, tag, bytes, .. }) = first else { return json!({}) };
-    let of = if *kind == OperationKind::Read { "read" } else { "write" };
+    let of = named(*kind);
     json!({ "of": of, "peer": peer, "tag": tag, "bytes": bytes, "operations": count })
+}
+
+/// An operation in a word.
+fn named(kind: OperationKind) -> &'static str {
+    match kind {
+        OperationKind::Read => "read",
+        OperationKind::Write => "write",
+        OperationKind::Collective(collective) => collective.name(),
+        OperationKind::Exchange => "exchange",
+    }
+}
+
+/// The call that posts it.
+fn called(kind: OperationKind) -> &'static str {
+    use crate::collective::Collective::*;
+    match kind {
+        OperationKind::Read => "initread",
+        OperationKind::Write => "initwrite",
+        OperationKind::Collective(Allgather) => "initallgather",
+        OperationKind::Collective(Allreduce) => "initallreduce",
+        OperationKind::Collective(Alltoall) => "initalltoall",
+        OperationKind::Collective(Barrier) => "initbarrier",
+        OperationKind::Collective(Broadcast) => "initbroadcast",
+        OperationKind::Collective(Gather) => "initgather",
+        OperationKind::Collective(Reduce) => "initreduce",
+        OperationKind::Collective(Scatter) => "initscatter",
+        OperationKind::Exchange => "initexchange",
+    }
 }
 
 /// The last wait for each operation.
@@ -219,6 +252,7 @@ impl Scale {
         let name = match kind {
             OperationKind::Read => format!("read {bytes} B from {peer}, {tag}"),
             OperationKind::Write => format!("write {bytes} B to {peer}, {tag}"),
+            OperationKind::Collective(_) | OperationKind::Exchange => format!("{}, {bytes} B", named(*kind)),
         };
         let end = done.unwrap_or(end).max(*called);
         let entry = |name: String, ph: &'static str, at: i64, args: Value| Entry {

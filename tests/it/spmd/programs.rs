@@ -32,6 +32,8 @@ fn program() {
         ["steady", seconds] => steady(seconds.parse().unwrap()),
         ["late", pause, seconds] => late(pause.parse().unwrap(), seconds.parse().unwrap()),
         ["flood", count, bytes] => super::super::memory::flood(count.parse().unwrap(), bytes.parse().unwrap()),
+        ["collectives"] => collectives(),
+        ["operations"] => super::super::collectives::results::operations(),
         ["observed", ending] => super::super::observe::program(ending),
         ["rest"] => super::super::memory::rest(),
         _ => panic!("no program is called {line:?}"),
@@ -202,6 +204,27 @@ fn blocked(node: &Node, mode: &str, victim: u32, other: u32) -> Result<()> {
         }
         _ => unreachable!("{mode}"),
     }
+    Ok(())
+}
+
+/// Collectives of all kinds, some of them not waited for at once, until somebody is lost.
+fn collectives() -> Result<()> {
+    let node = join()?;
+    let error = (0..).map(|round| collective_round(&node, round)).find_map(Result::err).expect("it goes on until then");
+    say_error(&error);
+    Err(error)
+}
+
+fn collective_round(node: &Node, round: usize) -> Result<()> {
+    let size = node.size();
+    let sum = node.initallreduce(&lathide::Operator::sum(), vec![1u64; [1, 1000, 200_000][round % 3]])?;
+    let data = node.initbroadcast(round as u32 % size, vec![0u8; 500_000])?;
+    node.initgather(round as u32 % size, vec![0u16; 100])?.wait()?;
+    if round.is_multiple_of(2) {
+        node.barrier()?;
+    }
+    data.wait()?;
+    assert_eq!(sum.wait()?[0], u64::from(size));
     Ok(())
 }
 

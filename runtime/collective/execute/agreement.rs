@@ -1,0 +1,181 @@
+//! Whether ranks call the same collectives, and what they say to each other when something is wrong.
+//!
+//! In the good case they say nothing: a collective's messages are matched by its number and a digest of its
+//! signature, so that messages of calls that differ never meet. A rank *asks* another by telling how it has called a
+//! collective: at once when a message of the same number and another digest comes, and after a while when one it
+//! waits for does not come. Who is asked and has called it differently knows both sides, and *revokes*: it tells all
+//! ranks, and from that number on every collective of every rank fails with these words. What fails on one
+//! rank for another reason, such as an operator that panics, is revoked by that rank.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use super::words::{Cause, Revocation};
+use crate::collective::signature::{Disagreement, Signature};
+use crate::error::Error;
+use crate::ids::{Rank, Tag};
+
+/// Signatures that are remembered after their collectives have begun.
+const HISTORY_MAX: usize = 1024;
+/// Numbers that a tag tells apart.
+const NUMBERS: u64 = 1 << (32 - DIGEST_BITS);
+/// Bits of a tag for the signature's digest.
+const DIGEST_BITS: u32 = 20;
+
+pub(super) struct Agreement {
+    rank: Rank,
+    /// The number of the next collective.
+    next: u64,
+    /// The signatures of the last ones, the newest last.
+    history: VecDeque<Signature>,
+    /// Messages for collectives that have not begun here, by what the tag tells of the number.
+    early: BTreeMap<u64, BTreeSet<(Rank, Tag)>>,
+    /// How others have called collectives that have not begun here.
+    announced: BTreeMap<u64, Vec<(Rank, Signature)>>,
+    /// Whom this rank has asked about which.
+    asked: BTreeSet<(u64, Rank)>,
+    revocation: Option<Revocation>,
+}
+
+/// What the beginning of a collective shows.
+pub(super) struct Begun {
+    pub(super) number: u64,
+    pub(super) tag: Tag,
+    /// These have sent messages of another signature.
+    pub(super) ask: Vec<Rank>,
+    /// This one has called it differently.
+    pub(super) disagreement: Option<Disagreement>,
+}
+
+impl Agreement {
+    pub(super) fn new(rank: Rank) -> Self {
+        Agreement {
+            rank,
+            next: 0,
+            history: VecDeque::new(),
+            early: BTreeMap::new(),
+            announced: BTreeMap::new(),
+            asked: BTreeSet::new(),
+            revocation: None,
+        }
+    }
+
+    /// This rank calls its next collective.
+    ///
+    /// # Errors
+    /// Why no collective can be called any more.
+    pub(super) fn begin(&mut self, signature: Signature) -> Result<Begun, Error> {
+        let number = self.next;
+        if let Some(error) = self.revoked(number) {
+            return Err(error);
+        }
+        self.next += 1;
+        if self.history.len() == HISTORY_MAX {
+            self.history.pop_front();
+        }
+        self.history.push_back(signature);
+        let oldest = self.next - self.history.len() as u64;
+        self.asked.retain(|&(number, _)| number >= oldest);
+        let tag = tag(number, &signature);
+        let early = self.early.remove(&(number % NUMBERS)).unwrap_or_default();
+        let ask = early.into_iter().filter(|&(_, other)| other != tag).map(|(rank, _)| rank).collect();
+        let announced = self.announced.remove(&number).unwrap_or_default();
+        let disagreement = announced.into_iter().find_map(|theirs| self.between(signature, theirs));
+        Ok(Begun { number, tag, ask, disagreement })
+    }
+
+    /// A message of a collective has come that no read waits for. Returns the number to ask its sender about.
+    pub(super) fn meet(&mut self, from: Rank, tag: Tag) -> Option<u64> {
+        let number = self.number(tag);
+        match self.signature(number) {
+            Some(signature) => (self::tag(number, signature) != tag).then_some(number),
+            None => {
+                self.early.entry(number % NUMBERS).or_default().insert((from, tag));
+                None
+            }
+        }
+    }
+
+    /// Whether `peer` is to be asked about collective `number`: once is enough. Returns what to tell it.
+    pub(super) fn ask(&mut self, number: u64, peer: Rank) -> Option<Signature> {
+        let signature = *self.signature(number)?;
+        self.asked.insert((number, peer)).then_some(signature)
+    }
+
+    /// Another rank tells how it has called collective `number`.
+    pub(super) fn hear(&mut self, from: Rank, number: u64, theirs: Signature) -> Option<Disagreement> {
+        if number >= self.next {
+            self.announced.entry(number).or_default().push((from, theirs));
+            return None;
+        }
+        let own = *self.signature(number)?;
+        self.between(own, (from, theirs))
+    }
+
+    /// From `revocation.number` on nothing goes any more. Returns whether that is news.
+    pub(super) fn revoke(&mut self, revocation: Revocation) -> bool {
+        let is_news = self.revocation.as_ref().is_none_or(|known| revocation.number < known.number);
+        if is_news {
+            self.revocation = Some(revocation);
+        }
+        is_news
+    }
+
+    /// The error of collective `number`, if it is revoked.
+    pub(super) fn revoked(&self, number: u64) -> Option<Error> {
+        let revocation = self.revocation.as_ref().filter(|revocation| revocation.number <= number)?;
+        Some(revocation.error())
+    }
+
+    /// The error of all collectives that fail, if there are such.
+    pub(super) fn failure(&self) -> Option<Error> {
+        self.revocation.as_ref().map(Revocation::error)
+    }
+
+    /// Whether messages of this tag will not be read any more.
+    pub(super) fn is_in_vain(&self, tag: Tag) -> bool {
+        let number = self.number(tag);
+        self.revocation.as_ref().is_some_and(|revocation| revocation.number <= number)
+    }
+
+    /// The number that a tag means: one of the last that have begun, or one of the next.
+    fn number(&self, tag: Tag) -> u64 {
+        let low = u64::from(tag.0 >> DIGEST_BITS);
+        let ahead = low.wrapping_sub(self.next) % NUMBERS;
+        let behind = NUMBERS - ahead;
+        if behind <= self.history.len() as u64 { self.next - behind } else { self.next + ahead }
+    }
+
+    fn signature(&self, number: u64) -> Option<&Signature> {
+        let oldest = self.next - self.history.len() as u64;
+        self.history.get(number.checked_sub(oldest)? as usize)
+    }
+
+    fn between(&self, own: Signature, theirs: (Rank, Signature)) -> Option<Disagreement> {
+        let (mut one, mut other) = ((self.rank, own), theirs);
+        if other.0 < one.0 {
+            std::mem::swap(&mut one, &mut other);
+        }
+        Disagreement::between(one, other)
+    }
+}
+
+/// What the messages of a collective are matched by.
+fn tag(number: u64, signature: &Signature) -> Tag {
+    Tag(((number % NUMBERS) as u32) << DIGEST_BITS | signature.digest())
+}
+
+impl Revocation {
+    /// What a handle says.
+    pub(super) fn error(&self) -> Error {
+        // People count from one.
+        let number = self.number + 1;
+        match &self.cause {
+            Cause::Disagreement(disagreement) => Error::Disagreement { number, disagreement: Arc::new(*disagreement) },
+            Cause::Failed { rank, words } => Error::Collective { number, rank: *rank, cause: words.as_str().into() },
+            Cause::Lost { peer, words } => {
+                Error::PeerLost { peer: *peer, cause: words.as_str().into(), operation: None }
+            }
+        }
+    }
+}

@@ -1,0 +1,495 @@
+//! Carries out the collectives of one rank: posts the steps of their schedules to the engine when they are ready,
+//! and takes the ends of these. Pure: whoever drives the engine drives the collectives with it, the kernel's task
+//! while the program computes.
+//!
+//! A part whose steps have ended is *due*. Whoever drives takes it out ([`Collectives::take_due`]), runs it without
+//! the lock, since operators may be the program's own code and long, and puts it back; then what it has made
+//! ready is posted. Ends that come meanwhile wait beside its empty place.
+
+mod agreement;
+mod part;
+mod plan;
+#[cfg(test)]
+mod sim_tests;
+mod words;
+mod work;
+
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use foldhash::{HashMap, HashMapExt};
+
+use self::agreement::Agreement;
+pub(crate) use self::part::Job;
+use self::part::{End, Part, Post};
+pub(crate) use self::plan::{Plan, Planner};
+use self::words::{Cause, Revocation, WORD_BYTES_MAX, Word};
+pub(crate) use self::work::{Typed, Work};
+use super::progress::Progress;
+use super::schedule::{Schedule, StepId};
+use super::signature::Signature;
+use crate::buffer::{Element, Place};
+use crate::engine::{Completion, Engine, OpId, Outcome};
+use crate::error::Error;
+use crate::ids::{Rank, Tag};
+use crate::wire::frame::{Context, Key};
+
+/// All collectives of a rank that are under way.
+pub(crate) struct Collectives {
+    rank: Rank,
+    ranks: u32,
+    entries: BTreeMap<OpId, Entry>,
+    /// Whose step a message is.
+    steps: HashMap<OpId, (OpId, StepId)>,
+    /// What others say, under way.
+    words: HashMap<OpId, Rank>,
+    /// Peers that hold messages: a read asks them for words, and another when it has ended.
+    holders: BTreeSet<Rank>,
+    /// Parts that can go on.
+    due: VecDeque<OpId>,
+    ended: VecDeque<Completion>,
+    /// Collectives whose messages have failed, and why, unless a word that has come says more.
+    failures: Vec<(OpId, Error)>,
+    /// Parts that have failed: the program's operators in them are dropped without the lock.
+    #[expect(clippy::vec_box, reason = "they come in boxes, and moving these is all that is done under the lock")]
+    spent: Vec<Box<Part>>,
+    /// Messages that have been posted or read, for whoever counts.
+    traffic: Vec<Traffic>,
+    agreement: Agreement,
+}
+
+/// A message of a collective, as those that observe links count it.
+pub(crate) enum Traffic {
+    /// It is posted.
+    Sent { op: OpId, to: Rank, bytes: u64 },
+    /// All of it is here.
+    Received { from: Rank, bytes: u64 },
+}
+
+/// A collective under way.
+struct Entry {
+    /// `None` for neighbours' exchanges, on which ranks need not agree.
+    number: Option<u64>,
+    key: Key,
+    /// `None` while it runs.
+    part: Option<Box<Part>>,
+    /// Steps that have ended since it ran.
+    ended: Vec<(StepId, Outcome)>,
+    is_due: bool,
+    /// The messages under way: with whom, and whether they are read.
+    under_way: BTreeMap<OpId, (Rank, bool)>,
+    /// When one of them ended last.
+    moved: Duration,
+}
+
+/// A collective that is to begin.
+pub(crate) struct Start {
+    pub(crate) schedule: Arc<Schedule>,
+    /// What ranks must agree on; `None` for neighbours' exchanges.
+    pub(crate) signature: Option<Signature>,
+    pub(crate) work: Box<dyn Work>,
+}
+
+impl Collectives {
+    pub(crate) fn new(rank: Rank, ranks: u32) -> Self {
+        Collectives {
+            rank,
+            ranks,
+            entries: BTreeMap::new(),
+            steps: HashMap::new(),
+            words: HashMap::new(),
+            holders: BTreeSet::new(),
+            due: VecDeque::new(),
+            ended: VecDeque::new(),
+            failures: Vec::new(),
+            spent: Vec::new(),
+            traffic: Vec::new(),
+            agreement: Agreement::new(rank),
+        }
+    }
+
+    /// Begins a collective: it is due at once. Returns its name among the operations.
+    ///
+    /// # Errors
+    /// What the job has failed with, or why no collective can be called any more.
+    pub(crate) fn start(&mut self, engine: &mut Engine, now: Duration, start: Start) -> Result<OpId, Error> {
+        if let Some(failure) = engine.failure() {
+            return Err(failure.clone());
+        }
+        let Start { schedule, signature, work } = start;
+        let begun = signature.map(|signature| self.agreement.begin(signature)).transpose()?;
+        let key = match &begun {
+            Some(begun) => Key { context: Context::Collective, tag: begun.tag },
+            None => Key { context: Context::Neighbour, tag: Tag(0) },
+        };
+        let op = engine.new_op();
+        let entry = Entry {
+            number: begun.as_ref().map(|begun| begun.number),
+            key,
+            part: Some(Box::new(Part::new(Progress::new(schedule), work))),
+            ended: Vec::new(),
+            is_due: false,
+            under_way: BTreeMap::new(),
+            moved: now,
+        };
+        self.entries.insert(op, entry);
+        self.make_due(op);
+        if let Some(begun) = begun {
+            for peer in begun.ask {
+                self.ask_about(engine, now, begun.number, peer);
+            }
+            if let Some(disagreement) = begun.disagreement {
+                self.revoke(engine, now, begun.number, Cause::Disagreement(disagreement));
+            }
+        }
+        Ok(op)
+    }
+
+    /// Takes the end of a step; gives back what is none.
+    pub(crate) fn complete(
+        &mut self,
+        engine: &mut Engine,
+        now: Duration,
+        completion: Completion,
+    ) -> Option<Completion> {
+        let Completion { op, outcome } = completion;
+        if let Some(&(whole, step)) = self.steps.get(&op) {
+            self.steps.remove(&op);
+            self.end_step(now, (whole, step, op), outcome);
+            return None;
+        }
+        let Some(from) = self.words.remove(&op) else { return Some(Completion { op, outcome }) };
+        if let Outcome::Read(mut place) = outcome
+            && let Some(word) = Word::decode(place.bytes_mut())
+        {
+            self.hear(engine, now, from, word);
+            if self.holders.contains(&from) {
+                self.read_word(engine, now, from);
+            }
+        }
+        None
+    }
+
+    fn end_step(&mut self, now: Duration, step: (OpId, StepId, OpId), mut outcome: Outcome) {
+        let (whole, step, op) = step;
+        let Some(entry) = self.entries.get_mut(&whole) else { return };
+        let under_way = entry.under_way.remove(&op);
+        let is_read = under_way.is_some_and(|(_, is_read)| is_read);
+        entry.moved = now;
+        if let (Some((from, true)), Outcome::Read(place)) = (under_way, &mut outcome) {
+            let bytes = place.bytes_mut().len() as u64;
+            self.traffic.push(Traffic::Received { from, bytes });
+        }
+        match outcome {
+            Outcome::Read(_) | Outcome::Written(_) => {
+                entry.ended.push((step, outcome));
+                self.make_due(whole);
+            }
+            // Whoever has refused a message of a collective is about to say why.
+            Outcome::Failed(Error::Mismatch(_)) if !is_read && entry.number.is_some() => {}
+            Outcome::Failed(error) => self.failures.push((whole, error)),
+            Outcome::Abandoned => {}
+        }
+    }
+
+    /// Reads any word: another than the one that was announced may come to it.
+    fn read_word(&mut self, engine: &mut Engine, now: Duration, from: Rank) {
+        let place = Box::new(vec![0u8; WORD_BYTES_MAX]);
+        if let Ok(op) = engine.initread(now, from, WORDS, u8::TYPE, place) {
+            self.words.insert(op, from);
+        }
+    }
+
+    /// Sees to messages that no read waits for.
+    pub(crate) fn meet_strangers(&mut self, engine: &mut Engine, now: Duration) {
+        while let Some(holder) = engine.poll_holder() {
+            if self.holders.insert(holder) {
+                self.read_word(engine, now, holder);
+            }
+        }
+        while let Some((from, opening)) = engine.poll_stranger() {
+            match opening.key.context {
+                Context::Agreement => {
+                    self.read_word(engine, now, from);
+                }
+                Context::Collective if self.agreement.is_in_vain(opening.key.tag) => {
+                    refuse(engine, now, from, opening.key);
+                }
+                Context::Collective => {
+                    if let Some(number) = self.agreement.meet(from, opening.key.tag) {
+                        self.ask_about(engine, now, number, from);
+                    }
+                }
+                Context::User | Context::Neighbour => {}
+            }
+        }
+    }
+
+    /// Ends the collectives whose messages have failed, once all words that have come are heard: who has left may have
+    /// said before why. Returns whether there were such.
+    pub(crate) fn fail_late(&mut self, engine: &mut Engine, now: Duration) -> bool {
+        let failures = std::mem::take(&mut self.failures);
+        let are_there = !failures.is_empty();
+        for (op, error) in failures {
+            self.fail(engine, now, op, error);
+        }
+        are_there
+    }
+
+    /// Takes out a part that can go on. It is to be put back soon.
+    pub(crate) fn take_due(&mut self) -> Option<Job> {
+        while let Some(op) = self.due.pop_front() {
+            let job = self.take(op);
+            if job.is_some() {
+                return job;
+            }
+        }
+        None
+    }
+
+    /// [`Collectives::take_due`] of one collective.
+    pub(crate) fn take_due_of(&mut self, op: OpId) -> Option<Job> {
+        let at = self.due.iter().position(|due| *due == op)?;
+        self.due.remove(at);
+        self.take(op)
+    }
+
+    fn take(&mut self, op: OpId) -> Option<Job> {
+        let entry = self.entries.get_mut(&op)?;
+        entry.is_due = false;
+        let (part, ended) = (entry.part.take()?, std::mem::take(&mut entry.ended));
+        Some(Job { op, part, ended, posts: Vec::new(), end: None })
+    }
+
+    /// Whether a part can go on that nobody has taken out.
+    pub(crate) fn has_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// Puts a part back that has run, and posts what it has made ready.
+    pub(crate) fn put_back(&mut self, engine: &mut Engine, now: Duration, job: Job) {
+        let Job { op, part, posts, end, .. } = job;
+        let Some(entry) = self.entries.get_mut(&op) else { return self.spent.push(part) };
+        let (key, can_go_on) = (entry.key, part.can_go_on());
+        entry.part = Some(part);
+        for post in posts {
+            let (step, peer, is_read, posted) = match post {
+                Post::Read { step, from, element, place } => {
+                    (step, from, true, engine.initread(now, from, key, element, place))
+                }
+                Post::Write { step, to, element, source } => {
+                    let bytes = source.bytes().len() as u64;
+                    let posted = engine.initwrite(now, to, key, element, source);
+                    if let Ok(op) = posted {
+                        self.traffic.push(Traffic::Sent { op, to, bytes });
+                    }
+                    (step, to, false, posted)
+                }
+            };
+            match posted {
+                Ok(message) => {
+                    self.steps.insert(message, (op, step));
+                    if let Some(entry) = self.entries.get_mut(&op) {
+                        entry.under_way.insert(message, (peer, is_read));
+                    }
+                }
+                Err(error) => return self.failures.push((op, error)),
+            }
+        }
+        match end {
+            Some(End::Result(result)) => self.end(op, Outcome::Read(Box::new(Finished(result)))),
+            Some(End::Failed(words)) => self.fail_here(engine, now, op, words),
+            None if can_go_on => self.make_due(op),
+            None => self.make_due_if_ended(op),
+        }
+    }
+
+    /// The next collective that has ended.
+    pub(crate) fn poll_completion(&mut self) -> Option<Completion> {
+        self.ended.pop_front()
+    }
+
+    /// Messages that have been posted or read since the last call.
+    pub(crate) fn take_traffic(&mut self) -> Vec<Traffic> {
+        std::mem::take(&mut self.traffic)
+    }
+
+    /// Parts to be dropped without the lock.
+    pub(crate) fn take_spent(&mut self) -> impl Send + use<> {
+        std::mem::take(&mut self.spent)
+    }
+
+    /// Whether no collective is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Collectives that have not moved for `patience` may wait for ranks that called something else: these are asked.
+    pub(crate) fn ask(&mut self, engine: &mut Engine, now: Duration, patience: Duration) {
+        let mut about = Vec::new();
+        for entry in self.entries.values() {
+            if let Some(number) = entry.number
+                && now.saturating_sub(entry.moved) >= patience
+            {
+                let reads = entry.under_way.values().filter(|(_, is_read)| *is_read);
+                about.extend(reads.map(|&(peer, _)| (number, peer)));
+            }
+        }
+        for (number, peer) in about {
+            self.ask_about(engine, now, number, peer);
+        }
+    }
+
+    /// What all collectives fail with, if they do.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.agreement.failure()
+    }
+
+    fn hear(&mut self, engine: &mut Engine, now: Duration, from: Rank, word: Word) {
+        match word {
+            Word::Ask { number, signature } => {
+                if let Some(disagreement) = self.agreement.hear(from, number, signature) {
+                    self.revoke(engine, now, number, Cause::Disagreement(disagreement));
+                }
+            }
+            Word::Revoke(revocation) => self.spread(engine, now, revocation, from),
+        }
+    }
+
+    fn ask_about(&mut self, engine: &mut Engine, now: Duration, number: u64, peer: Rank) {
+        if let Some(signature) = self.agreement.ask(number, peer) {
+            say(engine, now, peer, &Word::Ask { number, signature });
+        }
+    }
+
+    /// A step of a collective has failed.
+    fn fail(&mut self, engine: &mut Engine, now: Duration, op: OpId, error: Error) {
+        let Some(entry) = self.entries.get(&op) else { return };
+        let number = entry.number;
+        // If the job has failed every rank knows, and nothing can be said any more.
+        let Some(number) = number.filter(|_| engine.failure().is_none()) else {
+            return self.give_up(engine, op, error);
+        };
+        let cause = match &error {
+            Error::PeerLost { peer, cause, .. } => Cause::Lost { peer: *peer, words: cause.to_string() },
+            other => Cause::Failed { rank: self.rank, words: other.to_string() },
+        };
+        self.give_up(engine, op, error);
+        self.revoke(engine, now, number, cause);
+    }
+
+    /// A collective has failed by this rank's own doing.
+    fn fail_here(&mut self, engine: &mut Engine, now: Duration, op: OpId, words: String) {
+        let number = self.entries.get(&op).and_then(|entry| entry.number);
+        match number {
+            Some(number) => self.revoke(engine, now, number, Cause::Failed { rank: self.rank, words }),
+            None => {
+                let error = Error::Collective { number: 0, rank: self.rank, cause: words.into() };
+                self.give_up(engine, op, error);
+            }
+        }
+    }
+
+    /// From collective `number` on all fail; the other ranks are told.
+    fn revoke(&mut self, engine: &mut Engine, now: Duration, number: u64, cause: Cause) {
+        self.spread(engine, now, Revocation { number, cause }, self.rank);
+    }
+
+    /// Tells all others what is news; so nobody sees this rank leave before it hears why.
+    fn spread(&mut self, engine: &mut Engine, now: Duration, revocation: Revocation, from: Rank) {
+        let word = Word::Revoke(revocation.clone());
+        if self.take_revocation(engine, now, revocation) {
+            for peer in (0..self.ranks).map(Rank).filter(|peer| ![self.rank, from].contains(peer)) {
+                say(engine, now, peer, &word);
+            }
+        }
+    }
+
+    /// Returns whether it was news.
+    fn take_revocation(&mut self, engine: &mut Engine, now: Duration, revocation: Revocation) -> bool {
+        let number = revocation.number;
+        if !self.agreement.revoke(revocation) {
+            return false;
+        }
+        let is_revoked = |(op, entry): (&OpId, &Entry)| entry.number.is_some_and(|own| own >= number).then_some(*op);
+        let revoked: Vec<OpId> = self.entries.iter().filter_map(is_revoked).collect();
+        for op in revoked {
+            if let Some(error) = self.agreement.failure() {
+                self.give_up(engine, op, error);
+            }
+        }
+        // Their messages would stay with their senders for ever, or take the window's room.
+        for (from, key, count) in engine.unmatched(Context::Collective) {
+            if self.agreement.is_in_vain(key.tag) {
+                (0..count).for_each(|_| refuse(engine, now, from, key));
+            }
+        }
+        true
+    }
+
+    /// Ends a collective with `error`.
+    fn give_up(&mut self, engine: &mut Engine, op: OpId, error: Error) {
+        let Some(entry) = self.entries.get(&op) else { return };
+        for (&message, &(peer, is_read)) in &entry.under_way {
+            self.steps.remove(&message);
+            if is_read {
+                engine.withdraw(peer, entry.key, message);
+            }
+        }
+        self.end(op, Outcome::Failed(error));
+    }
+
+    fn end(&mut self, op: OpId, outcome: Outcome) {
+        if let Some(entry) = self.entries.remove(&op) {
+            self.spent.extend(entry.part);
+        }
+        self.ended.push_back(Completion { op, outcome });
+    }
+
+    fn make_due_if_ended(&mut self, op: OpId) {
+        if self.entries.get(&op).is_some_and(|entry| !entry.ended.is_empty()) {
+            self.make_due(op);
+        }
+    }
+
+    /// A part can go on; if it is running, it is seen when it is put back.
+    fn make_due(&mut self, op: OpId) {
+        if let Some(entry) = self.entries.get_mut(&op)
+            && entry.part.is_some()
+            && !std::mem::replace(&mut entry.is_due, true)
+        {
+            self.due.push_back(op);
+        }
+    }
+}
+
+/// What words are matched by.
+const WORDS: Key = Key { context: Context::Agreement, tag: Tag(0) };
+
+/// Sends a word; to a rank that has left there is nothing to say, and who has left says nothing.
+fn say(engine: &mut Engine, now: Duration, to: Rank, word: &Word) {
+    if engine.is_leaving() {
+        return;
+    }
+    let _ = engine.initwrite(now, to, WORDS, u8::TYPE, Box::new(word.encode()));
+}
+
+/// Has the sender keep a message that nobody will read. One that has no bytes is read.
+fn refuse(engine: &mut Engine, now: Duration, from: Rank, key: Key) {
+    let _ = engine.initread(now, from, key, u8::TYPE, Box::new(Vec::<u8>::new()));
+}
+
+/// A collective's result, where a read's buffer would be.
+struct Finished(Box<dyn Any + Send>);
+
+impl Place for Finished {
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut []
+    }
+    fn truncate(&mut self, _: usize) {}
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
+        self.0
+    }
+}

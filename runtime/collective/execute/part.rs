@@ -1,0 +1,150 @@
+//! One rank's part in a collective: its schedule, its buffers, and how far it has come.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::work::Work;
+use crate::buffer::{Element, ElementType, Place, Source};
+use crate::collective::progress::Progress;
+use crate::collective::schedule::{Action, StepId};
+use crate::engine::{OpId, Outcome};
+use crate::ids::Rank;
+
+/// Bytes that are combined or copied before the messages have their turn again: some tens of microseconds.
+const SLICE_BYTES: u64 = 256 << 10;
+/// What is ready to be sent does not wait for a longer combination than this.
+const PROMPT_BYTES: u64 = 4 << 10;
+
+pub(super) struct Part {
+    progress: Progress,
+    /// `None` once the result is made, or the operator has panicked.
+    work: Option<Box<dyn Work>>,
+    /// A copy or combination under way, and how many elements of it are done.
+    local: Option<(StepId, u64)>,
+}
+
+/// A part that can go on, taken out of the table: it runs without the lock under which messages are posted.
+pub(crate) struct Job {
+    pub(super) op: OpId,
+    pub(super) part: Box<Part>,
+    /// Steps that have ended since it ran last.
+    pub(super) ended: Vec<(StepId, Outcome)>,
+    /// What is to be posted now.
+    pub(super) posts: Vec<Post>,
+    pub(super) end: Option<End>,
+}
+
+/// A message step that is to be posted.
+pub(super) enum Post {
+    Read { step: StepId, from: Rank, element: ElementType, place: Box<dyn Place> },
+    Write { step: StepId, to: Rank, element: ElementType, source: Box<dyn Source> },
+}
+
+/// How a part has ended by itself.
+pub(super) enum End {
+    Result(Box<dyn Any + Send>),
+    /// In words.
+    Failed(String),
+}
+
+impl Part {
+    pub(super) fn new(progress: Progress, work: Box<dyn Work>) -> Self {
+        Part { progress, work: Some(work), local: None }
+    }
+
+    /// Whether it can go on without a step's end.
+    pub(super) fn can_go_on(&self) -> bool {
+        self.work.is_some() && (self.local.is_some() || self.progress.has_ready() || self.progress.is_complete())
+    }
+}
+
+impl Job {
+    /// Goes on as far as it can, or as long as a slice lasts. Returns whether it has used the slice up: then the
+    /// messages have their turn before the next one.
+    pub(crate) fn run(&mut self) -> bool {
+        let Some(work) = &mut self.part.work else { return false };
+        for (step, outcome) in self.ended.drain(..) {
+            if let (Outcome::Read(place), Action::Receive { from, into }) = (outcome, self.part.progress.action(step))
+                && !work.received(into, place)
+            {
+                // Digests that are equal by chance: once in a million disagreements.
+                let words = format!(
+                    "rank {from} has sent another number of elements than {}; do all ranks call the same?",
+                    into.count
+                );
+                self.end = Some(End::Failed(words));
+                return false;
+            }
+            self.part.progress.done(step);
+        }
+        let is_used_up = match self.go_on() {
+            Ok(is_used_up) => is_used_up,
+            Err(words) => {
+                self.end = Some(End::Failed(words));
+                return false;
+            }
+        };
+        if self.part.progress.is_complete()
+            && let Some(work) = self.part.work.take()
+        {
+            self.end = Some(match guarded(|| work.finish()) {
+                Ok(result) => End::Result(result),
+                Err(words) => End::Failed(words),
+            });
+        }
+        is_used_up
+    }
+
+    fn go_on(&mut self) -> Result<bool, String> {
+        let Part { progress, work, local } = &mut *self.part;
+        let Some(work) = work else { return Ok(false) };
+        let element_bytes = work.element_bytes();
+        let mut left = SLICE_BYTES;
+        loop {
+            if let Some((step, done)) = *local {
+                let action = progress.action(step);
+                let missing = action.local_count() - done;
+                if !self.posts.is_empty() && missing * element_bytes > PROMPT_BYTES {
+                    return Ok(false);
+                }
+                if left == 0 {
+                    return Ok(true);
+                }
+                let count = missing.min((left / element_bytes).max(1));
+                guarded(|| work.apply(&action.local_part(done..done + count)))?;
+                left = left.saturating_sub(count * element_bytes);
+                *local = (count < missing).then_some((step, done + count));
+                if local.is_none() {
+                    progress.done(step);
+                }
+                continue;
+            }
+            let Some(step) = progress.ready() else { return Ok(false) };
+            match post(step, progress.action(step), work.as_mut()) {
+                Some(post) => self.posts.push(post),
+                None => *local = Some((step, 0)),
+            }
+        }
+    }
+}
+
+/// The message of a step; `None` if it is done here.
+fn post(step: StepId, action: Action, work: &mut dyn Work) -> Option<Post> {
+    let signal = Vec::<u8>::new;
+    Some(match action {
+        Action::Await { from } => Post::Read { step, from, element: u8::TYPE, place: Box::new(signal()) },
+        Action::Receive { from, into } => Post::Read { step, from, element: work.element(), place: work.place(into) },
+        Action::Send { to, from } => Post::Write { step, to, element: work.element(), source: work.source(from) },
+        Action::Signal { to } => Post::Write { step, to, element: u8::TYPE, source: Box::new(signal()) },
+        Action::Combine { .. } | Action::Copy { .. } => return None,
+    })
+}
+
+/// Runs what may be the program's own code. `Err`: it panicked, with these words.
+fn guarded<R>(run: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+        let words = panic.downcast_ref::<String>().map(String::as_str);
+        let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words");
+        format!("its operator panicked: {words}")
+    })
+}

@@ -1,0 +1,123 @@
+//! How a call is carried out: the algorithm, chosen or forced, and this rank's schedule for it. What was worked out
+//! for a call is kept, since programs call the same again and again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt};
+
+use crate::collective::choose::{Candidate, Choice, Prices};
+use crate::collective::price::Machine;
+use crate::collective::schedule::Schedule;
+use crate::collective::{Algorithm, Call, CandidateReport, Collective, CollectiveReport, Forced};
+use crate::error::{Misuse, Result};
+use crate::ids::Rank;
+
+/// Plans that are kept.
+const PLANS_MAX: usize = 256;
+
+/// How a call is carried out on this rank.
+pub(crate) struct Plan {
+    pub(crate) algorithm: Algorithm,
+    pub(crate) choice: Arc<Choice>,
+    pub(crate) schedule: Arc<Schedule>,
+}
+
+/// Makes plans.
+pub(crate) struct Planner {
+    rank: Rank,
+    prices: Prices,
+    forced: Forced,
+    plans: HashMap<Call, Arc<Plan>>,
+    /// What was called, by size: a class of a factor of 2.
+    used: BTreeMap<(Collective, u32), Used>,
+}
+
+/// Calls of one collective with about as many bytes.
+struct Used {
+    calls: u64,
+    bytes: u64,
+    choice: Arc<Choice>,
+}
+
+impl Planner {
+    /// A planner with the prices of `machine`, on which all ranks must agree.
+    pub(crate) fn new(rank: Rank, machine: Machine, forced: Forced) -> Self {
+        Planner { rank, prices: Prices::new(machine), forced, plans: HashMap::new(), used: BTreeMap::new() }
+    }
+
+    /// The plan for a call.
+    ///
+    /// # Errors
+    /// [`Misuse::NoSuchRank`] if the root does not exist.
+    pub(crate) fn plan(&mut self, call: &Call) -> Result<Arc<Plan>> {
+        if let Some(plan) = self.plans.get(call) {
+            let plan = plan.clone();
+            self.count(call, &plan);
+            return Ok(plan);
+        }
+        if call.root.0 >= call.ranks {
+            return Err(Misuse::NoSuchRank { rank: self.rank, peer: call.root, size: call.ranks }.into());
+        }
+        let mut choice = self.prices.choose(call);
+        if let Some(name) = self.forced.of(call.collective) {
+            choice.force(name);
+            let forced = &mut choice.candidates[choice.chosen];
+            if let Some(window) = self.forced.window_of(call.collective).filter(|_| forced.algorithm.name() == name) {
+                forced.algorithm = forced.algorithm.with_window(window);
+                forced.seconds = self.prices.seconds(call, forced.algorithm).unwrap_or(forced.seconds);
+            }
+        }
+        let algorithm = choice.best().algorithm;
+        let schedule = call.schedule(algorithm, self.rank).expect("a candidate carries out its call");
+        let plan = Arc::new(Plan { algorithm, choice: Arc::new(choice), schedule: Arc::new(schedule) });
+        if self.plans.len() == PLANS_MAX {
+            self.plans.clear();
+        }
+        self.plans.insert(call.clone(), plan.clone());
+        self.count(call, &plan);
+        Ok(plan)
+    }
+
+    fn count(&mut self, call: &Call, plan: &Plan) {
+        let bytes = call.blocks.longest().saturating_mul(call.element_bytes);
+        let class = u64::BITS - bytes.leading_zeros();
+        let new = || Used { calls: 0, bytes, choice: plan.choice.clone() };
+        let used = self.used.entry((call.collective, class)).or_insert_with(new);
+        used.calls += 1;
+        used.bytes = bytes;
+        if !Arc::ptr_eq(&used.choice, &plan.choice) {
+            used.choice = plan.choice.clone();
+        }
+    }
+
+    /// The machine that prices are of.
+    pub(crate) fn machine(&self) -> Machine {
+        *self.prices.machine()
+    }
+
+    /// From now on prices are those of `machine`, on which all ranks must agree.
+    pub(crate) fn adopt(&mut self, machine: Machine) {
+        self.prices = Prices::new(machine);
+        self.plans.clear();
+    }
+
+    /// What was called so far, and how that was chosen.
+    pub(crate) fn report(&self) -> Vec<CollectiveReport> {
+        let report = |(&(collective, _), used): (&(Collective, u32), &Used)| {
+            let price = |candidate: &Candidate| CandidateReport {
+                algorithm: candidate.algorithm.to_string(),
+                predicted_s: candidate.seconds,
+            };
+            let Used { calls, bytes, choice } = used;
+            CollectiveReport {
+                collective,
+                bytes: *bytes,
+                calls: *calls,
+                algorithm: choice.best().algorithm.to_string(),
+                candidates: choice.candidates.iter().map(price).collect(),
+            }
+        };
+        self.used.iter().map(report).collect()
+    }
+}

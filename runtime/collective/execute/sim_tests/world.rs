@@ -1,0 +1,312 @@
+//! The job: engines, their collectives, and what lies between. Each step moves one program, one part, or one link.
+
+use std::any::Any;
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+use std::time::Duration;
+
+use super::calls::{self, Line};
+use crate::buffer::Element;
+use crate::collective::execute::{Collectives, Job, Start};
+use crate::collective::trial_tests::Chance;
+use crate::engine::{Completion, Engine, Limits, OpId, Outcome, Sent};
+use crate::error::Error;
+use crate::ids::{Rank, Tag};
+use crate::wire::frame::Key;
+
+/// How a line has ended on a rank.
+#[derive(Debug)]
+pub(super) enum End {
+    NotBegun,
+    UnderWay,
+    Done(Vec<u64>),
+    Failed(Error),
+}
+
+pub(super) struct Node {
+    pub(super) engine: Engine,
+    pub(super) collectives: Collectives,
+    /// What this rank does; another's may differ by mistake.
+    pub(super) program: Vec<Line>,
+    at: usize,
+    ops: HashMap<OpId, usize>,
+    pub(super) ends: Vec<End>,
+    sends: Vec<bool>,
+    /// Parts that run.
+    jobs: Vec<Job>,
+    is_dead: bool,
+    /// Its operators panic.
+    pub(super) is_faulty: bool,
+}
+
+pub(super) struct World {
+    pub(super) chance: Chance,
+    pub(super) nodes: Vec<Node>,
+    pipes: Vec<VecDeque<u8>>,
+    capacity: usize,
+    pub(super) steps: u64,
+}
+
+enum Move {
+    Program(usize),
+    Take(usize),
+    PutBack(usize),
+    Send(usize, usize),
+    Deliver(usize, usize),
+}
+
+/// Steps after which a run is given up.
+const STEPS_MAX: u64 = 2_000_000;
+
+impl World {
+    pub(super) fn new(mut chance: Chance, programs: Vec<Vec<Line>>) -> Self {
+        let size = programs.len();
+        let limits = Limits {
+            window_bytes: [0, 300, 2000, 1 << 20][chance.below(4)],
+            envelopes_max: [1, 3, 1024][chance.below(3)],
+            fragment_bytes: [16, 100, 4096][chance.below(3)],
+        };
+        let limits = vec![limits; size];
+        let node = |(rank, program): (u32, Vec<Line>)| Node {
+            engine: Engine::new(Rank(rank), &limits),
+            collectives: Collectives::new(Rank(rank), size as u32),
+            at: 0,
+            ops: HashMap::new(),
+            ends: program.iter().map(|_| End::NotBegun).collect(),
+            program,
+            sends: vec![false; size],
+            jobs: Vec::new(),
+            is_dead: false,
+            is_faulty: false,
+        };
+        let capacity = [40, 500, 1 << 16][chance.below(3)];
+        let nodes = (0..).zip(programs).map(node).collect();
+        World { chance, nodes, pipes: vec![VecDeque::new(); size * size], capacity, steps: 0 }
+    }
+
+    /// Runs until nothing can move, or `steps` steps.
+    pub(super) fn run(&mut self, steps: u64) {
+        let end = self.steps.saturating_add(steps);
+        while self.steps < end {
+            assert!(self.steps < STEPS_MAX, "it does not end: {}", self.describe());
+            self.steps += 1;
+            let mut moves = self.moves();
+            if moves.is_empty() {
+                return;
+            }
+            let next = self.chance.below(moves.len());
+            match moves.swap_remove(next) {
+                Move::Program(rank) => self.step(rank),
+                Move::Take(rank) => {
+                    let job = self.nodes[rank].collectives.take_due();
+                    self.nodes[rank].jobs.extend(job);
+                }
+                Move::PutBack(rank) => {
+                    let which = self.chance.below(self.nodes[rank].jobs.len());
+                    let mut job = self.nodes[rank].jobs.swap_remove(which);
+                    job.run();
+                    let (now, node) = (self.now(), &mut self.nodes[rank]);
+                    node.collectives.put_back(&mut node.engine, now, job);
+                    self.settle(rank);
+                }
+                Move::Send(from, to) => self.send(from, to),
+                Move::Deliver(from, to) => self.deliver(from, to),
+            }
+        }
+    }
+
+    fn moves(&self) -> Vec<Move> {
+        let (size, mut moves) = (self.nodes.len(), Vec::new());
+        for (rank, node) in self.nodes.iter().enumerate().filter(|(_, node)| !node.is_dead) {
+            let can_step = match node.program.get(node.at) {
+                None => false,
+                Some(Line::Wait(line)) => matches!(node.ends[*line], End::Done(_) | End::Failed(_)),
+                Some(_) => true,
+            };
+            if can_step {
+                moves.push(Move::Program(rank));
+            }
+            if node.collectives.has_due() {
+                moves.push(Move::Take(rank));
+            }
+            if !node.jobs.is_empty() {
+                moves.push(Move::PutBack(rank));
+            }
+            for peer in 0..size {
+                if node.sends[peer] && self.pipes[rank * size + peer].len() < self.capacity {
+                    moves.push(Move::Send(rank, peer));
+                }
+                if !self.pipes[peer * size + rank].is_empty() {
+                    moves.push(Move::Deliver(peer, rank));
+                }
+            }
+        }
+        moves
+    }
+
+    fn step(&mut self, rank: usize) {
+        let (now, me) = (self.now(), Rank(rank as u32));
+        let node = &mut self.nodes[rank];
+        let at = node.at;
+        node.at += 1;
+        let op = match node.program[at].clone() {
+            Line::Collective { call, algorithm, seed } => {
+                let schedule = call.schedule(algorithm, me).expect("an algorithm for this call");
+                let work = calls::work(&call, &schedule, me.0, seed, node.is_faulty);
+                let signature = Some(calls::signature(&call, algorithm));
+                let start = Start { schedule: schedule.into(), signature, work };
+                node.collectives.start(&mut node.engine, now, start)
+            }
+            Line::Message { from, to, count, seed } if from == rank => {
+                let source = Box::new(calls::payload(seed, count));
+                node.engine.initwrite(now, Rank(to as u32), Key::user(Tag(at as u32)), u64::TYPE, source)
+            }
+            Line::Message { from, to, count, .. } if to == rank => {
+                let place = Box::new(vec![0u64; count]);
+                node.engine.initread(now, Rank(from as u32), Key::user(Tag(at as u32)), u64::TYPE, place)
+            }
+            Line::Message { .. } => return node.ends[at] = End::Done(Vec::new()),
+            Line::Wait(_) => return,
+        };
+        match op {
+            Ok(op) => {
+                node.ends[at] = End::UnderWay;
+                node.ops.insert(op, at);
+            }
+            Err(error) => node.ends[at] = End::Failed(error),
+        }
+        self.settle(rank);
+    }
+
+    pub(super) fn settle(&mut self, rank: usize) {
+        let (now, node) = (self.now(), &mut self.nodes[rank]);
+        while let Some(peer) = node.engine.poll_pending() {
+            node.sends[peer.index()] = true;
+        }
+        let mut ended = Vec::new();
+        loop {
+            while let Some(completion) = node.engine.poll_completion() {
+                ended.extend(node.collectives.complete(&mut node.engine, now, completion));
+            }
+            let had_strangers = node.engine.has_strangers();
+            node.collectives.meet_strangers(&mut node.engine, now);
+            let goes_on = had_strangers || node.collectives.fail_late(&mut node.engine, now);
+            while let Some(completion) = node.collectives.poll_completion() {
+                ended.push(completion);
+            }
+            if !goes_on && !node.engine.has_completions() && !node.engine.has_strangers() {
+                break;
+            }
+        }
+        drop(node.collectives.take_spent());
+        while let Some(peer) = node.engine.poll_pending() {
+            node.sends[peer.index()] = true;
+        }
+        assert!(node.engine.poll_refusal().is_none(), "no user is told of refusals");
+        for Completion { op, outcome } in ended {
+            // What is not the program's is a word or a message in vain.
+            let Some(line) = node.ops.remove(&op) else { continue };
+            let result: Box<dyn Any> = match outcome {
+                Outcome::Read(place) => place.into_any(),
+                Outcome::Written(source) => source.into_any(),
+                Outcome::Failed(error) => {
+                    node.ends[line] = End::Failed(error);
+                    continue;
+                }
+                Outcome::Abandoned => panic!("nothing is withdrawn"),
+            };
+            node.ends[line] = End::Done(*result.downcast().expect("everything is u64"));
+        }
+    }
+
+    fn send(&mut self, from: usize, to: usize) {
+        let size = self.nodes.len();
+        let room = self.capacity - self.pipes[from * size + to].len();
+        let most = room.min(1 + self.chance.below(400));
+        let (pipe, node) = (&mut self.pipes[from * size + to], &mut self.nodes[from]);
+        let mut left = most;
+        let mut write = |slices: &[IoSlice<'_>]| {
+            let before = left;
+            for slice in slices {
+                let now = left.min(slice.len());
+                pipe.extend(&slice[..now]);
+                left -= now;
+            }
+            if before == left { Err(io::Error::from(ErrorKind::WouldBlock)) } else { Ok(before - left) }
+        };
+        if let Sent::All = node.engine.transmit(Rank(to as u32), &mut write).expect("pipes do not break") {
+            node.sends[to] = false;
+        }
+        self.settle(from);
+    }
+
+    fn deliver(&mut self, from: usize, to: usize) {
+        let (size, now) = (self.nodes.len(), self.now());
+        let most = 1 + self.chance.below(400);
+        let pipe = &mut self.pipes[from * size + to];
+        let mut read = |slices: &mut [IoSliceMut<'_>]| {
+            let mut count = 0;
+            for slice in slices {
+                let now = slice.len().min(most - count).min(pipe.len());
+                for (to, byte) in slice.iter_mut().zip(pipe.drain(..now)) {
+                    *to = byte;
+                }
+                count += now;
+            }
+            Ok(count)
+        };
+        self.nodes[to].engine.receive(now, Rank(from as u32), &mut read).expect("pipes do not break");
+        self.settle(to);
+    }
+
+    /// Every rank asks what it waits for, as the kernel does when nothing moves for long.
+    pub(super) fn ask(&mut self) {
+        for rank in (0..self.nodes.len()).filter(|&rank| !self.nodes[rank].is_dead).collect::<Vec<_>>() {
+            let (now, node) = (self.now(), &mut self.nodes[rank]);
+            node.collectives.ask(&mut node.engine, now, Duration::ZERO);
+            self.settle(rank);
+        }
+    }
+
+    /// A rank dies: nothing more comes from it, and all others know.
+    pub(super) fn kill(&mut self, victim: usize) {
+        self.nodes[victim].is_dead = true;
+        for rank in (0..self.nodes.len()).filter(|&rank| rank != victim).collect::<Vec<_>>() {
+            self.nodes[rank].engine.fail_lost(Rank(victim as u32), "killed");
+            self.settle(rank);
+        }
+    }
+
+    /// Whether a rank's program has ended, with all it has begun.
+    pub(super) fn is_over(&self, rank: usize) -> bool {
+        let node = &self.nodes[rank];
+        let is_idle = node.collectives.is_idle() && node.ops.is_empty() && node.jobs.is_empty();
+        node.at == node.program.len() && is_idle && node.engine.is_drained() && !node.engine.is_leaving()
+    }
+
+    /// A rank leaves in order.
+    pub(super) fn leave(&mut self, rank: usize) {
+        let node = &mut self.nodes[rank];
+        node.at = node.program.len();
+        node.engine.goodbye(None);
+        self.settle(rank);
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_micros(self.steps)
+    }
+
+    pub(super) fn describe(&self) -> String {
+        let mut text = String::new();
+        for (rank, node) in self.nodes.iter().enumerate() {
+            text += &format!("\nrank {rank} at line {}: {:?}", node.at, node.engine.outstanding());
+            for (line, end) in node.program.iter().zip(&node.ends) {
+                if !matches!(line, Line::Wait(_)) {
+                    let end = format!("{end:?}");
+                    text += &format!("\n  {line:?}: {}", &end[..end.floor_char_boundary(100)]);
+                }
+            }
+        }
+        text
+    }
+}

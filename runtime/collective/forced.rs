@@ -1,0 +1,127 @@
+//! Algorithms that are used whatever they cost, one per collective at most.
+
+use std::collections::BTreeMap;
+
+use super::call::{Call, Collective};
+
+/// For some collectives, the name of the algorithm that carries them out: see [`Algorithm::name`]. It must be the same
+/// on every rank. Where the algorithm has a window ([`Algorithm::window`]), that may be forced too. A call that the algorithm cannot carry out, such as a ring with an operator that is not
+/// commutative, is carried out by the cheapest one as ever.
+///
+/// [`Algorithm::name`]: super::Algorithm::name
+/// [`Algorithm::window`]: super::Algorithm::window
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Forced(BTreeMap<Collective, (String, Option<u32>)>);
+
+impl Forced {
+    /// Nothing is forced.
+    pub fn none() -> Self {
+        Forced::default()
+    }
+
+    /// Reads `collective:algorithm` pairs with commas between them, as in `LATHIDE_COLLECTIVE`; a window follows after a
+    /// slash.
+    ///
+    /// ```
+    /// use lathide::collective::{Collective, Forced};
+    /// let forced = Forced::parse("broadcast:chain,allreduce:ring").unwrap();
+    /// assert_eq!(forced.of(Collective::Broadcast), Some("chain"));
+    /// assert_eq!(Forced::parse("gather:windowed/4").unwrap().window_of(Collective::Gather), Some(4));
+    /// assert!(Forced::parse("broadcast:ring").unwrap_err().contains("serial, binary, binomial, chain"));
+    /// ```
+    ///
+    /// # Errors
+    /// In words, what is wrong and what would be right.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut forced = Forced::none();
+        for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+            let Some((collective, algorithm)) = pair.split_once(':') else {
+                return Err(format!("{pair:?} is not collective:algorithm, such as broadcast:chain"));
+            };
+            let Some(collective) = Collective::ALL.into_iter().find(|known| known.to_string() == collective) else {
+                let known = Collective::ALL.map(|known| known.to_string()).join(", ");
+                return Err(format!("{collective:?} is no collective; these are: {known}"));
+            };
+            forced = match algorithm.split_once('/') {
+                None => forced.with(collective, algorithm)?,
+                Some((algorithm, window)) => {
+                    let Ok(window) = window.parse() else {
+                        return Err(format!("{window:?} is no window; that is a number, as in gather:windowed/4"));
+                    };
+                    forced.with_window(collective, algorithm, window)?
+                }
+            };
+        }
+        Ok(forced)
+    }
+
+    /// Forces one more.
+    ///
+    /// # Errors
+    /// In words, if `collective` has no such algorithm.
+    pub fn with(mut self, collective: Collective, algorithm: &str) -> Result<Self, String> {
+        let mut names: Vec<&str> =
+            Call::new(collective, 2, 1, 1).algorithms().iter().map(|algorithm| algorithm.name()).collect();
+        names.dedup();
+        if !names.contains(&algorithm) {
+            let names = names.join(", ");
+            return Err(format!("{algorithm:?} is no algorithm for {collective}; these are: {names}"));
+        }
+        self.0.insert(collective, (algorithm.to_owned(), None));
+        Ok(self)
+    }
+
+    /// Forces one more, with a window: how many ranks or pieces are sent at once; of pairwise, how many rounds (0: all).
+    ///
+    /// # Errors
+    /// In words, if `collective` has no such algorithm, or that has no such window.
+    pub fn with_window(self, collective: Collective, algorithm: &str, window: u32) -> Result<Self, String> {
+        let mut forced = self.with(collective, algorithm)?;
+        let all = Call::new(collective, 2, 1, 1).algorithms();
+        let of_name = all.iter().find(|known| known.name() == algorithm);
+        if of_name.is_none_or(|known| known.window().is_none()) {
+            return Err(format!("{algorithm} of {collective} has no window"));
+        }
+        if window == 0 && algorithm != "pairwise" {
+            return Err(format!("with a window of 0, {algorithm} would never send"));
+        }
+        forced.0.insert(collective, (algorithm.to_owned(), Some(window)));
+        Ok(forced)
+    }
+
+    /// The name of the algorithm that is forced for `collective`, if one is.
+    pub fn of(&self, collective: Collective) -> Option<&str> {
+        self.0.get(&collective).map(|(name, _)| name.as_str())
+    }
+
+    /// Its window, if that is forced too.
+    pub fn window_of(&self, collective: Collective) -> Option<u32> {
+        self.0.get(&collective)?.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_read_and_what_is_wrong_is_said() {
+        assert_eq!(Forced::parse(""), Ok(Forced::none()));
+        let forced = Forced::parse(" gather:windowed , alltoall:pairwise,").unwrap();
+        assert_eq!(forced.of(Collective::Gather), Some("windowed"));
+        assert_eq!(forced.of(Collective::Alltoall), Some("pairwise"));
+        assert_eq!(forced.of(Collective::Broadcast), None);
+        for (text, words) in [
+            ("broadcast", "is not collective:algorithm"),
+            ("broadcats:chain", "is no collective; these are: allgather, "),
+            ("barrier:chain", "is no algorithm for barrier; these are: dissemination"),
+            ("alltoall:ring", "these are: pairwise"),
+            ("gather:windowed/many", "\"many\" is no window"),
+            ("gather:windowed/0", "would never send"),
+            ("gather:simple/4", "simple of gather has no window"),
+        ] {
+            let error = Forced::parse(text).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

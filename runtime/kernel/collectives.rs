@@ -1,0 +1,162 @@
+//! Collectives in the kernel: how they begin, and what the task does for those that wait in vain. They go on with
+//! whoever drives the engine: see [`Kernel::carry_on`].
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::Kernel;
+use super::core::Core;
+use super::slot::{OfCollective, Slot};
+use crate::collective::execute::{Job, Plan, Start};
+use crate::collective::price::Machine;
+use crate::collective::{Call, Schedule};
+use crate::engine::OpId;
+use crate::error::{Error, Operation, Result};
+use crate::ids::Rank;
+use crate::observe::event::What;
+
+/// How often the task looks for collectives that wait in vain, and for how long one has not moved then.
+pub(super) const ASK_TICK: Duration = Duration::from_millis(500);
+
+impl Kernel {
+    /// How a call is carried out.
+    ///
+    /// # Errors
+    /// [`crate::Misuse::NoSuchRank`] if its root does not exist.
+    pub(crate) fn plan(&self, call: &Call) -> Result<Arc<Plan>> {
+        self.planner.lock().plan(call)
+    }
+
+    /// The machine whose prices algorithms are chosen by.
+    pub(crate) fn machine(&self) -> Machine {
+        self.planner.lock().machine()
+    }
+
+    /// From the next call on algorithms are chosen by the prices of `machine`.
+    pub(crate) fn adopt(&self, machine: Machine) {
+        self.planner.lock().adopt(machine);
+    }
+
+    /// Begins a collective and posts its first steps; a burst of what it sends leaves at once. `plan`: `None` for an
+    /// exchange.
+    pub(crate) fn initcollective(&self, operation: Operation, plan: Option<&Plan>, start: Start) -> Result<Arc<Slot>> {
+        self.crew.join();
+        if self.is_over.load(Ordering::Relaxed) {
+            return Err(Error::Shutdown { rank: self.rank });
+        }
+        let now = self.clock.now();
+        self.watch.program_enters(now);
+        self.observer.enters(now);
+        let choice = plan.map(|plan| plan.choice.clone());
+        let of = OfCollective { peers: peers(&start.schedule), choice };
+        let mut core = self.lock();
+        let op = core.start(start).map_err(|error| error.during(operation))?;
+        let slot = Arc::new(Slot::of_collective(operation, op, of));
+        core.expect(slot.clone());
+        let core = self.begin_collective(core, op);
+        self.unlock(core);
+        if !self.is_asking.load(Ordering::Relaxed) && !self.is_asking.swap(true, Ordering::SeqCst) {
+            self.asking.notify_one();
+        }
+        let left = self.clock.now();
+        self.observer.leaves_post(now, left, (op, operation), false);
+        if let Some(choice) = slot.choice() {
+            self.observer.tell(|| left, What::Chosen { op: op.0, choice: choice.to_string() });
+        }
+        self.watch.program_leaves(left);
+        Ok(slot)
+    }
+
+    /// Has the task carry on with collectives.
+    pub(super) fn call_task(&self) {
+        self.due.notify_one();
+    }
+
+    /// The task's look at collectives that do not move: other ranks may have called something else. Returns whether
+    /// it is to look again.
+    pub(super) fn ask(&self) -> bool {
+        // In deferred mode bytes move for those who wait only.
+        let may_move = self.task_may_move() || self.help.is_wanted();
+        let mut core = self.lock();
+        let is_idle = core.collectives.is_idle();
+        if is_idle {
+            // Under the lock: what begins afterwards says so again.
+            self.is_asking.store(false, Ordering::SeqCst);
+        } else if may_move {
+            core.ask(ASK_TICK);
+            core.flush();
+        }
+        self.unlock(core);
+        !is_idle
+    }
+
+    /// Why collectives fail, if the program was not told.
+    pub(super) fn untold(&self, core: &Core) -> Option<Error> {
+        core.collectives.failure().filter(|_| !self.is_told.load(Ordering::Relaxed))
+    }
+}
+
+impl Core {
+    /// Hands on what collectives have come to. Returns whether that may have ended something.
+    pub(super) fn hand_on_collectives(&mut self) -> bool {
+        let mut goes_on = true;
+        if self.engine.has_strangers() {
+            self.collectives.meet_strangers(&mut self.engine, self.clock.now());
+        } else {
+            goes_on = self.collectives.fail_late(&mut self.engine, self.clock.now());
+        }
+        self.observe_traffic();
+        while let Some(completion) = self.collectives.poll_completion() {
+            self.fill_slot(completion);
+        }
+        goes_on
+    }
+
+    /// Begins a collective. Its first steps are posted when its part has run: it is due.
+    ///
+    /// # Errors
+    /// What the job has failed with, or why no collective can be called any more.
+    pub(crate) fn start(&mut self, start: Start) -> Result<OpId> {
+        self.collectives.start(&mut self.engine, self.clock.now(), start)
+    }
+
+    /// Asks the ranks that collectives which have not moved for `patience` wait for.
+    pub(crate) fn ask(&mut self, patience: Duration) {
+        self.collectives.ask(&mut self.engine, self.clock.now(), patience);
+    }
+
+    /// A collective's part that can go on, to be run without the lock and put back.
+    pub(crate) fn take_due(&mut self) -> Option<Job> {
+        self.collectives.take_due()
+    }
+
+    /// [`Core::take_due`] of one collective.
+    pub(crate) fn take_due_of(&mut self, op: OpId) -> Option<Job> {
+        self.collectives.take_due_of(op)
+    }
+
+    /// Whether a collective can go on.
+    pub(crate) fn has_due(&self) -> bool {
+        self.collectives.has_due()
+    }
+
+    /// Takes a collective's part back and posts what it has made ready.
+    pub(crate) fn put_back(&mut self, job: Job) {
+        self.collectives.put_back(&mut self.engine, self.clock.now(), job);
+        self.observe_traffic();
+    }
+
+    /// What is to be dropped once the lock is free.
+    pub(crate) fn take_spent(&mut self) -> impl Send + use<> {
+        self.collectives.take_spent()
+    }
+}
+
+/// With whom a schedule exchanges messages.
+fn peers(schedule: &Schedule) -> Vec<Rank> {
+    let mut peers: Vec<Rank> = schedule.steps().filter_map(|step| schedule.action(step).peer()).collect();
+    peers.sort_unstable();
+    peers.dedup();
+    peers
+}

@@ -1,0 +1,72 @@
+//! Collectives: what there is, by which algorithms, in which order operands are combined, how an algorithm is chosen and
+//! how it is forced, and what happens when ranks disagree.
+//!
+//! Every collective of [`Node`](crate::Node#collectives) is blocking or, with `init`, not: then the kernel carries it on
+//! while the program computes, operators included. It is a [schedule](crate::collective::schedule): steps of one rank
+//! that are data. The node executes it, the simulator of the tests executes it, and the model prices it, all the same one.
+//!
+//! # What there is
+//!
+//! | call | algorithms, by the names to force them with |
+//! | --- | --- |
+//! | `barrier` | `dissemination` |
+//! | `broadcast` | `serial`, `binary` (both of Stoica, Sultan and Keyes 3.1), `binomial`, `chain` (pipelined) |
+//! | `reduce` | `binary` (Stoica, Sultan and Keyes 3.2), `binomial`, `chain` |
+//! | `allreduce` | `doubling`, `global` (the global operation of 3.2), `binomial`, `ring` (commutative operators), `chain` |
+//! | `gather`, `gather_counts` | `simple`, `binomial`, `windowed` (Algorithm 1 of Tam and Wang), `granted` |
+//! | `scatter` | `serial`, `binomial` |
+//! | `allgather` | `bruck`, `ring` |
+//! | `alltoall` | `pairwise`, with a window of 1 or of all rounds |
+//! | `exchange` | none: messages with neighbours only, on which other ranks need not agree |
+//!
+//! Each is a module below [`collective`](crate::collective), with its cost.
+//!
+//! # The order of reduction
+//!
+//! What is combined with what is fixed by the algorithm, the number of ranks and the root: never by who comes first. So
+//! one algorithm gives the same bits every time, and an allreduce the same bits on every rank. An operator that is
+//! associative gives the same result by every algorithm; a sum of floating point numbers is associative only nearly.
+//!
+//! | algorithm | operands stand in the order |
+//! | --- | --- |
+//! | reduce: `binomial`; allreduce: `doubling`, `global`, `binomial`, `chain` | of ranks, always |
+//! | reduce: `binary`, `chain` | of ranks; of ranks from the root around if the operator is commutative |
+//! | allreduce: `ring` | block i of the data: of ranks from rank i around, so commutative operators only |
+//!
+//! # The gather that does not collapse
+//!
+//! Too many senders fill the queue in front of the root's link; it drops packets, and TCP waits for its timer. `simple` has
+//! all send at once. `windowed` lets w ranks send, and who has sent starts the rank w further on; w is that of equations
+//! 5 to 7 ([`senders`](crate::collective::gather::window::senders)) for the queue and gaps of
+//! [`Machine::queue`](crate::collective::price::Machine). `granted` has the root ask for pieces, so many at once as the queue
+//! holds. Where no queue is stated, nothing limits w, unless it is forced: `gather:windowed/4`.
+//!
+//! # How an algorithm is chosen
+//!
+//! By price: what the schedule costs on the [`Machine`](crate::collective::price::Machine), a network of the hyperbolic
+//! model. All candidates are priced with the numbers of segments that come into question; the cheapest is taken. Ranks do
+//! not talk about it. They choose alike because they know the same: the call, and the machine, which is `Config::machine`
+//! (1 Gbit/s Ethernet, as a guess) until the program calls [`Node::refit`](crate::Node::refit): then all take the median of
+//! the links' fitted (a, b).
+//!
+//! The choice is there to be seen: [`Handle::choice`](crate::Handle::choice) of one call, `collectives` in
+//! [`Node::report`](crate::Node::report), the `choice` of a call in the timeline, and at `RUST_LOG=lathide=debug`.
+//!
+//! `LATHIDE_COLLECTIVE=broadcast:chain,gather:windowed/4` forces algorithms, and windows where there are any, for all calls
+//! that they can carry out; in a program, [`Config::collective`](crate::Config). It must be the same on every rank.
+//!
+//! # Ranks that disagree
+//!
+//! A collective's messages are matched by its number and a digest of what ranks must agree on: operation, root, counts,
+//! element type, operator, algorithm. So calls that differ never meet, and in the good case nothing is said. Who finds a
+//! message of another digest, or waits in vain for half a second, tells how it has called; who has called differently
+//! knows both sides and tells all. Every rank passes that on once, so that nobody sees a rank leave before it hears why.
+//! That collective and all after it fail on every rank, with [`Error::Disagreement`](crate::Error::Disagreement):
+//!
+//! ```text
+//! collective 2: rank 0 called broadcast(100 elements of u8, root 0), but rank 2 called broadcast(100 elements of u8, root 1); ...
+//! ```
+//!
+//! An operator that panics fails its collective everywhere likewise ([`Error::Collective`](crate::Error::Collective)). Messages
+//! between two ranks go on. A rank that is gone is [`Error::PeerLost`](crate::Error::PeerLost), with its name, on every rank.
+//! Two ranks that differ only in that a root expects nothing and others send nothing complete: nobody misses anything.
