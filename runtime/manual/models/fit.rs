@@ -28,12 +28,14 @@
 //! straight line is within a few percent and the hyperbola is up to 25 % off about that size. On loopback the time
 //! jumps near 64 KiB (buffers, wake-ups) and its slope rises beyond the caches; no two parameters do that.
 //!
-//! Where it broke in a run of `lathide link` on loopback (two cores, quiet machine, 76 sizes from 8 B to 16 MiB): the error
-//! at sizes left out was 7.3 % (median) and 16.4 % (nine of ten), as the paper's 15 to 17 %. Up to 16 KiB the time hardly
-//! grows, 5.0 to 6.0 us, less than b from the long messages says; from 54 to 64 KiB it jumps by a third; beyond
-//! 6 MiB, out of the caches, each byte takes twice as long as at 256 KiB. The extension found knots just there, and its
-//! error was 2.9 % and 9.6 %. On a busy machine no model helps: with two fifths of the processors' time in other hands
-//! both were at 17 % and 40 % or more, so look at `others_share` first.
+//! Where it breaks, in four runs of `lathide link` on loopback (two cores, quiet machine, 76 sizes from 8 B to 16 MiB): the
+//! error at sizes left out was 7.3 to 7.7 % (median) and 16 to 22 % (nine of ten); the paper has 15 to 17 %. Up to 16 KiB
+//! the time hardly grows, 5.0 to 6.0 us, less than b from the long messages says; from 54 to 64 KiB it jumps by a third;
+//! beyond 5 MiB, out of the caches, each byte takes twice as long as at 256 KiB. The extension puts its knots there; its
+//! error was 2.3 to 3.8 % and 9.6 to 16 %: medians good, but the jump is not always met. On an emulated link of 0.2 ms
+//! and 100 Mbit/s, 32 sizes, it was 10.0 % and 15 % for the hyperbola, 0.9 % and 4.0 % for the extension. On a busy machine
+//! no model helps: with two fifths of the processors' time in other hands both were at 17 % and 40 % or more, so look at
+//! `others_share` first.
 //!
 //! # Segmented: an extension beside it
 //!
