@@ -15,5 +15,6 @@ mod misuse;
 mod p2p;
 mod process;
 mod spmd;
+mod stress;
 mod support;
 mod tidy;

@@ -12,7 +12,7 @@ use super::Kernel;
 use super::machine::{self, Fault};
 use super::program::{
     Act, NOBODYS, Setup, all_is_taken, arrive, block_on, drain, heard, initread, initwrite, make_room, pass_time, run,
-    test, wait, wait_any, wait_timeout,
+    test, wait, wait_any, wait_timeout, write_own,
 };
 use super::sync::thread;
 use crate::config::Overlap;
@@ -60,6 +60,44 @@ const READERS: Scenario = Scenario {
             }
         },
         |_| arrive(1, 10),
+    ],
+};
+
+/// What each thread waits for comes only when another has its message: none may be late with a wake-up.
+const CHAIN: Scenario = Scenario {
+    setup: SETUP,
+    acts: &[
+        |kernel| read(kernel, 0, 1),
+        |kernel| {
+            read(kernel, 0, 2);
+            arrive(0, 1);
+        },
+        |kernel| {
+            read(kernel, 1, 3);
+            arrive(0, 2);
+        },
+        |_| arrive(1, 3),
+    ],
+};
+
+/// Threads write to their own node: who posts completes what others wait for.
+const OWN: Scenario = Scenario {
+    setup: SETUP,
+    acts: &[
+        |kernel| {
+            read(kernel, 0, 1);
+            read(kernel, 0, 2);
+        },
+        |kernel| write_own(kernel, 0, 2),
+        |kernel| {
+            read(kernel, 1, 3);
+            write_own(kernel, 0, 1);
+        },
+        |_| {
+            arrive(0, NOBODYS);
+            arrive(1, 3);
+            arrive(0, NOBODYS);
+        },
     ],
 };
 
@@ -312,6 +350,12 @@ fn explore(scenario: Scenario) {
 #[test]
 fn each_waiting_thread_gets_its_messages() {
     explore(READERS);
+}
+
+#[test]
+fn no_wait_keeps_another_waiting() {
+    explore(CHAIN);
+    explore(OWN);
 }
 
 #[test]
