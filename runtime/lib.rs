@@ -32,7 +32,7 @@
 //! | [`config`], [`error`], [`ids`] | plain data |
 //! | `engine` | the protocol, without I/O |
 //! | `kernel` | the task, the sockets, the helping waiter |
-//! | `collective` | schedules of operations of all ranks |
+//! | [`collective`] | schedules of operations of all ranks, their prices, and the choice |
 //! | [`launch`] | rendezvous, environment, the launcher, the emulated link |
 //! | [`model`] | the papers' equations |
 //! | [`manual`] | architecture, wire format, launching, measuring |
@@ -41,7 +41,7 @@
 //! authenticated but not encrypted, and one that is cut ends the job.
 
 pub mod buffer;
-mod collective;
+pub mod collective;
 pub mod config;
 mod engine;
 pub mod error;

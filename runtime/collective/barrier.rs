@@ -1,6 +1,19 @@
 //! Dissemination barrier: in round k everybody signals the rank 2^k further on. Cost: `ceil(log2 ranks)` empty messages.
 
+use super::schedule::{Builder, Schedule};
 use crate::ids::Rank;
+
+/// The barrier of `rank`: each round begins when the signals of all rounds before have come. They may come in any
+/// order, and early ones are taken early.
+pub fn schedule(rank: Rank, ranks: u32) -> Schedule {
+    let mut builder = Builder::new();
+    let mut heard = Vec::new();
+    for Step { to, from } in barrier_dissemination(rank, ranks) {
+        builder.signal(to, &heard);
+        heard.push(builder.await_signal(from, &[]));
+    }
+    builder.finish()
+}
 
 /// What a rank does in one round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,9 @@
 //! One link's receiving side: posted reads, early arrivals, and matching them by (context, tag) in order.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::outgoing::{Control, cost};
 use super::{Completion, Limits, OpId, Outcome};

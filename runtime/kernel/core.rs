@@ -1,21 +1,25 @@
 //! The engine with its sockets, under one lock: whoever holds the lock drives.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Duration;
 
+use foldhash::{HashMap, HashMapExt};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use socket2::SockRef;
 use tokio::sync::Notify;
 
 use super::clock::Clock;
+use super::flurry::Flurry;
 use super::greeting::is_local;
 use super::pacing::Pacing;
 use super::poller::{Poller, Ready};
 use super::slot::Slot;
+use super::unsent::Unsent;
 use crate::engine::{Completion, Engine, LateRefusal, OpId, Sent};
 use crate::error::Error;
 use crate::ids::Rank;
@@ -53,6 +57,8 @@ pub(crate) struct Core {
 struct Socket {
     stream: TcpStream,
     pacing: Pacing,
+    flurry: Flurry,
+    unsent: Unsent,
     /// The last write found no room.
     is_blocked: bool,
     /// The poller watches for room.
@@ -62,7 +68,14 @@ struct Socket {
 impl Socket {
     fn new(stream: TcpStream) -> Self {
         let pacing = Pacing::new(&SockRef::from(&stream));
-        Socket { stream, pacing, is_blocked: false, is_watched: false }
+        Socket {
+            stream,
+            pacing,
+            flurry: Flurry::default(),
+            unsent: Unsent::new(),
+            is_blocked: false,
+            is_watched: false,
+        }
     }
 }
 
@@ -126,6 +139,19 @@ impl Core {
         }
         self.flush();
         count
+    }
+
+    /// A write of `bytes` to `peer` begins, at `now`. Returns whether it may wait for others to leave with.
+    pub(crate) fn gathers(&mut self, peer: Rank, bytes: u64, now: Duration) -> bool {
+        self.sockets[peer.index()].as_mut().is_some_and(|socket| socket.flurry.gathers(bytes, now))
+    }
+
+    /// Sends a write to `peer` that does not wait for others, and all before it.
+    pub(crate) fn send(&mut self, peer: Rank) {
+        self.flush();
+        if let Some(socket) = self.sockets[peer.index()].as_mut() {
+            socket.flurry.was_sent(self.clock.now());
+        }
     }
 
     /// Sends what the engine has, as far as the sockets take it, and hands completions on.
@@ -256,6 +282,13 @@ impl Core {
             self.engine.transmit(peer, &mut |slices| write_now(stream, slices).inspect(|count| written += count));
         if !socket.pacing.is_settled() {
             socket.pacing.wrote(written, self.clock.now(), &SockRef::from(stream));
+        }
+        socket.unsent.took(written);
+        if matches!(sent, Ok(Sent::Blocked))
+            && let Some(limit) = socket.unsent.is_full(self.clock.now())
+        {
+            // A socket that refuses keeps the limit it has.
+            let _ = SockRef::from(stream).set_tcp_notsent_lowat(limit);
         }
         match sent {
             Ok(Sent::All) => {}

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
+use super::unsent;
 use crate::wire::handshake::{
     Acceptor, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, PROOF_BYTES, Party, Proven, Purpose,
     READY_BYTES, Refusal, Target,
@@ -169,14 +170,11 @@ async fn greet(mut stream: TcpStream, party: &Party, purpose: Purpose) -> Result
     Ok(Guest { proven, stream, acceptor })
 }
 
-/// The unsent bytes a socket holds at most; a small message waits for no more behind a large one.
-const UNSENT_BYTES: u32 = 32 << 10;
-
 /// Small messages leave at once, and pass large ones to the last: little is handed to the system before it can go.
 fn prepare(stream: &TcpStream) -> io::Result<()> {
     let socket = socket2::SockRef::from(stream);
     socket.set_tcp_nodelay(true)?;
-    socket.set_tcp_notsent_lowat(UNSENT_BYTES)
+    socket.set_tcp_notsent_lowat(unsent::LEAST_BYTES)
 }
 
 /// Whether both ends of a connection are on this host.

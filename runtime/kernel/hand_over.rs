@@ -1,5 +1,5 @@
 //! The links go from the program's threads to the kernel's task and back: what both sides do for that, beside
-//! [`super::help`]. Every schedule of it that chance finds is tried by [`super::schedules`].
+//! [`super::help`]. Every schedule of it that chance finds is tried by `schedules`.
 
 use std::sync::atomic::Ordering;
 use std::task::Waker;

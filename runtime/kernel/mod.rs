@@ -7,6 +7,7 @@
 
 mod clock;
 mod core;
+mod flurry;
 pub(crate) mod greeting;
 mod hand_over;
 mod help;
@@ -20,6 +21,7 @@ mod spin;
 mod stall;
 mod sync;
 mod task;
+mod unsent;
 mod watch;
 
 use std::sync::Arc;
@@ -67,6 +69,9 @@ pub(crate) struct Kernel {
     is_over: AtomicBool,
     /// The last error the program was told.
     noted: Mutex<Option<String>>,
+    /// Small messages wait for the task to send them, if nobody else does before. Set until it looks.
+    is_gathering: AtomicBool,
+    gathering: Notify,
     orders: mpsc::Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -136,6 +141,8 @@ impl Kernel {
             gave_way: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             noted: Mutex::default(),
+            is_gathering: AtomicBool::new(false),
+            gathering: Notify::new(),
             orders: sender,
             thread: Mutex::new(None),
         };
@@ -190,12 +197,18 @@ impl Kernel {
         let op = post(&mut core, now).map_err(|error| error.during(operation))?;
         let slot = Arc::new(Slot::new(operation, op, key));
         core.expect(slot.clone());
-        if self.task_may_move() {
-            core.flush();
-        } else {
-            core.hand_on();
+        let may_move = self.task_may_move();
+        let is_write = operation.kind == OperationKind::Write;
+        let gathers = may_move && is_write && core.gathers(operation.peer, operation.bytes, now);
+        match (may_move && !gathers, is_write) {
+            (true, true) => core.send(operation.peer),
+            (true, false) => core.flush(),
+            (false, _) => core.hand_on(),
         }
         self.unlock(core);
+        if gathers && !self.is_gathering.swap(true, Ordering::SeqCst) {
+            self.gathering.notify_one();
+        }
         if operation.bytes >= BURST_BYTES {
             self.watch.program_leaves(self.clock.now());
         }

@@ -1,4 +1,4 @@
-//! The primitives the hand-over is made of, in one place: the schedule checker ([`super::schedules`]) compiles the same
+//! The primitives the hand-over is made of, in one place: the schedule checker (`schedules`) compiles the same
 //! files beside a module of this name whose primitives it controls.
 
 pub(super) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};

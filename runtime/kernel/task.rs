@@ -1,6 +1,7 @@
 //! The kernel's task: moves bytes while the program computes, and hears what the rendezvous has to say.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
@@ -72,6 +73,7 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
                 kernel.turn();
                 ready.clear_ready();
             }
+            () = kernel.gathering.notified() => kernel.send_gathered(),
             () = kernel.watch.begin.notified(), if !is_ticking => is_ticking = true,
             () = tokio::time::sleep(watch::TICK), if is_ticking => {
                 is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held());
@@ -124,6 +126,15 @@ async fn hear(control: &mut Option<Control>) -> Option<Notice> {
 }
 
 impl Kernel {
+    /// Sends the small messages that wait for others.
+    fn send_gathered(&self) {
+        // First of all, so that one that comes to wait from now on is told of.
+        self.is_gathering.store(false, Ordering::SeqCst);
+        let mut core = self.lock();
+        core.flush();
+        self.unlock(core);
+    }
+
     fn confirm_loss(&self) {
         self.intervene(Core::confirm_loss);
     }

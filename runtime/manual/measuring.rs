@@ -24,6 +24,32 @@
 //! Runs a program unchanged with `LATHIDE_OVERLAP=on` and `off`, in turns. G is the ratio of the times from the moment all
 //! ranks have joined to the moment the last has left.
 //!
+//! # `lathide link`
+//!
+//! Two nodes, and a raw TCP connection of their own between the same two processes, through an emulated link of the
+//! same kind if there is one. Everything is measured raw blocking, raw polled (the same calls on a socket that does not
+//! block, again and again) and with lathide, in turns, the order reversed every other time; the first round warms up.
+//! Ratios are those within a round. A first look at the link decides which sizes fit into `--seconds`, and how many
+//! messages make a block. The raw reference has TCP_NODELAY, buffers made before the clock runs, whole-message calls
+//! to and fro and 256 KiB calls in streams, and within a host the congestion control that lathide chooses there.
+//!
+//! - *One-way time*: half the round trip. *Penalty*: lathide's over raw TCP's (Strumpen's Fig. 19).
+//! - *Bandwidth*, *message rate*: the receiver's clock, from when the first message is complete, so that how long a message
+//!   travels does not count. Against the better of both raw ways.
+//! - *Exchange*: a message each way, one after the other and at once (Fig. 20); at once also over one raw connection, where
+//!   each direction goes on whenever it can. The slower node counts; both begin at the same moment, as far as the
+//!   one-way time tells them.
+//! - *Overlap* = 1 - (t_total - t_calc) / t_com for an exchange behind a calculation that takes 1.1 t_com; t_calc is measured
+//!   before and after each time. *Effective*: processor time of lathide's own threads is added to t_total, as if they
+//!   had to share the calculation's processor: a thread that spins hides nothing. *Available*: t_calc over the time of the
+//!   same calculation while the exchange runs.
+//! - *Beside a long message*: 8 bytes to and fro until a long message to the same rank has left; quantiles.
+//! - *Processor time*: both processes, all threads; per message to and fro, and per MiB of a stream.
+//! - *Fragments* (Fig. 11): the size is a setting of a node, so each size has two nodes of its own, in turn there and back.
+//! - *Hyperbolic*: (a, b) with the least relative squares at every second size; the errors are those at the other sizes.
+//!
+//! What other programs have of the processors meanwhile is said if it is more than a twentieth.
+//!
 //! # `cargo bench --bench p2p`
 //!
 //! Two processes over loopback; raw TCP and lathide in turns, warm-up apart, medians with minimum and maximum of the

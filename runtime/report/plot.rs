@@ -20,6 +20,8 @@ use super::WIDTH;
 pub struct Chart {
     x_label: String,
     y_label: String,
+    /// How a value on the x axis is written.
+    x_text: fn(f64) -> String,
     series: Vec<Series>,
 }
 
@@ -48,7 +50,12 @@ enum Look {
 impl Chart {
     /// An empty chart with the names of its axes.
     pub fn new(x_label: impl Into<String>, y_label: impl Into<String>) -> Self {
-        Chart { x_label: x_label.into(), y_label: y_label.into(), series: Vec::new() }
+        Chart { x_label: x_label.into(), y_label: y_label.into(), x_text: short, series: Vec::new() }
+    }
+
+    /// Writes the x axis's values as sizes in bytes: 512, 4K, 1M.
+    pub fn x_in_bytes(self) -> Self {
+        Chart { x_text: size, ..self }
     }
 
     /// Adds a curve through these points, which must be in the order of x. A point that is no number, or whose x
@@ -86,7 +93,7 @@ impl Chart {
             text.push_str(&canvas.row(row, colour));
             text.push('\n');
         }
-        text.push_str(&frame.x_axis(&self.x_label));
+        text.push_str(&frame.x_axis(&self.x_label, self.x_text));
         text.push('\n');
         text.push_str(&self.legend(colour));
         text
@@ -168,13 +175,13 @@ impl Frame {
     }
 
     /// The axis and its labels, two lines.
-    fn x_axis(&self, label: &str) -> String {
+    fn x_axis(&self, label: &str, text: fn(f64) -> String) -> String {
         let mut axis = vec!['─'; COLUMNS];
         let mut labels = vec![' '; COLUMNS + 4];
         let mut free_from = 0;
         for tick in self.x_ticks() {
             let column = self.dot_x(tick) / ACROSS;
-            let text = short(tick);
+            let text = text(tick);
             let start = column.saturating_sub(text.len() / 2);
             if start < free_from || start + text.len() > labels.len() {
                 continue;
@@ -316,6 +323,16 @@ fn short(value: f64) -> String {
     let text = format!("{value:.3}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// A size in bytes, for labels: binary thousands, since the ticks are powers of two.
+fn size(bytes: f64) -> String {
+    let (unit, sign) = match bytes {
+        bytes if bytes >= 1024.0 * 1024.0 => (1024.0 * 1024.0, "M"),
+        bytes if bytes >= 1024.0 => (1024.0, "K"),
+        _ => (1.0, ""),
+    };
+    format!("{}{sign}", short(bytes / unit))
 }
 
 fn paint(text: &str, series: usize, colour: bool) -> String {

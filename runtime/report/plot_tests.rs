@@ -63,3 +63,11 @@ fn curves_are_interpolated() {
     assert_eq!(interpolate(&points, 0.4), None);
     assert_eq!(interpolate(&[], 1.0), None);
 }
+
+#[test]
+fn sizes_are_written_as_such() {
+    let chart = || Chart::new("bytes", "s").curve("c", Stroke::Solid, [(8.0, 1.0), (f64::from(1 << 24), 2.0)]);
+    let text = chart().x_in_bytes().render(false);
+    assert!(text.contains("2K") && text.contains("2M") && text.contains(" 8 "), "{text}");
+    assert!(!chart().render(false).contains("2M"));
+}

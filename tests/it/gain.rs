@@ -59,7 +59,9 @@ fn an_unchanged_program() {
     let program = format!("-n 2 --repeats 1 --json -- {stencil} --rows 1000 --columns 4 --steps 3");
     let result = json(&gain(&program).succeeded());
     assert_eq!(result["schema"], "lathide-gain-program-1");
-    assert_eq!((&result["ranks"], &result["repeats"], &result["clock"]), (&2.into(), &1.into(), &"joined".into()));
+    assert_eq!((&result["ranks"], &result["repeats"]), (&2.into(), &1.into()));
+    // On a busy machine the rendezvous may hear of a rank's end only from the end of its process.
+    assert!(["joined", "process"].iter().any(|clock| result["clock"] == *clock), "{result}");
     let ratio = number(&result, "t_off_s") / number(&result, "t_on_s");
     assert!((number(&result, "gain") - ratio).abs() < 1e-9, "{result}");
 }

@@ -10,9 +10,13 @@ mod jobs;
 mod launcher;
 #[cfg(feature = "cli")]
 mod link;
+#[cfg(feature = "cli")]
+mod link_command;
 mod memory;
 mod misuse;
 mod p2p;
+#[cfg(feature = "cli")]
+mod predict;
 mod process;
 mod spmd;
 mod stress;

@@ -1,6 +1,9 @@
 //! `lathide`: starts jobs, and measures and predicts what latency hiding gains.
 
+mod common;
 mod gain;
+mod link;
+mod predict;
 mod run;
 
 use std::ffi::OsString;
@@ -20,9 +23,14 @@ struct Cli {
 enum Command {
     Run(run::Arguments),
     Gain(gain::Args),
+    Predict(Box<predict::Args>),
     /// One of the two nodes that `gain` measures with.
     #[command(name = "__gain-node", hide = true)]
     GainNode(gain::NodeArgs),
+    Link(link::Args),
+    /// One of the two nodes that `link` measures with.
+    #[command(name = "__link-node", hide = true)]
+    LinkNode(link::NodeArgs),
     /// Becomes a rank's program.
     #[command(name = "__start", hide = true)]
     Start {
@@ -41,7 +49,10 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(arguments) => run::run(arguments),
         Command::Gain(args) => gain::run(&args),
+        Command::Predict(args) => predict::run(&args),
         Command::GainNode(args) => gain::run_node(&args),
+        Command::Link(args) => link::run(&args),
+        Command::LinkNode(args) => link::run_node(&args),
         Command::Start { launcher, command } => start(launcher, &command),
         Command::Warden { job } => {
             lathide::launch::local::warden(&job);

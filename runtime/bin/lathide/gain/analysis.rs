@@ -5,7 +5,7 @@ use lathide::report::summary::Summary;
 use serde::Serialize;
 
 use super::plan::{Measured, Round};
-use super::strip::Shape;
+use crate::common::strip::Shape;
 
 /// Everything known about one granularity. Times are in seconds per time step; medians, with the least and the
 /// greatest beside them.

@@ -6,7 +6,7 @@ use lathide::report::table::Table;
 use lathide::report::wrap;
 use serde::Serialize;
 
-use super::output::{Link, milliseconds};
+use crate::common::console::{Link, milliseconds};
 
 /// The version of the JSON object; it changes when a member changes its meaning or goes.
 const SCHEMA: &str = "lathide-gain-program-1";

@@ -10,17 +10,14 @@ mod output;
 mod plan;
 mod program;
 mod stencil;
-mod strip;
 mod versions;
 
 use std::ffi::OsString;
-use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use lathide::launch::link::LinkSpec;
 
-use output::Link;
+use crate::common::console;
 
 /// Measure the gain of communication latency hiding on a link, or that of a program
 #[derive(Clone, Debug, clap::Args)]
@@ -63,6 +60,9 @@ pub(crate) struct NodeArgs {
     plan: plan::Plan,
 }
 
+/// What the person typed, before every message.
+const COMMAND: &str = "lathide gain";
+
 const EXAMPLES: &str = "\
 Examples:
   lathide gain                                    an emulated link of 100 Mbit/s, less than a minute
@@ -87,10 +87,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 pub(crate) fn run_node(args: &NodeArgs) -> ExitCode {
     match node::run(&args.plan) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("lathide gain: {error}");
-            ExitCode::FAILURE
-        }
+        Err(error) => console::fail(COMMAND, &error.to_string(), 1),
     }
 }
 
@@ -106,60 +103,4 @@ fn gamma(text: &str) -> Result<f64, String> {
 
 fn plan(json: &str) -> Result<plan::Plan, serde_json::Error> {
     serde_json::from_str(json)
-}
-
-/// The link as results name it.
-fn describe(link: &LinkSpec) -> Link {
-    let spec = link.to_string();
-    if link.is_loopback() {
-        let how = "loopback of this machine, not emulated: both ends of every transfer take processor time, so overlap \
-                   can hardly show";
-        return Link { spec, emulated: false, how: how.to_owned() };
-    }
-    let how = format!("{spec}, emulated by a relay of TCP connections on this machine");
-    Link { spec, emulated: true, how }
-}
-
-/// A progress bar on a terminal; elsewhere a line that says what goes on.
-fn progress(quiet: bool, what: &str) -> ProgressBar {
-    if quiet {
-        return ProgressBar::hidden();
-    }
-    eprintln!("lathide gain: {what}");
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(0);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(std::time::Duration::from_millis(500));
-    bar
-}
-
-/// Whether to colour what goes to stdout.
-fn colour() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
-fn print_json(result: &impl serde::Serialize) -> ExitCode {
-    match serde_json::to_string(result) {
-        Ok(json) => print(&json),
-        Err(error) => {
-            eprintln!("lathide gain: the result cannot be written as JSON: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// Writes to stdout. Whoever reads it may have gone.
-fn print(text: &str) -> ExitCode {
-    match writeln!(std::io::stdout(), "{text}") {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("lathide gain: the result cannot be written: {error}");
-            ExitCode::FAILURE
-        }
-    }
 }

@@ -1,15 +1,14 @@
 //! What each of the two nodes does: calibrate, measure in turns, check the results.
 
-use std::io::Write as _;
 use std::time::Instant;
 
 use lathide::{Node, Rank};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::analysis::Costs;
 use super::plan::{Event, Measured, Plan, Round};
-use super::strip::{Shape, Side, Strip, sequential};
 use super::versions::{Calculation, Pair, Version};
+use crate::common::nodes::{keep_to_one_core, report};
+use crate::common::strip::{Shape, Side, Strip, sequential};
 
 /// Why a node could not measure.
 #[derive(Debug, thiserror::Error)]
@@ -37,20 +36,6 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     keep_to_one_core(node.rank());
     Session::new(&node, plan).run()?;
     Ok(node.finalize()?)
-}
-
-/// Gives this thread, which calculates, a core of its own, as if each node were a machine. Left alone, both nodes
-/// may share one for a while: they sleep and wake too often to be moved apart. The node's kernel, already
-/// started, may run anywhere. Where the system refuses, all goes on without it.
-fn keep_to_one_core(rank: Rank) {
-    let Ok(allowed) = sched_getaffinity(None) else { return };
-    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
-    if cores.len() < 2 {
-        return;
-    }
-    let mut one = CpuSet::new();
-    one.set(cores[rank.index() % cores.len()]);
-    _ = sched_setaffinity(None, &one);
 }
 
 struct Session<'a> {
@@ -113,7 +98,8 @@ impl<'a> Session<'a> {
         }
         self.repeat(&mut strip, &mut points)?;
         for Point { gamma, shape, steps, rounds, .. } in points {
-            self.report(&Event::Measured(Measured { gamma_wanted: gamma, shape, steps, rounds }))?;
+            let measured = Measured { gamma_wanted: gamma, shape, steps, rounds };
+            report(self.pair.node.rank(), &Event::Measured(measured))?;
         }
         Ok(())
     }
@@ -241,18 +227,7 @@ impl<'a> Session<'a> {
 
     fn progress(&self, now: String) -> Result<()> {
         let of = self.plan.gammas.len() as u64 * u64::from(self.plan.repeats);
-        self.report(&Event::Progress { done: self.done, of, now })
-    }
-
-    /// Rank 0 speaks for both.
-    fn report(&self, event: &Event) -> Result<()> {
-        if self.pair.node.rank() != 0 {
-            return Ok(());
-        }
-        let mut out = std::io::stdout().lock();
-        serde_json::to_writer(&mut out, event).map_err(std::io::Error::from)?;
-        out.write_all(b"\n")?;
-        Ok(out.flush()?)
+        Ok(report(self.pair.node.rank(), &Event::Progress { done: self.done, of, now })?)
     }
 }
 

@@ -8,6 +8,7 @@ use lathide::report::wrap;
 use serde::Serialize;
 
 use super::analysis::{Point, best, typical};
+use crate::common::console::{Link, grouped, milliseconds};
 
 /// The version of the JSON object; it changes when a member changes its meaning or goes.
 const SCHEMA: &str = "lathide-gain-1";
@@ -34,16 +35,6 @@ pub(super) struct Outcome {
     /// The share of the calculation's time for which other programs had the processor, at the worst point.
     pub(super) disturbed_max: f64,
     pub(super) points: Vec<Point>,
-}
-
-/// The link that was measured.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub(super) struct Link {
-    /// As `--link` takes it.
-    pub(super) spec: String,
-    pub(super) emulated: bool,
-    /// In words.
-    pub(super) how: String,
 }
 
 impl Outcome {
@@ -207,41 +198,14 @@ impl Outcome {
 const DISTURBED: f64 = 0.05;
 const SAMPLES: u32 = 400;
 
-pub(super) fn milliseconds(seconds: f64) -> String {
-    let ms = 1e3 * seconds;
-    let digits = if ms >= 99.95 {
-        0
-    } else if ms >= 9.995 {
-        1
-    } else if ms >= 0.9995 {
-        2
-    } else {
-        3
-    };
-    format!("{ms:.digits$}")
-}
-
-/// 800000 as "800 000".
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use lathide::report::WIDTH;
 
     use super::super::analysis::evaluate;
     use super::super::plan::{Measured, Round};
-    use super::super::strip::Shape;
     use super::*;
+    use crate::common::strip::Shape;
 
     /// A run as the model would have it, with f = 15/16 and Omega = 0.02.
     fn outcome() -> Outcome {
@@ -316,14 +280,6 @@ mod tests {
         }
         assert!((json["max_gain"].as_f64().unwrap() - point["gain"].as_f64().unwrap()).abs() < 1e-12);
         assert!(json["model_error_max"].as_f64().unwrap() < 1e-9);
-    }
-
-    #[test]
-    fn numbers_are_readable() {
-        assert_eq!(grouped(800_000), "800 000");
-        assert_eq!(grouped(12), "12");
-        assert_eq!(grouped(1_234_567), "1 234 567");
-        assert_eq!([0.2604, 0.0652, 0.00123, 0.0000456].map(milliseconds), ["260", "65.2", "1.23", "0.046"]);
     }
 
     #[test]

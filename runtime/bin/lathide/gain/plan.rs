@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::strip::Shape;
+use crate::common::strip::Shape;
 
 /// What the two nodes shall measure.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

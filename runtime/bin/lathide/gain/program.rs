@@ -9,16 +9,12 @@ use lathide::launch::local::{Job, Outcome, Output};
 use parking_lot::Mutex;
 
 use super::compare::{Comparison, Run};
-use super::{Args, REPEATS, describe, progress};
+use super::{Args, COMMAND, REPEATS};
+use crate::common::console::{self, describe, progress};
+use crate::common::nodes::Failed;
 
 /// How much of the program's output is shown if it fails.
 const LAST_LINES: usize = 20;
-
-/// Why there is no result, and the exit status that says so.
-struct Failed {
-    message: String,
-    status: u8,
-}
 
 /// The times of one run, in seconds.
 struct Clocks {
@@ -34,16 +30,15 @@ pub(super) fn run(args: &Args) -> ExitCode {
     let comparison = match measure(args, &link) {
         Ok(comparison) => comparison,
         Err(Failed { message, status }) => {
-            eprintln!("lathide gain: {message}");
-            return ExitCode::from(status);
+            return console::fail(COMMAND, &message, status);
         }
     };
-    if args.json { super::print_json(&comparison) } else { super::print(&comparison.text()) }
+    if args.json { console::print_json(COMMAND, &comparison) } else { console::print(COMMAND, &comparison.text()) }
 }
 
 fn measure(args: &Args, link: &LinkSpec) -> Result<Comparison, Failed> {
     let command: Vec<String> = args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let bar = progress(args.quiet, &format!("running {} on {} ranks", command[0], args.ranks));
+    let bar = progress(COMMAND, args.quiet, &format!("running {} on {} ranks", command[0], args.ranks));
     let repeats = args.repeats.unwrap_or(REPEATS);
     bar.set_length(1 + 2 * u64::from(repeats));
     let timed = |overlap: &str| {

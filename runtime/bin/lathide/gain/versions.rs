@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use lathide::{Node, Rank, Result, Tag};
 
-use super::strip::Strip;
+use crate::common::strip::Strip;
 
 const HALO: Tag = Tag(1);
 const TIMES: Tag = Tag(2);

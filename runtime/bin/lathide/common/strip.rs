@@ -23,24 +23,24 @@ const LANES: usize = 16;
 
 /// Which half of the domain a strip is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Left,
     Right,
 }
 
 /// The size of a strip and what a point costs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// Points per column: the length of a message in elements.
-    pub(super) rows: usize,
+    pub(crate) rows: usize,
     /// Columns per strip, at least 1.
-    pub(super) columns: usize,
+    pub(crate) columns: usize,
     /// Substeps of cooling per point and time step.
-    pub(super) work: u32,
+    pub(crate) work: u32,
 }
 
 /// The points of one strip at two consecutive time steps.
-pub(super) struct Strip {
+pub(crate) struct Strip {
     shape: Shape,
     side: Side,
     old: Vec<Vec<f64>>,
@@ -53,7 +53,7 @@ pub(super) struct Strip {
 
 impl Strip {
     /// A strip at time step 0.
-    pub(super) fn new(shape: Shape, side: Side) -> Self {
+    pub(crate) fn new(shape: Shape, side: Side) -> Self {
         let columns = || vec![vec![0.0; shape.rows]; shape.columns];
         let mut strip = Strip {
             shape,
@@ -72,7 +72,7 @@ impl Strip {
     }
 
     /// Back to time step 0, which both sides know: nothing is sent for it.
-    pub(super) fn restart(&mut self, work: u32) {
+    pub(crate) fn restart(&mut self, work: u32) {
         self.shape.work = work;
         for (distance, column) in self.old.iter_mut().enumerate() {
             start(column, self.side, distance);
@@ -82,29 +82,29 @@ impl Strip {
     }
 
     /// Its size and work.
-    pub(super) fn shape(&self) -> Shape {
+    pub(crate) fn shape(&self) -> Shape {
         self.shape
     }
 
     /// All columns of the strip.
-    pub(super) fn all(&self) -> Range<usize> {
+    pub(crate) fn all(&self) -> Range<usize> {
         0..self.shape.columns
     }
 
     /// The columns whose new values do not depend on the ghost column and are not sent.
-    pub(super) fn interior(&self) -> Range<usize> {
+    pub(crate) fn interior(&self) -> Range<usize> {
         1..self.shape.columns
     }
 
     /// The column that is sent.
-    pub(super) fn boundary(&self) -> Range<usize> {
+    pub(crate) fn boundary(&self) -> Range<usize> {
         0..1
     }
 
     /// Calculates the new values of some columns. Every version of the program calls this one function, so that
     /// the compiler cannot favour one of them.
     #[inline(never)]
-    pub(super) fn calculate(&mut self, columns: Range<usize>) {
+    pub(crate) fn calculate(&mut self, columns: Range<usize>) {
         let cooling = LOSS / f64::from(self.shape.work.max(1));
         for c in columns {
             let towards = if c == 0 { &self.ghost } else { &self.old[c - 1] };
@@ -119,32 +119,32 @@ impl Strip {
     }
 
     /// Takes the new boundary column out, to be sent; [`put_boundary`](Self::put_boundary) brings it back.
-    pub(super) fn take_boundary(&mut self) -> Vec<f64> {
+    pub(crate) fn take_boundary(&mut self) -> Vec<f64> {
         take(&mut self.new[0])
     }
 
     /// Puts the sent column back into its place.
-    pub(super) fn put_boundary(&mut self, column: Vec<f64>) {
+    pub(crate) fn put_boundary(&mut self, column: Vec<f64>) {
         self.new[0] = column;
     }
 
     /// Takes the ghost column's buffer out, to be filled.
-    pub(super) fn take_ghost(&mut self) -> Vec<f64> {
+    pub(crate) fn take_ghost(&mut self) -> Vec<f64> {
         take(&mut self.ghost)
     }
 
     /// Puts the filled ghost column back.
-    pub(super) fn put_ghost(&mut self, column: Vec<f64>) {
+    pub(crate) fn put_ghost(&mut self, column: Vec<f64>) {
         self.ghost = column;
     }
 
     /// The new time step becomes the older one.
-    pub(super) fn advance(&mut self) {
+    pub(crate) fn advance(&mut self) {
         swap(&mut self.old, &mut self.new);
     }
 
     /// A number that differs if any bit of any point differs in value or place.
-    pub(super) fn checksum(&self) -> u64 {
+    pub(crate) fn checksum(&self) -> u64 {
         let mut sum = 0_u64;
         for column in &self.old {
             for value in column {
@@ -157,7 +157,7 @@ impl Strip {
 
 /// Both strips calculated by one process, without any message: what every version must reproduce to the bit.
 /// Returns the checksums of the left and the right strip.
-pub(super) fn sequential(shape: Shape, steps: u32) -> [u64; 2] {
+pub(crate) fn sequential(shape: Shape, steps: u32) -> [u64; 2] {
     let mut strips = [Strip::new(shape, Side::Left), Strip::new(shape, Side::Right)];
     for _ in 0..steps {
         for strip in &mut strips {

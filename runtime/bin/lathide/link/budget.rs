@@ -1,0 +1,346 @@
+//! How much is measured: what fits into the time, on a link as the first look shows it. Pure.
+
+use super::plan::{Order, Own, Probe, Way, Wishes};
+
+/// Shares of the time. What is left is for starting, and for what takes longer than thought.
+const ONE_WAY: f64 = 0.32;
+const STREAM: f64 = 0.19;
+const RATE: f64 = 0.02;
+const EXCHANGE: f64 = 0.14;
+const OVERLAP: f64 = 0.18;
+const LOADED: f64 = 0.06;
+const FRAGMENTS: f64 = 0.1;
+
+/// Message sizes of one-way times.
+const ONE_WAY_MIN: usize = 8;
+const ONE_WAY_MAX: usize = 16 << 20;
+const STREAM_SIZES: [usize; 5] = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20];
+const EXCHANGE_SIZES: [usize; 4] = [64 << 10, 256 << 10, 1 << 20, 4 << 20];
+const OVERLAP_SIZES: [usize; 5] = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20];
+/// Of sizes that the person has chosen, shorter ones are for one-way times only.
+const LONG_MIN: usize = 1 << 10;
+/// The long message beside which short ones are sent.
+const LOADED_MIN: usize = 4 << 10;
+const LOADED_MAX: usize = 64 << 20;
+
+/// A block takes at least so long, if the time allows it: a wake-up more or less then says little.
+const BLOCK_S: f64 = 0.012;
+const STREAM_S: f64 = 0.06;
+const RATE_S: f64 = 0.03;
+const COUNT_MAX: f64 = 4000.0;
+/// The first message of a stream does not count, so there must be some more.
+const STREAM_MIN: f64 = 4.0;
+const RATE_MIN: f64 = 100.0;
+const RATE_MAX: f64 = 20_000.0;
+/// What a short message takes at least, in seconds and, with its header, in bytes.
+const MESSAGE_S: f64 = 2e-6;
+const MESSAGE_BYTES: f64 = 40.0;
+
+/// The calculation is so much longer than the exchange that is to hide behind it: enough that all of it can, not so
+/// much that the calculation runs undisturbed for long.
+const CALCULATION: f64 = 1.1;
+const WORK_MAX: f64 = 1e8;
+
+/// What is measured in each round. `unit_s`: what a unit of work takes.
+pub(super) fn schedule(wishes: &Wishes, probe: &Probe, unit_s: f64) -> Vec<Order> {
+    let budget = Budget { wishes, probe, unit_s };
+    let mut orders = budget.one_way();
+    orders.extend(budget.fitting(&STREAM_SIZES, STREAM, |bytes| budget.stream(bytes)));
+    orders.push(budget.rate());
+    orders.extend(budget.fitting(&EXCHANGE_SIZES, EXCHANGE, |bytes| budget.exchange(bytes)));
+    orders.extend(budget.fitting(&OVERLAP_SIZES, OVERLAP, |bytes| budget.overlap(bytes)));
+    orders.push(budget.loaded());
+    orders
+}
+
+/// When the repetitions end, in seconds since the start, if the least number of them is done.
+pub(super) fn deadline_s(wishes: &Wishes) -> f64 {
+    wishes.seconds * (1.0 - FRAGMENTS)
+}
+
+/// The sweep over fragment sizes: a job for each of them.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Sweep {
+    /// The jobs in turn, there and back.
+    pub(super) fragment_bytes: Vec<usize>,
+    /// Of the message.
+    pub(super) bytes: usize,
+    pub(super) round_trips: u32,
+    pub(super) repeats: u32,
+}
+
+/// The sweep that fits into the time, if to start and end a job takes `job_s`.
+pub(super) fn sweep(wishes: &Wishes, probe: &Probe, job_s: f64) -> Sweep {
+    let of = |powers: &[u32], passes: usize, bytes: usize| {
+        let there = || powers.iter().map(|power| 1 << power);
+        let mut fragment_bytes: Vec<usize> = there().collect();
+        if passes > 1 {
+            fragment_bytes.extend(there().rev());
+        }
+        let round_trips = count(BLOCK_S, 2.0 * probe.one_way_s(bytes));
+        Sweep { fragment_bytes, bytes, round_trips, repeats: wishes.repeats }
+    };
+    let cost_s = |sweep: &Sweep| {
+        let repeat_s = f64::from(sweep.round_trips) * 2.0 * probe.one_way_s(sweep.bytes);
+        sweep.fragment_bytes.len() as f64 * (job_s + f64::from(sweep.repeats + 1) * repeat_s)
+    };
+    let choices = SWEEPS.iter().flat_map(|(powers, passes)| SWEEP_SIZES.map(|bytes| of(powers, *passes, bytes)));
+    let mut least = of(&SWEEP_LEAST, 1, SWEEP_SIZES[SWEEP_SIZES.len() - 1]);
+    for sweep in choices {
+        if cost_s(&sweep) <= FRAGMENTS * wishes.seconds {
+            return sweep;
+        }
+    }
+    least.repeats = least.repeats.min(wishes.repeats_min);
+    least
+}
+
+/// Fragments of so many powers of two, and how often one after the other; what shows more comes first.
+const SWEEPS: [(&[u32], usize); 3] =
+    [(&[9, 10, 11, 12, 13, 14, 15, 16], 2), (&[9, 10, 11, 12, 13, 14, 15, 16], 1), (&[10, 12, 14, 16], 1)];
+const SWEEP_LEAST: [u32; 3] = [10, 12, 14];
+const SWEEP_SIZES: [usize; 3] = [1 << 20, 256 << 10, 64 << 10];
+
+/// The order for the next round: the calculation as long as it should be, as this one has shown.
+pub(super) fn correct(order: Order, mine: &Own, theirs: &Own) -> Order {
+    let (Order::Overlap { bytes, steps, work }, Own::Overlap(mine), Own::Overlap(theirs)) = (order, mine, theirs)
+    else {
+        return order;
+    };
+    let wanted_s = CALCULATION * mine.com_s.max(theirs.com_s);
+    let took_s = (mine.calc_s + theirs.calc_s) / 2.0;
+    if took_s <= 0.0 {
+        return order;
+    }
+    // One disturbed round must not make the next one endless.
+    let factor = (wanted_s / took_s).clamp(0.2, 5.0);
+    Order::Overlap { bytes, steps, work: (f64::from(work) * factor).round().clamp(1.0, WORK_MAX) as u32 }
+}
+
+struct Budget<'a> {
+    wishes: &'a Wishes,
+    probe: &'a Probe,
+    unit_s: f64,
+}
+
+impl Budget<'_> {
+    /// Seconds per round for something with this share of the time.
+    fn round_s(&self, share: f64) -> f64 {
+        share * self.wishes.seconds / f64::from(self.wishes.repeats + 1)
+    }
+
+    /// Seconds for a message each way at once.
+    fn exchange_s(&self, bytes: usize) -> f64 {
+        let directions = if self.wishes.shared { 2.0 } else { 1.0 };
+        self.probe.start_s + directions * self.probe.byte_s * bytes as f64
+    }
+
+    fn one_way(&self) -> Vec<Order> {
+        let order = |bytes| Order::OneWay { bytes, round_trips: count(BLOCK_S, 2.0 * self.probe.one_way_s(bytes)) };
+        if let Some(bytes) = &self.wishes.bytes {
+            return bytes.iter().map(|bytes| order(*bytes)).collect();
+        }
+        let (round_s, cost_s) = (self.round_s(ONE_WAY), |order: &Order| self.cost_s(order));
+        // The longest message takes at most a good part of the time, the others share the rest.
+        let powers = || (0..).map(|power| ONE_WAY_MIN << power).take_while(|bytes| *bytes <= ONE_WAY_MAX);
+        let longest =
+            powers().take_while(|bytes| cost_s(&order(*bytes)) <= 0.4 * round_s).last().unwrap_or(ONE_WAY_MIN);
+        let mut orders = Vec::new();
+        for step in [1, 2, 3, 4, 6] {
+            orders = every(step, longest).map(order).collect();
+            if orders.iter().map(cost_s).sum::<f64>() <= round_s {
+                break;
+            }
+        }
+        orders
+    }
+
+    fn stream(&self, bytes: usize) -> Order {
+        let messages = (STREAM_S / (self.probe.byte_s * bytes as f64)).ceil().clamp(STREAM_MIN, COUNT_MAX);
+        Order::Stream { bytes, messages: messages as u32 }
+    }
+
+    fn rate(&self) -> Order {
+        let messages = (RATE_S.min(self.round_s(RATE)) / self.message_s()).clamp(RATE_MIN, RATE_MAX);
+        Order::Rate { messages: messages as u32 }
+    }
+
+    fn message_s(&self) -> f64 {
+        MESSAGE_S.max(MESSAGE_BYTES * self.probe.byte_s)
+    }
+
+    fn exchange(&self, bytes: usize) -> Order {
+        Order::Exchange { bytes, count: count(BLOCK_S, self.exchange_s(bytes)) }
+    }
+
+    fn overlap(&self, bytes: usize) -> Order {
+        let exchange_s = self.exchange_s(bytes);
+        let work = (CALCULATION * exchange_s / self.unit_s).clamp(1.0, WORK_MAX);
+        Order::Overlap { bytes, steps: count(BLOCK_S, exchange_s), work: work as u32 }
+    }
+
+    fn loaded(&self) -> Order {
+        let round_s = self.round_s(LOADED);
+        let bytes = (0.7 * round_s / self.probe.byte_s) as usize;
+        let idle = (0.2 * round_s / (2.0 * self.probe.start_s)).clamp(3.0, 500.0);
+        Order::Loaded { bytes: bytes.clamp(LOADED_MIN, LOADED_MAX), idle: idle as u32 }
+    }
+
+    /// As many of the sizes as fit into the share; at least one, if need be shorter than them all. The person's own
+    /// sizes fit always.
+    fn fitting(&self, sizes: &[usize], share: f64, order: impl Fn(usize) -> Order) -> Vec<Order> {
+        if let Some(bytes) = &self.wishes.bytes {
+            return bytes.iter().filter(|bytes| **bytes >= LONG_MIN).map(|bytes| order(*bytes)).collect();
+        }
+        let round_s = self.round_s(share);
+        let (mut orders, mut sum_s) = (Vec::new(), 0.0);
+        for bytes in sizes {
+            let next = order(*bytes);
+            sum_s += self.cost_s(&next);
+            if sum_s > round_s {
+                break;
+            }
+            orders.push(next);
+        }
+        if orders.is_empty() {
+            let mut bytes = sizes.first().map_or(LONG_MIN, |bytes| bytes / 4);
+            while bytes > LONG_MIN && self.cost_s(&order(bytes)) > round_s {
+                bytes /= 4;
+            }
+            orders.push(order(bytes.max(LONG_MIN)));
+        }
+        orders
+    }
+
+    /// About how many seconds an order takes.
+    fn cost_s(&self, order: &Order) -> f64 {
+        let Probe { start_s, byte_s } = *self.probe;
+        let ways = Way::ALL.len() as f64;
+        let transfer_s = |bytes: usize| byte_s * bytes as f64;
+        // Of a signal before and one after each block.
+        let signals_s = |blocks: f64| (3.0 * blocks + 1.0) * start_s;
+        match *order {
+            Order::OneWay { bytes, round_trips } => {
+                ways * f64::from(round_trips) * 2.0 * self.probe.one_way_s(bytes) + start_s
+            }
+            Order::Stream { bytes, messages } => {
+                ways * (f64::from(messages) * transfer_s(bytes) + start_s) + signals_s(ways)
+            }
+            Order::Rate { messages } => ways * (f64::from(messages) * self.message_s() + start_s) + signals_s(ways),
+            Order::Exchange { bytes, count } => {
+                let pingpong_s = 2.0 * self.probe.one_way_s(bytes);
+                f64::from(count) * (pingpong_s + 2.0 * self.exchange_s(bytes)) + signals_s(3.0)
+            }
+            Order::Overlap { bytes, steps, .. } => {
+                // Twice the calculation, the exchange, and both at once.
+                let step_s = (3.0 * CALCULATION + 1.2) * self.exchange_s(bytes);
+                f64::from(steps) * step_s + signals_s(4.0)
+            }
+            Order::Loaded { bytes, idle } => 2.0 * f64::from(idle) * start_s + 1.2 * transfer_s(bytes) + signals_s(2.0),
+            Order::End => start_s,
+        }
+    }
+}
+
+/// How often something of `one_s` seconds is done per block.
+fn count(block_s: f64, one_s: f64) -> u32 {
+    (block_s / one_s).ceil().clamp(1.0, COUNT_MAX) as u32
+}
+
+/// The least size, and every `step`-th power of two below `longest`, and that one; ascending.
+fn every(step: u32, longest: usize) -> impl Iterator<Item = usize> {
+    let top = longest.ilog2();
+    let least = ONE_WAY_MIN.ilog2();
+    let powers = (least..=top).filter(move |power| (top - power).is_multiple_of(step) || *power == least);
+    powers.map(|power| 1 << power)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::Hidden;
+    use super::*;
+
+    /// A first look as it comes out on a link of so many seconds and bits per second.
+    fn probe(start_s: f64, bits_per_s: f64) -> Probe {
+        Probe { start_s, byte_s: 8.0 / bits_per_s }
+    }
+
+    fn wishes(bytes: Option<Vec<usize>>) -> Wishes {
+        Wishes { seconds: 45.0, repeats: 5, repeats_min: 3, bytes, shared: false, yields: true }
+    }
+
+    fn total_s(wishes: &Wishes, probe: &Probe) -> f64 {
+        let budget = Budget { wishes, probe, unit_s: 1e-7 };
+        let round_s: f64 = schedule(wishes, probe, 1e-7).iter().map(|order| budget.cost_s(order)).sum();
+        round_s * f64::from(wishes.repeats + 1)
+    }
+
+    #[test]
+    fn every_link_fits_into_the_time() {
+        let links = [(28e-6, 40e9), (170e-6, 1e9), (120e-6, 10e6), (25.2e-3, 50e6), (1e-3, 1e6), (5e-3, 256e3)];
+        for (start_s, rate) in links {
+            let probe = probe(start_s, rate);
+            for shared in [false, true] {
+                let total_s = total_s(&Wishes { shared, ..wishes(None) }, &probe);
+                // With the sweep, and with 12 s for starting and ending, that is a minute.
+                assert!(total_s + 45.0 * FRAGMENTS <= 48.0, "{probe:?}: {total_s} s");
+                assert!(total_s >= 2.0, "{probe:?}: {total_s} s, there is time for more");
+            }
+        }
+    }
+
+    #[test]
+    fn a_fast_link_gets_all_sizes() {
+        let orders = schedule(&wishes(None), &probe(28e-6, 40e9), 1e-7);
+        let one_way = |order: &&Order| matches!(order, Order::OneWay { .. });
+        assert_eq!(orders.iter().filter(one_way).count(), 22, "8 B to 16 MiB: {orders:?}");
+        let longest = |order: &Order| matches!(order, Order::Stream { bytes: 0x0100_0000, .. });
+        assert!(orders.iter().any(longest), "{orders:?}");
+        assert!(orders.iter().any(|order| matches!(order, Order::Loaded { bytes: LOADED_MAX, .. })), "{orders:?}");
+    }
+
+    #[test]
+    fn chosen_sizes_are_all_measured() {
+        let wishes = wishes(Some(vec![8, 3000, 1 << 26]));
+        let orders = schedule(&wishes, &probe(1e-3, 1e6), 1e-7);
+        let sizes = |which: fn(&Order) -> Option<usize>| orders.iter().filter_map(which).collect::<Vec<_>>();
+        let one_way = |order: &Order| if let Order::OneWay { bytes, .. } = order { Some(*bytes) } else { None };
+        let overlap = |order: &Order| if let Order::Overlap { bytes, .. } = order { Some(*bytes) } else { None };
+        assert_eq!(sizes(one_way), [8, 3000, 1 << 26]);
+        assert_eq!(sizes(overlap), [3000, 1 << 26]);
+    }
+
+    #[test]
+    fn sizes_thin_out_from_the_longest() {
+        assert_eq!(every(1, 64).collect::<Vec<_>>(), [8, 16, 32, 64]);
+        assert_eq!(every(2, 64).collect::<Vec<_>>(), [8, 16, 64]);
+        assert_eq!(every(3, 64).collect::<Vec<_>>(), [8, 64]);
+        assert_eq!(every(5, 8).collect::<Vec<_>>(), [8]);
+    }
+
+    #[test]
+    fn the_sweep_fits_too() {
+        let cheap = sweep(&wishes(None), &probe(28e-6, 40e9), 0.1);
+        assert_eq!((cheap.fragment_bytes.len(), cheap.bytes), (16, 1 << 20), "{cheap:?}");
+        assert_eq!(
+            cheap.fragment_bytes[..8].iter().rev().collect::<Vec<_>>(),
+            cheap.fragment_bytes[8..].iter().collect::<Vec<_>>()
+        );
+        let wide = sweep(&wishes(None), &probe(25e-3, 50e6), 0.5);
+        assert!(wide.fragment_bytes.contains(&4096) && wide.fragment_bytes.len() >= 3, "{wide:?}");
+        let slow = sweep(&wishes(None), &probe(1.0, 1e4), 1.0);
+        assert_eq!((slow.fragment_bytes.len(), slow.repeats), (3, 3));
+    }
+
+    #[test]
+    fn the_calculation_follows_the_exchange() {
+        let hidden = |calc_s, com_s| Own::Overlap(Hidden { calc_s, com_s, total_s: 0.0, busy_s: 0.0, own_cpu_s: 0.0 });
+        let order = |work| Order::Overlap { bytes: 1, steps: 2, work };
+        let next = |calc_s, com_s| correct(order(1000), &hidden(calc_s, com_s), &hidden(calc_s, com_s / 2.0));
+        assert_eq!(next(1.0, 1.0), order(1100));
+        assert_eq!(next(1.1, 1.0), order(1000));
+        assert_eq!(next(1.0, 100.0), order(5000), "bounded");
+        assert_eq!(next(0.0, 1.0), order(1000));
+        assert_eq!(correct(Order::End, &Own::Nothing, &Own::Nothing), Order::End);
+    }
+}

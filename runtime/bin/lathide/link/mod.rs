@@ -1,0 +1,143 @@
+//! `lathide link`: what a link can do with lathide, beside raw TCP between the same two processes in the same run.
+//!
+//! Two node processes of this same binary (`__link-node`) measure; rank 0 leads.
+
+mod analysis;
+mod budget;
+mod fit;
+mod measure;
+mod node;
+mod outcome;
+mod overlap;
+mod pair;
+mod plan;
+mod raw;
+mod results;
+mod stream;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::process::ExitCode;
+
+use lathide::launch::link::LinkSpec;
+
+use crate::common::console;
+use crate::common::nodes::Failed;
+
+/// Measure what a link can do: lathide beside raw TCP, blocking and polled, in the same run
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Emulated link, as in `lathide run`: loopback, lan, wan, ethernet, or delay=25ms,rate=50mbit[,jitter=1ms]
+    #[arg(long, value_name = "SPEC", default_value = "loopback")]
+    link: LinkSpec,
+    /// Message sizes to measure with, such as 8,64KiB,1MiB [default: as many as the time allows, up to 16 MiB]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size)]
+    bytes: Option<Vec<usize>>,
+    /// How often everything is measured; medians count [default: 5, or 3 where the time is over before]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeats: Option<u32>,
+    /// About how long it may take; sizes and numbers of messages are chosen to fit
+    #[arg(long, value_name = "S", value_parser = seconds, default_value_t = SECONDS)]
+    seconds: f64,
+    /// One JSON object on stdout, nothing else there
+    #[arg(long)]
+    json: bool,
+    /// Nothing on stderr but errors
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// One of the two processes that `lathide link` starts
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct NodeArgs {
+    /// What to measure
+    #[arg(long, value_name = "JSON", value_parser = plan)]
+    plan: plan::Plan,
+}
+
+/// What the person typed, before every message.
+const COMMAND: &str = "lathide link";
+
+const EXAMPLES: &str = "\
+Examples:
+  lathide link                                    loopback of this machine, less than a minute
+  lathide link --link wan                         an emulated wide-area link
+  lathide link --link delay=1ms,rate=100mbit --bytes 8,64KiB,1MiB
+  lathide link --json > link.json";
+
+const SECONDS: f64 = 45.0;
+const REPEATS: u32 = 5;
+/// What must do where other programs slow all down: a median needs three.
+const REPEATS_MIN: u32 = 3;
+const BYTES_MAX: usize = 256 << 20;
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> ExitCode {
+    let mut bytes = args.bytes.clone();
+    if let Some(bytes) = &mut bytes {
+        bytes.sort_unstable();
+        bytes.dedup();
+    }
+    let wishes = plan::Wishes {
+        seconds: args.seconds,
+        repeats: args.repeats.unwrap_or(REPEATS),
+        // Who asks for a number gets it, however long it takes.
+        repeats_min: args.repeats.unwrap_or(REPEATS_MIN),
+        bytes,
+        shared: args.link.shared,
+        yields: !args.link.is_loopback() || std::thread::available_parallelism().map_or(1, usize::from) < 2,
+    };
+    let outcome = match measure::measure(&args.link, &wishes, args.quiet) {
+        Ok(outcome) => outcome,
+        Err(Failed { message, status }) => return console::fail(COMMAND, &message, status),
+    };
+    if !args.json {
+        return console::print(COMMAND, &outcome.text(console::colour()));
+    }
+    match outcome.json() {
+        Ok(json) => console::print_json(COMMAND, &json),
+        Err(error) => console::fail(COMMAND, &format!("the result cannot be written as JSON: {error}"), 1),
+    }
+}
+
+/// Runs one of the two nodes.
+pub(crate) fn run_node(args: &NodeArgs) -> ExitCode {
+    match node::run(&args.plan) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => console::fail(COMMAND, &error.to_string(), 1),
+    }
+}
+
+/// A message size: bytes, KiB or MiB.
+fn size(text: &str) -> Result<usize, String> {
+    let text = text.trim();
+    let digits = text.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => Some(0),
+        "k" | "kib" => Some(10),
+        "m" | "mib" => Some(20),
+        _ => None,
+    };
+    let bytes = shift.zip(number.parse::<usize>().ok()).and_then(|(shift, number)| number.checked_mul(1 << shift));
+    match bytes {
+        Some(bytes) if (1..=BYTES_MAX).contains(&bytes) => Ok(bytes),
+        _ => Err(format!("a size is a number of bytes from 1 to {} MiB, such as 8, 64KiB or 1MiB", BYTES_MAX >> 20)),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.trim().parse().map_err(|error| format!("{error}"))?;
+    if (0.1..=86_400.0).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err("this is a number of seconds from 0.1 to 86400".to_owned())
+    }
+}
+
+fn plan(json: &str) -> Result<plan::Plan, serde_json::Error> {
+    serde_json::from_str(json)
+}

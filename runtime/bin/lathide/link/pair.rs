@@ -1,0 +1,126 @@
+//! The two nodes, and messages between them by each way.
+
+use std::time::Instant;
+
+use lathide::{Node, Rank, Tag};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::node::{NodeError, Result};
+use super::plan::{Cost, SIGNAL_BYTES, Way};
+use super::raw::Raw;
+
+const PING: Tag = Tag(2);
+/// Where a message travels longer, no signal goes before those that are timed.
+const SIGNAL_S: f64 = 1e-3;
+
+/// This node, the other one, and the raw connection between them.
+pub(super) struct Pair<'a> {
+    pub(super) node: &'a Node,
+    pub(super) other: Rank,
+    raw: Option<Raw>,
+    /// How long a short message travels, in seconds.
+    pub(super) travel_s: f64,
+}
+
+impl<'a> Pair<'a> {
+    /// The two nodes, with a raw connection or without.
+    pub(super) fn new(node: &'a Node, raw: Option<Raw>) -> Self {
+        Pair { node, other: Rank(1 - node.rank().0), raw, travel_s: 0.0 }
+    }
+
+    pub(super) fn raw(&mut self) -> Result<&mut Raw> {
+        self.raw.as_mut().ok_or(NodeError::NoRaw)
+    }
+
+    /// Rank 0 sends first.
+    pub(super) fn leads(&self) -> bool {
+        self.node.rank() == 0
+    }
+
+    /// Round trips of a message.
+    pub(super) fn one_way(&mut self, way: Way, bytes: usize, round_trips: u32) -> Result<Cost> {
+        let buffer = vec![1; bytes];
+        // The first message itself can say that it begins: that the other node is not quite ready is nothing against a
+        // long way, and another round trip much.
+        if self.travel_s < SIGNAL_S {
+            self.begin(way)?;
+        } else {
+            self.prepare(way)?;
+        }
+        self.timed(|pair| pair.ping_pong(way, buffer, round_trips))
+    }
+
+    /// Has both nodes begin with something new, and the raw connection ready for its way.
+    pub(super) fn begin(&mut self, way: Way) -> Result<()> {
+        self.prepare(way)?;
+        self.ping_pong(way, vec![1; SIGNAL_BYTES], 1)
+    }
+
+    fn prepare(&mut self, way: Way) -> Result<()> {
+        match way {
+            Way::Lathide => Ok(()),
+            Way::Raw | Way::RawPolled => Ok(self.raw()?.poll(way == Way::RawPolled)?),
+        }
+    }
+
+    /// As `begin`, both at the same moment, as far as the nodes know how long a message travels.
+    pub(super) fn begin_together(&mut self, way: Way) -> Result<()> {
+        self.begin(way)?;
+        let answered = Instant::now();
+        while !self.leads() && answered.elapsed().as_secs_f64() < self.travel_s {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    pub(super) fn ping_pong(&mut self, way: Way, mut buffer: Vec<u8>, round_trips: u32) -> Result<()> {
+        for _ in 0..round_trips {
+            if self.leads() {
+                buffer = self.send(way, buffer)?;
+                buffer = self.receive(way, buffer)?;
+            } else {
+                buffer = self.receive(way, buffer)?;
+                buffer = self.send(way, buffer)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn send(&mut self, way: Way, buffer: Vec<u8>) -> Result<Vec<u8>> {
+        if way == Way::Lathide {
+            return Ok(self.node.initwrite(self.other, PING, buffer)?.wait()?);
+        }
+        self.raw()?.write(&buffer)?;
+        Ok(buffer)
+    }
+
+    pub(super) fn receive(&mut self, way: Way, mut buffer: Vec<u8>) -> Result<Vec<u8>> {
+        if way == Way::Lathide {
+            return Ok(self.node.initread(self.other, PING, buffer)?.wait()?);
+        }
+        self.raw()?.read(&mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// What a block costs this node.
+    pub(super) fn timed(&mut self, block: impl FnOnce(&mut Self) -> Result<()>) -> Result<Cost> {
+        let (cpu_s, began) = (process_s(), Instant::now());
+        block(self)?;
+        Ok(Cost { wall_s: began.elapsed().as_secs_f64(), cpu_s: process_s() - cpu_s })
+    }
+}
+
+/// Processor time of all threads of this process so far, in seconds.
+pub(super) fn process_s() -> f64 {
+    seconds(ClockId::ProcessCPUTime)
+}
+
+/// Processor time of this thread so far, in seconds.
+pub(super) fn thread_s() -> f64 {
+    seconds(ClockId::ThreadCPUTime)
+}
+
+fn seconds(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
+}

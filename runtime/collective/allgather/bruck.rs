@@ -1,0 +1,42 @@
+//! Bruck's algorithm for short blocks and any number of ranks: in round k everybody sends all it has, up to 2^k
+//! blocks, to the rank 2^k before. Cost: `ceil(log2 ranks)` messages; blocks are turned into place at the end.
+
+use crate::collective::price::{Line, Machine};
+use crate::collective::schedule::{Builder, Region, Schedule};
+use crate::ids::Rank;
+
+/// The part of `rank`, with blocks of `count` elements.
+pub fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
+    let mut builder = Builder::new();
+    // Block i of the scratch buffer is that of the rank i further on.
+    let turned = builder.scratch(u64::from(ranks) * count);
+    let place =
+        |blocks: std::ops::Range<u32>| turned.part(&(u64::from(blocks.start) * count..u64::from(blocks.end) * count));
+    let mut here = vec![builder.copy(Region::input(0, count), place(0..1), &[])];
+    for (distance, blocks) in rounds(ranks) {
+        builder.send(rank.on_ring(-i64::from(distance), ranks), place(0..blocks), &here);
+        here.push(builder.receive(rank.on_ring(i64::from(distance), ranks), place(distance..distance + blocks), &[]));
+    }
+    let wrapped = u64::from(rank.0) * count;
+    let (own, total) = (u64::from(ranks - rank.0) * count, u64::from(ranks) * count);
+    builder.copy(turned.part(&(0..own)), Region::output(wrapped, own), &here);
+    builder.copy(turned.part(&(own..total)), Region::output(0, wrapped), &here);
+    builder.finish()
+}
+
+/// For each round the distance to the partner, and the number of blocks sent.
+fn rounds(ranks: u32) -> impl Iterator<Item = (u32, u32)> {
+    let distances = (0..32).map(|round| 1u32 << round).take_while(move |&distance| distance < ranks);
+    distances.map(move |distance| (distance, distance.min(ranks - distance)))
+}
+
+/// The price, per byte of a block.
+pub fn price(machine: &Machine, ranks: u32) -> Line {
+    let (mut fixed, mut blocks) = (0.0, 0);
+    for (_, sent) in rounds(ranks) {
+        fixed += machine.exchange_fixed();
+        blocks += sent;
+    }
+    // Copies: the own block at first, all blocks at the end.
+    Line { fixed, per_byte: f64::from(blocks) * machine.transfer(ranks as usize) }
+}

@@ -1,0 +1,45 @@
+//! Ring: blocks travel around, and everybody passes on what came last. Cost: `ranks - 1` messages of a block one
+//! after the other, each between neighbours.
+
+use crate::collective::blocks::Blocks;
+use crate::collective::price::{Line, Machine};
+use crate::collective::schedule::{After, Builder, Region, Schedule};
+use crate::ids::Rank;
+
+/// The part of `rank`.
+pub fn schedule(rank: Rank, ranks: u32, blocks: &Blocks) -> Schedule {
+    let mut builder = Builder::new();
+    let whole = Region::output(0, blocks.total(ranks));
+    let regions: Vec<Region> = blocks.ranges(ranks).map(|range| whole.part(&range)).collect();
+    let own = regions[rank.index()];
+    let copied = builder.copy(Region::input(0, own.count), own, &[]);
+    append(&mut builder, rank, rank, &regions, copied, &[]);
+    builder.finish()
+}
+
+/// The same as part of another schedule: the block that this rank has at first is `own`, once `ready` is done; the
+/// rank before has the block before. Block `i` is overwritten after `free[i]`.
+pub(in crate::collective) fn append(
+    builder: &mut Builder,
+    rank: Rank,
+    own: Rank,
+    regions: &[Region],
+    ready: After,
+    free: &[After],
+) {
+    let ranks = regions.len() as u32;
+    let (left, right) = (rank.on_ring(-1, ranks), rank.on_ring(1, ranks));
+    let mut here = ready;
+    for round in 0..i64::from(ranks) - 1 {
+        let out = own.on_ring(-round, ranks).index();
+        let into = own.on_ring(-round - 1, ranks).index();
+        builder.send(right, regions[out], &[here]);
+        here = builder.receive(left, regions[into], &[free.get(into).copied().flatten()]);
+    }
+}
+
+/// The price of blocks of equal length, per byte of a block.
+pub fn price(machine: &Machine, ranks: u32) -> Line {
+    let rounds = f64::from(ranks - 1);
+    Line { fixed: rounds * machine.exchange_fixed(), per_byte: rounds * machine.transfer(ranks as usize) }
+}

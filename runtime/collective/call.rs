@@ -1,0 +1,261 @@
+//! A call of a collective, as all ranks must agree on it, and the algorithms that can carry it out.
+
+use std::fmt;
+
+use super::blocks::Blocks;
+use super::schedule::Schedule;
+use super::{allgather, allreduce, alltoall, barrier, broadcast, gather, reduce, scatter};
+use crate::ids::Rank;
+
+/// What all ranks do together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Collective {
+    /// Everybody's block to everybody.
+    Allgather,
+    /// A reduction whose result everybody gets.
+    Allreduce,
+    /// A block of everybody's to each rank.
+    Alltoall,
+    /// Nobody goes on before everybody has come.
+    Barrier,
+    /// The root's data to everybody.
+    Broadcast,
+    /// Everybody's block to the root.
+    Gather,
+    /// Everybody's contributions, combined, to the root.
+    Reduce,
+    /// The root's blocks to each rank.
+    Scatter,
+}
+
+impl fmt::Display for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Collective::Allgather => "allgather",
+            Collective::Allreduce => "allreduce",
+            Collective::Alltoall => "alltoall",
+            Collective::Barrier => "barrier",
+            Collective::Broadcast => "broadcast",
+            Collective::Gather => "gather",
+            Collective::Reduce => "reduce",
+            Collective::Scatter => "scatter",
+        })
+    }
+}
+
+/// A way to carry out a collective. Segments are in elements; 0 is one piece.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Algorithm {
+    /// The binary tree of the hyperbolic paper.
+    Binary {
+        /// The longest segment.
+        segment: u64,
+    },
+    /// The binomial tree.
+    Binomial {
+        /// The longest segment; unused by gather and scatter.
+        segment: u64,
+    },
+    /// Bruck's allgather.
+    Bruck,
+    /// The pipelined chain.
+    Chain {
+        /// The longest segment.
+        segment: u64,
+    },
+    /// The dissemination barrier.
+    Dissemination,
+    /// Recursive doubling.
+    Doubling,
+    /// The global operation of the hyperbolic paper.
+    Global,
+    /// The gather in which the root grants.
+    Granted {
+        /// Pieces on their way at once.
+        window: u32,
+        /// The longest piece.
+        segment: u64,
+    },
+    /// The pairwise exchange.
+    Pairwise {
+        /// Rounds that may be under way at once; 0: all.
+        window: u32,
+    },
+    /// The ring.
+    Ring,
+    /// The root serves everybody, one after the other.
+    Serial,
+    /// Everybody sends to the root at once.
+    Simple,
+    /// Algorithm 1 of Tam and Wang.
+    Windowed {
+        /// Ranks that send at once.
+        window: u32,
+    },
+}
+
+impl Algorithm {
+    /// Its name, without its parameters.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Algorithm::Binary { .. } => "binary",
+            Algorithm::Binomial { .. } => "binomial",
+            Algorithm::Bruck => "bruck",
+            Algorithm::Chain { .. } => "chain",
+            Algorithm::Dissemination => "dissemination",
+            Algorithm::Doubling => "doubling",
+            Algorithm::Global => "global",
+            Algorithm::Granted { .. } => "granted",
+            Algorithm::Pairwise { .. } => "pairwise",
+            Algorithm::Ring => "ring",
+            Algorithm::Serial => "serial",
+            Algorithm::Simple => "simple",
+            Algorithm::Windowed { .. } => "windowed",
+        }
+    }
+
+    /// The length of its segments, if it has any.
+    pub fn segment(&self) -> Option<u64> {
+        match *self {
+            Algorithm::Binary { segment }
+            | Algorithm::Binomial { segment }
+            | Algorithm::Chain { segment }
+            | Algorithm::Granted { segment, .. } => Some(segment).filter(|&segment| segment > 0),
+            _ => None,
+        }
+    }
+
+    /// The same with segments of another length, where it has segments.
+    pub fn with_segment(self, segment: u64) -> Self {
+        match self {
+            Algorithm::Binary { .. } => Algorithm::Binary { segment },
+            Algorithm::Binomial { .. } => Algorithm::Binomial { segment },
+            Algorithm::Chain { .. } => Algorithm::Chain { segment },
+            Algorithm::Granted { window, .. } => Algorithm::Granted { window, segment },
+            other => other,
+        }
+    }
+
+    /// How many may send at once, if it says so.
+    pub fn window(&self) -> Option<u32> {
+        match *self {
+            Algorithm::Granted { window, .. } | Algorithm::Pairwise { window } | Algorithm::Windowed { window } => {
+                Some(window)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        if let Some(window) = self.window() {
+            write!(f, ", window {window}")?;
+        }
+        if let Some(segment) = self.segment() {
+            write!(f, ", segments of {segment}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A call: all that its schedule depends on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Call {
+    /// What is called.
+    pub collective: Collective,
+    /// The number of ranks, at least 1.
+    pub ranks: u32,
+    /// The root, where there is one; else rank 0.
+    pub root: Rank,
+    /// The elements of each rank's block; for broadcast, reduce and allreduce those of the whole, for alltoall
+    /// those for each rank. Blocks that differ are for gather and scatter only.
+    pub blocks: Blocks,
+    /// Bytes of an element.
+    pub element_bytes: u64,
+    /// Whether the operator is commutative, where there is one.
+    pub is_commutative: bool,
+}
+
+impl Call {
+    /// A call with `count` elements each and rank 0 for a root. Its operator, if any, is commutative.
+    pub fn new(collective: Collective, ranks: u32, count: u64, element_bytes: u64) -> Self {
+        let blocks = Blocks::Equal(count);
+        Call { collective, ranks, root: Rank(0), blocks, element_bytes, is_commutative: true }
+    }
+
+    /// The part of `rank`, carried out by `algorithm`; `None` if that is no algorithm for this call: of another
+    /// collective, or of commutative operators only.
+    pub fn schedule(&self, algorithm: Algorithm, rank: Rank) -> Option<Schedule> {
+        use Algorithm as By;
+        let Call { ranks, root, ref blocks, is_commutative, .. } = *self;
+        let count = blocks.longest();
+        Some(match (self.collective, algorithm) {
+            (Collective::Allgather, By::Bruck) => allgather::bruck::schedule(rank, ranks, count),
+            (Collective::Allgather, By::Ring) => allgather::ring::schedule(rank, ranks, &Blocks::Equal(count)),
+            (Collective::Allreduce, By::Binomial { segment }) => {
+                allreduce::binomial::schedule(rank, ranks, count, segment)
+            }
+            (Collective::Allreduce, By::Chain { segment }) => allreduce::chain::schedule(rank, ranks, count, segment),
+            (Collective::Allreduce, By::Doubling) => allreduce::doubling::schedule(rank, ranks, count),
+            (Collective::Allreduce, By::Global) => allreduce::global::schedule(rank, ranks, count),
+            (Collective::Allreduce, By::Ring) if is_commutative => allreduce::ring::schedule(rank, ranks, count),
+            (Collective::Alltoall, By::Pairwise { window }) => alltoall::schedule(rank, ranks, count, window),
+            (Collective::Barrier, By::Dissemination) => barrier::schedule(rank, ranks),
+            (Collective::Broadcast, By::Binary { segment }) => {
+                broadcast::binary::schedule(rank, ranks, root, count, segment)
+            }
+            (Collective::Broadcast, By::Binomial { segment }) => {
+                broadcast::binomial::schedule(rank, ranks, root, count, segment)
+            }
+            (Collective::Broadcast, By::Chain { segment }) => {
+                broadcast::chain::schedule(rank, ranks, root, count, segment)
+            }
+            (Collective::Broadcast, By::Serial) => broadcast::serial::schedule(rank, ranks, root, count),
+            (Collective::Gather, By::Binomial { .. }) => gather::binomial::schedule(rank, ranks, root, blocks),
+            (Collective::Gather, By::Granted { window, segment }) => {
+                gather::granted::schedule(rank, ranks, root, blocks, window, segment)
+            }
+            (Collective::Gather, By::Simple) => gather::simple::schedule(rank, ranks, root, blocks),
+            (Collective::Gather, By::Windowed { window }) => {
+                gather::windowed::schedule(rank, ranks, root, blocks, window)
+            }
+            (Collective::Reduce, By::Binary { segment }) => {
+                reduce::binary::schedule(rank, ranks, root, count, segment, is_commutative)
+            }
+            (Collective::Reduce, By::Binomial { segment }) => {
+                reduce::binomial::schedule(rank, ranks, root, count, segment)
+            }
+            (Collective::Reduce, By::Chain { segment }) => {
+                reduce::chain::schedule(rank, ranks, root, count, segment, is_commutative)
+            }
+            (Collective::Scatter, By::Binomial { .. }) => scatter::binomial::schedule(rank, ranks, root, blocks),
+            (Collective::Scatter, By::Serial) => scatter::serial::schedule(rank, ranks, root, blocks),
+            _ => return None,
+        })
+    }
+
+    /// Every algorithm for this call, in one piece and with windows as wide as they can be. The order is fixed.
+    pub fn algorithms(&self) -> Vec<Algorithm> {
+        use Algorithm as By;
+        let (segment, window) = (0, self.ranks.saturating_sub(1).max(1));
+        match self.collective {
+            Collective::Allgather => vec![By::Bruck, By::Ring],
+            Collective::Allreduce if self.is_commutative => {
+                vec![By::Doubling, By::Global, By::Binomial { segment }, By::Ring, By::Chain { segment }]
+            }
+            Collective::Allreduce => vec![By::Doubling, By::Global, By::Binomial { segment }, By::Chain { segment }],
+            Collective::Alltoall => vec![By::Pairwise { window: 1 }, By::Pairwise { window: 0 }],
+            Collective::Barrier => vec![By::Dissemination],
+            Collective::Broadcast => {
+                vec![By::Serial, By::Binary { segment }, By::Binomial { segment }, By::Chain { segment }]
+            }
+            Collective::Gather => {
+                vec![By::Simple, By::Binomial { segment }, By::Windowed { window }, By::Granted { window, segment }]
+            }
+            Collective::Reduce => vec![By::Binary { segment }, By::Binomial { segment }, By::Chain { segment }],
+            Collective::Scatter => vec![By::Serial, By::Binomial { segment }],
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Which algorithm carries out a call: the one whose predicted cost is lowest.
+//!
+//! Ranks do not talk about the choice. They choose alike because they know the same: the call, and a [`Machine`]
+//! that all of them must have agreed on before. The prices come from the same schedules in the same order, so they
+//! are the same numbers; of equal prices the first in [`Call::algorithms`] is taken.
+//!
+//! A price is a straight line over sizes, so it is worked out once per algorithm, window and number of segments.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::price::{self, Line, Machine};
+use super::{Algorithm, Call, Collective, allgather, allreduce, alltoall, broadcast, gather, scatter};
+use crate::ids::Rank;
+
+/// Numbers of segments that are tried are powers of two up to this.
+const SEGMENTS_MAX: u64 = 64;
+/// Segments shorter than this are not worth their messages on any network; pieces of a gather neither.
+const SEGMENT_BYTES_MIN: u64 = 4096;
+/// Schedules with more messages than this are not simulated with more segments.
+const MESSAGES_MAX: u64 = 8192;
+
+/// One way to carry out a call, and its price.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Candidate {
+    /// The algorithm, with the best of its parameters.
+    pub algorithm: Algorithm,
+    /// Its predicted time, in seconds.
+    pub seconds: f64,
+}
+
+/// All candidates for a call. At least one.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Choice {
+    /// In a fixed order.
+    pub candidates: Vec<Candidate>,
+    /// The place of the cheapest among them.
+    pub chosen: usize,
+}
+
+impl Choice {
+    /// The cheapest.
+    pub fn best(&self) -> Candidate {
+        self.candidates[self.chosen]
+    }
+
+    /// The candidate whose algorithm has this name, to force it; the cheaper one where two have.
+    pub fn named(&self, name: &str) -> Option<Candidate> {
+        let named = self.candidates.iter().filter(|candidate| candidate.algorithm.name() == name);
+        named.copied().min_by(|left, right| left.seconds.total_cmp(&right.seconds))
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.best().algorithm)?;
+        for (index, Candidate { algorithm, seconds }) in self.candidates.iter().enumerate() {
+            let between = if index == 0 { " (" } else { "; " };
+            write!(f, "{between}{algorithm}: {:.1} us", seconds * 1e6)?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// The prices of algorithms on one machine, as far as they have been asked for.
+#[derive(Clone, Debug)]
+pub struct Prices {
+    machine: Machine,
+    lines: BTreeMap<Priced, Line>,
+}
+
+/// What a line is the price of: the algorithm with its number of pieces for a segment, the number of ranks, the
+/// root where it matters.
+type Priced = (Collective, Algorithm, u32, Rank);
+
+impl Prices {
+    /// Prices on `machine`; none is known yet.
+    pub fn new(machine: Machine) -> Self {
+        Prices { machine, lines: BTreeMap::new() }
+    }
+
+    /// The machine.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// All candidates for `call` with their prices, and the cheapest of them.
+    pub fn choose(&mut self, call: &Call) -> Choice {
+        let mut candidates = Vec::new();
+        for algorithm in call.algorithms() {
+            candidates.extend(self.best_of(call, algorithm));
+        }
+        let mut chosen = 0;
+        for (index, candidate) in candidates.iter().enumerate() {
+            if candidate.seconds < candidates[chosen].seconds {
+                chosen = index;
+            }
+        }
+        Choice { candidates, chosen }
+    }
+
+    /// What `call` costs by `algorithm`, in seconds; `None` if that is no algorithm for this call.
+    pub fn seconds(&mut self, call: &Call, algorithm: Algorithm) -> Option<f64> {
+        let pieces = algorithm.segment().map_or(1, |segment| call.blocks.longest().div_ceil(segment)).max(1);
+        let simulated = pieces.min(most_segments(call));
+        let line = self.line(call, algorithm, simulated)?;
+        // So many pieces follow each other that each costs what one more does.
+        let fixed = line.fixed * (pieces as f64 / simulated as f64);
+        let seconds = Line { fixed, ..line }.seconds(mean_bytes(call));
+        Some(seconds + self.overflow(call, algorithm))
+    }
+
+    /// The algorithm with the number of segments or the window that suits the call best.
+    fn best_of(&mut self, call: &Call, algorithm: Algorithm) -> Option<Candidate> {
+        let algorithm = self.with_window(call, algorithm);
+        let mut best: Option<Candidate> = None;
+        for algorithm in segmented(call, algorithm) {
+            let seconds = self.seconds(call, algorithm)?;
+            if best.is_none_or(|best| seconds < best.seconds) {
+                best = Some(Candidate { algorithm, seconds });
+            }
+        }
+        best
+    }
+
+    /// Gathers with as many senders at once as the queue in front of the root allows.
+    fn with_window(&self, call: &Call, algorithm: Algorithm) -> Algorithm {
+        let Some(queue) = self.machine.queue else { return algorithm };
+        let others = call.ranks.saturating_sub(1);
+        let bytes = call.blocks.longest().saturating_mul(call.element_bytes);
+        match algorithm {
+            Algorithm::Windowed { .. } => {
+                let window = gather::window::senders(queue.gap_ratio, queue.bytes / bytes.max(1) as f64, others);
+                Algorithm::Windowed { window }
+            }
+            // Pieces so short that enough of them for the window of two fit into the queue.
+            Algorithm::Granted { .. } => {
+                let lowest = gather::window::senders(queue.gap_ratio, 0.0, others).max(2);
+                let piece = ((queue.bytes / f64::from(lowest)) as u64).max(SEGMENT_BYTES_MIN).min(bytes.max(1));
+                let segment = (piece / call.element_bytes.max(1)).max(1);
+                let window = ((queue.bytes / piece as f64) as u32).clamp(1, others.max(1));
+                Algorithm::Granted { window, segment }
+            }
+            other => other,
+        }
+    }
+
+    /// What it costs if more bytes are sent to one rank at once than the queue in front of it holds: the transport
+    /// waits for its timer (Tam and Wang 5.2).
+    fn overflow(&self, call: &Call, algorithm: Algorithm) -> f64 {
+        let Some(queue) = self.machine.queue else { return 0.0 };
+        let others = call.ranks.saturating_sub(1);
+        let senders = match (call.collective, algorithm) {
+            (Collective::Gather, Algorithm::Simple) => others,
+            // Half of the blocks come with the largest subtree, the others beside it.
+            (Collective::Gather, Algorithm::Binomial { .. }) => others / 2,
+            (Collective::Alltoall, Algorithm::Pairwise { window: 0 }) => others,
+            (Collective::Gather, Algorithm::Windowed { window }) => window.min(others),
+            _ => return 0.0,
+        };
+        // Up to the gap ratio, senders do not fill the queue at all.
+        let excess = (f64::from(senders) - queue.gap_ratio).max(0.0);
+        if excess * mean_bytes(call) > queue.bytes { queue.timeout } else { 0.0 }
+    }
+
+    /// The price of one algorithm in so many pieces, per byte of a block (or of the whole).
+    fn line(&mut self, call: &Call, algorithm: Algorithm, pieces: u64) -> Option<Line> {
+        let keeps_order = call.collective == Collective::Reduce && !call.is_commutative;
+        let root = if keeps_order { call.root } else { Rank(0) };
+        // An operator that is not commutative takes other ways only in a reduction; `algorithms` sees to the rest.
+        let key = (call.collective, algorithm.with_segment(pieces), call.ranks, root);
+        if let Some(line) = self.lines.get(&key) {
+            return Some(*line);
+        }
+        let line = match formula(call.collective, algorithm, &self.machine, call.ranks) {
+            Some(line) => line,
+            None => {
+                // A call of nominal size: as many pieces, each with an element for every block of a ring.
+                let segment = u64::from(call.ranks);
+                let nominal = Call { root, ..Call::new(call.collective, call.ranks, pieces * segment, 1) };
+                let nominal = Call { is_commutative: call.is_commutative, ..nominal };
+                let algorithm = algorithm.with_segment(if pieces == 1 { 0 } else { segment });
+                let schedules = (0..call.ranks).map(|rank| nominal.schedule(algorithm, Rank(rank)));
+                let schedules: Option<Vec<_>> = schedules.collect();
+                price::line(schedules?, 1.0, (pieces * segment) as f64, &self.machine)?
+            }
+        };
+        self.lines.insert(key, line);
+        Some(line)
+    }
+}
+
+/// The algorithm with each number of segments that comes into question.
+fn segmented(call: &Call, algorithm: Algorithm) -> Vec<Algorithm> {
+    let mut all = vec![algorithm];
+    let has_segments = algorithm.with_segment(1) != algorithm.with_segment(0);
+    if !has_segments || matches!(call.collective, Collective::Gather | Collective::Scatter) {
+        return all;
+    }
+    let count = call.blocks.longest();
+    let mut segments = 2;
+    while segments <= most_segments(call) && count / segments * call.element_bytes >= SEGMENT_BYTES_MIN {
+        all.push(algorithm.with_segment(count.div_ceil(segments)));
+        segments *= 2;
+    }
+    all
+}
+
+/// The most segments that are tried, so that schedules stay short among many ranks.
+fn most_segments(call: &Call) -> u64 {
+    (MESSAGES_MAX / u64::from(call.ranks)).clamp(1, SEGMENTS_MAX)
+}
+
+/// The bytes that a price is per byte of: of a block, in the mean where blocks differ.
+fn mean_bytes(call: &Call) -> f64 {
+    let total = call.blocks.total(call.ranks) as f64;
+    total / f64::from(call.ranks) * call.element_bytes as f64
+}
+
+/// Prices known without a simulation, above all those of algorithms whose messages grow with the square of the
+/// number of ranks. They equal what a simulation finds, but for the alltoall's lower bound among many ranks.
+fn formula(collective: Collective, algorithm: Algorithm, machine: &Machine, ranks: u32) -> Option<Line> {
+    Some(match (collective, algorithm) {
+        (Collective::Allgather, Algorithm::Bruck) => allgather::bruck::price(machine, ranks),
+        (Collective::Allgather, Algorithm::Ring) => allgather::ring::price(machine, ranks),
+        (Collective::Allreduce, Algorithm::Ring) => allreduce::ring::price(machine, ranks),
+        (Collective::Alltoall, Algorithm::Pairwise { window: 1 }) => alltoall::price(machine, ranks),
+        (Collective::Alltoall, Algorithm::Pairwise { window: 0 })
+            if u64::from(ranks) * u64::from(ranks) > MESSAGES_MAX =>
+        {
+            alltoall::price_at_once(machine, ranks)
+        }
+        (Collective::Broadcast, Algorithm::Serial) => broadcast::serial::price(machine, ranks),
+        (Collective::Scatter, Algorithm::Serial) => scatter::serial::price(machine, ranks),
+        _ => return None,
+    })
+}

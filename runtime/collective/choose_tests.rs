@@ -1,0 +1,130 @@
+//! What is chosen, and that everybody chooses alike.
+
+use super::choose::{Choice, Prices};
+use super::price::{Machine, Queue};
+use super::{Algorithm, Blocks, Call, Collective};
+use crate::ids::Rank;
+
+const ALL: [Collective; 8] = [
+    Collective::Allgather,
+    Collective::Allreduce,
+    Collective::Alltoall,
+    Collective::Barrier,
+    Collective::Broadcast,
+    Collective::Gather,
+    Collective::Reduce,
+    Collective::Scatter,
+];
+
+/// A port of 1 Gbit/s with a queue of 128 KiB.
+fn short_queue() -> Machine {
+    Machine { queue: Some(Queue { bytes: 131_072.0, gap_ratio: 1.0, timeout: 0.2 }), ..Machine::lan() }
+}
+
+#[track_caller]
+fn chooses(machine: Machine, collective: Collective, ranks: u32, bytes: u64, name: &str) {
+    let choice = Prices::new(machine).choose(&Call::new(collective, ranks, bytes, 1));
+    assert_eq!(choice.best().algorithm.name(), name, "{collective} of {bytes} among {ranks}: {choice}");
+}
+
+/// Whoever asks, in whatever order and with whatever prices known before, gets the same: the first of the
+/// cheapest, with a schedule for every rank.
+#[test]
+fn everybody_chooses_alike() {
+    let mut calls = Vec::new();
+    for collective in ALL {
+        for ranks in [1u32, 2, 3, 7, 16, 31] {
+            for count in [0u64, 1, 1000, 300_000] {
+                for is_commutative in [true, false] {
+                    let call = Call::new(collective, ranks, count, 8);
+                    calls.push(Call { root: Rank(ranks / 2), is_commutative, ..call });
+                }
+            }
+        }
+    }
+    for machine in [Machine::lan(), Machine::ethernet_1994(), short_queue(), Machine::of_link(50e-3, 2e-8, 20e-6)] {
+        let mut forwards = Prices::new(machine);
+        let choices: Vec<Choice> = calls.iter().map(|call| forwards.choose(call)).collect();
+        let mut backwards = Prices::new(machine);
+        for (call, choice) in calls.iter().zip(&choices).rev() {
+            assert_eq!(&backwards.choose(call), choice, "{call:?}");
+            let best = choice.best();
+            assert_eq!(choice.candidates.len(), call.algorithms().len(), "{call:?}: {choice}");
+            for (index, candidate) in choice.candidates.iter().enumerate() {
+                assert!(candidate.seconds.is_finite() && candidate.seconds >= 0.0, "{call:?}: {choice}");
+                assert!(candidate.seconds > best.seconds || index >= choice.chosen, "{call:?}: {choice}");
+                assert!(candidate.seconds >= best.seconds, "{call:?}: {choice}");
+            }
+            for rank in 0..call.ranks {
+                assert!(call.schedule(best.algorithm, Rank(rank)).is_some(), "{call:?}: {choice}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sizes_decide() {
+    let lan = Machine::lan();
+    chooses(lan, Collective::Broadcast, 16, 8, "serial");
+    chooses(lan, Collective::Broadcast, 64, 8, "binomial");
+    chooses(lan, Collective::Broadcast, 16, 8 << 20, "chain");
+    chooses(lan, Collective::Allreduce, 16, 8, "doubling");
+    chooses(lan, Collective::Allreduce, 16, 8 << 20, "ring");
+    chooses(lan, Collective::Allgather, 16, 8, "bruck");
+    chooses(lan, Collective::Scatter, 16, 1 << 20, "serial");
+    // A delay of 50 ms: who sends to all at once waits once.
+    let wide = Machine::of_link(50e-3, 2e-8, 20e-6);
+    chooses(wide, Collective::Broadcast, 16, 8, "serial");
+}
+
+/// The paper's remark (3.1): on a network that all share and that is the bottleneck, no broadcast of long messages
+/// beats the serial one; short ones go down a tree.
+#[test]
+fn the_shared_network_of_1994() {
+    let mut machine = Machine::ethernet_1994();
+    let prices = Prices::new(machine).choose(&Call::new(Collective::Broadcast, 16, 8, 1));
+    assert!(prices.named("binary").unwrap().seconds < prices.named("serial").unwrap().seconds, "{prices}");
+    machine.network.per_byte = machine.node.per_byte;
+    let prices = Prices::new(machine).choose(&Call::new(Collective::Broadcast, 16, 1 << 20, 1));
+    assert!(prices.named("serial").unwrap().seconds < prices.best().seconds * 1.001, "{prices}");
+}
+
+/// Gathers that would flood the queue are held back; those that fit are not.
+#[test]
+fn the_gather_that_does_not_collapse() {
+    let machine = short_queue();
+    chooses(machine, Collective::Gather, 17, 4 << 10, "simple");
+    let flooded = Prices::new(machine).choose(&Call::new(Collective::Gather, 17, 256 << 10, 1));
+    assert!(flooded.named("simple").unwrap().seconds > 0.2, "{flooded}");
+    assert!(flooded.best().seconds < 0.1, "{flooded}");
+    assert!(matches!(flooded.best().algorithm, Algorithm::Windowed { .. } | Algorithm::Granted { .. }), "{flooded}");
+    assert_eq!(flooded.named("windowed").unwrap().algorithm, Algorithm::Windowed { window: 1 }, "{flooded}");
+    let Algorithm::Granted { window, segment } = flooded.named("granted").unwrap().algorithm else { panic!() };
+    assert!(u64::from(window) * segment <= 128 << 10, "{flooded}");
+    let middle = Prices::new(machine).choose(&Call::new(Collective::Gather, 17, 32 << 10, 1));
+    assert_eq!(middle.named("windowed").unwrap().algorithm, Algorithm::Windowed { window: 5 }, "{middle}");
+    // Blocks that differ: the longest decides about the window.
+    let each = [0u64, 1, 32 << 10].into_iter().cycle().take(17).collect();
+    let call = Call { blocks: Blocks::Each(each), ..Call::new(Collective::Gather, 17, 0, 1) };
+    let uneven = Prices::new(machine).choose(&call);
+    assert_eq!(uneven.named("windowed").unwrap().algorithm, Algorithm::Windowed { window: 5 }, "{uneven}");
+}
+
+/// A ring combines in another order than that of ranks: not for operators that are not commutative.
+#[test]
+fn the_operator_decides() {
+    let call = Call { is_commutative: false, ..Call::new(Collective::Allreduce, 8, 1 << 20, 8) };
+    let choice = Prices::new(Machine::lan()).choose(&call);
+    assert_eq!(choice.named("ring"), None, "{choice}");
+    assert_eq!(call.schedule(Algorithm::Ring, Rank(0)), None);
+    assert_eq!(choice.best().algorithm.name(), "chain", "{choice}");
+}
+
+/// The choice says in words what it was between.
+#[test]
+fn the_choice_in_words() {
+    let choice = Prices::new(Machine::lan()).choose(&Call::new(Collective::Scatter, 4, 100, 8));
+    let words = choice.to_string();
+    assert!(words.starts_with(&format!("{} (serial: ", choice.best().algorithm)), "{words}");
+    assert!(words.contains("; binomial: "), "{words}");
+}

@@ -1,0 +1,139 @@
+//! What reductions combine with: the usual operators, and the program's own.
+
+use std::fmt;
+use std::ops::{Add, Mul};
+use std::sync::Arc;
+
+use super::schedule::Side;
+
+/// A binary operator on elements. It must be associative; it need not be commutative, if it says so: then
+/// operands are combined in the order of ranks.
+///
+/// An operator that rounds, such as a sum of floating point numbers, is associative only nearly: its result
+/// depends on the algorithm, which says in which order it combines. With one algorithm it is the same bits every
+/// time, on every rank.
+#[derive(Clone)]
+pub struct Operator<T> {
+    name: Arc<str>,
+    is_commutative: bool,
+    combine: Arc<Combine<T>>,
+}
+
+/// Combines the second slice into the first.
+type Combine<T> = dyn Fn(&mut [T], &[T], Side) + Send + Sync;
+
+impl<T: Copy> Operator<T> {
+    /// An operator of the program's own. Ranks must agree on its name, which errors show.
+    pub fn new(name: &str, is_commutative: bool, combine: impl Fn(T, T) -> T + Send + Sync + 'static) -> Self {
+        let slices = move |into: &mut [T], with: &[T], side: Side| match side {
+            Side::Left => into.iter_mut().zip(with).for_each(|(into, with)| *into = combine(*with, *into)),
+            Side::Right => into.iter_mut().zip(with).for_each(|(into, with)| *into = combine(*into, *with)),
+        };
+        Operator { name: name.into(), is_commutative, combine: Arc::new(slices) }
+    }
+
+    /// Combines `with` into `into`, element by element.
+    ///
+    /// # Panics
+    /// If the slices differ in length.
+    pub fn combine(&self, into: &mut [T], with: &[T], side: Side) {
+        assert_eq!(into.len(), with.len(), "operands of {} are equally long", self.name);
+        (self.combine)(into, with, side);
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether operands may be exchanged.
+    pub fn is_commutative(&self) -> bool {
+        self.is_commutative
+    }
+}
+
+impl<T> fmt::Debug for Operator<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Operator({})", self.name)
+    }
+}
+
+/// The usual operators on numbers, all commutative. Sums and products of integers wrap around; those of floating
+/// point numbers round, so that they depend on the algorithm. Of a number and NaN, `min` and `max` take the number.
+impl<T: Number> Operator<T> {
+    /// Adds.
+    pub fn sum() -> Self {
+        Operator::new("sum", true, T::plus)
+    }
+
+    /// Multiplies.
+    pub fn product() -> Self {
+        Operator::new("product", true, T::times)
+    }
+
+    /// Takes the smaller.
+    pub fn min() -> Self {
+        Operator::new("min", true, T::smaller)
+    }
+
+    /// Takes the larger.
+    pub fn max() -> Self {
+        Operator::new("max", true, T::larger)
+    }
+}
+
+/// What the usual operators work on: the language's integers and floats.
+pub trait Number: Copy + Send + Sync + 'static {
+    /// `self + other`; integers wrap around.
+    fn plus(self, other: Self) -> Self;
+    /// `self * other`; integers wrap around.
+    fn times(self, other: Self) -> Self;
+    /// The smaller of both.
+    fn smaller(self, other: Self) -> Self;
+    /// The larger of both.
+    fn larger(self, other: Self) -> Self;
+}
+
+macro_rules! numbers {
+    ($add:ident $multiply:ident: $($number:ident)*) => {
+        $(impl Number for $number {
+            fn plus(self, other: Self) -> Self {
+                self.$add(other)
+            }
+            fn times(self, other: Self) -> Self {
+                self.$multiply(other)
+            }
+            fn smaller(self, other: Self) -> Self {
+                self.min(other)
+            }
+            fn larger(self, other: Self) -> Self {
+                self.max(other)
+            }
+        })*
+    };
+}
+
+numbers! { wrapping_add wrapping_mul: u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize }
+numbers! { add mul: f32 f64 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_operators() {
+        let combined = |operator: Operator<f64>| {
+            let mut into = [2.0, f64::NAN];
+            operator.combine(&mut into, &[3.0, 4.0], Side::Right);
+            into
+        };
+        assert_eq!(combined(Operator::min()), [2.0, 4.0]);
+        assert_eq!(combined(Operator::max()), [3.0, 4.0]);
+        assert_eq!(combined(Operator::sum())[0], 5.0);
+        assert_eq!(combined(Operator::product())[0], 6.0);
+        let mut into = [250u8];
+        Operator::sum().combine(&mut into, &[10], Side::Left);
+        assert_eq!(into, [4], "integers wrap around");
+        assert_eq!(Operator::<u8>::sum().name(), "sum");
+    }
+}

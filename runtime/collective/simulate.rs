@@ -1,0 +1,270 @@
+//! Runs the schedules of all ranks on a machine of the hyperbolic model and takes the time.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+
+use super::price::Machine;
+use super::progress::Progress;
+use super::schedule::{Action, Region, Schedule, StepId};
+
+/// See [`super::price::makespan`].
+pub(super) fn makespan(schedules: Vec<Schedule>, element_bytes: f64, machine: &Machine) -> Option<f64> {
+    let mut world = World {
+        machine,
+        element_bytes,
+        now: 0.0,
+        ranks: schedules.into_iter().map(Station::new).collect(),
+        streams: HashMap::new(),
+        transfers: Vec::new(),
+        incoming: Vec::new(),
+        events: BinaryHeap::new(),
+        event_count: 0,
+    };
+    world.incoming = vec![0; world.ranks.len()];
+    for rank in 0..world.ranks.len() {
+        world.post(rank);
+    }
+    while world.advance() {}
+    world.ranks.iter().all(|rank| rank.progress.is_complete()).then_some(world.now)
+}
+
+struct World<'a> {
+    machine: &'a Machine,
+    element_bytes: f64,
+    now: f64,
+    ranks: Vec<Station>,
+    /// Looked up only, so that no order of its own can be seen.
+    streams: HashMap<(usize, usize), Stream>,
+    /// The messages whose bytes are under way.
+    transfers: Vec<Transfer>,
+    /// How many of them each rank receives.
+    incoming: Vec<usize>,
+    events: BinaryHeap<Reverse<Event>>,
+    event_count: u64,
+}
+
+/// One rank: a processor that does one thing at a time, and a port that sends one message at a time.
+struct Station {
+    progress: Progress,
+    is_busy: bool,
+    is_sending: bool,
+    /// Steps that wait for the processor, and since when.
+    sends: VecDeque<(f64, StepId)>,
+    receives: VecDeque<(f64, StepId)>,
+}
+
+/// The messages from one rank to another.
+#[derive(Default)]
+struct Stream {
+    /// Arrived and not met by a read.
+    arrived: usize,
+    reads: VecDeque<StepId>,
+}
+
+struct Transfer {
+    from: usize,
+    to: usize,
+    step: StepId,
+    bytes: f64,
+    left: f64,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    /// A message has come to `to`.
+    Arrive { from: usize, to: usize },
+    /// A copy or a combination is done.
+    Local { rank: usize, step: StepId },
+    /// The processor has received a message.
+    Receive { rank: usize, step: StepId },
+    /// The processor has sent a message; its bytes follow.
+    Send { rank: usize, step: StepId },
+}
+
+/// Something that happens; what was known of first comes first among those of one time.
+struct Event {
+    at: f64,
+    number: u64,
+    what: What,
+}
+
+impl World<'_> {
+    /// Goes on to what happens next. `false`: nothing does.
+    fn advance(&mut self) -> bool {
+        let event_at = self.events.peek().map(|Reverse(event)| event.at);
+        let transfer_at = self.transfers.iter().map(|transfer| self.now + transfer.left * self.slowness(transfer));
+        let transfer_at = transfer_at.min_by(f64::total_cmp);
+        match (event_at, transfer_at) {
+            (None, None) => return false,
+            (Some(event_at), transfer_at) if transfer_at.is_none_or(|transfer_at| event_at < transfer_at) => {
+                self.carry(event_at);
+                if let Some(Reverse(event)) = self.events.pop() {
+                    self.happen(event.what);
+                }
+            }
+            (_, Some(transfer_at)) => {
+                self.carry(transfer_at);
+                self.end_transfers();
+            }
+            (_, None) => return false,
+        }
+        true
+    }
+
+    /// Seconds per byte of a transfer, now: it has its share of the network and of the receiver's port (rule 3).
+    fn slowness(&self, transfer: &Transfer) -> f64 {
+        let network = self.machine.transfer(self.transfers.len());
+        network.max(self.machine.node.per_byte * self.incoming[transfer.to] as f64)
+    }
+
+    /// Moves bytes until `at`.
+    fn carry(&mut self, at: f64) {
+        let moved: Vec<f64> = self.transfers.iter().map(|transfer| (at - self.now) / self.slowness(transfer)).collect();
+        for (transfer, moved) in self.transfers.iter_mut().zip(moved) {
+            transfer.left -= moved;
+        }
+        self.now = at;
+    }
+
+    /// Ends the transfers that have no bytes left but for rounding.
+    fn end_transfers(&mut self) {
+        let mut index = 0;
+        while index < self.transfers.len() {
+            if self.transfers[index].left <= self.transfers[index].bytes * 1e-9 {
+                let Transfer { from, to, step, .. } = self.transfers.remove(index);
+                self.incoming[to] -= 1;
+                self.leave(from, to, step);
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    fn happen(&mut self, what: What) {
+        match what {
+            What::Arrive { from, to } => {
+                let stream = self.streams.entry((from, to)).or_default();
+                match stream.reads.pop_front() {
+                    Some(read) => self.ranks[to].receives.push_back((self.now, read)),
+                    None => stream.arrived += 1,
+                }
+                self.work(to);
+            }
+            What::Local { rank, step } => self.done(rank, step),
+            What::Receive { rank, step } => {
+                self.ranks[rank].is_busy = false;
+                self.done(rank, step);
+            }
+            What::Send { rank, step } => {
+                self.ranks[rank].is_busy = false;
+                let (to, bytes) = match self.ranks[rank].progress.action(step) {
+                    Action::Send { to, from } => (to.index(), self.bytes(from)),
+                    Action::Signal { to } => (to.index(), 0.0),
+                    _ => return,
+                };
+                if bytes > 0.0 && self.machine.transfer(1) > 0.0 {
+                    self.transfers.push(Transfer { from: rank, to, step, bytes, left: bytes });
+                    self.incoming[to] += 1;
+                    self.work(rank);
+                } else {
+                    self.leave(rank, to, step);
+                }
+            }
+        }
+    }
+
+    /// A message has left its sender's port.
+    fn leave(&mut self, rank: usize, to: usize, step: StepId) {
+        self.ranks[rank].is_sending = false;
+        self.schedule(self.machine.flight(), What::Arrive { from: rank, to });
+        self.done(rank, step);
+    }
+
+    fn done(&mut self, rank: usize, step: StepId) {
+        self.ranks[rank].progress.done(step);
+        self.post(rank);
+    }
+
+    /// Posts all that may be posted.
+    fn post(&mut self, rank: usize) {
+        while let Some(step) = self.ranks[rank].progress.ready() {
+            match self.ranks[rank].progress.action(step) {
+                Action::Send { .. } | Action::Signal { .. } => self.ranks[rank].sends.push_back((self.now, step)),
+                Action::Receive { from, .. } | Action::Await { from } => {
+                    let stream = self.streams.entry((from.index(), rank)).or_default();
+                    if stream.arrived > 0 {
+                        stream.arrived -= 1;
+                        self.ranks[rank].receives.push_back((self.now, step));
+                    } else {
+                        stream.reads.push_back(step);
+                    }
+                }
+                Action::Combine { into, .. } => {
+                    self.schedule(self.bytes(into) * self.machine.combine, What::Local { rank, step });
+                }
+                Action::Copy { .. } => self.schedule(0.0, What::Local { rank, step }),
+            }
+        }
+        self.work(rank);
+    }
+
+    /// Gives the processor, if it is free, what has waited longest for it.
+    fn work(&mut self, rank: usize) {
+        let station = &mut self.ranks[rank];
+        if station.is_busy {
+            return;
+        }
+        let send = station.sends.front().filter(|_| !station.is_sending).copied();
+        let receive = station.receives.front().copied();
+        let what = match (send, receive) {
+            (Some((sent, _)), Some((arrived, step))) if arrived <= sent => What::Receive { rank, step },
+            (None, Some((_, step))) => What::Receive { rank, step },
+            (Some((_, step)), _) => What::Send { rank, step },
+            (None, None) => return,
+        };
+        station.is_busy = true;
+        if let What::Send { .. } = what {
+            station.is_sending = true;
+            station.sends.pop_front();
+        } else {
+            station.receives.pop_front();
+        }
+        self.schedule(self.machine.node.fixed, what);
+    }
+
+    fn schedule(&mut self, after: f64, what: What) {
+        self.event_count += 1;
+        self.events.push(Reverse(Event { at: self.now + after, number: self.event_count, what }));
+    }
+
+    fn bytes(&self, region: Region) -> f64 {
+        region.count as f64 * self.element_bytes
+    }
+}
+
+impl Station {
+    fn new(schedule: Schedule) -> Self {
+        let progress = Progress::new(schedule);
+        Station { progress, is_busy: false, is_sending: false, sends: VecDeque::new(), receives: VecDeque::new() }
+    }
+}
+
+impl Ord for Event {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.at.total_cmp(&other.at).then(self.number.cmp(&other.number))
+    }
+}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Event {}

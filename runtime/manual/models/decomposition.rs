@@ -1,0 +1,91 @@
+//! Decomposition and communication complexity: J. Hanuliak, *Modeling of communication complexity in parallel
+//! computing*, American Journal of Networks and Communications 3 (5-1), 2014. Code: [`crate::model::decomposition`].
+//!
+//! # Account
+//!
+//! A network has a start-up `t_s` per message and a time `t_w` per word ([`Channel`]). A process that updates its part
+//! of an n x n matrix exchanges edges with its neighbours in every step:
+//!
+//! | cut | messages per step | time per step | function |
+//! | --- | --- | --- | --- |
+//! | strips (6.1) | 2 sent, 2 received | `4 (t_s + n t_w)` | [`Channel::strips_s`] |
+//! | blocks (6.1.1), p >= 9 | 4 sent, 4 received | `8 (t_s + n t_w / sqrt(p))` | [`Channel::blocks_s`] |
+//!
+//! Strips take less, each condition being the same one solved for another quantity, if (6.1.2, 7.1.1)
+//!
+//! | | condition | function |
+//! | --- | --- | --- |
+//! | start-up | `t_s > n (1 - 2/sqrt(p)) t_w` | [`start_up_threshold_s`] (Table 1) |
+//! | word | `t_w < t_s / (n (1 - 2/sqrt(p)))` | [`word_threshold_s`] (Table 2) |
+//! | matrix | `n < t_s / (t_w (1 - 2/sqrt(p)))` | [`Channel::side_threshold`] |
+//! | processes | `p < 4 / (1 - t_s/(n t_w))^2`, or any p if `t_s >= n t_w` | [`Channel::processes_threshold`] |
+//! | p = n | `n < (1 + sqrt(1 + t_s/t_w))^2` | [`Channel::strips_up_to_side`] |
+//!
+//! The last three are not printed; they follow.
+//!
+//! On one shared medium (7.2.2) a broadcast of m words takes `m (t_s + t_w)` ([`Channel::broadcast_s`]), every other
+//! collective `(p - 1) m (t_s + t_w)` ([`Channel::collective_s`]). There every word pays its own start-up; the forms
+//! with one start-up per message have names of their own ([`Channel::broadcast_one_message_s`],
+//! [`Channel::collective_one_message_s`]).
+//!
+//! Across networks (4.2) a step adds a start-up, `l_h` hops of `t_h` and its words ([`Channel::cut_through_s`],
+//! [`Channel::store_and_forward_s`], summed in [`Channel::across_s`]). Isoefficiency (5) is `max(T_comp, h)`
+//! ([`isoefficiency_s`]).
+//!
+//! # Domain
+//!
+//! Blocks need p >= 9, or no block has four neighbours: fewer are an error, as are an empty matrix, no process, and times
+//! that are negative or no numbers. p need not be a square: the paper's own tables have p = 512. A model without
+//! contention: all neighbours' messages pass one after another, and nothing else uses the network.
+//!
+//! # Misprints
+//!
+//! | where | printed | right | our value |
+//! | --- | --- | --- | --- |
+//! | 3.3.2.1 | `T_interact = t_s + m t_c` | `t_s + m t_w`, `t_w = 1/r_inf` | [`Channel::message_s`], [`Channel::of_rate`] |
+//! | 3.3.2.3 | LogP with acknowledgement `2L 2 + o` | `2 L + 4 o` | two messages of `L + 2 o` |
+//! | 4.2 | hop term `t_s + m t_w l_h t_h`, a time plus a time squared | `t_s + l_h t_h + m t_w` | 7100 for (m, t_s, t_w, l_h, t_h) = (1000, 1500, 5, 3, 200); printed form 3 001 500 ([`hop_as_printed`]) |
+//! | 5 | `max(T_comp, h) < T_comp` | `= T_comp` where `h <= T_comp` | [`isoefficiency_s`] |
+//! | 6.1.2 | `t_w > n (1 - 2/sqrt(p)) t_s` | `t_w < t_s / (n (1 - 2/sqrt(p)))` | [`word_threshold_s`] |
+//! | 6.1.2 | strips are better on Ethernet (1500, 5) | only for n < 337 if p = n | 336.70 |
+//! | 7.2.2 | `m (t_s + t_w)` | for one message `t_s + m t_w` | both, by name |
+//!
+//! Table 1 (n = 256 was computed with the factors 220 and 222 in place of 224, n = 512 partly with 446.75 in place of
+//! 466.745), in us:
+//!
+//! | t_w | n | printed | our value |
+//! | --- | --- | --- | --- |
+//! | 0.23 | 256 | 50.60 | 51.52 |
+//! | 0.44 | 256 | 97.68 | 98.56 |
+//! | 0.54 | 256 | 119.88 | 120.96 |
+//! | 1.1 | 256 | 244.20 | 246.40 |
+//! | 2.4 | 256 | 532.80 | 537.60 |
+//! | 5 | 256 | 1110.00 | 1120.00 |
+//! | 2.4 | 512 | 1072.2 | 1120.19 |
+//! | 5 | 512 | 2233.7 | 2333.73 |
+//!
+//! Table 2: t_s = 35, n = 256 is printed as 0.0156 us; it is 0.15625.
+//!
+//! # What cannot be reproduced
+//!
+//! Figures 9, 16, 17 and 18 are curves drawn from the two tables, without further numbers.
+//!
+//! [`Channel`]: crate::model::decomposition::Channel
+//! [`Channel::strips_s`]: crate::model::decomposition::Channel::strips_s
+//! [`Channel::blocks_s`]: crate::model::decomposition::Channel::blocks_s
+//! [`Channel::side_threshold`]: crate::model::decomposition::Channel::side_threshold
+//! [`Channel::processes_threshold`]: crate::model::decomposition::Channel::processes_threshold
+//! [`Channel::strips_up_to_side`]: crate::model::decomposition::Channel::strips_up_to_side
+//! [`Channel::broadcast_s`]: crate::model::decomposition::Channel::broadcast_s
+//! [`Channel::collective_s`]: crate::model::decomposition::Channel::collective_s
+//! [`Channel::broadcast_one_message_s`]: crate::model::decomposition::Channel::broadcast_one_message_s
+//! [`Channel::collective_one_message_s`]: crate::model::decomposition::Channel::collective_one_message_s
+//! [`Channel::cut_through_s`]: crate::model::decomposition::Channel::cut_through_s
+//! [`Channel::store_and_forward_s`]: crate::model::decomposition::Channel::store_and_forward_s
+//! [`Channel::across_s`]: crate::model::decomposition::Channel::across_s
+//! [`Channel::message_s`]: crate::model::decomposition::Channel::message_s
+//! [`Channel::of_rate`]: crate::model::decomposition::Channel::of_rate
+//! [`start_up_threshold_s`]: crate::model::decomposition::start_up_threshold_s
+//! [`word_threshold_s`]: crate::model::decomposition::word_threshold_s
+//! [`isoefficiency_s`]: crate::model::decomposition::isoefficiency_s
+//! [`hop_as_printed`]: crate::model::decomposition::hop_as_printed

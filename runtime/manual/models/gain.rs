@@ -1,0 +1,31 @@
+//! Gain (Strumpen): which equation is where, and where the paper is wrong.
+//!
+//! Volker Strumpen, *Communication latency hiding: model and implementation in high-latency computer networks*, ETH
+//! Zürich, Technical Report 216, 1994. Module [`gain`](crate::model::gain).
+//!
+//! | formula | place | function |
+//! | --- | --- | --- |
+//! | G, ideal and for a fraction f | eq. 1, section 2.1 | [`ideal`](crate::model::gain::ideal), [`partial`](crate::model::gain::partial) |
+//! | S, S_lh | eq. 2 | [`speedup`](crate::model::gain::speedup), [`speedup_hidden`](crate::model::gain::speedup_hidden) |
+//! | x = t_com / t_calc from q, startup, gamma_h, gamma_s | eqs. 4 and 5 | [`communication_ratio`](crate::model::gain::communication_ratio) |
+//! | G with Omega | eqs. 4 and 5 | [`with_overhead`](crate::model::gain::with_overhead) |
+//! | greatest G, and the gamma that has it | sections 2.1, 2.3.1 | [`maximum`](crate::model::gain::maximum), [`maximum_partial`](crate::model::gain::maximum_partial), [`best_gamma`](crate::model::gain::best_gamma) |
+//! | where a gain becomes a loss | sections 2.3.1, 2.3.2 | [`break_even_gamma`](crate::model::gain::break_even_gamma) |
+//! | granularities for a wanted G | section 2.3.1 | [`gamma_range_for_gain`](crate::model::gain::gamma_range_for_gain), [`software_range_for_gain`](crate::model::gain::software_range_for_gain) |
+//! | which machine for a program | Examples 1 and 2 | [`best_machine`](crate::model::gain::best_machine), [`Machine`](crate::model::gain::Machine) |
+//! | G, S, S_lh over p with lambda; best p | eq. 6, section 2.3.2 | [`Scaling`](crate::model::gain::Scaling) |
+//! | CG and parCG | section 4.3 | [`ConjugateGradient`](crate::model::gain::ConjugateGradient) |
+//! | penalty of the protocol | section 4.1, Tables 1 and 2 | [`penalty`](crate::model::gain::penalty) |
+//!
+//! What is wrong as printed:
+//!
+//! | place | printed | ours | why |
+//! | --- | --- | --- | --- |
+//! | section 2, text under Fig 1 | L1 and L2 are communicated | L1 and R1 | these are the columns that are exchanged |
+//! | section 2.3.1, Example 2 | H1 and H3 have G > 1 on the whole range | H3 = (10, 1) has G = 1 at gamma_s = 10 | (1 + 1) / max(1 + 1, 1) = 1; H1 alone qualifies |
+//! | section 4.3 | G = T(p)/T_lh(p) = 1.307 | S_lh(p)/S(p) = 1.3068; T(p)/T_lh(p) = 1.3062 | the printed number is of speed-ups that each have their own time on one processor: T_lh(1) = a + 4 b, T(1) = a + b |
+//! | section 4.3, lambda and Omega | T_w | t_w | the same symbol as in T(p) |
+//!
+//! What the paper does not print, and cannot be computed: the machine of section 4.3 (t_fl, N, t_s, t_w, n_z; its eight
+//! numbers hold for n_z = 5 and a/b from 7357.7 to 7360.4 only, we take 7359), the parameters of the curves of Fig. 9,
+//! and all measurements that are only drawn.

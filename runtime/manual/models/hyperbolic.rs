@@ -1,0 +1,39 @@
+//! Hyperbolic (Stoica, Sultan, Keyes) and LogP: which equation is where, and where the paper is wrong.
+//!
+//! Ion Stoica, Florin Sultan, David Keyes, *A simple hyperbolic model for communication in parallel processing
+//! environments*, ICASE Report 94-78, 1994. Modules [`hyperbolic`](crate::model::hyperbolic) and
+//! [`logp`](crate::model::logp).
+//!
+//! | formula | place | function |
+//! | --- | --- | --- |
+//! | t(x; a, m, p), b = a/p + m | eqs. 1 to 3 | [`Packets`](crate::model::hyperbolic::Packets) |
+//! | T(x; a, b), a + b x | eqs. 3, 4 and 15 | [`Block`](crate::model::hyperbolic::Block) |
+//! | first packet dearer | end of section 2 | [`Wormhole`](crate::model::hyperbolic::Wormhole) |
+//! | rules 1 to 4 | eqs. 5 to 15 | [`serial`](crate::model::hyperbolic::serial), [`parallel`](crate::model::hyperbolic::parallel), [`concurrent`](crate::model::hyperbolic::concurrent), [`general`](crate::model::hyperbolic::general) |
+//! | communication graphs | section 2, Figs. 1 and 7 | [`Graph`](crate::model::hyperbolic::Graph) |
+//! | T_c, T_s, T_r | section 2.5, Fig. 8 | [`Path`](crate::model::hyperbolic::Path) |
+//! | machine model, broadcast, global operation, neighbours | section 3 | [`Network`](crate::model::hyperbolic::Network) |
+//! | parameters from pairs | eqs. 16 and 17 | [`Network::pairs`](crate::model::hyperbolic::Network::pairs), [`Estimate`](crate::model::hyperbolic::Estimate) |
+//! | LogP and its bounds | section 6, eqs. 18 and 19 | [`LogP`](crate::model::logp::LogP), [`ratio`](crate::model::logp::ratio), [`sending_ratio`](crate::model::logp::sending_ratio) |
+//!
+//! What is wrong as printed:
+//!
+//! | place | printed | ours | why |
+//! | --- | --- | --- | --- |
+//! | section 2.1, example after rule 1 | m = max(b_a + b_os, b_c) | b = max(b_a + b_os, b_c) | m belongs to packets; a reduced block has a and b |
+//! | section 2.3, eq 13 | T(x_i; a, b) | T(x_i; a', b') | the right side has a' = n a and b' = b X / x_i |
+//! | section 2.3, eq 14 | b_i = b sum_i(x_i) / x_i | b_i = b sum_j(x_j) / x_i | the index of the sum is the free one |
+//! | section 2.5, last paragraph on T_r | large messages, preemptive: T_r = T_c | not preemptive: T_CBn <= T_r <= T_c; preemptive: T_CBn | so in Fig. 8 and in the sentence before |
+//! | section 3.3 | b = max(K N b_C, b_W) | as printed in `neighbours`; max(K N b_C, K b_W) in `neighbours_by_rule_3` | rule 3 scales the workstation's b as it scales its a; they differ where N b_C < b_W, not in Fig. 14 |
+//! | section 4, after the parameters | 1/b_c is about 10 percent below the peak of Ethernet | 13.0 percent | 1/0.92 = 1.087 against 1.25 byte/us |
+//!
+//! Where the paper is silent, we read it so: a message of 0 bytes has no packets (eq. 1 then gives 0, the limit is a);
+//! the sender waits for a rendezvous, so that its time counts in T_s; in the global operation a process takes its
+//! children's messages in the order in which they arrive, which alone gives the printed 19 a_W; with one process, or
+//! without neighbours, nothing is sent and nothing takes time; a_L, which is not given, is 0 for the SparcStations.
+//! A graph whose ways are neither in series nor parallel, or whose blocks share a processor across branches, is refused:
+//! the paper has no rule for it but to find both limits by other means (rule 4).
+//!
+//! What cannot be computed: the measured points, regression coefficients and greatest errors of the figures, and the
+//! predictions of Fig. 20. The latter need the messages of the multigrid code; one class of contending messages
+//! cannot give them (its ratio of full to no overlap is 1.486, where two senders reach at most 1.296).

@@ -1,0 +1,156 @@
+use proptest::prelude::*;
+
+use super::super::hyperbolic;
+use super::super::noise::{Noise, exact, near, sizes};
+use super::*;
+
+fn segmented(start_s: f64, segments: &[(f64, f64)]) -> Segmented {
+    let segments = segments.iter().map(|&(from_bytes, s_per_byte)| Segment { from_bytes, s_per_byte }).collect();
+    Segmented { start_s, segments }
+}
+
+/// The greatest relative difference over the sizes.
+fn distance(one: &Segmented, other: &Segmented) -> f64 {
+    sizes().into_iter().map(|bytes| (one.time_s(bytes) / other.time_s(bytes) - 1.0).abs()).fold(0.0, f64::max)
+}
+
+/// Links as they are today: a cache left behind, a window that grows, a reader that is woken instead of polling.
+fn todays_links() -> [Segmented; 3] {
+    [
+        segmented(4e-6, &[(0.0, 0.15e-9), (524_288.0, 0.6e-9)]),
+        segmented(25e-3, &[(0.0, 5e-6), (65_536.0, 0.2e-6)]),
+        segmented(4e-6, &[(0.0, 0.2e-9), (16_384.0, 2e-9), (32_768.0, 0.3e-9)]),
+    ]
+}
+
+#[test]
+fn the_form_by_hand() {
+    let model = segmented(1.0, &[(0.0, 2.0), (10.0, 0.0), (20.0, 1.0)]);
+    assert_eq!([0, 5, 10, 15, 20, 30].map(|bytes| model.time_s(bytes)), [1.0, 11.0, 21.0, 21.0, 21.0, 31.0]);
+    assert_eq!(model.knots().collect::<Vec<_>>(), [10.0, 20.0]);
+}
+
+#[test]
+fn known_links_come_out_exactly() {
+    for link in todays_links() {
+        let fitted = fit(&exact(&sizes(), |bytes| link.time_s(bytes))).unwrap().model;
+        assert_eq!(fitted.knots().count(), link.knots().count(), "{link:?} {fitted:?}");
+        assert!(distance(&fitted, &link) < 1e-3, "{link:?} {fitted:?}");
+        assert!(fitted.knots().zip(link.knots()).all(|(found, true_one)| near(found, true_one, 0.01)), "{fitted:?}");
+    }
+}
+
+#[test]
+fn a_knot_between_two_sizes_is_found() {
+    for knot in [700.0, 11_000.0, 400_000.0] {
+        let link = segmented(5e-6, &[(0.0, 10e-9), (knot, 90e-9)]);
+        let fitted = fit(&exact(&sizes(), |bytes| link.time_s(bytes))).unwrap().model;
+        let found: Vec<f64> = fitted.knots().collect();
+        assert!(found.len() == 1 && near(found[0], knot, 0.05), "{knot}: {found:?}");
+        assert!(distance(&fitted, &link) < 5e-3, "{fitted:?}");
+    }
+}
+
+#[test]
+fn a_straight_line_needs_no_knot() {
+    let line = segmented(20e-6, &[(0.0, 1e-9)]);
+    let fitted = fit(&exact(&sizes(), |bytes| line.time_s(bytes))).unwrap();
+    assert_eq!(fitted.model.segments.len(), 1);
+    assert!(near(fitted.model.start_s, 20e-6, 1e-9) && near(fitted.model.segments[0].s_per_byte, 1e-9, 1e-9));
+    assert!(fitted.quality.unwrap().p90_error < 1e-6);
+}
+
+#[test]
+fn noise_and_gross_outliers_are_survived() {
+    for (index, link) in todays_links().into_iter().enumerate() {
+        for seed in 0..3 {
+            let mut noise = Noise(100 * index as u64 + seed);
+            let fitted = fit(&noise.samples(&sizes(), 20, |bytes| link.time_s(bytes))).unwrap();
+            assert!(distance(&fitted.model, &link) < 0.06, "{seed} {link:?} {:?}", fitted.model);
+            let median = fitted.quality.unwrap().median_error;
+            assert!(median < 0.08, "about the noise itself: {median}");
+        }
+    }
+}
+
+#[test]
+fn repetitions_that_agree_are_believed() {
+    // Loopback as measured: flat to 32 KiB, three times as long at 64 KiB, then a slope, a steeper one beyond the cache.
+    let time_s = |bytes: u64| match bytes {
+        0..=32_768 => 8.6e-6 + 20e-12 * bytes as f64,
+        _ => 15e-6 + 0.2e-9 * bytes as f64 + 0.5e-9 * (bytes as f64 - 2_097_152.0).max(0.0),
+    };
+    for seed in 0..3 {
+        let mut noise = Noise(seed);
+        let mut samples = Vec::new();
+        for bytes in sizes() {
+            samples.extend((0..5).map(|_| Sample { bytes, time_s: time_s(bytes) * (1.0 + 0.02 * noise.normal()) }));
+        }
+        let fitted = fit(&samples).unwrap().model;
+        for bytes in sizes() {
+            assert!(near(fitted.time_s(bytes), time_s(bytes), 0.08), "{seed}, {bytes} bytes: {fitted:?}");
+        }
+    }
+}
+
+#[test]
+fn noise_buys_few_knots() {
+    let line = segmented(20e-6, &[(0.0, 1e-9)]);
+    let knots = |seed| {
+        let samples = Noise(seed).samples(&sizes(), 5, |bytes| line.time_s(bytes));
+        fit_series(&Series::new(&samples, 2).unwrap(), KNOTS_MAX).knots().count()
+    };
+    let knots: usize = (0..40).map(knots).sum();
+    assert!(knots <= 12, "{knots} knots in 40 straight lines");
+}
+
+#[test]
+fn it_stands_where_two_parameters_fail() {
+    for link in todays_links() {
+        let samples = exact(&sizes(), |bytes| link.time_s(bytes));
+        let two = hyperbolic::fit(&samples).unwrap().quality.unwrap();
+        let line = fit_with(&samples, 0).unwrap().quality.unwrap();
+        let more = fit(&samples).unwrap().quality.unwrap();
+        assert!(two.p90_error > 0.10, "{link:?}: {two:?}");
+        assert!(line.p90_error > 0.10, "{link:?}: {line:?}");
+        assert!(more.median_error < 0.01 && more.p90_error < 0.10, "{link:?}: {more:?}");
+    }
+}
+
+#[test]
+fn it_never_falls() {
+    // Times that fall with size, as when a larger message wakes its reader earlier.
+    let dip = |bytes: u64| if bytes < 4096 { 30e-6 } else { 12e-6 + 1e-9 * bytes as f64 };
+    let fitted = fit(&exact(&sizes(), dip)).unwrap().model;
+    let times: Vec<f64> = (0..30).map(|exponent| fitted.time_s(1 << exponent)).collect();
+    assert!(times.is_sorted(), "{fitted:?}");
+}
+
+#[test]
+fn few_sizes_get_few_knots() {
+    let link = &todays_links()[0];
+    for count in 2..=6 {
+        let sizes: Vec<u64> = sizes().into_iter().rev().step_by(3).take(count).collect();
+        let fitted = fit(&exact(&sizes, |bytes| link.time_s(bytes))).unwrap();
+        assert!(fitted.model.knots().count() <= count.saturating_sub(2) / 4, "{:?}", fitted.model);
+        assert_eq!(fitted.quality.is_some(), count > 2);
+    }
+    assert!(fit(&[]).is_err() && fit(&exact(&[7, 7], |_| 1.0)).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever is put in, numbers come out, or an error.
+    #[test]
+    fn no_nan_comes_out(samples in proptest::collection::vec((any::<u64>(), prop_oneof![1 => any::<f64>(), 40 => (-15.0..15.0).prop_map(|e: f64| 10_f64.powf(e)), 40 => (-7.0..-1.0).prop_map(|e: f64| 10_f64.powf(e))]), 0..16)) {
+        let samples: Vec<Sample> = samples.into_iter().map(|(bytes, time_s)| Sample { bytes: bytes >> (bytes % 64), time_s }).collect();
+        let Ok(fitted) = fit(&samples) else { return Ok(()) };
+        let model = &fitted.model;
+        prop_assert!(model.start_s.is_finite() && model.start_s >= 0.0);
+        prop_assert!(model.segments.iter().all(|s| s.from_bytes >= 0.0 && s.s_per_byte >= 0.0 && s.s_per_byte.is_finite()));
+        prop_assert!(model.segments.is_sorted_by(|a, b| a.from_bytes < b.from_bytes), "{:?}", model);
+        prop_assert!(fitted.held_out.iter().all(|pair| pair.predicted_s.is_finite() && pair.error().is_finite()));
+        prop_assert!([0, 1, u64::MAX].iter().all(|bytes| model.time_s(*bytes).is_finite()));
+    }
+}
