@@ -23,5 +23,6 @@ mod process;
 #[cfg(feature = "cli")]
 mod report;
 mod spmd;
+mod stress;
 mod support;
 mod tidy;

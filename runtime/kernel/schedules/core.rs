@@ -97,7 +97,7 @@ impl Engine {
         op
     }
 
-    fn received(&mut self, peer: usize, tag: u32) {
+    pub(super) fn received(&mut self, peer: usize, tag: u32) {
         match self.posted.iter().position(|&(from, wanted, _)| (from, wanted) == (peer, tag)) {
             Some(at) => {
                 let (_, _, op) = self.posted.remove(at);

@@ -12,15 +12,16 @@ use super::Kernel;
 use super::machine::{self, Fault};
 use super::program::{
     Act, NOBODYS, Setup, all_is_taken, arrive, block_on, drain, heard, initread, initwrite, make_room, pass_time, run,
-    test, wait, wait_any, wait_timeout,
+    test, wait, wait_any, wait_timeout, write_own,
 };
 use super::sync::thread;
 use crate::config::Overlap;
 
 /// Schedules of each scenario, for each way to choose.
 const SCHEDULES: usize = 10_000;
-/// Changes of who runs, where they are few.
-const CHANGES: usize = 3;
+/// Changes of who runs, where they are few, and where they are more: for what takes many to go wrong.
+const FEW: usize = 3;
+const MORE: usize = 12;
 /// `SHUTTLE_RANDOM_SEED` tries another. A failure prints its schedule.
 const SEED: u64 = 1994;
 
@@ -60,6 +61,45 @@ const READERS: Scenario = Scenario {
             }
         },
         |_| arrive(1, 10),
+    ],
+};
+
+/// What each thread waits for comes only when another has its message: none may be late with a wake-up.
+const CHAIN: Scenario = Scenario {
+    setup: SETUP,
+    acts: &[
+        |kernel| read(kernel, 0, 1),
+        |kernel| {
+            read(kernel, 0, 2);
+            arrive(0, 1);
+        },
+        |kernel| {
+            read(kernel, 1, 3);
+            arrive(0, 2);
+        },
+        |_| arrive(1, 3),
+    ],
+};
+
+/// A thread writes to its own node, and so completes what another waits for while the task is nudged for what the
+/// wait before has left.
+const OWN: Scenario = Scenario {
+    setup: SETUP,
+    acts: &[
+        |kernel| {
+            read(kernel, 0, 1);
+            let slot = initread(kernel, 0, 2);
+            let _ = initwrite(kernel, 0);
+            wait(kernel, slot).expect("nothing fails");
+        },
+        |kernel| {
+            heard(0, 1);
+            write_own(kernel, 0, 2);
+        },
+        |_| {
+            arrive(0, 1);
+            arrive(0, NOBODYS);
+        },
     ],
 };
 
@@ -262,13 +302,13 @@ const LOSS_AT_END: Scenario = Scenario {
 enum Choice {
     /// At each step any.
     Random,
-    /// At each step, so that all schedules are about as likely.
+    /// So that all schedules are about as likely.
     Uniform,
-    /// With few changes: probabilistic concurrency testing.
-    FewChanges,
+    /// With so many changes at most: probabilistic concurrency testing.
+    Changes(usize),
 }
 
-const CHOICES: [Choice; 3] = [Choice::Random, Choice::Uniform, Choice::FewChanges];
+const CHOICES: [Choice; 4] = [Choice::Random, Choice::Uniform, Choice::Changes(FEW), Choice::Changes(MORE)];
 
 /// Runs the scenario under `schedules` schedules, or until one fails: that one's number.
 fn first_failure(scenario: Scenario, fault: Fault, choice: Choice, schedules: usize) -> Option<usize> {
@@ -289,7 +329,9 @@ fn first_failure(scenario: Scenario, fault: Fault, choice: Choice, schedules: us
     let outcome = catch_unwind(AssertUnwindSafe(|| match choice {
         Choice::Random => Runner::new(RandomScheduler::new_from_seed(SEED, schedules), config).run(body),
         Choice::Uniform => Runner::new(UrwRandomScheduler::new_from_seed(SEED, schedules), config).run(body),
-        Choice::FewChanges => Runner::new(PctScheduler::new_from_seed(SEED, CHANGES, schedules), config).run(body),
+        Choice::Changes(changes) => {
+            Runner::new(PctScheduler::new_from_seed(SEED, changes, schedules), config).run(body)
+        }
     }));
     let tried = tried.load(Ordering::Relaxed);
     match outcome {
@@ -312,6 +354,12 @@ pub(super) fn explore(scenario: Scenario) {
 #[test]
 fn each_waiting_thread_gets_its_messages() {
     explore(READERS);
+}
+
+#[test]
+fn no_wait_keeps_another_waiting() {
+    explore(CHAIN);
+    explore(OWN);
 }
 
 #[test]

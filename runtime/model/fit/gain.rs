@@ -141,7 +141,8 @@ impl Gain {
 }
 
 impl Point {
-    fn step(&self) -> f64 {
+    /// `(1 + x)/G`: the measured step with hiding in units of t_calc.
+    pub(super) fn step(&self) -> f64 {
         (1.0 + self.x) / self.gain
     }
 
@@ -172,15 +173,7 @@ pub fn fit_phases(phases: &[Phases]) -> Result<FittedGain, FitError> {
 /// # Errors
 /// If there are fewer than two points, all at one x, or one is not between 1e-9 and 1e9.
 pub fn fit(points: &[Point]) -> Result<FittedGain, FitError> {
-    for (index, point) in points.iter().enumerate() {
-        point.check(index)?;
-    }
-    let Some(first) = points.first().filter(|_| points.len() >= 2) else {
-        return Err(FitError::TooFewSamples { samples: points.len(), parameters: 2 });
-    };
-    if points.iter().all(|point| point.x == first.x) {
-        return Err(FitError::OneValue { what: "t_com / t_calc", value: first.x });
-    }
+    check_points(points)?;
     let model = fit_points(points);
     if points.len() < 3 {
         return Ok(FittedGain { model, quality: None, held_out: Vec::new() });
@@ -194,6 +187,20 @@ pub fn fit(points: &[Point]) -> Result<FittedGain, FitError> {
     let held_out: Vec<HeldOutGain> = (0..points.len()).map(without).collect();
     let errors: Vec<(f64, f64)> = held_out.iter().map(|pair| (pair.error().unwrap_or(f64::MAX), 1.0)).collect();
     Ok(FittedGain { model, quality: quality(&errors), held_out })
+}
+
+/// Whether two parameters can be fitted to `points`.
+pub(super) fn check_points(points: &[Point]) -> Result<(), FitError> {
+    for (index, point) in points.iter().enumerate() {
+        point.check(index)?;
+    }
+    let Some(first) = points.first().filter(|_| points.len() >= 2) else {
+        return Err(FitError::TooFewSamples { samples: points.len(), parameters: 2 });
+    };
+    if points.iter().all(|point| point.x == first.x) {
+        return Err(FitError::OneValue { what: "t_com / t_calc", value: first.x });
+    }
+    Ok(())
 }
 
 impl HeldOutGain {

@@ -35,6 +35,7 @@ mod noise;
 mod robust;
 pub mod segmented;
 mod series;
+pub mod traffic;
 
 use serde::{Deserialize, Serialize};
 

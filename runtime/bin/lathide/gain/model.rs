@@ -1,6 +1,6 @@
 //! Eq. (4) with one f and one Omega for the whole sweep, and its error on granularities it was not fitted to. Pure.
 
-use lathide::model::fit::gain::{self, Gain};
+use lathide::model::fit::{gain, traffic};
 use serde::Serialize;
 
 use super::analysis::{Point, typical};
@@ -14,6 +14,16 @@ pub(super) struct Model {
     pub(super) is_fitted: bool,
     /// For each point: G by a fit to the other half of the points; empty if they are too few.
     pub(super) held_out: Vec<f64>,
+    pub(super) error: Option<ModelError>,
+    pub(super) extension: Option<Extension>,
+}
+
+/// Eq. (4) with overhead that goes with the traffic: `Omega = omega_com / gamma`.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub(super) struct Extension {
+    /// Fitted to all points.
+    pub(super) f: f64,
+    pub(super) omega_com: f64,
     pub(super) error: Option<ModelError>,
 }
 
@@ -36,14 +46,33 @@ impl Model {
             Ok(fitted) => (fitted.model.f, fitted.model.omega, true),
             Err(_) => (typical(points, |point| point.f), typical(points, |point| point.omega).max(0.0), false),
         };
-        let held_out = halves(&all).unwrap_or_default();
-        let errors = held_out.iter().zip(&all).map(|(predicted, point)| (point.gain / predicted - 1.0).abs());
-        let error = ModelError::of(errors.collect());
-        Model { f, omega, is_fitted, held_out, error }
+        let held_out = halves(&all, |half| {
+            let model = gain::fit(half).ok()?.model;
+            Some(move |x| model.at(x).ok())
+        });
+        let held_out = held_out.unwrap_or_default();
+        let error = ModelError::between(&held_out, &all);
+        Model { f, omega, is_fitted, held_out, error, extension: Extension::of(&all) }
+    }
+}
+
+impl Extension {
+    fn of(points: &[gain::Point]) -> Option<Self> {
+        let fitted = traffic::fit(points).ok()?;
+        let held_out = halves(points, |half| {
+            let model = traffic::fit(half).ok()?;
+            Some(move |x| model.at(x).ok())
+        });
+        let error = held_out.and_then(|predicted| ModelError::between(&predicted, points));
+        Some(Extension { f: fitted.f, omega_com: fitted.omega_com, error })
     }
 }
 
 impl ModelError {
+    fn between(predicted: &[f64], measured: &[gain::Point]) -> Option<Self> {
+        ModelError::of(predicted.iter().zip(measured).map(|(g, point)| (point.gain / g - 1.0).abs()).collect())
+    }
+
     fn of(mut errors: Vec<f64>) -> Option<Self> {
         errors.sort_by(f64::total_cmp);
         let (count, max) = (errors.len(), *errors.last()?);
@@ -59,17 +88,20 @@ fn sample(point: &Point) -> gain::Point {
 
 /// G at every point, in their order: every other granularity is fitted and the rest predicted, then the other way
 /// round. `None` if a half cannot be fitted.
-fn halves(points: &[gain::Point]) -> Option<Vec<f64>> {
+fn halves<M>(points: &[gain::Point], fit: impl Fn(&[gain::Point]) -> Option<M>) -> Option<Vec<f64>>
+where
+    M: Fn(f64) -> Option<f64>,
+{
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by(|a, b| points[*a].x.total_cmp(&points[*b].x));
-    let half = |odd: usize| -> Option<Gain> {
+    let half = |odd: usize| {
         let half: Vec<gain::Point> = order.iter().skip(odd).step_by(2).map(|at| points[*at]).collect();
-        Some(gain::fit(&half).ok()?.model)
+        fit(&half)
     };
     let fits = [half(0)?, half(1)?];
     let mut predicted = vec![0.0; points.len()];
     for (place, at) in order.iter().enumerate() {
-        predicted[*at] = fits[1 - place % 2].at(points[*at].x).ok()?;
+        predicted[*at] = fits[1 - place % 2](points[*at].x)?;
     }
     Some(predicted)
 }
@@ -88,6 +120,18 @@ mod tests {
         let error = model.error.unwrap();
         assert!(model.is_fitted && error.held_out && error.points == 7 && error.max < 1e-9, "{error:?}");
         assert!((model.held_out[0] - with_overhead(0.25, 15.0 / 16.0, 0.02).unwrap()).abs() < 1e-9, "in their order");
+    }
+
+    #[test]
+    fn overhead_that_goes_with_the_traffic_is_explained_by_the_extension() {
+        let mut sweep = points(&[0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0]);
+        for point in &mut sweep {
+            point.gain = with_overhead(1.0 / point.gamma, 0.86, 0.22 / point.gamma).unwrap();
+        }
+        let model = Model::of(&sweep);
+        let extension = model.extension.unwrap();
+        assert!((extension.f - 0.86).abs() < 1e-6 && (extension.omega_com - 0.22).abs() < 1e-6, "{extension:?}");
+        assert!(extension.error.unwrap().max < 1e-6 && model.error.unwrap().max > 0.02, "{model:?}");
     }
 
     #[test]
@@ -113,7 +157,7 @@ mod tests {
     #[test]
     fn too_few_points_are_not_fitted() {
         let one = Model::of(&points(&[1.0]));
-        assert_eq!((one.is_fitted, one.error, one.held_out.len()), (false, None, 0));
+        assert_eq!((one.is_fitted, one.error, one.held_out.len(), one.extension), (false, None, 0, None));
         assert!((one.f - 15.0 / 16.0).abs() < 1e-9, "as measured: {one:?}");
         let two = Model::of(&points(&[0.5, 2.0]));
         assert_eq!((two.is_fitted, two.error), (true, None), "none is left to hold out");

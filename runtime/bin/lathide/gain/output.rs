@@ -8,7 +8,7 @@ use lathide::report::wrap;
 use serde::Serialize;
 
 use super::analysis::{Point, best, typical};
-use super::model::{Model, ModelError};
+use super::model::{Extension, Model, ModelError};
 use crate::common::console::{Link, grouped, milliseconds};
 
 /// The version of the JSON object; it changes when a member changes its meaning or goes.
@@ -38,6 +38,8 @@ pub(super) struct Outcome {
     pub(super) max_gain_gamma: f64,
     /// The deviation of eq. (4) from the measured gain at granularities it was not fitted to, as a fraction.
     pub(super) model_error: Option<ModelError>,
+    /// Eq. (4) with overhead that goes with the traffic, beside it.
+    pub(super) extension: Option<Extension>,
     /// The share of the calculation's time for which other programs had the processor, at the worst point.
     pub(super) disturbed_max: f64,
     pub(super) points: Vec<Point>,
@@ -45,7 +47,7 @@ pub(super) struct Outcome {
 
 impl Outcome {
     pub(super) fn new(link: Link, rows: usize, mut points: Vec<Point>) -> Option<Self> {
-        let Model { f, omega, is_fitted, held_out, error } = Model::of(&points);
+        let Model { f, omega, is_fitted, held_out, error, extension } = Model::of(&points);
         for point in &mut points {
             point.gain_model = gain::with_overhead(1.0 / point.gamma, f, omega).ok()?;
         }
@@ -70,6 +72,7 @@ impl Outcome {
             max_gain: best.gain,
             max_gain_gamma: best.gamma,
             model_error: error,
+            extension,
             disturbed_max: points.iter().map(|point| point.disturbed).fold(0.0, f64::max),
             points,
         })
@@ -164,11 +167,23 @@ impl Outcome {
         match (self.is_fitted, self.model_error) {
             (true, Some(_)) => format!(
                 "Eq. 4 takes the measured gamma = t_calc/t_com, and f = {f:.3} and Omega = {omega:.3} fitted to the whole \
-                 sweep. The error is that of a fit to every other gamma only, at the rest."
+                 sweep. The error is that of a fit to every other gamma only, at the rest.{}",
+                self.extension_in_words()
             ),
             (true, None) => format!("Eq. 4 takes f = {f:.3} and Omega = {omega:.3}, fitted to these points."),
             (false, _) => "Eq. 4 takes f and Omega as measured: too few points for a fit.".to_owned(),
         }
+    }
+
+    /// Overhead that goes with the traffic, if that says more.
+    fn extension_in_words(&self) -> String {
+        let Some(Extension { f, omega_com, error: Some(error) }) = self.extension else { return String::new() };
+        format!(
+            " With overhead that goes with the traffic instead (Omega = {omega_com:.3} t_com/t_calc, f = {f:.3}): {:.1} % at \
+             half the points and {:.1} % at nine of ten.",
+            100.0 * error.median,
+            100.0 * error.p90
+        )
     }
 
     /// What it means.
