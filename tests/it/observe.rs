@@ -210,7 +210,7 @@ impl Timeline {
             last = ts;
             match phase {
                 "X" => {
-                    let known = ["compute", "initread", "initwrite", "wait", "finalize"];
+                    let known = ["compute", "initread", "initwrite", "initbarrier", "wait", "finalize"];
                     assert!(known.contains(&entry["name"].as_str().unwrap()), "{entry}");
                     let end = ts + entry["dur"].as_f64().unwrap();
                     let before = busy.insert((pid, tid), end).unwrap_or(0.0);
