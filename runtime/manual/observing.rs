@@ -96,9 +96,13 @@
 //! (`LATHIDE_OBSERVE=off`), and uses them in turn. On two cores, Linux 6.18, loopback, shared with other programs, medians
 //! of 101 pairs:
 //!
-//! ```text
-//! BENCH
-//! ```
+//! | messages               | observed / not observed | quartiles        |
+//! |------------------------|-------------------------|------------------|
+//! | 8 B, one way           | 1.0024                  | 0.9935 .. 1.0139 |
+//! | 8 B, one of 64 in a row | 1.0089                 | 0.9916 .. 1.0299 |
+//! | 64 KiB, one way        | 0.9987                  | 0.9827 .. 1.0261 |
+//!
+//! One way, 8 bytes took 4.473 us observed and 4.457 us not.
 //!
 //! A call costs a few stores in memory of the thread's own, and no look at the clock that was not taken before. A timeline
 //! costs more: two looks at the clock and some five events of a hundred bytes per message.

@@ -88,14 +88,22 @@ fn clocks_are_compared_within_their_bound() {
 
 #[test]
 fn a_partner_that_is_late_is_not_taken_for_a_slow_link() {
-    let reports: Vec<Report> = job(2, |node| {
-        for _ in 0..20 {
-            steps(&node, 1, 8, Duration::from_millis(if node.rank() == 0 { 1 } else { 30 })).unwrap();
+    // On a busy machine messages are late too, so it may take more than one job.
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        let reports: Vec<Report> = job(2, |node| {
+            for _ in 0..20 {
+                steps(&node, 1, 8, Duration::from_millis(if node.rank() == 0 { 1 } else { 30 })).unwrap();
+            }
+            node.report()
+        });
+        let report = &reports[0];
+        if report.advice.limit == Limit::Partners && report.t_wait_s > 5.0 * report.t_exposed_s {
+            return;
         }
-        node.report()
-    });
-    assert_eq!(reports[0].advice.limit, Limit::Partners, "{:#?}", reports[0]);
-    assert!(reports[0].t_wait_s > 5.0 * reports[0].t_exposed_s, "{:#?}", reports[0]);
+        seen.push((report.advice.limit, report.t_wait_s, report.t_exposed_s));
+    }
+    panic!("the limit, t_wait and t_exposed: {seen:?}");
 }
 
 #[test]
@@ -210,7 +218,7 @@ impl Timeline {
             last = ts;
             match phase {
                 "X" => {
-                    let known = ["compute", "initread", "initwrite", "wait", "finalize"];
+                    let known = ["compute", "initread", "initwrite", "initbarrier", "wait", "finalize"];
                     assert!(known.contains(&entry["name"].as_str().unwrap()), "{entry}");
                     let end = ts + entry["dur"].as_f64().unwrap();
                     let before = busy.insert((pid, tid), end).unwrap_or(0.0);

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
-use super::super::hyperbolic;
 use super::super::noise::{Noise, exact, near, sizes};
+use super::super::{HeldOut, hyperbolic};
 use super::*;
 
 fn segmented(start_s: f64, segments: &[(f64, f64)]) -> Segmented {
@@ -114,6 +114,27 @@ fn it_stands_where_two_parameters_fail() {
         assert!(two.p90_error > 0.10, "{link:?}: {two:?}");
         assert!(line.p90_error > 0.10, "{link:?}: {line:?}");
         assert!(more.median_error < 0.01 && more.p90_error < 0.10, "{link:?}: {more:?}");
+    }
+}
+
+#[test]
+fn a_bend_a_jump_and_two_caches_take_five_knots() {
+    // Slopes and places as `lathide link` finds them on loopback, with noise.
+    let beyond = [(1448.0, 0.074e-9), (54_000.0, 0.45e-9), (66_000.0, 0.09e-9), (459_000.0, 0.12e-9), (5.5e6, 0.2e-9)];
+    let link = segmented(4.8e-6, &[&[(0.0, 0.37e-9)], &beyond[..]].concat());
+    let quarters: Vec<u64> = (12..=96).map(|quarter| 2.0_f64.powf(f64::from(quarter) / 4.0).round() as u64).collect();
+    for seed in 0..2 {
+        let mut noise = Noise(seed);
+        let mut samples = exact(&quarters.repeat(3), |bytes| link.seconds(bytes));
+        samples.iter_mut().for_each(|sample| sample.time_s *= (0.03 * noise.normal()).exp());
+        let nine_of_ten = |knots| {
+            let fitted = fit_with(&samples, knots).unwrap();
+            // What was held out, against the truth: the noise of what was measured is no fault of the model.
+            let error = |out: &HeldOut| ((out.predicted_s / link.seconds(out.bytes) - 1.0).abs(), 1.0);
+            (fitted.model.knots().count(), quantile(fitted.held_out.iter().map(error), 0.9).unwrap())
+        };
+        let (four, five) = (nine_of_ten(4), nine_of_ten(KNOTS_MAX));
+        assert!(five.0 == 5 && five.1 < 0.06 && five.1 < four.1, "{seed}: {five:?}, with four at most {four:?}");
     }
 }
 
