@@ -79,7 +79,8 @@
 //! As many nodes as `-n` or `--ranks` says, all on this host. First neighbouring ranks exchange messages of 8 B to 512 KiB, one
 //! pair at a time; then [`Node::refit`](crate::Node::refit) makes (a, b) of it, and every algorithm of every operation gets its
 //! price. Then all points are measured in turn, at least five times, the order reversed every other time; the first
-//! round warms up. A point's time is that of the slowest rank, from the moment it has left a barrier to the end of its part;
+//! round warms up. A point's time is that of the slowest rank. All begin at one moment, on which they agree after a barrier by the clock
+//! that a host's processes share: who leaves a barrier may do so a message's way before others;
 //! algorithms are forced by [`Node::force`](crate::Node::force). Bytes are those of the whole for broadcast, reduce and
 //! allreduce, else of one rank's block (of alltoall, of each).
 //!

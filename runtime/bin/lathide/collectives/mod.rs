@@ -12,6 +12,7 @@ mod plan;
 #[cfg(test)]
 mod tests;
 mod text;
+mod together;
 
 use std::process::ExitCode;
 

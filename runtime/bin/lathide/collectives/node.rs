@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
+use lathide::collective::Forced;
 use lathide::collective::choose::Prices;
 use lathide::collective::price::Machine;
-use lathide::collective::{Collective, Forced};
 use lathide::{Node, Rank, Tag};
 
-use super::call;
 use super::overlap;
 use super::plan::{self, Event, Parameters, Plan, Point, REPEATS_MIN};
+use super::together::Together;
 use crate::common::nodes::{keep_to_one_core, report};
 
 const PING: Tag = Tag(1);
@@ -47,6 +47,7 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     report(node.rank(), &Event::Parameters(parameters(node.size(), &before)))?;
     let mut prices = Prices::new(before);
     let points = plan::grid(plan, node.size(), &mut prices);
+    let together = Together::new(&node, &mut prices);
     report(node.rank(), &Event::Grid(points.clone()))?;
     let forced: Vec<Forced> = points.iter().map(|point| force(point)).collect::<Result<_>>()?;
     let deadline_s = (LEARN_SHARE + GRID_SHARE) * plan.seconds;
@@ -54,13 +55,12 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
         if !goes_on(&node, round <= REPEATS_MIN || began.elapsed().as_secs_f64() < deadline_s)? {
             break;
         }
-        let times = measured(&node, &points, &forced, round)?;
+        let times = measured(&together, &points, &forced, round)?;
         if round > 0 {
             report(node.rank(), &Event::Round(times))?;
         }
     }
-    node.force(Forced::none());
-    overlap::run(&node, &points, || began.elapsed().as_secs_f64() < plan.seconds)?;
+    overlap::run(&together, &points, || began.elapsed().as_secs_f64() < plan.seconds)?;
     Ok(node.finalize()?)
 }
 
@@ -107,8 +107,8 @@ fn learn(node: &Node, seconds: f64) -> Result<()> {
 }
 
 /// Every point once, in one order and in the other in turns: seconds of the slowest rank.
-fn measured(node: &Node, points: &[Point], forced: &[Forced], round: u32) -> Result<Vec<f64>> {
-    let mut times = vec![0.0; points.len()];
+fn measured(together: &Together<'_>, points: &[Point], forced: &[Forced], round: u32) -> Result<Vec<f64>> {
+    let (node, mut times) = (together.node, vec![0.0; points.len()]);
     for turn in 0..points.len() {
         let at = if round.is_multiple_of(2) { turn } else { points.len() - 1 - turn };
         let Point { way, bytes, .. } = &points[at];
@@ -117,20 +117,9 @@ fn measured(node: &Node, points: &[Point], forced: &[Forced], round: u32) -> Res
             let (done, each) = (u64::from(round) * points.len() as u64 + turn as u64, points.len() as u64);
             tell(node, (done, (u64::from(REPEATS_MIN + 1) * each).max(done + 1)), what)?;
         }
-        node.force(forced[at].clone());
-        times[at] = timed(node, way.operation, *bytes)?;
+        times[at] = together.timed(&forced[at], (way.operation, *bytes), || ())?;
     }
-    node.force(Forced::none());
     slowest(node, times)
-}
-
-/// How long this rank's part takes, from a barrier on.
-pub(super) fn timed(node: &Node, operation: Collective, bytes: u64) -> Result<f64> {
-    let input = call::input(node, operation, bytes);
-    node.barrier()?;
-    let began = Instant::now();
-    call::begin(node, operation, bytes, input)?.wait()?;
-    Ok(began.elapsed().as_secs_f64())
 }
 
 /// Of each time, that of the slowest rank.

@@ -1,13 +1,11 @@
 //! Collectives behind a calculation.
 
-use std::time::Instant;
-
 use lathide::Node;
-use lathide::collective::Collective;
+use lathide::collective::{Collective, Forced};
 
-use super::call;
-use super::node::{Result, goes_on, slowest, tell, timed};
+use super::node::{Result, goes_on, slowest, tell};
 use super::plan::{Event, Hidden, Point, REPEATS_MIN};
+use super::together::Together;
 use crate::common::calculation::Calculation;
 use crate::common::nodes::report;
 
@@ -22,15 +20,15 @@ const LOOKS: u32 = 3;
 
 /// Measures the overlap of what is in the grid, by the library's choice of algorithm, the first sizes as often as all
 /// is measured, further ones while there is time.
-pub(super) fn run(node: &Node, points: &[Point], has_time: impl Fn() -> bool) -> Result<()> {
-    let cases = cases(points);
+pub(super) fn run(together: &Together<'_>, points: &[Point], has_time: impl Fn() -> bool) -> Result<()> {
+    let (node, cases) = (together.node, cases(points));
     let of = cases.len() as u64;
     for (done, (operation, bytes)) in cases.into_iter().enumerate() {
         if !goes_on(node, done < OPERATIONS.len() || has_time())? {
             return Ok(());
         }
         tell(node, (done as u64, of), format!("overlap of {operation} of {bytes} bytes"))?;
-        measure(node, operation, bytes)?;
+        measure(together, (operation, bytes))?;
     }
     Ok(())
 }
@@ -50,11 +48,12 @@ pub(super) fn cases(points: &[Point]) -> Vec<(Collective, u64)> {
     cases
 }
 
-fn measure(node: &Node, operation: Collective, bytes: u64) -> Result<()> {
+fn measure(together: &Together<'_>, what: (Collective, u64)) -> Result<()> {
+    let (node, choice, (operation, bytes)) = (together.node, Forced::none(), what);
     let mut calculation = Calculation::new();
     node.barrier()?;
     let unit_s = calculation.unit_s();
-    let mut com_s = (0..LOOKS).map(|_| timed(node, operation, bytes)).collect::<Result<Vec<f64>>>()?;
+    let mut com_s = (0..LOOKS).map(|_| together.timed(&choice, what, || ())).collect::<Result<Vec<f64>>>()?;
     com_s.sort_by(f64::total_cmp);
     let [unit_s, com_s] = slowest(node, vec![unit_s, com_s[com_s.len() / 2]])?[..] else { return Ok(()) };
     let wanted_s = LONGER * com_s;
@@ -67,14 +66,8 @@ fn measure(node: &Node, operation: Collective, bytes: u64) -> Result<()> {
     calculation.prepare(units(work));
     for _ in 0..REPEATS_MIN {
         let before_s = alone(node, &mut calculation)?;
-        let com_s = timed(node, operation, bytes)?;
-        let input = call::input(node, operation, bytes);
-        node.barrier()?;
-        let began = Instant::now();
-        let pending = call::begin(node, operation, bytes, input)?;
-        calculation.run();
-        pending.wait()?;
-        let total_s = began.elapsed().as_secs_f64();
+        let com_s = together.timed(&choice, what, || ())?;
+        let total_s = together.timed(&choice, what, || _ = calculation.run())?;
         let after_s = alone(node, &mut calculation)?;
         let slow = slowest(node, vec![before_s, after_s, com_s, total_s])?;
         let [before_s, after_s, com_s, total_s] = slow[..] else { return Ok(()) };
