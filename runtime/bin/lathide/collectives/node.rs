@@ -49,7 +49,7 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     let points = plan::grid(plan, node.size(), &mut prices);
     let together = Together::new(&node, &mut prices);
     report(node.rank(), &Event::Grid(points.clone()))?;
-    let forced: Vec<Forced> = points.iter().map(|point| force(point)).collect::<Result<_>>()?;
+    let forced: Vec<Forced> = points.iter().map(force).collect::<Result<_>>()?;
     let deadline_s = (LEARN_SHARE + GRID_SHARE) * plan.seconds;
     for round in 0..=REPEATS_MAX {
         if !goes_on(&node, round <= REPEATS_MIN || began.elapsed().as_secs_f64() < deadline_s)? {
