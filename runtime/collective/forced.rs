@@ -10,7 +10,7 @@ use super::call::{Call, Collective};
 ///
 /// [`Algorithm::name`]: super::Algorithm::name
 /// [`Algorithm::window`]: super::Algorithm::window
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Forced(BTreeMap<Collective, (String, Option<u32>)>);
 
 impl Forced {

@@ -10,7 +10,7 @@ use super::core::Core;
 use super::slot::{OfCollective, Slot};
 use crate::collective::execute::{Job, Plan, Start};
 use crate::collective::price::Machine;
-use crate::collective::{Call, Schedule};
+use crate::collective::{Call, Forced, Schedule};
 use crate::engine::OpId;
 use crate::error::{Error, Operation, Result};
 use crate::ids::Rank;
@@ -36,6 +36,11 @@ impl Kernel {
     /// From the next call on algorithms are chosen by the prices of `machine`.
     pub(crate) fn adopt(&self, machine: Machine) {
         self.planner.lock().adopt(machine);
+    }
+
+    /// From the next call on these algorithms are used.
+    pub(crate) fn force(&self, forced: Forced) {
+        self.planner.lock().force(forced);
     }
 
     /// Begins a collective and posts its first steps; a burst of what it sends leaves at once. `plan`: `None` for an

@@ -53,7 +53,11 @@
 //! [`Node::report`](crate::Node::report), the `choice` of a call in the timeline, and at `RUST_LOG=lathide=debug`.
 //!
 //! `LATHIDE_COLLECTIVE=broadcast:chain,gather:windowed/4` forces algorithms, and windows where there are any, for all calls
-//! that they can carry out; in a program, [`Config::collective`](crate::Config). It must be the same on every rank.
+//! that they can carry out; in a program, [`Config::collective`](crate::Config), and from one call to the next
+//! [`Node::force`](crate::Node::force). It must be the same on every rank.
+//!
+//! `lathide collectives` measures every algorithm beside its price, and how often the choice is good: see the page on
+//! [measuring](crate::manual::measuring).
 //!
 //! # Ranks that disagree
 //!

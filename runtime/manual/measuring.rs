@@ -74,6 +74,43 @@
 //!
 //! What other programs have of the processors meanwhile is said if it is more than a twentieth.
 //!
+//! # `lathide collectives`
+//!
+//! As many nodes as `-n` or `--ranks` says, all on this host. First neighbouring ranks exchange messages of 8 B to 512 KiB, one
+//! pair at a time; then [`Node::refit`](crate::Node::refit) makes (a, b) of it, and every algorithm of every operation gets its
+//! price. Then all points are measured in turn, at least five times, the order reversed every other time; the first
+//! round warms up. A point's time is that of the slowest rank. All begin at one moment, on which they agree after a barrier by the clock
+//! that a host's processes share: who leaves a barrier may do so a message's way before others;
+//! algorithms are forced by [`Node::force`](crate::Node::force). Bytes are those of the whole for broadcast, reduce and
+//! allreduce, else of one rank's block (of alltoall, of each).
+//!
+//! - *Error*: predicted over measured, less 1. Summed up without its sign: median and 90th percentile per operation.
+//! - *Chosen*: what the library takes with these parameters. *Of the fastest*: its time over that of the fastest
+//!   algorithm measured. The choice is good up to 1.1. Where nothing is to be chosen, nothing counts.
+//! - *Overlap* = 1 - (t_total - t_calc) / t_com of `initbroadcast`, `initallreduce` and `initallgather` behind a calculation of about
+//!   1.1 t_com on all ranks, with the chosen algorithm, from 64 KiB to 1 MiB. t_calc is measured before and after each time, on
+//!   all ranks at once. With more ranks than cores they share them, which is said.
+//!
+//! `--link` gives each pair of ranks a path of its own, with its own delay and rate: a rank that sends to three others at
+//! once has three times the rate. The model has one port per rank (rule 3), so over such a link it predicts too much
+//! for `serial`, `simple` and whatever else sends to or receives from many at once.
+//!
+//! Which command repeats which figure (add `--link SPEC` for the link in question):
+//!
+//! | figure | command |
+//! | --- | --- |
+//! | Stoica, Sultan and Keyes, Fig. 11: broadcast by the binary tree, 11 ranks | `lathide collectives -n 11 --operations broadcast --algorithms binary` |
+//! | Fig. 12: p4's own broadcast, a serial one | `lathide collectives -n 11 --operations broadcast --algorithms serial` |
+//! | Fig. 14: neighbour exchange, 16 ranks, 4 neighbours each | not a collective of all ranks, so not measured; `lathide predict hyperbolic --neighbours 4` has its price |
+//! | Tam and Wang, Fig. 2: broadcast of k messages one after the other | `lathide collectives --ranks 4,8,16 --operations broadcast --algorithms binomial`: one message that the tree may pipeline in segments |
+//! | Fig. 4: gather by Algorithm 1, 1 KiB to 1 MiB | `lathide collectives --ranks 4,8,16 --operations gather --algorithms windowed/1 --bytes 1KiB,4KiB,16KiB,64KiB,256KiB,1MiB` |
+//! | Fig. 5: it beside the simple gather | the same with `--algorithms simple,windowed/1,granted` |
+//!
+//! `--json`: `{link, machine, parameters: [{ranks, a_s, b_s_per_byte, overhead_s, is_fitted}], points: [{operation, algorithm,
+//! ranks, bytes, measured_s, measured_s_min, measured_s_max, predicted_s, error, chosen}], errors: {operation: {median,
+//! p90, points}}, choice: {points, good, share}, overlap: [{operation, ranks, bytes, t_calc_s, t_com_s, t_total_s, overlap,
+//! overlap_min, overlap_max}], repeats, others_share, ...}`.
+//!
 //! # `cargo bench --bench p2p`
 //!
 //! Two processes over loopback; raw TCP and lathide in turns, warm-up apart, medians with minimum and maximum of the

@@ -9,7 +9,7 @@ use crate::collective::exchange::{self, Shift};
 use crate::collective::execute::{Start, Typed};
 use crate::collective::price::{self, Machine};
 use crate::collective::signature::Signature;
-use crate::collective::{Blocks, Call, Collective, Operator};
+use crate::collective::{Blocks, Call, Collective, Forced, Operator};
 #[expect(unused_imports, reason = "named in documentation")]
 use crate::error::Error;
 use crate::error::{Misuse, Operation, OperationKind, Result};
@@ -82,6 +82,25 @@ impl Node {
             kernel.adopt(kernel.machine().with_link(a, b));
         }
         Ok(kernel.machine())
+    }
+
+    /// From the next call on these algorithms are used whatever they cost, instead of those of [`Config::collective`], for
+    /// instance to measure one beside the other. All ranks force the same between the same two collectives; where they
+    /// do not, the next one fails with [`Error::Disagreement`].
+    ///
+    /// ```
+    /// use lathide::collective::Forced;
+    /// let node = lathide::init()?;
+    /// node.force(Forced::parse("broadcast:chain").expect("an algorithm that exists"));
+    /// node.broadcast(0, vec![1u8; 1000])?;
+    /// node.force(Forced::none());
+    /// node.finalize()?;
+    /// # Ok::<_, lathide::Error>(())
+    /// ```
+    ///
+    /// [`Config::collective`]: crate::Config::collective
+    pub fn force(&self, forced: Forced) {
+        self.inner.kernel.force(forced);
     }
 
     /// The root's `buffer` to all ranks. Every rank gives a buffer of the same length; it comes back with the root's

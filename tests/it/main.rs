@@ -1,6 +1,8 @@
 //! Everything that needs sockets or processes, one module per subject, each test under a watchdog.
 
 mod collectives;
+#[cfg(feature = "cli")]
+mod collectives_command;
 mod examples;
 mod failure;
 #[cfg(feature = "cli")]

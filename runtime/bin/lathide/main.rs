@@ -1,5 +1,6 @@
 //! `lathide`: starts jobs, and measures and predicts what latency hiding gains.
 
+mod collectives;
 mod common;
 mod gain;
 mod link;
@@ -33,6 +34,10 @@ enum Command {
     /// One of the two nodes that `link` measures with.
     #[command(name = "__link-node", hide = true)]
     LinkNode(link::NodeArgs),
+    Collectives(collectives::Args),
+    /// One of the nodes that `collectives` measures with.
+    #[command(name = "__collectives-node", hide = true)]
+    CollectivesNode(collectives::NodeArgs),
     /// Becomes a rank's program.
     #[command(name = "__start", hide = true)]
     Start {
@@ -56,6 +61,8 @@ fn main() -> ExitCode {
         Command::GainNode(args) => gain::run_node(&args),
         Command::Link(args) => link::run(&args),
         Command::LinkNode(args) => link::run_node(&args),
+        Command::Collectives(args) => collectives::run(&args),
+        Command::CollectivesNode(args) => collectives::run_node(&args),
         Command::Start { launcher, command } => start(launcher, &command),
         Command::Warden { job } => {
             lathide::launch::local::warden(&job);

@@ -15,6 +15,8 @@ use crate::ids::Rank;
 
 /// Plans that are kept.
 const PLANS_MAX: usize = 256;
+/// What was forced before and is remembered.
+const SET_ASIDE_MAX: usize = 64;
 
 /// How a call is carried out on this rank.
 pub(crate) struct Plan {
@@ -29,6 +31,8 @@ pub(crate) struct Planner {
     prices: Prices,
     forced: Forced,
     plans: HashMap<Call, Arc<Plan>>,
+    /// Plans with what else was forced before.
+    set_aside: BTreeMap<Forced, HashMap<Call, Arc<Plan>>>,
     /// What was called, by size: a class of a factor of 2.
     used: BTreeMap<(Collective, u32), Used>,
 }
@@ -43,7 +47,8 @@ struct Used {
 impl Planner {
     /// A planner with the prices of `machine`, on which all ranks must agree.
     pub(crate) fn new(rank: Rank, machine: Machine, forced: Forced) -> Self {
-        Planner { rank, prices: Prices::new(machine), forced, plans: HashMap::new(), used: BTreeMap::new() }
+        let (prices, plans) = (Prices::new(machine), HashMap::new());
+        Planner { rank, prices, forced, plans, set_aside: BTreeMap::new(), used: BTreeMap::new() }
     }
 
     /// The plan for a call.
@@ -100,6 +105,22 @@ impl Planner {
     pub(crate) fn adopt(&mut self, machine: Machine) {
         self.prices = Prices::new(machine);
         self.plans.clear();
+        self.set_aside.clear();
+    }
+
+    /// From now on these algorithms are used, on which all ranks must agree. Who goes to and fro between a few finds the
+    /// plans of before.
+    pub(crate) fn force(&mut self, forced: Forced) {
+        if forced == self.forced {
+            return;
+        }
+        let plans = self.set_aside.remove(&forced).unwrap_or_default();
+        let before = std::mem::replace(&mut self.forced, forced);
+        let plans = std::mem::replace(&mut self.plans, plans);
+        if self.set_aside.len() == SET_ASIDE_MAX {
+            self.set_aside.clear();
+        }
+        self.set_aside.insert(before, plans);
     }
 
     /// What was called so far, and how that was chosen.

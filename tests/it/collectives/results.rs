@@ -282,6 +282,37 @@ fn links_that_have_shown_enough_change_the_prices() {
     assert_ne!(machines[0], Machine::lan());
 }
 
+/// What is forced counts from the next call on, and what was forced before counts again when it is named again.
+#[test]
+fn algorithms_are_forced_from_one_call_to_the_next() {
+    job_within(
+        LIMIT,
+        3,
+        |_| {},
+        |node| {
+            let taken = || {
+                let sent = node.initbroadcast(0, vec![node.rank().0; 10]).unwrap();
+                let algorithm = sent.choice().unwrap().best().algorithm.name();
+                assert_eq!(sent.wait().unwrap(), vec![0; 10]);
+                algorithm
+            };
+            let free = taken();
+            for _ in 0..2 {
+                for name in ["chain", "serial", "chain", "chain", "binomial"] {
+                    node.force(Forced::none().with(Collective::Broadcast, name).unwrap());
+                    assert_eq!((taken(), taken()), (name, name));
+                }
+                node.force(Forced::none());
+                assert_eq!(taken(), free);
+            }
+            node.refit().unwrap();
+            node.force(Forced::parse("broadcast:chain").unwrap());
+            assert_eq!(taken(), "chain", "with the plans of new prices, too");
+            node.finalize().unwrap();
+        },
+    );
+}
+
 /// A handle that is dropped detaches its collective; `finalize` ends it for the others' sake.
 #[test]
 fn dropped_handles_detach() {

@@ -1,5 +1,6 @@
-//! What the measuring commands share: two node processes of this same binary, their reports, and how results look.
+//! What the measuring commands share: node processes of this same binary, their reports, and how results look.
 
+pub(crate) mod calculation;
 pub(crate) mod console;
 pub(crate) mod nodes;
 pub(crate) mod others;

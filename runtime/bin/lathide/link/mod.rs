@@ -36,13 +36,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SPEC", default_value = "loopback")]
     link: LinkSpec,
     /// Message sizes to measure with, such as 8,64KiB,1MiB [default: as many as the time allows, up to 16 MiB]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = console::size)]
     bytes: Option<Vec<usize>>,
     /// How often everything is measured; medians count [default: 5, or 3 where the time is over before]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeats: Option<u32>,
     /// About how long it may take; sizes and numbers of messages are chosen to fit
-    #[arg(long, value_name = "S", value_parser = seconds, default_value_t = SECONDS)]
+    #[arg(long, value_name = "S", value_parser = console::seconds, default_value_t = SECONDS)]
     seconds: f64,
     /// One JSON object on stdout, nothing else there
     #[arg(long)]
@@ -74,7 +74,6 @@ const SECONDS: f64 = 45.0;
 const REPEATS: u32 = 5;
 /// What must do where other programs slow all down: a median needs three.
 const REPEATS_MIN: u32 = 3;
-const BYTES_MAX: usize = 256 << 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {
@@ -110,33 +109,6 @@ pub(crate) fn run_node(args: &NodeArgs) -> ExitCode {
     match node::run(&args.plan) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => console::fail(COMMAND, &error.to_string(), 1),
-    }
-}
-
-/// A message size: bytes, KiB or MiB.
-fn size(text: &str) -> Result<usize, String> {
-    let text = text.trim();
-    let digits = text.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let shift = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => Some(0),
-        "k" | "kib" => Some(10),
-        "m" | "mib" => Some(20),
-        _ => None,
-    };
-    let bytes = shift.zip(number.parse::<usize>().ok()).and_then(|(shift, number)| number.checked_mul(1 << shift));
-    match bytes {
-        Some(bytes) if (1..=BYTES_MAX).contains(&bytes) => Ok(bytes),
-        _ => Err(format!("a size is a number of bytes from 1 to {} MiB, such as 8, 64KiB or 1MiB", BYTES_MAX >> 20)),
-    }
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.trim().parse().map_err(|error| format!("{error}"))?;
-    if (0.1..=86_400.0).contains(&seconds) {
-        Ok(seconds)
-    } else {
-        Err("this is a number of seconds from 0.1 to 86400".to_owned())
     }
 }
 

@@ -5,11 +5,11 @@ use std::time::Instant;
 use lathide::{Node, Rank, Tag};
 
 use super::budget;
-use super::overlap::Calculation;
 use super::pair::Pair;
 use super::plan::{Call, Cost, Event, Order, Own, Plan, Probe, RawPlace, Way, Wishes};
 use super::raw::Raw;
 use super::trial;
+use crate::common::calculation::Calculation;
 use crate::common::nodes::{keep_to_one_core, report};
 
 const ORDER: Tag = Tag(100);

@@ -1,6 +1,5 @@
 //! Messages both ways at once, behind a calculation, and short ones beside a long one.
 
-use std::hint::black_box;
 use std::time::Instant;
 
 use lathide::{Handle, Tag};
@@ -8,44 +7,10 @@ use lathide::{Handle, Tag};
 use super::node::Result;
 use super::pair::{Pair, thread_s};
 use super::plan::{Cost, Direction, Exchanged, Hidden, Own, SIGNAL_BYTES, Way};
-use crate::common::strip::{Shape, Side, Strip};
+use crate::common::calculation::Calculation;
 
 const EXCHANGE: Tag = Tag(4);
 const BULK: Tag = Tag(5);
-
-/// Something to calculate: a column of `lathide gain`'s stencil that stays in the first-level cache, so that nothing but
-/// the processor is shared with the transfer.
-pub(super) struct Calculation {
-    strip: Strip,
-}
-
-const ROWS: usize = 512;
-
-impl Calculation {
-    pub(super) fn new() -> Self {
-        Calculation { strip: Strip::new(Shape { rows: ROWS, columns: 1, work: 1 }, Side::Left) }
-    }
-
-    /// Seconds for one unit of work. The least of some counts: whatever disturbs, prolongs.
-    pub(super) fn unit_s(&mut self) -> f64 {
-        const UNITS: u32 = 5000;
-        self.prepare(UNITS);
-        let least = (0..5).map(|_| self.run()).fold(f64::MAX, f64::min);
-        (least / f64::from(UNITS)).max(1e-12)
-    }
-
-    pub(super) fn prepare(&mut self, work: u32) {
-        self.strip.restart(work);
-    }
-
-    /// Calculates; returns the seconds it took.
-    pub(super) fn run(&mut self) -> f64 {
-        let began = Instant::now();
-        self.strip.calculate(self.strip.all());
-        black_box(&mut self.strip);
-        began.elapsed().as_secs_f64()
-    }
-}
 
 /// The two buffers of an exchange.
 struct Buffers {

@@ -9,9 +9,9 @@ use lathide::{Handle, Node, Rank, Tag};
 
 use super::cluster::{Background, Seen, Trial};
 use super::node::{NodeError, Result};
-use super::overlap::Calculation;
 use super::pair::{process_s, thread_s};
 use super::plan::{Event, SIGNAL_BYTES};
+use crate::common::calculation::Calculation;
 use crate::common::nodes::report;
 
 const DATA: Tag = Tag(200);

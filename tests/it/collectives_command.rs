@@ -1,0 +1,95 @@
+//! `lathide collectives` from outside: its JSON, its exit status, its complaints. Numbers are checked for sense, not
+//! for speed.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::process::{Finished, run};
+
+fn collectives(arguments: &str) -> Finished {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
+    run(command.arg("collectives").args(arguments.split_whitespace()))
+}
+
+fn number(object: &Value, member: &str) -> f64 {
+    object[member].as_f64().unwrap_or_else(|| panic!("{member} is no number in {object}"))
+}
+
+#[test]
+fn few_points_as_json() {
+    let what = "--operations broadcast,alltoall,barrier --bytes 8,64KiB --ranks 3,2";
+    let finished = collectives(&format!("{what} --link delay=1ms,rate=200mbit --seconds 2 --json --quiet")).succeeded();
+    assert!(finished.stderr.is_empty(), "{finished:?}");
+    let result: Value = serde_json::from_str(&finished.stdout).expect("one JSON object");
+    assert_eq!(result["schema"], "lathide-collectives-1");
+    assert_eq!(
+        (&result["link"]["emulated"], &result["link"]["spec"]),
+        (&true.into(), &"delay=1ms,rate=200mbit".into())
+    );
+    assert!(number(&result, "repeats") >= 5.0 && number(&result["machine"], "cores") >= 1.0, "{result}");
+    let points = result["points"].as_array().expect("points");
+    // Of each number of ranks a barrier, four broadcasts and two exchanges of everybody, both in two sizes.
+    assert_eq!(points.len(), 2 * (1 + 2 * (4 + 2)), "{points:?}");
+    for point in points {
+        let [min, median, max] = ["measured_s_min", "measured_s", "measured_s_max"].map(|member| number(point, member));
+        assert!(min <= median && median <= max, "{point}");
+        // Who ends last has waited for a message of another, so for the delay.
+        assert!(min >= 0.0009, "{point}");
+        let predicted = number(point, "predicted_s");
+        assert!(predicted > 0.0 && (number(point, "error") - (predicted / median - 1.0)).abs() < 1e-9, "{point}");
+    }
+    for (operation, bytes) in [("broadcast", 8), ("broadcast", 65_536), ("alltoall", 8), ("barrier", 0)] {
+        let is_of = |point: &&Value| point["operation"] == operation && point["bytes"] == bytes;
+        for ranks in [2, 3] {
+            let chosen = points.iter().filter(is_of).filter(|point| point["ranks"] == ranks && point["chosen"] == true);
+            assert_eq!(chosen.count(), 1, "{operation} of {bytes} bytes, {ranks} ranks: {points:?}");
+        }
+        assert!(number(&result["errors"][operation], "p90") >= number(&result["errors"][operation], "median"));
+    }
+    let parameters = result["parameters"].as_array().expect("parameters");
+    assert_eq!(parameters.iter().map(|of| number(of, "ranks")).collect::<Vec<_>>(), [2.0, 3.0]);
+    for of in parameters {
+        assert!(of["is_fitted"] == true && number(of, "a_s") >= 0.0008 && number(of, "b_s_per_byte") > 0.0, "{of}");
+    }
+    assert_eq!(number(&result["choice"], "points"), 8.0, "{}", result["choice"]);
+    assert!((0.0..=1.0).contains(&number(&result["choice"], "share")), "{}", result["choice"]);
+    let overlap = result["overlap"].as_array().expect("overlap");
+    assert!(overlap.iter().all(|row| row["operation"] == "broadcast" && row["bytes"] == 65_536), "{overlap:?}");
+    for row in overlap {
+        let [calc, com, total] = ["t_calc_s", "t_com_s", "t_total_s"].map(|member| number(row, member));
+        assert!(calc > 0.0 && com >= 0.001 && total > 0.0 && number(row, "overlap") <= 2.0, "{row}");
+    }
+    assert_eq!(overlap.len(), 2);
+}
+
+#[test]
+fn tables_for_people() {
+    let finished =
+        collectives("-n 2 --operations gather --algorithms simple,windowed/1 --bytes 8,4KiB --seconds 1").succeeded();
+    assert!(finished.stderr.contains("lathide collectives: measuring over loopback"), "{finished:?}");
+    for part in ["windowed/1", "predicted", "2 ranks: a = ", "within 10 % of it"] {
+        assert!(finished.stdout.contains(part), "{part} is missing: {}", finished.stdout);
+    }
+    assert!(!finished.stdout.contains('\x1b'), "no colour where no terminal is: {}", finished.stdout);
+}
+
+#[test]
+fn wrong_use_is_explained() {
+    for (arguments, message) in [
+        ("--operations broadcats", "these are the operations: allgather, "),
+        ("--operations gather --algorithms ring", "no operation has the algorithm \"ring\""),
+        ("--algorithms simple/2", "simple of gather has no window"),
+        ("--bytes 0", "such as 8, 64KiB or 1MiB"),
+        ("--seconds 0", "from 0.1 to 86400"),
+        ("-n 1", "2..=64"),
+        ("-n 4 --ranks 2,4", "cannot be used with"),
+        ("--link dsl", "loopback, ethernet, lan or wan"),
+    ] {
+        let failed = collectives(arguments).failed(2);
+        assert!(failed.stderr.contains(message), "collectives {arguments}: {failed:?}");
+        assert!(failed.stdout.is_empty(), "collectives {arguments}: {failed:?}");
+    }
+    let help = collectives("--help").succeeded();
+    assert!(help.stdout.contains("lathide collectives --link lan -n 8"), "an example: {}", help.stdout);
+}
