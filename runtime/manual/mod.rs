@@ -6,6 +6,7 @@
 //! - [`collectives`]: algorithms, the order of reduction, how one is chosen or forced, ranks that disagree
 //! - [`measuring`]: what the numbers mean and how they are taken
 //! - [`observing`]: reports, timelines and advice, where their numbers come from, and what looking costs
+//! - [`targets`]: what is to be reached, what is, and what the rest is lost to
 //! - [`models`]: what the papers' models say, which of their printed formulas and numbers are wrong, and how they are fitted
 
 pub mod architecture;
@@ -14,4 +15,5 @@ pub mod launching;
 pub mod measuring;
 pub mod models;
 pub mod observing;
+pub mod targets;
 pub mod wire_format;

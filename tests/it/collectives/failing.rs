@@ -19,7 +19,7 @@ const DISAGREEMENTS: [(CallOf, CallOf, &str, &str); 12] = [
     (
         |node| node.barrier(),
         |node| node.broadcast(0, vec![0u8; 3]).map(drop),
-        "called barrier,",
+        "called barrier",
         "broadcast(3 elements of u8",
     ),
     (
