@@ -70,9 +70,9 @@
 //!   without one). Five times 5 us is out of reach of anything that shares the queue with such packets; it would take
 //!   packets of a kilobyte or two, at 30 times the processor time.
 //! - **Bandwidth over loopback** against the better of both raw ways, freed of pacing. 64 KiB: the last hop of each message
-//!   (handing over, posting, a small read for the header beside the payload) costs 1.5 us of 12. 16 MiB: both ends'
-//!   buffers fall out of the caches, which raw TCP's 256 KiB calls into one place do too, but the retained slices and
-//!   4 KiB fragments with their headers cost more there; it varies from 0.6 to 0.95 from run to run.
+//!   (handing over, posting, a small read for the header beside the payload) costs 1.5 us of 12. 16 MiB: both ways
+//!   fall from 9 to 6 GB/s there, since buffers no longer fit the caches; why lathide falls further is not explained yet. It
+//!   varies from 0.6 to 0.95 within a run.
 //! - **Processor time per MiB**: 16 headers in a vectored call, and looks of a polling receiver while the sender fills.
 //! - **8 B against our own task**, more ranks than cores: a hand-over to the task is itself only 1.5 times blocking raw
 //!   TCP here, and nothing that sleeps can be quicker than that sleep; where cores are free the ratio is 0.12.
