@@ -74,9 +74,11 @@ impl<B: Send + 'static> Handle<B> {
     /// As [`Handle::wait`].
     pub fn test(self) -> Result<Test<B>> {
         self.kernel.poke();
+        // Asked first: it may be completed at any moment, and then is not taken yet.
+        let was_done = self.slot.is_done();
         match self.take() {
             Some(result) => result.map(Test::Ready),
-            None if self.slot.is_done() => Err(self.taken()),
+            None if was_done => Err(self.taken()),
             None => Ok(Test::Pending(self)),
         }
     }
