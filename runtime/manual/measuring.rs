@@ -22,8 +22,9 @@
 //!
 //! *Extension*: where the computing core itself moves the bytes, what a step loses goes with its traffic, not with its
 //! calculation: [`Omega = omega_com t_com / t_calc`](crate::model::fit::traffic). It is fitted beside eq. (4), with its own
-//! held-out error (`extension`). On a kernel-shaped link of 1 Gbit/s (15 repetitions, gamma 0.27 to 4.2) eq. (4) misses by
-//! 2.0 % at half the points and 9.5 % at nine of ten, the extension by 0.5 % and 1.1 %; at 100 Mbit/s eq. (4) by 3.8 % and 4.7 %.
+//! held-out error (`extension`). On a kernel-shaped link of 1 Gbit/s (`--repeats 9`) eq. (4) misses by 4.7 % at half the
+//! points and 9.4 % at nine of ten, the extension by 3.9 % and 5.6 %; at 200 Mbit/s (`--repeats 7`) eq. (4) by 1.4 % and 4.2 %,
+//! at 100 Mbit/s by 3.8 % and 4.7 %.
 //!
 //! All three versions must give the same bits as the sequential calculation, or the command fails.
 //!
