@@ -11,7 +11,7 @@ use super::slot::{OfCollective, Slot};
 use crate::collective::execute::{Job, Plan, Start};
 use crate::collective::price::Machine;
 use crate::collective::{Call, Forced, Schedule};
-use crate::engine::OpId;
+use crate::engine::{Completion, OpId};
 use crate::error::{Error, Operation, Result};
 use crate::ids::Rank;
 use crate::observe::event::What;
@@ -103,8 +103,20 @@ impl Kernel {
 }
 
 impl Core {
+    /// A message has ended while collectives wait for some: if it is none of theirs, it is the program's.
+    pub(super) fn complete_for_collectives(&mut self, completion: Completion) {
+        let now = self.clock.now();
+        if let Some(completion) = self.collectives.complete(&mut self.engine, now, completion) {
+            self.fill_slot(completion);
+        }
+    }
+
     /// Hands on what collectives have come to. Returns whether that may have ended something.
     pub(super) fn hand_on_collectives(&mut self) -> bool {
+        // The way of most messages: neither the clock nor a call more than this.
+        if !self.engine.has_strangers() && self.collectives.has_nothing_to_say() {
+            return false;
+        }
         let mut goes_on = true;
         if self.engine.has_strangers() {
             self.collectives.meet_strangers(&mut self.engine, self.clock.now());

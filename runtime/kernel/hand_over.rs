@@ -106,7 +106,7 @@ impl Kernel {
     /// Moves all that can be moved, unless a waiter wants to do that itself. Returns what that was.
     pub(super) fn turn(&self) -> Turn {
         let (mut ready, mut turn) = (Vec::new(), Turn::default());
-        let mut is_due = true;
+        let mut is_due = None;
         loop {
             // The gate is level-triggered towards the links, but its own readers hear of a change only: so the
             // links must be asked until none is ready.
@@ -124,7 +124,7 @@ impl Kernel {
                 }
                 Ok(_) => {}
             }
-            if ready.is_empty() && !is_due {
+            if ready.is_empty() && !is_due.unwrap_or_else(|| self.lock().has_due()) {
                 return turn;
             }
             let mut core = self.lock();
@@ -134,11 +134,12 @@ impl Kernel {
             if !ready.is_empty() {
                 turn.to_come = core.to_come(&ready);
             }
-            is_due = core.has_due();
+            let goes_on = core.has_due();
+            is_due = Some(goes_on);
             self.release(core);
             if self.help.is_wanted() {
                 // It may be asleep already, and does not know.
-                if is_due {
+                if goes_on {
                     self.poller.nudge();
                 }
                 self.gave_way.store(true, Ordering::SeqCst);

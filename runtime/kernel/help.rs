@@ -93,7 +93,13 @@ impl Kernel {
         let entered = self.clock.now();
         self.watch.program_enters(entered);
         self.observer.enters_wait(entered, operations(condition));
-        let is_met = condition.is_met_outside() || self.wait_long(condition, deadline);
+        if condition.is_met_outside() {
+            // Computation has hidden it whole. Short messages end so by the million: the clock is read once.
+            self.watch.program_leaves(entered);
+            self.observer.leaves_wait(entered, entered, operations(condition));
+            return true;
+        }
+        let is_met = self.wait_long(condition, deadline);
         let left = self.clock.now();
         self.watch.program_leaves(left);
         self.observer.leaves_wait(entered, left, operations(condition));

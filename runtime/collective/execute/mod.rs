@@ -147,6 +147,16 @@ impl Collectives {
         Ok(op)
     }
 
+    /// Whether some messages are collectives' own. Where none are, [`Collectives::complete`] has nothing to take.
+    pub(crate) fn awaits_messages(&self) -> bool {
+        !(self.steps.is_empty() && self.words.is_empty())
+    }
+
+    /// Whether there is nothing to hand on, neither ends nor failures nor traffic.
+    pub(crate) fn has_nothing_to_say(&self) -> bool {
+        self.ended.is_empty() && self.failures.is_empty() && self.traffic.is_empty()
+    }
+
     /// Takes the end of a step; gives back what is none.
     pub(crate) fn complete(
         &mut self,
