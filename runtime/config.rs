@@ -36,6 +36,9 @@ pub struct Config {
     pub join_timeout: Duration,
     /// How long a job may stand still before ranks report what they wait for. `None`: never.
     pub stall_timeout: Option<Duration>,
+    /// How long a peer's host may not answer before its rank counts as lost. `None`: as long as TCP takes, which can be a
+    /// quarter of an hour. A rank that computes is answered for by its host, and never lost so.
+    pub silence: Option<Duration>,
     /// How long `finalize` waits for peers to confirm that all has arrived.
     pub linger: Duration,
     /// Whether the node counts what it does ([`crate::Node::report`]). Off, reports are empty.
@@ -67,6 +70,7 @@ impl Config {
             collective: Forced::none(),
             join_timeout: Duration::from_secs(30),
             stall_timeout: Some(Duration::from_secs(3)),
+            silence: Some(Duration::from_secs(10)),
             linger: Duration::from_secs(5),
             observe: true,
             trace: None,

@@ -19,6 +19,7 @@ use super::greeting::is_local;
 use super::observed::Observed;
 use super::pacing::Pacing;
 use super::poller::{Poller, Ready};
+use super::silence;
 use super::slot::Slot;
 use super::unsent::Unsent;
 use crate::collective::execute::Collectives;
@@ -188,9 +189,9 @@ impl Core {
         }
         loop {
             while let Some(completion) = self.engine.poll_completion() {
-                let now = self.clock.now();
-                if let Some(completion) = self.collectives.complete(&mut self.engine, now, completion) {
-                    self.fill_slot(completion);
+                match self.collectives.awaits_messages() {
+                    false => self.fill_slot(completion),
+                    true => self.complete_for_collectives(completion),
                 }
             }
             if !self.hand_on_collectives() {
@@ -268,7 +269,7 @@ impl Core {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => {
-                    self.lost(peer, &format!("its connection broke: {error}"));
+                    self.lost(peer, &silence::explain(&error));
                     break;
                 }
             }
@@ -333,7 +334,7 @@ impl Core {
             Ok(Sent::All) => {}
             // More to send: the poller says at once that there is room, and the other links have their turn.
             Ok(Sent::Blocked | Sent::More) => self.watch(peer, true),
-            Err(error) => self.lost(peer, &format!("its connection broke: {error}")),
+            Err(error) => self.lost(peer, &silence::explain(&error)),
         }
         written
     }

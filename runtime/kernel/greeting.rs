@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::unsent;
+use super::{silence, unsent};
 use crate::wire::handshake::{
     Acceptor, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, PROOF_BYTES, Party, Proven, Purpose,
     READY_BYTES, Refusal, Target,
@@ -170,10 +170,12 @@ async fn greet(mut stream: TcpStream, party: &Party, purpose: Purpose) -> Result
     Ok(Guest { proven, stream, acceptor })
 }
 
-/// Small messages leave at once, and pass large ones to the last: little is handed to the system before it can go.
+/// Small messages leave at once, and pass large ones to the last: little is handed to the system before it can go. A host
+/// that is gone is noticed.
 fn prepare(stream: &TcpStream) -> io::Result<()> {
     let socket = socket2::SockRef::from(stream);
     socket.set_tcp_nodelay(true)?;
+    silence::limit(&socket, Some(silence::SILENCE), true)?;
     socket.set_tcp_notsent_lowat(unsent::LEAST_BYTES)
 }
 

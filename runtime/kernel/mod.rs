@@ -19,6 +19,7 @@ mod poller;
 mod rest;
 #[cfg(test)]
 mod schedules;
+pub(crate) mod silence;
 mod slot;
 mod spin;
 mod stall;
@@ -33,6 +34,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use socket2::SockRef;
 use tokio::sync::{Notify, mpsc};
 
 use crate::buffer::{ElementType, Place, Source};
@@ -140,6 +142,9 @@ impl Kernel {
         let engine = Engine::new(config.rank, &limits);
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
         let suspicion = Arc::new(Notify::new());
+        for link in links.iter().flatten() {
+            silence::limit(&SockRef::from(link), config.silence, config.overlap == Overlap::On)?;
+        }
         let mut core = Core::new(engine, links, poller.clone(), clock, suspicion.clone())?;
         core.is_advised = control.is_some();
         let observer = Observer::new(config);

@@ -11,6 +11,7 @@
 //! | `LATHIDE_ENVELOPES` | per link, messages beyond the window announced at a time, 1024 by default |
 //! | `LATHIDE_COLLECTIVE` | algorithms to use whatever they cost, the same on every rank: `broadcast:chain,allreduce:ring` |
 //! | `LATHIDE_STALL` | seconds of standstill before ranks report what they wait for, 3 by default, or `off` |
+//! | `LATHIDE_SILENCE` | seconds a peer's host may not answer before its rank is lost, 10 by default, or `off` |
 //! | `LATHIDE_JOIN` | seconds to reach the job, 30 by default |
 //! | `LATHIDE_LINGER` | seconds `finalize` waits for peers to confirm, 5 by default |
 //! | `LATHIDE_TRACE` | the file that gets a timeline of all ranks; none by default |
@@ -262,6 +263,9 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     }
     if let Some(stall) = variables.text("LATHIDE_STALL") {
         config.stall_timeout = if stall == "off" { None } else { Some(seconds("LATHIDE_STALL", &stall)?) };
+    }
+    if let Some(silence) = variables.text("LATHIDE_SILENCE") {
+        config.silence = if silence == "off" { None } else { Some(seconds("LATHIDE_SILENCE", &silence)?) };
     }
     if let Some(join) = variables.text("LATHIDE_JOIN") {
         config.join_timeout = seconds("LATHIDE_JOIN", &join)?;

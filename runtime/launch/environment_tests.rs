@@ -39,13 +39,14 @@ fn the_contract_of_lathide_run() {
         ("LATHIDE_FRAGMENT", "1024"),
         ("LATHIDE_ENVELOPES", "9"),
         ("LATHIDE_STALL", "off"),
+        ("LATHIDE_SILENCE", "off"),
         ("LATHIDE_JOIN", "0.5"),
         ("LATHIDE_LINGER", "7s"),
     ];
     let (config, _) = from(&[JOB.as_slice(), &settings].concat()).unwrap();
     assert_eq!(config.overlap, Overlap::Off);
     assert_eq!((config.window_bytes, config.fragment_bytes, config.envelopes_max), (2 << 20, 1024, 9));
-    assert_eq!(config.stall_timeout, None);
+    assert_eq!((config.stall_timeout, config.silence), (None, None));
     assert_eq!((config.join_timeout, config.linger), (Duration::from_millis(500), Duration::from_secs(7)));
     assert_eq!(from(&[("LATHIDE_STALL", "2")]).unwrap().0.stall_timeout, Some(Duration::from_secs(2)));
 }
@@ -73,6 +74,7 @@ fn every_bad_value_names_its_variable() {
         ("LATHIDE_ENVELOPES", "0"),
         ("LATHIDE_STALL", "0"),
         ("LATHIDE_STALL", "never"),
+        ("LATHIDE_SILENCE", "0"),
         ("LATHIDE_JOIN", "inf"),
         ("LATHIDE_JOIN", "nan"),
         ("LATHIDE_LINGER", "-1"),

@@ -18,7 +18,7 @@ use super::control::{self, Notice, Report};
 use super::office::{Input, Office};
 use crate::config::{Config, Key};
 use crate::ids::Rank;
-use crate::kernel::greeting;
+use crate::kernel::{greeting, silence};
 use crate::wire::handshake::{Limits, Party, Purpose, RENDEZVOUS, VERSIONS};
 
 /// What a rendezvous needs to know.
@@ -140,7 +140,7 @@ pub(super) async fn read_reports(mut reader: OwnedReadHalf, rank: Rank, incarnat
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break "its connection closed".to_string(),
-            Err(error) => break format!("its connection failed ({error})"),
+            Err(error) => break silence::explain(&error),
         }
     };
     let _ = inputs.send(Input::Closed(rank, incarnation, why)).await;
