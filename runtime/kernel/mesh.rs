@@ -379,3 +379,7 @@ fn overdue(own: u32, missing: &[Rank], table: &Table) -> String {
 #[cfg(test)]
 #[path = "mesh_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "mesh_attacks.rs"]
+mod attacks;
