@@ -52,9 +52,10 @@
 //! max G, halos of 800 KB, 1 Gbit/s (tbf)                                             1.761  >=   1.8       1.9  missed
 //! ```
 //!
-//! Of the raw ways, the same machine and link show: over 1 Gbit/s two threads that block in raw TCP leave a computation
-//! 0.88 of its core in an exchange, and hide 0.81 to 0.84 of it (lathide in turns with them: 0.79 to 0.85). An exchange
-//! takes lathide 8.7 ms per MiB, raw TCP 8.75.
+//! Of the raw ways, the same machine and link showed: over 1 Gbit/s two threads that block in raw TCP leave a computation
+//! 0.88 of its core in an exchange, and hide 0.81 to 0.84 of it (lathide in turns with them: 0.79 to 0.85). That, and
+//! the gaps of a tight loop below, were seen with programs written for the question and not kept: no command repeats them.
+//! An exchange takes lathide 8.7 ms per MiB, raw TCP 8.75 (`lathide link`).
 //!
 //! # What is missed, and what it is lost to
 //!
