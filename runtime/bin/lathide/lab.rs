@@ -13,7 +13,9 @@ use lathide::launch::link::LinkSpec;
 use lathide::launch::local::End;
 use serde_json::json;
 
-use crate::common::console::size;
+use crate::common::console::{print, size};
+
+const COMMAND: &str = "lathide lab";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -120,7 +122,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         None => start(args),
     };
     done.unwrap_or_else(|error| {
-        eprintln!("lathide lab: {error}");
+        eprintln!("{COMMAND}: {error}");
         ExitCode::from(error.exit_status())
     })
 }
@@ -134,14 +136,14 @@ fn start(args: Args) -> Result<ExitCode, LabError> {
     lab.output_to_stderr = json;
     let outcome = lab.run().map_err(|error| with_alternative(error, delay, rate))?;
     if !quiet && !json {
-        table(&outcome.status).iter().for_each(|line| eprintln!("lathide lab: {line}"));
+        table(&outcome.status).iter().for_each(|line| eprintln!("{COMMAND}: {line}"));
     }
     let status = match outcome.end {
         End::Exited(status) => u8::try_from(status).unwrap_or(1),
         End::Signalled(signal) => 128u8.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX)),
     };
     if json {
-        println!("{}", as_json(&outcome.status, Some(status)));
+        print(COMMAND, &as_json(&outcome.status, Some(status)).to_string());
     }
     Ok(ExitCode::from(status))
 }
@@ -151,7 +153,9 @@ fn with_alternative(error: LabError, delay: Duration, rate: Option<NonZeroU64>) 
     match error {
         LabError::Refused { what, error, remedy } => {
             let link = LinkSpec { delay, rate_bits_per_s: rate, ..LinkSpec::default() };
-            let remedy = format!("{remedy}\nwithout a lab, ranks on one host can have such a link: lathide run --link {link} -n N PROGRAM");
+            let remedy = format!(
+                "{remedy}\nwithout a lab, ranks on one host can have such a link: lathide run --link {link} -n N PROGRAM"
+            );
             LabError::Refused { what, error, remedy }
         }
         other => other,
@@ -159,8 +163,7 @@ fn with_alternative(error: LabError, delay: Duration, rate: Option<NonZeroU64>) 
 }
 
 fn act(action: Action) -> Result<ExitCode, LabError> {
-    let as_json = matches!(action, Action::Status { json: true });
-    let shows = matches!(action, Action::Status { .. });
+    let shows = if let Action::Status { json } = action { Some(json) } else { None };
     let request = match action {
         Action::Cut { host } => Request::Cut(host),
         Action::Mend { host } => Request::Mend(host),
@@ -171,12 +174,11 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
         Action::Status { .. } => Request::Status,
     };
     let status = ask(&directory()?, &request)?;
-    if as_json {
-        println!("{}", self::as_json(&status, None));
-    } else if shows {
-        table(&status).iter().for_each(|line| println!("{line}"));
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(match shows {
+        Some(true) => print(COMMAND, &as_json(&status, None).to_string()),
+        Some(false) => print(COMMAND, &table(&status).join("\n")),
+        None => ExitCode::SUCCESS,
+    })
 }
 
 /// The lab around this process.
@@ -202,7 +204,8 @@ pub(crate) fn run_in_host(args: &InHostArgs) -> ExitCode {
 
 /// A line for the lab, one for each host.
 fn table(status: &Status) -> Vec<String> {
-    let mut lines = Vec::new();
+    let medium = if status.shared { "one shared medium" } else { "a cable each" };
+    let mut lines = vec![format!("{} hosts, {medium}", status.hosts.len())];
     for host in &status.hosts {
         let part = |way: &str, traffic: &lathide::launch::lab::Traffic| {
             let mut text = format!("{way} {} packets, {} bytes", traffic.passed.packets, traffic.passed.bytes);

@@ -41,7 +41,9 @@ impl Host {
         let interface = device.if_index().map_err(system("the TUN device has no number"))?;
         let netlink = Netlink::connect().map_err(system("the system's network cannot be reached over netlink"))?;
         let host_made = Host { network, device, interface, netlink };
-        host_made.configure(host, cable).map_err(|error| namespace::refused("the host's network cannot be set up", error))?;
+        host_made
+            .configure(host, cable)
+            .map_err(|error| namespace::refused("the host's network cannot be set up", error))?;
         Ok(host_made)
     }
 

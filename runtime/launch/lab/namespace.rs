@@ -62,8 +62,7 @@ fn keep_capabilities() -> io::Result<()> {
 
 /// Moves this thread into a network namespace of its own. The thread should end soon after.
 pub(super) fn enter_new_network() -> Result<OwnedFd, LabError> {
-    unshare(CloneFlags::CLONE_NEWNET)
-        .map_err(|error| refused("a network namespace cannot be made", error.into()))?;
+    unshare(CloneFlags::CLONE_NEWNET).map_err(|error| refused("a network namespace cannot be made", error.into()))?;
     let file = File::open("/proc/thread-self/ns/net").map_err(system("the network namespace cannot be opened"))?;
     Ok(file.into())
 }
@@ -104,7 +103,8 @@ fn set(namespace: &OwnedFd, kind: LinkNameSpaceType) -> Result<(), LabError> {
 
 /// The system does not let this user make the lab: why, and what to do.
 pub(super) fn refused(what: &str, error: io::Error) -> LabError {
-    let setting = |name: &str| fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default().trim().to_owned();
+    let setting =
+        |name: &str| fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default().trim().to_owned();
     let program = std::env::current_exe().map_or_else(|_| "/path/to/lathide".into(), |path| path.display().to_string());
     let remedy = if setting("user/max_user_namespaces") == "0" || setting("user/max_net_namespaces") == "0" {
         "the system allows none; let root write a number above 0 to /proc/sys/user/max_user_namespaces and \

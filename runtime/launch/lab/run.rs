@@ -152,18 +152,29 @@ fn start(lab: &Lab, starter: &Path, directory: &Path) -> Result<Child, LabError>
     if lab.output_to_stderr {
         command.stdout(io::stderr());
     }
-    command.spawn().map_err(system("the lab's command cannot be started"))
+    // A program inherits what its parent blocks. Meanwhile a signal ends this process, and so the lab.
+    let mut spawn = || -> io::Result<Child> {
+        passed_on().thread_unblock()?;
+        let command = command.spawn();
+        passed_on().thread_block()?;
+        command
+    };
+    spawn().map_err(system("the lab's command cannot be started"))
 }
 
-/// Blocks the signals that are passed on to the command, so that they can be read. Programs that are started have none
-/// blocked.
-fn signals() -> io::Result<SignalFd> {
+/// The signals that are passed on to the command.
+fn passed_on() -> SigSet {
     let mut signals = SigSet::empty();
     for signal in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGUSR1, Signal::SIGUSR2] {
         signals.add(signal);
     }
-    signals.thread_block()?;
-    Ok(SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
+    signals
+}
+
+/// Blocks the signals, in this thread and those it will start, so that they can be read.
+fn signals() -> io::Result<SignalFd> {
+    passed_on().thread_block()?;
+    Ok(SignalFd::with_flags(&passed_on(), SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
 }
 
 /// Waits for the command's end, and passes signals on.

@@ -146,7 +146,9 @@ impl<T> Switch<T> {
 
     /// The last arrival up to this time that is known already.
     pub(super) fn last_arrival_ns(&self, until_ns: u64) -> Option<u64> {
-        let due = |host: &Host<T>| host.down.flying.iter().map(|packet| packet.tail_ns).take_while(|&at| at <= until_ns).last();
+        let due = |host: &Host<T>| {
+            host.down.flying.iter().map(|packet| packet.tail_ns).take_while(|&at| at <= until_ns).last()
+        };
         self.hosts.iter().filter_map(due).max()
     }
 

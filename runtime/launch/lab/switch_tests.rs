@@ -70,13 +70,7 @@ fn a_shared_medium_has_one_packet_at_a_time_and_turns() {
     // Both ways too.
     switch.send(0, 2, Some(0), packet(500), (2, 0));
     let arrivals = arrivals(&mut switch);
-    let expected = [
-        (1010, 2, (0, 0)),
-        (2010, 3, (1, 0)),
-        (2510, 0, (2, 0)),
-        (3510, 2, (0, 1)),
-        (4510, 3, (1, 1)),
-    ];
+    let expected = [(1010, 2, (0, 0)), (2010, 3, (1, 0)), (2510, 0, (2, 0)), (3510, 2, (0, 1)), (4510, 3, (1, 1))];
     // Who is first when nobody was before is arbitrary; then they take turns.
     let mut sorted = arrivals.clone();
     sorted.sort();
@@ -131,9 +125,8 @@ struct Run {
 
 fn run() -> impl Strategy<Value = Run> {
     let rate = prop_oneof![Just(0), 1_000_000..2_000_000_000u64];
-    let cable = (0..3 * MS, rate, 0..20_000u64, prop_oneof![Just(0.0), 0.0..0.5]).prop_map(
-        |(delay_ns, rate, queue, loss)| Cable { loss, queue_bytes: Some(queue), ..cable(delay_ns, rate) },
-    );
+    let cable = (0..3 * MS, rate, 0..20_000u64, prop_oneof![Just(0.0), 0.0..0.5])
+        .prop_map(|(delay_ns, rate, queue, loss)| Cable { loss, queue_bytes: Some(queue), ..cable(delay_ns, rate) });
     (2..5usize, cable, any::<bool>()).prop_flat_map(|(hosts, cable, shared)| {
         let send = (0..400_000u64, 0..hosts, 0..hosts, 20..1500u64);
         let sends = proptest::collection::vec(send, 1..120);

@@ -18,6 +18,8 @@ const WARDEN: &str = "__lab-warden";
 pub(super) const NAMES: &str = "hosts";
 /// How long killed processes may take to disappear.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a process takes from getting the namespaces to being in them.
+const ON_THE_WAY: Duration = Duration::from_millis(20);
 
 /// The warden, as the launcher sees it.
 pub(super) struct Warden {
@@ -59,6 +61,9 @@ pub fn warden(directory: &Path) {
         let _ = fs::remove_file(directory.join(file));
     }
     let _ = fs::remove_dir(directory);
+    // From now on nobody new comes in; who was on the way has come by now.
+    std::thread::sleep(ON_THE_WAY);
+    end_processes(&namespaces);
 }
 
 /// What `/proc/PID/ns/net` of a process in this network namespace points to.
