@@ -150,12 +150,11 @@ fn start(args: Args) -> Result<ExitCode, LabError> {
 
 /// What can be done where there can be no lab.
 fn with_alternative(error: LabError, delay: Duration, rate: Option<NonZeroU64>) -> LabError {
+    let link = LinkSpec { delay, rate_bits_per_s: rate, ..LinkSpec::default() };
     match error {
-        LabError::Refused { what, error, remedy } => {
-            let link = LinkSpec { delay, rate_bits_per_s: rate, ..LinkSpec::default() };
-            let remedy = format!(
-                "{remedy}\nwithout a lab, ranks on one host can have such a link: lathide run --link {link} -n N PROGRAM"
-            );
+        LabError::Refused { what, error, remedy } if !link.is_loopback() => {
+            let instead = format!("lathide run --link {link} -n N PROGRAM");
+            let remedy = format!("{remedy}\nwithout a lab, ranks on one host can have such a link: {instead}");
             LabError::Refused { what, error, remedy }
         }
         other => other,

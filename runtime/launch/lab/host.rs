@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::thread;
 
 use netlink_packet_route::link::LinkAttribute;
 use tun_rs::{DeviceBuilder, SyncDevice};
@@ -27,11 +28,22 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Makes the host of this number. This process is in the lab's user namespace.
-    pub(super) fn new(host: usize, cable: &Cable) -> Result<Self, LabError> {
-        // Only a thread can be in a network namespace of its own.
-        let made = std::thread::scope(|scope| scope.spawn(|| Host::make(host, cable)).join());
-        made.unwrap_or_else(|_| Err(system("a host cannot be made")(io::Error::other("its thread panicked"))))
+    /// Makes this many hosts, all at once, since the system takes its time for each. This process is in the lab's user
+    /// namespace.
+    pub(super) fn make_all(hosts: u32, cable: &Cable) -> Result<Vec<Self>, LabError> {
+        thread::scope(|scope| {
+            // Only a thread can be in a network namespace of its own.
+            let threads: Vec<_> = (0..hosts as usize)
+                .map(|host| thread::Builder::new().spawn_scoped(scope, move || Host::make(host, cable)))
+                .collect();
+            let made = threads.into_iter().map(|thread| {
+                let thread = thread.map_err(system("a host's thread cannot be started"))?;
+                thread
+                    .join()
+                    .unwrap_or_else(|_| Err(system("a host cannot be made")(io::Error::other("its thread panicked"))))
+            });
+            made.collect()
+        })
     }
 
     fn make(host: usize, cable: &Cable) -> Result<Self, LabError> {

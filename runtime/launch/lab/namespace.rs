@@ -11,6 +11,7 @@ use std::path::Path;
 
 use nix::sched::{CloneFlags, unshare};
 use rustix::fs::fstat;
+use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{
     CapabilitySet, LinkNameSpaceType, capabilities, configure_capability_in_ambient_set, move_into_link_name_space,
@@ -106,12 +107,10 @@ pub(super) fn refused(what: &str, error: io::Error) -> LabError {
     let setting =
         |name: &str| fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default().trim().to_owned();
     let program = std::env::current_exe().map_or_else(|_| "/path/to/lathide".into(), |path| path.display().to_string());
-    let remedy = if setting("user/max_user_namespaces") == "0" || setting("user/max_net_namespaces") == "0" {
-        "the system allows none; let root write a number above 0 to /proc/sys/user/max_user_namespaces and \
-         max_net_namespaces"
-            .to_owned()
+    let remedy = if error.raw_os_error() == Some(Errno::NOSPC.raw_os_error()) {
+        "the system's limit is reached; let root raise /proc/sys/user/max_user_namespaces and max_net_namespaces".into()
     } else if setting("kernel/unprivileged_userns_clone") == "0" {
-        "only root may make user namespaces here (/proc/sys/kernel/unprivileged_userns_clone is 0)".to_owned()
+        "only root may make user namespaces here (/proc/sys/kernel/unprivileged_userns_clone is 0)".into()
     } else if setting("kernel/apparmor_restrict_unprivileged_userns") == "1" {
         format!(
             "AppArmor takes the rights from user namespaces of programs without a profile; give this one a profile:\n\
@@ -120,7 +119,7 @@ pub(super) fn refused(what: &str, error: io::Error) -> LabError {
              sudo apparmor_parser -r /etc/apparmor.d/lathide\n"
         )
     } else {
-        "a container's seccomp filter may forbid it: start the container with the rights to make namespaces".to_owned()
+        "a container's seccomp filter may forbid it: start the container with the rights to make namespaces".into()
     };
     LabError::Refused { what: what.to_owned(), error, remedy }
 }

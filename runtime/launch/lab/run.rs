@@ -41,7 +41,7 @@ pub(super) fn run(lab: &Lab) -> Result<Outcome, LabError> {
     let signals = signals().map_err(system("signals cannot be received"))?;
     namespace::enter_own()?;
     name_hosts(lab, &directory);
-    let hosts = (0..lab.hosts as usize).map(|host| Host::new(host, &lab.cable)).collect::<Result<Vec<_>, _>>()?;
+    let hosts = Host::make_all(lab.hosts, &lab.cable)?;
     for host in &hosts {
         let told = namespace::number(&host.network).and_then(|number| warden.watch(number));
         told.map_err(system("the lab's warden has gone"))?;

@@ -78,3 +78,16 @@ fn fast_links_carry_trains() {
         assert!(bytes_each <= 1500.0, "{passed}");
     }
 }
+
+#[test]
+fn many_senders_overflow_one_receivers_queue() {
+    if !is_possible() {
+        return;
+    }
+    let done = in_lab("incast", &["--hosts", "4", "--rate", "100mbit", "--delay", "200us", "--json"]);
+    assert_eq!(printed(&done.stderr, "received"), 3.0);
+    let result: serde_json::Value = serde_json::from_str(&done.stdout).expect("one JSON object");
+    let dropped = &result["hosts"][0]["received"]["dropped"]["packets"];
+    // What TCP sends at first is already more than the queue holds.
+    assert!(dropped.as_u64().expect("a count") > 0, "{result}");
+}

@@ -35,6 +35,8 @@ fn role() {
         Ok("echo") => echo(),
         Ok("measure") => measure(),
         Ok("cut") => cut(),
+        Ok("incast") => incast(),
+        Ok("send") => send(),
         Ok(role) => panic!("there is no role {role}"),
         Err(_) => {}
     }
@@ -55,9 +57,13 @@ struct Other(Child);
 
 impl Other {
     fn echo_on(host: &str) -> Self {
+        Other::start(host, "echo")
+    }
+
+    fn start(host: &str, role: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
         command.arg("__in-host").arg(host).args(own_command()).stdout(Stdio::null());
-        Other(as_role(&mut command, "echo").spawn().expect("a program on another host"))
+        Other(as_role(&mut command, role).spawn().expect("a program on another host"))
     }
 }
 
@@ -126,4 +132,24 @@ fn cut() {
     stream.read_exact(&mut byte).expect("the cable is mended");
     assert_eq!(&byte, b"x");
     println!("\nmended=1");
+}
+
+/// All other hosts send to this one, whose cable is slow and has a short queue.
+fn incast() {
+    let slow = ["lab", "change", "host0", "--rate", "4mbit", "--queue", "6k"];
+    assert!(Command::new(env!("CARGO_BIN_EXE_lathide")).args(slow).status().expect("lathide").success());
+    let listener = TcpListener::bind(("0.0.0.0", PORT)).expect("the port is free on this host");
+    let _others: Vec<Other> = (1..4).map(|host| Other::start(&format!("host{host}"), "send")).collect();
+    for _ in 1..4 {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a duration");
+        assert_eq!(std::io::copy(&mut stream, &mut std::io::sink()).expect("all of it"), SENT_BYTES as u64);
+    }
+    println!("\nreceived=3");
+}
+
+const SENT_BYTES: usize = 100_000;
+
+fn send() {
+    connect("10.76.0.1").write_all(&vec![1; SENT_BYTES]).expect("host0 listens");
 }
