@@ -33,7 +33,7 @@
 //! | `engine` | the protocol, without I/O |
 //! | `kernel` | the task, the sockets, the helping waiter |
 //! | [`collective`] | schedules of operations of all ranks, their prices, and the choice |
-//! | [`launch`] | rendezvous, environment, the launcher, the emulated link |
+//! | [`launch`] | rendezvous, environment, the launcher, the emulated link, the lab |
 //! | [`observe`] | what a node sees of itself: [`Node::report`] |
 //! | [`model`] | the papers' equations |
 //! | [`manual`] | architecture, wire format, launching, measuring, observing |

@@ -3,6 +3,8 @@
 pub(crate) mod control;
 pub mod environment;
 #[cfg(feature = "cli")]
+pub mod lab;
+#[cfg(feature = "cli")]
 pub mod link;
 #[cfg(feature = "cli")]
 pub mod local;

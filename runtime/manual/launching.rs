@@ -51,3 +51,5 @@
 //! `--link delay=25ms,rate=50mbit[,jitter=1ms][,shared]`, or a preset: `ethernet` (10 Mbit/s shared), `lan` (1 Gbit/s, 0.1 ms),
 //! `wan` (25 ms, 50 Mbit/s). A relay process between real TCP sockets delays and paces bytes; it needs no privileges.
 //! `loopback` means none. Whatever is measured over it says so.
+//!
+//! `lathide lab` makes a network of virtual hosts instead, with real packets ([`super::lab`]).

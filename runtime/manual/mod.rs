@@ -4,6 +4,7 @@
 //! - [`wire_format`]: every byte between two ranks
 //! - [`launching`]: how ranks are started, found, and ended; environment variables and exit statuses
 //! - [`collectives`]: algorithms, the order of reduction, how one is chosen or forced, ranks that disagree
+//! - [`lab`]: a virtual network of several hosts on one machine, what its figures mean, how it is made
 //! - [`measuring`]: what the numbers mean and how they are taken
 //! - [`observing`]: reports, timelines and advice, where their numbers come from, and what looking costs
 //! - [`targets`]: what is to be reached, what is, and what the rest is lost to
@@ -11,6 +12,7 @@
 
 pub mod architecture;
 pub mod collectives;
+pub mod lab;
 pub mod launching;
 pub mod measuring;
 pub mod models;

@@ -10,6 +10,8 @@ mod gain;
 #[cfg(feature = "cli")]
 mod jobs;
 #[cfg(feature = "cli")]
+mod lab;
+#[cfg(feature = "cli")]
 mod launcher;
 #[cfg(feature = "cli")]
 mod link;

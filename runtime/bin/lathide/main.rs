@@ -3,12 +3,14 @@
 mod collectives;
 mod common;
 mod gain;
+mod lab;
 mod link;
 mod predict;
 mod report;
 mod run;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -38,6 +40,15 @@ enum Command {
     /// One of the nodes that `collectives` measures with.
     #[command(name = "__collectives-node", hide = true)]
     CollectivesNode(collectives::NodeArgs),
+    Lab(Box<lab::Args>),
+    /// Becomes a program on a host of the lab.
+    #[command(name = "__in-host", hide = true)]
+    InHost(lab::InHostArgs),
+    /// Takes a lab away that has ended.
+    #[command(name = "__lab-warden", hide = true)]
+    LabWarden {
+        directory: PathBuf,
+    },
     /// Becomes a rank's program.
     #[command(name = "__start", hide = true)]
     Start {
@@ -63,6 +74,12 @@ fn main() -> ExitCode {
         Command::LinkNode(args) => link::run_node(&args),
         Command::Collectives(args) => collectives::run(&args),
         Command::CollectivesNode(args) => collectives::run_node(&args),
+        Command::Lab(args) => lab::run(*args),
+        Command::InHost(args) => lab::run_in_host(&args),
+        Command::LabWarden { directory } => {
+            lathide::launch::lab::warden(&directory);
+            ExitCode::SUCCESS
+        }
         Command::Start { launcher, command } => start(launcher, &command),
         Command::Warden { job } => {
             lathide::launch::local::warden(&job);

@@ -84,11 +84,11 @@ impl Medium {
 
 /// Jitter need not be good randomness, only cheap and the same in every run (splitmix64).
 #[derive(Clone, Debug)]
-pub(super) struct Random(pub(super) u64);
+pub(in crate::launch) struct Random(pub(in crate::launch) u64);
 
 impl Random {
     /// Uniform between 0 and `max`.
-    pub(super) fn up_to(&mut self, max: u64) -> u64 {
+    pub(in crate::launch) fn up_to(&mut self, max: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -13,5 +13,6 @@ mod relay;
 mod spec;
 mod worker;
 
+pub(super) use medium::Random;
 pub use relay::Relay;
 pub use spec::{LinkSpec, LinkSpecError};

@@ -39,6 +39,22 @@ impl LinkSpec {
         *self == LinkSpec::default()
     }
 
+    /// A delay as a link's `delay=` takes it: `25ms`.
+    ///
+    /// # Errors
+    /// [`LinkSpecError`] says what is allowed.
+    pub fn parse_delay(text: &str) -> Result<Duration, LinkSpecError> {
+        time(Key::Delay, text.trim().to_ascii_lowercase().as_str())
+    }
+
+    /// A rate in bits per second as a link's `rate=` takes it: `50mbit`.
+    ///
+    /// # Errors
+    /// [`LinkSpecError`] says what is allowed.
+    pub fn parse_rate(text: &str) -> Result<NonZeroU64, LinkSpecError> {
+        rate(Key::Rate, text.trim().to_ascii_lowercase().as_str())
+    }
+
     fn preset(name: &str) -> Option<Self> {
         let link = |delay_us: u64, mbit: u64, shared: bool| LinkSpec {
             delay: Duration::from_micros(delay_us),
@@ -69,10 +85,7 @@ impl LinkSpec {
         match key {
             Key::Delay => self.delay = time(key, text)?,
             Key::Jitter => self.jitter = time(key, text)?,
-            Key::Rate => {
-                let rate = amount(key, text, &RATE_UNITS, RATE_BITS_PER_S_MAX, "between 1bit and 1000gbit")?;
-                self.rate_bits_per_s = Some(NonZeroU64::new(rate).ok_or(LinkSpecError::ZeroRate)?);
-            }
+            Key::Rate => self.rate_bits_per_s = Some(rate(key, text)?),
             Key::Shared => {}
         }
         Ok(())
@@ -215,6 +228,11 @@ impl Key {
 
 fn time(key: Key, text: &str) -> Result<Duration, LinkSpecError> {
     amount(key, text, &TIME_UNITS, TIME_NS_MAX, "between 0 and 60s").map(Duration::from_nanos)
+}
+
+fn rate(key: Key, text: &str) -> Result<NonZeroU64, LinkSpecError> {
+    let rate = amount(key, text, &RATE_UNITS, RATE_BITS_PER_S_MAX, "between 1bit and 1000gbit")?;
+    NonZeroU64::new(rate).ok_or(LinkSpecError::ZeroRate)
 }
 
 /// A decimal number with its unit, in units of one, rounded to a whole number.

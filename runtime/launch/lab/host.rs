@@ -1,0 +1,109 @@
+//! A host: a network namespace with a TUN device, whose other end the switch holds.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::thread;
+
+use netlink_packet_route::link::LinkAttribute;
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+use super::address::{PREFIX_4, PREFIX_6, addresses};
+use super::cable::{Cable, MTU};
+use super::netlink::Netlink;
+use super::{LabError, namespace, system};
+
+/// The name of a host's interface.
+const INTERFACE: &str = "lab0";
+/// The loopback interface is the first of every network namespace.
+const LOOPBACK: u32 = 1;
+/// The system drops what finds no room between a host and the switch. It is read at once, so this is for bursts.
+const DEVICE_QUEUE_PACKETS: u32 = 10_000;
+
+/// One host of a running lab.
+pub(super) struct Host {
+    pub(super) network: OwnedFd,
+    device: SyncDevice,
+    interface: u32,
+    netlink: Netlink,
+}
+
+impl Host {
+    /// Makes this many hosts, all at once, since the system takes its time for each. This process is in the lab's user
+    /// namespace.
+    pub(super) fn make_all(hosts: u32, cable: &Cable) -> Result<Vec<Self>, LabError> {
+        thread::scope(|scope| {
+            // Only a thread can be in a network namespace of its own.
+            let threads: Vec<_> = (0..hosts as usize)
+                .map(|host| thread::Builder::new().spawn_scoped(scope, move || Host::make(host, cable)))
+                .collect();
+            let made = threads.into_iter().map(|thread| {
+                let thread = thread.map_err(system("a host's thread cannot be started"))?;
+                thread
+                    .join()
+                    .unwrap_or_else(|_| Err(system("a host cannot be made")(io::Error::other("its thread panicked"))))
+            });
+            made.collect()
+        })
+    }
+
+    fn make(host: usize, cable: &Cable) -> Result<Self, LabError> {
+        let network = namespace::enter_new_network()?;
+        let device = DeviceBuilder::new().name(INTERFACE).offload(true).build_sync().map_err(no_device)?;
+        device.set_nonblocking(true).map_err(system("the TUN device cannot be set up"))?;
+        let interface = device.if_index().map_err(system("the TUN device has no number"))?;
+        let netlink = Netlink::connect().map_err(system("the system's network cannot be reached over netlink"))?;
+        let host_made = Host { network, device, interface, netlink };
+        host_made
+            .configure(host, cable)
+            .map_err(|error| namespace::refused("the host's network cannot be set up", error))?;
+        Ok(host_made)
+    }
+
+    fn configure(&self, host: usize, cable: &Cable) -> io::Result<()> {
+        let (address_4, address_6) = addresses(host);
+        self.netlink.up(LOOPBACK, Vec::new())?;
+        self.netlink.add_address(self.interface, address_4.into(), PREFIX_4)?;
+        // Not every system has IPv6; then hosts have one address.
+        if let Err(error) = self.netlink.add_address(self.interface, address_6.into(), PREFIX_6) {
+            tracing::debug!("host{host} has no IPv6 address: {error}");
+        }
+        let properties = vec![LinkAttribute::Mtu(MTU), LinkAttribute::TxQueueLen(DEVICE_QUEUE_PACKETS)];
+        self.netlink.up(self.interface, properties)?;
+        self.limit_trains(cable)
+    }
+
+    /// Lets the host send trains of packets that its cable carries soon enough.
+    pub(super) fn limit_trains(&self, cable: &Cable) -> io::Result<()> {
+        self.netlink.set(self.interface, vec![LinkAttribute::GsoMaxSize(cable.train_bytes())])
+    }
+
+    /// Reads what the host sends: one frame.
+    pub(super) fn read(&self, frame: &mut [u8]) -> rustix::io::Result<usize> {
+        rustix::io::read(&self.device, frame)
+    }
+
+    /// Hands the host a frame.
+    pub(super) fn write(&self, frame: &[u8]) -> rustix::io::Result<usize> {
+        rustix::io::write(&self.device, frame)
+    }
+}
+
+impl AsFd for Host {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}
+
+fn no_device(error: io::Error) -> LabError {
+    let remedy = match error.kind() {
+        io::ErrorKind::NotFound => {
+            "there is no /dev/net/tun: load the module (sudo modprobe tun), or give a container the device \
+             (--device /dev/net/tun)"
+        }
+        io::ErrorKind::PermissionDenied if std::fs::File::open("/dev/net/tun").is_err() => {
+            "/dev/net/tun is closed to this user; on most systems everybody may open it: sudo chmod 666 /dev/net/tun"
+        }
+        _ => return namespace::refused("a TUN device cannot be made", error),
+    };
+    LabError::Refused { what: "a TUN device cannot be made".into(), error, remedy: remedy.into() }
+}

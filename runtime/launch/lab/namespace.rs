@@ -1,0 +1,125 @@
+//! Namespaces: making those of a lab, and entering them.
+//!
+//! One user namespace, in which this user is who they are and may administer networks, and nothing else of the machine;
+//! in it, a mount namespace in which the hosts' names resolve, and a network namespace per host. They last as long as a
+//! process is in them or a descriptor of them is open, so that nothing has to be taken down.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use nix::sched::{CloneFlags, unshare};
+use rustix::fs::fstat;
+use rustix::io::Errno;
+use rustix::process::{getegid, geteuid};
+use rustix::thread::{
+    CapabilitySet, LinkNameSpaceType, capabilities, configure_capability_in_ambient_set, move_into_link_name_space,
+    set_capabilities,
+};
+
+use super::{LabError, system};
+
+/// The namespaces of one host, as descriptors.
+pub(super) struct Namespaces {
+    pub(super) user: OwnedFd,
+    pub(super) mount: OwnedFd,
+    pub(super) network: OwnedFd,
+}
+
+/// Moves this process, which must have a single thread, into a user and a mount namespace of its own.
+pub(super) fn enter_own() -> Result<(), LabError> {
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS)
+        .map_err(|error| refused("a user namespace cannot be made", error.into()))?;
+    // An ordinary user may only map themselves, and the group only when groups cannot be dropped any more.
+    let maps = [
+        ("setgroups", "deny".to_owned()),
+        ("uid_map", format!("{user} {user} 1")),
+        ("gid_map", format!("{group} {group} 1")),
+    ];
+    for (file, text) in maps {
+        fs::write(format!("/proc/self/{file}"), text)
+            .map_err(|error| refused(&format!("the user namespace's {file} cannot be written"), error))?;
+    }
+    keep_capabilities().map_err(|error| refused("the user namespace gives no rights", error))
+}
+
+/// Lets the programs that this thread starts administer the lab's networks, and move between its hosts.
+fn keep_capabilities() -> io::Result<()> {
+    let kept = CapabilitySet::NET_ADMIN
+        | CapabilitySet::NET_RAW
+        | CapabilitySet::NET_BIND_SERVICE
+        | CapabilitySet::SYS_ADMIN
+        | CapabilitySet::SYS_CHROOT;
+    let mut sets = capabilities(None)?;
+    sets.inheritable |= kept;
+    set_capabilities(None, sets)?;
+    for capability in kept.iter() {
+        configure_capability_in_ambient_set(capability, true)?;
+    }
+    Ok(())
+}
+
+/// Moves this thread into a network namespace of its own. The thread should end soon after.
+pub(super) fn enter_new_network() -> Result<OwnedFd, LabError> {
+    unshare(CloneFlags::CLONE_NEWNET).map_err(|error| refused("a network namespace cannot be made", error.into()))?;
+    let file = File::open("/proc/thread-self/ns/net").map_err(system("the network namespace cannot be opened"))?;
+    Ok(file.into())
+}
+
+/// The namespace of this process that `/proc` calls `name`.
+pub(super) fn own(name: &str) -> Result<OwnedFd, LabError> {
+    let file = File::open(Path::new("/proc/self/ns").join(name));
+    Ok(file.map_err(system(format!("the {name} namespace cannot be opened")))?.into())
+}
+
+/// The number by which `/proc` names a namespace.
+pub(super) fn number(namespace: &OwnedFd) -> io::Result<u64> {
+    Ok(fstat(namespace)?.st_ino)
+}
+
+/// Makes this process, which must have a single thread, one of the host. From outside the lab it becomes one of the
+/// lab first.
+pub(super) fn enter(host: &Namespaces) -> Result<(), LabError> {
+    let is_inside = number(&own("user")?).and_then(|own| Ok(own == number(&host.user)?));
+    if !is_inside.map_err(system("the user namespace has no number"))? {
+        let directory = std::env::current_dir();
+        set(&host.user, LinkNameSpaceType::User)?;
+        set(&host.mount, LinkNameSpaceType::Mount)?;
+        // The new mount namespace has a root of its own, where the way to the directory is the same.
+        if let Ok(directory) = directory {
+            std::env::set_current_dir(&directory)
+                .map_err(system(format!("{} is not there within the lab", directory.display())))?;
+        }
+        keep_capabilities().map_err(system("the lab's user namespace gives no rights"))?;
+    }
+    set(&host.network, LinkNameSpaceType::Network)
+}
+
+fn set(namespace: &OwnedFd, kind: LinkNameSpaceType) -> Result<(), LabError> {
+    move_into_link_name_space(namespace.as_fd(), Some(kind))
+        .map_err(|error| system(format!("the lab's {kind:?} namespace cannot be entered"))(error.into()))
+}
+
+/// The system does not let this user make the lab: why, and what to do.
+pub(super) fn refused(what: &str, error: io::Error) -> LabError {
+    let setting =
+        |name: &str| fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default().trim().to_owned();
+    let program = std::env::current_exe().map_or_else(|_| "/path/to/lathide".into(), |path| path.display().to_string());
+    let remedy = if error.raw_os_error() == Some(Errno::NOSPC.raw_os_error()) {
+        "the system's limit is reached; let root raise /proc/sys/user/max_user_namespaces and max_net_namespaces".into()
+    } else if setting("kernel/unprivileged_userns_clone") == "0" {
+        "only root may make user namespaces here (/proc/sys/kernel/unprivileged_userns_clone is 0)".into()
+    } else if setting("kernel/apparmor_restrict_unprivileged_userns") == "1" {
+        format!(
+            "AppArmor takes the rights from user namespaces of programs without a profile; give this one a profile:\n\
+             \n  sudo tee /etc/apparmor.d/lathide <<END\n  abi <abi/4.0>,\n  include <tunables/global>\n  \
+             profile lathide {program} flags=(unconfined) {{\n    userns,\n  }}\n  END\n  \
+             sudo apparmor_parser -r /etc/apparmor.d/lathide\n"
+        )
+    } else {
+        "a container's seccomp filter may forbid it: start the container with the rights to make namespaces".into()
+    };
+    LabError::Refused { what: what.to_owned(), error, remedy }
+}

@@ -1,0 +1,210 @@
+//! The life of a lab: makes the hosts, runs the command, passes signals on, takes everything away.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use parking_lot::Mutex;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::io::Errno;
+use rustix::mount::mount_bind;
+use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
+
+use super::address::{HOSTS_MAX, hosts_file, name};
+use super::control::{self, Control};
+use super::host::Host;
+use super::switch::Switch;
+use super::warden::{NAMES, Warden};
+use super::wire::Wire;
+use super::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, LabError, Outcome, namespace, system};
+use crate::launch::local::End;
+
+pub(super) fn run(lab: &Lab) -> Result<Outcome, LabError> {
+    check(lab)?;
+    let starter = match &lab.starter {
+        Some(starter) => starter.clone(),
+        None => std::env::current_exe().map_err(system("the lathide program cannot be found"))?,
+    };
+    let directory = directory()?;
+    // First of all, so that whatever comes is taken away whenever this process is killed.
+    let mut warden = Warden::start(&starter, &directory).map_err(system("the lab's warden cannot be started"))?;
+    DirBuilder::new().mode(0o700).create(&directory).map_err(system(format!("{}", directory.display())))?;
+    let signals = signals().map_err(system("signals cannot be received"))?;
+    namespace::enter_own()?;
+    name_hosts(lab, &directory);
+    let hosts = Host::make_all(lab.hosts, &lab.cable)?;
+    for host in &hosts {
+        let told = namespace::number(&host.network).and_then(|number| warden.watch(number));
+        told.map_err(system("the lab's warden has gone"))?;
+    }
+    let network = Network::start(lab, &directory, hosts)?;
+    let mut command = start(lab, &starter, &directory)?;
+    let status = attend(&mut command, &signals).map_err(system("the lab's command cannot be watched"))?;
+    let end = status.signal().map_or_else(|| End::Exited(status.code().unwrap_or(1)), End::Signalled);
+    // What the command has left behind would otherwise still use the network.
+    drop(warden);
+    Ok(Outcome { end, status: network.stop() })
+}
+
+fn check(lab: &Lab) -> Result<(), LabError> {
+    let usage = |text: String| Err(LabError::Usage(text));
+    if !(1..=HOSTS_MAX).contains(&lab.hosts) {
+        return usage(format!("a lab has from 1 to {HOSTS_MAX} hosts, not {}", lab.hosts));
+    }
+    if lab.shared && lab.cable.rate_bits_per_s.is_none() {
+        return usage("a shared medium needs a rate to share: --rate 10mbit, for example".into());
+    }
+    if !(0.0..1.0).contains(&lab.cable.loss) {
+        return usage(format!("a loss of {} leaves nothing; to lose all, cut a host's cable", lab.cable.loss));
+    }
+    if let Some(lab) = std::env::var_os(DIRECTORY_VARIABLE) {
+        return usage(format!("this is within a lab already ({}); end it first", lab.display()));
+    }
+    Ok(())
+}
+
+/// The place of the lab's directory, which nobody else has.
+fn directory() -> Result<PathBuf, LabError> {
+    let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
+    let mut number = [0; 8];
+    getrandom::fill(&mut number).map_err(|error| system("there is no random number")(io::Error::other(error)))?;
+    let number: String = number.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(own.unwrap_or_else(std::env::temp_dir).join(format!("lathide-lab-{number}")))
+}
+
+/// Makes the hosts' names resolve within the lab. Without them it still works, by addresses.
+fn name_hosts(lab: &Lab, directory: &Path) {
+    let own = fs::read_to_string("/etc/hosts").unwrap_or_default();
+    let file = directory.join(NAMES);
+    let written = fs::write(&file, hosts_file(lab.hosts as usize, &own));
+    if let Err(error) = written.and_then(|()| mount_bind(&file, "/etc/hosts").map_err(io::Error::from)) {
+        tracing::warn!("host names do not resolve within the lab, only addresses: /etc/hosts: {error}");
+    }
+}
+
+/// The threads between the hosts.
+struct Network {
+    control: Arc<Control>,
+    listener: Arc<UnixListener>,
+    stop: Arc<OwnedFd>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Network {
+    fn start(lab: &Lab, directory: &Path, hosts: Vec<Host>) -> Result<Self, LabError> {
+        let mut seed = [0; 8];
+        getrandom::fill(&mut seed).map_err(|error| system("there is no random number")(io::Error::other(error)))?;
+        let switch = Switch::new(hosts.len(), lab.cable, lab.shared, u64::from_ne_bytes(seed));
+        let (hosts, switch) = (Arc::new(hosts), Arc::new(Mutex::new(switch)));
+        let started = || -> io::Result<Wire> { Wire::new(hosts.clone(), switch.clone(), stop_signal()?) };
+        let wire = started().map_err(system("the lab's switch cannot be started"))?;
+        let stop = wire.stop();
+        let listener = UnixListener::bind(directory.join(control::SOCKET));
+        let listener = Arc::new(listener.map_err(system(format!("a socket in {}", directory.display())))?);
+        let (user, mount) = (namespace::own("user")?, namespace::own("mnt")?);
+        let control = Arc::new(Control { hosts, switch, shared: lab.shared, user, mount });
+        let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
+            let thread = thread::Builder::new().name(name.into()).spawn(work);
+            thread.map_err(system("the lab's threads cannot be started"))
+        };
+        let threads = vec![
+            spawn("lab-switch", Box::new(move || wire.run()))?,
+            spawn("lab-control", {
+                let (control, listener) = (control.clone(), listener.clone());
+                Box::new(move || control.serve(&listener))
+            })?,
+        ];
+        Ok(Network { control, listener, stop, threads })
+    }
+
+    /// Ends the threads. Returns what they have seen.
+    fn stop(self) -> super::Status {
+        // Neither fails: both descriptors are open.
+        let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
+        let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
+        for thread in self.threads {
+            let _ = thread.join();
+        }
+        self.control.status()
+    }
+}
+
+fn stop_signal() -> io::Result<Arc<OwnedFd>> {
+    Ok(Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+}
+
+/// Starts the command on the first host, tied to this thread's life.
+fn start(lab: &Lab, starter: &Path, directory: &Path) -> Result<Child, LabError> {
+    let hosts: Vec<String> = (0..lab.hosts as usize).map(name).collect();
+    let mut command = Command::new(starter);
+    command.arg(START).arg(std::process::id().to_string());
+    command.arg(starter).arg(IN_HOST).arg(name(0)).arg(&lab.program).args(&lab.args);
+    command.env(DIRECTORY_VARIABLE, directory).env(HOSTS_VARIABLE, hosts.join(","));
+    if lab.output_to_stderr {
+        command.stdout(io::stderr());
+    }
+    // A program inherits what its parent blocks. Meanwhile a signal ends this process, and so the lab.
+    let mut spawn = || -> io::Result<Child> {
+        passed_on().thread_unblock()?;
+        let command = command.spawn();
+        passed_on().thread_block()?;
+        command
+    };
+    spawn().map_err(system("the lab's command cannot be started"))
+}
+
+/// The signals that are passed on to the command.
+fn passed_on() -> SigSet {
+    let mut signals = SigSet::empty();
+    for signal in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGUSR1, Signal::SIGUSR2] {
+        signals.add(signal);
+    }
+    signals
+}
+
+/// Blocks the signals, in this thread and those it will start, so that they can be read.
+fn signals() -> io::Result<SignalFd> {
+    passed_on().thread_block()?;
+    Ok(SignalFd::with_flags(&passed_on(), SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
+}
+
+/// Waits for the command's end, and passes signals on.
+fn attend(command: &mut Child, signals: &SignalFd) -> io::Result<ExitStatus> {
+    let process = Pid::from_raw(command.id() as i32).ok_or(io::ErrorKind::NotFound)?;
+    let process = pidfd_open(process, PidfdFlags::empty())?;
+    loop {
+        let mut ready = [PollFd::new(&process, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
+        match poll(&mut ready, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        while let Some(signal) = signals.read_signal()? {
+            // What the terminal sends comes to the command too, which is in the same process group.
+            if signal.ssi_code == SENT_BY_KERNEL {
+                continue;
+            }
+            if let Some(signal) = rustix::process::Signal::from_named_raw(signal.ssi_signo as i32) {
+                // It may have ended just now.
+                let _ = pidfd_send_signal(&process, signal);
+            }
+        }
+        if let Some(status) = command.try_wait()? {
+            return Ok(status);
+        }
+    }
+}
+
+/// The hidden commands of the `lathide` program.
+const START: &str = "__start";
+const IN_HOST: &str = "__in-host";
+/// `si_code` of a signal that no process has sent.
+const SENT_BY_KERNEL: i32 = 128;

@@ -1,0 +1,155 @@
+//! What runs within a lab: this test binary, in a role.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The variable that gives this binary its role.
+const ROLE: &str = "LATHIDE_LAB_TEST_ROLE";
+const PORT: u16 = 7000;
+/// Nothing within a lab takes longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The arguments with which this binary plays a role, once `as_role` has named it.
+pub(super) fn own_command() -> Vec<String> {
+    let own = std::env::current_exe().expect("this program").display().to_string();
+    vec![own, "--exact".into(), "lab::program::role".into(), "--nocapture".into()]
+}
+
+pub(super) fn as_role<'a>(command: &'a mut Command, role: &str) -> &'a mut Command {
+    command.env(ROLE, role)
+}
+
+/// The value that a role has printed under this name.
+#[track_caller]
+pub(super) fn printed(stdout: &str, name: &str) -> f64 {
+    let line = stdout.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    line.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {name} in {stdout:?}"))
+}
+
+/// Not a test of its own: plays the role that another test gave.
+#[test]
+fn role() {
+    match std::env::var(ROLE).as_deref() {
+        Ok("echo") => echo(),
+        Ok("measure") => measure(),
+        Ok("cut") => cut(),
+        Ok("incast") => incast(),
+        Ok("send") => send(),
+        Ok(role) => panic!("there is no role {role}"),
+        Err(_) => {}
+    }
+}
+
+/// Sends back what comes, until killed.
+fn echo() {
+    let listener = TcpListener::bind(("0.0.0.0", PORT)).expect("the port is free on this host");
+    for stream in listener.incoming() {
+        let mut stream = stream.expect("a connection");
+        stream.set_nodelay(true).expect("TCP");
+        std::thread::spawn(move || std::io::copy(&mut stream.try_clone().expect("a descriptor"), &mut stream));
+    }
+}
+
+/// A program on another host.
+struct Other(Child);
+
+impl Other {
+    fn echo_on(host: &str) -> Self {
+        Other::start(host, "echo")
+    }
+
+    fn start(host: &str, role: &str) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
+        command.arg("__in-host").arg(host).args(own_command()).stdout(Stdio::null());
+        Other(as_role(&mut command, role).spawn().expect("a program on another host"))
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn connect(address: &str) -> TcpStream {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let address = (address, PORT).to_socket_addrs().expect("the name resolves").next().expect("an address");
+        match TcpStream::connect(address) {
+            Ok(stream) => {
+                stream.set_nodelay(true).expect("TCP");
+                stream.set_read_timeout(Some(PATIENCE)).expect("a duration");
+                return stream;
+            }
+            Err(error) => assert!(Instant::now() < end, "{error}"),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The shortest of some round trips, and how long a stream to and fro takes.
+fn measure() {
+    let _other = Other::echo_on("host1");
+    let mut stream = connect("10.76.0.2");
+    println!("\nname={}", u8::from(("host1", PORT).to_socket_addrs().is_ok()));
+    let trip = |stream: &mut TcpStream| {
+        let start = Instant::now();
+        stream.write_all(&[7; 8]).expect("host1 listens");
+        stream.read_exact(&mut [0; 8]).expect("host1 answers");
+        start.elapsed().as_secs_f64()
+    };
+    let round_trip = (0..5).map(|_| trip(&mut stream)).fold(f64::INFINITY, f64::min);
+    println!("round_trip={round_trip}");
+    let start = Instant::now();
+    let mut writer = stream.try_clone().expect("a descriptor");
+    let sent = std::thread::spawn(move || writer.write_all(&vec![1; STREAM_BYTES]).expect("host1 listens"));
+    stream.read_exact(&mut vec![0; STREAM_BYTES]).expect("host1 answers");
+    sent.join().expect("all was sent");
+    println!("stream={}", start.elapsed().as_secs_f64());
+}
+
+pub(super) const STREAM_BYTES: usize = 400_000;
+
+/// A cut cable passes nothing; mended, it passes what TCP has kept.
+fn cut() {
+    let _other = Other::echo_on("host1");
+    let mut stream = connect("10.76.0.2");
+    let lab = |action: &str| {
+        let done = Command::new(env!("CARGO_BIN_EXE_lathide")).args(["lab", action, "host1"]).status();
+        assert!(done.expect("lathide").success());
+    };
+    lab("cut");
+    stream.set_read_timeout(Some(Duration::from_millis(700))).expect("a duration");
+    stream.write_all(b"x").expect("the socket has room");
+    let nothing = stream.read_exact(&mut [0]).expect_err("the cable is cut");
+    assert!(matches!(nothing.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{nothing}");
+    lab("mend");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a duration");
+    let mut byte = [0];
+    stream.read_exact(&mut byte).expect("the cable is mended");
+    assert_eq!(&byte, b"x");
+    println!("\nmended=1");
+}
+
+/// All other hosts send to this one, whose cable is slow and has a short queue.
+fn incast() {
+    let slow = ["lab", "change", "host0", "--rate", "4mbit", "--queue", "6k"];
+    assert!(Command::new(env!("CARGO_BIN_EXE_lathide")).args(slow).status().expect("lathide").success());
+    let listener = TcpListener::bind(("0.0.0.0", PORT)).expect("the port is free on this host");
+    let _others: Vec<Other> = (1..4).map(|host| Other::start(&format!("host{host}"), "send")).collect();
+    for _ in 1..4 {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a duration");
+        assert_eq!(std::io::copy(&mut stream, &mut std::io::sink()).expect("all of it"), SENT_BYTES as u64);
+    }
+    println!("\nreceived=3");
+}
+
+const SENT_BYTES: usize = 100_000;
+
+fn send() {
+    connect("10.76.0.1").write_all(&vec![1; SENT_BYTES]).expect("host0 listens");
+}
