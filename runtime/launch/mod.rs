@@ -3,6 +3,8 @@
 pub(crate) mod control;
 pub mod environment;
 #[cfg(feature = "cli")]
+pub mod hosts;
+#[cfg(feature = "cli")]
 pub mod link;
 #[cfg(feature = "cli")]
 pub mod local;

@@ -25,6 +25,7 @@ const PURE: &[&str] = &[
     "runtime/observe/timeline/spans.rs",
     "runtime/report/html",
     "runtime/launch/control.rs",
+    "runtime/launch/hosts",
     "runtime/launch/stall.rs",
     "runtime/launch/link/spec.rs",
     "runtime/launch/link/medium.rs",

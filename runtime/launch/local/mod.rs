@@ -5,6 +5,7 @@
 //! killed and ends what the job's processes have started in turn.
 
 mod cleanup;
+mod crew;
 mod inputs;
 mod output;
 mod spawn;
@@ -65,6 +66,8 @@ pub enum Stdin {
     Null,
     /// The launcher's own.
     Forward,
+    /// What comes through a pipe, carried there by whoever holds the rank's process.
+    Carry,
 }
 
 impl Job {

@@ -41,17 +41,28 @@ pub(super) fn new_key() -> io::Result<(Key, OwnedFd)> {
     Ok((Key::from_bytes(key), memory.into()))
 }
 
+/// A rank's place on its host.
+#[derive(Clone, Copy)]
+pub(super) struct Seat {
+    /// Its number in the job.
+    pub(super) rank: u32,
+    /// Its number among the ranks of this host.
+    pub(super) local_rank: u32,
+    /// How many these are.
+    pub(super) local_size: u32,
+}
+
 /// Starts one rank through the starter.
-pub(super) fn rank(job: &Job, common: &Common, rank: u32) -> io::Result<Child> {
+pub(super) fn rank(job: &Job, common: &Common, seat: Seat) -> io::Result<Child> {
     let mut command = Command::new(&common.starter);
     command.arg(START).arg(std::process::id().to_string()).arg(&common.program).args(&job.args);
     command.env_remove("LATHIDE_KEY_FILE").env_remove("LATHIDE_TRACE").env_remove("LATHIDE_REPORT");
     command.envs(job.env.iter().map(|(name, value)| (name, value)));
     command
-        .env("LATHIDE_RANK", rank.to_string())
+        .env("LATHIDE_RANK", seat.rank.to_string())
         .env("LATHIDE_SIZE", job.size.to_string())
-        .env("LATHIDE_LOCAL_RANK", rank.to_string())
-        .env("LATHIDE_LOCAL_SIZE", job.size.to_string())
+        .env("LATHIDE_LOCAL_RANK", seat.local_rank.to_string())
+        .env("LATHIDE_LOCAL_SIZE", seat.local_size.to_string())
         .env("LATHIDE_ROOT", common.root.to_string())
         .env("LATHIDE_KEY_FD", common.key.as_raw_fd().to_string())
         .env(JOB_VARIABLE, &common.id);
@@ -64,7 +75,7 @@ pub(super) fn rank(job: &Job, common: &Common, rank: u32) -> io::Result<Child> {
     if let Some(directory) = &job.directory {
         command.current_dir(directory);
     }
-    command.stdin(if rank == 0 { rank_0_input(job.stdin) } else { Stdio::null() });
+    command.stdin(if seat.rank == 0 { rank_0_input(job.stdin) } else { Stdio::null() });
     // A group of its own: a signal reaches what the rank starts too, and the terminal's Ctrl-C only the launcher.
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
     command.spawn()
@@ -76,6 +87,7 @@ fn rank_0_input(stdin: Stdin) -> Stdio {
         Stdin::Null => Stdio::null(),
         Stdin::Forward if io::stdin().is_terminal() => Stdio::piped(),
         Stdin::Forward => Stdio::inherit(),
+        Stdin::Carry => Stdio::piped(),
     }
 }
 

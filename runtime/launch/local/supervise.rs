@@ -2,20 +2,17 @@
 //! when one fails.
 
 use std::collections::VecDeque;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group, set_child_subreaper};
+use rustix::process::Signal;
 use tokio::net::TcpListener;
-use tokio::process::Child;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{timeout, timeout_at};
 
-use super::cleanup::kill_left_overs;
+use super::crew::{Crew, Hand, Outlets};
 use super::inputs;
-use super::output::{self, Output, Stream};
+use super::output::{self, Output};
 use super::spawn::{self, Common};
 use super::verdict::{Evidence, Process};
 
@@ -32,8 +29,6 @@ const AFTER_FAILURE: (Duration, Duration) = (Duration::from_millis(1000), Durati
 const AFTER_SIGNAL: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(5));
 /// The same when the job's time is over, or nobody takes its output.
 const AT_ONCE: (Duration, Duration) = (Duration::ZERO, Duration::from_millis(500));
-/// How long output of processes that have all ended may take to be passed on.
-const OUTPUT_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the last words of ranks may take through the rendezvous after their processes have ended.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 /// The same for reports, which are longer and wanted.
@@ -92,7 +87,7 @@ fn relay(job: &Job) -> rendezvous::Rewrite {
 
 /// All that can happen to a job comes through one queue.
 pub(super) enum Event {
-    Ended(u32, ExitStatus),
+    Ended(u32, End),
     OutputBroken,
     Rendezvous(rendezvous::Event),
     Signal(Signal),
@@ -102,8 +97,8 @@ struct Supervisor {
     processes: Vec<Process>,
     orders: mpsc::Sender<Lost>,
     notes: mpsc::Sender<Output>,
-    /// The process groups of all ranks ever started.
-    groups: Vec<Pid>,
+    /// Who holds the processes.
+    crew: Option<Crew>,
     /// The order in which ranks failed by themselves.
     failures: Vec<usize>,
     /// The order in which ranks left the rendezvous without finalize.
@@ -124,8 +119,6 @@ impl Supervisor {
         orders: mpsc::Sender<Lost>,
         happened: mpsc::Receiver<rendezvous::Event>,
     ) -> Result<Outcome, LaunchError> {
-        // Orphans of the ranks become this process's children, so that they can be collected.
-        let _ = set_child_subreaper(Some(rustix::process::getpid()));
         let (inbox, mut events) = mpsc::channel(256);
         let (notes, lines) = mpsc::channel(output::QUEUE_MAX);
         let drain = output::drain(sink, lines).map_err(system("the output thread cannot start"))?;
@@ -133,31 +126,23 @@ impl Supervisor {
         tasks.spawn(forward(happened, inbox.clone(), Event::Rendezvous));
         tasks.spawn(forward(drain.breaks, inbox.clone(), |_| Event::OutputBroken));
         inputs::listen_to_signals(&mut tasks, &inbox).map_err(system("signals cannot be received"))?;
-        let mut warden = spawn::start_warden(common).map_err(system("the warden cannot be started"))?;
+        let (ends, ended) = mpsc::channel(256);
+        tasks.spawn(forward(ended, inbox.clone(), |(rank, end)| Event::Ended(rank, end)));
+        let outlets = Outlets { ends, lines: notes.clone() };
 
         let mut supervisor = Supervisor::new(&job, orders, notes);
-        let mut readers = JoinSet::new();
-        for rank in 0..job.size {
-            let started = spawn::rank(&job, common, rank).map_err(system(format!("rank {rank} cannot be started")));
-            match started {
-                Ok(child) => supervisor.adopt(child, rank, &mut tasks, &mut readers, &inbox, job.size),
-                Err(error) => {
-                    supervisor.signal_all(Signal::KILL);
-                    kill_left_overs(&common.id, &supervisor.groups);
-                    spawn::dismiss(&mut warden);
-                    return Err(error);
-                }
-            }
+        let mut crew = Crew::start(&job, common, supervisor.hands(), &outlets)?;
+        drop(outlets);
+        if let Some(input) = crew.take_input() {
+            tasks.spawn(inputs::carry_input(input));
         }
+        supervisor.crew = Some(crew);
         let deadline = job.timeout.map(|timeout| supervisor.outcome.started + timeout);
         supervisor.watch(&mut events, deadline).await;
-        // What the ranks have started and left may hold their output open.
-        kill_left_overs(&common.id, &supervisor.groups);
-        spawn::dismiss(&mut warden);
-        let all = async { while readers.join_next().await.is_some() {} };
-        let _ = timeout(OUTPUT_PATIENCE, all).await;
+        if let Some(crew) = supervisor.crew.take() {
+            crew.clean_up().await;
+        }
         supervisor.hear_last_words(&mut events).await;
-        drop(readers);
         let outcome = supervisor.finish();
         // Who shows the output may take its time, unless somebody wants the end now.
         match outcome.interrupted {
@@ -187,7 +172,7 @@ impl Supervisor {
             processes,
             orders,
             notes,
-            groups: Vec::new(),
+            crew: None,
             failures: Vec::new(),
             partings: Vec::new(),
             steps: VecDeque::new(),
@@ -197,37 +182,9 @@ impl Supervisor {
         }
     }
 
-    /// Watches a started rank: its end, its output, its input.
-    fn adopt(
-        &mut self,
-        mut child: Child,
-        rank: u32,
-        tasks: &mut JoinSet<()>,
-        readers: &mut JoinSet<()>,
-        inbox: &mpsc::Sender<Event>,
-        size: u32,
-    ) {
-        let process = &mut self.processes[rank as usize];
-        process.group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        self.groups.extend(process.group);
-        // The only rank's output is nobody else's: its last line need not be completed.
-        let complete = size > 1;
-        if let Some(stdout) = child.stdout.take() {
-            readers.spawn(output::pass_on(stdout, Rank(rank), Stream::Stdout, complete, None, self.notes.clone()));
-        }
-        if let Some(stderr) = child.stderr.take() {
-            let tail = Some(process.tail.clone());
-            readers.spawn(output::pass_on(stderr, Rank(rank), Stream::Stderr, complete, tail, self.notes.clone()));
-        }
-        if let Some(stdin) = child.stdin.take() {
-            tasks.spawn(inputs::carry_input(stdin));
-        }
-        let inbox = inbox.clone();
-        tasks.spawn(async move {
-            if let Ok(status) = child.wait().await {
-                let _ = inbox.send(Event::Ended(rank, status)).await;
-            }
-        });
+    fn hands(&self) -> Vec<Hand> {
+        let hand = |(rank, process): (u32, &Process)| Hand { rank, tail: Some(process.tail.clone()) };
+        (0u32..).zip(&self.processes).map(hand).collect()
     }
 
     /// Until every rank has ended.
@@ -273,15 +230,13 @@ impl Supervisor {
         }
     }
 
-    fn ended(&mut self, rank: u32, status: ExitStatus) {
-        let end = match status.signal() {
-            Some(signal) => End::Signalled(signal),
-            None => End::Exited(status.code().unwrap_or(1)),
-        };
+    fn ended(&mut self, rank: u32, end: End) {
+        if let Some(crew) = &mut self.crew {
+            crew.has_ended(rank);
+        }
         let process = &mut self.processes[rank as usize];
         process.end = Some(end);
         process.ended_at = Some(Instant::now());
-        process.group = None;
         // The queue has room for every rank's end.
         let _ = self.orders.try_send(Lost { rank: Rank(rank), cause: format!("its process {end}") });
         if end.failed() && !process.told {
@@ -368,9 +323,8 @@ impl Supervisor {
     }
 
     fn signal_all(&self, signal: Signal) {
-        for group in self.processes.iter().filter_map(|process| process.group) {
-            // A group that has just ended needs no signal.
-            let _ = kill_process_group(group, signal);
+        if let Some(crew) = &self.crew {
+            crew.signal(signal);
         }
     }
 

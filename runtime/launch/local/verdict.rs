@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
 
 use super::End;
 use super::output::Tail;
@@ -13,7 +13,6 @@ const SAME_TIME: Duration = Duration::from_millis(300);
 /// What is known of one rank's process.
 #[derive(Default)]
 pub(super) struct Process {
-    pub(super) group: Option<Pid>,
     pub(super) end: Option<End>,
     pub(super) ended_at: Option<Instant>,
     pub(super) told: bool,
