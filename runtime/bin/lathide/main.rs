@@ -45,6 +45,9 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, num_args = 1.., required = true)]
         command: Vec<OsString>,
     },
+    /// Starts the ranks of one host.
+    #[command(name = "__agent", hide = true)]
+    Agent,
     /// Ends what a killed launcher leaves.
     #[command(name = "__warden", hide = true)]
     Warden {
@@ -64,6 +67,13 @@ fn main() -> ExitCode {
         Command::Collectives(args) => collectives::run(&args),
         Command::CollectivesNode(args) => collectives::run_node(&args),
         Command::Start { launcher, command } => start(launcher, &command),
+        Command::Agent => match lathide::launch::agent::serve() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("lathide: the agent cannot work: {error}");
+                ExitCode::from(125)
+            }
+        },
         Command::Warden { job } => {
             lathide::launch::local::warden(&job);
             ExitCode::SUCCESS

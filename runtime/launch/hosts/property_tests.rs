@@ -8,9 +8,8 @@ fn host() -> impl Strategy<Value = Host> {
     let user = proptest::option::of("[a-z][a-z0-9_-]{0,5}");
     let name = prop_oneof!["[a-z0-9][a-z0-9.-]{0,8}", any::<std::net::Ipv6Addr>().prop_map(|a| a.to_string())];
     let addr = proptest::option::of(any::<IpAddr>());
-    (name, user, 1..20u32, proptest::option::of(1..40u32), proptest::option::of(1..=u16::MAX), addr).prop_map(
-        |(name, user, slots, max_slots, port, addr)| Host { name, user, slots, max_slots, port, addr },
-    )
+    (name, user, 1..20u32, proptest::option::of(1..40u32), proptest::option::of(1..=u16::MAX), addr)
+        .prop_map(|(name, user, slots, max_slots, port, addr)| Host { name, user, slots, max_slots, port, addr })
 }
 
 fn written(host: &Host, colon: bool) -> String {

@@ -15,30 +15,34 @@ use tokio::process::{Child, Command};
 
 use super::cleanup::{JOB_VARIABLE, kill_left_overs};
 use super::{Job, LaunchError, Stdin, system};
-use crate::config::Key;
 
 /// What all ranks of a job share.
-pub(super) struct Common {
+pub(crate) struct Common {
     /// The `lathide` program.
-    pub(super) starter: PathBuf,
+    pub(crate) starter: PathBuf,
     /// The program to run, as the ranks shall execute it.
-    pub(super) program: OsString,
+    pub(crate) program: OsString,
     /// The job's public name.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// The rendezvous.
-    pub(super) root: SocketAddr,
+    pub(crate) root: SocketAddr,
     /// Holds the job's key; every child inherits it.
-    pub(super) key: OwnedFd,
+    pub(crate) key: OwnedFd,
 }
 
-/// A new secret, in memory that only inheriting processes can reach: no file, no argument, no variable.
-pub(super) fn new_key() -> io::Result<(Key, OwnedFd)> {
+/// A new secret.
+pub(super) fn new_key() -> io::Result<[u8; 32]> {
     let mut key = [0; 32];
     getrandom::fill(&mut key).map_err(io::Error::other)?;
+    Ok(key)
+}
+
+/// Puts the secret into memory that only inheriting processes can reach: no file, no argument, no variable.
+pub(crate) fn in_memory(key: &[u8; 32]) -> io::Result<OwnedFd> {
     // Without CLOEXEC: the ranks shall inherit it.
     let memory = File::from(memfd_create("lathide-key", MemfdFlags::empty())?);
-    (&memory).write_all(&key)?;
-    Ok((Key::from_bytes(key), memory.into()))
+    (&memory).write_all(key)?;
+    Ok(memory.into())
 }
 
 /// A rank's place on its host.
@@ -133,7 +137,10 @@ pub fn warden(job: &str) {
 }
 
 /// What to execute for `job.program`, or why it cannot be.
-pub(super) fn resolve(job: &Job) -> Result<OsString, LaunchError> {
+pub(crate) fn resolve(job: &Job) -> Result<OsString, LaunchError> {
+    if job.is_lathide {
+        return starter(job).map(PathBuf::into_os_string);
+    }
     let program = Path::new(&job.program);
     let shown = program.display().to_string();
     let base = job.directory.clone().unwrap_or_default();
@@ -189,7 +196,7 @@ fn executable(path: &Path) -> Result<(), Unusable> {
 }
 
 /// The `lathide` program that starts the ranks.
-pub(super) fn starter(job: &Job) -> Result<PathBuf, LaunchError> {
+pub(crate) fn starter(job: &Job) -> Result<PathBuf, LaunchError> {
     match &job.starter {
         Some(starter) => Ok(starter.clone()),
         None => std::env::current_exe().map_err(system("the lathide program cannot be found")),

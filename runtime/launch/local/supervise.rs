@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use socket2::{Domain, Socket, Type};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -17,9 +18,12 @@ use super::spawn::{self, Common};
 use super::verdict::{Evidence, Process};
 
 use super::{End, Failure, Job, LaunchError, Outcome, RankEnd, Sink, system};
+use crate::config::Key;
 use crate::ids::Rank;
+use crate::launch::agent::{Fleet, Loss, Plan};
 use crate::launch::link::Relay;
 use crate::launch::rendezvous::{self, Lost, Settings};
+use crate::launch::stall::listed;
 use crate::observe::timeline;
 use crate::wire::handshake::job_id;
 
@@ -49,13 +53,16 @@ pub(super) fn run(mut job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
 }
 
 fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
-    let program = spawn::resolve(&job)?;
+    // On other hosts the agents look for it.
+    let program = if job.hosts.is_some() { job.program.clone() } else { spawn::resolve(&job)? };
     let starter = spawn::starter(&job)?;
     // This thread starts the ranks and lives as long as they: their parent-death signal is tied to it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let outcome = runtime.map_err(system("the launcher cannot start"))?.block_on(async {
-        let (key, memory) = spawn::new_key().map_err(system("the job's key cannot be made"))?;
-        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(system("the rendezvous cannot listen"))?;
+        let secret = spawn::new_key().map_err(system("the job's key cannot be made"))?;
+        let memory = spawn::in_memory(&secret).map_err(system("the job's key cannot be kept"))?;
+        let key = Key::from_bytes(secret);
+        let listener = listen(job.hosts.is_some()).await.map_err(system("the rendezvous cannot listen"))?;
         let root = listener.local_addr().map_err(system("the rendezvous cannot listen"))?;
         let id = job_id(&key).iter().map(|byte| format!("{byte:02x}")).collect();
         let common = Common { starter, program, id, root, key: memory };
@@ -69,11 +76,31 @@ fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
         let (orders, received) = mpsc::channel(job.size as usize + 16);
         let (events, happened) = mpsc::channel(64);
         let server = tokio::spawn(rendezvous::serve(listener, settings, received, events));
-        let outcome = Supervisor::supervise(job, &common, sink, orders, happened).await;
+        let outcome = Supervisor::supervise(job, &common, secret, sink, orders, happened).await;
         server.abort();
         outcome
     })?;
     Ok(outcome)
+}
+
+/// On all addresses if other hosts shall reach it, of both families where the system has both.
+async fn listen(for_all: bool) -> std::io::Result<TcpListener> {
+    if !for_all {
+        return TcpListener::bind("127.0.0.1:0").await;
+    }
+    // Linux takes connections of both families on this one, unless it has no IPv6 or is told otherwise.
+    let both = || {
+        let socket = Socket::new(Domain::IPV6, Type::STREAM, None)?;
+        socket.set_only_v6(false)?;
+        socket.set_nonblocking(true)?;
+        socket.bind(&std::net::SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, 0)).into())?;
+        socket.listen(1024)?;
+        TcpListener::from_std(socket.into())
+    };
+    match both() {
+        Ok(listener) => Ok(listener),
+        Err(_) => TcpListener::bind("0.0.0.0:0").await,
+    }
 }
 
 /// Puts the emulated link between the ranks when their addresses are known. It lives as long as the rendezvous.
@@ -89,16 +116,25 @@ fn relay(job: &Job) -> rendezvous::Rewrite {
 pub(super) enum Event {
     Ended(u32, End),
     OutputBroken,
+    HostLost(Loss),
     Rendezvous(rendezvous::Event),
     Signal(Signal),
+}
+
+/// Who holds the ranks' processes.
+enum Hands {
+    /// This process.
+    Here(Crew),
+    /// An agent on each host.
+    There(Fleet),
 }
 
 struct Supervisor {
     processes: Vec<Process>,
     orders: mpsc::Sender<Lost>,
     notes: mpsc::Sender<Output>,
-    /// Who holds the processes.
-    crew: Option<Crew>,
+    /// Who holds the processes; `None` before they are started and after they have ended.
+    hands: Option<Hands>,
     /// The order in which ranks failed by themselves.
     failures: Vec<usize>,
     /// The order in which ranks left the rendezvous without finalize.
@@ -115,6 +151,7 @@ impl Supervisor {
     async fn supervise(
         job: Job,
         common: &Common,
+        key: [u8; 32],
         sink: Sink,
         orders: mpsc::Sender<Lost>,
         happened: mpsc::Receiver<rendezvous::Event>,
@@ -126,21 +163,35 @@ impl Supervisor {
         tasks.spawn(forward(happened, inbox.clone(), Event::Rendezvous));
         tasks.spawn(forward(drain.breaks, inbox.clone(), |_| Event::OutputBroken));
         inputs::listen_to_signals(&mut tasks, &inbox).map_err(system("signals cannot be received"))?;
+        let (losses, lost) = mpsc::channel(16);
+        tasks.spawn(forward(lost, inbox.clone(), Event::HostLost));
         let (ends, ended) = mpsc::channel(256);
         tasks.spawn(forward(ended, inbox.clone(), |(rank, end)| Event::Ended(rank, end)));
         let outlets = Outlets { ends, lines: notes.clone() };
 
         let mut supervisor = Supervisor::new(&job, orders, notes);
-        let mut crew = Crew::start(&job, common, supervisor.hands(), &outlets)?;
+        let hands = supervisor.hands();
+        supervisor.hands = Some(match &job.hosts {
+            None => {
+                let mut crew = Crew::start(&job, common, hands, &outlets)?;
+                if let Some(input) = crew.take_input() {
+                    tasks.spawn(inputs::carry_input(input));
+                }
+                Hands::Here(crew)
+            }
+            Some(hosts) => {
+                let (port, own) = (common.root.port(), &*common.starter);
+                let plan = Plan { job: &job, hosts, key, port, own, hands, outlets: outlets.clone(), losses };
+                Hands::There(start_fleet(plan, &mut events).await?)
+            }
+        });
         drop(outlets);
-        if let Some(input) = crew.take_input() {
-            tasks.spawn(inputs::carry_input(input));
-        }
-        supervisor.crew = Some(crew);
         let deadline = job.timeout.map(|timeout| supervisor.outcome.started + timeout);
         supervisor.watch(&mut events, deadline).await;
-        if let Some(crew) = supervisor.crew.take() {
-            crew.clean_up().await;
+        match supervisor.hands.take() {
+            Some(Hands::Here(crew)) => crew.clean_up().await,
+            Some(Hands::There(fleet)) => fleet.clean_up().await,
+            None => {}
         }
         supervisor.hear_last_words(&mut events).await;
         let outcome = supervisor.finish();
@@ -161,6 +212,7 @@ impl Supervisor {
             timed_out: false,
             deadlock: None,
             join_failed: None,
+            lost_hosts: Vec::new(),
             reports: Vec::new(),
             trace: None,
             started: now,
@@ -172,7 +224,7 @@ impl Supervisor {
             processes,
             orders,
             notes,
-            crew: None,
+            hands: None,
             failures: Vec::new(),
             partings: Vec::new(),
             steps: VecDeque::new(),
@@ -213,7 +265,8 @@ impl Supervisor {
 
     async fn take(&mut self, event: Event) {
         match event {
-            Event::Ended(rank, status) => self.ended(rank, status),
+            Event::Ended(rank, end) => self.ended(rank, end),
+            Event::HostLost(loss) => self.lost(loss),
             Event::OutputBroken => {
                 // As a pipeline ends a program whose reader has gone.
                 self.outcome.interrupted.get_or_insert(Signal::PIPE.as_raw());
@@ -231,7 +284,7 @@ impl Supervisor {
     }
 
     fn ended(&mut self, rank: u32, end: End) {
-        if let Some(crew) = &mut self.crew {
+        if let Some(Hands::Here(crew)) = &mut self.hands {
             crew.has_ended(rank);
         }
         let process = &mut self.processes[rank as usize];
@@ -242,6 +295,24 @@ impl Supervisor {
         if end.failed() && !process.told {
             self.failures.push(rank as usize);
             self.end_after(AFTER_FAILURE);
+        }
+    }
+
+    /// All ranks of that host that have not ended are lost with it.
+    fn lost(&mut self, loss: Loss) {
+        let Loss { host, ranks, cause } = loss;
+        let is_left = |rank: &u32| self.processes[*rank as usize].end.is_none();
+        let left: Vec<u32> = ranks.into_iter().filter(is_left).collect();
+        if left.is_empty() {
+            return;
+        }
+        let named: Vec<Rank> = left.iter().copied().map(Rank).collect();
+        let text = format!("host {host} was lost with {}: {cause}", listed(&named));
+        // If output stands still, the outcome still says it.
+        let _ = self.notes.try_send(Output::note(&text));
+        self.outcome.lost_hosts.push(text);
+        for rank in left {
+            self.ended(rank, End::Lost);
         }
     }
 
@@ -323,8 +394,10 @@ impl Supervisor {
     }
 
     fn signal_all(&self, signal: Signal) {
-        if let Some(crew) = &self.crew {
-            crew.signal(signal);
+        match &self.hands {
+            Some(Hands::Here(crew)) => crew.signal(signal),
+            Some(Hands::There(fleet)) => fleet.signal(signal),
+            None => {}
         }
     }
 
@@ -345,6 +418,22 @@ impl Supervisor {
         outcome.ranks = self.processes.iter().map(end).collect();
         outcome.reports.sort_by_key(|report| report.rank);
         outcome
+    }
+}
+
+/// Starts the agents, unless a signal comes before they are ready.
+async fn start_fleet(plan: Plan<'_>, events: &mut mpsc::Receiver<Event>) -> Result<Fleet, LaunchError> {
+    let interrupted = async {
+        while let Some(event) = events.recv().await {
+            if let Event::Signal(signal) = event {
+                return signal;
+            }
+        }
+        std::future::pending().await
+    };
+    tokio::select! {
+        fleet = Fleet::start(plan) => fleet,
+        signal = interrupted => Err(LaunchError::Interrupted(signal.as_raw())),
     }
 }
 

@@ -52,7 +52,11 @@ impl Evidence<'_> {
     /// nobody is killed for want of another.
     fn died_beside(&self, rank: usize, other: usize) -> bool {
         // An abort is how some programs answer an error.
-        let killed = |end| matches!(end, End::Signalled(signal) if signal != Signal::ABORT.as_raw());
+        let killed = |end| match end {
+            End::Signalled(signal) => signal != Signal::ABORT.as_raw(),
+            End::Lost => true,
+            End::Exited(_) => false,
+        };
         let (rank, other) = (&self.processes[rank], &self.processes[other]);
         let near = |(rank, other): (Instant, Instant)| rank.saturating_duration_since(other) < SAME_TIME;
         rank.end.is_some_and(killed)
