@@ -12,6 +12,8 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use super::{silence, unsent};
+#[cfg(feature = "cli")]
+use crate::wire::handshake::RENDEZVOUS;
 use crate::wire::handshake::{
     Acceptor, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, PROOF_BYTES, Party, Proven, Purpose,
     READY_BYTES, Refusal, Target,
@@ -67,23 +69,42 @@ pub(crate) async fn dial(
     next_expected: u64,
 ) -> Result<(TcpStream, Established), DialError> {
     let shake = async {
-        let mut stream = TcpStream::connect(address).await?;
-        // A port that nobody listens on can be this socket's own.
-        if stream.local_addr()? == stream.peer_addr()? {
-            return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
-        }
-        prepare(&stream)?;
-        let (mut dialer, hello) = Dialer::hello(party, target, &nonce()?);
-        stream.write_all(&hello).await?;
-        let mut challenge = [0; CHALLENGE_BYTES];
-        stream.read_exact(&mut challenge).await?;
-        let proof = dialer.challenged(&challenge, next_expected)?;
+        let (mut stream, dialer, proof) = challenge(address, party, target, next_expected).await?;
         stream.write_all(&proof).await?;
         let mut ready = [0; READY_BYTES];
         stream.read_exact(&mut ready).await?;
         Ok((stream, dialer.ready(&ready)?))
     };
     timeout(HANDSHAKE_TIMEOUT, shake).await.unwrap_or(Err(DialError::Silent))
+}
+
+/// Whether the rendezvous of this job listens at `address`: has it prove itself, and then hangs up.
+#[cfg(feature = "cli")]
+pub(crate) async fn probe(address: SocketAddr, party: &Party) -> Result<(), DialError> {
+    let target = Target { purpose: Purpose::Control, rank: RENDEZVOUS, incarnation: None, epoch: 0 };
+    let challenged = timeout(HANDSHAKE_TIMEOUT, challenge(address, party, target, 0)).await;
+    challenged.unwrap_or(Err(DialError::Silent)).map(drop)
+}
+
+/// Connects, and goes so far that the other side has proved itself. Returns this side's proof.
+async fn challenge(
+    address: SocketAddr,
+    party: &Party,
+    target: Target,
+    next_expected: u64,
+) -> Result<(TcpStream, Dialer, Vec<u8>), DialError> {
+    let mut stream = TcpStream::connect(address).await?;
+    // A port that nobody listens on can be this socket's own.
+    if stream.local_addr()? == stream.peer_addr()? {
+        return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
+    }
+    prepare(&stream)?;
+    let (mut dialer, hello) = Dialer::hello(party, target, &nonce()?);
+    stream.write_all(&hello).await?;
+    let mut challenge = [0; CHALLENGE_BYTES];
+    stream.read_exact(&mut challenge).await?;
+    let proof = dialer.challenged(&challenge, next_expected)?;
+    Ok((stream, dialer, proof))
 }
 
 /// A connection whose dialer has proved itself and waits for READY.

@@ -1,7 +1,10 @@
 //! Starting jobs: who a node is, how the nodes of a job find each other, the local launcher and the emulated link.
 
+#[cfg(feature = "cli")]
+pub mod agent;
 pub(crate) mod control;
 pub mod environment;
+pub mod hosts;
 #[cfg(feature = "cli")]
 pub mod lab;
 #[cfg(feature = "cli")]

@@ -7,7 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc;
@@ -147,7 +147,7 @@ pub(super) async fn read_reports(mut reader: OwnedReadHalf, rank: Rank, incarnat
 }
 
 /// Reads one control frame. Memory grows with what arrives, not with what a length claims.
-pub(crate) async fn read_frame<T: serde::de::DeserializeOwned>(reader: &mut OwnedReadHalf) -> io::Result<T> {
+pub(crate) async fn read_frame<T: serde::de::DeserializeOwned>(mut reader: impl AsyncRead + Unpin) -> io::Result<T> {
     let mut prefix = [0; 4];
     reader.read_exact(&mut prefix).await?;
     let length = control::frame_length(prefix).map_err(io::Error::other)?;

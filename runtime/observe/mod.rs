@@ -20,7 +20,7 @@ pub(crate) mod offset;
 mod phases;
 mod report;
 mod summary;
-mod tape;
+pub(crate) mod tape;
 pub mod timeline;
 
 use std::io;

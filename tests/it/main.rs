@@ -27,6 +27,8 @@ mod process;
 #[cfg(feature = "cli")]
 mod report;
 mod spmd;
+#[cfg(feature = "cli")]
+mod ssh;
 mod stress;
 mod support;
 mod tidy;

@@ -29,6 +29,7 @@ const PURE: &[&str] = &[
     "runtime/launch/lab/cable.rs",
     "runtime/launch/lab/packet.rs",
     "runtime/launch/lab/switch.rs",
+    "runtime/launch/hosts",
     "runtime/launch/stall.rs",
     "runtime/launch/link/spec.rs",
     "runtime/launch/link/medium.rs",

@@ -140,6 +140,8 @@ fn start(args: Args) -> Result<ExitCode, LabError> {
     }
     let status = match outcome.end {
         End::Exited(status) => u8::try_from(status).unwrap_or(1),
+        // Only of a command on another host is nothing known.
+        End::Lost => 1,
         End::Signalled(signal) => 128u8.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX)),
     };
     if json {

@@ -56,6 +56,9 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, num_args = 1.., required = true)]
         command: Vec<OsString>,
     },
+    /// Starts the ranks of one host.
+    #[command(name = "__agent", hide = true)]
+    Agent,
     /// Ends what a killed launcher leaves.
     #[command(name = "__warden", hide = true)]
     Warden {
@@ -81,6 +84,13 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Command::Start { launcher, command } => start(launcher, &command),
+        Command::Agent => match lathide::launch::agent::serve() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("lathide: the agent cannot work: {error}");
+                ExitCode::from(125)
+            }
+        },
         Command::Warden { job } => {
             lathide::launch::local::warden(&job);
             ExitCode::SUCCESS

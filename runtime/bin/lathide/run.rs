@@ -1,4 +1,4 @@
-//! `lathide run`: a program as a job of several ranks on this machine.
+//! `lathide run`: a program as a job of several ranks, on this machine or on several hosts.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -7,34 +7,47 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use lathide::Rank;
+use lathide::launch::agent::Hosts;
 use lathide::launch::link::LinkSpec;
 use lathide::launch::local::{End, Job, Outcome, Output, Stdin, Stream, prefixed};
 use lathide::observe::closing;
 use lathide::observe::timeline::Merged;
 use serde_json::json;
 
+use crate::common::hosts::HostArgs;
+
 const EXAMPLES: &str = "\
 Examples:
   lathide run -n 4 ./stencil 1000             four ranks on this machine
   lathide run -n 2 --link wan ./stencil 1000  the same over an emulated 25 ms, 50 Mbit/s link
   lathide run -n 3 hostname                   any program can be a rank
+  lathide run --hosts a:4,me@b:2 ./stencil    six ranks on two hosts, over ssh; ./stencil is at the same path on both
+  lathide run -n 8 --hostfile hosts.txt ./stencil
   lathide run -n 2 --report --trace t.json --link lan ./stencil 1000    what limits it, and a timeline
 
 Exit status: 0, or that of the rank that failed first (128+N if signal N killed it); 2 wrong usage, 124 time over,
 125 the launcher failed, 126 the program cannot be executed, 127 it was not found, 128+N interrupted by signal N.";
 
-/// Start a program as a job of several ranks on this machine.
+/// Start a program as a job of several ranks, on this machine or over ssh on others.
 ///
 /// Output is shown line by line behind the rank's number. Input goes to rank 0. When a rank fails, the others are
 /// ended within two seconds, and the one that failed first is named.
+///
+/// On other hosts the ranks run in the directory in which the command was given, if it is there too, and otherwise in
+/// the home directory. They get the variables that ssh gives them, those of -x, and those that begin with LATHIDE_ or
+/// RUST_ here.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Number of ranks
-    #[arg(short = 'n', long = "ranks", alias = "np", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
-    ranks: u32,
+    /// Number of ranks [default: with --hosts, one for each slot]
+    #[arg(short = 'n', long = "ranks", alias = "np", value_name = "N", required_unless_present = "hosts",
+          value_parser = clap::value_parser!(u32).range(1..=65536))]
+    ranks: Option<u32>,
+    #[command(flatten)]
+    hosts: HostArgs,
     /// Emulated link between the ranks: loopback, lan, wan, ethernet, or delay=25ms,rate=50mbit[,jitter=1ms]
-    #[arg(long, value_name = "SPEC", default_value = "loopback")]
+    #[arg(long, value_name = "SPEC", default_value = "loopback", conflicts_with = "hosts")]
     link: LinkSpec,
     /// Whether each line is shown behind its rank
     #[arg(long, value_name = "WHEN", default_value = "always")]
@@ -73,15 +86,25 @@ enum Tag {
 }
 
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
-    let Arguments { ranks, link, tag, timeout, variables, wdir, trace, report, quiet, json, mut program } = arguments;
+    let Arguments { ranks, hosts, link, tag, timeout, variables, wdir, trace, report, quiet, json, mut program } =
+        arguments;
     // What begins with a dash is an option of the program only behind the program.
     if program[0].as_encoded_bytes().starts_with(b"-") {
         let option = program[0].display();
         eprintln!("lathide: run has no option {option}; see lathide run --help (a program of that name is ./{option})");
         return ExitCode::from(2);
     }
+    let hosts = match hosts.place(ranks) {
+        Ok(hosts) => hosts,
+        Err(failed) => {
+            eprintln!("lathide: {}", failed.message);
+            return ExitCode::from(failed.status);
+        }
+    };
+    let ranks = hosts.as_ref().map_or(ranks.unwrap_or(1), |hosts| hosts.names().len() as u32);
     let args = program.split_off(1);
     let mut job = Job::new(ranks, program.remove(0), args);
+    job.hosts = hosts;
     job.link = link;
     job.timeout = timeout;
     job.env = variables;
@@ -92,7 +115,13 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     if !quiet {
         notes(&job);
     }
-    let mut show = prefixed(io::stdout(), io::stderr(), tag == Tag::Always);
+    let names = job.hosts.as_ref().map(Hosts::names);
+    let label = move |rank: Rank| match &names {
+        _ if tag == Tag::Never => None,
+        Some(names) => Some(format!("[{rank}@{}] ", names.get(rank.index()).map_or("?", String::as_str))),
+        None => Some(format!("[{rank}] ")),
+    };
+    let mut show = prefixed(io::stdout(), io::stderr(), label);
     let sink = Box::new(move |output: Output| {
         let stream = if json { Stream::Stderr } else { output.stream };
         show(output.to(stream))
@@ -118,7 +147,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
 /// What a person at a terminal should know before the job starts.
 fn notes(job: &Job) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    if io::stderr().is_terminal() && job.size as usize > cores {
+    if job.hosts.is_none() && io::stderr().is_terminal() && job.size as usize > cores {
         eprintln!("lathide: {} ranks share {cores} cores: they take turns, so times say little", job.size);
     }
     if !job.link.is_loopback() {
@@ -133,9 +162,11 @@ fn explain(job: &Job, outcome: &Outcome, quiet: bool) {
     }
     let Some(failure) = &outcome.first_failure else { return };
     let first = if job.size > 1 { " first" } else { "" };
+    let names = job.hosts.as_ref().map(Hosts::names).unwrap_or_default();
+    let place = names.get(failure.rank.index()).map(|host| format!(" on {host}")).unwrap_or_default();
     match failure.end {
-        End::Exited(_) => eprintln!("lathide: rank {} failed{first}: it {}", failure.rank, failure.end),
-        End::Signalled(_) => eprintln!("lathide: rank {} {}", failure.rank, failure.end),
+        End::Exited(_) => eprintln!("lathide: rank {}{place} failed{first}: it {}", failure.rank, failure.end),
+        _ => eprintln!("lathide: rank {}{place} {}", failure.rank, failure.end),
     }
     if job.size > 1 && !quiet && !failure.stderr.is_empty() {
         eprintln!("lathide: its last lines on standard error:");
@@ -181,11 +212,14 @@ fn as_json(job: &Job, outcome: &Outcome) -> serde_json::Value {
         |end: End| if let End::Exited(status) = end { Some(status) } else { None },
         |end: End| if let End::Signalled(signal) = end { Some(signal) } else { None },
     );
+    let names = job.hosts.as_ref().map(Hosts::names);
     let ranks: Vec<_> = (0u32..)
         .zip(&outcome.ranks)
         .map(|(rank, end)| {
             json!({
                 "rank": rank,
+                "host": names.as_ref().and_then(|names| names.get(rank as usize)),
+                "lost": end.end == End::Lost,
                 "status": status(end.end),
                 "signal": signal(end.end),
                 "told_to_end": end.told,
@@ -211,6 +245,7 @@ fn as_json(job: &Job, outcome: &Outcome) -> serde_json::Value {
         "interrupted_by_signal": outcome.interrupted,
         "timed_out": outcome.timed_out,
         "deadlock": outcome.deadlock,
+        "lost_hosts": outcome.lost_hosts,
         "join_failed": outcome.join_failed,
         "joined_s": outcome.joined.map(since),
         "ended_s": since(outcome.ended),

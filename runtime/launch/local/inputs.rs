@@ -44,25 +44,28 @@ fn ignored_signals() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Carries the terminal's input to rank 0. A thread reads it: there is no way to wait for a terminal without blocking.
+/// Carries the terminal's input to rank 0.
 pub(super) async fn carry_input(mut to: ChildStdin) {
-    let (sender, mut pieces) = mpsc::channel::<Vec<u8>>(4);
-    let reader = std::thread::Builder::new().name("lathide-input".into()).spawn(move || {
-        use std::io::Read;
-        let mut buffer = [0; 4096];
-        while let Ok(read @ 1..) = std::io::stdin().read(&mut buffer) {
-            if sender.blocking_send(buffer[..read].to_vec()).is_err() {
-                return;
-            }
-        }
-    });
-    if reader.is_err() {
-        return;
-    }
+    let Some(mut pieces) = read_input() else { return };
     while let Some(piece) = pieces.recv().await {
         // A rank that does not read its input any more is no error.
         if to.write_all(&piece).await.is_err() {
             return;
         }
     }
+}
+
+/// This process's input in pieces. A thread reads it: there is no way to wait for a terminal without blocking.
+pub(crate) fn read_input() -> Option<mpsc::Receiver<Vec<u8>>> {
+    let (sender, pieces) = mpsc::channel::<Vec<u8>>(4);
+    let reader = std::thread::Builder::new().name("lathide-input".into()).spawn(move || {
+        use std::io::Read;
+        let mut buffer = vec![0; 32 << 10];
+        while let Ok(read @ 1..) = std::io::stdin().read(&mut buffer) {
+            if sender.blocking_send(buffer[..read].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    reader.ok().map(|_| pieces)
 }

@@ -1,13 +1,16 @@
-//! The local launcher: starts the ranks of a job on this machine, watches them, and leaves nothing behind.
+//! The launcher: starts the ranks of a job, watches them, and leaves nothing behind. What is here runs a job on this
+//! machine; over several hosts the same supervisor leads one agent per host ([`super::agent`]), and each agent does with
+//! its ranks what is described here.
 //!
 //! Each rank is a process group of its own, started through a hidden command of the `lathide` program that ties it to
 //! the launcher's life and then becomes the program. A second hidden process, the warden, outlives a launcher that is
 //! killed and ends what the job's processes have started in turn.
 
 mod cleanup;
-mod inputs;
-mod output;
-mod spawn;
+pub(crate) mod crew;
+pub(crate) mod inputs;
+pub(crate) mod output;
+pub(crate) mod spawn;
 mod supervise;
 mod verdict;
 
@@ -16,8 +19,9 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::agent::Hosts;
 use super::link::LinkSpec;
 use crate::ids::Rank;
 use crate::observe::Report;
@@ -42,6 +46,10 @@ pub struct Job {
     pub env: Vec<(OsString, OsString)>,
     /// Where the ranks run; the current directory if `None`.
     pub directory: Option<PathBuf>,
+    /// The hosts the ranks run on; this machine if `None`.
+    pub hosts: Option<Hosts>,
+    /// Whether the program is the `lathide` program itself, wherever that is.
+    pub is_lathide: bool,
     /// The emulated link between the ranks; `LinkSpec::default()` is none.
     pub link: LinkSpec,
     /// What rank 0 reads from its standard input. The other ranks read nothing.
@@ -65,6 +73,8 @@ pub enum Stdin {
     Null,
     /// The launcher's own.
     Forward,
+    /// What comes through a pipe, carried there by whoever holds the rank's process.
+    Carry,
 }
 
 impl Job {
@@ -76,6 +86,8 @@ impl Job {
             args: args.into_iter().collect(),
             env: Vec::new(),
             directory: None,
+            hosts: None,
+            is_lathide: false,
             link: LinkSpec::default(),
             stdin: Stdin::Null,
             timeout: None,
@@ -84,6 +96,11 @@ impl Job {
             report: false,
             starter: None,
         }
+    }
+
+    /// `size` ranks of the `lathide` program itself: of one of its hidden commands.
+    pub fn of_lathide(size: u32, args: impl IntoIterator<Item = OsString>) -> Self {
+        Job { is_lathide: true, ..Job::new(size, "lathide", args) }
     }
 
     /// Runs the job to its end on this thread. Signals that would end the launcher are passed on to the ranks; the
@@ -119,6 +136,17 @@ pub enum LaunchError {
     /// A job has at least one rank.
     #[error("a job needs at least one rank")]
     NoRanks,
+    /// Hosts cannot take part.
+    #[error("{why}")]
+    Hosts {
+        /// Each host, why not, and what to do about it.
+        why: String,
+        /// The exit status that says it.
+        status: u8,
+    },
+    /// A signal came before the ranks were started.
+    #[error("interrupted by signal {0} before the ranks were started")]
+    Interrupted(i32),
     /// The system refused something.
     #[error("{what}: {error}")]
     System {
@@ -130,15 +158,25 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
-    /// The exit status that says it: 127, 126, 2 or 125.
+    pub(super) fn unreachable(why: String) -> Self {
+        LaunchError::Hosts { why, status: 125 }
+    }
+
+    /// The exit status that says it: 127, 126, 2, 125, or 128 + N for signal N.
     pub fn exit_status(&self) -> u8 {
         match self {
             LaunchError::NotFound { .. } => 127,
             LaunchError::NotExecutable { .. } => 126,
             LaunchError::NoRanks => 2,
             LaunchError::System { .. } => 125,
+            LaunchError::Hosts { status, .. } => *status,
+            LaunchError::Interrupted(signal) => signalled(*signal),
         }
     }
+}
+
+fn signalled(signal: i32) -> u8 {
+    128u8.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX))
 }
 
 /// For `map_err`: what was tried when the system said no.
@@ -163,6 +201,8 @@ pub struct Outcome {
     pub deadlock: Option<String>,
     /// Why the ranks could not become a job, if some tried.
     pub join_failed: Option<String>,
+    /// Hosts that were lost in mid-job: which, with which ranks, and why.
+    pub lost_hosts: Vec<String>,
     /// What the ranks have observed, by rank, if they were asked: those that have said it.
     pub reports: Vec<Report>,
     /// What came of the timeline, if one was asked for.
@@ -179,7 +219,6 @@ impl Outcome {
     /// The exit status of `lathide run`: that of the first failing rank (128 + N for signal N), 124 for a job whose
     /// time was over, 128 + N for one that signal N interrupted.
     pub fn exit_status(&self) -> u8 {
-        let signalled = |signal: i32| 128u8.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX));
         if let Some(signal) = self.interrupted {
             return signalled(signal);
         }
@@ -190,6 +229,7 @@ impl Outcome {
             None => 0,
             Some(Failure { end: End::Exited(status), .. }) => u8::try_from(*status).unwrap_or(1),
             Some(Failure { end: End::Signalled(signal), .. }) => signalled(*signal),
+            Some(Failure { end: End::Lost, .. }) => 1,
         }
     }
 }
@@ -207,13 +247,15 @@ pub struct RankEnd {
 }
 
 /// How a process ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
     /// By itself, with this status.
     Exited(i32),
     /// By this signal.
     Signalled(i32),
+    /// Nobody knows: the connection to its host was lost.
+    Lost,
 }
 
 impl End {
@@ -226,6 +268,7 @@ impl std::fmt::Display for End {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             End::Exited(status) => write!(f, "ended with status {status}"),
+            End::Lost => f.write_str("was lost with its host"),
             End::Signalled(signal) => write!(f, "was killed by signal {signal}{}", signal_name(*signal)),
         }
     }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::{mpsc, oneshot};
 
@@ -31,7 +32,7 @@ pub struct Output {
 }
 
 /// Where a rank wrote.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Stream {
     /// Standard error.
     Stderr,
@@ -45,23 +46,22 @@ impl Output {
         Output { stream, ..self }
     }
 
-    pub(super) fn note(text: &str) -> Self {
+    pub(crate) fn note(text: &str) -> Self {
         Output { rank: None, stream: Stream::Stderr, bytes: format!("lathide: {text}\n").into_bytes() }
     }
 }
 
-/// A sink that writes whole lines at a time, each behind `[rank] ` if `tag` is set.
+/// A sink that writes whole lines at a time, each behind the label of its rank, such as `[3] `, if it has one.
 ///
-/// Without the tag, bytes pass unchanged, except that a rank's last line is completed where it would run into another's.
+/// Without a label, bytes pass unchanged, except that a rank's last line is completed where it would run into another's.
 pub fn prefixed(
     mut stdout: impl Write + Send + 'static,
     mut stderr: impl Write + Send + 'static,
-    tag: bool,
+    label: impl Fn(Rank) -> Option<String> + Send + 'static,
 ) -> super::Sink {
     Box::new(move |output| {
         let mut bytes = output.bytes;
-        if let (true, Some(rank)) = (tag, output.rank) {
-            let prefix = format!("[{rank}] ");
+        if let Some(prefix) = output.rank.and_then(&label) {
             let mut tagged = Vec::with_capacity(bytes.len() + 16 * prefix.len());
             for line in bytes.split_inclusive(|&byte| byte == b'\n') {
                 tagged.extend(prefix.as_bytes());
@@ -82,10 +82,10 @@ pub fn prefixed(
 
 /// A rank's last lines on standard error.
 #[derive(Clone, Default)]
-pub(super) struct Tail(Arc<Mutex<VecDeque<String>>>);
+pub(crate) struct Tail(Arc<Mutex<VecDeque<String>>>);
 
 impl Tail {
-    fn add(&self, lines: &[u8]) {
+    pub(crate) fn add(&self, lines: &[u8]) {
         let mut tail = self.0.lock();
         for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
             if tail.len() == TAIL_LINES_MAX {
@@ -229,9 +229,9 @@ mod tests {
                 Ok(())
             }
         }
-        for (tag, expected) in [(true, "[3] a\n[3] b\n[3] piece\n"), (false, "a\nb\npiece")] {
+        for (tagged, expected) in [(true, "[3] a\n[3] b\n[3] piece\n"), (false, "a\nb\npiece")] {
             let stdout = Shared::default();
-            let mut sink = prefixed(stdout.clone(), io::sink(), tag);
+            let mut sink = prefixed(stdout.clone(), io::sink(), move |rank| tagged.then(|| format!("[{rank}] ")));
             for bytes in ["a\nb\n", "piece"] {
                 sink(Output { rank: Some(Rank(3)), stream: Stream::Stdout, bytes: bytes.into() }).unwrap();
             }

@@ -15,43 +15,58 @@ use tokio::process::{Child, Command};
 
 use super::cleanup::{JOB_VARIABLE, kill_left_overs};
 use super::{Job, LaunchError, Stdin, system};
-use crate::config::Key;
 
 /// What all ranks of a job share.
-pub(super) struct Common {
+pub(crate) struct Common {
     /// The `lathide` program.
-    pub(super) starter: PathBuf,
+    pub(crate) starter: PathBuf,
     /// The program to run, as the ranks shall execute it.
-    pub(super) program: OsString,
+    pub(crate) program: OsString,
     /// The job's public name.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// The rendezvous.
-    pub(super) root: SocketAddr,
+    pub(crate) root: SocketAddr,
     /// Holds the job's key; every child inherits it.
-    pub(super) key: OwnedFd,
+    pub(crate) key: OwnedFd,
 }
 
-/// A new secret, in memory that only inheriting processes can reach: no file, no argument, no variable.
-pub(super) fn new_key() -> io::Result<(Key, OwnedFd)> {
+/// A new secret.
+pub(super) fn new_key() -> io::Result<[u8; 32]> {
     let mut key = [0; 32];
     getrandom::fill(&mut key).map_err(io::Error::other)?;
+    Ok(key)
+}
+
+/// Puts the secret into memory that only inheriting processes can reach: no file, no argument, no variable.
+pub(crate) fn in_memory(key: &[u8; 32]) -> io::Result<OwnedFd> {
     // Without CLOEXEC: the ranks shall inherit it.
     let memory = File::from(memfd_create("lathide-key", MemfdFlags::empty())?);
-    (&memory).write_all(&key)?;
-    Ok((Key::from_bytes(key), memory.into()))
+    (&memory).write_all(key)?;
+    Ok(memory.into())
+}
+
+/// A rank's place on its host.
+#[derive(Clone, Copy)]
+pub(super) struct Seat {
+    /// Its number in the job.
+    pub(super) rank: u32,
+    /// Its number among the ranks of this host.
+    pub(super) local_rank: u32,
+    /// How many these are.
+    pub(super) local_size: u32,
 }
 
 /// Starts one rank through the starter.
-pub(super) fn rank(job: &Job, common: &Common, rank: u32) -> io::Result<Child> {
+pub(super) fn rank(job: &Job, common: &Common, seat: Seat) -> io::Result<Child> {
     let mut command = Command::new(&common.starter);
     command.arg(START).arg(std::process::id().to_string()).arg(&common.program).args(&job.args);
     command.env_remove("LATHIDE_KEY_FILE").env_remove("LATHIDE_TRACE").env_remove("LATHIDE_REPORT");
     command.envs(job.env.iter().map(|(name, value)| (name, value)));
     command
-        .env("LATHIDE_RANK", rank.to_string())
+        .env("LATHIDE_RANK", seat.rank.to_string())
         .env("LATHIDE_SIZE", job.size.to_string())
-        .env("LATHIDE_LOCAL_RANK", rank.to_string())
-        .env("LATHIDE_LOCAL_SIZE", job.size.to_string())
+        .env("LATHIDE_LOCAL_RANK", seat.local_rank.to_string())
+        .env("LATHIDE_LOCAL_SIZE", seat.local_size.to_string())
         .env("LATHIDE_ROOT", common.root.to_string())
         .env("LATHIDE_KEY_FD", common.key.as_raw_fd().to_string())
         .env(JOB_VARIABLE, &common.id);
@@ -64,7 +79,7 @@ pub(super) fn rank(job: &Job, common: &Common, rank: u32) -> io::Result<Child> {
     if let Some(directory) = &job.directory {
         command.current_dir(directory);
     }
-    command.stdin(if rank == 0 { rank_0_input(job.stdin) } else { Stdio::null() });
+    command.stdin(if seat.rank == 0 { rank_0_input(job.stdin) } else { Stdio::null() });
     // A group of its own: a signal reaches what the rank starts too, and the terminal's Ctrl-C only the launcher.
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
     command.spawn()
@@ -76,6 +91,7 @@ fn rank_0_input(stdin: Stdin) -> Stdio {
         Stdin::Null => Stdio::null(),
         Stdin::Forward if io::stdin().is_terminal() => Stdio::piped(),
         Stdin::Forward => Stdio::inherit(),
+        Stdin::Carry => Stdio::piped(),
     }
 }
 
@@ -121,7 +137,10 @@ pub fn warden(job: &str) {
 }
 
 /// What to execute for `job.program`, or why it cannot be.
-pub(super) fn resolve(job: &Job) -> Result<OsString, LaunchError> {
+pub(crate) fn resolve(job: &Job) -> Result<OsString, LaunchError> {
+    if job.is_lathide {
+        return starter(job).map(PathBuf::into_os_string);
+    }
     let program = Path::new(&job.program);
     let shown = program.display().to_string();
     let base = job.directory.clone().unwrap_or_default();
@@ -177,7 +196,7 @@ fn executable(path: &Path) -> Result<(), Unusable> {
 }
 
 /// The `lathide` program that starts the ranks.
-pub(super) fn starter(job: &Job) -> Result<PathBuf, LaunchError> {
+pub(crate) fn starter(job: &Job) -> Result<PathBuf, LaunchError> {
     match &job.starter {
         Some(starter) => Ok(starter.clone()),
         None => std::env::current_exe().map_err(system("the lathide program cannot be found")),

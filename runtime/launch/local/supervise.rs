@@ -2,27 +2,28 @@
 //! when one fails.
 
 use std::collections::VecDeque;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group, set_child_subreaper};
+use rustix::process::Signal;
+use socket2::{Domain, Socket, Type};
 use tokio::net::TcpListener;
-use tokio::process::Child;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{timeout, timeout_at};
 
-use super::cleanup::kill_left_overs;
+use super::crew::{Crew, Hand, Outlets};
 use super::inputs;
-use super::output::{self, Output, Stream};
+use super::output::{self, Output};
 use super::spawn::{self, Common};
 use super::verdict::{Evidence, Process};
 
 use super::{End, Failure, Job, LaunchError, Outcome, RankEnd, Sink, system};
+use crate::config::Key;
 use crate::ids::Rank;
+use crate::launch::agent::{Fleet, Loss, Plan};
 use crate::launch::link::Relay;
 use crate::launch::rendezvous::{self, Lost, Settings};
+use crate::launch::stall::listed;
 use crate::observe::timeline;
 use crate::wire::handshake::job_id;
 
@@ -32,8 +33,6 @@ const AFTER_FAILURE: (Duration, Duration) = (Duration::from_millis(1000), Durati
 const AFTER_SIGNAL: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(5));
 /// The same when the job's time is over, or nobody takes its output.
 const AT_ONCE: (Duration, Duration) = (Duration::ZERO, Duration::from_millis(500));
-/// How long output of processes that have all ended may take to be passed on.
-const OUTPUT_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the last words of ranks may take through the rendezvous after their processes have ended.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 /// The same for reports, which are longer and wanted.
@@ -54,13 +53,16 @@ pub(super) fn run(mut job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
 }
 
 fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
-    let program = spawn::resolve(&job)?;
+    // On other hosts the agents look for it.
+    let program = if job.hosts.is_some() { job.program.clone() } else { spawn::resolve(&job)? };
     let starter = spawn::starter(&job)?;
     // This thread starts the ranks and lives as long as they: their parent-death signal is tied to it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let outcome = runtime.map_err(system("the launcher cannot start"))?.block_on(async {
-        let (key, memory) = spawn::new_key().map_err(system("the job's key cannot be made"))?;
-        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(system("the rendezvous cannot listen"))?;
+        let secret = spawn::new_key().map_err(system("the job's key cannot be made"))?;
+        let memory = spawn::in_memory(&secret).map_err(system("the job's key cannot be kept"))?;
+        let key = Key::from_bytes(secret);
+        let listener = listen(job.hosts.is_some()).await.map_err(system("the rendezvous cannot listen"))?;
         let root = listener.local_addr().map_err(system("the rendezvous cannot listen"))?;
         let id = job_id(&key).iter().map(|byte| format!("{byte:02x}")).collect();
         let common = Common { starter, program, id, root, key: memory };
@@ -74,11 +76,31 @@ fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
         let (orders, received) = mpsc::channel(job.size as usize + 16);
         let (events, happened) = mpsc::channel(64);
         let server = tokio::spawn(rendezvous::serve(listener, settings, received, events));
-        let outcome = Supervisor::supervise(job, &common, sink, orders, happened).await;
+        let outcome = Supervisor::supervise(job, &common, secret, sink, orders, happened).await;
         server.abort();
         outcome
     })?;
     Ok(outcome)
+}
+
+/// On all addresses if other hosts shall reach it, of both families where the system has both.
+async fn listen(for_all: bool) -> std::io::Result<TcpListener> {
+    if !for_all {
+        return TcpListener::bind("127.0.0.1:0").await;
+    }
+    // Linux takes connections of both families on this one, unless it has no IPv6 or is told otherwise.
+    let both = || {
+        let socket = Socket::new(Domain::IPV6, Type::STREAM, None)?;
+        socket.set_only_v6(false)?;
+        socket.set_nonblocking(true)?;
+        socket.bind(&std::net::SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, 0)).into())?;
+        socket.listen(1024)?;
+        TcpListener::from_std(socket.into())
+    };
+    match both() {
+        Ok(listener) => Ok(listener),
+        Err(_) => TcpListener::bind("0.0.0.0:0").await,
+    }
 }
 
 /// Puts the emulated link between the ranks when their addresses are known. It lives as long as the rendezvous.
@@ -92,18 +114,27 @@ fn relay(job: &Job) -> rendezvous::Rewrite {
 
 /// All that can happen to a job comes through one queue.
 pub(super) enum Event {
-    Ended(u32, ExitStatus),
+    Ended(u32, End),
     OutputBroken,
+    HostLost(Loss),
     Rendezvous(rendezvous::Event),
     Signal(Signal),
+}
+
+/// Who holds the ranks' processes.
+enum Hands {
+    /// This process.
+    Here(Crew),
+    /// An agent on each host.
+    There(Fleet),
 }
 
 struct Supervisor {
     processes: Vec<Process>,
     orders: mpsc::Sender<Lost>,
     notes: mpsc::Sender<Output>,
-    /// The process groups of all ranks ever started.
-    groups: Vec<Pid>,
+    /// Who holds the processes; `None` before they are started and after they have ended.
+    hands: Option<Hands>,
     /// The order in which ranks failed by themselves.
     failures: Vec<usize>,
     /// The order in which ranks left the rendezvous without finalize.
@@ -120,12 +151,11 @@ impl Supervisor {
     async fn supervise(
         job: Job,
         common: &Common,
+        key: [u8; 32],
         sink: Sink,
         orders: mpsc::Sender<Lost>,
         happened: mpsc::Receiver<rendezvous::Event>,
     ) -> Result<Outcome, LaunchError> {
-        // Orphans of the ranks become this process's children, so that they can be collected.
-        let _ = set_child_subreaper(Some(rustix::process::getpid()));
         let (inbox, mut events) = mpsc::channel(256);
         let (notes, lines) = mpsc::channel(output::QUEUE_MAX);
         let drain = output::drain(sink, lines).map_err(system("the output thread cannot start"))?;
@@ -133,31 +163,37 @@ impl Supervisor {
         tasks.spawn(forward(happened, inbox.clone(), Event::Rendezvous));
         tasks.spawn(forward(drain.breaks, inbox.clone(), |_| Event::OutputBroken));
         inputs::listen_to_signals(&mut tasks, &inbox).map_err(system("signals cannot be received"))?;
-        let mut warden = spawn::start_warden(common).map_err(system("the warden cannot be started"))?;
+        let (losses, lost) = mpsc::channel(16);
+        tasks.spawn(forward(lost, inbox.clone(), Event::HostLost));
+        let (ends, ended) = mpsc::channel(256);
+        tasks.spawn(forward(ended, inbox.clone(), |(rank, end)| Event::Ended(rank, end)));
+        let outlets = Outlets { ends, lines: notes.clone() };
 
         let mut supervisor = Supervisor::new(&job, orders, notes);
-        let mut readers = JoinSet::new();
-        for rank in 0..job.size {
-            let started = spawn::rank(&job, common, rank).map_err(system(format!("rank {rank} cannot be started")));
-            match started {
-                Ok(child) => supervisor.adopt(child, rank, &mut tasks, &mut readers, &inbox, job.size),
-                Err(error) => {
-                    supervisor.signal_all(Signal::KILL);
-                    kill_left_overs(&common.id, &supervisor.groups);
-                    spawn::dismiss(&mut warden);
-                    return Err(error);
+        let hands = supervisor.hands();
+        supervisor.hands = Some(match &job.hosts {
+            None => {
+                let mut crew = Crew::start(&job, common, hands, &outlets)?;
+                if let Some(input) = crew.take_input() {
+                    tasks.spawn(inputs::carry_input(input));
                 }
+                Hands::Here(crew)
             }
-        }
+            Some(hosts) => {
+                let (port, own) = (common.root.port(), &*common.starter);
+                let plan = Plan { job: &job, hosts, key, port, own, hands, outlets: outlets.clone(), losses };
+                Hands::There(start_fleet(plan, &mut events).await?)
+            }
+        });
+        drop(outlets);
         let deadline = job.timeout.map(|timeout| supervisor.outcome.started + timeout);
         supervisor.watch(&mut events, deadline).await;
-        // What the ranks have started and left may hold their output open.
-        kill_left_overs(&common.id, &supervisor.groups);
-        spawn::dismiss(&mut warden);
-        let all = async { while readers.join_next().await.is_some() {} };
-        let _ = timeout(OUTPUT_PATIENCE, all).await;
+        match supervisor.hands.take() {
+            Some(Hands::Here(crew)) => crew.clean_up().await,
+            Some(Hands::There(fleet)) => fleet.clean_up().await,
+            None => {}
+        }
         supervisor.hear_last_words(&mut events).await;
-        drop(readers);
         let outcome = supervisor.finish();
         // Who shows the output may take its time, unless somebody wants the end now.
         match outcome.interrupted {
@@ -176,6 +212,7 @@ impl Supervisor {
             timed_out: false,
             deadlock: None,
             join_failed: None,
+            lost_hosts: Vec::new(),
             reports: Vec::new(),
             trace: None,
             started: now,
@@ -187,7 +224,7 @@ impl Supervisor {
             processes,
             orders,
             notes,
-            groups: Vec::new(),
+            hands: None,
             failures: Vec::new(),
             partings: Vec::new(),
             steps: VecDeque::new(),
@@ -197,37 +234,9 @@ impl Supervisor {
         }
     }
 
-    /// Watches a started rank: its end, its output, its input.
-    fn adopt(
-        &mut self,
-        mut child: Child,
-        rank: u32,
-        tasks: &mut JoinSet<()>,
-        readers: &mut JoinSet<()>,
-        inbox: &mpsc::Sender<Event>,
-        size: u32,
-    ) {
-        let process = &mut self.processes[rank as usize];
-        process.group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        self.groups.extend(process.group);
-        // The only rank's output is nobody else's: its last line need not be completed.
-        let complete = size > 1;
-        if let Some(stdout) = child.stdout.take() {
-            readers.spawn(output::pass_on(stdout, Rank(rank), Stream::Stdout, complete, None, self.notes.clone()));
-        }
-        if let Some(stderr) = child.stderr.take() {
-            let tail = Some(process.tail.clone());
-            readers.spawn(output::pass_on(stderr, Rank(rank), Stream::Stderr, complete, tail, self.notes.clone()));
-        }
-        if let Some(stdin) = child.stdin.take() {
-            tasks.spawn(inputs::carry_input(stdin));
-        }
-        let inbox = inbox.clone();
-        tasks.spawn(async move {
-            if let Ok(status) = child.wait().await {
-                let _ = inbox.send(Event::Ended(rank, status)).await;
-            }
-        });
+    fn hands(&self) -> Vec<Hand> {
+        let hand = |(rank, process): (u32, &Process)| Hand { rank, tail: Some(process.tail.clone()) };
+        (0u32..).zip(&self.processes).map(hand).collect()
     }
 
     /// Until every rank has ended.
@@ -256,7 +265,8 @@ impl Supervisor {
 
     async fn take(&mut self, event: Event) {
         match event {
-            Event::Ended(rank, status) => self.ended(rank, status),
+            Event::Ended(rank, end) => self.ended(rank, end),
+            Event::HostLost(loss) => self.lost(loss),
             Event::OutputBroken => {
                 // As a pipeline ends a program whose reader has gone.
                 self.outcome.interrupted.get_or_insert(Signal::PIPE.as_raw());
@@ -273,20 +283,36 @@ impl Supervisor {
         }
     }
 
-    fn ended(&mut self, rank: u32, status: ExitStatus) {
-        let end = match status.signal() {
-            Some(signal) => End::Signalled(signal),
-            None => End::Exited(status.code().unwrap_or(1)),
-        };
+    fn ended(&mut self, rank: u32, end: End) {
+        if let Some(Hands::Here(crew)) = &mut self.hands {
+            crew.has_ended(rank);
+        }
         let process = &mut self.processes[rank as usize];
         process.end = Some(end);
         process.ended_at = Some(Instant::now());
-        process.group = None;
         // The queue has room for every rank's end.
         let _ = self.orders.try_send(Lost { rank: Rank(rank), cause: format!("its process {end}") });
         if end.failed() && !process.told {
             self.failures.push(rank as usize);
             self.end_after(AFTER_FAILURE);
+        }
+    }
+
+    /// All ranks of that host that have not ended are lost with it.
+    fn lost(&mut self, loss: Loss) {
+        let Loss { host, ranks, cause } = loss;
+        let is_left = |rank: &u32| self.processes[*rank as usize].end.is_none();
+        let left: Vec<u32> = ranks.into_iter().filter(is_left).collect();
+        if left.is_empty() {
+            return;
+        }
+        let named: Vec<Rank> = left.iter().copied().map(Rank).collect();
+        let text = format!("host {host} was lost with {}: {cause}", listed(&named));
+        // If output stands still, the outcome still says it.
+        let _ = self.notes.try_send(Output::note(&text));
+        self.outcome.lost_hosts.push(text);
+        for rank in left {
+            self.ended(rank, End::Lost);
         }
     }
 
@@ -368,9 +394,10 @@ impl Supervisor {
     }
 
     fn signal_all(&self, signal: Signal) {
-        for group in self.processes.iter().filter_map(|process| process.group) {
-            // A group that has just ended needs no signal.
-            let _ = kill_process_group(group, signal);
+        match &self.hands {
+            Some(Hands::Here(crew)) => crew.signal(signal),
+            Some(Hands::There(fleet)) => fleet.signal(signal),
+            None => {}
         }
     }
 
@@ -391,6 +418,22 @@ impl Supervisor {
         outcome.ranks = self.processes.iter().map(end).collect();
         outcome.reports.sort_by_key(|report| report.rank);
         outcome
+    }
+}
+
+/// Starts the agents, unless a signal comes before they are ready.
+async fn start_fleet(plan: Plan<'_>, events: &mut mpsc::Receiver<Event>) -> Result<Fleet, LaunchError> {
+    let interrupted = async {
+        while let Some(event) = events.recv().await {
+            if let Event::Signal(signal) = event {
+                return signal;
+            }
+        }
+        std::future::pending().await
+    };
+    tokio::select! {
+        fleet = Fleet::start(plan) => fleet,
+        signal = interrupted => Err(LaunchError::Interrupted(signal.as_raw())),
     }
 }
 

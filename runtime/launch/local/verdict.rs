@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
 
 use super::End;
 use super::output::Tail;
@@ -13,7 +13,6 @@ const SAME_TIME: Duration = Duration::from_millis(300);
 /// What is known of one rank's process.
 #[derive(Default)]
 pub(super) struct Process {
-    pub(super) group: Option<Pid>,
     pub(super) end: Option<End>,
     pub(super) ended_at: Option<Instant>,
     pub(super) told: bool,
@@ -53,7 +52,11 @@ impl Evidence<'_> {
     /// nobody is killed for want of another.
     fn died_beside(&self, rank: usize, other: usize) -> bool {
         // An abort is how some programs answer an error.
-        let killed = |end| matches!(end, End::Signalled(signal) if signal != Signal::ABORT.as_raw());
+        let killed = |end| match end {
+            End::Signalled(signal) => signal != Signal::ABORT.as_raw(),
+            End::Lost => true,
+            End::Exited(_) => false,
+        };
         let (rank, other) = (&self.processes[rank], &self.processes[other]);
         let near = |(rank, other): (Instant, Instant)| rank.saturating_duration_since(other) < SAME_TIME;
         rank.end.is_some_and(killed)

@@ -1,0 +1,80 @@
+//! The options that say where ranks run, the same for every command that starts a job.
+
+use std::ffi::OsString;
+use std::net::IpAddr;
+use std::path::Path;
+
+use clap::Args;
+use lathide::launch::agent::Hosts;
+use lathide::launch::hosts::{Host, parse_file, parse_list, place};
+
+use super::nodes::Failed;
+
+/// Where the ranks run.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Hosts")]
+pub(crate) struct HostArgs {
+    /// Run the ranks on these hosts, over ssh: a,b or a:4,user@b:2, or a hostfile with one line per host, such as
+    /// `node01 slots=4` or `user@node03:2 port=2222 addr=10.0.0.3`
+    #[arg(
+        long,
+        short = 'H',
+        visible_alias = "hostfile",
+        alias = "machinefile",
+        short_alias = 'f',
+        value_name = "LIST|FILE"
+    )]
+    hosts: Option<String>,
+    /// Options for ssh, such as '-p 2222 -i key' (LATHIDE_SSH names another program, with options)
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true, requires = "hosts")]
+    ssh_option: Vec<String>,
+    /// Where the lathide program is on the hosts; without it, this one is sent there once and kept in ~/.cache/lathide
+    #[arg(long, value_name = "PATH", requires = "hosts")]
+    agent: Option<OsString>,
+    /// The address at which the hosts reach this machine [default: the one from which ssh comes, or that of an interface]
+    #[arg(long, value_name = "ADDR", requires = "hosts")]
+    advertise: Option<IpAddr>,
+}
+
+impl HostArgs {
+    /// The hosts with their ranks, if there are any: as many ranks as slots, unless `ranks` says how many.
+    pub(crate) fn place(&self, ranks: Option<u32>) -> Result<Option<Hosts>, Failed> {
+        let wrong = |message: String| Failed { message, status: 2 };
+        let Some(text) = &self.hosts else { return Ok(None) };
+        let list = self.list(text).map_err(wrong)?;
+        let placement = place(&list, ranks).map_err(|error| wrong(error.to_string()))?;
+        if placement.wrapped {
+            let slots: u64 = list.iter().map(|host| u64::from(host.slots)).sum();
+            let size = placement.size();
+            eprintln!(
+                "lathide: {size} ranks have {slots} slots: some hosts get more than they have, and times say little"
+            );
+        }
+        let places = list.into_iter().zip(placement.ranks).filter(|(_, ranks)| !ranks.is_empty());
+        let mut hosts = Hosts::new(places.collect());
+        hosts.ssh = self.ssh().map_err(wrong)?;
+        hosts.agent = self.agent.clone();
+        hosts.advertise = self.advertise;
+        Ok(Some(hosts))
+    }
+
+    fn list(&self, text: &str) -> Result<Vec<Host>, String> {
+        // What has a slash can be no host; a file of that name is meant if there is one.
+        if !text.contains('/') && !Path::new(text).is_file() {
+            return parse_list(text).map_err(|error| format!("--hosts {text}: {error}"));
+        }
+        let file =
+            std::fs::read_to_string(text).map_err(|error| format!("the hostfile {text} cannot be read: {error}"))?;
+        parse_file(&file).map_err(|error| format!("{text}: {error}"))
+    }
+
+    fn ssh(&self) -> Result<Vec<String>, String> {
+        let split = |text: &str| shell_words::split(text).map_err(|error| format!("{text}: {error}"));
+        let program = std::env::var("LATHIDE_SSH").ok().filter(|text| !text.trim().is_empty());
+        let mut words = split(program.as_deref().unwrap_or("ssh"))?;
+        for option in &self.ssh_option {
+            words.extend(split(option)?);
+        }
+        Ok(words)
+    }
+}

@@ -1,0 +1,115 @@
+//! At which of the launcher's addresses a host can reach it.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::config::{Config, Key};
+use crate::kernel::greeting;
+use crate::wire::handshake::{Limits, Party, VERSIONS};
+
+/// An address that comes earlier in the list has this much time to answer before the next is tried beside it.
+const HEAD_START: Duration = Duration::from_millis(150);
+/// How long the launcher is looked for in all.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// Stands for the address from which the host was reached.
+const WHERE_IT_CAME_FROM: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+
+/// Where the launcher's rendezvous may be reached from other hosts, the likeliest first.
+pub(super) fn candidates(port: u16, advertise: Option<IpAddr>) -> Vec<SocketAddr> {
+    let addresses = match advertise {
+        Some(address) => vec![address],
+        None => [WHERE_IT_CAME_FROM].into_iter().chain(own()).collect(),
+    };
+    addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect()
+}
+
+/// This host's addresses that others might know.
+pub(super) fn own() -> Vec<IpAddr> {
+    // Link-local ones need a scope, which differs from host to host.
+    let is_useful = |address: &IpAddr| match address {
+        IpAddr::V4(address) => !address.is_loopback() && !address.is_link_local(),
+        IpAddr::V6(address) => !address.is_loopback() && !address.is_unicast_link_local(),
+    };
+    let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
+    interfaces.iter().map(|interface| interface.ip()).filter(is_useful).collect()
+}
+
+/// Whether this host has that address.
+pub(super) fn is_own(address: IpAddr) -> bool {
+    address.is_loopback() || own().contains(&address)
+}
+
+/// The first of `roots` at which this job's rendezvous proves itself.
+///
+/// # Errors
+/// Which were tried, and what came of each.
+pub(super) async fn first_that_answers(roots: &[SocketAddr], key: &Key, size: u32) -> Result<SocketAddr, String> {
+    let roots = resolved(roots, std::env::var("SSH_CONNECTION").ok().as_deref());
+    let incarnation = greeting::incarnation().map_err(|error| format!("no random numbers: {error}"))?;
+    let limits = Limits::of(&Config::alone());
+    let party = Party { key: key.clone(), rank: 0, size, incarnation, limits, versions: VERSIONS };
+    let mut tries = JoinSet::new();
+    for (index, root) in (0u32..).zip(roots.clone()) {
+        let party = party.clone();
+        tries.spawn(async move {
+            sleep(HEAD_START * index).await;
+            (root, greeting::probe(root, &party).await.map_err(|error| error.to_string()))
+        });
+    }
+    let mut causes = Vec::new();
+    let search = async {
+        while let Some(tried) = tries.join_next().await {
+            match tried {
+                Ok((root, Ok(()))) => return Some(root),
+                Ok((root, Err(cause))) => causes.push(format!("{root}: {cause}")),
+                Err(_) => {}
+            }
+        }
+        None
+    };
+    if let Ok(Some(root)) = timeout(PATIENCE, search).await {
+        return Ok(root);
+    }
+    for root in roots {
+        if !causes.iter().any(|cause| cause.starts_with(&format!("{root}: "))) {
+            causes.push(format!("{root}: no answer for {} s; a firewall may drop the packets", PATIENCE.as_secs()));
+        }
+    }
+    let causes = causes.join("; ");
+    Err(format!("it cannot reach the launcher: {causes}; --advertise ADDR names the address it should use"))
+}
+
+/// Puts the address from which this host was reached, if that is known, in the place that stands for it.
+fn resolved(roots: &[SocketAddr], connection: Option<&str>) -> Vec<SocketAddr> {
+    // The client's address and port, then the server's.
+    let client = connection.and_then(|text| text.split(' ').next()?.split('%').next()?.parse::<IpAddr>().ok());
+    let mut all = Vec::new();
+    for root in roots {
+        let address = if root.ip() == WHERE_IT_CAME_FROM { client } else { Some(root.ip()) };
+        let Some(address) = address else { continue };
+        let root = SocketAddr::new(address, root.port());
+        if !all.contains(&root) {
+            all.push(root);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_the_connection_came_is_tried_first() {
+        let roots: Vec<SocketAddr> = ["0.0.0.0:7", "10.0.0.1:7", "192.168.1.9:7"].map(|a| a.parse().unwrap()).to_vec();
+        let shown =
+            |connection| resolved(&roots, connection).iter().map(|root| root.to_string()).collect::<Vec<_>>().join(" ");
+        assert_eq!(shown(Some("192.168.1.9 5000 192.168.1.2 22")), "192.168.1.9:7 10.0.0.1:7");
+        assert_eq!(shown(Some("fe80::1%eth0 5000 fe80::2 22")), "[fe80::1]:7 10.0.0.1:7 192.168.1.9:7");
+        assert_eq!(shown(None), "10.0.0.1:7 192.168.1.9:7");
+        assert_eq!(candidates(7, Some("10.9.9.9".parse().unwrap())), ["10.9.9.9:7".parse().unwrap()]);
+    }
+}

@@ -1,0 +1,69 @@
+//! Jobs over several hosts: the launcher starts one agent on each, and the agent starts that host's ranks.
+//!
+//! An agent is the `lathide` program itself. It speaks frames on its standard input and output with the launcher, which
+//! reaches it through `ssh`, `srun`, a virtual network, or directly on its own host. When its input ends, so does
+//! everything it has started.
+
+mod addresses;
+mod bootstrap;
+mod connection;
+mod fleet;
+mod messages;
+mod serve;
+mod starter;
+
+use std::ffi::OsString;
+use std::net::IpAddr;
+
+pub(super) use fleet::{Fleet, Loss, Plan};
+pub use serve::serve;
+
+use super::hosts::Host;
+
+/// The hosts of a job, and how they are reached.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Hosts {
+    /// Each host with its ranks.
+    pub places: Vec<(Host, Vec<u32>)>,
+    /// How agents are started.
+    pub way: Way,
+    /// The program that reaches a host, and its options: `ssh -p 2222`.
+    pub ssh: Vec<String>,
+    /// Where the `lathide` program is on the hosts; if `None`, the launcher's own is sent there.
+    pub agent: Option<OsString>,
+    /// The address at which the hosts reach the launcher, if it cannot find that out.
+    pub advertise: Option<IpAddr>,
+}
+
+impl Hosts {
+    /// These hosts, over `ssh`.
+    pub fn new(places: Vec<(Host, Vec<u32>)>) -> Self {
+        Hosts { places, way: Way::Ssh, ssh: vec!["ssh".to_owned()], agent: None, advertise: None }
+    }
+
+    /// The host of each rank, by rank.
+    pub fn names(&self) -> Vec<String> {
+        let size = self.places.iter().map(|(_, ranks)| ranks.len()).sum();
+        let mut names = vec![String::new(); size];
+        for (host, ranks) in &self.places {
+            for rank in ranks {
+                names[*rank as usize].clone_from(&host.name);
+            }
+        }
+        names
+    }
+}
+
+/// How agents are started on other hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Way {
+    /// Through `ssh`.
+    Ssh,
+    /// Through `srun`, inside a Slurm allocation.
+    Srun,
+}
+
+/// The hidden command of the `lathide` program that is an agent.
+const AGENT: &str = "__agent";

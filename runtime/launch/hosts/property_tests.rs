@@ -1,0 +1,57 @@
+//! What holds for any hosts.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn host() -> impl Strategy<Value = Host> {
+    let user = proptest::option::of("[a-z][a-z0-9_-]{0,5}");
+    let name = prop_oneof!["[a-z0-9][a-z0-9.-]{0,8}", any::<std::net::Ipv6Addr>().prop_map(|a| a.to_string())];
+    let addr = proptest::option::of(any::<IpAddr>());
+    (name, user, 1..20u32, proptest::option::of(1..40u32), proptest::option::of(1..=u16::MAX), addr)
+        .prop_map(|(name, user, slots, max_slots, port, addr)| Host { name, user, slots, max_slots, port, addr })
+}
+
+fn written(host: &Host, colon: bool) -> String {
+    let user = host.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
+    let name = if host.name.contains(':') { format!("[{}]", host.name) } else { host.name.clone() };
+    let mut line = format!("{user}{name}");
+    line += &if colon { format!(":{}", host.slots) } else { format!(" slots={}", host.slots) };
+    line += &host.max_slots.map(|max| format!(" max_slots={max}")).unwrap_or_default();
+    line += &host.port.map(|port| format!("\tport={port}")).unwrap_or_default();
+    line + &host.addr.map(|addr| format!(" addr={addr} # that one")).unwrap_or_default()
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(hosts in proptest::collection::vec((host(), any::<bool>()), 1..8)) {
+        let text: String = hosts.iter().map(|(host, colon)| written(host, *colon) + "\n").collect();
+        prop_assert_eq!(parse_file(&text).unwrap(), merged(hosts.into_iter().map(|(host, _)| host)));
+    }
+
+    #[test]
+    fn no_text_panics_and_places_are_within_it(text in any::<String>()) {
+        for error in [parse_file(&text).err(), parse_list(&text).err()].into_iter().flatten() {
+            prop_assert!(error.line >= 1 && error.line <= text.lines().count().max(1));
+            prop_assert!(error.column >= 1 && error.column <= text.chars().count() + 1);
+        }
+    }
+
+    #[test]
+    fn every_rank_has_one_place(hosts in proptest::collection::vec(host(), 1..6), ranks in proptest::option::of(1..200u32)) {
+        match place(&hosts, ranks) {
+            Ok(placement) => {
+                let mut all: Vec<u32> = placement.ranks.concat();
+                all.sort_unstable();
+                let size = placement.size();
+                prop_assert_eq!(all, (0..size).collect::<Vec<_>>());
+                prop_assert!(ranks.is_none_or(|ranks| ranks == size));
+                for (host, ranks) in hosts.iter().zip(&placement.ranks) {
+                    prop_assert!(host.max_slots.is_none_or(|max| ranks.len() <= max as usize));
+                    prop_assert!(placement.wrapped || ranks.len() <= host.slots as usize);
+                }
+            }
+            Err(error) => prop_assert!(u64::from(ranks.unwrap()) > error.most),
+        }
+    }
+}
