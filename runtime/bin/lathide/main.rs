@@ -2,6 +2,7 @@
 
 mod collectives;
 mod common;
+mod doctor;
 mod gain;
 mod lab;
 mod link;
@@ -29,6 +30,7 @@ enum Command {
     Gain(gain::Args),
     Predict(Box<predict::Args>),
     Report(report::Args),
+    Doctor(doctor::Args),
     /// One of the two nodes that `gain` measures with.
     #[command(name = "__gain-node", hide = true)]
     GainNode(gain::NodeArgs),
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Command::Gain(args) => gain::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::GainNode(args) => gain::run_node(&args),
         Command::Link(args) => link::run(&args),
         Command::LinkNode(args) => link::run_node(&args),

@@ -337,7 +337,7 @@ impl Listener {
                 Word::Events { rank, bytes } => self.keep(rank, &bytes.0),
                 Word::Failed { why, .. } => return Err(Some(why)),
                 Word::Done => return Ok(()),
-                Word::Ready { .. } => {}
+                Word::Ready { .. } | Word::Answer(_) => {}
             }
         }
     }

@@ -6,6 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::questions::{Answer, Question};
 use crate::launch::local::{End, Stream};
 
 /// Changes with every change to the messages: a launcher and an agent of different numbers do not talk.
@@ -30,6 +31,8 @@ pub(super) enum Order {
     Taken(usize),
     /// All ranks of the job have ended: clean up.
     Finish,
+    /// No job: an examination.
+    Question(Box<Question>),
 }
 
 /// What an agent shall do.
@@ -112,6 +115,8 @@ pub(super) enum Word {
     },
     /// All is cleaned up and said.
     Done,
+    /// To a question.
+    Answer(Box<Answer>),
 }
 
 /// Bytes that are mostly text, in JSON: a character for each, so that text stays readable and short.

@@ -7,15 +7,20 @@
 mod addresses;
 mod bootstrap;
 mod connection;
+mod doctor;
+mod examine;
 mod fleet;
 mod messages;
+mod questions;
 mod serve;
 mod starter;
 
 use std::ffi::OsString;
 use std::net::IpAddr;
 
+pub use doctor::{Examination, Examined, Found, diagnose};
 pub(super) use fleet::{Fleet, Loss, Plan};
+pub use questions::{Facts, Route};
 pub use serve::serve;
 
 use super::hosts::Host;

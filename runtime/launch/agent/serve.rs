@@ -13,8 +13,8 @@ use tokio::process::ChildStdin;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
-use super::addresses;
 use super::messages::{Errand, OUTPUT_CREDIT, Order, PIECE_BYTES_MAX, PROTOCOL, Raw, Word};
+use super::{addresses, examine};
 use crate::config::Key;
 use crate::launch::control;
 use crate::launch::local::crew::{Crew, Hand, Outlets};
@@ -78,7 +78,11 @@ fn write_words(mut words: mpsc::Receiver<Word>) {
 
 /// Returns whether the job went to its end.
 async fn attend(mut orders: mpsc::Receiver<Order>, words: mpsc::Sender<Word>) -> bool {
-    let Some(Order::Prepare(errand)) = orders.recv().await else { return false };
+    let errand = match orders.recv().await {
+        Some(Order::Prepare(errand)) => errand,
+        Some(Order::Question(question)) => return examine::attend(*question, orders, words).await,
+        _ => return false,
+    };
     let prepared = match prepare(*errand).await {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -243,7 +247,7 @@ impl Work {
                     }
                     Some(Order::Taken(bytes)) => self.credit.add_permits(bytes.min(OUTPUT_CREDIT)),
                     Some(Order::Finish) => return self.finish(words, orders).await,
-                    Some(Order::Prepare(_) | Order::Start(_)) => {}
+                    Some(Order::Prepare(_) | Order::Start(_) | Order::Question(_)) => {}
                     None => {
                         self.give_up().await;
                         return false;
