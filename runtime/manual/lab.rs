@@ -54,9 +54,20 @@
 //!
 //! # What it costs, and how exact it is
 //!
-//! Packets leave at the time that the arithmetic says, or when the machine wakes the switch's thread: some 50 us later, on a
+//! Packets leave at the time that the arithmetic says, or when the machine wakes the switch's thread: some 0.1 ms later, on a
 //! busy machine more. Nothing is ever early. One packet behind another may wait for it, at most 0.5 ms and a fiftieth of the
 //! delay, so that one wake-up serves both. The last is never late for that.
+//!
+//! On two cores that others used too (Linux 6.18, not optimised much), one TCP stream:
+//!
+//! | lab | 8 bytes there and back | a program gets | of at most | the switch's processor time |
+//! | --- | --- | --- | --- | --- |
+//! | 25 ms, 50 Mbit/s | 50.2 ms | 48.3 Mbit/s | 48.3 | 0.1 of a core |
+//! | 0.1 ms, 1 Gbit/s | 0.29 ms | 943 Mbit/s | 965 | 0.2 of a core |
+//! | no limits | 0.08 ms | 7 Gbit/s | | |
+//!
+//! That time includes what the kernel's TCP does for the receiver. A cable holds at most 256 MiB each way; beyond that,
+//! packets are dropped.
 //!
 //! # How it is made
 //!

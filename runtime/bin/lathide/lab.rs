@@ -204,7 +204,8 @@ pub(crate) fn run_in_host(args: &InHostArgs) -> ExitCode {
 /// A line for the lab, one for each host.
 fn table(status: &Status) -> Vec<String> {
     let medium = if status.shared { "one shared medium" } else { "a cable each" };
-    let mut lines = vec![format!("{} hosts, {medium}", status.hosts.len())];
+    let plural = if status.hosts.len() == 1 { "" } else { "s" };
+    let mut lines = vec![format!("{} host{plural}, {medium}", status.hosts.len())];
     for host in &status.hosts {
         let part = |way: &str, traffic: &lathide::launch::lab::Traffic| {
             let mut text = format!("{way} {} packets, {} bytes", traffic.passed.packets, traffic.passed.bytes);

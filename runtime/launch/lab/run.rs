@@ -25,7 +25,7 @@ use super::host::Host;
 use super::switch::Switch;
 use super::warden::{NAMES, Warden};
 use super::wire::Wire;
-use super::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, LabError, Outcome, namespace, system};
+use super::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, LabError, Outcome, Request, ask, namespace, system};
 use crate::launch::local::End;
 
 pub(super) fn run(lab: &Lab) -> Result<Outcome, LabError> {
@@ -66,7 +66,9 @@ fn check(lab: &Lab) -> Result<(), LabError> {
     if !(0.0..1.0).contains(&lab.cable.loss) {
         return usage(format!("a loss of {} leaves nothing; to lose all, cut a host's cable", lab.cable.loss));
     }
-    if let Some(lab) = std::env::var_os(DIRECTORY_VARIABLE) {
+    // One that has ended may still be in a shell's environment.
+    let around = std::env::var_os(DIRECTORY_VARIABLE).filter(|lab| ask(Path::new(lab), &Request::Status).is_ok());
+    if let Some(lab) = around {
         return usage(format!("this is within a lab already ({}); end it first", lab.display()));
     }
     Ok(())
