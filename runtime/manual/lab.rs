@@ -32,6 +32,9 @@
 //! | `10.76.0.1`, `fd76:6c61:7468::1` | `host0`'s addresses, and so on |
 //! | `lathide __in-host NAME PROGRAM ARGS…` | becomes PROGRAM on that host, as the same process |
 //!
+//! Programs within a lab reach its hosts and nothing else; there is no way to the machine's own network. Files and terminals
+//! are the machine's.
+//!
 //! # What the figures mean
 //!
 //! Each host has a cable to one switch, full duplex, alike both ways.

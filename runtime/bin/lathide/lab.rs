@@ -25,8 +25,8 @@ Examples:
   lathide lab change host1 --rate 1mbit       only what is named becomes different
   lathide lab status --json
 
-Between two hosts a packet takes the delay and the time it takes to pass at the rate; both count IP headers, so that TCP
-gets 1448 of 1500 bytes. The rate is each host's, each way; what finds no room in the queue before it is dropped.
+Between two hosts a packet takes the delay, and its time at the rate. The rate is each host's, each way, and counts IP
+headers: TCP gets 1448 of 1500 bytes. What finds no room in the queue before it is dropped.
 
 Exit status: that of the command (128+N if signal N killed it); 2 wrong usage, 125 there can be no lab here, 126 the
 command cannot be executed, 127 it was not found.";
@@ -36,7 +36,13 @@ command cannot be executed, 127 it was not found.";
 /// The hosts are network namespaces, joined by a switch that delays, limits and loses packets. The command runs on host0.
 /// When it ends, everything else in the lab is ended too.
 #[derive(ClapArgs)]
-#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    subcommand_value_name = "ACTION",
+    subcommand_help_heading = "Actions in a running lab"
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     action: Option<Action>,
