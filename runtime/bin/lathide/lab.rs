@@ -10,7 +10,6 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, Subcommand};
 use lathide::launch::lab::{Cable, Change, DIRECTORY_VARIABLE, Lab, LabError, Request, Status, ask, enter};
 use lathide::launch::link::LinkSpec;
-use lathide::launch::local::End;
 use serde_json::json;
 
 use crate::common::console::{print, size};
@@ -144,10 +143,7 @@ fn start(args: Args) -> Result<ExitCode, LabError> {
     if !quiet && !json {
         table(&outcome.status).iter().for_each(|line| eprintln!("{COMMAND}: {line}"));
     }
-    let status = match outcome.end {
-        End::Exited(status) => u8::try_from(status).unwrap_or(1),
-        End::Signalled(signal) => 128u8.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX)),
-    };
+    let status = outcome.exit_status();
     if json {
         print(COMMAND, &as_json(&outcome.status, Some(status)).to_string());
     }

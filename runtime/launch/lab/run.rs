@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixListener;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
@@ -26,7 +25,6 @@ use super::switch::Switch;
 use super::warden::{NAMES, Warden};
 use super::wire::Wire;
 use super::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, LabError, Outcome, Request, ask, namespace, system};
-use crate::launch::local::End;
 
 pub(super) fn run(lab: &Lab) -> Result<Outcome, LabError> {
     check(lab)?;
@@ -48,11 +46,10 @@ pub(super) fn run(lab: &Lab) -> Result<Outcome, LabError> {
     }
     let network = Network::start(lab, &directory, hosts)?;
     let mut command = start(lab, &starter, &directory)?;
-    let status = attend(&mut command, &signals).map_err(system("the lab's command cannot be watched"))?;
-    let end = status.signal().map_or_else(|| End::Exited(status.code().unwrap_or(1)), End::Signalled);
+    let exit = attend(&mut command, &signals).map_err(system("the lab's command cannot be watched"))?;
     // What the command has left behind would otherwise still use the network.
     drop(warden);
-    Ok(Outcome { end, status: network.stop() })
+    Ok(Outcome { exit, status: network.stop() })
 }
 
 fn check(lab: &Lab) -> Result<(), LabError> {
