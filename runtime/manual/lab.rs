@@ -69,7 +69,8 @@
 //! | 0.1 ms, 1 Gbit/s | 0.29 ms | 943 Mbit/s | 965 | 0.2 of a core |
 //! | no limits | 0.08 ms | 7 Gbit/s | | |
 //!
-//! That time includes what the kernel's TCP does for the receiver. A cable holds at most 256 MiB each way; beyond that,
+//! In the first, the nodes of `lathide link` saw 25.2 ms one way for 8 bytes (arithmetic: 25.0) and 199.7 ms for 1 MiB (198.8). The
+//! processor time includes what the kernel's TCP does for the receiver. A cable holds at most 256 MiB each way; beyond that,
 //! packets are dropped.
 //!
 //! # How it is made
