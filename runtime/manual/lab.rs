@@ -32,6 +32,9 @@
 //! | `10.76.0.1`, `fd76:6c61:7468::1` | `host0`'s addresses, and so on |
 //! | `lathide __in-host NAME PROGRAM ARGS…` | becomes PROGRAM on that host, as the same process |
 //!
+//! Programs within a lab reach its hosts and nothing else; there is no way to the machine's own network. Files and terminals
+//! are the machine's.
+//!
 //! # What the figures mean
 //!
 //! Each host has a cable to one switch, full duplex, alike both ways.
@@ -54,9 +57,21 @@
 //!
 //! # What it costs, and how exact it is
 //!
-//! Packets leave at the time that the arithmetic says, or when the machine wakes the switch's thread: some 50 us later, on a
+//! Packets leave at the time that the arithmetic says, or when the machine wakes the switch's thread: some 0.1 ms later, on a
 //! busy machine more. Nothing is ever early. One packet behind another may wait for it, at most 0.5 ms and a fiftieth of the
 //! delay, so that one wake-up serves both. The last is never late for that.
+//!
+//! On two cores that others used too (Linux 6.18, not optimised much), one TCP stream:
+//!
+//! | lab | 8 bytes there and back | a program gets | of at most | the switch's processor time |
+//! | --- | --- | --- | --- | --- |
+//! | 25 ms, 50 Mbit/s | 50.2 ms | 48.3 Mbit/s | 48.3 | 0.1 of a core |
+//! | 0.1 ms, 1 Gbit/s | 0.29 ms | 943 Mbit/s | 965 | 0.2 of a core |
+//! | no limits | 0.08 ms | 7 Gbit/s | | |
+//!
+//! In the first, the nodes of `lathide link` saw 25.2 ms one way for 8 bytes (arithmetic: 25.0) and 199.7 ms for 1 MiB (198.8). The
+//! processor time includes what the kernel's TCP does for the receiver. A cable holds at most 256 MiB each way; beyond that,
+//! packets are dropped.
 //!
 //! # How it is made
 //!

@@ -10,7 +10,6 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, Subcommand};
 use lathide::launch::lab::{Cable, Change, DIRECTORY_VARIABLE, Lab, LabError, Request, Status, ask, enter};
 use lathide::launch::link::LinkSpec;
-use lathide::launch::local::End;
 use serde_json::json;
 
 use crate::common::console::{print, size};
@@ -25,8 +24,8 @@ Examples:
   lathide lab change host1 --rate 1mbit       only what is named becomes different
   lathide lab status --json
 
-Between two hosts a packet takes the delay and the time it takes to pass at the rate; both count IP headers, so that TCP
-gets 1448 of 1500 bytes. The rate is each host's, each way; what finds no room in the queue before it is dropped.
+Between two hosts a packet takes the delay, and its time at the rate. The rate is each host's, each way, and counts IP
+headers: TCP gets 1448 of 1500 bytes. What finds no room in the queue before it is dropped.
 
 Exit status: that of the command (128+N if signal N killed it); 2 wrong usage, 125 there can be no lab here, 126 the
 command cannot be executed, 127 it was not found.";
@@ -36,7 +35,13 @@ command cannot be executed, 127 it was not found.";
 /// The hosts are network namespaces, joined by a switch that delays, limits and loses packets. The command runs on host0.
 /// When it ends, everything else in the lab is ended too.
 #[derive(ClapArgs)]
-#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    subcommand_value_name = "ACTION",
+    subcommand_help_heading = "Actions in a running lab"
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     action: Option<Action>,
@@ -138,12 +143,7 @@ fn start(args: Args) -> Result<ExitCode, LabError> {
     if !quiet && !json {
         table(&outcome.status).iter().for_each(|line| eprintln!("{COMMAND}: {line}"));
     }
-    let status = match outcome.end {
-        End::Exited(status) => u8::try_from(status).unwrap_or(1),
-        // Only of a command on another host is nothing known.
-        End::Lost => 1,
-        End::Signalled(signal) => 128u8.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX)),
-    };
+    let status = outcome.exit_status();
     if json {
         print(COMMAND, &as_json(&outcome.status, Some(status)).to_string());
     }
@@ -206,7 +206,8 @@ pub(crate) fn run_in_host(args: &InHostArgs) -> ExitCode {
 /// A line for the lab, one for each host.
 fn table(status: &Status) -> Vec<String> {
     let medium = if status.shared { "one shared medium" } else { "a cable each" };
-    let mut lines = vec![format!("{} hosts, {medium}", status.hosts.len())];
+    let plural = if status.hosts.len() == 1 { "" } else { "s" };
+    let mut lines = vec![format!("{} host{plural}, {medium}", status.hosts.len())];
     for host in &status.hosts {
         let part = |way: &str, traffic: &lathide::launch::lab::Traffic| {
             let mut text = format!("{way} {} packets, {} bytes", traffic.passed.packets, traffic.passed.bytes);

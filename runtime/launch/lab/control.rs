@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -88,11 +89,17 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Answers until the listener is shut down.
-    pub(super) fn serve(&self, listener: &UnixListener) {
+    /// Answers until the listener is shut down. Who is slow to ask keeps nobody else waiting.
+    pub(super) fn serve(self: Arc<Self>, listener: &UnixListener) {
         while let Ok((mut client, _)) = listener.accept() {
-            if let Err(error) = self.converse(&mut client) {
-                tracing::debug!("a request to the lab came to nothing: {error}");
+            let control = self.clone();
+            let answer = move || {
+                if let Err(error) = control.converse(&mut client) {
+                    tracing::debug!("a request to the lab came to nothing: {error}");
+                }
+            };
+            if let Err(error) = thread::Builder::new().name("lab-answer".into()).spawn(answer) {
+                tracing::warn!("a request to the lab is not answered: {error}");
             }
         }
     }

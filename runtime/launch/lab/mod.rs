@@ -20,9 +20,10 @@ mod wire;
 
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 
-use crate::launch::local::End;
 pub use cable::{Cable, Change, Count, Traffic};
 pub use control::{HostStatus, Request, Status, ask, enter};
 pub use warden::warden;
@@ -86,9 +87,17 @@ impl Lab {
 #[non_exhaustive]
 pub struct Outcome {
     /// The program's end.
-    pub end: End,
+    pub exit: ExitStatus,
     /// What the network has carried.
     pub status: Status,
+}
+
+impl Outcome {
+    /// The exit status of `lathide lab`: that of the program, 128 + N if signal N ended it.
+    pub fn exit_status(&self) -> u8 {
+        let signalled = || 128 + self.exit.signal().unwrap_or(0);
+        u8::try_from(self.exit.code().unwrap_or_else(signalled)).unwrap_or(u8::MAX)
+    }
 }
 
 /// Why there is no lab, or why it did not do what was asked.

@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixListener;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
@@ -25,8 +24,7 @@ use super::host::Host;
 use super::switch::Switch;
 use super::warden::{NAMES, Warden};
 use super::wire::Wire;
-use super::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, LabError, Outcome, namespace, system};
-use crate::launch::local::End;
+use super::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, LabError, Outcome, Request, ask, namespace, system};
 
 pub(super) fn run(lab: &Lab) -> Result<Outcome, LabError> {
     check(lab)?;
@@ -48,11 +46,10 @@ pub(super) fn run(lab: &Lab) -> Result<Outcome, LabError> {
     }
     let network = Network::start(lab, &directory, hosts)?;
     let mut command = start(lab, &starter, &directory)?;
-    let status = attend(&mut command, &signals).map_err(system("the lab's command cannot be watched"))?;
-    let end = status.signal().map_or_else(|| End::Exited(status.code().unwrap_or(1)), End::Signalled);
+    let exit = attend(&mut command, &signals).map_err(system("the lab's command cannot be watched"))?;
     // What the command has left behind would otherwise still use the network.
     drop(warden);
-    Ok(Outcome { end, status: network.stop() })
+    Ok(Outcome { exit, status: network.stop() })
 }
 
 fn check(lab: &Lab) -> Result<(), LabError> {
@@ -66,7 +63,9 @@ fn check(lab: &Lab) -> Result<(), LabError> {
     if !(0.0..1.0).contains(&lab.cable.loss) {
         return usage(format!("a loss of {} leaves nothing; to lose all, cut a host's cable", lab.cable.loss));
     }
-    if let Some(lab) = std::env::var_os(DIRECTORY_VARIABLE) {
+    // One that has ended may still be in a shell's environment.
+    let around = std::env::var_os(DIRECTORY_VARIABLE).filter(|lab| ask(Path::new(lab), &Request::Status).is_ok());
+    if let Some(lab) = around {
         return usage(format!("this is within a lab already ({}); end it first", lab.display()));
     }
     Ok(())

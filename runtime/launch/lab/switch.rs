@@ -35,6 +35,7 @@ struct Line<T> {
     /// When the last packet that was begun has left.
     free_ns: u64,
     flying: VecDeque<Packet<T>>,
+    flying_bytes: u64,
     traffic: Traffic,
 }
 
@@ -197,7 +198,7 @@ impl<T> Switch<T> {
 
     fn forward(&mut self, from: usize) {
         let up = &mut self.hosts[from].up;
-        let Some(packet) = up.flying.pop_front() else { return };
+        let Some(packet) = up.land() else { return };
         up.traffic.passed += packet.count;
         let Host { cable, is_cut, down, .. } = &mut self.hosts[packet.to];
         if *is_cut {
@@ -212,7 +213,7 @@ impl<T> Switch<T> {
 
     fn deliver(&mut self, host: usize) {
         let down = &mut self.hosts[host].down;
-        if let Some(packet) = down.flying.pop_front() {
+        if let Some(packet) = down.land() {
             down.traffic.passed += packet.count;
             self.arrived.push_back((host, packet.load));
         }
@@ -222,7 +223,8 @@ impl<T> Switch<T> {
 impl<T> Line<T> {
     /// A packet waits for its turn, if there is room. There is always room for one.
     fn queue(&mut self, packet: Packet<T>, queue_bytes: u64) {
-        if !self.waiting.is_empty() && self.waiting_bytes + packet.count.bytes > queue_bytes {
+        let has_room = self.waiting.is_empty() || self.waiting_bytes + packet.count.bytes <= queue_bytes;
+        if !has_room || self.flying_bytes > FLYING_BYTES_MAX {
             self.traffic.dropped += packet.count;
             return;
         }
@@ -254,11 +256,19 @@ impl<T> Line<T> {
             packet.head_ns = packet.head_ns.max(last.head_ns);
             packet.tail_ns = packet.tail_ns.max(last.tail_ns);
         }
+        self.flying_bytes += packet.count.bytes;
         self.flying.push_back(packet);
     }
 
+    /// The first packet that is on its way has come to its end.
+    fn land(&mut self) -> Option<Packet<T>> {
+        let packet = self.flying.pop_front()?;
+        self.flying_bytes -= packet.count.bytes;
+        Some(packet)
+    }
+
     fn cut(&mut self) {
-        self.waiting_bytes = 0;
+        (self.waiting_bytes, self.flying_bytes) = (0, 0);
         for packet in self.waiting.drain(..).chain(self.flying.drain(..)) {
             self.traffic.cut += packet.count;
         }
@@ -272,10 +282,14 @@ impl<T> Default for Line<T> {
             waiting_bytes: 0,
             free_ns: 0,
             flying: VecDeque::new(),
+            flying_bytes: 0,
             traffic: Traffic::default(),
         }
     }
 }
+
+/// What a cable holds at most each way, since it is memory: beyond that, packets are dropped. TCP does not get there.
+const FLYING_BYTES_MAX: u64 = 256 << 20;
 
 #[cfg(test)]
 #[path = "switch_tests.rs"]

@@ -90,6 +90,17 @@ fn a_cut_cable_loses_all_and_is_mended() {
 }
 
 #[test]
+fn what_is_on_its_way_is_bounded() {
+    let mut switch = Switch::new(2, cable(60_000 * MS, 0), false, 0);
+    let sent = 2 * FLYING_BYTES_MAX / 1500;
+    (0..sent).for_each(|i| switch.send(i, 0, Some(1), packet(1500), ()));
+    let arrived = arrivals(&mut switch).len() as u64;
+    assert!((FLYING_BYTES_MAX / 1500..FLYING_BYTES_MAX / 1500 + 3).contains(&arrived), "{arrived}");
+    assert_eq!(switch.traffic(0).0.dropped.packets + arrived, sent);
+    assert_eq!((switch.hosts[0].up.flying_bytes, switch.hosts[1].down.flying_bytes), (0, 0));
+}
+
+#[test]
 fn a_host_is_not_its_own_neighbour() {
     let mut switch = Switch::new(2, Cable::default(), false, 0);
     switch.send(0, 0, Some(0), packet(10), ());

@@ -27,8 +27,6 @@ fn nonsense_is_refused() {
     refused(&["--hosts", "2", "--shared", "--", "true"], "--rate 10mbit");
     refused(&["cut", "host1"], "LATHIDE_LAB is not set");
     refused(&["change", "host1"], "--rate");
-    let within = run(lathide(&["--hosts", "1", "--", "true"]).env("LATHIDE_LAB", "/nowhere")).failed(2);
-    assert!(within.stderr.contains("within a lab already"), "{}", within.stderr);
     let gone = run(lathide(&["status"]).env("LATHIDE_LAB", "/nowhere")).failed(125);
     assert!(gone.stderr.contains("has it ended?"), "{}", gone.stderr);
 }
@@ -40,9 +38,14 @@ fn the_status_is_the_commands() {
     }
     run(&mut lathide(&["--hosts", "1", "--", "sh", "-c", "exit 7"])).failed(7);
     run(&mut lathide(&["--hosts", "1", "--", "sh", "-c", "kill -9 $$"])).failed(137);
-    let missing = run(&mut lathide(&["--hosts", "1", "--", "no-such-program"])).failed(127);
+    let missing = run(&mut lathide(&["--hosts", "1", "--", "./no-such-program"])).failed(127);
     assert!(missing.stderr.contains("no-such-program"), "{}", missing.stderr);
     run(&mut lathide(&["--hosts", "1", "--", "/"])).failed(126);
+    let own = env!("CARGO_BIN_EXE_lathide");
+    let within = run(&mut lathide(&["--hosts", "1", "--", own, "lab", "--hosts", "1", "--", "true"])).failed(2);
+    assert!(within.stderr.contains("within a lab already"), "{}", within.stderr);
+    // One that has ended is in nobody's way.
+    run(lathide(&["--hosts", "1", "--", "true"]).env("LATHIDE_LAB", "/nowhere")).succeeded();
 }
 
 #[test]
