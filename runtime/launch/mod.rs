@@ -6,6 +6,7 @@ pub(crate) mod control;
 pub mod environment;
 #[cfg(feature = "cli")]
 pub mod hosts;
+pub mod interface;
 #[cfg(feature = "cli")]
 pub mod link;
 #[cfg(feature = "cli")]

@@ -3,6 +3,7 @@
 //! - [`architecture`]: who does what, on which thread, and what holds for ever
 //! - [`wire_format`]: every byte between two ranks
 //! - [`launching`]: how ranks are started, found, and ended; environment variables and exit statuses
+//! - [`hosts`]: jobs over several machines: ssh, hostfiles, addresses and firewalls, Slurm
 //! - [`collectives`]: algorithms, the order of reduction, how one is chosen or forced, ranks that disagree
 //! - [`measuring`]: what the numbers mean and how they are taken
 //! - [`observing`]: reports, timelines and advice, where their numbers come from, and what looking costs
@@ -11,6 +12,7 @@
 
 pub mod architecture;
 pub mod collectives;
+pub mod hosts;
 pub mod launching;
 pub mod measuring;
 pub mod models;

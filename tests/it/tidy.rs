@@ -26,6 +26,7 @@ const PURE: &[&str] = &[
     "runtime/report/html",
     "runtime/launch/control.rs",
     "runtime/launch/hosts",
+    "runtime/launch/interface.rs",
     "runtime/launch/stall.rs",
     "runtime/launch/link/spec.rs",
     "runtime/launch/link/medium.rs",
