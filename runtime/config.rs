@@ -1,11 +1,14 @@
 //! What a node needs to know before it starts: plain data, every limit named `*_max` or with its unit.
 
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::collective::Forced;
 use crate::collective::price::Machine;
 use crate::ids::Rank;
+use crate::launch::interface::Interfaces;
 
 /// A node's place in its job and its limits. [`Config::alone`] is a job of one; `lathide::init` fills it from
 /// the environment (see the manual's launch contract).
@@ -18,6 +21,12 @@ pub struct Config {
     pub size: u32,
     /// `host:port` of the rendezvous; needed when `size` is above 1. Rank 0 listens there if nobody does yet.
     pub root: Option<String>,
+    /// Which of this host's addresses the node listens on, if not the one from which it reaches the rendezvous.
+    pub interface: Option<Interfaces>,
+    /// The ports it may listen on; any if `None`.
+    pub ports: Option<RangeInclusive<u16>>,
+    /// The address that it tells the others, if not the one on which it listens: that of a router in front of it, say.
+    pub advertise: Option<IpAddr>,
     /// The job's secret: who does not know it cannot connect.
     pub key: Key,
     /// Whether messages move while the program computes.
@@ -61,6 +70,9 @@ impl Config {
             rank: rank.into(),
             size,
             root,
+            interface: None,
+            ports: None,
+            advertise: None,
             key: Key::default(),
             overlap: Overlap::On,
             fragment_bytes: 4096,

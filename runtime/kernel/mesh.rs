@@ -7,7 +7,8 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -108,7 +109,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
         serve_unless_served(root, config).await.map_err(failed)?;
     }
     let stream = reach(root, &party, deadline).await.map_err(failed)?;
-    let (listener, mut control) = enroll(stream).await.map_err(failed)?;
+    let (listener, mut control) = enroll(stream, config).await.map_err(failed)?;
     let table = table(&mut control, root, config.join_timeout + TABLE_GRACE).await.map_err(failed)?;
     let launcher = table.launcher;
     let job = table.incarnations.iter().fold(0, |job: u64, one| job.rotate_left(9) ^ one);
@@ -184,16 +185,18 @@ async fn reach(root: &str, party: &Party, deadline: Instant) -> Result<TcpStream
 }
 
 /// Opens the node's listener on the address that reached the rendezvous, and reports it there.
-async fn enroll(stream: TcpStream) -> Result<(TcpListener, Control), String> {
+async fn enroll(stream: TcpStream, config: &Config) -> Result<(TcpListener, Control), String> {
     // A host's own idea of its address is often wrong (VPN, 127.0.1.1); the one a packet has taken is not.
     let local = stream.local_addr().map_err(|error| error.to_string())?.ip();
-    let listen = async {
-        let listener = TcpListener::bind((local, 0)).await?;
-        let address = listener.local_addr()?;
-        Ok((listener, address))
+    let local = match &config.interface {
+        Some(rules) => rules.choose(&interfaces()?, local)?,
+        None => local,
     };
-    let (listener, address) =
-        listen.await.map_err(|error: io::Error| format!("it cannot listen on {local}: {error}"))?;
+    // Behind a router, packets for the address that is told may come in at any.
+    let on = if config.advertise.is_some_and(|told| told != local) { unspecified(local) } else { local };
+    let listener = bind(on, config.ports.clone()).await?;
+    let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+    let address = SocketAddr::new(config.advertise.unwrap_or(local), port);
     let (reader, writer) = stream.into_split();
     let (reports, queue) = mpsc::channel(QUEUE_MAX);
     let (sender, notices) = mpsc::channel(QUEUE_MAX);
@@ -202,6 +205,30 @@ async fn enroll(stream: TcpStream) -> Result<(TcpListener, Control), String> {
     let join = Report::Join { address, process: std::process::id(), version: env!("CARGO_PKG_VERSION").to_string() };
     let _ = reports.send(join).await;
     Ok((listener, Control { reports, notices, writer }))
+}
+
+/// This host's interfaces, with their addresses.
+fn interfaces() -> Result<Vec<(String, IpAddr)>, String> {
+    let all = if_addrs::get_if_addrs().map_err(|error| format!("its interfaces cannot be listed: {error}"))?;
+    Ok(all.into_iter().map(|interface| (interface.name.clone(), interface.ip())).collect())
+}
+
+fn unspecified(like: IpAddr) -> IpAddr {
+    if like.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() }
+}
+
+/// Listens on the first port of the range that is free, or on any.
+pub(crate) async fn bind(address: IpAddr, ports: Option<RangeInclusive<u16>>) -> Result<TcpListener, String> {
+    let named = ports.clone().map_or_else(String::new, |ports| format!(", ports {} to {}", ports.start(), ports.end()));
+    let mut cause = String::new();
+    for port in ports.unwrap_or(0..=0) {
+        match TcpListener::bind((address, port)).await {
+            Ok(listener) => return Ok(listener),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => cause = "all are in use".to_owned(),
+            Err(error) => return Err(format!("it cannot listen on {address}{named}: {error}")),
+        }
+    }
+    Err(format!("it cannot listen on {address}{named}: {cause}"))
 }
 
 async fn write_reports(mut writer: OwnedWriteHalf, mut queue: mpsc::Receiver<Report>) {

@@ -5,6 +5,9 @@
 //! | `LATHIDE_RANK`, `LATHIDE_SIZE` | this node's number and the number of nodes |
 //! | `LATHIDE_ROOT` | `host:port` of the rendezvous; rank 0 listens there if nobody does yet |
 //! | `LATHIDE_KEY_FD`, `LATHIDE_KEY_FILE` | where the job's 32 secret bytes are: a descriptor, or a file only its owner can read |
+//! | `LATHIDE_INTERFACE` | which address to listen on: `eth0`, `10.0.0.0/8`, `!docker0`; by default the one that reaches the rendezvous |
+//! | `LATHIDE_PORTS` | the ports to listen on: `7000-7063`; any by default |
+//! | `LATHIDE_ADVERTISE` | the IP address to tell the others, if they reach the node by another one |
 //! | `LATHIDE_OVERLAP` | `on` (default) or `off`: bytes move only inside a wait |
 //! | `LATHIDE_WINDOW` | per link, how much may arrive before its read is posted: `64MiB` (default), `1048576`, `512k` |
 //! | `LATHIDE_FRAGMENT` | payload of a fragment in bytes, 4096 by default |
@@ -25,6 +28,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -242,7 +246,34 @@ fn key_source(variables: &Variables<'_>) -> Result<Option<KeySource>> {
     Ok(variables.text("LATHIDE_KEY_FILE").map(|path| KeySource::File(path.into())))
 }
 
+/// What `LATHIDE_PORTS` and `--ports` take: `7000-7063` or `7000`.
+///
+/// # Errors
+/// What would be right.
+pub fn port_range(text: &str) -> std::result::Result<RangeInclusive<u16>, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (first.trim().parse::<u16>(), last.trim().parse::<u16>()) {
+        (Ok(first @ 1..), Ok(last)) if first <= last => Ok(first..=last),
+        _ => Err("this is a range of ports from 1 to 65535, such as 7000-7063".to_owned()),
+    }
+}
+
+fn places(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
+    if let Some(text) = variables.text("LATHIDE_INTERFACE") {
+        config.interface = Some(text.parse().or_else(|why: String| wrong("LATHIDE_INTERFACE", text, why))?);
+    }
+    if let Some(text) = variables.text("LATHIDE_PORTS") {
+        config.ports = Some(port_range(&text).or_else(|why| wrong("LATHIDE_PORTS", text, why))?);
+    }
+    if let Some(text) = variables.text("LATHIDE_ADVERTISE") {
+        let address = text.parse().or_else(|_| wrong("LATHIDE_ADVERTISE", text, "this is an IP address"))?;
+        config.advertise = Some(address);
+    }
+    Ok(())
+}
+
 fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
+    places(variables, config)?;
     if let Some(overlap) = variables.text("LATHIDE_OVERLAP") {
         config.overlap = if on_or_off("LATHIDE_OVERLAP", &overlap)? { Overlap::On } else { Overlap::Off };
     }

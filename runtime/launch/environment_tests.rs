@@ -42,11 +42,16 @@ fn the_contract_of_lathide_run() {
         ("LATHIDE_SILENCE", "off"),
         ("LATHIDE_JOIN", "0.5"),
         ("LATHIDE_LINGER", "7s"),
+        ("LATHIDE_INTERFACE", "!docker0"),
+        ("LATHIDE_PORTS", "7000-7063"),
+        ("LATHIDE_ADVERTISE", "fd00::7"),
     ];
     let (config, _) = from(&[JOB.as_slice(), &settings].concat()).unwrap();
     assert_eq!(config.overlap, Overlap::Off);
     assert_eq!((config.window_bytes, config.fragment_bytes, config.envelopes_max), (2 << 20, 1024, 9));
     assert_eq!((config.stall_timeout, config.silence), (None, None));
+    assert_eq!((config.ports, config.advertise), (Some(7000..=7063), Some("fd00::7".parse().unwrap())));
+    assert_eq!(config.interface.map(|interface| interface.to_string()).as_deref(), Some("!docker0"));
     assert_eq!((config.join_timeout, config.linger), (Duration::from_millis(500), Duration::from_secs(7)));
     assert_eq!(from(&[("LATHIDE_STALL", "2")]).unwrap().0.stall_timeout, Some(Duration::from_secs(2)));
 }
@@ -57,6 +62,10 @@ fn every_bad_value_names_its_variable() {
         ("LATHIDE_RANK", "3"),
         ("LATHIDE_RANK", "-1"),
         ("LATHIDE_RANK", "two"),
+        ("LATHIDE_INTERFACE", "eth 0"),
+        ("LATHIDE_PORTS", "7063-7000"),
+        ("LATHIDE_PORTS", "0-9"),
+        ("LATHIDE_ADVERTISE", "a.b"),
         ("LATHIDE_SIZE", "0"),
         ("LATHIDE_SIZE", "4294967296"),
         ("LATHIDE_ROOT", "host"),

@@ -5,6 +5,7 @@ pub mod agent;
 pub(crate) mod control;
 pub mod environment;
 pub mod hosts;
+pub mod interface;
 #[cfg(feature = "cli")]
 pub mod lab;
 #[cfg(feature = "cli")]

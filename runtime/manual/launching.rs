@@ -1,6 +1,6 @@
 //! How ranks are started, found and ended.
 //!
-//! `lathide run -n N PROGRAM` starts N processes on this machine and sets the variables below. The same contract can be
+//! `lathide run -n N PROGRAM` starts N processes on this machine (or on several, [`super::hosts`]) and sets the variables below. The same contract can be
 //! fulfilled by hand: rank 0 opens the rendezvous at `LATHIDE_ROOT` if nobody listens there.
 //!
 //! ```text
@@ -15,6 +15,9 @@
 //! | `LATHIDE_RANK`, `LATHIDE_SIZE` | who this is, of how many | a job of one |
 //! | `LATHIDE_ROOT` | `host:port` of the rendezvous | needed from two ranks on |
 //! | `LATHIDE_KEY_FD`, `LATHIDE_KEY_FILE` | where the job's 32-byte secret is read; the file must be its owner's alone | none: whoever reaches the port may join |
+//! | `LATHIDE_INTERFACE` | which address to listen on: `eth0`, `10.0.0.0/8`, `!docker0` | that which reaches the rendezvous |
+//! | `LATHIDE_PORTS` | ports to listen on: `7000-7063` | any |
+//! | `LATHIDE_ADVERTISE` | the IP address to tell the others | that on which it listens |
 //! | `LATHIDE_OVERLAP` | `on`, or `off`: bytes move only inside a wait | `on` |
 //! | `LATHIDE_WINDOW` | bytes per link that may arrive before their read is posted | 64 MiB |
 //! | `LATHIDE_COLLECTIVE` | algorithms of collectives to use whatever they cost: `broadcast:chain,gather:windowed/4` | the cheapest |

@@ -3,6 +3,7 @@
 //! - [`architecture`]: who does what, on which thread, and what holds for ever
 //! - [`wire_format`]: every byte between two ranks
 //! - [`launching`]: how ranks are started, found, and ended; environment variables and exit statuses
+//! - [`hosts`]: jobs over several machines: ssh, hostfiles, addresses and firewalls, Slurm
 //! - [`collectives`]: algorithms, the order of reduction, how one is chosen or forced, ranks that disagree
 //! - [`lab`]: a virtual network of several hosts on one machine, what its figures mean, how it is made
 //! - [`measuring`]: what the numbers mean and how they are taken
@@ -12,6 +13,7 @@
 
 pub mod architecture;
 pub mod collectives;
+pub mod hosts;
 pub mod lab;
 pub mod launching;
 pub mod measuring;

@@ -30,6 +30,7 @@ const PURE: &[&str] = &[
     "runtime/launch/lab/packet.rs",
     "runtime/launch/lab/switch.rs",
     "runtime/launch/hosts",
+    "runtime/launch/interface.rs",
     "runtime/launch/stall.rs",
     "runtime/launch/link/spec.rs",
     "runtime/launch/link/medium.rs",

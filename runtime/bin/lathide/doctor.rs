@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use comfy_table::{Table, presets};
-use lathide::launch::agent::{Examination, Examined, Found, Route, diagnose};
+use lathide::launch::agent::{Examination, Examined, Found, Pair, Route, diagnose};
+use lathide::report::table::Table;
 use serde_json::{Value, json};
 
 use crate::common::console::{print, progress};
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 }
 
 fn examine(args: &Args) -> Result<bool, (String, u8)> {
-    let hosts = args.hosts.place(None).map_err(|failed| (failed.message, failed.status))?;
+    let hosts = args.hosts.place_quietly(None).map_err(|failed| (failed.message, failed.status))?;
     let hosts = hosts.ok_or_else(|| ("--hosts says which hosts to examine, such as --hosts a,b".to_owned(), 2))?;
     let own = std::env::current_exe().map_err(|error| (format!("this program cannot be found: {error}"), 125))?;
     let bar = progress(COMMAND, args.quiet, "examining the hosts");
@@ -83,7 +83,7 @@ fn troubles(examined: &Examination, has_program: bool) -> Vec<String> {
             }
         }
     }
-    for ((from, to), route) in &examined.pairs {
+    for Pair { from, to, route, .. } in &examined.pairs {
         if let Err(causes) = route {
             troubles.push(format!("{} does not reach {}: {}", name(*from), name(*to), causes.join("; ")));
         }
@@ -107,7 +107,7 @@ fn troubles(examined: &Examination, has_program: bool) -> Vec<String> {
 }
 
 fn text(examined: &Examination, troubles: &[String]) -> String {
-    let mut hosts = table(["host", "version", "system", "cores", "clock ahead", "reaches this machine at"]);
+    let mut hosts = Table::new(["host", "version", "system", "cores", "clock ahead", "reaches this machine at"]);
     for host in &examined.hosts {
         let cells = match &host.found {
             Err(_) => {
@@ -122,20 +122,20 @@ fn text(examined: &Examination, troubles: &[String]) -> String {
                 launcher.as_ref().map_or_else(|_| "no".to_owned(), |root| root.ip().to_string()),
             ],
         };
-        hosts.add_row(cells);
+        hosts.row(cells);
     }
     let mut text = format!("{hosts}\n");
     if examined.hosts.len() > 1 {
         let heads = std::iter::once("from \\ to".to_owned()).chain(examined.hosts.iter().map(|host| host.name.clone()));
-        let mut ways = table(heads);
+        let mut ways = Table::new(heads);
         for (from, host) in examined.hosts.iter().enumerate() {
-            let cell = |to: usize| match examined.pairs.iter().find(|(pair, _)| *pair == (from, to)) {
-                Some((_, Ok(route))) => in_short(route),
-                Some((_, Err(_))) => "no".to_owned(),
+            let cell = |to: usize| match examined.pairs.iter().find(|pair| (pair.from, pair.to) == (from, to)) {
+                Some(Pair { route: Ok(route), .. }) => in_short(route),
+                Some(_) => "no".to_owned(),
                 None if from == to => "-".to_owned(),
                 None => "?".to_owned(),
             };
-            ways.add_row(std::iter::once(host.name.clone()).chain((0..examined.hosts.len()).map(cell)));
+            ways.row(std::iter::once(host.name.clone()).chain((0..examined.hosts.len()).map(cell)));
         }
         text += &format!("\nAddresses, least round trip of 8 bytes, rate of one connection:\n{ways}\n");
     }
@@ -149,12 +149,6 @@ fn text(examined: &Examination, troubles: &[String]) -> String {
 fn in_short(route: &Route) -> String {
     let (round_trip_ms, mbit) = (route.round_trip_s * 1e3, route.bytes_per_s * 8e-6);
     format!("{}\n-> {}\n{round_trip_ms:.2} ms, {mbit:.0} Mbit/s", route.from, route.to)
-}
-
-fn table(heads: impl IntoIterator<Item = impl Into<comfy_table::Cell>>) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(heads.into_iter().map(Into::into).collect::<Vec<_>>());
-    table
 }
 
 fn as_json(examined: &Examination, troubles: &[String]) -> Value {
@@ -178,7 +172,7 @@ fn as_json(examined: &Examination, troubles: &[String]) -> Value {
             "launcher_error": launcher.as_ref().err(),
         }),
     };
-    let pair = |((from, to), route): &((usize, usize), Result<Route, Vec<String>>)| match route {
+    let pair = |Pair { from, to, route, .. }: &Pair| match route {
         Err(causes) => json!({ "from": name(*from), "to": name(*to), "reachable": false, "causes": causes }),
         Ok(route) => json!({
             "from": name(*from),

@@ -40,8 +40,8 @@ Exit status: 0, or that of the rank that failed first (128+N if signal N killed 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Number of ranks [default: with --hosts, one for each slot]
-    #[arg(short = 'n', long = "ranks", alias = "np", value_name = "N", required_unless_present = "hosts",
+    /// Number of ranks [default: one for each slot of --hosts, or each task of a Slurm allocation]
+    #[arg(short = 'n', long = "ranks", alias = "np", value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=65536))]
     ranks: Option<u32>,
     #[command(flatten)]
@@ -94,14 +94,18 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         eprintln!("lathide: run has no option {option}; see lathide run --help (a program of that name is ./{option})");
         return ExitCode::from(2);
     }
-    let hosts = match hosts.place(ranks) {
+    let here = !link.is_loopback();
+    let hosts = match if here { Ok(None) } else { hosts.place_or_allocation(ranks) } {
         Ok(hosts) => hosts,
         Err(failed) => {
             eprintln!("lathide: {}", failed.message);
             return ExitCode::from(failed.status);
         }
     };
-    let ranks = hosts.as_ref().map_or(ranks.unwrap_or(1), |hosts| hosts.names().len() as u32);
+    let Some(ranks) = hosts.as_ref().map(|hosts| hosts.names().len() as u32).or(ranks) else {
+        eprintln!("lathide: how many ranks? give their number (--ranks, -n N), or hosts (--hosts a:4,b:4)");
+        return ExitCode::from(2);
+    };
     let args = program.split_off(1);
     let mut job = Job::new(ranks, program.remove(0), args);
     job.hosts = hosts;

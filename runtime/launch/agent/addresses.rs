@@ -8,6 +8,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::config::{Config, Key};
 use crate::kernel::greeting;
+use crate::launch::interface::Interfaces;
 use crate::wire::handshake::{Limits, Party, VERSIONS};
 
 /// An address that comes earlier in the list has this much time to answer before the next is tried beside it.
@@ -18,28 +19,33 @@ const PATIENCE: Duration = Duration::from_secs(8);
 const WHERE_IT_CAME_FROM: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// Where the launcher's rendezvous may be reached from other hosts, the likeliest first.
-pub(super) fn candidates(port: u16, advertise: Option<IpAddr>) -> Vec<SocketAddr> {
-    let addresses = match advertise {
-        Some(address) => vec![address],
-        None => [WHERE_IT_CAME_FROM].into_iter().chain(own()).collect(),
+pub(super) fn candidates(port: u16, advertise: Option<IpAddr>, rules: Option<&Interfaces>) -> Vec<SocketAddr> {
+    let addresses = match (advertise, rules) {
+        (Some(address), _) => vec![address],
+        (None, Some(_)) => own(rules),
+        (None, None) => [WHERE_IT_CAME_FROM].into_iter().chain(own(None)).collect(),
     };
     addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect()
 }
 
-/// This host's addresses that others might know.
-pub(super) fn own() -> Vec<IpAddr> {
+/// This host's addresses that others might know, or those that `rules` allow.
+pub(super) fn own(rules: Option<&Interfaces>) -> Vec<IpAddr> {
     // Link-local ones need a scope, which differs from host to host.
     let is_useful = |address: &IpAddr| match address {
         IpAddr::V4(address) => !address.is_loopback() && !address.is_link_local(),
         IpAddr::V6(address) => !address.is_loopback() && !address.is_unicast_link_local(),
     };
     let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
-    interfaces.iter().map(|interface| interface.ip()).filter(is_useful).collect()
+    let allowed = |interface: &&if_addrs::Interface| match rules {
+        Some(rules) => rules.allow(&interface.name, interface.ip()),
+        None => is_useful(&interface.ip()),
+    };
+    interfaces.iter().filter(allowed).map(|interface| interface.ip()).collect()
 }
 
 /// Whether this host has that address.
 pub(super) fn is_own(address: IpAddr) -> bool {
-    address.is_loopback() || own().contains(&address)
+    address.is_loopback() || own(None).contains(&address)
 }
 
 /// The first of `roots` at which this job's rendezvous proves itself.
@@ -47,7 +53,9 @@ pub(super) fn is_own(address: IpAddr) -> bool {
 /// # Errors
 /// Which were tried, and what came of each.
 pub(super) async fn first_that_answers(roots: &[SocketAddr], key: &Key, size: u32) -> Result<SocketAddr, String> {
-    let roots = resolved(roots, std::env::var("SSH_CONNECTION").ok().as_deref());
+    // srun says from which address it was called; what ssh says there is about the user's own session.
+    let from = std::env::var("SLURM_LAUNCH_NODE_IPADDR").or_else(|_| std::env::var("SSH_CONNECTION")).ok();
+    let roots = resolved(roots, from.as_deref());
     let incarnation = greeting::incarnation().map_err(|error| format!("no random numbers: {error}"))?;
     let limits = Limits::of(&Config::alone());
     let party = Party { key: key.clone(), rank: 0, size, incarnation, limits, versions: VERSIONS };
@@ -110,6 +118,6 @@ mod tests {
         assert_eq!(shown(Some("192.168.1.9 5000 192.168.1.2 22")), "192.168.1.9:7 10.0.0.1:7");
         assert_eq!(shown(Some("fe80::1%eth0 5000 fe80::2 22")), "[fe80::1]:7 10.0.0.1:7 192.168.1.9:7");
         assert_eq!(shown(None), "10.0.0.1:7 192.168.1.9:7");
-        assert_eq!(candidates(7, Some("10.9.9.9".parse().unwrap())), ["10.9.9.9:7".parse().unwrap()]);
+        assert_eq!(candidates(7, Some("10.9.9.9".parse().unwrap()), None), ["10.9.9.9:7".parse().unwrap()]);
     }
 }

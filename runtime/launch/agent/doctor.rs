@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -17,6 +18,7 @@ use super::starter::Reach;
 use super::{Hosts, addresses, examine};
 use crate::kernel::greeting::{self, Guest};
 use crate::launch::hosts::Host;
+use crate::launch::interface::Interfaces;
 use crate::launch::local::LaunchError;
 use crate::wire::handshake::{Purpose, RENDEZVOUS};
 
@@ -31,8 +33,20 @@ const LOOKS: u32 = 7;
 pub struct Examination {
     /// Each host, in the order in which they were named.
     pub hosts: Vec<Examined>,
-    /// For each pair of different hosts that both answer, by their places in `hosts`: the way there, or why there is none.
-    pub pairs: Vec<((usize, usize), Result<Route, Vec<String>>)>,
+    /// Each way between two different hosts that both answer.
+    pub pairs: Vec<Pair>,
+}
+
+/// The way from one host to another.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Pair {
+    /// The place of the first in [`Examination::hosts`].
+    pub from: usize,
+    /// That of the second.
+    pub to: usize,
+    /// What the way is like, or why there is none, by address.
+    pub route: Result<Route, Vec<String>>,
 }
 
 /// A host.
@@ -92,7 +106,9 @@ async fn all(
     let mut key = [0; 32];
     getrandom::fill(&mut key).map_err(|error| system("no random numbers")(std::io::Error::other(error)))?;
     let seat = |index: usize| Seat { key, index: index as u32, hosts: hosts.places.len() as u32 };
-    let (launcher, port) = launcher(&seat(0)).await.map_err(system("the launcher cannot listen"))?;
+    let (launcher, port) = launcher(&seat(0), hosts.ports.clone())
+        .await
+        .map_err(|why| system("the launcher cannot listen")(std::io::Error::other(why)))?;
 
     tell("reaching the hosts");
     let patients = open(hosts, own, image.as_ref()).await;
@@ -102,10 +118,16 @@ async fn all(
         let Ok(patient) = patient else { continue };
         let roots = match Reach::of(&hosts.places[index].0, hosts.way) {
             Reach::Here => vec![SocketAddr::from(([127, 0, 0, 1], port))],
-            _ => addresses::candidates(port, hosts.advertise),
+            _ => addresses::candidates(port, hosts.advertise, hosts.interface.as_ref()),
         };
-        let (patient, seat, program) = (patient.clone(), seat(index), program.map(Raw::from));
-        asked.spawn(async move { (index, history(&patient, seat, roots, program).await) });
+        let facts = Question::Facts {
+            program: program.map(Raw::from),
+            interface: hosts.interface.as_ref().map(Interfaces::to_string),
+        };
+        let listen = Question::Listen { seat: seat(index), ports: hosts.ports.clone() };
+        let launcher = Question::Launcher { seat: seat(index), roots };
+        let patient = patient.clone();
+        asked.spawn(async move { (index, history(&patient, facts, launcher, listen).await) });
     }
     let mut found: Vec<Result<(Found, u16), String>> =
         patients.iter().map(|patient| Err(patient.as_ref().err().cloned().unwrap_or_default())).collect();
@@ -117,7 +139,7 @@ async fn all(
         tell(&format!("looking at the ways between the hosts, round {distance} of {}", patients.len() - 1));
         pairs.extend(round(distance, &patients, &found, hosts, &seat).await);
     }
-    pairs.sort_by_key(|(pair, _)| *pair);
+    pairs.sort_by_key(|pair: &Pair| (pair.from, pair.to));
     drop(launcher);
     let examined = hosts
         .places
@@ -134,7 +156,7 @@ async fn round(
     found: &[Result<(Found, u16), String>],
     hosts: &Hosts,
     seat: &impl Fn(usize) -> Seat,
-) -> Vec<((usize, usize), Result<Route, Vec<String>>)> {
+) -> Vec<Pair> {
     let mut tries = JoinSet::new();
     for (from, patient) in patients.iter().enumerate() {
         let to = (from + distance) % patients.len();
@@ -143,12 +165,12 @@ async fn round(
         let question = Question::Reach { seat: seat(from), peer: to as u32, addresses };
         let patient = patient.clone();
         tries.spawn(async move {
-            let way = match patient.ask(question).await {
-                Ok(Answer::Reached(way)) => way,
+            let route = match patient.ask(question).await {
+                Ok(Answer::Reached(route)) => route,
                 Ok(other) => Err(vec![format!("its agent answers {other:?}")]),
                 Err(why) => Err(vec![why]),
             };
-            ((from, to), way)
+            Pair { from, to, route }
         });
     }
     let mut ways = Vec::new();
@@ -165,9 +187,10 @@ fn addresses_of(host: &Host, facts: &Facts, port: u16) -> Vec<SocketAddr> {
 }
 
 /// Proves itself to hosts that try to reach the launcher.
-async fn launcher(seat: &Seat) -> std::io::Result<(JoinSet<()>, u16)> {
-    let (listener, party) = (examine::listener().await?, examine::party(seat, RENDEZVOUS)?);
-    let port = listener.local_addr()?.port();
+async fn launcher(seat: &Seat, ports: Option<RangeInclusive<u16>>) -> Result<(JoinSet<()>, u16), String> {
+    let listener = examine::listener(ports).await?;
+    let party = examine::party(seat, RENDEZVOUS).map_err(|error| error.to_string())?;
+    let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let (guests, mut nobody) = mpsc::channel::<Guest>(1);
     let mut tasks = JoinSet::new();
     tasks.spawn(greeting::receive(listener, party, Purpose::Control, guests, |guest| guest));
@@ -228,12 +251,12 @@ async fn open(hosts: &Hosts, own: &Path, image: Option<&Arc<Image>>) -> Vec<Resu
 /// What one host has to say, and the port at which it listens.
 async fn history(
     patient: &Patient,
-    seat: Seat,
-    roots: Vec<SocketAddr>,
-    program: Option<Raw>,
+    facts: Question,
+    launcher: Question,
+    listen: Question,
 ) -> Result<(Found, u16), String> {
     let unexpected = |answer: Answer| format!("its agent answers {answer:?}");
-    let facts = match patient.ask(Question::Facts { program }).await? {
+    let facts = match patient.ask(facts).await? {
         Answer::Facts(facts) => *facts,
         other => return Err(unexpected(other)),
     };
@@ -250,11 +273,11 @@ async fn history(
             (least_s, ahead_s) = (took_s, there_s - (here_s + took_s / 2.0));
         }
     }
-    let launcher = match patient.ask(Question::Launcher { seat: seat.clone(), roots }).await? {
+    let launcher = match patient.ask(launcher).await? {
         Answer::Launcher(reached) => reached,
         other => return Err(unexpected(other)),
     };
-    match patient.ask(Question::Listen(seat)).await? {
+    match patient.ask(listen).await? {
         Answer::Listening(port) => Ok((Found { facts, clock_ahead_s: (ahead_s, least_s / 2.0), launcher }, port)),
         other => Err(unexpected(other)),
     }

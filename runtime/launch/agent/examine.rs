@@ -2,6 +2,7 @@
 
 use std::io::{self, Read as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -16,6 +17,8 @@ use super::messages::{Order, Word};
 use super::questions::{Answer, Facts, Question, Route, Seat};
 use crate::config::{Config, Key};
 use crate::kernel::greeting::{self, Guest};
+use crate::kernel::mesh;
+use crate::launch::interface::Interfaces;
 use crate::wire::handshake::{Limits, Party, Purpose, Target, VERSIONS};
 
 /// How long one address may take to answer.
@@ -43,11 +46,14 @@ pub(super) async fn attend(first: Question, mut orders: mpsc::Receiver<Order>, w
             },
         };
         let answer = match question {
-            Question::Facts { program } => Answer::Facts(Box::new(facts(program.map(|program| program.to_os())))),
+            Question::Facts { program, interface } => {
+                let rules = interface.and_then(|text| text.parse().ok());
+                Answer::Facts(Box::new(facts(program.map(|program| program.to_os()), rules.as_ref())))
+            }
             Question::Clock => Answer::Clock(clock_s()),
-            Question::Listen(seat) => match listen(&seat, &mut listening).await {
+            Question::Listen { seat, ports } => match listen(&seat, ports, &mut listening).await {
                 Ok(port) => Answer::Listening(port),
-                Err(error) => Answer::Failed(format!("it cannot listen: {error}")),
+                Err(why) => Answer::Failed(why),
             },
             Question::Launcher { seat, roots } => {
                 let key = Key::from_bytes(seat.key);
@@ -61,7 +67,7 @@ pub(super) async fn attend(first: Question, mut orders: mpsc::Receiver<Order>, w
     }
 }
 
-fn facts(program: Option<std::ffi::OsString>) -> Facts {
+fn facts(program: Option<std::ffi::OsString>, rules: Option<&Interfaces>) -> Facts {
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     let own = std::env::current_exe().map_err(|error| error.to_string());
@@ -73,7 +79,11 @@ fn facts(program: Option<std::ffi::OsString>) -> Facts {
         system: format!("{} {}", text(system.sysname()), text(system.release())),
         machine: text(system.machine()),
         cores: std::thread::available_parallelism().map_or(1, usize::from),
-        addresses: known_addresses(std::env::var("SSH_CONNECTION").ok().as_deref(), addresses::own()),
+        addresses: match rules {
+            // Whoever says which are to be used means no others.
+            Some(_) => addresses::own(rules),
+            None => known_addresses(std::env::var("SSH_CONNECTION").ok().as_deref(), addresses::own(None)),
+        },
     }
 }
 
@@ -117,16 +127,17 @@ pub(super) fn party(seat: &Seat, rank: u32) -> io::Result<Party> {
 }
 
 /// A listener at all addresses of this host, of both kinds if there are both.
-pub(super) async fn listener() -> io::Result<TcpListener> {
-    match TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0)).await {
+pub(super) async fn listener(ports: Option<RangeInclusive<u16>>) -> Result<TcpListener, String> {
+    match mesh::bind(Ipv6Addr::UNSPECIFIED.into(), ports.clone()).await {
         Ok(listener) => Ok(listener),
-        Err(_) => TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).await,
+        Err(_) => mesh::bind(Ipv4Addr::UNSPECIFIED.into(), ports).await,
     }
 }
 
-async fn listen(seat: &Seat, tasks: &mut JoinSet<()>) -> io::Result<u16> {
-    let (listener, party) = (listener().await?, party(seat, seat.index)?);
-    let port = listener.local_addr()?.port();
+async fn listen(seat: &Seat, ports: Option<RangeInclusive<u16>>, tasks: &mut JoinSet<()>) -> Result<u16, String> {
+    let listener = listener(ports).await?;
+    let party = party(seat, seat.index).map_err(|error| error.to_string())?;
+    let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let (sender, mut guests) = mpsc::channel::<Guest>(16);
     tasks.spawn(greeting::receive(listener, party, Purpose::Link, sender, |guest| guest));
     tasks.spawn(async move {

@@ -23,6 +23,7 @@ use super::{Hosts, addresses};
 use crate::ids::Rank;
 use crate::launch::control;
 use crate::launch::hosts::Host;
+use crate::launch::interface::Interfaces;
 use crate::launch::local::crew::{Hand, Outlets};
 use crate::launch::local::inputs;
 use crate::launch::local::output::{Output, Tail};
@@ -105,12 +106,12 @@ impl Fleet {
         };
         let common = Arc::new((hosts.clone(), own.to_owned(), image));
         let mut starting = JoinSet::new();
-        let roots = addresses::candidates(port, hosts.advertise);
+        let roots = addresses::candidates(port, hosts.advertise, hosts.interface.as_ref());
         for (host, ranks) in hosts.places.clone() {
             let reach = Reach::of(&host, hosts.way);
             // The launcher's own host comes by the address that the others use.
             let roots = if reach == Reach::Here { Vec::new() } else { roots.clone() };
-            let errand = errand(job, &host, plan.key, ranks.clone(), roots);
+            let errand = errand(job, hosts, &host, plan.key, ranks.clone(), roots);
             let common = common.clone();
             starting.spawn(async move {
                 let (hosts, own, image) = &*common;
@@ -142,7 +143,7 @@ impl Fleet {
     }
 
     async fn work(plan: Plan<'_>, mut ready: Vec<Candidate>) -> Result<Self, LaunchError> {
-        let here = root_here(&ready, plan.port);
+        let here = root_here(&ready, plan.port, plan.hosts.interface.as_ref());
         for candidate in &mut ready {
             let root = candidate.root.unwrap_or(here);
             candidate
@@ -209,13 +210,13 @@ impl Fleet {
 
 /// The address at which ranks on the launcher's own host shall reach it: the one the other hosts use, because a node
 /// tells its peers the address from which it came.
-fn root_here(ready: &[Candidate], port: u16) -> SocketAddr {
+fn root_here(ready: &[Candidate], port: u16, rules: Option<&Interfaces>) -> SocketAddr {
     let mut remote = ready.iter().filter_map(|candidate| candidate.root).peekable();
     if remote.peek().is_none() {
         return SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
     }
     let used: Option<IpAddr> = remote.map(|root| root.ip()).find(|&address| addresses::is_own(address));
-    let address = used.or_else(|| addresses::own().first().copied());
+    let address = used.or_else(|| addresses::own(rules).first().copied());
     SocketAddr::new(address.unwrap_or(Ipv4Addr::LOCALHOST.into()), port)
 }
 
@@ -240,7 +241,7 @@ async fn prepare(
     }
 }
 
-fn errand(job: &Job, host: &Host, key: [u8; 32], ranks: Vec<u32>, roots: Vec<SocketAddr>) -> Errand {
+fn errand(job: &Job, hosts: &Hosts, host: &Host, key: [u8; 32], ranks: Vec<u32>, roots: Vec<SocketAddr>) -> Errand {
     let mut env: Vec<(Raw, Raw)> = std::env::vars_os()
         .filter(|(name, _)| {
             let name = name.to_string_lossy();
@@ -250,8 +251,13 @@ fn errand(job: &Job, host: &Host, key: [u8; 32], ranks: Vec<u32>, roots: Vec<Soc
         .chain(job.env.iter().cloned())
         .map(|(name, value)| (Raw::from(&*name), Raw::from(&*value)))
         .collect();
-    if let Some(addr) = host.addr {
-        env.push((Raw(b"LATHIDE_ADVERTISE".to_vec()), Raw(addr.to_string().into_bytes())));
+    let ports = hosts.ports.as_ref().map(|ports| format!("{}-{}", ports.start(), ports.end()));
+    for (name, value) in [
+        ("LATHIDE_ADVERTISE", host.addr.map(|addr| addr.to_string())),
+        ("LATHIDE_INTERFACE", hosts.interface.as_ref().map(Interfaces::to_string)),
+        ("LATHIDE_PORTS", ports),
+    ] {
+        env.extend(value.map(|value| (Raw(name.into()), Raw(value.into_bytes()))));
     }
     let input = job.stdin != Stdin::Null && ranks.contains(&0);
     let current = std::env::current_dir().ok();

@@ -17,13 +17,15 @@ mod starter;
 
 use std::ffi::OsString;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 
-pub use doctor::{Examination, Examined, Found, diagnose};
+pub use doctor::{Examination, Examined, Found, Pair, diagnose};
 pub(super) use fleet::{Fleet, Loss, Plan};
 pub use questions::{Facts, Route};
 pub use serve::serve;
 
 use super::hosts::Host;
+use super::interface::Interfaces;
 
 /// The hosts of a job, and how they are reached.
 #[derive(Clone, Debug)]
@@ -37,6 +39,10 @@ pub struct Hosts {
     pub ssh: Vec<String>,
     /// Where the `lathide` program is on the hosts; if `None`, the launcher's own is sent there.
     pub agent: Option<OsString>,
+    /// Which addresses are used, on every host.
+    pub interface: Option<Interfaces>,
+    /// The ports on which launcher and ranks listen.
+    pub ports: Option<RangeInclusive<u16>>,
     /// The address at which the hosts reach the launcher, if it cannot find that out.
     pub advertise: Option<IpAddr>,
 }
@@ -44,7 +50,15 @@ pub struct Hosts {
 impl Hosts {
     /// These hosts, over `ssh`.
     pub fn new(places: Vec<(Host, Vec<u32>)>) -> Self {
-        Hosts { places, way: Way::Ssh, ssh: vec!["ssh".to_owned()], agent: None, advertise: None }
+        Hosts {
+            places,
+            way: Way::Ssh,
+            ssh: vec!["ssh".to_owned()],
+            agent: None,
+            interface: None,
+            ports: None,
+            advertise: None,
+        }
     }
 
     /// The host of each rank, by rank.

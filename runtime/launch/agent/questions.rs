@@ -1,6 +1,7 @@
 //! What `lathide doctor` asks an agent, and what it answers. Plain data, sent as JSON.
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,12 +10,12 @@ use super::messages::Raw;
 /// The launcher asks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Question {
-    /// What are you? And what is this program there, if one is named?
-    Facts { program: Option<Raw> },
+    /// What are you, as far as these interfaces go? And what is this program there, if one is named?
+    Facts { program: Option<Raw>, interface: Option<String> },
     /// What time is it?
     Clock,
-    /// Wait for the other hosts' connections.
-    Listen(Seat),
+    /// Wait for the other hosts' connections, on one of these ports.
+    Listen { seat: Seat, ports: Option<RangeInclusive<u16>> },
     /// Can you reach the launcher at any of these?
     Launcher { seat: Seat, roots: Vec<SocketAddr> },
     /// Can you reach host number `peer` at any of these, and how is the way there?

@@ -78,7 +78,16 @@ pub(super) fn command(hosts: &Hosts, host: &Host, own: &Path, image: Option<&Ima
         }
         Reach::Srun => {
             let mut command = Command::new("srun");
-            command.args(["--nodes=1", "--ntasks=1", "--overlap", "--quiet", "--nodelist", &host.name]);
+            command.args([
+                "--nodes=1",
+                "--ntasks=1",
+                "--overlap",
+                "--cpu-bind=none",
+                "--mpi=none",
+                "--quiet",
+                "--nodelist",
+                &host.name,
+            ]);
             command.arg(&agent).arg(AGENT);
             command
         }

@@ -4,11 +4,13 @@ mod parse;
 mod place;
 #[cfg(test)]
 mod property_tests;
+mod slurm;
 
 use std::net::IpAddr;
 
 pub use parse::{HostsError, parse_file, parse_list};
 pub use place::{PlaceError, Placement, place};
+pub use slurm::allocation;
 
 /// A host, and how many ranks it takes.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -20,7 +20,8 @@ use super::verdict::{Evidence, Process};
 use super::{End, Failure, Job, LaunchError, Outcome, RankEnd, Sink, system};
 use crate::config::Key;
 use crate::ids::Rank;
-use crate::launch::agent::{Fleet, Loss, Plan};
+use crate::kernel::mesh;
+use crate::launch::agent::{Fleet, Hosts, Loss, Plan};
 use crate::launch::link::Relay;
 use crate::launch::rendezvous::{self, Lost, Settings};
 use crate::launch::stall::listed;
@@ -62,7 +63,7 @@ fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
         let secret = spawn::new_key().map_err(system("the job's key cannot be made"))?;
         let memory = spawn::in_memory(&secret).map_err(system("the job's key cannot be kept"))?;
         let key = Key::from_bytes(secret);
-        let listener = listen(job.hosts.is_some()).await.map_err(system("the rendezvous cannot listen"))?;
+        let listener = listen(job.hosts.as_ref()).await.map_err(system("the rendezvous cannot listen"))?;
         let root = listener.local_addr().map_err(system("the rendezvous cannot listen"))?;
         let id = job_id(&key).iter().map(|byte| format!("{byte:02x}")).collect();
         let common = Common { starter, program, id, root, key: memory };
@@ -84,23 +85,23 @@ fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
 }
 
 /// On all addresses if other hosts shall reach it, of both families where the system has both.
-async fn listen(for_all: bool) -> std::io::Result<TcpListener> {
-    if !for_all {
-        return TcpListener::bind("127.0.0.1:0").await;
-    }
+async fn listen(hosts: Option<&Hosts>) -> std::io::Result<TcpListener> {
+    let Some(hosts) = hosts else { return TcpListener::bind("127.0.0.1:0").await };
     // Linux takes connections of both families on this one, unless it has no IPv6 or is told otherwise.
-    let both = || {
+    let both = |port: u16| {
         let socket = Socket::new(Domain::IPV6, Type::STREAM, None)?;
         socket.set_only_v6(false)?;
         socket.set_nonblocking(true)?;
-        socket.bind(&std::net::SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, 0)).into())?;
+        socket.bind(&std::net::SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, port)).into())?;
         socket.listen(1024)?;
         TcpListener::from_std(socket.into())
     };
-    match both() {
-        Ok(listener) => Ok(listener),
-        Err(_) => TcpListener::bind("0.0.0.0:0").await,
+    for port in hosts.ports.clone().unwrap_or(0..=0) {
+        if let Ok(listener) = both(port) {
+            return Ok(listener);
+        }
     }
+    mesh::bind(std::net::Ipv4Addr::UNSPECIFIED.into(), hosts.ports.clone()).await.map_err(std::io::Error::other)
 }
 
 /// Puts the emulated link between the ranks when their addresses are known. It lives as long as the rendezvous.

@@ -1,39 +1,35 @@
 //! The command's side: starts the nodes, follows their reports.
 
-use std::ffi::OsString;
 use std::sync::Arc;
 
 use indicatif::ProgressBar;
-use lathide::launch::link::LinkSpec;
-use lathide::launch::local::Job;
 use parking_lot::Mutex;
 
 use super::COMMAND;
 use super::outcome::{Heard, Outcome};
 use super::plan::{Event, Plan};
-use crate::common::console::{describe, progress};
+use crate::common::console::progress;
+use crate::common::ground::Ground;
 use crate::common::nodes::{self, Failed};
 use crate::common::others::Others;
 
 /// Measures everything, for each number of ranks.
-pub(super) fn measure(link: &LinkSpec, plan: &Plan, sizes: &[u32], quiet: bool) -> Result<Outcome, Failed> {
+pub(super) fn measure(ground: &Ground, plan: &Plan, sizes: &[u32], quiet: bool) -> Result<Outcome, Failed> {
     let seconds = plan.seconds;
-    let what = format!("measuring over {}; takes about {seconds:.0} s", describe(link).how);
+    let what = format!("measuring over {}; takes about {seconds:.0} s", ground.describe().how);
     let bar = progress(COMMAND, quiet, &what);
     let others = Others::watch();
     let plan = Plan { seconds: seconds / sizes.len() as f64, ..plan.clone() };
-    let heard: Result<Vec<Heard>, Failed> = sizes.iter().map(|ranks| survey(link, &plan, *ranks, &bar)).collect();
+    let heard: Result<Vec<Heard>, Failed> = sizes.iter().map(|ranks| survey(ground, &plan, *ranks, &bar)).collect();
     bar.finish_and_clear();
-    let outcome = Outcome::new(describe(link), &heard?, others.and_then(|others| others.share()));
+    let outcome = Outcome::new(ground.describe(), &heard?, others.and_then(|others| others.share()));
     outcome.ok_or_else(|| Failed::new("nothing was measured"))
 }
 
 /// What so many nodes measure.
-fn survey(link: &LinkSpec, plan: &Plan, ranks: u32, bar: &ProgressBar) -> Result<Heard, Failed> {
-    let program = std::env::current_exe().map_err(Failed::new)?;
+fn survey(ground: &Ground, plan: &Plan, ranks: u32, bar: &ProgressBar) -> Result<Heard, Failed> {
     let json = serde_json::to_string(plan).map_err(Failed::new)?;
-    let mut job = Job::new(ranks, program, ["__collectives-node", "--plan", &json].map(OsString::from));
-    job.link = link.clone();
+    let mut job = ground.of_lathide(ranks, ["__collectives-node", "--plan", &json])?;
     job.env = vec![("LATHIDE_OVERLAP".into(), "on".into()), ("LATHIDE_COLLECTIVE".into(), "".into())];
     let heard = Arc::new(Mutex::new(Heard::default()));
     let (sink, shown) = (Arc::clone(&heard), bar.clone());

@@ -20,6 +20,8 @@ use lathide::collective::{Collective, Forced};
 use lathide::launch::link::LinkSpec;
 
 use crate::common::console;
+use crate::common::ground::Ground;
+use crate::common::hosts::HostArgs;
 use crate::common::nodes::Failed;
 
 /// Measure collectives by every algorithm, beside what the model predicts, and how good the choice is
@@ -34,8 +36,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=RANKS_MAX))]
     ranks: Option<Vec<u32>>,
     /// Emulated link, as in `lathide run`: loopback, lan, wan, ethernet, or delay=25ms,rate=50mbit[,jitter=1ms]
-    #[arg(long, value_name = "SPEC", default_value = "loopback")]
+    #[arg(long, value_name = "SPEC", default_value = "loopback", conflicts_with = "hosts")]
     link: LinkSpec,
+    #[command(flatten)]
+    hosts: HostArgs,
     /// Operations to measure, such as broadcast,allreduce [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operation)]
     operations: Option<Vec<Collective>>,
@@ -73,6 +77,7 @@ Examples:
   lathide collectives                             all of them, 4 ranks, loopback of this machine
   lathide collectives --link delay=0.2ms,rate=100mbit --ranks 4,8 --operations broadcast,allreduce
   lathide collectives --link lan -n 8 --operations gather --algorithms simple,windowed/2 --bytes 64KiB
+  lathide collectives --hosts a:2,b:2 --operations broadcast
   lathide collectives --json > collectives.json";
 
 const SECONDS: f64 = 45.0;
@@ -85,7 +90,8 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Err(message) => return console::fail(COMMAND, &message, 2),
     };
     let sizes = args.ranks.clone().unwrap_or_else(|| vec![args.size]);
-    let outcome = match measure::measure(&args.link, &plan, &sorted(sizes), args.quiet) {
+    let ground = Ground { link: args.link.clone(), hosts: args.hosts.clone() };
+    let outcome = match measure::measure(&ground, &plan, &sorted(sizes), args.quiet) {
         Ok(outcome) => outcome,
         Err(Failed { message, status }) => return console::fail(COMMAND, &message, status),
     };

@@ -2,11 +2,14 @@
 
 use std::ffi::OsString;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use clap::Args;
-use lathide::launch::agent::Hosts;
-use lathide::launch::hosts::{Host, parse_file, parse_list, place};
+use lathide::launch::agent::{Hosts, Way};
+use lathide::launch::environment::port_range;
+use lathide::launch::hosts::{Host, allocation, parse_file, parse_list, place};
+use lathide::launch::interface::Interfaces;
 
 use super::nodes::Failed;
 
@@ -31,19 +34,51 @@ pub(crate) struct HostArgs {
     /// Where the lathide program is on the hosts; without it, this one is sent there once and kept in ~/.cache/lathide
     #[arg(long, value_name = "PATH", requires = "hosts")]
     agent: Option<OsString>,
+    /// Which addresses are used on every host: an interface, a network, or what not, such as eth0, 10.0.0.0/8, !docker0
+    #[arg(long, value_name = "WHICH", requires = "hosts")]
+    net: Option<Interfaces>,
+    /// The ports on which this launcher and the ranks listen, such as 7000-7063, where a firewall lets only those through
+    #[arg(long, value_name = "RANGE", value_parser = port_range, requires = "hosts")]
+    ports: Option<RangeInclusive<u16>>,
     /// The address at which the hosts reach this machine [default: the one from which ssh comes, or that of an interface]
     #[arg(long, value_name = "ADDR", requires = "hosts")]
     advertise: Option<IpAddr>,
 }
 
 impl HostArgs {
-    /// The hosts with their ranks, if there are any: as many ranks as slots, unless `ranks` says how many.
-    pub(crate) fn place(&self, ranks: Option<u32>) -> Result<Option<Hosts>, Failed> {
+    /// Whether hosts are named.
+    pub(crate) fn is_given(&self) -> bool {
+        self.hosts.is_some()
+    }
+
+    /// The hosts as they were named.
+    pub(crate) fn text(&self) -> Option<&str> {
+        self.hosts.as_deref()
+    }
+
+    /// The hosts with their ranks, if there are any: as many ranks as slots, unless `ranks` says how many. Inside a Slurm
+    /// allocation these are its hosts, if no others are named.
+    pub(crate) fn place_or_allocation(&self, ranks: Option<u32>) -> Result<Option<Hosts>, Failed> {
+        self.placed(ranks, true, true)
+    }
+
+    /// The hosts that are named, with so many ranks; nothing is said where there are more ranks than slots.
+    pub(crate) fn place_quietly(&self, ranks: Option<u32>) -> Result<Option<Hosts>, Failed> {
+        self.placed(ranks, false, false)
+    }
+
+    fn placed(&self, ranks: Option<u32>, warns: bool, takes_allocation: bool) -> Result<Option<Hosts>, Failed> {
         let wrong = |message: String| Failed { message, status: 2 };
-        let Some(text) = &self.hosts else { return Ok(None) };
-        let list = self.list(text).map_err(wrong)?;
+        let (list, way) = match self.listed().map_err(wrong)? {
+            Some(list) => (list, Way::Ssh),
+            None if takes_allocation => match allocation(&|name| std::env::var(name).ok()).map_err(wrong)? {
+                Some(list) => (list, Way::Srun),
+                None => return Ok(None),
+            },
+            None => return Ok(None),
+        };
         let placement = place(&list, ranks).map_err(|error| wrong(error.to_string()))?;
-        if placement.wrapped {
+        if warns && placement.wrapped {
             let slots: u64 = list.iter().map(|host| u64::from(host.slots)).sum();
             let size = placement.size();
             eprintln!(
@@ -52,10 +87,17 @@ impl HostArgs {
         }
         let places = list.into_iter().zip(placement.ranks).filter(|(_, ranks)| !ranks.is_empty());
         let mut hosts = Hosts::new(places.collect());
+        hosts.way = way;
         hosts.ssh = self.ssh().map_err(wrong)?;
         hosts.agent = self.agent.clone();
         hosts.advertise = self.advertise;
+        hosts.interface = self.net.clone();
+        hosts.ports = self.ports.clone();
         Ok(Some(hosts))
+    }
+
+    fn listed(&self) -> Result<Option<Vec<Host>>, String> {
+        self.hosts.as_ref().map(|text| self.list(text)).transpose()
     }
 
     fn list(&self, text: &str) -> Result<Vec<Host>, String> {

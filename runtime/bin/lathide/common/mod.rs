@@ -2,6 +2,7 @@
 
 pub(crate) mod calculation;
 pub(crate) mod console;
+pub(crate) mod ground;
 pub(crate) mod hosts;
 pub(crate) mod nodes;
 pub(crate) mod others;

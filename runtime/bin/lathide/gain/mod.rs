@@ -19,14 +19,18 @@ use std::process::ExitCode;
 use lathide::launch::link::LinkSpec;
 
 use crate::common::console;
+use crate::common::ground::Ground;
+use crate::common::hosts::HostArgs;
 
 /// Measure the gain of communication latency hiding on a link, or that of a program
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Emulated link, as in `lathide run` [default: delay=0.2ms,rate=100mbit; with a program: loopback]
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", conflicts_with = "hosts")]
     link: Option<LinkSpec>,
+    #[command(flatten)]
+    hosts: HostArgs,
     /// The granularities t_calc/t_com to measure at
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = gamma, conflicts_with = "program",
           default_values_t = GAMMAS)]
@@ -68,6 +72,7 @@ const EXAMPLES: &str = "\
 Examples:
   lathide gain                                    an emulated link of 100 Mbit/s, less than a minute
   lathide gain --link wan --gamma 0.5,1,2         an emulated wide-area link
+  lathide gain --hosts localhost,b                the network between this machine and b
   lathide gain --json > gain.json
   lathide gain -n 4 --link ethernet -- ./heat     a program of yours, unchanged";
 
@@ -78,6 +83,16 @@ const REPEATS: u32 = 5;
 const LINK: &str = "delay=0.2ms,rate=100mbit";
 /// Beyond it, communication or calculation is all there is.
 const GAMMA_RANGE: std::ops::RangeInclusive<f64> = 0.01..=100.0;
+
+impl Args {
+    /// Where it is measured; on this machine without `--link`, over `link`.
+    fn ground(&self, link: &str) -> Result<Ground, String> {
+        let link = if self.hosts.is_given() { "loopback" } else { link };
+        let link = self.link.clone().map_or_else(|| link.parse(), Ok);
+        let link = link.map_err(|error: <LinkSpec as std::str::FromStr>::Err| error.to_string())?;
+        Ok(Ground { link, hosts: self.hosts.clone() })
+    }
+}
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {

@@ -1,18 +1,17 @@
 //! The main measurement: starts the two nodes, follows their reports, shows the result.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use lathide::launch::link::LinkSpec;
-use lathide::launch::local::Job;
 use parking_lot::Mutex;
 
 use super::analysis::{Point, evaluate};
 use super::output::Outcome;
 use super::plan::{Event, Measured, Plan};
 use super::{Args, COMMAND, LINK, REPEATS};
-use crate::common::console::{self, describe, progress};
+use crate::common::console::{self, progress};
+use crate::common::ground::Ground;
 use crate::common::nodes::{self, Failed};
 
 /// More columns hide a greater part: with 32, f is 31/32. Two nodes then hold 100 MB.
@@ -28,8 +27,8 @@ const LONG_S: f64 = 90.0;
 
 /// `lathide gain` without a program.
 pub(super) fn run(args: &Args) -> ExitCode {
-    let link = match args.link.clone().map_or_else(|| LINK.parse(), Ok) {
-        Ok(link) => link,
+    let ground = match args.ground(LINK) {
+        Ok(ground) => ground,
         Err(error) => return console::fail(COMMAND, &format!("{LINK}: {error}"), 1),
     };
     let repeats = args.repeats.unwrap_or(REPEATS);
@@ -43,15 +42,15 @@ pub(super) fn run(args: &Args) -> ExitCode {
         deadline_s: 0.0,
         block_s: BLOCK_S,
     };
-    let estimate_s = plan.estimate_s(exchange_s(plan.rows, &link));
+    let estimate_s = plan.estimate_s(exchange_s(plan.rows, &ground.link));
     plan.deadline_s = 1.3 * estimate_s + 4.0;
-    let measured = match measure(&plan, &link, estimate_s, args.quiet) {
+    let measured = match measure(&plan, &ground, estimate_s, args.quiet) {
         Ok(measured) => measured,
         Err(Failed { message, status }) => return console::fail(COMMAND, &message, status),
     };
     let points: Result<Vec<Point>, _> = measured.iter().map(|measured| evaluate(measured, plan.repeats)).collect();
     let outcome = match points {
-        Ok(points) => Outcome::new(describe(&link), plan.rows, points),
+        Ok(points) => Outcome::new(ground.describe(), plan.rows, points),
         Err(error) => {
             return console::fail(COMMAND, &format!("{error}; the machine may be too busy, measure again"), 1);
         }
@@ -65,16 +64,13 @@ pub(super) fn run(args: &Args) -> ExitCode {
 }
 
 /// Runs the two nodes to their end.
-fn measure(plan: &Plan, link: &LinkSpec, estimate_s: f64, quiet: bool) -> Result<Vec<Measured>, Failed> {
-    let program = std::env::current_exe().map_err(Failed::new)?;
+fn measure(plan: &Plan, ground: &Ground, estimate_s: f64, quiet: bool) -> Result<Vec<Measured>, Failed> {
     let json = serde_json::to_string(plan).map_err(Failed::new)?;
-    let args = ["__gain-node", "--plan", &json].map(OsString::from);
-    let mut job = Job::new(2, program, args);
-    job.link = link.clone();
+    let mut job = ground.of_lathide(2, ["__gain-node", "--plan", &json])?;
     job.env = vec![("LATHIDE_OVERLAP".into(), "on".into())];
 
     let hint = if estimate_s > LONG_S { "; fewer --rows, --gamma or --repeats take less" } else { "" };
-    let what = format!("measuring over {}; takes about {estimate_s:.0} s{hint}", describe(link).how);
+    let what = format!("measuring over {}; takes about {estimate_s:.0} s{hint}", ground.describe().how);
     let bar = progress(COMMAND, quiet, &what);
     let measured = Arc::new(Mutex::new(Vec::new()));
     let (sink, shown) = (Arc::clone(&measured), bar.clone());

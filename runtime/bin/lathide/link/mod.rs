@@ -26,6 +26,8 @@ use std::process::ExitCode;
 use lathide::launch::link::LinkSpec;
 
 use crate::common::console;
+use crate::common::ground::Ground;
+use crate::common::hosts::HostArgs;
 use crate::common::nodes::Failed;
 
 /// Measure what a link can do: lathide beside raw TCP, blocking and polled, in the same run
@@ -33,8 +35,10 @@ use crate::common::nodes::Failed;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Emulated link, as in `lathide run`: loopback, lan, wan, ethernet, or delay=25ms,rate=50mbit[,jitter=1ms]
-    #[arg(long, value_name = "SPEC", default_value = "loopback")]
+    #[arg(long, value_name = "SPEC", default_value = "loopback", conflicts_with = "hosts")]
     link: LinkSpec,
+    #[command(flatten)]
+    hosts: HostArgs,
     /// Message sizes to measure with, such as 8,64KiB,1MiB [default: as many as the time allows, up to 16 MiB]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = console::size)]
     bytes: Option<Vec<usize>>,
@@ -68,6 +72,7 @@ Examples:
   lathide link                                    loopback of this machine, less than a minute
   lathide link --link wan                         an emulated wide-area link
   lathide link --link delay=1ms,rate=100mbit --bytes 8,64KiB,1MiB
+  lathide link --hosts localhost,b                the network between this machine and b
   lathide link --json > link.json";
 
 const SECONDS: f64 = 45.0;
@@ -82,6 +87,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         bytes.sort_unstable();
         bytes.dedup();
     }
+    let ground = Ground { link: args.link.clone(), hosts: args.hosts.clone() };
     let wishes = plan::Wishes {
         seconds: args.seconds,
         repeats: args.repeats.unwrap_or(REPEATS),
@@ -89,9 +95,9 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         repeats_min: args.repeats.unwrap_or(REPEATS_MIN),
         bytes,
         shared: args.link.shared,
-        yields: !args.link.is_loopback() || std::thread::available_parallelism().map_or(1, usize::from) < 2,
+        yields: !ground.is_loopback() || std::thread::available_parallelism().map_or(1, usize::from) < 2,
     };
-    let outcome = match measure::measure(&args.link, &wishes, args.quiet) {
+    let outcome = match measure::measure(&ground, &wishes, args.quiet) {
         Ok(outcome) => outcome,
         Err(Failed { message, status }) => return console::fail(COMMAND, &message, status),
     };

@@ -57,7 +57,7 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     Ok(node.finalize()?)
 }
 
-fn link(node: &Node, place: RawPlace, wishes: &Wishes) -> Result<()> {
+fn link(node: &Node, place: Option<RawPlace>, wishes: &Wishes) -> Result<()> {
     let raw = Raw::connect(node, place, wishes.yields)??;
     let mut session = Session { pair: Pair::new(node, Some(raw)), calculation: Calculation::new() };
     if node.rank() == 0 { session.lead(wishes) } else { session.heed() }

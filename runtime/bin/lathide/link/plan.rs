@@ -15,8 +15,8 @@ pub(super) const SIGNAL_BYTES: usize = 8;
 pub(super) enum Plan {
     /// Everything but the fragment sweep.
     Link {
-        /// Where the raw connection is.
-        raw: RawPlace,
+        /// Where the raw connection is; between hosts it is where rank 0 says.
+        raw: Option<RawPlace>,
         /// How much is to be measured.
         wishes: Wishes,
     },

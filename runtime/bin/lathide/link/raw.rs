@@ -20,6 +20,9 @@ pub(super) const CONGESTION_CONTROL: &str = "reno";
 
 const TOKEN_BYTES: usize = 16;
 const TOKEN: Tag = Tag(1);
+/// Rank 0's address, in words.
+const PLACE: Tag = Tag(6);
+const PLACE_BYTES: usize = 64;
 /// How long a stranger may hold up the port.
 const STRANGER_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -37,6 +40,17 @@ pub(super) fn reserve_port() -> io::Result<(Socket, SocketAddr)> {
     Ok((socket, address))
 }
 
+/// The address of this host from which the launcher is reached, and any port: what the runtime's own links use.
+fn own_address() -> io::Result<SocketAddr> {
+    let root = std::env::var("LATHIDE_ROOT").map_err(io::Error::other)?;
+    let root: SocketAddr = root.parse().map_err(io::Error::other)?;
+    let any: std::net::IpAddr = if root.is_ipv4() { [0; 4].into() } else { [0; 16].into() };
+    // No packet is sent: the system only says which way one would take.
+    let socket = std::net::UdpSocket::bind((any, 0))?;
+    socket.connect(root)?;
+    Ok(SocketAddr::new(socket.local_addr()?.ip(), 0))
+}
+
 /// A socket whose address another socket of this user may have too.
 fn socket_at(address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
@@ -47,18 +61,28 @@ fn socket_at(address: SocketAddr) -> io::Result<Socket> {
 
 impl Raw {
     /// Connects the two nodes. A token that only they know, since it went over lathide, keeps others away.
-    pub(super) fn connect(node: &Node, place: RawPlace, yields: bool) -> lathide::Result<io::Result<Self>> {
+    pub(super) fn connect(node: &Node, place: Option<RawPlace>, yields: bool) -> lathide::Result<io::Result<Self>> {
         if node.rank() != 0 {
             let token = node.initread(0, TOKEN, vec![0_u8; TOKEN_BYTES])?.wait()?;
-            return Ok(Raw::dial(place.connect, &token, yields));
+            let mut text = node.initread(0, PLACE, vec![b' '; PLACE_BYTES])?.wait()?;
+            text.retain(|byte| *byte != b' ');
+            let said = String::from_utf8_lossy(&text).parse().map_err(io::Error::other);
+            let address = place.map_or(said, |place| Ok(place.connect));
+            return Ok(address.and_then(|address| Raw::dial(address, &token, yields)));
         }
         let mut token = vec![0; TOKEN_BYTES];
-        let listener = getrandom::fill(&mut token).map_err(io::Error::other).and_then(|()| listen(place.listen));
-        let listener = match listener {
-            Ok(listener) => listener,
+        let mut open = || {
+            getrandom::fill(&mut token).map_err(io::Error::other)?;
+            let listener = listen(place.map_or_else(own_address, |place| Ok(place.listen))?)?;
+            let address = listener.local_addr()?.to_string();
+            Ok((listener, address))
+        };
+        let (listener, address) = match open() {
+            Ok(open) => open,
             Err(error) => return Ok(Err(error)),
         };
         let token = node.initwrite(Rank(1), TOKEN, token)?.wait()?;
+        node.initwrite(Rank(1), PLACE, format!("{address:PLACE_BYTES$}").into_bytes())?.wait()?;
         Ok(Raw::accept(&listener, &token, yields))
     }
 
