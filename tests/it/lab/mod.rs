@@ -4,6 +4,7 @@
 
 mod commands;
 mod ends;
+mod jobs;
 mod network;
 mod program;
 
