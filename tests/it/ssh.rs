@@ -246,3 +246,46 @@ fn hosts_are_read_from_a_file_and_wrap_round() {
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("line 2, column 11: solts: no such setting"), "{}", ran.stderr);
 }
+
+#[test]
+fn ports_and_addresses_are_as_they_are_told() {
+    let Some(server) = Server::start() else { return };
+    let hosts = ["--hosts", "localhost,127.0.0.2", "--net", "127.0.0.0/8"];
+    // A range of this test's own, so that others take none of it.
+    let first = 40_000 + std::process::id() % 10_000;
+    let range = format!("{first}-{}", first + 9);
+    let ran = run(&server, &[&hosts[..], &["--ports", &range, "sh", "-c", "echo port ${LATHIDE_ROOT##*:}"]].concat());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    for line in ran.stdout.lines() {
+        let port: u32 = line.rsplit(' ').next().unwrap().parse().unwrap();
+        assert!((first..first + 10).contains(&port), "{line}");
+    }
+    let ran =
+        run(&server, &["--hosts", "localhost,127.0.0.2", "--advertise", "127.0.0.9", "sh", "-c", "echo $LATHIDE_ROOT"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(ran.stdout.matches(" 127.0.0.9:").count(), 2, "both hosts come by the same address: {}", ran.stdout);
+}
+
+#[test]
+fn a_link_between_hosts_is_measured() {
+    let Some(server) = Server::start() else { return };
+    let mut command = Command::new("timeout");
+    command.args(["-s", "KILL", "90", env!("CARGO_BIN_EXE_lathide"), "link", "--hosts", "localhost,127.0.0.2"]);
+    command.args([
+        "--agent",
+        env!("CARGO_BIN_EXE_lathide"),
+        "--bytes",
+        "8",
+        "--repeats",
+        "1",
+        "--seconds",
+        "1",
+        "--json",
+    ]);
+    command.env("LATHIDE_SSH", server.ssh()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ran = finished(command.spawn().unwrap());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert!(json["link"]["how"].as_str().unwrap().contains("hosts localhost,127.0.0.2"), "{json}");
+    assert!(json["latency"][0]["lathide_s"].as_f64().is_some_and(|time_s| time_s > 0.0), "{json}");
+}

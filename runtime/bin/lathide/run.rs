@@ -94,8 +94,8 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         eprintln!("lathide: run has no option {option}; see lathide run --help (a program of that name is ./{option})");
         return ExitCode::from(2);
     }
-    let here = !link.is_loopback();
-    let hosts = match if here { Ok(None) } else { hosts.place_or_allocation(ranks) } {
+    let is_emulated = !link.is_loopback();
+    let hosts = match if is_emulated { Ok(None) } else { hosts.place_or_allocation(ranks) } {
         Ok(hosts) => hosts,
         Err(failed) => {
             eprintln!("lathide: {}", failed.message);

@@ -69,11 +69,20 @@ fn read_orders(orders: &mpsc::Sender<Order>) {
 fn write_words(mut words: mpsc::Receiver<Word>) {
     let mut output = io::stdout().lock();
     while let Some(word) = words.blocking_recv() {
-        let written = control::encode(&word).map_err(io::Error::other).and_then(|frame| output.write_all(&frame));
+        let written = as_line(&word).and_then(|frame| output.write_all(&frame));
         if written.and_then(|()| output.flush()).is_err() {
             return;
         }
     }
+}
+
+/// A frame that ends with its line: srun passes output on only up to the last newline.
+fn as_line(word: &Word) -> io::Result<Vec<u8>> {
+    let mut frame = control::encode(word).map_err(io::Error::other)?;
+    frame.push(b'\n');
+    let length = (frame.len() - 4) as u32;
+    frame[..4].copy_from_slice(&length.to_le_bytes());
+    Ok(frame)
 }
 
 /// Returns whether the job went to its end.
