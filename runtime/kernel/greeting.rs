@@ -21,6 +21,8 @@ use crate::wire::handshake::{
 
 /// How long one handshake may take; a side that is slower is cut off.
 pub(crate) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the other side's system may take to accept: less, so that the two can be told apart.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 /// The most connections that have not proved themselves; one more drops the oldest.
 const PENDING_MAX: usize = 64;
 
@@ -93,7 +95,10 @@ async fn challenge(
     target: Target,
     next_expected: u64,
 ) -> Result<(TcpStream, Dialer, Vec<u8>), DialError> {
-    let mut stream = TcpStream::connect(address).await?;
+    let mut stream = match timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await {
+        Ok(stream) => stream?,
+        Err(_) => return Err(io::Error::from(io::ErrorKind::TimedOut).into()),
+    };
     // A port that nobody listens on can be this socket's own.
     if stream.local_addr()? == stream.peer_addr()? {
         return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());

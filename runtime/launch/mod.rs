@@ -1,9 +1,11 @@
-//! Starting jobs: who a node is, how the nodes of a job find each other, the local launcher and the emulated link.
+//! Starting jobs: who a node is, how the nodes of a job find each other, the launcher on this host and others, the emulated
+//! link and the virtual network.
 
 #[cfg(feature = "cli")]
 pub mod agent;
 pub(crate) mod control;
 pub mod environment;
+#[cfg(feature = "cli")]
 pub mod hosts;
 pub mod interface;
 #[cfg(feature = "cli")]

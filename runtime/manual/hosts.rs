@@ -9,6 +9,26 @@
 //! lathide gain --hosts localhost,b                          what hiding brings on it
 //! ```
 //!
+//! First of all, look whether everything is in its place:
+//!
+//! ```text
+//! lathide doctor --hosts localhost,b ./stencil
+//! ```
+//!
+//! reaches every host as `run` would, says what it is (version and hash of lathide, of the program, system, cores, how far
+//! its clock is ahead), and has every host connect to every other one and prove itself, as ranks do: from which address to
+//! which, the round trip, the rate of one connection (what arrives in the second half of 0.8 s), or for each address why not. The
+//! exit status is 0 if every host reaches every other one and all have the same programs.
+//!
+//! The same in a virtual network on one machine ([`super::lab`]), where a cable can be cut:
+//!
+//! ```text
+//! lathide lab --hosts 2 --delay 25ms --rate 50mbit -- bash
+//! lathide doctor --hosts host0,host1            in that shell
+//! lathide gain --hosts host0,host1
+//! lathide lab cut host1; lathide doctor --hosts host0,host1; lathide lab mend host1
+//! ```
+//!
 //! What b must have: an ssh server that lets you in with a key (`ssh b true` must work without a question), and
 //! `./stencil` at the same path. lathide itself need not be there: the launcher sends its own program over the ssh
 //! session, once, into `~/.cache/lathide` (`$XDG_CACHE_HOME/lathide`), under a name made of its content. A host with

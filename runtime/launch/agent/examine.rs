@@ -10,7 +10,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
 
 use super::addresses;
 use super::messages::{Order, Word};
@@ -21,8 +20,6 @@ use crate::kernel::mesh;
 use crate::launch::interface::Interfaces;
 use crate::wire::handshake::{Limits, Party, Purpose, Target, VERSIONS};
 
-/// How long one address may take to answer.
-const PATIENCE: Duration = Duration::from_secs(4);
 /// Round trips of a look at the clock there.
 const ROUND_TRIPS: u32 = 21;
 /// For so long bytes are sent to see how many go; the first half brings the connection up to speed.
@@ -194,13 +191,12 @@ async fn reach(seat: &Seat, peer: u32, all: &[SocketAddr]) -> Result<Route, Vec<
     let target = Target { purpose: Purpose::Link, rank: peer, incarnation: None, epoch: 1 };
     let mut in_vain = Vec::new();
     for address in all {
-        let cause = match timeout(PATIENCE, greeting::dial(*address, &party, target, 0)).await {
-            Ok(Ok((stream, _))) => match look(stream, in_vain.clone()).await {
+        let cause = match greeting::dial(*address, &party, target, 0).await {
+            Ok((stream, _)) => match look(stream, in_vain.clone()).await {
                 Ok(way) => return Ok(way),
                 Err(error) => format!("the connection broke: {error}"),
             },
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no answer for {} s: a firewall may drop the packets", PATIENCE.as_secs()),
+            Err(error) => error.to_string(),
         };
         in_vain.push(format!("{}: {cause}", address.ip()));
     }
