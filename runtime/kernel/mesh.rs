@@ -142,6 +142,7 @@ async fn serve_unless_served(root: &str, config: &Config) -> Result<(), String> 
         key: config.key.clone(),
         join_timeout: config.join_timeout,
         launcher: false,
+        hosts: Vec::new(),
         rewrite: None,
     };
     // Without a launcher nobody gives orders or wants to hear of events.
@@ -408,5 +409,5 @@ fn overdue(own: u32, missing: &[Rank], table: &Table) -> String {
 mod tests;
 
 #[cfg(test)]
-#[path = "mesh_attacks.rs"]
-mod attacks;
+#[path = "mesh_attack_tests.rs"]
+mod attack_tests;

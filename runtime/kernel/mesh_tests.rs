@@ -229,6 +229,7 @@ async fn launched(size: u32) -> (String, mpsc::Sender<rendezvous::Lost>, mpsc::R
         key: Key::from_bytes([3; 32]),
         join_timeout: Duration::from_secs(10),
         launcher: true,
+        hosts: Vec::new(),
         rewrite: None,
     };
     let (orders, received) = mpsc::channel(16);

@@ -237,7 +237,10 @@ impl Office {
             return;
         }
         self.emit(Event::Left { rank, at: Instant::now(), finalized: false, blames: None }).await;
-        let cause = format!("{why} without a goodbye: it crashed, was killed, or ended without finalize");
+        let cause = match self.settings.hosts.get(rank.index()) {
+            Some(host) => format!("{host}: {why}"),
+            None => why,
+        };
         if self.settings.launcher || self.table_sent {
             let both = !self.settings.launcher || self.partings.iter().any(|parting| parting.rank == rank);
             self.part(rank, cause, both, false).await;

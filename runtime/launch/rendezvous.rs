@@ -31,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) join_timeout: Duration,
     /// Whether a launcher watches the processes.
     pub(crate) launcher: bool,
+    /// The host of each rank, if there are several.
+    pub(crate) hosts: Vec<String>,
     /// Replaces the ranks' addresses by those others shall use: an emulated link's relays.
     pub(crate) rewrite: Option<Rewrite>,
 }
@@ -139,7 +141,10 @@ pub(super) async fn read_reports(mut reader: OwnedReadHalf, rank: Rank, incarnat
                     return;
                 }
             }
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break "its connection closed".to_string(),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                break "its connection closed without a goodbye: it crashed, was killed, or ended without finalize"
+                    .into();
+            }
             Err(error) => break silence::explain(&error),
         }
     };

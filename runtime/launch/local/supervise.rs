@@ -72,6 +72,7 @@ fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
             key,
             join_timeout: job.join_timeout,
             launcher: true,
+            hosts: job.hosts.as_ref().map(Hosts::names).unwrap_or_default(),
             rewrite: (!job.link.is_loopback()).then(|| relay(&job)),
         };
         let (orders, received) = mpsc::channel(job.size as usize + 16);
