@@ -3,6 +3,8 @@
 
 #[cfg(feature = "cli")]
 pub mod agent;
+#[cfg(feature = "cli")]
+mod alarm;
 pub(crate) mod control;
 pub mod environment;
 #[cfg(feature = "cli")]

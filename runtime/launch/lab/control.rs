@@ -23,8 +23,9 @@ use super::cable::{Cable, Change, Traffic};
 use super::host::Host;
 use super::namespace::{self, Namespaces};
 use super::switch::Switch;
-use super::wire::{Frame, clock_ns};
+use super::wire::Frame;
 use super::{LabError, system};
+use crate::launch::alarm::clock_ns;
 
 /// The name of the socket in the lab's directory.
 pub(super) const SOCKET: &str = "control";

@@ -5,18 +5,13 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::event::{Timespec, epoll::Event};
-use rustix::io::Errno;
-use rustix::time::{
-    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, clock_gettime, timerfd_create,
-    timerfd_settime,
-};
+use rustix::event::epoll::{self, EventFlags};
 
 use super::address::owner;
 use super::host::Host;
 use super::packet::{HEADER_BYTES, parse};
 use super::switch::Switch;
+use crate::launch::alarm::{Alarm, clock_ns};
 
 /// A packet as devices hand it over.
 pub(super) type Frame = Vec<u8>;
@@ -25,9 +20,7 @@ pub(super) type Frame = Vec<u8>;
 pub(super) struct Wire {
     hosts: Arc<Vec<Host>>,
     switch: Arc<Mutex<Switch<Frame>>>,
-    epoll: OwnedFd,
-    timer: OwnedFd,
-    armed_ns: Option<u64>,
+    alarm: Alarm,
     stop: Arc<OwnedFd>,
     /// Frames to be used again.
     spare: Vec<Frame>,
@@ -41,16 +34,13 @@ impl Wire {
         switch: Arc<Mutex<Switch<Frame>>>,
         stop: Arc<OwnedFd>,
     ) -> io::Result<Self> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
-        // Edge-triggered, the timer need not be read.
-        epoll::add(&epoll, &timer, EventData::new_u64(TIMER), EventFlags::IN | EventFlags::ET)?;
-        epoll::add(&epoll, &stop, EventData::new_u64(STOP), EventFlags::IN)?;
+        let alarm = Alarm::new(TIMER)?;
+        alarm.watch(&stop, STOP, EventFlags::IN)?;
         for (number, host) in hosts.iter().enumerate() {
-            epoll::add(&epoll, host, EventData::new_u64(FIRST_HOST + number as u64), EventFlags::IN)?;
+            alarm.watch(host, FIRST_HOST + number as u64, EventFlags::IN)?;
         }
         let scratch = vec![0; HEADER_BYTES + FRAME_BYTES_MAX];
-        Ok(Wire { hosts, switch, epoll, timer, armed_ns: None, stop, spare: Vec::new(), scratch })
+        Ok(Wire { hosts, switch, alarm, stop, spare: Vec::new(), scratch })
     }
 
     /// What ends the thread when it can be read.
@@ -63,14 +53,15 @@ impl Wire {
         let mut arrived = Vec::new();
         loop {
             let wakes_ns = self.deliver(&mut arrived);
-            if let Err(error) = self.sleep(wakes_ns, &mut events) {
+            if let Err(error) = self.alarm.sleep(wakes_ns, &mut events) {
                 tracing::error!("the lab's switch ends, its hosts are cut off: waiting for packets failed: {error}");
                 return;
             }
             for event in events.drain(..) {
                 match event.data.u64() {
                     STOP => return,
-                    TIMER => self.armed_ns = None,
+                    // `deliver` looks at the clock.
+                    TIMER => {}
                     token => self.collect((token - FIRST_HOST) as usize, event.flags),
                 }
             }
@@ -107,7 +98,7 @@ impl Wire {
         if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
             tracing::warn!("host{number} has lost its interface, and with it the network");
             // It fails only if the device is not registered any more.
-            let _ = epoll::delete(&self.epoll, host);
+            let _ = epoll::delete(self.alarm.as_epoll(), host);
             return;
         }
         for _ in 0..BATCH_MAX {
@@ -119,29 +110,6 @@ impl Wire {
             self.switch.lock().send(clock_ns(), number, owner(to, self.hosts.len()), count, frame);
         }
     }
-
-    fn sleep(&mut self, wakes_ns: Option<u64>, events: &mut Vec<Event>) -> rustix::io::Result<()> {
-        let due = wakes_ns.is_some_and(|at_ns| at_ns <= clock_ns());
-        if !due && wakes_ns != self.armed_ns {
-            // Time zero, long past, disarms.
-            let at_ns = wakes_ns.unwrap_or(0);
-            let at = Timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as _ };
-            let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: at };
-            timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &once)?;
-            self.armed_ns = wakes_ns;
-        }
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(events), due.then_some(&at_once)) {
-            Err(Errno::INTR) | Ok(_) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-}
-
-/// Nanoseconds of the clock that the timer uses.
-pub(super) fn clock_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// The longest train of packets.

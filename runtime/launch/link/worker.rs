@@ -2,16 +2,11 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::event::{Timespec, epoll::Event};
 use rustix::io::Errno;
-use rustix::time::{
-    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, clock_gettime, timerfd_create,
-    timerfd_settime,
-};
 use socket2::Socket;
 
 use super::connection::Connection;
@@ -19,6 +14,7 @@ use super::flow::Turn;
 use super::medium::{Medium, Shape};
 use super::queue::Pool;
 use super::relay::socket;
+use crate::launch::alarm::{Alarm, clock_ns};
 
 /// A listener and where its connections go.
 pub(super) struct Listener {
@@ -29,10 +25,7 @@ pub(super) struct Listener {
 /// All that the relay's thread owns.
 pub(super) struct Worker {
     shape: Shape,
-    epoll: OwnedFd,
-    /// Not epoll's own timeout: rustix passes that on in milliseconds. It also has no slack, and is absolute.
-    timer: OwnedFd,
-    armed_ns: Option<u64>,
+    alarm: Alarm,
     /// Kept, so that its number is not used again while it is registered.
     _stop: Arc<OwnedFd>,
     listeners: Vec<Listener>,
@@ -50,20 +43,15 @@ pub(super) struct Worker {
 
 impl Worker {
     pub(super) fn new(shape: Shape, listeners: Vec<Listener>, stop: Arc<OwnedFd>) -> io::Result<Self> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
-        // Edge-triggered, the timer need not be read.
-        epoll::add(&epoll, &timer, EventData::new_u64(TIMER), EventFlags::IN | EventFlags::ET)?;
-        epoll::add(&epoll, &stop, EventData::new_u64(STOP), EventFlags::IN)?;
+        let alarm = Alarm::new(TIMER)?;
+        alarm.watch(&stop, STOP, EventFlags::IN)?;
         for listener in &listeners {
-            epoll::add(&epoll, &listener.socket, EventData::new_u64(LISTENER), EventFlags::IN | EventFlags::ET)?;
+            alarm.watch(&listener.socket, LISTENER, EventFlags::IN | EventFlags::ET)?;
         }
         let medium = shape.shared.then(Medium::default);
         Ok(Worker {
             shape,
-            epoll,
-            timer,
-            armed_ns: None,
+            alarm,
             _stop: stop,
             listeners,
             connections: Vec::new(),
@@ -81,7 +69,7 @@ impl Worker {
         let mut events = Vec::with_capacity(EVENTS_MAX);
         loop {
             let wakes_ns = self.advance();
-            if let Err(error) = self.sleep(wakes_ns, &mut events) {
+            if let Err(error) = self.alarm.sleep(wakes_ns, &mut events) {
                 tracing::error!(
                     "the emulated link ends, its connections are closed: waiting for events failed: {error}"
                 );
@@ -94,7 +82,7 @@ impl Worker {
                         return;
                     }
                     // `advance` looks at the clock.
-                    TIMER => self.armed_ns = None,
+                    TIMER => {}
                     // Later, so that no event of this batch meets a new connection in the slot of its own.
                     LISTENER => self.accept_ns = Some(0),
                     token => self.handle_event(token - FIRST_CONNECTION, event.flags),
@@ -122,23 +110,6 @@ impl Worker {
             }
         }
         wakes_ns
-    }
-
-    fn sleep(&mut self, wakes_ns: Option<u64>, events: &mut Vec<Event>) -> rustix::io::Result<()> {
-        let due = wakes_ns.is_some_and(|at_ns| at_ns <= clock_ns());
-        if !due && wakes_ns != self.armed_ns {
-            // Time zero, long past, disarms.
-            let at_ns = wakes_ns.unwrap_or(0);
-            let at = Timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as _ };
-            let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: at };
-            timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &once)?;
-            self.armed_ns = wakes_ns;
-        }
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(events), due.then_some(&at_once)) {
-            Err(Errno::INTR) | Ok(_) => Ok(()),
-            Err(error) => Err(error),
-        }
     }
 
     fn handle_event(&mut self, token: u64, flags: EventFlags) {
@@ -195,17 +166,11 @@ impl Worker {
         for side in 0..2 {
             let token = EventData::new_u64(FIRST_CONNECTION + (2 * slot + side) as u64);
             let all = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-            epoll::add(self.epoll.as_fd(), connection.socket(side), token, all)?;
+            epoll::add(self.alarm.as_epoll(), connection.socket(side), token, all)?;
         }
         self.connections[slot] = Some(connection);
         Ok(())
     }
-}
-
-/// Nanoseconds of the clock that the timer uses.
-fn clock_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// The processes that the relay serves keep all cores busy; on time, the relay takes little from them. An ordinary
