@@ -4,8 +4,10 @@
 pub mod agent;
 pub(crate) mod control;
 pub mod environment;
+pub(crate) mod foreign;
 pub mod hosts;
 pub mod interface;
+pub(crate) mod invitation;
 #[cfg(feature = "cli")]
 pub mod lab;
 #[cfg(feature = "cli")]
