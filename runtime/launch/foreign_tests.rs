@@ -49,7 +49,8 @@ fn every_starter_names_its_job() {
 
 #[test]
 fn another_job_has_another_identity_and_another_rank_has_not() {
-    let with = |list: &[(&'static str, &'static str)], name, value| found(&[list, &[(name, value)]].concat()).2.unwrap();
+    let with =
+        |list: &[(&'static str, &'static str)], name, value| found(&[list, &[(name, value)]].concat()).2.unwrap();
     for (list, name, is_another) in [
         (&OPEN_MPI[..], "OMPI_COMM_WORLD_RANK", false),
         (&OPEN_MPI[..], "PMIX_NAMESPACE", true),
