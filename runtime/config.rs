@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::collective::Forced;
 use crate::collective::price::Machine;
 use crate::ids::Rank;
+use crate::launch::foreign::Meeting;
 use crate::launch::interface::Interfaces;
 
 /// A node's place in its job and its limits. [`Config::alone`] is a job of one; `lathide::init` fills it from
@@ -21,6 +22,8 @@ pub struct Config {
     pub size: u32,
     /// `host:port` of the rendezvous; needed when `size` is above 1. Rank 0 listens there if nobody does yet.
     pub root: Option<String>,
+    /// How the ranks find each other where the starter names no rendezvous or no key.
+    pub(crate) meeting: Option<Meeting>,
     /// Which of this host's addresses the node listens on, if not the one from which it reaches the rendezvous.
     pub interface: Option<Interfaces>,
     /// The ports it may listen on; any if `None`.
@@ -70,6 +73,7 @@ impl Config {
             rank: rank.into(),
             size,
             root,
+            meeting: None,
             interface: None,
             ports: None,
             advertise: None,

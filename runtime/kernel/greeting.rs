@@ -12,11 +12,9 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use super::{silence, unsent};
-#[cfg(feature = "cli")]
-use crate::wire::handshake::RENDEZVOUS;
 use crate::wire::handshake::{
     Acceptor, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, PROOF_BYTES, Party, Proven, Purpose,
-    READY_BYTES, Refusal, Target,
+    READY_BYTES, RENDEZVOUS, Refusal, Target,
 };
 
 /// How long one handshake may take; a side that is slower is cut off.
@@ -81,7 +79,6 @@ pub(crate) async fn dial(
 }
 
 /// Whether the rendezvous of this job listens at `address`: has it prove itself, and then hangs up.
-#[cfg(feature = "cli")]
 pub(crate) async fn probe(address: SocketAddr, party: &Party) -> Result<(), DialError> {
     let target = Target { purpose: Purpose::Control, rank: RENDEZVOUS, incarnation: None, epoch: 0 };
     let challenged = timeout(HANDSHAKE_TIMEOUT, challenge(address, party, target, 0)).await;

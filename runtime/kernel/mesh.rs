@@ -21,14 +21,15 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 use super::greeting::{self, DialError, Guest};
+use super::meeting::{self, Found};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
 use crate::launch::control::{self, Notice, Report};
 use crate::launch::environment::rank_out_of_range;
-use crate::launch::rendezvous::{self, Settings};
+use crate::launch::rendezvous;
 use crate::launch::stall::listed;
-use crate::wire::handshake::{Established, Limits, Party, Purpose, RENDEZVOUS, Refusal, Target, VERSIONS};
+use crate::wire::handshake::{Established, Limits, Party, Purpose, Refusal, Target, VERSIONS};
 
 /// Reports and notices that may wait to be sent or read.
 const QUEUE_MAX: usize = 64;
@@ -89,14 +90,11 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
     }
     let failed = |cause: String| Error::Join { rank: config.rank, cause: Arc::from(cause) };
     let own = Limits::of(config);
-    let Some(root) = config.root.as_deref() else {
-        if config.size > 1 {
-            return Err(failed("no rendezvous is known: set LATHIDE_ROOT to the host:port of rank 0".into()));
-        }
+    if config.size == 1 && config.root.is_none() {
         return Ok(Membership { links: vec![None], limits: vec![own], launcher: false, job: 0, control: None });
-    };
+    }
     let incarnation = greeting::incarnation().map_err(|error| failed(format!("no random numbers: {error}")))?;
-    let party = Party {
+    let mut party = Party {
         key: config.key.clone(),
         rank: config.rank.0,
         size: config.size,
@@ -105,12 +103,11 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
         versions: VERSIONS,
     };
     let deadline = Instant::now() + config.join_timeout;
-    if config.rank == 0 {
-        serve_unless_served(root, config).await.map_err(failed)?;
-    }
-    let stream = reach(root, &party, deadline).await.map_err(failed)?;
+    let Found { stream, root, posted } = meeting::find(config, &mut party, deadline).await.map_err(failed)?;
     let (listener, mut control) = enroll(stream, config).await.map_err(failed)?;
-    let table = table(&mut control, root, config.join_timeout + TABLE_GRACE).await.map_err(failed)?;
+    let table = table(&mut control, &root, config.join_timeout + TABLE_GRACE).await.map_err(failed)?;
+    // All have found their way: the invitation and the key in it go.
+    drop(posted);
     let launcher = table.launcher;
     let job = table.incarnations.iter().fold(0, |job: u64, one| job.rotate_left(9) ^ one);
     let connected = connect(party, listener, table, &mut control, Instant::now() + config.join_timeout);
@@ -123,66 +120,6 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
         links.push(link.map(|(stream, _)| stream));
     }
     Ok(Membership { links, limits, launcher, job, control: Some(control) })
-}
-
-/// Rank 0 opens the rendezvous at `root`, unless a launcher has.
-async fn serve_unless_served(root: &str, config: &Config) -> Result<(), String> {
-    let listener = match TcpListener::bind(root).await {
-        Ok(listener) => listener,
-        // Somebody listens there, or the address is another machine's: the rendezvous is there, or connecting says why not.
-        Err(error) if matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable) => {
-            return Ok(());
-        }
-        Err(error) => {
-            return Err(format!("the rendezvous cannot be opened at {root}: {error}; is LATHIDE_ROOT right?"));
-        }
-    };
-    let settings = Settings {
-        size: config.size,
-        key: config.key.clone(),
-        join_timeout: config.join_timeout,
-        launcher: false,
-        hosts: Vec::new(),
-        rewrite: None,
-    };
-    // Without a launcher nobody gives orders or wants to hear of events.
-    let (_, orders) = mpsc::channel(1);
-    let (events, _) = mpsc::channel(1);
-    tokio::spawn(async move {
-        if let Err(error) = rendezvous::serve(listener, settings, orders, events).await {
-            tracing::warn!(%error, "the rendezvous ended");
-        }
-    });
-    Ok(())
-}
-
-/// Connects to the rendezvous, again and again until it is there.
-async fn reach(root: &str, party: &Party, deadline: Instant) -> Result<TcpStream, String> {
-    let target = Target { purpose: Purpose::Control, rank: RENDEZVOUS, incarnation: None, epoch: 0 };
-    let mut pause = Duration::from_millis(5);
-    loop {
-        let cause = match tokio::net::lookup_host(root).await {
-            Err(error) => format!("its name cannot be resolved: {error}"),
-            Ok(addresses) => {
-                let mut cause = "its name has no address".to_string();
-                for address in addresses {
-                    match greeting::dial(address, party, target, 0).await {
-                        Ok((stream, _)) => return Ok(stream),
-                        Err(error) if error.is_final() => {
-                            return Err(format!("the rendezvous at {root} ({address}) refuses it: {error}"));
-                        }
-                        Err(error) => cause = format!("{address}: {error}"),
-                    }
-                }
-                cause
-            }
-        };
-        if Instant::now() + pause >= deadline {
-            return Err(format!("the rendezvous at {root} cannot be reached: {cause}"));
-        }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_millis(500));
-    }
 }
 
 /// Opens the node's listener on the address that reached the rendezvous, and reports it there.

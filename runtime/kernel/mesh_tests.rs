@@ -224,7 +224,7 @@ fn ranks_that_do_not_fit_are_told_at_once() {
 async fn launched(size: u32) -> (String, mpsc::Sender<rendezvous::Lost>, mpsc::Receiver<rendezvous::Event>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let root = listener.local_addr().unwrap().to_string();
-    let settings = Settings {
+    let settings = rendezvous::Settings {
         size,
         key: Key::from_bytes([3; 32]),
         join_timeout: Duration::from_secs(10),

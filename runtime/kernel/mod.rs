@@ -12,6 +12,7 @@ mod flurry;
 pub(crate) mod greeting;
 mod hand_over;
 mod help;
+pub(crate) mod meeting;
 pub(crate) mod mesh;
 mod observed;
 mod pacing;

@@ -21,10 +21,10 @@
 //! | `LATHIDE_REPORT` | `on`: the node sends its report to the launcher when it leaves |
 //! | `LATHIDE_OBSERVE` | `on` (default) or `off`: whether the node counts what it does |
 //!
-//! Without `LATHIDE_RANK` and `LATHIDE_SIZE` the variables of Open MPI's and MPICH's starters, torchrun and srun name
-//! rank and size, the innermost starter first; torchrun and srun also name a rendezvous. The key must still be given.
-//! If any of them says that there are several ranks and there is no way to join, that is an error: a silent "rank 0 of
-//! 1" would compute nonsense. With none of them the program is a job of one.
+//! Without `LATHIDE_RANK` and `LATHIDE_SIZE` the variables of other starters say who this is ([`super::foreign`]); what
+//! they leave open, the key or the rendezvous, comes in an invitation of rank 0 ([`super::invitation`]). If they say that
+//! there are several ranks and there is no way to join, that is an error: a silent "rank 0 of 1" would compute nonsense.
+//! With none of them the program is a job of one.
 
 use std::fs::File;
 use std::io::Read;
@@ -38,8 +38,11 @@ use crate::config::{Config, Key, KeySource, Overlap};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 
-/// The most ranks a job may have: a full mesh of more connections than this fits no process's descriptor limit.
-const SIZE_MAX: u32 = 1 << 16;
+use super::foreign::{self, Meeting, Seat};
+
+const NO_KEY: &str = "no key: give every rank the same 32 secret bytes in a file only its owner can read, named by \
+                      LATHIDE_KEY_FILE, or start the program with `lathide run`; to run it as a job of one, set \
+                      LATHIDE_RANK=0 and LATHIDE_SIZE=1";
 const FRAGMENT_BYTES: std::ops::RangeInclusive<u64> = 64..=65536;
 const KEY_BYTES: usize = 32;
 
@@ -62,27 +65,36 @@ pub fn config() -> Result<Config> {
 /// [`Error::Misuse`] for a variable that makes no sense, or a job that cannot be joined.
 pub fn parse(lookup: &dyn Fn(&str) -> Option<String>) -> Result<(Config, Option<KeySource>)> {
     let variables = Variables(lookup);
-    let Some(seat) = seat(&variables)? else {
+    let Some(seat) = foreign::seat(&variables)? else {
         let mut config = Config::alone();
         settings(&variables, &mut config)?;
         return Ok((config, None));
     };
-    let mut config = Config::new(seat.rank, seat.size, root(&variables, &seat)?);
-    settings(&variables, &mut config)?;
     let key = key_source(&variables)?;
-    if seat.size > 1 {
-        let (name, value) = (seat.size_name, seat.size.to_string());
-        if config.root.is_none() {
-            return wrong(name, value, format!("the job has several ranks, but {}", seat.starter.no_root()));
-        }
-        if key.is_none() {
-            let why = "the job has several ranks, but no key: give every rank the same 32 secret bytes in a file only its \
-                       owner can read, named by LATHIDE_KEY_FILE, or start the program with `lathide run`; to run it \
-                       as a job of one, set LATHIDE_RANK=0 and LATHIDE_SIZE=1";
-            return wrong(name, value, why);
+    let mut config = Config::new(seat.rank, seat.size, root(&variables, &seat, key.is_some())?);
+    settings(&variables, &mut config)?;
+    if seat.size > 1 && (config.root.is_none() || key.is_none()) {
+        config.meeting =
+            foreign::meeting(&variables, &seat).map(|meeting| Meeting { has_key: key.is_some(), ..meeting });
+        if config.meeting.is_none() {
+            let (name, value) = (seat.size_name, seat.size.to_string());
+            let missing = if config.root.is_none() { seat.starter.no_root() } else { NO_KEY };
+            return wrong(name, value, format!("the job has several ranks, but {missing}"));
         }
     }
     Ok((config, key))
+}
+
+fn root(variables: &Variables<'_>, seat: &Seat, has_key: bool) -> Result<Option<String>> {
+    let Some(root) = variables.text("LATHIDE_ROOT") else {
+        // Without a key there is an invitation anyway, and it names a port that is free for certain.
+        return if has_key { foreign::root(variables, seat) } else { Ok(None) };
+    };
+    let port = root.rsplit_once(':').and_then(|(host, port)| (!host.is_empty()).then_some(port));
+    match port.map(str::parse::<u16>) {
+        Some(Ok(1..)) => Ok(Some(root)),
+        _ => wrong("LATHIDE_ROOT", root, "this is not host:port with a port from 1 to 65535"),
+    }
 }
 
 /// Reads the job's key.
@@ -118,124 +130,6 @@ fn read_key_file(path: &Path, name: &str, value: String, must_be_private: bool) 
             Err(_) => wrong(name, value, format!("a key has exactly {KEY_BYTES} bytes; this one has {}", key.len())),
         },
     }
-}
-
-/// Who said what this node's place is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Starter {
-    Lathide,
-    OpenMpi,
-    Pmi,
-    Torch,
-    Slurm,
-}
-
-impl Starter {
-    fn no_root(self) -> &'static str {
-        match self {
-            Starter::Lathide => "LATHIDE_ROOT is not set: give every rank the same host:port of rank 0",
-            Starter::OpenMpi | Starter::Pmi => {
-                "mpirun does not name a rendezvous: set LATHIDE_ROOT to the host:port of rank 0 (with a key in \
-                 LATHIDE_KEY_FILE), or start the program with `lathide run`; to run it as a job of one, set \
-                 LATHIDE_RANK=0 and LATHIDE_SIZE=1"
-            }
-            Starter::Torch => "MASTER_ADDR and MASTER_PORT are not set",
-            Starter::Slurm => {
-                "no rendezvous is known: start it with srun, or set LATHIDE_ROOT to the host:port of rank 0 (with a key \
-                 in LATHIDE_KEY_FILE); to run it as a job of one, set LATHIDE_RANK=0 and LATHIDE_SIZE=1"
-            }
-        }
-    }
-}
-
-struct Seat {
-    starter: Starter,
-    rank: u32,
-    size: u32,
-    size_name: &'static str,
-}
-
-/// The names of rank and size, innermost starter first: under `srun mpirun` or `srun torchrun` the variables of srun
-/// describe the starters, not the program.
-const SEATS: [(Starter, &str, &str); 6] = [
-    (Starter::Lathide, "LATHIDE_RANK", "LATHIDE_SIZE"),
-    (Starter::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    (Starter::Pmi, "PMI_RANK", "PMI_SIZE"),
-    (Starter::Torch, "RANK", "WORLD_SIZE"),
-    (Starter::Slurm, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
-    (Starter::Slurm, "SLURM_PROCID", "SLURM_NTASKS"),
-];
-
-fn seat(variables: &Variables<'_>) -> Result<Option<Seat>> {
-    for (starter, rank_name, size_name) in SEATS {
-        let (rank, size) = (variables.text(rank_name), variables.text(size_name));
-        let (rank, size) = match (rank, size) {
-            (None, None) => continue,
-            (Some(rank), None) if starter == Starter::Lathide => {
-                return wrong(rank_name, rank, "LATHIDE_SIZE is not set; a node needs both".to_string());
-            }
-            (None, Some(size)) if starter == Starter::Lathide => {
-                return wrong(size_name, size, "LATHIDE_RANK is not set; a node needs both".to_string());
-            }
-            // RANK alone is a common name for other things; both, and a master, are torchrun's.
-            (Some(rank), Some(size)) => (rank, size),
-            _ => continue,
-        };
-        if starter == Starter::Torch && variables.text("MASTER_ADDR").is_none() {
-            continue;
-        }
-        let size = number(size_name, &size, 1..=u64::from(SIZE_MAX))? as u32;
-        let rank = number(rank_name, &rank, 0..=u64::from(size) - 1)? as u32;
-        return Ok(Some(Seat { starter, rank, size, size_name }));
-    }
-    Ok(None)
-}
-
-fn root(variables: &Variables<'_>, seat: &Seat) -> Result<Option<String>> {
-    if let Some(root) = variables.text("LATHIDE_ROOT") {
-        let port = root.rsplit_once(':').and_then(|(host, port)| (!host.is_empty()).then_some(port));
-        return match port.map(str::parse::<u16>) {
-            Some(Ok(1..)) => Ok(Some(root)),
-            _ => wrong("LATHIDE_ROOT", root, "this is not host:port with a port from 1 to 65535"),
-        };
-    }
-    match seat.starter {
-        Starter::Torch => {
-            let Some(host) = variables.text("MASTER_ADDR") else { return Ok(None) };
-            let port = variables.text("MASTER_PORT").unwrap_or_default();
-            let port = number("MASTER_PORT", &port, 1..=65535)?;
-            let host = if host.contains(':') { format!("[{host}]") } else { host };
-            Ok(Some(format!("{host}:{port}")))
-        }
-        Starter::Slurm => Ok(slurm_root(variables)),
-        _ => Ok(None),
-    }
-}
-
-/// The first host of the step, and a port that follows from job and step, so that all tasks agree without talking.
-fn slurm_root(variables: &Variables<'_>) -> Option<String> {
-    let host = first_host(&variables.text("SLURM_STEP_NODELIST")?)?;
-    let id = |name| variables.text(name).and_then(|id| id.parse::<u64>().ok());
-    let (job, step) = (id("SLURM_JOB_ID")?, id("SLURM_STEP_ID")?);
-    // Below the range from which the system gives ports to programs that ask for any.
-    let port = 20_000 + (job.wrapping_mul(31).wrapping_add(step)) % 10_000;
-    Some(format!("{host}:{port}"))
-}
-
-/// The first host of a node list: `a`, `a,b`, `n[07-12,20]`, `r[1-2]n[3,4]-x`.
-fn first_host(list: &str) -> Option<String> {
-    let (mut host, mut rest) = (String::new(), list);
-    while let Some(open) = rest.find(['[', ',']) {
-        host.push_str(&rest[..open]);
-        if rest[open..].starts_with(',') {
-            return (!host.is_empty()).then_some(host);
-        }
-        let (range, after) = rest[open + 1..].split_once(']')?;
-        host.push_str(range.split([',', '-']).next()?);
-        rest = after;
-    }
-    host.push_str(rest);
-    (!host.is_empty()).then_some(host)
 }
 
 fn key_source(variables: &Variables<'_>) -> Result<Option<KeySource>> {
@@ -313,11 +207,12 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     Ok(())
 }
 
-struct Variables<'a>(&'a dyn Fn(&str) -> Option<String>);
+/// The environment, as a function.
+pub(super) struct Variables<'a>(pub(super) &'a dyn Fn(&str) -> Option<String>);
 
 impl Variables<'_> {
     /// A variable's value; one that is empty counts as absent, because `NAME= program` is how shells unset one.
-    fn text(&self, name: &str) -> Option<String> {
+    pub(super) fn text(&self, name: &str) -> Option<String> {
         (self.0)(name).map(|value| value.trim().to_string()).filter(|value| !value.is_empty())
     }
 }
@@ -330,7 +225,7 @@ fn on_or_off(name: &str, value: &str) -> Result<bool> {
     }
 }
 
-fn number(name: &str, value: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64> {
+pub(super) fn number(name: &str, value: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64> {
     match value.parse::<u64>() {
         Ok(number) if range.contains(&number) => Ok(number),
         _ => wrong(name, value, format!("this is a whole number from {} to {}", range.start(), range.end())),
@@ -363,7 +258,7 @@ fn seconds(name: &str, value: &str) -> Result<Duration> {
     }
 }
 
-fn wrong<T>(name: &str, value: impl Into<String>, why: impl Into<String>) -> Result<T> {
+pub(super) fn wrong<T>(name: &str, value: impl Into<String>, why: impl Into<String>) -> Result<T> {
     Err(Error::Misuse(Misuse::Config { name: name.into(), value: value.into(), why: why.into() }))
 }
 

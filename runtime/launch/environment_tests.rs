@@ -107,6 +107,7 @@ fn several_ranks_without_a_way_to_join_are_never_a_job_of_one() {
         ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
         ("SLURM_PROCID", "SLURM_NTASKS"),
     ] {
+        // Nothing names the job, so no invitation can be found either.
         let (name, why) = refused(&[(rank, "0"), (size, "4")]);
         assert!(name == size && why.contains("LATHIDE_ROOT"), "{name}: {why}");
         let joinable = [(rank, "1"), (size, "4"), ("LATHIDE_ROOT", "h:1"), ("LATHIDE_KEY_FILE", "/k")];
@@ -129,7 +130,11 @@ fn torchrun_and_srun_name_the_rendezvous() {
         ("LATHIDE_KEY_FILE", "/k"),
     ];
     assert_eq!(from(&torch).unwrap().0.root.as_deref(), Some("10.0.0.1:29500"));
-    assert_eq!(refused(&torch[..4]).0, "WORLD_SIZE", "no key");
+    let agent = [&torch[..], &[("TORCHELASTIC_USE_AGENT_STORE", "True")]].concat();
+    let (config, _) = from(&agent).unwrap();
+    assert!(config.root.is_none() && config.meeting.unwrap().has_key, "torchrun itself has that port");
+    let (config, key) = from(&torch[..4]).unwrap();
+    assert!(config.root.is_none() && key.is_none() && !config.meeting.unwrap().has_key, "rank 0 makes the key");
     assert_eq!(from(&torch[..2]).unwrap().0.size, 1, "RANK and WORLD_SIZE alone are nobody's");
 
     let slurm = [
@@ -145,22 +150,6 @@ fn torchrun_and_srun_name_the_rendezvous() {
     // mpirun inside a Slurm step: srun started the daemons, mpirun the ranks.
     let nested = [&slurm[..], &[("PMI_RANK", "5"), ("PMI_SIZE", "6"), ("LATHIDE_ROOT", "h:1")]].concat();
     assert_eq!((from(&nested).unwrap().0.rank, from(&nested).unwrap().0.size), (Rank(5), 6));
-}
-
-#[test]
-fn the_first_host_of_a_node_list() {
-    for (list, host) in [
-        ("a", Some("a")),
-        ("a,b", Some("a")),
-        ("n[07-12,20]", Some("n07")),
-        ("n[7]", Some("n7")),
-        ("r[1-2]n[3,4]-x,z", Some("r1n3-x")),
-        ("", None),
-        (",a", None),
-        ("n[1-2", None),
-    ] {
-        assert_eq!(first_host(list).as_deref(), host, "{list}");
-    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Which of a host's addresses a node uses, where a person says so: `eth0`, `10.0.0.0/8`, `!docker0`, or several of
-//! these with commas. Pure: the interfaces are an argument.
+//! these with commas.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -89,6 +89,21 @@ impl Interfaces {
             format!("no interface of this host fits {self}; there are: {}", all.join(", "))
         })
     }
+}
+
+/// This host's addresses that others might know, or those that `rules` allow.
+pub(crate) fn own(rules: Option<&Interfaces>) -> Vec<IpAddr> {
+    // Link-local ones need a scope, which differs from host to host.
+    let is_useful = |address: &IpAddr| match address {
+        IpAddr::V4(address) => !address.is_loopback() && !address.is_link_local(),
+        IpAddr::V6(address) => !address.is_loopback() && !address.is_unicast_link_local(),
+    };
+    let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
+    let allowed = |interface: &&if_addrs::Interface| match rules {
+        Some(rules) => rules.allow(&interface.name, interface.ip()),
+        None => is_useful(&interface.ip()),
+    };
+    interfaces.iter().filter(allowed).map(|interface| interface.ip()).collect()
 }
 
 #[cfg(test)]

@@ -7,9 +7,11 @@ pub mod agent;
 mod alarm;
 pub(crate) mod control;
 pub mod environment;
+pub(crate) mod foreign;
 #[cfg(feature = "cli")]
 pub mod hosts;
 pub mod interface;
+pub(crate) mod invitation;
 #[cfg(feature = "cli")]
 pub mod lab;
 #[cfg(feature = "cli")]

@@ -101,6 +101,5 @@
 //! ./stencil` starts as many ranks on each node as Slurm has planned tasks, through `srun`. The lathide program must be
 //! at the same path on all nodes. `-n` changes the number of ranks.
 //!
-//! `srun ./stencil` works too: rank, size and a rendezvous follow from Slurm's variables; the key must be in a file that
-//! only you can read, named by `LATHIDE_KEY_FILE`. Under `mpirun` rank and size are known; `LATHIDE_ROOT` must name a
-//! `host:port` of rank 0 beside the key.
+//! `srun -n 4 ./stencil` works too, and so does Open MPI's `mpirun`: without the launcher's output, timelines and reports, but
+//! with nothing set by hand where homes are shared ([`super::launching`], "Other starters").

@@ -4,8 +4,10 @@
 //! fulfilled by hand: rank 0 opens the rendezvous at `LATHIDE_ROOT` if nobody listens there.
 //!
 //! ```text
-//! LATHIDE_RANK=0 LATHIDE_SIZE=2 LATHIDE_ROOT=127.0.0.1:7000 ./program &
-//! LATHIDE_RANK=1 LATHIDE_SIZE=2 LATHIDE_ROOT=127.0.0.1:7000 ./program
+//! (umask 077; head -c 32 /dev/urandom >key)
+//! export LATHIDE_SIZE=2 LATHIDE_ROOT=127.0.0.1:7000 LATHIDE_KEY_FILE=key
+//! LATHIDE_RANK=0 ./program &
+//! LATHIDE_RANK=1 ./program
 //! ```
 //!
 //! # Environment
@@ -13,8 +15,8 @@
 //! | variable | meaning | default |
 //! | --- | --- | --- |
 //! | `LATHIDE_RANK`, `LATHIDE_SIZE` | who this is, of how many | a job of one |
-//! | `LATHIDE_ROOT` | `host:port` of the rendezvous | needed from two ranks on |
-//! | `LATHIDE_KEY_FD`, `LATHIDE_KEY_FILE` | where the job's 32-byte secret is read; the file must be its owner's alone | none: whoever reaches the port may join |
+//! | `LATHIDE_ROOT` | `host:port` of the rendezvous | needed from two ranks on, unless a starter below names the job |
+//! | `LATHIDE_KEY_FD`, `LATHIDE_KEY_FILE` | where the job's 32-byte secret is read; the file must be its owner's alone | needed from two ranks on, unless a starter below names the job |
 //! | `LATHIDE_INTERFACE` | which address to listen on: `eth0`, `10.0.0.0/8`, `!docker0` | that which reaches the rendezvous |
 //! | `LATHIDE_PORTS` | ports to listen on: `7000-7063` | any |
 //! | `LATHIDE_ADVERTISE` | the IP address to tell the others | that on which it listens |
@@ -31,8 +33,36 @@
 //! | `LATHIDE_REPORT` | `on`: what the node has observed goes to the launcher at the end | `off` |
 //! | `LATHIDE_OBSERVE` | whether the node counts what it does ([`super::observing`]) | `on` |
 //!
-//! If `LATHIDE_RANK` is absent, the variables of Open MPI, MPICH (PMI), torchrun and Slurm tell rank and size; where they
-//! tell of more than one rank and there is no address to meet at, `init` fails rather than run N jobs of one.
+//! # Other starters
+//!
+//! `mpirun -n 4 ./program` (Open MPI, MPICH), `srun -n 4 ./program` and torchrun work as they are, with nothing set by hand,
+//! where the ranks share the home directory: on one machine, or on a cluster whose homes are on the network.
+//!
+//! | starter | rank and size | which job it is |
+//! | --- | --- | --- |
+//! | Open MPI | `OMPI_COMM_WORLD_RANK`, `OMPI_COMM_WORLD_SIZE` | `PMIX_NAMESPACE` and the random number of its transports |
+//! | MPICH (Hydra) | `PMI_RANK`, `PMI_SIZE` | on one host: the process that started the ranks |
+//! | srun | `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS` | cluster, job, step, restarts |
+//! | srun with PMI-2 | `PMI_RANK`, `PMI_SIZE` | `PMI_JOBID` |
+//! | torchrun | `RANK`, `WORLD_SIZE`, `MASTER_ADDR` | run, restarts, master |
+//! | Kubernetes, indexed job | `JOB_COMPLETION_INDEX`, and `LATHIDE_SIZE` by hand | `LATHIDE_ROOT` and `LATHIDE_KEY_FILE` by hand |
+//!
+//! Rank 0 makes the job's key and leaves it, with the addresses at which it listens, as an invitation to the others: a file
+//! in `${XDG_CACHE_HOME:-$HOME/.cache}/lathide/jobs`, a directory that nobody else may enter (mode 700; one with another mode
+//! or owner is refused). The others wait for it for `LATHIDE_JOIN`; rank 0 removes it when all have joined. One that a killed
+//! job leaves does no harm: who answers at its address must know its key, so only the living rank 0 can be meant.
+//!
+//! What is set by hand goes first: `LATHIDE_KEY_FILE` (a file of 32 bytes with mode 600; in Kubernetes a secret) and
+//! `LATHIDE_ROOT`. With the key alone, srun's first host and torchrun's `MASTER_ADDR:MASTER_PORT` are the rendezvous, and
+//! Open MPI's and MPICH's ranks still find it by an invitation.
+//!
+//! Limits:
+//! - Ranks that share no home (containers, hosts with local homes) need both by hand, or `lathide run`.
+//! - MPICH on several hosts: Hydra gives nothing that tells jobs apart, so both by hand, or `lathide run --hosts`.
+//! - One job at a time for each start: two programs side by side under one `srun` would mix. One after the other is fine.
+//! - On several hosts rank 0 names all its addresses, that of the default route first; `LATHIDE_INTERFACE` chooses others.
+//!
+//! Where a starter tells of more than one rank and there is no way to meet, `init` fails rather than run N jobs of one.
 //!
 //! # What the launcher promises
 //!

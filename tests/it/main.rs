@@ -5,6 +5,7 @@ mod collectives;
 mod collectives_command;
 mod examples;
 mod failure;
+mod foreign;
 #[cfg(feature = "cli")]
 mod gain;
 #[cfg(feature = "cli")]
@@ -26,6 +27,8 @@ mod predict;
 mod process;
 #[cfg(feature = "cli")]
 mod report;
+#[cfg(feature = "cli")]
+mod slurm;
 mod spmd;
 #[cfg(feature = "cli")]
 mod ssh;

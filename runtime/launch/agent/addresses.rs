@@ -3,16 +3,11 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
-
 use crate::config::{Config, Key};
-use crate::kernel::greeting;
-use crate::launch::interface::Interfaces;
+use crate::kernel::{greeting, meeting};
+use crate::launch::interface::{Interfaces, own};
 use crate::wire::handshake::{Limits, Party, VERSIONS};
 
-/// An address that comes earlier in the list has this much time to answer before the next is tried beside it.
-const HEAD_START: Duration = Duration::from_millis(150);
 /// How long the launcher is looked for in all.
 const PATIENCE: Duration = Duration::from_secs(8);
 /// Stands for the address from which the host was reached.
@@ -26,21 +21,6 @@ pub(super) fn candidates(port: u16, advertise: Option<IpAddr>, rules: Option<&In
         (None, None) => [WHERE_IT_CAME_FROM].into_iter().chain(own(None)).collect(),
     };
     addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect()
-}
-
-/// This host's addresses that others might know, or those that `rules` allow.
-pub(super) fn own(rules: Option<&Interfaces>) -> Vec<IpAddr> {
-    // Link-local ones need a scope, which differs from host to host.
-    let is_useful = |address: &IpAddr| match address {
-        IpAddr::V4(address) => !address.is_loopback() && !address.is_link_local(),
-        IpAddr::V6(address) => !address.is_loopback() && !address.is_unicast_link_local(),
-    };
-    let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
-    let allowed = |interface: &&if_addrs::Interface| match rules {
-        Some(rules) => rules.allow(&interface.name, interface.ip()),
-        None => is_useful(&interface.ip()),
-    };
-    interfaces.iter().filter(allowed).map(|interface| interface.ip()).collect()
 }
 
 /// Whether this host has that address.
@@ -59,34 +39,10 @@ pub(super) async fn first_that_answers(roots: &[SocketAddr], key: &Key, size: u3
     let incarnation = greeting::incarnation().map_err(|error| format!("no random numbers: {error}"))?;
     let limits = Limits::of(&Config::alone());
     let party = Party { key: key.clone(), rank: 0, size, incarnation, limits, versions: VERSIONS };
-    let mut tries = JoinSet::new();
-    for (index, root) in (0u32..).zip(roots.clone()) {
-        let party = party.clone();
-        tries.spawn(async move {
-            sleep(HEAD_START * index).await;
-            (root, greeting::probe(root, &party).await.map_err(|error| error.to_string()))
-        });
-    }
-    let mut causes = Vec::new();
-    let search = async {
-        while let Some(tried) = tries.join_next().await {
-            match tried {
-                Ok((root, Ok(()))) => return Some(root),
-                Ok((root, Err(cause))) => causes.push(format!("{root}: {cause}")),
-                Err(_) => {}
-            }
-        }
-        None
+    let causes = match meeting::first_that_answers(&roots, &party, PATIENCE).await {
+        Ok(root) => return Ok(root),
+        Err(causes) => causes.join("; "),
     };
-    if let Ok(Some(root)) = timeout(PATIENCE, search).await {
-        return Ok(root);
-    }
-    for root in roots {
-        if !causes.iter().any(|cause| cause.starts_with(&format!("{root}: "))) {
-            causes.push(format!("{root}: no answer for {} s; a firewall may drop the packets", PATIENCE.as_secs()));
-        }
-    }
-    let causes = causes.join("; ");
     Err(format!("it cannot reach the launcher: {causes}; --advertise ADDR names the address it should use"))
 }
 

@@ -17,7 +17,7 @@ use super::questions::{Answer, Facts, Question, Route, Seat};
 use crate::config::{Config, Key};
 use crate::kernel::greeting::{self, Guest};
 use crate::kernel::mesh;
-use crate::launch::interface::Interfaces;
+use crate::launch::interface::{self, Interfaces};
 use crate::wire::handshake::{Limits, Party, Purpose, Target, VERSIONS};
 
 /// Round trips of a look at the clock there.
@@ -78,8 +78,8 @@ fn facts(program: Option<std::ffi::OsString>, rules: Option<&Interfaces>) -> Fac
         cores: std::thread::available_parallelism().map_or(1, usize::from),
         addresses: match rules {
             // Whoever says which are to be used means no others.
-            Some(_) => addresses::own(rules),
-            None => known_addresses(std::env::var("SSH_CONNECTION").ok().as_deref(), addresses::own(None)),
+            Some(_) => interface::own(rules),
+            None => known_addresses(std::env::var("SSH_CONNECTION").ok().as_deref(), interface::own(None)),
         },
     }
 }

@@ -23,7 +23,7 @@ use super::{Hosts, addresses};
 use crate::ids::Rank;
 use crate::launch::control;
 use crate::launch::hosts::Host;
-use crate::launch::interface::Interfaces;
+use crate::launch::interface::{self, Interfaces};
 use crate::launch::local::crew::{Hand, Outlets};
 use crate::launch::local::inputs;
 use crate::launch::local::output::{Output, Tail};
@@ -216,7 +216,7 @@ fn root_here(ready: &[Candidate], port: u16, rules: Option<&Interfaces>) -> Sock
         return SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
     }
     let used: Option<IpAddr> = remote.map(|root| root.ip()).find(|&address| addresses::is_own(address));
-    let address = used.or_else(|| addresses::own(rules).first().copied());
+    let address = used.or_else(|| interface::own(rules).first().copied());
     SocketAddr::new(address.unwrap_or(Ipv4Addr::LOCALHOST.into()), port)
 }
 

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use socket2::{Domain, Socket, Type};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -20,7 +19,7 @@ use super::verdict::{Evidence, Process};
 use super::{End, Failure, Job, LaunchError, Outcome, RankEnd, Sink, system};
 use crate::config::Key;
 use crate::ids::Rank;
-use crate::kernel::mesh;
+use crate::kernel::meeting;
 use crate::launch::agent::{Fleet, Hosts, Loss, Plan};
 use crate::launch::link::Relay;
 use crate::launch::rendezvous::{self, Lost, Settings};
@@ -85,24 +84,12 @@ fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
     Ok(outcome)
 }
 
-/// On all addresses if other hosts shall reach it, of both families where the system has both.
+/// On all addresses if other hosts shall reach it.
 async fn listen(hosts: Option<&Hosts>) -> std::io::Result<TcpListener> {
-    let Some(hosts) = hosts else { return TcpListener::bind("127.0.0.1:0").await };
-    // Linux takes connections of both families on this one, unless it has no IPv6 or is told otherwise.
-    let both = |port: u16| {
-        let socket = Socket::new(Domain::IPV6, Type::STREAM, None)?;
-        socket.set_only_v6(false)?;
-        socket.set_nonblocking(true)?;
-        socket.bind(&std::net::SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, port)).into())?;
-        socket.listen(1024)?;
-        TcpListener::from_std(socket.into())
-    };
-    for port in hosts.ports.clone().unwrap_or(0..=0) {
-        if let Ok(listener) = both(port) {
-            return Ok(listener);
-        }
+    match hosts {
+        None => TcpListener::bind("127.0.0.1:0").await,
+        Some(hosts) => meeting::bind_all(hosts.ports.clone()).await.map_err(std::io::Error::other),
     }
-    mesh::bind(std::net::Ipv4Addr::UNSPECIFIED.into(), hosts.ports.clone()).await.map_err(std::io::Error::other)
 }
 
 /// Puts the emulated link between the ranks when their addresses are known. It lives as long as the rendezvous.

@@ -1,0 +1,304 @@
+//! Finding the job's rendezvous: at an address that everybody knows, or through an invitation of rank 0.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::ops::RangeInclusive;
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, Socket, Type};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::greeting;
+use super::mesh::bind;
+use crate::config::{Config, Key};
+use crate::launch::foreign::Meeting;
+use crate::launch::interface;
+use crate::launch::invitation::{Invitation, Place, Posted};
+use crate::launch::rendezvous::{self, Settings};
+use crate::wire::handshake::{Party, Purpose, RENDEZVOUS, Target};
+
+const TO_RENDEZVOUS: Target = Target { purpose: Purpose::Control, rank: RENDEZVOUS, incarnation: None, epoch: 0 };
+/// An address that comes earlier in a list has this much time to answer before the next is tried beside it.
+const HEAD_START: Duration = Duration::from_millis(150);
+/// How long the addresses of one invitation are tried before it is read again.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// The way into the job.
+pub(super) struct Found {
+    /// A proved connection to the rendezvous.
+    pub(super) stream: TcpStream,
+    /// Where that is, for messages.
+    pub(super) root: String,
+    /// Rank 0's invitation, to be kept until all ranks have joined.
+    pub(super) posted: Option<Posted>,
+}
+
+/// Finds the rendezvous, which rank 0 opens unless a launcher has, and the key if `party` has none yet.
+pub(super) async fn find(config: &Config, party: &mut Party, deadline: Instant) -> Result<Found, String> {
+    match (&config.meeting, config.root.as_deref()) {
+        (Some(meeting), root) if config.rank == 0 => invite(config, meeting, root, party, deadline).await,
+        (Some(meeting), root) => accept(config, meeting, root, party, deadline).await,
+        (None, Some(root)) => {
+            if config.rank == 0 {
+                serve_unless_served(root, config, &party.key).await?;
+            }
+            let stream = reach(root, party, deadline).await?;
+            Ok(Found { stream, root: root.to_owned(), posted: None })
+        }
+        (None, None) => Err("no rendezvous is known: set LATHIDE_ROOT to the host:port of rank 0".into()),
+    }
+}
+
+/// What rank 0 does: makes the key, opens the rendezvous and invites the others.
+async fn invite(
+    config: &Config,
+    meeting: &Meeting,
+    root: Option<&str>,
+    party: &mut Party,
+    deadline: Instant,
+) -> Result<Found, String> {
+    let place = Place::of(meeting)?;
+    if !meeting.has_key {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(|error| format!("no random numbers: {error}"))?;
+        party.key = Key::from_bytes(key);
+    }
+    let (roots, own) = match root {
+        Some(root) => {
+            serve_unless_served(root, config, &party.key).await?;
+            (vec![root.to_owned()], root.to_owned())
+        }
+        None => {
+            let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+            let listener = if meeting.is_local {
+                bind(loopback, config.ports.clone()).await?
+            } else {
+                bind_all(config.ports.clone()).await?
+            };
+            let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+            let addresses = if meeting.is_local { vec![loopback] } else { known_addresses(config)? };
+            serve(listener, config, &party.key);
+            // What reaches this rank's own rendezvous is what it tells the others, unless they are told another one.
+            let own = if config.advertise.is_some() { loopback } else { addresses[0] };
+            let shown = |address: IpAddr| SocketAddr::new(address, port).to_string();
+            (addresses.into_iter().map(shown).collect(), shown(own))
+        }
+    };
+    let key = (!meeting.has_key).then_some(party.key.0);
+    let posted = place.post(&Invitation { key, roots })?;
+    let stream = reach(&own, party, deadline).await?;
+    Ok(Found { stream, root: own, posted: Some(posted) })
+}
+
+/// What the others do: wait for an invitation that leads somewhere.
+async fn accept(
+    config: &Config,
+    meeting: &Meeting,
+    root: Option<&str>,
+    party: &mut Party,
+    deadline: Instant,
+) -> Result<Found, String> {
+    let place = Place::of(meeting)?;
+    let mut pause = Duration::from_millis(5);
+    loop {
+        let cause = match place.read() {
+            Err(cause) => cause,
+            Ok(invitation) => {
+                match (invitation.key, meeting.has_key) {
+                    (Some(key), false) => party.key = Key::from_bytes(key),
+                    (None, true) => {}
+                    (_, true) => return Err(UNLIKE.into()),
+                    (None, false) => return Err(UNLIKE.into()),
+                }
+                let roots = root.map_or(invitation.roots, |root| vec![root.to_owned()]);
+                match call(&roots, party).await {
+                    Ok((stream, root)) => return Ok(Found { stream, root, posted: None }),
+                    Err(cause) => format!("it leads nowhere ({cause})"),
+                }
+            }
+        };
+        if Instant::now() + pause >= deadline {
+            return Err(format!(
+                "rank 0 of {} has left no invitation in {} that can be used, for {:?}: {cause}; has rank 0 started, and do \
+                 all ranks share that directory? If not, give every rank the same key in LATHIDE_KEY_FILE and the \
+                 host:port of rank 0 in LATHIDE_ROOT, or start the program with `lathide run`",
+                meeting.name,
+                place.path(),
+                config.join_timeout
+            ));
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(250));
+    }
+}
+
+const UNLIKE: &str =
+    "this rank and rank 0 do not agree whether a key was given: set LATHIDE_KEY_FILE on all ranks or on none";
+
+/// Connects to the first of `roots` that proves to be this job's rendezvous.
+async fn call(roots: &[String], party: &Party) -> Result<(TcpStream, String), String> {
+    let mut addresses = Vec::new();
+    let mut causes = Vec::new();
+    for root in roots {
+        match tokio::net::lookup_host(root).await {
+            Ok(found) => addresses.extend(found),
+            Err(error) => causes.push(format!("{root}: its name cannot be resolved: {error}")),
+        }
+    }
+    let address = first_that_answers(&addresses, party, PATIENCE).await.map_err(|more| {
+        causes.extend(more);
+        causes.join("; ")
+    })?;
+    match greeting::dial(address, party, TO_RENDEZVOUS, 0).await {
+        Ok((stream, _)) => Ok((stream, address.to_string())),
+        Err(error) => Err(format!("{address}: {error}")),
+    }
+}
+
+/// The first of `roots` at which this job's rendezvous proves itself; otherwise what came of each.
+pub(crate) async fn first_that_answers(
+    roots: &[SocketAddr],
+    party: &Party,
+    patience: Duration,
+) -> Result<SocketAddr, Vec<String>> {
+    let mut tries = JoinSet::new();
+    for (index, &root) in (0u32..).zip(roots) {
+        let party = party.clone();
+        tries.spawn(async move {
+            sleep(HEAD_START * index).await;
+            (root, greeting::probe(root, &party).await.map_err(|error| error.to_string()))
+        });
+    }
+    let mut causes = Vec::new();
+    let search = async {
+        while let Some(tried) = tries.join_next().await {
+            match tried {
+                Ok((root, Ok(()))) => return Some(root),
+                Ok((root, Err(cause))) => causes.push((root, cause)),
+                Err(_) => {}
+            }
+        }
+        None
+    };
+    if let Ok(Some(root)) = timeout(patience, search).await {
+        return Ok(root);
+    }
+    for &root in roots {
+        if !causes.iter().any(|(tried, _)| *tried == root) {
+            let cause = format!("no answer for {} s; a firewall may drop the packets", patience.as_secs());
+            causes.push((root, cause));
+        }
+    }
+    Err(causes.into_iter().map(|(root, cause)| format!("{root}: {cause}")).collect())
+}
+
+/// This host's addresses that ranks on others may call.
+fn known_addresses(config: &Config) -> Result<Vec<IpAddr>, String> {
+    if let Some(address) = config.advertise {
+        return Ok(vec![address]);
+    }
+    let mut addresses = interface::own(config.interface.as_ref());
+    // Bridges of containers are the same on every host; packets for the world leave by a network that others are in.
+    let usual = outward();
+    addresses.sort_by_key(|address| Some(*address) != usual);
+    match (addresses.is_empty(), &config.interface) {
+        (false, _) => Ok(addresses),
+        (true, Some(rules)) => Err(format!("no interface of this host fits LATHIDE_INTERFACE={rules}")),
+        (true, None) => {
+            Err("the job has ranks on other hosts, but this one has no address that they could call".into())
+        }
+    }
+}
+
+/// From which address packets for the world leave. Nothing is sent: the address asked for is one of documentation.
+fn outward() -> Option<IpAddr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}
+
+/// Listens on all addresses, of both families where the system has both, at the first of `ports` that is free.
+pub(crate) async fn bind_all(ports: Option<RangeInclusive<u16>>) -> Result<TcpListener, String> {
+    // Linux takes connections of both families on this one, unless it has no IPv6 or is told otherwise.
+    let both = |port: u16| {
+        let socket = Socket::new(Domain::IPV6, Type::STREAM, None)?;
+        socket.set_only_v6(false)?;
+        socket.set_nonblocking(true)?;
+        socket.bind(&SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)).into())?;
+        socket.listen(1024)?;
+        TcpListener::from_std(socket.into())
+    };
+    for port in ports.clone().unwrap_or(0..=0) {
+        if let Ok(listener) = both(port) {
+            return Ok(listener);
+        }
+    }
+    bind(Ipv4Addr::UNSPECIFIED.into(), ports).await
+}
+
+/// Rank 0 opens the rendezvous at `root`, unless a launcher has.
+async fn serve_unless_served(root: &str, config: &Config, key: &Key) -> Result<(), String> {
+    let listener = match TcpListener::bind(root).await {
+        Ok(listener) => listener,
+        // Somebody listens there, or the address is another machine's: the rendezvous is there, or connecting says why not.
+        Err(error) if matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable) => {
+            return Ok(());
+        }
+        Err(error) => {
+            return Err(format!("the rendezvous cannot be opened at {root}: {error}; is LATHIDE_ROOT right?"));
+        }
+    };
+    serve(listener, config, key);
+    Ok(())
+}
+
+/// Serves the job's rendezvous for as long as this process lives and the job needs it.
+fn serve(listener: TcpListener, config: &Config, key: &Key) {
+    let settings = Settings {
+        size: config.size,
+        key: key.clone(),
+        join_timeout: config.join_timeout,
+        launcher: false,
+        hosts: Vec::new(),
+        rewrite: None,
+    };
+    // Without a launcher nobody gives orders or wants to hear of events.
+    let (_, orders) = mpsc::channel(1);
+    let (events, _) = mpsc::channel(1);
+    tokio::spawn(async move {
+        if let Err(error) = rendezvous::serve(listener, settings, orders, events).await {
+            tracing::warn!(%error, "the rendezvous ended");
+        }
+    });
+}
+
+/// Connects to the rendezvous, again and again until it is there.
+async fn reach(root: &str, party: &Party, deadline: Instant) -> Result<TcpStream, String> {
+    let mut pause = Duration::from_millis(5);
+    loop {
+        let cause = match tokio::net::lookup_host(root).await {
+            Err(error) => format!("its name cannot be resolved: {error}"),
+            Ok(addresses) => {
+                let mut cause = "its name has no address".to_string();
+                for address in addresses {
+                    match greeting::dial(address, party, TO_RENDEZVOUS, 0).await {
+                        Ok((stream, _)) => return Ok(stream),
+                        Err(error) if error.is_final() => {
+                            return Err(format!("the rendezvous at {root} ({address}) refuses it: {error}"));
+                        }
+                        Err(error) => cause = format!("{address}: {error}"),
+                    }
+                }
+                cause
+            }
+        };
+        if Instant::now() + pause >= deadline {
+            return Err(format!("the rendezvous at {root} cannot be reached: {cause}"));
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(500));
+    }
+}
