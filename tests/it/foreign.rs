@@ -190,7 +190,7 @@ fn what_is_left_over_or_not_private_is_refused_and_does_no_harm() {
         let others = thread::spawn(move || all(others.drain(..).collect()));
         thread::sleep(std::time::Duration::from_millis(100));
         let first = run(&mut stencil(&home, &slurm(0, 4)));
-        succeeded(&home, [vec![first], others.join().unwrap()].concat());
+        succeeded(&home, std::iter::once(first).chain(others.join().unwrap()).collect());
     }
     assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), stale);
 }
