@@ -106,12 +106,10 @@ async fn accept(
     loop {
         let cause = match place.read() {
             Err(cause) => cause,
+            Ok(invitation) if invitation.key.is_some() == meeting.has_key => UNLIKE.to_owned(),
             Ok(invitation) => {
-                match (invitation.key, meeting.has_key) {
-                    (Some(key), false) => party.key = Key::from_bytes(key),
-                    (None, true) => {}
-                    (_, true) => return Err(UNLIKE.into()),
-                    (None, false) => return Err(UNLIKE.into()),
+                if let Some(key) = invitation.key {
+                    party.key = Key::from_bytes(key);
                 }
                 let roots = root.map_or(invitation.roots, |root| vec![root.to_owned()]);
                 match call(&roots, party).await {
@@ -136,7 +134,7 @@ async fn accept(
 }
 
 const UNLIKE: &str =
-    "this rank and rank 0 do not agree whether a key was given: set LATHIDE_KEY_FILE on all ranks or on none";
+    "it and this rank do not agree whether a key was given: set LATHIDE_KEY_FILE on all ranks or on none";
 
 /// Connects to the first of `roots` that proves to be this job's rendezvous.
 async fn call(roots: &[String], party: &Party) -> Result<(TcpStream, String), String> {

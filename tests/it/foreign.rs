@@ -186,8 +186,8 @@ fn what_is_left_over_or_not_private_is_refused_and_does_no_harm() {
         let (_, error) = lonely(&home, slurm(1, 4));
         assert!(error.contains(part), "{part}: {error}");
         // With it in the way, and the others there first, the job comes to be.
-        let mut others: Vec<Command> = (1..4).map(|rank| stencil(&home, &slurm(rank, 4))).collect();
-        let others = thread::spawn(move || all(others.drain(..).collect()));
+        let others: Vec<Command> = (1..4).map(|rank| stencil(&home, &slurm(rank, 4))).collect();
+        let others = thread::spawn(move || all(others));
         thread::sleep(std::time::Duration::from_millis(100));
         let first = run(&mut stencil(&home, &slurm(0, 4)));
         succeeded(&home, std::iter::once(first).chain(others.join().unwrap()).collect());
