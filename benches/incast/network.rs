@@ -72,12 +72,30 @@ pub(super) fn measure(effort: &Effort, control: &str) -> Result<(), String> {
     println!("{control}, {senders} senders, {rate}, a queue of {queue}:");
     let mut command = Command::new("unshare");
     command.args(ALONE).args(["sh", "-c", NETWORK, "sh", &(senders + 1).to_string(), rate, queue, control]).arg(this);
-    command.env(rank::IS_RANK, "1").env(rank::REPEATS, repeats.to_string()).env("LATHIDE_KEY_FILE", &key.0);
+    command
+        .env(rank::IS_RANK, "1")
+        .env(rank::REPEATS, repeats.to_string())
+        .env(rank::QUEUE, bytes(queue)?.to_string())
+        .env("LATHIDE_KEY_FILE", &key.0);
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{control}: the ranks ended with {status}")),
         Err(error) => Err(format!("unshare: {error}")),
     }
+}
+
+/// As tc understands it: `128k`, `1mb`, `65536`.
+fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let scale = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" => 1 << 10,
+        "m" | "mb" => 1 << 20,
+        _ => 0,
+    };
+    let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(scale)).filter(|bytes| *bytes > 0);
+    bytes.ok_or_else(|| format!("--queue {text}: this is a number of bytes, such as 128k"))
 }
 
 /// The job's key, readable by its owner alone, for as long as it is needed.

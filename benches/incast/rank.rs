@@ -3,14 +3,17 @@
 use std::error::Error;
 use std::time::Instant;
 
+use lathide::collective::price::Queue;
 use lathide::collective::{Forced, Operator};
 
 /// Says that this process is a rank.
 pub(super) const IS_RANK: &str = "LATHIDE_BENCH_INCAST";
 /// How often each gather is measured.
 pub(super) const REPEATS: &str = "LATHIDE_BENCH_REPEATS";
+/// The bytes of the queue before the port, which the model is told.
+pub(super) const QUEUE: &str = "LATHIDE_BENCH_QUEUE";
 const BLOCK_BYTES: usize = 256 << 10;
-/// The gathers: the name that forces each. The last is the one that lathide chooses.
+/// The gathers: the name that forces each. The last is the one that lathide chooses, which knows of the queue.
 const GATHERS: [&str; 7] = [
     "gather:simple",
     "gather:windowed/1",
@@ -44,10 +47,13 @@ impl Troubles {
 
 pub(super) fn run() -> Result<(), Box<dyn Error>> {
     let repeats: usize = std::env::var(REPEATS)?.parse()?;
-    let node = lathide::init()?;
+    let mut config = lathide::launch::environment::config()?;
+    let bytes = std::env::var(QUEUE)?.parse()?;
+    // A sender is as fast as the port; TCP's timer is at least 0.2 s.
+    config.machine.queue = Some(Queue { bytes, gap_ratio: 1.0, timeout: 0.2 });
+    let node = lathide::init_with(config)?;
     let senders = node.size() - 1;
     if node.rank() == 0 {
-        // The model learns what the port is like from what passes: some messages of many sizes.
         println!(
             "  {:<18} {:>9} {:>9} {:>9}  {:>9} {:>11}",
             "gather", "median", "min", "max", "timeouts", "sent again"

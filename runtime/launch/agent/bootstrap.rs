@@ -33,11 +33,12 @@ impl Image {
         let size = bytes.len();
         format!(
             r#"d="${{XDG_CACHE_HOME:-$HOME/.cache}}/lathide"; a="$d/agent-{hash}"; "#
-        ) + r#"if test -x "$a"; then :; else echo "lathide-agent need $(uname -sm)"; umask 077; "#
+        ) + r#"if test -x "$a"; then :; else echo "lathide-agent need $(uname -sm)"; ( umask 077; "#
+            // In a shell of its own: what the ranks write is none of that mask's business.
             + &format!(
                 r#"mkdir -p "$d" && t="$(mktemp "$d/new-XXXXXX")" && head -c {size} > "$t" && test "$(wc -c < "$t")" -eq {size} "#
             )
-            + r#"&& chmod 700 "$t" && mv -f "$t" "$a" || exit 125; "#
+            + r#"&& chmod 700 "$t" && mv -f "$t" "$a" ) || exit 125; "#
             // What nobody has used for a month belongs to a program that is no more.
             + r#"find "$d" -name "agent-*" -atime +30 -exec rm -f {} +; fi; exec "$a" __agent"#
     }
