@@ -72,9 +72,13 @@
 //!   packets of a kilobyte or two, at 30 times the processor time.
 //! - **Bandwidth over loopback** against the better of both raw ways, freed of pacing. 64 KiB: the last hop of each message
 //!   (handing over, posting, a small read for the header beside the payload) costs 1.5 us of 12. 16 MiB: both ways
-//!   fall from 9 to 6 GB/s there, since buffers no longer fit the caches; why lathide falls further is not explained yet. It
-//!   varies from 0.6 to 0.95 within a run.
+//!   fall from 9 to 6 GB/s there, since buffers no longer fit the caches. lathide fell further, because it read up to a
+//!   megabyte in one call, and the sender hears of room only when a call is over; since calls end at 128 KiB, after the
+//!   run above, a pair of builds in turns had medians of 0.95 instead of 0.63 at 16 MiB and 0.92 instead of 0.77 at 1 MiB
+//!   (a program not kept; `lathide link --bytes 64KiB,1MiB,16MiB` shows the ratios of one build).
 //! - **Processor time per MiB**: 16 headers in a vectored call, and looks of a polling receiver while the sender fills.
+//! - **8 B against blocking raw TCP** depends on what a wake-up costs, which is the host's business: on the day of the run above
+//!   29 us, on another 7.7, where lathide's 4.9 us were 0.64 of that and 1.5 of polled raw TCP's 3.2.
 //! - **8 B against our own task**, more ranks than cores: a hand-over to the task is itself only 1.5 times blocking raw
 //!   TCP here, and nothing that sleeps can be quicker than that sleep; where cores are free the ratio is 0.12.
 //! - **64 KiB one way over 100 Mbit/s**: the bucket refills while the other direction sends, so that a message passes in no
