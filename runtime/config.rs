@@ -11,6 +11,9 @@ use crate::ids::Rank;
 use crate::launch::foreign::Meeting;
 use crate::launch::interface::Interfaces;
 
+/// How long a connection may be silent, unless a configuration says otherwise.
+pub(crate) const SILENCE: Duration = Duration::from_secs(10);
+
 /// A node's place in its job and its limits. [`Config::alone`] is a job of one; `lathide::init` fills it from
 /// the environment (see the manual's launch contract).
 #[derive(Clone, Debug)]
@@ -86,7 +89,7 @@ impl Config {
             collective: Forced::none(),
             join_timeout: Duration::from_secs(30),
             stall_timeout: Some(Duration::from_secs(3)),
-            silence: Some(Duration::from_secs(10)),
+            silence: Some(SILENCE),
             linger: Duration::from_secs(5),
             observe: true,
             trace: None,

@@ -189,9 +189,10 @@ impl Core {
         }
         loop {
             while let Some(completion) = self.engine.poll_completion() {
-                match self.collectives.awaits_messages() {
-                    false => self.fill_slot(completion),
-                    true => self.complete_for_collectives(completion),
+                if self.collectives.awaits_messages() {
+                    self.complete_for_collectives(completion);
+                } else {
+                    self.fill_slot(completion);
                 }
             }
             if !self.hand_on_collectives() {

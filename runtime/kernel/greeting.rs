@@ -12,6 +12,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use super::{silence, unsent};
+use crate::config::SILENCE;
 use crate::wire::handshake::{
     Acceptor, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, PROOF_BYTES, Party, Proven, Purpose,
     READY_BYTES, RENDEZVOUS, Refusal, Target,
@@ -198,7 +199,7 @@ async fn greet(mut stream: TcpStream, party: &Party, purpose: Purpose) -> Result
 fn prepare(stream: &TcpStream) -> io::Result<()> {
     let socket = socket2::SockRef::from(stream);
     socket.set_tcp_nodelay(true)?;
-    silence::limit(&socket, Some(silence::SILENCE), true)?;
+    silence::limit(&socket, Some(SILENCE), true)?;
     socket.set_tcp_notsent_lowat(unsent::LEAST_BYTES)
 }
 

@@ -9,8 +9,6 @@ use std::time::Duration;
 
 use socket2::{SockRef, TcpKeepalive};
 
-/// How long a connection may be silent, unless the configuration says otherwise.
-pub(crate) const SILENCE: Duration = Duration::from_secs(10);
 /// So many probes within that time must stay without an answer.
 const PROBES: u32 = 4;
 
@@ -44,6 +42,7 @@ pub(crate) fn explain(error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::SILENCE;
 
     #[test]
     fn the_system_is_told_and_can_be_told_otherwise() {

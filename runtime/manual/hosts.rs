@@ -3,8 +3,8 @@
 //! # From one laptop to two machines
 //!
 //! ```text
-//! lathide run -n 4 ./stencil 1000                           four ranks here
-//! lathide run --hosts localhost:2,b:2 ./stencil 1000        two here, two on b
+//! lathide run -n 4 ./stencil                           four ranks here
+//! lathide run --hosts localhost:2,b:2 ./stencil        two here, two on b
 //! lathide link --hosts localhost,b                          what the network between them can do
 //! lathide gain --hosts localhost,b                          what hiding brings on it
 //! ```

@@ -36,14 +36,19 @@ pub(super) async fn first_that_answers(roots: &[SocketAddr], key: &Key, size: u3
     // srun says from which address it was called; what ssh says there is about the user's own session.
     let from = std::env::var("SLURM_LAUNCH_NODE_IPADDR").or_else(|_| std::env::var("SSH_CONNECTION")).ok();
     let roots = resolved(roots, from.as_deref());
-    let incarnation = greeting::incarnation().map_err(|error| format!("no random numbers: {error}"))?;
-    let limits = Limits::of(&Config::alone());
-    let party = Party { key: key.clone(), rank: 0, size, incarnation, limits, versions: VERSIONS };
+    let party = party(key, 0, size)?;
     let causes = match meeting::first_that_answers(&roots, &party, PATIENCE).await {
         Ok(root) => return Ok(root),
         Err(causes) => causes.join("; "),
     };
     Err(format!("it cannot reach the launcher: {causes}; --advertise ADDR names the address it should use"))
+}
+
+/// An agent or a launcher as it presents itself, in a rank's place or the rendezvous'.
+pub(super) fn party(key: &Key, rank: u32, size: u32) -> Result<Party, String> {
+    let incarnation = greeting::incarnation().map_err(|error| format!("no random numbers: {error}"))?;
+    let limits = Limits::of(&Config::alone());
+    Ok(Party { key: key.clone(), rank, size, incarnation, limits, versions: VERSIONS })
 }
 
 /// Puts the address from which this host was reached, if that is known, in the place that stands for it.

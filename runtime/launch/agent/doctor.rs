@@ -15,11 +15,14 @@ use super::connection::Connection;
 use super::messages::{Order, Raw, Word};
 use super::questions::{Answer, Facts, Question, Route, Seat};
 use super::starter::Reach;
-use super::{Hosts, addresses, examine};
+use super::{Hosts, addresses, starter};
+use crate::config::Key;
 use crate::kernel::greeting::{self, Guest};
+use crate::kernel::meeting;
 use crate::launch::hosts::Host;
 use crate::launch::interface::Interfaces;
 use crate::launch::local::LaunchError;
+use crate::launch::local::spawn::new_key;
 use crate::wire::handshake::{Purpose, RENDEZVOUS};
 
 /// How long an agent may think about a question: there may be several addresses to try.
@@ -96,15 +99,8 @@ async fn all(
         let what = what.to_owned();
         move |error| LaunchError::System { what, error }
     };
-    let is_sent = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.way).needs_image());
-    let image = match is_sent && hosts.agent.is_none() {
-        true => {
-            Some(Arc::new(Image::read(own).map_err(system("this program cannot be read, to be sent to the hosts"))?))
-        }
-        false => None,
-    };
-    let mut key = [0; 32];
-    getrandom::fill(&mut key).map_err(|error| system("no random numbers")(std::io::Error::other(error)))?;
+    let image = starter::image(hosts, own)?.map(Arc::new);
+    let key = new_key().map_err(system("the examination's key cannot be made"))?;
     let seat = |index: usize| Seat { key, index: index as u32, hosts: hosts.places.len() as u32 };
     let (launcher, port) = launcher(&seat(0), hosts.ports.clone())
         .await
@@ -188,8 +184,8 @@ fn addresses_of(host: &Host, facts: &Facts, port: u16) -> Vec<SocketAddr> {
 
 /// Proves itself to hosts that try to reach the launcher.
 async fn launcher(seat: &Seat, ports: Option<RangeInclusive<u16>>) -> Result<(JoinSet<()>, u16), String> {
-    let listener = examine::listener(ports).await?;
-    let party = examine::party(seat, RENDEZVOUS).map_err(|error| error.to_string())?;
+    let listener = meeting::bind_all(ports).await?;
+    let party = addresses::party(&Key::from_bytes(seat.key), RENDEZVOUS, seat.hosts)?;
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let (guests, mut nobody) = mpsc::channel::<Guest>(1);
     let mut tasks = JoinSet::new();

@@ -1,24 +1,24 @@
 //! An agent that is examined: says what its host is, and tries the ways to the others.
 
 use std::io::{self, Read as _};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::addresses;
 use super::messages::{Order, Word};
 use super::questions::{Answer, Facts, Question, Route, Seat};
-use crate::config::{Config, Key};
+use crate::config::Key;
 use crate::kernel::greeting::{self, Guest};
-use crate::kernel::mesh;
+use crate::kernel::meeting;
 use crate::launch::interface::{self, Interfaces};
-use crate::wire::handshake::{Limits, Party, Purpose, Target, VERSIONS};
+use crate::wire::handshake::{Purpose, Target};
 
 /// Round trips of a look at the clock there.
 const ROUND_TRIPS: u32 = 21;
@@ -86,8 +86,9 @@ fn facts(program: Option<std::ffi::OsString>, rules: Option<&Interfaces>) -> Fac
 
 /// The address at which the launcher came is known to work for somebody; the others follow.
 fn known_addresses(connection: Option<&str>, own: Vec<IpAddr>) -> Vec<IpAddr> {
+    // It may be about the user's own session, on another host or outside of a virtual network.
     let server = connection.and_then(|text| text.split(' ').nth(2)?.split('%').next()?.parse::<IpAddr>().ok());
-    let mut all: Vec<IpAddr> = server.filter(|address| !address.is_loopback()).into_iter().collect();
+    let mut all: Vec<IpAddr> = server.filter(|address| own.contains(address)).into_iter().collect();
     all.extend(own.into_iter().filter(|address| Some(*address) != server));
     if all.is_empty() {
         // A host without any network can still reach itself.
@@ -116,24 +117,9 @@ fn clock_s() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// This host as it presents itself to the others.
-pub(super) fn party(seat: &Seat, rank: u32) -> io::Result<Party> {
-    let (key, incarnation) = (Key::from_bytes(seat.key), greeting::incarnation()?);
-    let limits = Limits::of(&Config::alone());
-    Ok(Party { key, rank, size: seat.hosts, incarnation, limits, versions: VERSIONS })
-}
-
-/// A listener at all addresses of this host, of both kinds if there are both.
-pub(super) async fn listener(ports: Option<RangeInclusive<u16>>) -> Result<TcpListener, String> {
-    match mesh::bind(Ipv6Addr::UNSPECIFIED.into(), ports.clone()).await {
-        Ok(listener) => Ok(listener),
-        Err(_) => mesh::bind(Ipv4Addr::UNSPECIFIED.into(), ports).await,
-    }
-}
-
 async fn listen(seat: &Seat, ports: Option<RangeInclusive<u16>>, tasks: &mut JoinSet<()>) -> Result<u16, String> {
-    let listener = listener(ports).await?;
-    let party = party(seat, seat.index).map_err(|error| error.to_string())?;
+    let listener = meeting::bind_all(ports).await?;
+    let party = addresses::party(&Key::from_bytes(seat.key), seat.index, seat.hosts)?;
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let (sender, mut guests) = mpsc::channel::<Guest>(16);
     tasks.spawn(greeting::receive(listener, party, Purpose::Link, sender, |guest| guest));
@@ -187,7 +173,7 @@ fn rate(marks: &[(Duration, u64)]) -> f64 {
 }
 
 async fn reach(seat: &Seat, peer: u32, all: &[SocketAddr]) -> Result<Route, Vec<String>> {
-    let party = party(seat, seat.index).map_err(|error| vec![error.to_string()])?;
+    let party = addresses::party(&Key::from_bytes(seat.key), seat.index, seat.hosts).map_err(|error| vec![error])?;
     let target = Target { purpose: Purpose::Link, rank: peer, incarnation: None, epoch: 1 };
     let mut in_vain = Vec::new();
     for address in all {
@@ -246,6 +232,7 @@ mod tests {
         let first = |connection| known_addresses(connection, own.clone())[0].to_string();
         assert_eq!(first(Some("192.168.1.9 5000 192.168.1.2 22")), "192.168.1.2");
         assert_eq!(first(Some("127.0.0.1 5000 127.0.0.1 22")), "10.0.0.2");
+        assert_eq!(first(Some("10.7.0.1 5000 10.7.0.2 22")), "10.0.0.2", "another host's");
         assert_eq!(first(None), "10.0.0.2");
         assert_eq!(known_addresses(None, Vec::new()), [IpAddr::from(Ipv4Addr::LOCALHOST)]);
     }

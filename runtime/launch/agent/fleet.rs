@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use super::bootstrap::Image;
 use super::connection::{Connection, why_it_ended};
 use super::messages::{Errand, Order, PIECE_BYTES_MAX, Raw, Word};
-use super::starter::Reach;
+use super::starter::{self, Reach};
 use super::{Hosts, addresses};
 use crate::ids::Rank;
 use crate::launch::control;
@@ -97,13 +97,7 @@ impl Fleet {
     /// Starts an agent on each host, and when all are ready, the ranks.
     pub(in crate::launch) async fn start(plan: Plan<'_>) -> Result<Self, LaunchError> {
         let Plan { job, hosts, port, own, .. } = plan;
-        let is_sent = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.way).needs_image());
-        let image = if is_sent && hosts.agent.is_none() {
-            let what = format!("{} cannot be read, to be sent to the hosts", own.display());
-            Some(Image::read(own).map_err(|error| LaunchError::System { what, error })?)
-        } else {
-            None
-        };
+        let image = starter::image(hosts, own)?;
         let common = Arc::new((hosts.clone(), own.to_owned(), image));
         let mut starting = JoinSet::new();
         let roots = addresses::candidates(port, hosts.advertise, hosts.interface.as_ref());

@@ -9,6 +9,7 @@ use tokio::process::Command;
 use super::bootstrap::Image;
 use super::{AGENT, Hosts, Way};
 use crate::launch::hosts::Host;
+use crate::launch::local::LaunchError;
 
 /// What `ssh` gets beside the user's own configuration. Before them come the user's options, of which the first counts.
 ///
@@ -60,6 +61,19 @@ impl Reach {
     pub(super) fn needs_image(self) -> bool {
         matches!(self, Reach::Ssh)
     }
+}
+
+/// The launcher's own program, if it must be sent to any of the hosts.
+///
+/// # Errors
+/// If it cannot be read.
+pub(super) fn image(hosts: &Hosts, own: &Path) -> Result<Option<Image>, LaunchError> {
+    let is_sent = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.way).needs_image());
+    if !is_sent || hosts.agent.is_some() {
+        return Ok(None);
+    }
+    let what = format!("{} cannot be read, to be sent to the hosts", own.display());
+    Image::read(own).map(Some).map_err(|error| LaunchError::System { what, error })
 }
 
 /// The command, with three pipes.

@@ -31,7 +31,7 @@ pub(crate) struct Common {
 }
 
 /// A new secret.
-pub(super) fn new_key() -> io::Result<[u8; 32]> {
+pub(in crate::launch) fn new_key() -> io::Result<[u8; 32]> {
     let mut key = [0; 32];
     getrandom::fill(&mut key).map_err(io::Error::other)?;
     Ok(key)

@@ -82,7 +82,7 @@ pub(super) fn latency(blocks: &[Block]) -> Vec<Latency> {
 pub(super) fn times(blocks: &[Block]) -> Vec<(usize, f64)> {
     let time = |block: &Block| match (block.order, &block.mine) {
         (Order::OneWay { bytes, round_trips }, Own::Ways([_, _, cost]))
-        | (Order::Between { bytes, round_trips }, Own::Between(cost)) => {
+        | (Order::Alone { bytes, round_trips }, Own::Alone(cost)) => {
             Some((bytes, cost.wall_s / f64::from(2 * round_trips)))
         }
         _ => None,

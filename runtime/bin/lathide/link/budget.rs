@@ -30,7 +30,7 @@ const LOADED_MAX: usize = 64 << 20;
 
 /// A block takes at least so long, if the time allows it: a wake-up more or less then says little.
 const BLOCK_S: f64 = 0.012;
-const BETWEEN_S: f64 = 0.006;
+const ALONE_S: f64 = 0.006;
 /// Of the sizes that models are fitted to, in a round.
 const PASSES_MAX: usize = 4;
 const OVERLAP_S: f64 = 0.03;
@@ -202,7 +202,7 @@ impl Budget<'_> {
         let rest_s = round_s - orders.iter().map(cost_s).sum::<f64>();
         let sizes: Vec<usize> = powers().take_while(|bytes| *bytes <= longest).collect();
         if orders.len() == sizes.len() {
-            orders.extend(self.between(&sizes, rest_s));
+            orders.extend(self.alone(&sizes, rest_s));
         }
         orders
     }
@@ -210,9 +210,9 @@ impl Budget<'_> {
     /// What the models are fitted to: sizes between those of the powers of two, as many as fit, since a model that has to
     /// predict one that is left out needs near ones to know. Where there is time, the powers too, and all of them several
     /// times a round: a median over many short blocks is disturbed less than one over few long ones.
-    fn between(&self, sizes: &[usize], rest_s: f64) -> Vec<Order> {
-        let round_trips = |bytes| count(BETWEEN_S, 2.0 * self.probe.one_way_s(bytes));
-        let order = |bytes: usize| Order::Between { bytes, round_trips: round_trips(bytes) };
+    fn alone(&self, sizes: &[usize], rest_s: f64) -> Vec<Order> {
+        let round_trips = |bytes| count(ALONE_S, 2.0 * self.probe.one_way_s(bytes));
+        let order = |bytes: usize| Order::Alone { bytes, round_trips: round_trips(bytes) };
         let cost_s = |orders: &[Order]| orders.iter().map(|order| self.cost_s(order)).sum::<f64>();
         for quarters in [&[1, 2, 3][..], &[2]] {
             let each = |bytes: &usize| {
@@ -314,9 +314,7 @@ impl Budget<'_> {
             Order::OneWay { bytes, round_trips } => {
                 ways * f64::from(round_trips) * 2.0 * self.probe.one_way_s(bytes) + start_s
             }
-            Order::Between { bytes, round_trips } => {
-                f64::from(round_trips) * 2.0 * self.probe.one_way_s(bytes) + start_s
-            }
+            Order::Alone { bytes, round_trips } => f64::from(round_trips) * 2.0 * self.probe.one_way_s(bytes) + start_s,
             Order::Stream { bytes, messages } => {
                 ways * (f64::from(messages) * transfer_s(bytes) + start_s) + signals_s(ways)
             }
@@ -388,7 +386,7 @@ mod tests {
         let orders = schedule(&wishes(None), &probe(28e-6, 40e9), 1e-7);
         let one_way = |order: &&Order| matches!(order, Order::OneWay { .. });
         assert_eq!(orders.iter().filter(one_way).count(), 22, "8 B to 16 MiB: {orders:?}");
-        let between = |order: &&Order| matches!(order, Order::Between { .. });
+        let between = |order: &&Order| matches!(order, Order::Alone { .. });
         let count = orders.iter().filter(between).count();
         assert!(count >= 76 && count.is_multiple_of(76), "three between each two from 64 B, and those: {orders:?}");
         let longest = |order: &Order| matches!(order, Order::Stream { bytes: 0x0100_0000, .. });

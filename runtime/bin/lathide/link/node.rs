@@ -135,8 +135,8 @@ impl Session<'_> {
         self.pair.travel_s = call.travel_s;
         match call.order {
             Order::OneWay { bytes, round_trips } => self.ways(call, |pair, way| pair.one_way(way, bytes, round_trips)),
-            Order::Between { bytes, round_trips } => {
-                Ok(Own::Between(self.pair.one_way(Way::Lathide, bytes, round_trips)?))
+            Order::Alone { bytes, round_trips } => {
+                Ok(Own::Alone(self.pair.one_way(Way::Lathide, bytes, round_trips)?))
             }
             Order::Stream { bytes, messages } => self.ways(call, |pair, way| pair.stream(way, bytes, messages)),
             Order::Rate { messages } => self.ways(call, |pair, way| pair.rate(way, messages)),

@@ -101,8 +101,8 @@ pub(super) enum Order {
         bytes: usize,
         round_trips: u32,
     },
-    /// The same with lathide only, at a size between those: what the models are fitted to.
-    Between {
+    /// The same with lathide alone, at those sizes and between them: what the models are fitted to.
+    Alone {
         /// Per message.
         bytes: usize,
         round_trips: u32,
@@ -171,7 +171,7 @@ pub(super) enum Own {
     /// In the order of [`Way::ALL`].
     Ways([Cost; 3]),
     /// With lathide.
-    Between(Cost),
+    Alone(Cost),
     /// Per exchange.
     Exchange(Exchanged),
     /// Per step.
@@ -261,7 +261,7 @@ impl Order {
     /// What is measured, for people.
     pub(super) fn in_words(&self) -> String {
         match self {
-            Order::OneWay { bytes, .. } | Order::Between { bytes, .. } => format!("one-way time of {bytes} bytes"),
+            Order::OneWay { bytes, .. } | Order::Alone { bytes, .. } => format!("one-way time of {bytes} bytes"),
             Order::Stream { bytes, .. } => format!("bandwidth with messages of {bytes} bytes"),
             Order::Rate { .. } => "message rate".to_owned(),
             Order::Exchange { bytes, .. } => format!("simultaneous exchange of {bytes} bytes"),
