@@ -35,6 +35,9 @@ pub struct Config {
     pub advertise: Option<IpAddr>,
     /// The job's secret: who does not know it cannot connect.
     pub key: Key,
+    /// Whether what passes between ranks is encrypted, the same on every rank (`LATHIDE_ENCRYPT=on`). Needs the feature
+    /// `encrypt`. What ranks tell the rendezvous (addresses, failures, their reports) is proved but not encrypted.
+    pub encrypt: bool,
     /// Whether messages move while the program computes.
     pub overlap: Overlap,
     /// The most payload one fragment carries. The paper's 4 KiB is the default.
@@ -81,6 +84,7 @@ impl Config {
             ports: None,
             advertise: None,
             key: Key::default(),
+            encrypt: false,
             overlap: Overlap::On,
             fragment_bytes: 4096,
             window_bytes: 64 << 20,

@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 use super::clock::Clock;
 use super::flurry::Flurry;
-use super::greeting::is_local;
+use super::greeting::{Connection, is_local};
 use super::observed::Observed;
 use super::pacing::Pacing;
 use super::poller::{Poller, Ready};
@@ -26,6 +26,7 @@ use crate::collective::execute::Collectives;
 use crate::engine::{Completion, Engine, LateRefusal, OpId, Outcome, Sent};
 use crate::error::Error;
 use crate::ids::Rank;
+use crate::wire::cipher::Cipher;
 
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;
@@ -64,6 +65,8 @@ pub(crate) struct Core {
 
 struct Socket {
     stream: TcpStream,
+    /// Seals and opens what passes, if the job wants it.
+    cipher: Option<Cipher>,
     pacing: Pacing,
     flurry: Flurry,
     unsent: Unsent,
@@ -74,10 +77,11 @@ struct Socket {
 }
 
 impl Socket {
-    fn new(stream: TcpStream) -> Self {
+    fn new(Connection { stream, cipher }: Connection<TcpStream>) -> Self {
         let pacing = Pacing::new(&SockRef::from(&stream));
         Socket {
             stream,
+            cipher,
             pacing,
             flurry: Flurry::default(),
             unsent: Unsent::new(),
@@ -90,18 +94,18 @@ impl Socket {
 impl Core {
     pub(crate) fn new(
         engine: Engine,
-        streams: Vec<Option<TcpStream>>,
+        links: Vec<Option<Connection<TcpStream>>>,
         poller: Arc<Poller>,
         clock: Clock,
         suspicion: Arc<Notify>,
     ) -> io::Result<Self> {
-        let collectives = Collectives::new(engine.rank(), streams.len() as u32);
-        let mut sockets = Vec::with_capacity(streams.len());
-        for (rank, stream) in (0..).zip(streams) {
-            if let Some(stream) = &stream {
-                poller.add(Rank(rank), stream.as_fd())?;
+        let collectives = Collectives::new(engine.rank(), links.len() as u32);
+        let mut sockets = Vec::with_capacity(links.len());
+        for (rank, link) in (0..).zip(links) {
+            if let Some(link) = &link {
+                poller.add(Rank(rank), link.stream.as_fd())?;
             }
-            sockets.push(stream.map(Socket::new));
+            sockets.push(link.map(Socket::new));
         }
         let (slots, recent, refusals) = (HashMap::new(), VecDeque::new(), VecDeque::new());
         Ok(Core {
@@ -241,14 +245,21 @@ impl Core {
 
     /// Reads what is there, at most a turn's worth. Returns how many bytes it was.
     pub(crate) fn read(&mut self, peer: Rank) -> usize {
-        let mut turn = 0;
-        while turn < READ_TURN_BYTES {
-            let Some(Socket { stream, .. }) = &self.sockets[peer.index()] else { break };
+        let (mut turn, mut holds) = (0, false);
+        while holds || turn < READ_TURN_BYTES {
+            let Some(Socket { stream, cipher, .. }) = &mut self.sockets[peer.index()] else { break };
             let mut offered = 0;
             let result = self.engine.receive(self.clock.now(), peer, &mut |slices| {
                 offered = slices.iter().map(|slice| slice.len()).sum();
-                read_now(stream, slices)
+                match cipher {
+                    None => read_now(stream, slices),
+                    Some(cipher) => {
+                        cipher.read(slices, &mut |bytes| read_now(stream, &mut [IoSliceMut::new(bytes)]))
+                    }
+                }
             });
+            // Of what the cipher holds, no poller tells.
+            holds = cipher.as_ref().is_some_and(Cipher::holds);
             match result {
                 Ok(0) => {
                     self.lost(peer, "its connection was closed without goodbye");
@@ -257,6 +268,9 @@ impl Core {
                 Ok(count) => {
                     turn += count;
                     self.observe_arrivals(peer);
+                    if holds {
+                        continue;
+                    }
                     // Less than asked for: the socket is empty, and asking again would only say so; unless so much
                     // came that more has come meanwhile.
                     if count < offered.min(BULK_BYTES) {
@@ -317,18 +331,25 @@ impl Core {
         if socket.is_blocked {
             return 0;
         }
-        let (stream, mut written) = (&socket.stream, 0);
-        let sent =
-            self.engine.transmit(peer, &mut |slices| write_now(stream, slices).inspect(|count| written += count));
+        let Socket { stream, cipher, .. } = socket;
+        let mut written = 0;
+        let sent = self.engine.transmit(peer, &mut |slices| {
+            let count = match cipher {
+                None => write_now(stream, slices),
+                Some(cipher) => cipher.write(slices, &mut |bytes| write_now(stream, &[IoSlice::new(bytes)])),
+            }?;
+            written += count;
+            Ok(count)
+        });
         if !socket.pacing.is_settled() {
-            socket.pacing.wrote(written, self.clock.now(), &SockRef::from(stream));
+            socket.pacing.wrote(written, self.clock.now(), &SockRef::from(&socket.stream));
         }
         socket.unsent.took(written);
         if matches!(sent, Ok(Sent::Blocked))
             && let Some(limit) = socket.unsent.is_full(self.clock.now(), self.is_helped)
         {
             // A socket that refuses keeps the limit it has.
-            let _ = SockRef::from(stream).set_tcp_notsent_lowat(limit);
+            let _ = SockRef::from(&socket.stream).set_tcp_notsent_lowat(limit);
         }
         self.observe_progress(peer);
         match sent {

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use super::{silence, unsent};
 use crate::config::SILENCE;
+use crate::wire::cipher::{Cipher, CipherError, OPENING_BYTES, Opening};
 use crate::wire::handshake::{
     Acceptor, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, PROOF_BYTES, Party, Proven, Purpose,
     READY_BYTES, RENDEZVOUS, Refusal, Target,
@@ -34,6 +35,9 @@ pub(crate) enum DialError {
     /// The handshake failed.
     #[error("{0}")]
     Refused(#[from] Refusal),
+    /// What it said after the handshake opens no cipher.
+    #[error("{0}")]
+    Cipher(#[from] CipherError),
     /// The other side was silent.
     #[error("it accepted the connection and then said nothing for {} s", HANDSHAKE_TIMEOUT.as_secs())]
     Silent,
@@ -62,19 +66,39 @@ pub(crate) fn explain(error: &io::Error) -> String {
     format!("{error} ({hint})")
 }
 
+/// A connection whose ends have proved themselves.
+#[derive(Debug)]
+pub(crate) struct Connection<S = TcpStream> {
+    /// The socket.
+    pub(crate) stream: S,
+    /// What encrypts it, if it is a link of a job that wants it.
+    pub(crate) cipher: Option<Cipher>,
+}
+
 /// Connects to `address` and proves itself to `target` there.
 pub(crate) async fn dial(
     address: SocketAddr,
     party: &Party,
     target: Target,
     next_expected: u64,
-) -> Result<(TcpStream, Established), DialError> {
+) -> Result<(Connection, Established), DialError> {
     let shake = async {
         let (mut stream, dialer, proof) = challenge(address, party, target, next_expected).await?;
+        let secret = (target.purpose == Purpose::Link && party.encrypts).then(|| dialer.secret());
         stream.write_all(&proof).await?;
         let mut ready = [0; READY_BYTES];
         stream.read_exact(&mut ready).await?;
-        Ok((stream, dialer.ready(&ready)?))
+        let established = dialer.ready(&ready)?;
+        let mut cipher = None;
+        if let Some(secret) = secret {
+            let mut opening = Opening::dialer(&secret)?;
+            stream.write_all(&opening.write()?).await?;
+            let mut answer = [0; OPENING_BYTES];
+            stream.read_exact(&mut answer).await?;
+            opening.read(&answer)?;
+            cipher = Some(opening.finish()?);
+        }
+        Ok((Connection { stream, cipher }, established))
     };
     timeout(HANDSHAKE_TIMEOUT, shake).await.unwrap_or(Err(DialError::Silent))
 }
@@ -117,14 +141,28 @@ pub(crate) struct Guest {
     pub(crate) proven: Proven,
     stream: TcpStream,
     acceptor: Acceptor,
+    encrypts: bool,
 }
 
 impl Guest {
     /// Lets it in.
-    pub(crate) async fn admit(mut self, next_expected: u64) -> io::Result<TcpStream> {
-        let ready = self.acceptor.ready(Ok(next_expected));
-        timeout(HANDSHAKE_TIMEOUT, self.stream.write_all(&ready)).await??;
-        Ok(self.stream)
+    pub(crate) async fn admit(self, next_expected: u64) -> io::Result<Connection> {
+        timeout(HANDSHAKE_TIMEOUT, self.open(next_expected)).await?
+    }
+
+    async fn open(mut self, next_expected: u64) -> io::Result<Connection> {
+        let secret = self.encrypts.then(|| self.acceptor.secret());
+        self.stream.write_all(&self.acceptor.ready(Ok(next_expected))).await?;
+        let mut cipher = None;
+        if let Some(secret) = secret {
+            let mut opening = Opening::acceptor(&secret)?;
+            let mut message = [0; OPENING_BYTES];
+            self.stream.read_exact(&mut message).await?;
+            opening.read(&message)?;
+            self.stream.write_all(&opening.write()?).await?;
+            cipher = Some(opening.finish()?);
+        }
+        Ok(Connection { stream: self.stream, cipher })
     }
 
     /// Tells it why not, and hangs up.
@@ -191,7 +229,7 @@ async fn greet(mut stream: TcpStream, party: &Party, purpose: Purpose) -> Result
     let mut proof = [0; PROOF_BYTES];
     stream.read_exact(&mut proof).await?;
     let proven = acceptor.proof(&proof)?;
-    Ok(Guest { proven, stream, acceptor })
+    Ok(Guest { proven, stream, acceptor, encrypts: purpose == Purpose::Link && party.encrypts })
 }
 
 /// Small messages leave at once, and pass large ones to the last: little is handed to the system before it can go. A host

@@ -151,7 +151,7 @@ async fn call(roots: &[String], party: &Party) -> Result<(TcpStream, String), St
         causes.join("; ")
     })?;
     match greeting::dial(address, party, TO_RENDEZVOUS, 0).await {
-        Ok((stream, _)) => Ok((stream, address.to_string())),
+        Ok((connection, _)) => Ok((connection.stream, address.to_string())),
         Err(error) => Err(format!("{address}: {error}")),
     }
 }
@@ -283,7 +283,7 @@ async fn reach(root: &str, party: &Party, deadline: Instant) -> Result<TcpStream
                 let mut cause = "its name has no address".to_string();
                 for address in addresses {
                     match greeting::dial(address, party, TO_RENDEZVOUS, 0).await {
-                        Ok((stream, _)) => return Ok(stream),
+                        Ok((connection, _)) => return Ok(connection.stream),
                         Err(error) if error.is_final() => {
                             return Err(format!("the rendezvous at {root} ({address}) refuses it: {error}"));
                         }

@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::greeting::{self, DialError, Guest};
+use super::greeting::{self, Connection, DialError, Guest};
 use super::meeting::{self, Found};
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -33,13 +33,15 @@ use crate::wire::handshake::{Established, Limits, Party, Purpose, Refusal, Targe
 
 /// Reports and notices that may wait to be sent or read.
 const QUEUE_MAX: usize = 64;
+const NO_CIPHER: &str = "its links are to be encrypted (LATHIDE_ENCRYPT), but this program was built without lathide's \
+                         feature `encrypt`: add it to the dependency in Cargo.toml";
 /// How much longer a node waits for the table than the rendezvous does, which names the missing ranks.
 const TABLE_GRACE: Duration = Duration::from_secs(2);
 
 /// A node's place in its job, once it has joined.
 pub(crate) struct Membership {
     /// One connection per peer, non-blocking; `None` for this rank itself.
-    pub(crate) links: Vec<Option<std::net::TcpStream>>,
+    pub(crate) links: Vec<Option<Connection<std::net::TcpStream>>>,
     /// What each peer said about itself; this node's own limits in its own place.
     pub(crate) limits: Vec<Limits>,
     /// Whether a launcher watches the processes.
@@ -89,6 +91,9 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
         return Err(rank_out_of_range(config.rank, config.size));
     }
     let failed = |cause: String| Error::Join { rank: config.rank, cause: Arc::from(cause) };
+    if config.encrypt && !cfg!(feature = "encrypt") {
+        return Err(failed(NO_CIPHER.to_owned()));
+    }
     let own = Limits::of(config);
     if config.size == 1 && config.root.is_none() {
         return Ok(Membership { links: vec![None], limits: vec![own], launcher: false, job: 0, control: None });
@@ -100,6 +105,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
         size: config.size,
         incarnation,
         limits: own,
+        encrypts: config.encrypt,
         versions: VERSIONS,
     };
     let deadline = Instant::now() + config.join_timeout;
@@ -114,10 +120,11 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
     let mut links = Vec::new();
     let mut limits = Vec::new();
     for link in connected.await.map_err(failed)? {
-        let link = link.map(|(stream, established)| Ok::<_, io::Error>((stream.into_std()?, established)));
-        let link = link.transpose().map_err(|error| failed(error.to_string()))?;
         limits.push(link.as_ref().map_or(own, |(_, established)| established.limits));
-        links.push(link.map(|(stream, _)| stream));
+        let link = link.map(|(Connection { stream, cipher }, _)| {
+            stream.into_std().map(|stream| Connection { stream, cipher })
+        });
+        links.push(link.transpose().map_err(|error| failed(error.to_string()))?);
     }
     Ok(Membership { links, limits, launcher, job, control: Some(control) })
 }
@@ -216,7 +223,7 @@ fn bad_news(notice: Notice) -> String {
     }
 }
 
-type Link = (TcpStream, Established);
+type Link = (Connection, Established);
 
 /// All that can happen while the mesh is built comes through one queue.
 enum Step {
@@ -303,8 +310,8 @@ async fn seat(own: u32, guest: Guest, table: &Table, links: &mut [Option<Link>],
         }
         Ok(()) => {
             links[rank] = None;
-            if let Ok(stream) = guest.admit(0).await {
-                links[rank] = Some((stream, proven.established));
+            if let Ok(connection) = guest.admit(0).await {
+                links[rank] = Some((connection, proven.established));
                 epochs[rank] = proven.epoch;
             }
         }

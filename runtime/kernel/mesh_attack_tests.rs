@@ -54,7 +54,8 @@ struct Attack {
 
 fn party(rank: u32) -> Party {
     let limits = Limits::of(&Config::alone());
-    Party { key: Key::from_bytes(KEY), rank, size: 3, incarnation: 100 + u64::from(rank), limits, versions: VERSIONS }
+    let (key, incarnation) = (Key::from_bytes(KEY), 100 + u64::from(rank));
+    Party { key, rank, size: 3, incarnation, limits, encrypts: false, versions: VERSIONS }
 }
 
 fn target(rank: u32, epoch: u32) -> Target {
@@ -259,9 +260,9 @@ async fn besieged(seed: u64) {
     // With silent ones at every place, rank 0 still comes in, and rank 1 still has its connection.
     let (mut last, _) = greeting::dial(address, &party(0), target(2, 1), 0).await.expect("rank 0 belongs here");
     let mut links = victim.await.unwrap().expect("all links are there");
-    for (rank, own) in [(0, &mut last), (1, &mut first)] {
+    for (rank, own) in [(0, &mut last.stream), (1, &mut first)] {
         let (link, _) = links[rank].as_mut().expect("a link");
-        link.write_all(&[rank as u8]).await.unwrap();
+        link.stream.write_all(&[rank as u8]).await.unwrap();
         let mut byte = [9];
         timeout(PATIENCE, own.read_exact(&mut byte)).await.expect("its byte").unwrap();
         assert_eq!(byte, [rank as u8]);

@@ -55,7 +55,7 @@ fn greet_all(rank: Rank, membership: Result<Membership>) -> usize {
     let mut spoken = 0;
     for (peer, link) in membership.links.iter().enumerate() {
         assert_eq!(link.is_none(), peer == rank.index());
-        let Some(mut link) = link.as_ref() else { continue };
+        let Some(mut link) = link.as_ref().map(|link| &link.stream) else { continue };
         assert!(link.nodelay().unwrap());
         link.set_nonblocking(false).unwrap();
         link.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -128,6 +128,7 @@ fn noise_on_a_ranks_listener_has_no_effect() {
             size: 2,
             incarnation: 7,
             limits: Limits::of(&Config::alone()),
+            encrypts: false,
             versions: VERSIONS,
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -144,7 +144,7 @@ impl Kernel {
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
         let suspicion = Arc::new(Notify::new());
         for link in links.iter().flatten() {
-            silence::limit(&SockRef::from(link), config.silence, config.overlap == Overlap::On)?;
+            silence::limit(&SockRef::from(&link.stream), config.silence, config.overlap == Overlap::On)?;
         }
         let mut core = Core::new(engine, links, poller.clone(), clock, suspicion.clone())?;
         core.is_advised = control.is_some();

@@ -8,6 +8,7 @@
 //! | `LATHIDE_INTERFACE` | which address to listen on: `eth0`, `10.0.0.0/8`, `!docker0`; by default the one that reaches the rendezvous |
 //! | `LATHIDE_PORTS` | the ports to listen on: `7000-7063`; any by default |
 //! | `LATHIDE_ADVERTISE` | the IP address to tell the others, if they reach the node by another one |
+//! | `LATHIDE_ENCRYPT` | `on` or `off` (default): whether what passes between ranks is encrypted; needs the feature `encrypt` |
 //! | `LATHIDE_OVERLAP` | `on` (default) or `off`: bytes move only inside a wait |
 //! | `LATHIDE_WINDOW` | per link, how much may arrive before its read is posted: `64MiB` (default), `1048576`, `512k` |
 //! | `LATHIDE_FRAGMENT` | payload of a fragment in bytes, 4096 by default |
@@ -170,6 +171,9 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     places(variables, config)?;
     if let Some(overlap) = variables.text("LATHIDE_OVERLAP") {
         config.overlap = if on_or_off("LATHIDE_OVERLAP", &overlap)? { Overlap::On } else { Overlap::Off };
+    }
+    if let Some(encrypt) = variables.text("LATHIDE_ENCRYPT") {
+        config.encrypt = on_or_off("LATHIDE_ENCRYPT", &encrypt)?;
     }
     if let Some(observe) = variables.text("LATHIDE_OBSERVE") {
         config.observe = on_or_off("LATHIDE_OBSERVE", &observe)?;

@@ -45,9 +45,10 @@ fn the_contract_of_lathide_run() {
         ("LATHIDE_INTERFACE", "!docker0"),
         ("LATHIDE_PORTS", "7000-7063"),
         ("LATHIDE_ADVERTISE", "fd00::7"),
+        ("LATHIDE_ENCRYPT", "on"),
     ];
     let (config, _) = from(&[JOB.as_slice(), &settings].concat()).unwrap();
-    assert_eq!(config.overlap, Overlap::Off);
+    assert_eq!((config.overlap, config.encrypt), (Overlap::Off, true));
     assert_eq!((config.window_bytes, config.fragment_bytes, config.envelopes_max), (2 << 20, 1024, 9));
     assert_eq!((config.stall_timeout, config.silence), (None, None));
     assert_eq!((config.ports, config.advertise), (Some(7000..=7063), Some("fd00::7".parse().unwrap())));
@@ -84,6 +85,7 @@ fn every_bad_value_names_its_variable() {
         ("LATHIDE_STALL", "0"),
         ("LATHIDE_STALL", "never"),
         ("LATHIDE_SILENCE", "0"),
+        ("LATHIDE_ENCRYPT", "yes"),
         ("LATHIDE_JOIN", "inf"),
         ("LATHIDE_JOIN", "nan"),
         ("LATHIDE_LINGER", "-1"),

@@ -146,8 +146,8 @@ impl Office {
         if taken {
             return guest.turn_away(&Refusal::Duplicate(rank.0)).await;
         }
-        let Ok(stream) = guest.admit(0).await else { return };
-        let (reader, writer) = stream.into_split();
+        let Ok(connection) = guest.admit(0).await else { return };
+        let (reader, writer) = connection.stream.into_split();
         let (notices, queue) = mpsc::channel(self.settings.size as usize + 16);
         self.writers.spawn(write_notices(writer, queue));
         self.tasks.spawn(read_reports(reader, rank, incarnation, self.inputs.clone()));

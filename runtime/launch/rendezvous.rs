@@ -90,6 +90,7 @@ pub(crate) async fn serve(
         size: settings.size,
         incarnation: greeting::incarnation()?,
         limits,
+        encrypts: false,
         versions: VERSIONS,
     };
     let (sender, mut inputs) = mpsc::channel(256);

@@ -5,8 +5,9 @@
 //! incarnation and epoch cannot be changed, replayed, reflected or relayed. What does not fit is named only to a peer
 //! that has proved itself; a stranger sees a closed connection.
 
+use super::cipher::Secret;
 pub(crate) use super::proof::job_id;
-use super::proof::{prove, seal};
+use super::proof::{prove, seal, secret};
 use super::refusal::CODE_READY;
 pub(crate) use super::refusal::Refusal;
 use crate::config::{Config, Key};
@@ -25,7 +26,7 @@ pub(crate) const PROOF_BYTES: usize = 8 + MAC_BYTES;
 pub(crate) const READY_BYTES: usize = 1 + 8 + MAC_BYTES;
 
 const MAGIC: [u8; 8] = *b"lathide\0";
-const OPTIONS_BYTES: usize = 1 + 8 + 4 + 4;
+const OPTIONS_BYTES: usize = 1 + 1 + 8 + 4 + 4;
 const NONCE_BYTES: usize = 32;
 const MAC_BYTES: usize = 32;
 const _: () = assert!(CHALLENGE_BYTES <= HELLO_BYTES);
@@ -77,6 +78,8 @@ pub(crate) struct Party {
     pub(crate) incarnation: u64,
     /// Its limits.
     pub(crate) limits: Limits,
+    /// Whether it encrypts its links.
+    pub(crate) encrypts: bool,
     /// The versions it speaks.
     pub(crate) versions: (u16, u16),
 }
@@ -122,7 +125,7 @@ impl Dialer {
         bytes.extend(party.versions.0.to_le_bytes());
         bytes.extend(party.versions.1.to_le_bytes());
         bytes.push(target.purpose as u8);
-        Options::of(party.limits).encode(&mut bytes);
+        Options::of(party).encode(&mut bytes);
         bytes.extend(job_id(&party.key));
         bytes.extend(party.rank.to_le_bytes());
         bytes.extend(target.rank.to_le_bytes());
@@ -156,6 +159,9 @@ impl Dialer {
         if options.byte_order != BYTE_ORDER {
             return Err(Refusal::ByteOrder);
         }
+        if self.target.purpose == Purpose::Link && options.encrypts != self.party.encrypts {
+            return Err(Refusal::Encryption { theirs: options.encrypts });
+        }
         if self.target.incarnation.is_some_and(|wanted| wanted != incarnation) {
             return Err(Refusal::Incarnation);
         }
@@ -166,6 +172,11 @@ impl Dialer {
         self.transcript.update(mac.as_bytes());
         proof.extend(mac.as_bytes());
         Ok(proof)
+    }
+
+    /// What opens the connection's cipher, once CHALLENGE is taken.
+    pub(crate) fn secret(&self) -> Secret {
+        secret(&self.party.key, &self.transcript)
     }
 
     /// Takes READY: the connection is open, or a proved peer says why not.
@@ -225,7 +236,7 @@ impl Acceptor {
         self.transcript.update(hello);
         let mut bytes = Vec::with_capacity(CHALLENGE_BYTES);
         bytes.extend(self.common_version(&decoded).unwrap_or(self.party.versions.1).to_le_bytes());
-        Options::of(self.party.limits).encode(&mut bytes);
+        Options::of(&self.party).encode(&mut bytes);
         bytes.extend(self.party.incarnation.to_le_bytes());
         bytes.extend(nonce);
         self.transcript.update(&bytes);
@@ -252,6 +263,11 @@ impl Acceptor {
             next_expected: Fields(body).u64(),
         };
         Ok(Proven { rank: hello.from, epoch: hello.epoch, established, fits: self.fits(hello) })
+    }
+
+    /// What opens the connection's cipher, once PROOF is taken.
+    pub(crate) fn secret(&self) -> Secret {
+        secret(&self.party.key, &self.transcript)
     }
 
     /// Ends the handshake; the bytes are READY, with the next frame expected or with what does not fit.
@@ -283,6 +299,9 @@ impl Acceptor {
         if hello.purpose != self.purpose as u8 {
             return Err(Refusal::Purpose);
         }
+        if self.purpose == Purpose::Link && hello.options.encrypts != self.party.encrypts {
+            return Err(Refusal::Encryption { theirs: hello.options.encrypts });
+        }
         if hello.to != rank {
             return Err(Refusal::WrongPeer { wanted: hello.to, theirs: rank });
         }
@@ -296,6 +315,7 @@ impl Acceptor {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Options {
     byte_order: u8,
+    encrypts: bool,
     limits: Limits,
 }
 
@@ -303,21 +323,22 @@ struct Options {
 const BYTE_ORDER: u8 = if cfg!(target_endian = "little") { 1 } else { 2 };
 
 impl Options {
-    fn of(limits: Limits) -> Self {
-        Options { byte_order: BYTE_ORDER, limits }
+    fn of(party: &Party) -> Self {
+        Options { byte_order: BYTE_ORDER, encrypts: party.encrypts, limits: party.limits }
     }
 
     fn encode(&self, bytes: &mut Vec<u8>) {
         bytes.push(self.byte_order);
+        bytes.push(u8::from(self.encrypts));
         bytes.extend(self.limits.window_bytes.to_le_bytes());
         bytes.extend(self.limits.envelopes_max.to_le_bytes());
         bytes.extend(self.limits.fragment_bytes.to_le_bytes());
     }
 
     fn decode(fields: &mut Fields<'_>) -> Self {
-        let byte_order = fields.u8();
+        let (byte_order, encrypts) = (fields.u8(), fields.u8() != 0);
         let limits = Limits { window_bytes: fields.u64(), envelopes_max: fields.u32(), fragment_bytes: fields.u32() };
-        Options { byte_order, limits }
+        Options { byte_order, encrypts, limits }
     }
 }
 

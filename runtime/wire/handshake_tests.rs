@@ -4,7 +4,8 @@ use super::*;
 const LIMITS: Limits = Limits { window_bytes: 1 << 20, envelopes_max: 7, fragment_bytes: 4096 };
 
 fn party(rank: u32) -> Party {
-    Party { key: Key([7; 32]), rank, size: 4, incarnation: 100 + u64::from(rank), limits: LIMITS, versions: VERSIONS }
+    let (key, incarnation) = (Key([7; 32]), 100 + u64::from(rank));
+    Party { key, rank, size: 4, incarnation, limits: LIMITS, encrypts: false, versions: VERSIONS }
 }
 
 fn target(rank: u32) -> Target {
@@ -113,6 +114,15 @@ fn what_does_not_fit_is_named_to_a_proved_peer() {
 
     let (dialer, _) = shake(&party(1), &party(2), Target { incarnation: Some(9), ..target(2) }, None);
     assert_eq!(dialer, Err(Refusal::Incarnation));
+
+    // One side encrypts: the dialer finds out first, whichever it is; the rendezvous asks nobody.
+    let sealed = |rank| Party { encrypts: true, ..party(rank) };
+    let (dialer, _) = shake(&party(1), &sealed(2), target(2), None);
+    assert_eq!(dialer, Err(Refusal::Encryption { theirs: true }));
+    let (dialer, _) = shake(&sealed(1), &party(2), target(2), None);
+    assert_eq!(dialer, Err(Refusal::Encryption { theirs: false }));
+    assert!(dialer.unwrap_err().to_string().contains("it does not encrypt its links, this side does"));
+    assert!(shake(&sealed(1), &sealed(2), target(2), None).0.is_ok());
     assert!(Refusal::Incarnation.is_final() && !Refusal::Unproven.is_final());
 
     // Versions: the newer acceptor says so through READY, the dialer of an older one sees it in CHALLENGE.

@@ -1,5 +1,6 @@
-//! What travels: the header of a frame and the passes of the handshake, each beside its codec. Pure.
+//! What travels: the header of a frame, the passes of the handshake, sealed records, each beside its codec. Pure.
 
+pub(crate) mod cipher;
 mod error;
 pub(crate) mod frame;
 pub(crate) mod handshake;

@@ -1,5 +1,6 @@
-//! What follows from the job's key: its public name and the proofs of the handshake. BLAKE3 throughout, not negotiated.
+//! What follows from the job's key: its public name and the proofs and secrets of the handshake. BLAKE3 throughout, not negotiated.
 
+use super::cipher::Secret;
 use crate::config::Key;
 
 /// The job's public name: follows from the key, and does not give it away.
@@ -23,4 +24,11 @@ pub(super) fn seal(key: &Key, transcript: &blake3::Hasher, body: &[u8]) -> blake
     let mut session = blake3::Hasher::new_derive_key("lathide v1 session");
     session.update(&key.0).update(transcript.finalize().as_bytes());
     blake3::keyed_hash(session.finalize().as_bytes(), body)
+}
+
+/// What opens the cipher of this very session.
+pub(super) fn secret(key: &Key, transcript: &blake3::Hasher) -> Secret {
+    let mut secret = blake3::Hasher::new_derive_key("lathide v1 cipher");
+    secret.update(&key.0).update(transcript.finalize().as_bytes());
+    Secret(*secret.finalize().as_bytes())
 }

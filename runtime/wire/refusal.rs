@@ -44,6 +44,12 @@ pub(crate) enum Refusal {
     /// The rank is taken.
     #[error("rank {0} is taken: another process has joined with this number; give every process its own rank")]
     Duplicate(u32),
+    /// One side encrypts its links.
+    #[error("{}", encrypts(*.theirs))]
+    Encryption {
+        /// It is the other one.
+        theirs: bool,
+    },
     /// The connection has another purpose than this listener.
     #[error("the address belongs to another service of the job (a rank's port for the rendezvous', or the reverse)")]
     Purpose,
@@ -73,6 +79,7 @@ impl Refusal {
             Refusal::Size { ours, .. } => (CODE_SIZE, u64::from(ours)),
             Refusal::Incarnation => (CODE_INCARNATION, 0),
             Refusal::Duplicate(rank) => (CODE_DUPLICATE, u64::from(rank)),
+            Refusal::Encryption { theirs } => (CODE_ENCRYPTION, u64::from(!theirs)),
             Refusal::Purpose => (CODE_PURPOSE, 0),
             Refusal::Told { code, detail } => (code, detail),
         }
@@ -87,6 +94,7 @@ pub(super) const CODE_SIZE: u8 = 4;
 pub(super) const CODE_INCARNATION: u8 = 5;
 pub(super) const CODE_DUPLICATE: u8 = 6;
 pub(super) const CODE_PURPOSE: u8 = 7;
+pub(super) const CODE_ENCRYPTION: u8 = 8;
 pub(super) const CODE_OTHER: u8 = 255;
 
 fn told(code: u8, detail: u64) -> String {
@@ -98,8 +106,14 @@ fn told(code: u8, detail: u64) -> String {
         CODE_INCARNATION => "it takes this process for one of an earlier run of the job".into(),
         CODE_DUPLICATE => Refusal::Duplicate(detail as u32).to_string(),
         CODE_PURPOSE => Refusal::Purpose.to_string(),
+        CODE_ENCRYPTION => encrypts(detail != 0),
         _ => format!("it refused with code {code}, which this version does not know"),
     }
+}
+
+fn encrypts(theirs: bool) -> String {
+    let (theirs, ours) = if theirs { ("does", "does not") } else { ("does not", "does") };
+    format!("it {theirs} encrypt its links, this side {ours}; give all ranks the same LATHIDE_ENCRYPT")
 }
 
 fn station(rank: u32) -> String {

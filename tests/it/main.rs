@@ -3,6 +3,7 @@
 mod collectives;
 #[cfg(feature = "cli")]
 mod collectives_command;
+mod encrypted;
 mod examples;
 mod failure;
 mod foreign;

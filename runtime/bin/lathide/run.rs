@@ -19,12 +19,12 @@ use crate::common::hosts::HostArgs;
 
 const EXAMPLES: &str = "\
 Examples:
-  lathide run -n 4 ./stencil 1000             four ranks on this machine
-  lathide run -n 2 --link wan ./stencil 1000  the same over an emulated 25 ms, 50 Mbit/s link
+  lathide run -n 4 ./stencil                  four ranks on this machine
+  lathide run -n 2 --link wan ./stencil       the same over an emulated 25 ms, 50 Mbit/s link
   lathide run -n 3 hostname                   any program can be a rank
   lathide run --hosts a:4,me@b:2 ./stencil    six ranks on two hosts, over ssh; ./stencil is at the same path on both
   lathide run -n 8 --hostfile hosts.txt ./stencil
-  lathide run -n 2 --report --trace t.json --link lan ./stencil 1000    what limits it, and a timeline
+  lathide run -n 2 --report --trace t.json --link lan ./stencil    what limits it, and a timeline
 
 Exit status: 0, or that of the rank that failed first (128+N if signal N killed it); 2 wrong usage, 124 time over,
 125 the launcher failed, 126 the program cannot be executed, 127 it was not found, 128+N interrupted by signal N.";
@@ -55,6 +55,9 @@ pub(crate) struct Arguments {
     /// End the job after this many seconds, with exit status 124
     #[arg(long, value_name = "S", value_parser = seconds)]
     timeout: Option<Duration>,
+    /// Encrypt what passes between the ranks; their program must be built with lathide's feature `encrypt`
+    #[arg(long)]
+    encrypt: bool,
     /// Set a variable for every rank; NAME alone passes the launcher's own value (may be repeated)
     #[arg(short = 'x', value_name = "NAME[=V]", value_parser = variable)]
     variables: Vec<(OsString, OsString)>,
@@ -86,8 +89,11 @@ enum Tag {
 }
 
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
-    let Arguments { ranks, hosts, link, tag, timeout, variables, wdir, trace, report, quiet, json, mut program } =
-        arguments;
+    let Arguments { ranks, hosts, link, tag, timeout, encrypt, mut variables, .. } = arguments;
+    let Arguments { wdir, trace, report, quiet, json, mut program, .. } = arguments;
+    if encrypt {
+        variables.push(("LATHIDE_ENCRYPT".into(), "on".into()));
+    }
     // What begins with a dash is an option of the program only behind the program.
     if program[0].as_encoded_bytes().starts_with(b"-") {
         let option = program[0].display();

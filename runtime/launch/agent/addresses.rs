@@ -48,7 +48,7 @@ pub(super) async fn first_that_answers(roots: &[SocketAddr], key: &Key, size: u3
 pub(super) fn party(key: &Key, rank: u32, size: u32) -> Result<Party, String> {
     let incarnation = greeting::incarnation().map_err(|error| format!("no random numbers: {error}"))?;
     let limits = Limits::of(&Config::alone());
-    Ok(Party { key: key.clone(), rank, size, incarnation, limits, versions: VERSIONS })
+    Ok(Party { key: key.clone(), rank, size, incarnation, limits, encrypts: false, versions: VERSIONS })
 }
 
 /// Puts the address from which this host was reached, if that is known, in the place that stands for it.

@@ -131,9 +131,9 @@ async fn listen(seat: &Seat, ports: Option<RangeInclusive<u16>>, tasks: &mut Joi
                 continue;
             }
             hosting.spawn(async move {
-                if let Ok(stream) = guest.admit(0).await {
+                if let Ok(connection) = guest.admit(0).await {
                     // Who has gone needs no answer.
-                    let _ = host(stream).await;
+                    let _ = host(connection.stream).await;
                 }
             });
         }
@@ -178,7 +178,7 @@ async fn reach(seat: &Seat, peer: u32, all: &[SocketAddr]) -> Result<Route, Vec<
     let mut in_vain = Vec::new();
     for address in all {
         let cause = match greeting::dial(*address, &party, target, 0).await {
-            Ok((stream, _)) => match look(stream, in_vain.clone()).await {
+            Ok((connection, _)) => match look(connection.stream, in_vain.clone()).await {
                 Ok(way) => return Ok(way),
                 Err(error) => format!("the connection broke: {error}"),
             },

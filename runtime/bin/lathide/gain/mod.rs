@@ -11,6 +11,7 @@ mod output;
 mod plan;
 mod program;
 mod stencil;
+mod together;
 mod versions;
 
 use std::ffi::OsString;

@@ -34,7 +34,7 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
         return Err(NodeError::Size(node.size()));
     }
     keep_to_one_core(node.rank());
-    Session::new(&node, plan).run()?;
+    Session::new(&node, plan)?.run()?;
     Ok(node.finalize()?)
 }
 
@@ -73,9 +73,9 @@ const CHECK_STEPS: u32 = 3;
 const CALM: f64 = 0.05;
 
 impl<'a> Session<'a> {
-    fn new(node: &'a Node, plan: &'a Plan) -> Self {
+    fn new(node: &'a Node, plan: &'a Plan) -> Result<Self> {
         let (other, side) = if node.rank() == 0 { (Rank(1), Side::Left) } else { (Rank(0), Side::Right) };
-        Session { pair: Pair { node, other }, plan, side, start: Instant::now(), done: 0 }
+        Ok(Session { pair: Pair::new(node, other)?, plan, side, start: Instant::now(), done: 0 })
     }
 
     fn run(&mut self) -> Result<()> {

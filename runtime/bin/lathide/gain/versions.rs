@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use lathide::{Node, Rank, Result, Tag};
 
+use super::together::CommonClock;
 use crate::common::strip::Strip;
 
 const HALO: Tag = Tag(1);
@@ -53,9 +54,15 @@ pub(super) struct Calculation {
 pub(super) struct Pair<'a> {
     pub(super) node: &'a Node,
     pub(super) other: Rank,
+    pub(super) clock: CommonClock,
 }
 
-impl Pair<'_> {
+impl<'a> Pair<'a> {
+    /// This node and `other`, their clocks set.
+    pub(super) fn new(node: &'a Node, other: Rank) -> Result<Self> {
+        Ok(Pair { node, other, clock: CommonClock::set(node, other)? })
+    }
+
     /// A block of one version: seconds per step of the slower node.
     pub(super) fn version(&self, version: Version, strip: &mut Strip, steps: u32) -> Result<f64> {
         match version {
@@ -88,7 +95,7 @@ impl Pair<'_> {
     /// A block without communication, both nodes at the same time.
     pub(super) fn calculation(&self, strip: &mut Strip, steps: u32) -> Result<Calculation> {
         let (mut totals, mut interiors) = (Vec::new(), Vec::new());
-        self.node.barrier()?;
+        self.clock.meet(self.node, self.other)?;
         let waited_s = waited_for_processor();
         for _ in 0..steps {
             let start = Instant::now();
@@ -138,7 +145,7 @@ impl Pair<'_> {
 
     /// Seconds per step of the slower node.
     fn timed(&self, steps: u32, mut step: impl FnMut() -> Result<()>) -> Result<f64> {
-        self.node.barrier()?;
+        self.clock.meet(self.node, self.other)?;
         let start = Instant::now();
         for _ in 0..steps {
             step()?;

@@ -1,0 +1,181 @@
+//! Links that are encrypted: what is sent arrives as it does without, and nobody in between can read it.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use lathide::{Config, Error, Node, Operator, wait_all};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::support::{free_root, job_within};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn encrypted(config: &mut Config) {
+    config.encrypt = true;
+}
+
+#[test]
+fn sizes_around_every_boundary_arrive_exactly() {
+    job_within(LIMIT, 2, encrypted, |node| {
+        let peer = 1 - node.rank().0;
+        let sizes = [0, 1, 511, 512, 513, 4096, 32_752, 32_768, 32_769, 65_536, 1 << 20, (9 << 20) + 5];
+        for size in sizes {
+            let data: Vec<u8> = (0..size).map(|i| (i * 31 + i / 251) as u8).collect();
+            let read = node.initread(peer, 1, vec![0u8; size]).unwrap();
+            let write = node.initwrite(peer, 1, data.clone()).unwrap();
+            assert!(read.wait().unwrap() == data, "{size} bytes");
+            write.wait().unwrap();
+        }
+        node.finalize().unwrap();
+    });
+}
+
+/// Neither reads before its own write has gone, and the sockets take far less.
+#[test]
+fn both_ranks_write_60_mib_before_either_reads() {
+    const BYTES: usize = 60 << 20;
+    job_within(LIMIT, 2, encrypted, |node| {
+        let (rank, peer) = (node.rank().0, 1 - node.rank().0);
+        node.initwrite(peer, 3, vec![rank as u8; BYTES]).unwrap().wait().unwrap();
+        let got = node.initread(peer, 3, vec![9u8; BYTES]).unwrap().wait().unwrap();
+        assert!(got.iter().all(|&byte| byte == peer as u8));
+        node.finalize().unwrap();
+    });
+}
+
+/// Small messages beside long ones, in both directions and to everybody, with a program that only sometimes waits.
+#[test]
+fn small_and_long_messages_and_collectives_mix() {
+    job_within(LIMIT, 4, encrypted, |node| {
+        let (rank, size) = (node.rank().0, node.size());
+        for round in 0..20u64 {
+            let others = (0..size).filter(|&peer| peer != rank);
+            let mut reads = Vec::new();
+            let mut writes = Vec::new();
+            for peer in others.clone() {
+                reads.push(node.initread(peer, 1, vec![0u64; 40_000]).unwrap());
+                writes.push(node.initwrite(peer, 1, vec![u64::from(rank) + round; 40_000]).unwrap());
+                for small in 0..30 {
+                    writes.push(node.initwrite(peer, 2, vec![u64::from(rank) * 100 + small]).unwrap());
+                }
+            }
+            for peer in others.clone() {
+                for small in 0..30 {
+                    let got = node.initread(peer, 2, vec![0u64]).unwrap().wait().unwrap();
+                    assert_eq!(got, [u64::from(peer) * 100 + small]);
+                }
+            }
+            for (peer, read) in others.zip(reads) {
+                assert!(read.wait().unwrap().iter().all(|&got| got == u64::from(peer) + round));
+            }
+            wait_all(writes).unwrap();
+            let sum = node.allreduce(&Operator::sum(), vec![u64::from(rank); 1000]).unwrap();
+            assert!(sum.iter().all(|&sum| sum == 6));
+        }
+        node.finalize().unwrap();
+    });
+}
+
+#[test]
+fn a_rank_that_does_not_encrypt_is_told_so() {
+    let root = free_root();
+    let join = |rank: u32| {
+        let mut config = Config::new(rank, 2, Some(root.clone()));
+        config.encrypt = rank == 0;
+        config.join_timeout = Duration::from_secs(5);
+        std::thread::spawn(move || lathide::init_with(config).map(drop))
+    };
+    let errors = [join(0), join(1)].map(|rank| rank.join().unwrap().unwrap_err().to_string());
+    assert!(errors[0].contains("it does not encrypt its links, this side does"), "{errors:?}");
+    assert!(errors[0].contains("LATHIDE_ENCRYPT"), "{errors:?}");
+}
+
+/// Everything that passes over the loopback interface, if this process may see it.
+struct Wire(Socket);
+
+impl Wire {
+    fn tap() -> Option<Self> {
+        // Every protocol, in network order.
+        let all = Protocol::from(i32::from(3u16.to_be()));
+        let socket = Socket::new(Domain::PACKET, Type::DGRAM, Some(all)).ok()?;
+        socket.set_recv_buffer_size(64 << 20).ok()?;
+        socket.set_read_timeout(Some(Duration::from_millis(50))).ok()?;
+        Some(Wire(socket))
+    }
+
+    /// How many packets there are with `marker` in them, until `is_over`.
+    fn count(self, marker: [u8; 32], is_over: Arc<AtomicBool>) -> usize {
+        let (mut packet, mut count) = (vec![0; 128 << 10], 0);
+        loop {
+            match (&self.0).read(&mut packet) {
+                Ok(length) => count += usize::from(packet[..length].windows(32).any(|window| window == marker)),
+                Err(_) if is_over.load(Ordering::SeqCst) => return count,
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+fn packets_that_show_the_message(encrypt: bool) -> Option<usize> {
+    let mut marker = [0; 32];
+    getrandom::fill(&mut marker).unwrap();
+    let (wire, is_over) = (Wire::tap()?, Arc::new(AtomicBool::new(false)));
+    let counter = std::thread::spawn({
+        let is_over = is_over.clone();
+        move || wire.count(marker, is_over)
+    });
+    let message: Vec<u8> = marker.iter().copied().cycle().take(200_000).collect();
+    job_within(
+        LIMIT,
+        2,
+        |config| config.encrypt = encrypt,
+        move |node: Node| {
+            let peer = 1 - node.rank().0;
+            let read = node.initread(peer, 1, vec![0u8; message.len()]).unwrap();
+            node.initwrite(peer, 1, message.clone()).unwrap().wait().unwrap();
+            assert!(read.wait().unwrap() == message);
+            // Short ones and collectives go other ways.
+            node.initwrite(peer, 2, marker.to_vec()).unwrap().wait().unwrap();
+            assert_eq!(node.initread(peer, 2, vec![0u8; 32]).unwrap().wait().unwrap(), marker);
+            assert_eq!(node.broadcast(0, marker.to_vec()).unwrap(), marker);
+            node.finalize().unwrap();
+        },
+    );
+    is_over.store(true, Ordering::SeqCst);
+    Some(counter.join().unwrap())
+}
+
+#[test]
+fn who_listens_in_sees_nothing() {
+    let Some(plain) = packets_that_show_the_message(false) else {
+        eprintln!("skipped: this user may not look at packets");
+        return;
+    };
+    assert!(plain > 3, "the wire was not tapped: {plain}");
+    assert_eq!(packets_that_show_the_message(true), Some(0));
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn the_command_passes_it_on() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_lathide"))
+        .args(["run", "--encrypt", "-n", "3", "--tag", "never", "sh", "-c", "echo encrypt=$LATHIDE_ENCRYPT"])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "encrypt=on\n".repeat(3));
+}
+
+#[test]
+fn an_error_is_an_error_with_encryption_too() {
+    let errors = job_within(LIMIT, 2, encrypted, |node| {
+        let peer = 1 - node.rank().0;
+        let write = node.initwrite(peer, 1, vec![1.0f32; 10]).unwrap();
+        let error = node.initread(peer, 1, vec![0.0f64; 10]).unwrap().wait();
+        let _ = write.wait();
+        let _ = node.finalize();
+        matches!(error, Err(Error::Mismatch(_)))
+    });
+    assert_eq!(errors, [true, true]);
+}
