@@ -28,7 +28,8 @@ impl CommonClock {
     /// # Errors
     /// What the messages end with.
     pub(super) fn set(node: &Node, other: Rank) -> Result<Self> {
-        let mut clock = CommonClock { origin: Instant::now(), ahead_s: 0.0, one_way_s: f64::MAX };
+        let mut clock = CommonClock { origin: Instant::now(), ahead_s: 0.0, one_way_s: 0.0 };
+        let mut quickest = (f64::MAX, 0.0);
         for _ in 0..ROUND_TRIPS {
             if node.rank() == 0 {
                 let asked_s = clock.now_s();
@@ -36,8 +37,8 @@ impl CommonClock {
                 node.initwrite(other, CLOCK, vec![asked_s])?.wait()?;
                 let shown_s = shown_s.wait()?[0];
                 let heard_s = clock.now_s();
-                if (heard_s - asked_s) / 2.0 < clock.one_way_s {
-                    (clock.one_way_s, clock.ahead_s) = ahead(asked_s, shown_s, heard_s);
+                if (heard_s - asked_s) / 2.0 < quickest.0 {
+                    quickest = ahead(asked_s, shown_s, heard_s);
                 }
             } else {
                 node.initread(other, CLOCK, vec![0.0_f64])?.wait()?;
@@ -45,8 +46,8 @@ impl CommonClock {
             }
         }
         if node.rank() == 0 {
-            node.initwrite(other, CLOCK, vec![clock.one_way_s, clock.ahead_s])?.wait()?;
-            clock.ahead_s = 0.0;
+            node.initwrite(other, CLOCK, vec![quickest.0, quickest.1])?.wait()?;
+            clock.one_way_s = quickest.0;
         } else {
             let told = node.initread(other, CLOCK, vec![0.0_f64; 2])?.wait()?;
             (clock.one_way_s, clock.ahead_s) = (told[0], told[1]);
