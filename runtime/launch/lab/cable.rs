@@ -42,7 +42,8 @@ impl Cable {
         }
         let Some(rate) = self.rate_bits_per_s else { return TRAIN_MAX };
         // What finds no room too, almost.
-        let bytes = (rate.get() as f64 / 8.0 * TRAIN_S).min(self.queue() as f64 / TRAINS_PER_QUEUE);
+        let held_s = TRAIN_S.max(self.delay.as_secs_f64() / TRAINS_PER_DELAY);
+        let bytes = (rate.get() as f64 / 8.0 * held_s).min(self.queue() as f64 / TRAINS_PER_QUEUE);
         (bytes as u32).clamp(MTU, TRAIN_MAX)
     }
 
@@ -123,6 +124,8 @@ pub(super) const MTU: u32 = 1500;
 const TRAIN_MAX: u32 = 65_535;
 /// How long a train may hold a cable.
 const TRAIN_S: f64 = 0.5e-3;
+/// A train may hold a cable longer if the delay is longer by far.
+const TRAINS_PER_DELAY: f64 = 20.0;
 /// How many trains a queue has room for, at least.
 const TRAINS_PER_QUEUE: f64 = 16.0;
 
@@ -150,6 +153,8 @@ mod tests {
         assert_eq!(Cable { loss: 1e-3, ..fast }.train_bytes(), MTU);
         assert_eq!(cable(10_000_000, Duration::ZERO).train_bytes(), MTU);
         assert_eq!(Cable::default().train_bytes(), TRAIN_MAX);
+        assert_eq!(cable(50_000_000, Duration::from_millis(1)).train_bytes(), 3125);
+        assert_eq!(cable(50_000_000, Duration::from_millis(25)).train_bytes(), 7812);
     }
 
     #[test]

@@ -14,8 +14,8 @@ use crate::common::console::{self, progress};
 use crate::common::ground::Ground;
 use crate::common::nodes::{self, Failed};
 
-/// More columns hide a greater part: with 32, f is 31/32. Two nodes then hold 100 MB.
-const COLUMNS_MAX: usize = 32;
+/// More columns hide a greater part: with 64, f is 63/64. Two nodes then hold 200 MB.
+const COLUMNS_MAX: usize = 64;
 /// A block of at least this many seconds makes wake-ups of some 10 us negligible.
 const BLOCK_S: f64 = 0.12;
 
