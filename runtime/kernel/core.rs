@@ -253,9 +253,7 @@ impl Core {
                 offered = slices.iter().map(|slice| slice.len()).sum();
                 match cipher {
                     None => read_now(stream, slices),
-                    Some(cipher) => {
-                        cipher.read(slices, &mut |bytes| read_now(stream, &mut [IoSliceMut::new(bytes)]))
-                    }
+                    Some(cipher) => cipher.read(slices, &mut |bytes| read_now(stream, &mut [IoSliceMut::new(bytes)])),
                 }
             });
             // Of what the cipher holds, no poller tells.

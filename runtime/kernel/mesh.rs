@@ -121,9 +121,8 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
     let mut limits = Vec::new();
     for link in connected.await.map_err(failed)? {
         limits.push(link.as_ref().map_or(own, |(_, established)| established.limits));
-        let link = link.map(|(Connection { stream, cipher }, _)| {
-            stream.into_std().map(|stream| Connection { stream, cipher })
-        });
+        let link = link
+            .map(|(Connection { stream, cipher }, _)| stream.into_std().map(|stream| Connection { stream, cipher }));
         links.push(link.transpose().map_err(|error| failed(error.to_string()))?);
     }
     Ok(Membership { links, limits, launcher, job, control: Some(control) })

@@ -119,8 +119,8 @@ const EVENTS_MAX: usize = 64;
 const BATCH_MAX: usize = 64;
 const SPARE_MAX: usize = 4096;
 /// A packet with others behind it is at most this part of the delay late.
-const GRAINS_PER_DELAY: u64 = 12;
-const GRAIN_NS_MAX: u64 = 2_000_000;
+const GRAINS_PER_DELAY: u64 = 50;
+const GRAIN_NS_MAX: u64 = 500_000;
 
 // The tokens of events. Above them, one for each host.
 const STOP: u64 = 0;
