@@ -38,8 +38,8 @@
 //! | [`model`] | the papers' equations |
 //! | [`manual`] | architecture, wire format, launching, measuring, observing |
 //!
-//! Limits: Linux; order per (peer, tag) and nothing across; connections are
-//! authenticated but not encrypted, and one that is cut ends the job.
+//! Limits: Linux; order per (peer, tag) and nothing across; connections are authenticated, encrypted only on request
+//! ([`Config::encrypt`]), and one that is cut ends the job.
 
 pub mod buffer;
 pub mod collective;

@@ -20,6 +20,7 @@
 //! | `LATHIDE_INTERFACE` | which address to listen on: `eth0`, `10.0.0.0/8`, `!docker0` | that which reaches the rendezvous |
 //! | `LATHIDE_PORTS` | ports to listen on: `7000-7063` | any |
 //! | `LATHIDE_ADVERTISE` | the IP address to tell the others | that on which it listens |
+//! | `LATHIDE_ENCRYPT` | `on`: what passes between ranks is encrypted ([`super::wire_format`]); needs the feature `encrypt` | `off` |
 //! | `LATHIDE_OVERLAP` | `on`, or `off`: bytes move only inside a wait | `on` |
 //! | `LATHIDE_WINDOW` | bytes per link that may arrive before their read is posted | 64 MiB |
 //! | `LATHIDE_COLLECTIVE` | algorithms of collectives to use whatever they cost: `broadcast:chain,gather:windowed/4` | the cheapest |

@@ -8,6 +8,17 @@
 //! reflected or relayed. Who does not know the job's key gets no further than HELLO, and changes nothing. The
 //! connection to the rendezvous begins in the same way; what follows there is length-prefixed JSON.
 //!
+//! # Encryption
+//!
+//! The options say whether a rank encrypts its links (feature `encrypt`, `LATHIDE_ENCRYPT=on`); ranks that differ are told so.
+//! Behind READY the dialer then sends the first message of `Noise_NNpsk0_25519_AESGCM_SHA256` (48 bytes) and the acceptor the
+//! second. The pre-shared key is BLAKE3's `derive_key("lathide v1 cipher", job key | hash of HELLO to PROOF)`: both nonces are
+//! in it, so the two messages fit this connection alone, and both sides have proved themselves before; no third message is
+//! needed to confirm. The keys come from fresh Diffie-Hellman numbers: who records the connection and learns the job's key
+//! later reads nothing. From then on the link carries records instead of plain bytes: a length (u16, with the tag), the
+//! sealed bytes of at most 32 KiB, a tag of 16 bytes; frames do not know of them. A changed, lost or repeated record ends the
+//! link. What ranks tell the rendezvous (addresses, causes of failures, reports) is proved at the start but not encrypted.
+//!
 //! # Frames
 //!
 //! ```text

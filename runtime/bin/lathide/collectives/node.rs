@@ -47,7 +47,7 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     report(node.rank(), &Event::Parameters(parameters(node.size(), &before)))?;
     let mut prices = Prices::new(before);
     let points = plan::grid(plan, node.size(), &mut prices);
-    let together = Together::new(&node, &mut prices);
+    let together = Together::new(&node, &mut prices)?;
     report(node.rank(), &Event::Grid(points.clone()))?;
     let forced: Vec<Forced> = points.iter().map(force).collect::<Result<_>>()?;
     let deadline_s = (LEARN_SHARE + GRID_SHARE) * plan.seconds;

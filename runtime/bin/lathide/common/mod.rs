@@ -1,6 +1,7 @@
 //! What the measuring commands share: node processes of this same binary, their reports, and how results look.
 
 pub(crate) mod calculation;
+pub(crate) mod clock;
 pub(crate) mod console;
 pub(crate) mod ground;
 pub(crate) mod hosts;

@@ -11,7 +11,6 @@ mod output;
 mod plan;
 mod program;
 mod stencil;
-mod together;
 mod versions;
 
 use std::ffi::OsString;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use lathide::{Node, Rank, Result, Tag};
 
-use super::together::CommonClock;
+use crate::common::clock::CommonClock;
 use crate::common::strip::Strip;
 
 const HALO: Tag = Tag(1);
@@ -60,7 +60,7 @@ pub(super) struct Pair<'a> {
 impl<'a> Pair<'a> {
     /// This node and `other`, their clocks set.
     pub(super) fn new(node: &'a Node, other: Rank) -> Result<Self> {
-        Ok(Pair { node, other, clock: CommonClock::set(node, other)? })
+        Ok(Pair { node, other, clock: CommonClock::set(node)? })
     }
 
     /// A block of one version: seconds per step of the slower node.
@@ -95,7 +95,7 @@ impl<'a> Pair<'a> {
     /// A block without communication, both nodes at the same time.
     pub(super) fn calculation(&self, strip: &mut Strip, steps: u32) -> Result<Calculation> {
         let (mut totals, mut interiors) = (Vec::new(), Vec::new());
-        self.clock.meet(self.node, self.other)?;
+        self.clock.meet(self.node, 0.0)?;
         let waited_s = waited_for_processor();
         for _ in 0..steps {
             let start = Instant::now();
@@ -145,7 +145,7 @@ impl<'a> Pair<'a> {
 
     /// Seconds per step of the slower node.
     fn timed(&self, steps: u32, mut step: impl FnMut() -> Result<()>) -> Result<f64> {
-        self.clock.meet(self.node, self.other)?;
+        self.clock.meet(self.node, 0.0)?;
         let start = Instant::now();
         for _ in 0..steps {
             step()?;
