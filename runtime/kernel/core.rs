@@ -66,7 +66,7 @@ pub(crate) struct Core {
 struct Socket {
     stream: TcpStream,
     /// Seals and opens what passes, if the job wants it.
-    cipher: Option<Cipher>,
+    cipher: Option<Box<Cipher>>,
     pacing: Pacing,
     flurry: Flurry,
     unsent: Unsent,
@@ -257,7 +257,7 @@ impl Core {
                 }
             });
             // Of what the cipher holds, no poller tells.
-            holds = cipher.as_ref().is_some_and(Cipher::holds);
+            holds = cipher.as_ref().is_some_and(|cipher| cipher.holds());
             match result {
                 Ok(0) => {
                     self.lost(peer, "its connection was closed without goodbye");

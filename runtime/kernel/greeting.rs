@@ -72,7 +72,7 @@ pub(crate) struct Connection<S = TcpStream> {
     /// The socket.
     pub(crate) stream: S,
     /// What encrypts it, if it is a link of a job that wants it.
-    pub(crate) cipher: Option<Cipher>,
+    pub(crate) cipher: Option<Box<Cipher>>,
 }
 
 /// Connects to `address` and proves itself to `target` there.
@@ -96,7 +96,7 @@ pub(crate) async fn dial(
             let mut answer = [0; OPENING_BYTES];
             stream.read_exact(&mut answer).await?;
             opening.read(&answer)?;
-            cipher = Some(opening.finish()?);
+            cipher = Some(Box::new(opening.finish()?));
         }
         Ok((Connection { stream, cipher }, established))
     };
@@ -160,7 +160,7 @@ impl Guest {
             self.stream.read_exact(&mut message).await?;
             opening.read(&message)?;
             self.stream.write_all(&opening.write()?).await?;
-            cipher = Some(opening.finish()?);
+            cipher = Some(Box::new(opening.finish()?));
         }
         Ok(Connection { stream: self.stream, cipher })
     }
