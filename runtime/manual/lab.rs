@@ -11,7 +11,7 @@
 //! # A walk through
 //!
 //! ```text
-//! $ lathide run --hosts host0,host1 ./stencil 1000    # a rank on each host
+//! $ lathide run --hosts host0,host1 ./stencil         # a rank on each host
 //! $ ping -c 1 host1                                   # names resolve within the lab: 50 ms there and back
 //! $ lathide __in-host host1 ss -tn                    # any program, on another host
 //! $ lathide lab status                                # what each host has sent and received, and what was dropped
@@ -52,7 +52,7 @@
 //!   queue but the senders'.
 //!
 //! Packets have at most 1500 bytes. On fast links, the kernel hands over a train of packets as one piece, as it does to a
-//! network card that can cut segments; a train takes at most 0.5 ms and a sixteenth of the queue, and is dropped as a
+//! network card that can cut segments; a train takes at most 0.5 ms or a twentieth of the delay, and a sixteenth of the queue, and is dropped as a
 //! whole. With `--loss` there are none. Everything is counted in packets.
 //!
 //! # What it costs, and how exact it is
