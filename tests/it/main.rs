@@ -27,6 +27,8 @@ mod p2p;
 mod predict;
 mod process;
 #[cfg(feature = "cli")]
+mod reach;
+#[cfg(feature = "cli")]
 mod report;
 #[cfg(feature = "cli")]
 mod slurm;

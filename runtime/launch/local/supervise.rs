@@ -21,6 +21,7 @@ use crate::config::Key;
 use crate::ids::Rank;
 use crate::kernel::meeting;
 use crate::launch::agent::{Fleet, Hosts, Loss, Plan};
+use crate::launch::interface;
 use crate::launch::link::Relay;
 use crate::launch::rendezvous::{self, Lost, Settings};
 use crate::launch::stall::listed;
@@ -87,7 +88,7 @@ fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
 /// On all addresses if other hosts shall reach it.
 async fn listen(hosts: Option<&Hosts>) -> std::io::Result<TcpListener> {
     match hosts {
-        None => TcpListener::bind("127.0.0.1:0").await,
+        None => TcpListener::bind((interface::loopback(), 0)).await,
         Some(hosts) => meeting::bind_all(hosts.ports.clone()).await.map_err(std::io::Error::other),
     }
 }

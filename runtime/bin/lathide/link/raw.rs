@@ -4,7 +4,7 @@
 //! be left out. Blocking, or polled: the same calls on a socket that does not block, again and again.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use lathide::{Node, Rank, Tag};
@@ -35,7 +35,8 @@ pub(super) struct Raw {
 
 /// Keeps a port of loopback for this user's processes until it is dropped; nothing listens at it.
 pub(super) fn reserve_port() -> io::Result<(Socket, SocketAddr)> {
-    let socket = socket_at(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+    // A host may have only IPv6.
+    let socket = socket_at((Ipv4Addr::LOCALHOST, 0).into()).or_else(|_| socket_at((Ipv6Addr::LOCALHOST, 0).into()))?;
     let address = socket.local_addr()?.as_socket().ok_or(ErrorKind::AddrNotAvailable)?;
     Ok((socket, address))
 }
