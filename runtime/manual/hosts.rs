@@ -82,7 +82,7 @@
 //! `LATHIDE_ROOT=[fd00::1]:7000` all work. Link-local ones (`fe80::`) are not used, since they mean nothing on another host.
 //!
 //! Between all hosts the ranks' ports must be open: any, or those of `--ports 7000-7063`, one for each rank on the host
-//! and one for the launcher.
+//! and one for the launcher. The plain connection that `lathide link` compares with takes one of them too.
 //!
 //! # Ends
 //!
