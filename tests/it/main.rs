@@ -35,6 +35,8 @@ mod slurm;
 mod spmd;
 #[cfg(feature = "cli")]
 mod ssh;
+#[cfg(feature = "cli")]
+mod stopping;
 mod stress;
 mod support;
 mod tidy;
