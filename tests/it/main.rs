@@ -21,6 +21,8 @@ mod link;
 mod link_command;
 mod memory;
 mod misuse;
+#[cfg(feature = "cli")]
+mod names;
 mod observe;
 mod p2p;
 #[cfg(feature = "cli")]
