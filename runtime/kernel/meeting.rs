@@ -72,7 +72,7 @@ async fn invite(
             (vec![root.to_owned()], root.to_owned())
         }
         None => {
-            let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+            let loopback = interface::loopback();
             let listener = if meeting.is_local {
                 bind(loopback, config.ports.clone()).await?
             } else {
@@ -211,11 +211,15 @@ fn known_addresses(config: &Config) -> Result<Vec<IpAddr>, String> {
     }
 }
 
-/// From which address packets for the world leave. Nothing is sent: the address asked for is one of documentation.
+/// From which address packets for the world leave. Nothing is sent: the addresses asked for are those of documentation.
 fn outward() -> Option<IpAddr> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-    socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
-    Some(socket.local_addr().ok()?.ip())
+    let toward = |own: IpAddr, world: IpAddr| {
+        let socket = UdpSocket::bind((own, 0)).ok()?;
+        socket.connect((world, 9)).ok()?;
+        Some(socket.local_addr().ok()?.ip())
+    };
+    let (world, world_6) = (Ipv4Addr::new(192, 0, 2, 1), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1));
+    toward(Ipv4Addr::UNSPECIFIED.into(), world.into()).or_else(|| toward(Ipv6Addr::UNSPECIFIED.into(), world_6.into()))
 }
 
 /// Listens on all addresses, of both families where the system has both, at the first of `ports` that is free.

@@ -7,7 +7,7 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::task::Poll;
@@ -136,9 +136,12 @@ async fn enroll(stream: TcpStream, config: &Config) -> Result<(TcpListener, Cont
         Some(rules) => rules.choose(&interfaces()?, local)?,
         None => local,
     };
-    // Behind a router, packets for the address that is told may come in at any.
-    let on = if config.advertise.is_some_and(|told| told != local) { unspecified(local) } else { local };
-    let listener = bind(on, config.ports.clone()).await?;
+    // Behind a router, packets for the address that is told may come in at any, of either family.
+    let listener = if config.advertise.is_some_and(|told| told != local) {
+        meeting::bind_all(config.ports.clone()).await?
+    } else {
+        bind(local, config.ports.clone()).await?
+    };
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let address = SocketAddr::new(config.advertise.unwrap_or(local), port);
     let (reader, writer) = stream.into_split();
@@ -155,10 +158,6 @@ async fn enroll(stream: TcpStream, config: &Config) -> Result<(TcpListener, Cont
 fn interfaces() -> Result<Vec<(String, IpAddr)>, String> {
     let all = if_addrs::get_if_addrs().map_err(|error| format!("its interfaces cannot be listed: {error}"))?;
     Ok(all.into_iter().map(|interface| (interface.name.clone(), interface.ip())).collect())
-}
-
-fn unspecified(like: IpAddr) -> IpAddr {
-    if like.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() }
 }
 
 /// Listens on the first port of the range that is free, or on any.

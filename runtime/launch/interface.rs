@@ -1,7 +1,7 @@
 //! Which of a host's addresses a node uses, where a person says so: `eth0`, `10.0.0.0/8`, `!docker0`, or several of
 //! these with commas.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use ipnet::IpNet;
@@ -80,8 +80,8 @@ impl Interfaces {
     /// # Errors
     /// What addresses there are, if none may be used.
     pub(crate) fn choose(&self, all: &[(String, IpAddr)], usual: IpAddr) -> Result<IpAddr, String> {
-        let mut allowed: Vec<IpAddr> =
-            all.iter().filter(|(name, address)| self.allow(name, *address)).map(|(_, address)| *address).collect();
+        let usable = |(name, address): &&(String, IpAddr)| self.allow(name, *address) && !needs_scope(address);
+        let mut allowed: Vec<IpAddr> = all.iter().filter(usable).map(|(_, address)| *address).collect();
         // False comes before true.
         allowed.sort_by_key(|address| (*address != usual, address.is_ipv4() != usual.is_ipv4()));
         allowed.first().copied().ok_or_else(|| {
@@ -93,17 +93,36 @@ impl Interfaces {
 
 /// This host's addresses that others might know, or those that `rules` allow.
 pub(crate) fn own(rules: Option<&Interfaces>) -> Vec<IpAddr> {
-    // Link-local ones need a scope, which differs from host to host.
     let is_useful = |address: &IpAddr| match address {
         IpAddr::V4(address) => !address.is_loopback() && !address.is_link_local(),
-        IpAddr::V6(address) => !address.is_loopback() && !address.is_unicast_link_local(),
+        IpAddr::V6(address) => !address.is_loopback(),
     };
     let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
     let allowed = |interface: &&if_addrs::Interface| match rules {
         Some(rules) => rules.allow(&interface.name, interface.ip()),
         None => is_useful(&interface.ip()),
     };
-    interfaces.iter().filter(allowed).map(|interface| interface.ip()).collect()
+    interfaces.iter().filter(allowed).map(|interface| interface.ip()).filter(|address| !needs_scope(address)).collect()
+}
+
+/// Link-local IPv6 addresses mean something only beside the name of an interface, which differs from host to host.
+fn needs_scope(address: &IpAddr) -> bool {
+    matches!(address, IpAddr::V6(address) if address.is_unicast_link_local())
+}
+
+/// This host's loopback address: IPv4's, unless the host has only IPv6's.
+pub(crate) fn loopback() -> IpAddr {
+    let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
+    loopback_of(interfaces.iter().map(|interface| interface.ip()))
+}
+
+fn loopback_of(all: impl Iterator<Item = IpAddr>) -> IpAddr {
+    let found: Vec<IpAddr> = all.filter(IpAddr::is_loopback).collect();
+    if !found.is_empty() && found.iter().all(IpAddr::is_ipv6) {
+        Ipv6Addr::LOCALHOST.into()
+    } else {
+        Ipv4Addr::LOCALHOST.into()
+    }
 }
 
 #[cfg(test)]
@@ -131,6 +150,19 @@ mod tests {
         assert_eq!(chosen("eth0", "fd00::9").unwrap(), "fd00::3", "the same family before others");
         assert_eq!(chosen("10.0.0.0/8,!eth0", "10.1.2.3").unwrap(), "10.9.0.2");
         assert_eq!(chosen("172.17.0.1", "10.1.2.3").unwrap(), "172.17.0.1");
+    }
+
+    #[test]
+    fn hosts_with_only_ipv6_have_an_address_too() {
+        assert_eq!(chosen("fd00::/8", "10.1.2.3").unwrap(), "fd00::3");
+        let host = ["fe80::1", "fd00::7"].map(|address| ("eth0".to_owned(), address.parse().unwrap()));
+        let rules: Interfaces = "eth0".parse().unwrap();
+        assert_eq!(rules.choose(&host, "::1".parse().unwrap()).unwrap().to_string(), "fd00::7", "no scope is needed");
+        assert!(rules.choose(&host[..1], "::1".parse().unwrap()).is_err(), "another host could not name it");
+        let loopback = |all: &[&str]| loopback_of(all.iter().map(|text| text.parse().unwrap())).to_string();
+        assert_eq!(loopback(&["127.0.0.1", "::1", "fd00::7"]), "127.0.0.1");
+        assert_eq!(loopback(&["fd00::7", "::1"]), "::1");
+        assert_eq!(loopback(&[]), "127.0.0.1", "where the system does not say");
     }
 
     #[test]

@@ -78,8 +78,11 @@
 //! `addr=` in the hostfile tells the others an address of a router in front of that host. When all pairs are connected,
 //! ranks stop listening.
 //!
+//! Hosts may have only IPv6 addresses: `--hosts 'me@[fd00::3]:4'`, `--advertise fd00::1`, `--net fd00::/8`, `addr=fd00::3`,
+//! `LATHIDE_ROOT=[fd00::1]:7000` all work. Link-local ones (`fe80::`) are not used, since they mean nothing on another host.
+//!
 //! Between all hosts the ranks' ports must be open: any, or those of `--ports 7000-7063`, one for each rank on the host
-//! and one for the launcher.
+//! and one for the launcher. The plain connection that `lathide link` compares with takes one of them too.
 //!
 //! # Ends
 //!

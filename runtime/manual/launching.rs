@@ -67,7 +67,7 @@
 //!
 //! # What the launcher promises
 //!
-//! Output comes line by line behind `[rank]`; input goes to rank 0; INT, TERM, HUP, USR1 and USR2 are passed on. When a
+//! Output comes line by line behind `[rank]`; input goes to rank 0; INT, QUIT, TERM, HUP, USR1 and USR2 are passed on. When a
 //! rank fails, the others get [`crate::Error::PeerLost`] at their next call, and are ended within two seconds. The
 //! launcher names the rank that failed first and exits with its status. If the launcher is killed, its ranks end too.
 //!
@@ -79,6 +79,12 @@
 //! | 124 | `--timeout` is over |
 //! | 125 | the launcher failed |
 //! | 126, 127 | the program cannot be executed, was not found |
+//!
+//! Ctrl-Z (TSTP) stops the ranks, here and on other hosts, by STOP, which no program can refuse, and then the launcher; `fg`
+//! or `bg` (CONT) continues all. A stopped rank is not lost, since its host still answers. Two things go on by the clock:
+//! `--timeout`, and bytes that were under way and did not fit into the system's buffers at their receiver. A connection with
+//! such bytes ends after `LATHIDE_SILENCE` (10 s), and the job fails when it is continued: set `LATHIDE_SILENCE=off` for a
+//! job with long messages that shall be stopped for longer.
 //!
 //! # The emulated link
 //!

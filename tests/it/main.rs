@@ -21,11 +21,15 @@ mod link;
 mod link_command;
 mod memory;
 mod misuse;
+#[cfg(feature = "cli")]
+mod names;
 mod observe;
 mod p2p;
 #[cfg(feature = "cli")]
 mod predict;
 mod process;
+#[cfg(feature = "cli")]
+mod reach;
 #[cfg(feature = "cli")]
 mod report;
 #[cfg(feature = "cli")]
@@ -33,6 +37,8 @@ mod slurm;
 mod spmd;
 #[cfg(feature = "cli")]
 mod ssh;
+#[cfg(feature = "cli")]
+mod stopping;
 mod stress;
 mod support;
 mod tidy;

@@ -20,7 +20,7 @@ use crate::config::Key;
 use crate::kernel::greeting::{self, Guest};
 use crate::kernel::meeting;
 use crate::launch::hosts::Host;
-use crate::launch::interface::Interfaces;
+use crate::launch::interface::{self, Interfaces};
 use crate::launch::local::LaunchError;
 use crate::launch::local::spawn::new_key;
 use crate::wire::handshake::{Purpose, RENDEZVOUS};
@@ -113,7 +113,7 @@ async fn all(
     for (index, patient) in patients.iter().enumerate() {
         let Ok(patient) = patient else { continue };
         let roots = match Reach::of(&hosts.places[index].0, hosts.way) {
-            Reach::Here => vec![SocketAddr::from(([127, 0, 0, 1], port))],
+            Reach::Here => vec![SocketAddr::new(interface::loopback(), port)],
             _ => addresses::candidates(port, hosts.advertise, hosts.interface.as_ref()),
         };
         let facts = Question::Facts {

@@ -1,7 +1,7 @@
 //! An agent that is examined: says what its host is, and tries the ways to the others.
 
 use std::io::{self, Read as _};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -92,7 +92,7 @@ fn known_addresses(connection: Option<&str>, own: Vec<IpAddr>) -> Vec<IpAddr> {
     all.extend(own.into_iter().filter(|address| Some(*address) != server));
     if all.is_empty() {
         // A host without any network can still reach itself.
-        all.push(Ipv4Addr::LOCALHOST.into());
+        all.push(interface::loopback());
     }
     all
 }
@@ -234,6 +234,6 @@ mod tests {
         assert_eq!(first(Some("127.0.0.1 5000 127.0.0.1 22")), "10.0.0.2");
         assert_eq!(first(Some("10.7.0.1 5000 10.7.0.2 22")), "10.0.0.2", "another host's");
         assert_eq!(first(None), "10.0.0.2");
-        assert_eq!(known_addresses(None, Vec::new()), [IpAddr::from(Ipv4Addr::LOCALHOST)]);
+        assert_eq!(known_addresses(None, Vec::new()), [interface::loopback()]);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -207,11 +207,11 @@ impl Fleet {
 fn root_here(ready: &[Candidate], port: u16, rules: Option<&Interfaces>) -> SocketAddr {
     let mut remote = ready.iter().filter_map(|candidate| candidate.root).peekable();
     if remote.peek().is_none() {
-        return SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
+        return SocketAddr::new(interface::loopback(), port);
     }
     let used: Option<IpAddr> = remote.map(|root| root.ip()).find(|&address| addresses::is_own(address));
     let address = used.or_else(|| interface::own(rules).first().copied());
-    SocketAddr::new(address.unwrap_or(Ipv4Addr::LOCALHOST.into()), port)
+    SocketAddr::new(address.unwrap_or_else(interface::loopback), port)
 }
 
 /// The agent on one host, and what a person should know of it; or the exit status and why there is none.

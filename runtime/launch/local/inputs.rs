@@ -15,9 +15,12 @@ pub(super) fn listen_to_signals(tasks: &mut JoinSet<()>, inbox: &mpsc::Sender<Ev
     let kinds = [
         (SignalKind::hangup(), Signal::HUP),
         (SignalKind::interrupt(), Signal::INT),
+        (SignalKind::quit(), Signal::QUIT),
         (SignalKind::terminate(), Signal::TERM),
         (SignalKind::user_defined1(), Signal::USR1),
         (SignalKind::user_defined2(), Signal::USR2),
+        (SignalKind::from_raw(Signal::TSTP.as_raw()), Signal::TSTP),
+        (SignalKind::from_raw(Signal::CONT.as_raw()), Signal::CONT),
     ];
     for (kind, number) in kinds {
         // Who started the launcher wants it to ignore this one: nohup, or a shell's background job.

@@ -4,11 +4,11 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Signal, getpid, kill_process};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{timeout, timeout_at};
+use tokio::time::{sleep, timeout, timeout_at};
 
 use super::crew::{Crew, Hand, Outlets};
 use super::inputs;
@@ -21,6 +21,7 @@ use crate::config::Key;
 use crate::ids::Rank;
 use crate::kernel::meeting;
 use crate::launch::agent::{Fleet, Hosts, Loss, Plan};
+use crate::launch::interface;
 use crate::launch::link::Relay;
 use crate::launch::rendezvous::{self, Lost, Settings};
 use crate::launch::stall::listed;
@@ -33,6 +34,8 @@ const AFTER_FAILURE: (Duration, Duration) = (Duration::from_millis(1000), Durati
 const AFTER_SIGNAL: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(5));
 /// The same when the job's time is over, or nobody takes its output.
 const AT_ONCE: (Duration, Duration) = (Duration::ZERO, Duration::from_millis(500));
+/// How long orders to the agents may take until they are in the pipes to them.
+const ORDERS_LEAVE: Duration = Duration::from_millis(50);
 /// How long the last words of ranks may take through the rendezvous after their processes have ended.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 /// The same for reports, which are longer and wanted.
@@ -87,7 +90,7 @@ fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
 /// On all addresses if other hosts shall reach it.
 async fn listen(hosts: Option<&Hosts>) -> std::io::Result<TcpListener> {
     match hosts {
-        None => TcpListener::bind("127.0.0.1:0").await,
+        None => TcpListener::bind((interface::loopback(), 0)).await,
         Some(hosts) => meeting::bind_all(hosts.ports.clone()).await.map_err(std::io::Error::other),
     }
 }
@@ -262,7 +265,11 @@ impl Supervisor {
                 self.end_after(AT_ONCE);
             }
             Event::Rendezvous(event) => self.hear(event).await,
-            Event::Signal(signal) if matches!(signal, Signal::USR1 | Signal::USR2) => self.signal_all(signal),
+            Event::Signal(Signal::TSTP) => self.stop().await,
+            // CONT: whoever has continued the launcher means the ranks too.
+            Event::Signal(signal) if matches!(signal, Signal::USR1 | Signal::USR2 | Signal::CONT) => {
+                self.signal_all(signal);
+            }
             Event::Signal(_) if self.outcome.interrupted.is_some() => self.tell_to_end(Signal::KILL),
             Event::Signal(signal) => {
                 self.outcome.interrupted = Some(signal.as_raw());
@@ -270,6 +277,17 @@ impl Supervisor {
                 self.end_after(AFTER_SIGNAL);
             }
         }
+    }
+
+    /// Stops the ranks and then the launcher itself, as a shell's job control wants it, until it is continued.
+    async fn stop(&self) {
+        self.signal_all(Signal::STOP);
+        if let Some(Hands::There(_)) = self.hands {
+            // The tasks that write to the agents need this thread; they stop with it.
+            sleep(ORDERS_LEAVE).await;
+        }
+        // The ranks are continued by the event of SIGCONT: only that is sure to come after this process has stopped.
+        let _ = kill_process(getpid(), Signal::STOP);
     }
 
     fn ended(&mut self, rank: u32, end: End) {
@@ -414,8 +432,12 @@ impl Supervisor {
 async fn start_fleet(plan: Plan<'_>, events: &mut mpsc::Receiver<Event>) -> Result<Fleet, LaunchError> {
     let interrupted = async {
         while let Some(event) = events.recv().await {
-            if let Event::Signal(signal) = event {
-                return signal;
+            match event {
+                // No rank has been started: there is nobody to tell, and nobody else would stop this process.
+                Event::Signal(Signal::TSTP) => drop(kill_process(getpid(), Signal::STOP)),
+                Event::Signal(Signal::CONT) => {}
+                Event::Signal(signal) => return signal,
+                _ => {}
             }
         }
         std::future::pending().await

@@ -4,9 +4,11 @@
 //! be left out. Blocking, or polled: the same calls on a socket that does not block, again and again.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use lathide::launch::environment::port_range;
 use lathide::{Node, Rank, Tag};
 use rustix::event::{PollFd, PollFlags, poll};
 use socket2::{Domain, SockRef, Socket, Type};
@@ -35,7 +37,8 @@ pub(super) struct Raw {
 
 /// Keeps a port of loopback for this user's processes until it is dropped; nothing listens at it.
 pub(super) fn reserve_port() -> io::Result<(Socket, SocketAddr)> {
-    let socket = socket_at(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+    // A host may have only IPv6.
+    let socket = socket_at((Ipv4Addr::LOCALHOST, 0).into()).or_else(|_| socket_at((Ipv6Addr::LOCALHOST, 0).into()))?;
     let address = socket.local_addr()?.as_socket().ok_or(ErrorKind::AddrNotAvailable)?;
     Ok((socket, address))
 }
@@ -49,6 +52,12 @@ fn own_address() -> io::Result<SocketAddr> {
     let socket = std::net::UdpSocket::bind((any, 0))?;
     socket.connect(root)?;
     Ok(SocketAddr::new(socket.local_addr()?.ip(), 0))
+}
+
+/// The ports on which the runtime's own links listen, if a firewall lets only those through.
+fn open_ports() -> io::Result<Option<RangeInclusive<u16>>> {
+    let Some(text) = std::env::var("LATHIDE_PORTS").ok().filter(|text| !text.is_empty()) else { return Ok(None) };
+    port_range(&text).map(Some).map_err(|why| io::Error::other(format!("LATHIDE_PORTS={text}: {why}")))
 }
 
 /// A socket whose address another socket of this user may have too.
@@ -73,7 +82,10 @@ impl Raw {
         let mut token = vec![0; TOKEN_BYTES];
         let mut open = || {
             getrandom::fill(&mut token).map_err(io::Error::other)?;
-            let listener = listen(place.map_or_else(own_address, |place| Ok(place.listen))?)?;
+            let listener = match place {
+                Some(place) => listen(place.listen)?,
+                None => listen_within(own_address()?, open_ports()?)?,
+            };
             let address = listener.local_addr()?.to_string();
             Ok((listener, address))
         };
@@ -225,6 +237,21 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
+/// Listens on the first of `ports` that is free, or on any.
+fn listen_within(address: SocketAddr, ports: Option<RangeInclusive<u16>>) -> io::Result<TcpListener> {
+    let mut cause = None;
+    for port in ports.unwrap_or(0..=0) {
+        // No other socket may have the port, not even one of the same user; but connections that ranks of this job have
+        // accepted on it may go on, as the system's own listeners allow it.
+        match TcpListener::bind(SocketAddr::new(address.ip(), port)) {
+            Ok(listener) => return Ok(listener),
+            Err(error) if error.kind() == ErrorKind::AddrInUse => cause = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(cause.unwrap_or_else(|| ErrorKind::AddrInUse.into()))
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
@@ -289,6 +316,30 @@ mod tests {
             near.poll(is_polled).unwrap();
             assert_eq!(near.read(&mut got).unwrap_err().kind(), ErrorKind::UnexpectedEof, "nobody is there");
         }
+    }
+
+    #[test]
+    fn only_the_ports_that_are_open_are_used() {
+        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        // Two free ports in a row; somebody else may take one of them meanwhile.
+        let (first, low) = (0..100)
+            .find_map(|_| {
+                let first = TcpListener::bind(any).unwrap();
+                let low = first.local_addr().unwrap().port();
+                drop(TcpListener::bind((Ipv4Addr::LOCALHOST, low.checked_add(1)?)).ok()?);
+                Some((first, low))
+            })
+            .expect("two free ports in a row");
+        // What was accepted on a port does not keep it, once nobody listens there.
+        let _dialed = TcpStream::connect(first.local_addr().unwrap()).unwrap();
+        let _accepted = first.accept().unwrap();
+        let second = listen_within(any, Some(low..=low + 1)).unwrap();
+        assert_eq!(second.local_addr().unwrap().port(), low + 1, "the first one is taken");
+        assert_eq!(listen_within(any, Some(low..=low + 1)).unwrap_err().kind(), ErrorKind::AddrInUse);
+        drop(first);
+        let again = listen_within(any, Some(low..=low + 1)).unwrap();
+        assert_eq!(again.local_addr().unwrap().port(), low, "free again");
+        assert_ne!(listen_within(any, None).unwrap().local_addr().unwrap().port(), 0);
     }
 
     #[test]
