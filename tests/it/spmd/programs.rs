@@ -29,6 +29,7 @@ fn program() {
         ["init"] => init(),
         ["storm", ending] => storm(ending),
         ["block", ref modes @ ..] => block(modes),
+        ["linger"] => linger(),
         ["steady", seconds] => steady(seconds.parse().unwrap()),
         ["late", pause, seconds] => late(pause.parse().unwrap(), seconds.parse().unwrap()),
         ["flood", count, bytes] => super::super::memory::flood(count.parse().unwrap(), bytes.parse().unwrap()),
@@ -237,6 +238,14 @@ fn late(pause_s: f64, seconds: f64) -> Result<()> {
         thread::sleep(Duration::from_secs_f64(pause_s));
     }
     steady(seconds)
+}
+
+/// Has a connection to everybody, and then does nothing for a long time.
+fn linger() -> Result<()> {
+    let node = join()?;
+    node.barrier()?;
+    thread::sleep(Duration::from_secs(1000));
+    node.finalize()
 }
 
 /// Pings go round for `seconds`; then everybody leaves.
