@@ -12,6 +12,8 @@ mod gain;
 #[cfg(feature = "cli")]
 mod jobs;
 #[cfg(feature = "cli")]
+mod kills;
+#[cfg(feature = "cli")]
 mod lab;
 #[cfg(feature = "cli")]
 mod launcher;

@@ -1,7 +1,11 @@
 //! Wrong use: each has a clear error that names ranks and the next step, on both sides where there are two; none
 //! panics but where that is documented, none hangs, and the job goes on where it can.
 
+#[cfg(feature = "cli")]
+mod attackers;
 mod joining;
+#[cfg(feature = "cli")]
+mod siege;
 mod strangers;
 
 use std::future::Future;

@@ -100,6 +100,16 @@ impl Job {
         job
     }
 
+    /// The job that this [`prepared`] command starts.
+    #[cfg(feature = "cli")]
+    pub(crate) fn of(command: Command) -> Job {
+        let (sender, lines) = channel();
+        let mut job =
+            Job { children: Vec::new(), lines, said: Vec::new(), errors: Vec::new(), readers: Vec::new(), key: None };
+        job.spawn(command, &sender);
+        job
+    }
+
     fn spawn(&mut self, mut command: Command, lines: &Sender<Line>) {
         let mut child = command.spawn().expect("the test binary and lathide can be started");
         let (stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());

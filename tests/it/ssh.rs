@@ -2,7 +2,7 @@
 //!
 //! Without OpenSSH's server the tests say that they are skipped, and fail if `LATHIDE_SSH_REQUIRED=1`.
 
-mod server;
+pub(crate) mod server;
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};

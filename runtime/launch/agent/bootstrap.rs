@@ -34,13 +34,17 @@ impl Image {
         format!(
             r#"d="${{XDG_CACHE_HOME:-$HOME/.cache}}/lathide"; a="$d/agent-{hash}"; "#
         ) + r#"if test -x "$a"; then :; else echo "lathide-agent need $(uname -sm)"; ( umask 077; "#
-            // In a shell of its own: what the ranks write is none of that mask's business.
+            // In a shell of its own: what the ranks write is none of that mask's business. What has come only in part,
+            // because the launcher was killed, does not stay.
+            + r#"t=; u() { rm -f "$t"; }; trap u EXIT; trap "exit 125" HUP INT TERM; "#
             + &format!(
                 r#"mkdir -p "$d" && t="$(mktemp "$d/new-XXXXXX")" && head -c {size} > "$t" && test "$(wc -c < "$t")" -eq {size} "#
             )
             + r#"&& chmod 700 "$t" && mv -f "$t" "$a" ) || exit 125; "#
             // What nobody has used for a month belongs to a program that is no more.
-            + r#"find "$d" -name "agent-*" -atime +30 -exec rm -f {} +; fi; exec "$a" __agent"#
+            + r#"find "$d" -name "agent-*" -atime +30 -exec rm -f {} +; "#
+            // Nor does anybody come back for what a machine that went down had got of one.
+            + r#"find "$d" -name "new-*" -mtime +1 -exec rm -f {} +; fi; exec "$a" __agent"#
     }
 
     /// Whether a host of that kind, as `uname -sm` says it, can execute the program.

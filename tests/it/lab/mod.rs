@@ -22,7 +22,7 @@ fn lathide(args: &[&str]) -> Command {
 
 /// Whether this machine can have a lab. Says so if not.
 #[track_caller]
-fn is_possible() -> bool {
+pub(crate) fn is_possible() -> bool {
     static POSSIBLE: OnceLock<Result<(), String>> = OnceLock::new();
     let possible = POSSIBLE.get_or_init(|| {
         let tried = run(&mut lathide(&["--hosts", "1", "--quiet", "--", "true"]));

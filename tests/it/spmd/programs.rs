@@ -29,7 +29,9 @@ fn program() {
         ["init"] => init(),
         ["storm", ending] => storm(ending),
         ["block", ref modes @ ..] => block(modes),
+        ["linger"] => linger(),
         ["steady", seconds] => steady(seconds.parse().unwrap()),
+        ["until", file] => ring_while(|| !std::path::Path::new(file).exists()),
         ["late", pause, seconds] => late(pause.parse().unwrap(), seconds.parse().unwrap()),
         ["flood", count, bytes] => super::super::memory::flood(count.parse().unwrap(), bytes.parse().unwrap()),
         ["collectives"] => collectives(),
@@ -239,14 +241,27 @@ fn late(pause_s: f64, seconds: f64) -> Result<()> {
     steady(seconds)
 }
 
+/// Has a connection to everybody, and then does nothing for a long time.
+fn linger() -> Result<()> {
+    let node = join()?;
+    node.barrier()?;
+    thread::sleep(Duration::from_secs(1000));
+    node.finalize()
+}
+
 /// Pings go round for `seconds`; then everybody leaves.
 fn steady(seconds: f64) -> Result<()> {
+    let began = Instant::now();
+    ring_while(|| began.elapsed().as_secs_f64() < seconds)
+}
+
+/// Pings go round while rank 0 wants.
+fn ring_while(goes_on: impl Fn() -> bool) -> Result<()> {
     let node = join()?;
-    let end = Instant::now() + Duration::from_secs_f64(seconds);
     let (left, right) = (node.rank().on_ring(-1, node.size()), node.rank().on_ring(1, node.size()));
     let mut round = 0u64;
     loop {
-        let goes_on = u64::from(node.rank() != 0 || Instant::now() < end);
+        let goes_on = u64::from(node.rank() != 0 || goes_on());
         let write = |ping: [u64; 2]| node.initwrite(right, 1, ping.to_vec())?.wait();
         if node.rank() == 0 {
             write([round, goes_on])?;

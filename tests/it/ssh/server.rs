@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 const WATCHDOG: Duration = Duration::from_secs(60);
 
 /// A running server; dropped, it is gone with its directory.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     port: u16,
     directory: PathBuf,
@@ -20,7 +20,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts one, if OpenSSH's server is installed.
-    pub(super) fn start() -> Option<Server> {
+    pub(crate) fn start() -> Option<Server> {
         let program =
             ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/sbin/sshd"].into_iter().find(|path| Path::new(path).exists());
         let Some(program) = program else {
@@ -67,7 +67,7 @@ impl Server {
     }
 
     /// The command that reaches it.
-    pub(super) fn ssh(&self) -> String {
+    pub(crate) fn ssh(&self) -> String {
         self.ssh_with("known", "user")
     }
 
@@ -80,7 +80,7 @@ impl Server {
         )
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
