@@ -139,7 +139,13 @@ fn start(args: Args) -> Result<ExitCode, LabError> {
     let mut lab = Lab::new(hosts.unwrap_or_default(), cable, command.remove(0), arguments);
     lab.shared = shared;
     lab.output_to_stderr = json;
-    let outcome = lab.run().map_err(|error| with_alternative(error, delay, rate))?;
+    let outcome = match lab.run() {
+        Err(LabError::Refused { what, error, remedy }) => {
+            eprintln!("{COMMAND}: there can be no lab here: {what}: {error}; {remedy}");
+            return Ok(with_relay(&lab));
+        }
+        outcome => outcome?,
+    };
     if !quiet && !json {
         table(&outcome.status).iter().for_each(|line| eprintln!("{COMMAND}: {line}"));
     }
@@ -150,17 +156,30 @@ fn start(args: Args) -> Result<ExitCode, LabError> {
     Ok(ExitCode::from(status))
 }
 
-/// What can be done where there can be no lab.
-fn with_alternative(error: LabError, delay: Duration, rate: Option<NonZeroU64>) -> LabError {
-    let link = LinkSpec { delay, rate_bits_per_s: rate, ..LinkSpec::default() };
-    match error {
-        LabError::Refused { what, error, remedy } if !link.is_loopback() => {
-            let instead = format!("lathide run --link {link} -n N PROGRAM");
-            let remedy = format!("{remedy}\nwithout a lab, ranks on one host can have such a link: {instead}");
-            LabError::Refused { what, error, remedy }
-        }
-        other => other,
-    }
+/// Runs the command where there can be no lab: what it starts on the lab's hosts runs here, and a relay between ranks
+/// delays and limits what they send. Becomes the command.
+fn with_relay(lab: &Lab) -> ExitCode {
+    let link = LinkSpec {
+        delay: lab.cable.delay,
+        rate_bits_per_s: lab.cable.rate_bits_per_s,
+        shared: lab.shared,
+        ..LinkSpec::default()
+    };
+    eprintln!(
+        "{COMMAND}: instead, what run, gain, link and collectives start with --hosts host0,... runs on this machine over the \
+         emulated link {link}: a relay between ranks, without packets, losses and queues, and with no cable to cut"
+    );
+    let hosts: Vec<String> = (0..lab.hosts).map(|host| format!("host{host}")).collect();
+    let mut command = std::process::Command::new(&lab.program);
+    command.args(&lab.args).env(RELAY_VARIABLE, link.to_string()).env(HOSTS_VARIABLE, hosts.join(","));
+    become_it(command, &lab.program.to_string_lossy(), "")
+}
+
+/// Only returns if that fails.
+fn become_it(mut command: std::process::Command, name: &str, place: &str) -> ExitCode {
+    let error = command.exec();
+    eprintln!("lathide: {place}{name} cannot be executed: {error}");
+    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
 }
 
 fn act(action: Action) -> Result<ExitCode, LabError> {
@@ -198,9 +217,9 @@ pub(crate) fn run_in_host(args: &InHostArgs) -> ExitCode {
         eprintln!("lathide: {}: {error}", args.host);
         return ExitCode::from(error.exit_status());
     }
-    let error = std::process::Command::new(&args.command[0]).args(&args.command[1..]).exec();
-    eprintln!("lathide: {}: {} cannot be executed: {error}", args.host, args.command[0].display());
-    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+    let mut command = std::process::Command::new(&args.command[0]);
+    command.args(&args.command[1..]);
+    become_it(command, &args.command[0].to_string_lossy(), &format!("{}: ", args.host))
 }
 
 /// A line for the lab, one for each host.

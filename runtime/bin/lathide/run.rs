@@ -89,7 +89,7 @@ enum Tag {
 }
 
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
-    let Arguments { ranks, hosts, link, tag, timeout, encrypt, mut variables, .. } = arguments;
+    let Arguments { mut ranks, mut hosts, mut link, tag, timeout, encrypt, mut variables, .. } = arguments;
     let Arguments { wdir, trace, report, quiet, json, mut program, .. } = arguments;
     if encrypt {
         variables.push(("LATHIDE_ENCRYPT".into(), "on".into()));
@@ -99,6 +99,14 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         let option = program[0].display();
         eprintln!("lathide: run has no option {option}; see lathide run --help (a program of that name is ./{option})");
         return ExitCode::from(2);
+    }
+    match hosts.stand_in() {
+        Err(failed) => {
+            eprintln!("lathide: {}", failed.message);
+            return ExitCode::from(failed.status);
+        }
+        Ok(None) => {}
+        Ok(Some((relay, slots))) => (link, ranks, hosts) = (relay, ranks.or(Some(slots)), HostArgs::default()),
     }
     let is_emulated = !link.is_loopback();
     let hosts = match if is_emulated { Ok(None) } else { hosts.place_or_allocation(ranks) } {

@@ -32,6 +32,8 @@ pub use warden::warden;
 pub const DIRECTORY_VARIABLE: &str = "LATHIDE_LAB";
 /// The variable that tells them the names of its hosts, separated by commas.
 pub const HOSTS_VARIABLE: &str = "LATHIDE_LAB_HOSTS";
+/// The variable that tells them the emulated link that stands in for the lab, where there could be none.
+pub const RELAY_VARIABLE: &str = "LATHIDE_LAB_RELAY";
 
 /// A virtual network, and a command that runs on its first host.
 #[derive(Clone, Debug)]

@@ -90,8 +90,8 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Err(message) => return console::fail(COMMAND, &message, 2),
     };
     let sizes = args.ranks.clone().unwrap_or_else(|| vec![args.size]);
-    let ground = Ground { link: args.link.clone(), hosts: args.hosts.clone() };
-    let outcome = match measure::measure(&ground, &plan, &sorted(sizes), args.quiet) {
+    let ground = Ground::new(args.link.clone(), args.hosts.clone());
+    let outcome = match ground.and_then(|ground| measure::measure(&ground, &plan, &sorted(sizes), args.quiet)) {
         Ok(outcome) => outcome,
         Err(Failed { message, status }) => return console::fail(COMMAND, &message, status),
     };

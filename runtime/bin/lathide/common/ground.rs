@@ -19,6 +19,14 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
+    /// There; or on this machine over the emulated link that stands in for the lab whose hosts are named.
+    pub(crate) fn new(link: LinkSpec, hosts: HostArgs) -> Result<Self, Failed> {
+        Ok(match hosts.stand_in()? {
+            Some((link, _)) => Ground { link, hosts: HostArgs::default() },
+            None => Ground { link, hosts },
+        })
+    }
+
     /// A job of one of this program's hidden commands.
     pub(crate) fn of_lathide<const N: usize>(&self, ranks: u32, args: [&str; N]) -> Result<Job, Failed> {
         self.on(Job::of_lathide(ranks, args.map(OsString::from)))

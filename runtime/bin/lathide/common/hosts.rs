@@ -10,6 +10,8 @@ use lathide::launch::agent::{Hosts, Way};
 use lathide::launch::environment::port_range;
 use lathide::launch::hosts::{Host, allocation, parse_file, parse_list, place};
 use lathide::launch::interface::Interfaces;
+use lathide::launch::lab;
+use lathide::launch::link::LinkSpec;
 
 use super::nodes::Failed;
 
@@ -54,6 +56,22 @@ impl HostArgs {
     /// The hosts as they were named.
     pub(crate) fn text(&self) -> Option<&str> {
         self.hosts.as_deref()
+    }
+
+    /// The emulated link that stands in for a lab where there could be none, and the slots, if only that lab's hosts are
+    /// named.
+    pub(crate) fn stand_in(&self) -> Result<Option<(LinkSpec, u32)>, Failed> {
+        let variable = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
+        let (Some(link), Some(names)) = (variable(lab::RELAY_VARIABLE), variable(lab::HOSTS_VARIABLE)) else {
+            return Ok(None);
+        };
+        let wrong = |message: String| Failed { message, status: 2 };
+        let Some(list) = self.listed().map_err(wrong)? else { return Ok(None) };
+        if !list.iter().all(|host| names.split(',').any(|name| name == host.name)) {
+            return Ok(None);
+        }
+        let link = link.parse().map_err(|error| wrong(format!("{}={link}: {error}", lab::RELAY_VARIABLE)))?;
+        Ok(Some((link, list.iter().map(|host| host.slots).sum())))
     }
 
     /// The hosts with their ranks, if there are any: as many ranks as slots, unless `ranks` says how many. Inside a Slurm

@@ -90,7 +90,7 @@ impl Args {
         let link = if self.hosts.is_given() { "loopback" } else { link };
         let link = self.link.clone().map_or_else(|| link.parse(), Ok);
         let link = link.map_err(|error: <LinkSpec as std::str::FromStr>::Err| error.to_string())?;
-        Ok(Ground { link, hosts: self.hosts.clone() })
+        Ground::new(link, self.hosts.clone()).map_err(|failed| failed.message)
     }
 }
 

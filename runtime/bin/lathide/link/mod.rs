@@ -87,14 +87,17 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         bytes.sort_unstable();
         bytes.dedup();
     }
-    let ground = Ground { link: args.link.clone(), hosts: args.hosts.clone() };
+    let ground = match Ground::new(args.link.clone(), args.hosts.clone()) {
+        Ok(ground) => ground,
+        Err(Failed { message, status }) => return console::fail(COMMAND, &message, status),
+    };
     let wishes = plan::Wishes {
         seconds: args.seconds,
         repeats: args.repeats.unwrap_or(REPEATS),
         // Who asks for a number gets it, however long it takes.
         repeats_min: args.repeats.unwrap_or(REPEATS_MIN),
         bytes,
-        shared: args.link.shared,
+        shared: ground.link.shared,
         yields: !ground.is_loopback() || std::thread::available_parallelism().map_or(1, usize::from) < 2,
     };
     let outcome = match measure::measure(&ground, &wishes, args.quiet) {
