@@ -225,7 +225,7 @@ type Link = (Connection, Established);
 
 /// All that can happen while the mesh is built comes through one queue.
 enum Step {
-    Dialed(Rank, Result<Link, String>),
+    Dialed(Rank, Box<Result<Link, String>>),
     Guest(Box<Guest>),
     Notice(Option<Notice>),
 }
@@ -253,7 +253,7 @@ async fn connect(
         let (address, incarnation) = (table.addresses[peer as usize], table.incarnations[peer as usize]);
         tasks.spawn(async move {
             let link = dial_peer(&party, Rank(peer), address, incarnation, deadline).await;
-            let _ = steps.send(Step::Dialed(Rank(peer), link)).await;
+            let _ = steps.send(Step::Dialed(Rank(peer), Box::new(link))).await;
         });
     }
     let mut links: Vec<Option<Link>> = (0..size).map(|_| None).collect();
@@ -276,7 +276,7 @@ async fn connect(
             .await
         };
         match tokio::time::timeout_at(deadline.into(), step).await {
-            Ok(Step::Dialed(rank, link)) => links[rank.index()] = Some(link?),
+            Ok(Step::Dialed(rank, link)) => links[rank.index()] = Some((*link)?),
             Ok(Step::Guest(guest)) => seat(own, *guest, &table, &mut links, &mut epochs).await,
             Ok(Step::Notice(Some(notice))) => return Err(bad_news(notice)),
             // Rank 0 may have served it and be done already.
