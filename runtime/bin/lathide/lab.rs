@@ -8,7 +8,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand};
-use lathide::launch::lab::{Cable, Change, DIRECTORY_VARIABLE, Lab, LabError, Request, Status, ask, enter};
+use lathide::launch::lab::{
+    Cable, Change, DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, LabError, RELAY_VARIABLE, Request, Status, ask, enter,
+};
 use lathide::launch::link::LinkSpec;
 use serde_json::json;
 
@@ -139,7 +141,7 @@ fn start(args: Args) -> Result<ExitCode, LabError> {
     let mut lab = Lab::new(hosts.unwrap_or_default(), cable, command.remove(0), arguments);
     lab.shared = shared;
     lab.output_to_stderr = json;
-    let outcome = match lab.run() {
+    let outcome = match lab.clone().run() {
         Err(LabError::Refused { what, error, remedy }) => {
             eprintln!("{COMMAND}: there can be no lab here: {what}: {error}; {remedy}");
             return Ok(with_relay(&lab));

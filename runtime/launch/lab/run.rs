@@ -36,7 +36,6 @@ pub(super) fn run(lab: &Lab) -> Result<Outcome, LabError> {
     // First of all, so that whatever comes is taken away whenever this process is killed.
     let mut warden = Warden::start(&starter, &directory).map_err(system("the lab's warden cannot be started"))?;
     DirBuilder::new().mode(0o700).create(&directory).map_err(system(format!("{}", directory.display())))?;
-    let signals = signals().map_err(system("signals cannot be received"))?;
     namespace::enter_own()?;
     name_hosts(lab, &directory);
     let hosts = Host::make_all(lab.hosts, &lab.cable)?;
@@ -44,6 +43,8 @@ pub(super) fn run(lab: &Lab) -> Result<Outcome, LabError> {
         let told = namespace::number(&host.network).and_then(|number| warden.watch(number));
         told.map_err(system("the lab's warden has gone"))?;
     }
+    // Only now, and before there are threads: where there can be no lab, the caller goes on without.
+    let signals = signals().map_err(system("signals cannot be received"))?;
     let network = Network::start(lab, &directory, hosts)?;
     let mut command = start(lab, &starter, &directory)?;
     let exit = attend(&mut command, &signals).map_err(system("the lab's command cannot be watched"))?;

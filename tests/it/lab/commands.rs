@@ -48,6 +48,33 @@ fn the_status_is_the_commands() {
     run(lathide(&["--hosts", "1", "--", "true"]).env("LATHIDE_LAB", "/nowhere")).succeeded();
 }
 
+/// Where the limit of namespaces is reached, as in a container without rights.
+#[test]
+fn where_there_can_be_no_lab_a_relay_stands_in() {
+    if !is_possible() {
+        return;
+    }
+    let own = env!("CARGO_BIN_EXE_lathide");
+    let job = format!(
+        "{own} run --json --tag never --hosts host0:1,host1:2 sh -c 'echo rank=$LATHIDE_RANK'; echo relay=$LATHIDE_LAB_RELAY"
+    );
+    let lab = format!(
+        "echo 1 > /proc/sys/user/max_user_namespaces; echo 0 > /proc/sys/user/max_net_namespaces
+        exec {own} lab --hosts 2 --delay 2ms --rate 50mbit -- sh -c \"$1\""
+    );
+    let done = run(Command::new("unshare")
+        .args(["--user", "--map-root-user", "--net"])
+        .args(["sh", "-c"])
+        .arg(format!("ip link set lo up; {lab}"))
+        .args(["sh", &job]))
+    .succeeded();
+    assert!(done.stderr.contains("there can be no lab here"), "{}", done.stderr);
+    assert!(done.stderr.contains("emulated link delay=2ms,rate=50mbit"), "{}", done.stderr);
+    assert!(done.stdout.contains("relay=delay=2ms,rate=50mbit"), "{}", done.stdout);
+    assert!(["rank=0", "rank=1", "rank=2"].iter().all(|rank| done.stderr.contains(rank)), "{}", done.stderr);
+    assert!(done.stdout.contains("delay=2ms,rate=50mbit"), "{}", done.stdout);
+}
+
 #[test]
 fn a_running_lab_is_changed() {
     if !is_possible() {
