@@ -104,8 +104,11 @@ fn a_running_job_neither_heeds_nor_feels_attackers_at_its_rendezvous() {
     let first = wave(WARM_UP / 2);
     let before: Vec<u64> = processes.iter().map(|&process| memory_kib(process, "VmRSS:")).collect();
     let second = wave((VARIANTS - WARM_UP) / 2);
-    let grown: Vec<u64> =
-        processes.iter().zip(&before).map(|(&process, &before)| memory_kib(process, "VmHWM:").saturating_sub(before)).collect();
+    let grown: Vec<u64> = processes
+        .iter()
+        .zip(&before)
+        .map(|(&process, &before)| memory_kib(process, "VmHWM:").saturating_sub(before))
+        .collect();
     stop.store(true, Ordering::SeqCst);
     let most = most.join().expect("it counts");
     std::fs::write(&over, "").expect("our directory");
