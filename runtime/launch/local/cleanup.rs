@@ -14,9 +14,18 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(super) fn kill_left_overs(job: &str, groups: &[Pid]) {
     let deadline = Instant::now() + PATIENCE;
     let mark = format!("{JOB_VARIABLE}={job}").into_bytes();
+    let own = Process::of(rustix::process::getpid());
     loop {
-        let left: Vec<Process> = processes().filter(|process| process.belongs_to(&mark, groups)).collect();
-        if left.is_empty() || Instant::now() > deadline {
+        let (mut left, mut unclear) = (Vec::new(), false);
+        for process in processes() {
+            match process.belongs_to(&mark, groups) {
+                Some(true) => left.push(process),
+                Some(false) => {}
+                // One that was there before this process is not the job's, whatever it will be.
+                None => unclear |= own.as_ref().is_none_or(|own| process.started >= own.started),
+            }
+        }
+        if left.is_empty() && !unclear {
             return;
         }
         for process in left {
@@ -28,6 +37,10 @@ pub(super) fn kill_left_overs(job: &str, groups: &[Pid]) {
                 let _ = waitpid(Some(process.id), WaitOptions::NOHANG);
             }
         }
+        // Only now: a look that takes long, on a busy machine, is not in vain.
+        if Instant::now() > deadline {
+            return;
+        }
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -37,24 +50,43 @@ struct Process {
     state: u8,
     parent: Option<Pid>,
     group: Option<Pid>,
+    /// When, in ticks since the system started.
+    started: u64,
 }
 
 impl Process {
-    fn belongs_to(&self, mark: &[u8], groups: &[Pid]) -> bool {
-        let own = rustix::process::getpid();
-        let orphan = self.parent == Some(own) && self.group.is_some_and(|group| groups.contains(&group));
-        // Other users' processes cannot be read, and are not this job's. A dead one has no environment any more.
-        let environment = || std::fs::read(format!("/proc/{}/environ", self.id)).unwrap_or_default();
-        self.id != own && (orphan || environment().split(|&byte| byte == 0).any(|variable| variable == mark))
+    fn of(id: Pid) -> Option<Self> {
+        Process::parse(&std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?)
     }
 
-    /// From a line of `/proc/PID/stat`: number, name in parentheses (which may hold anything), state, parent, group.
+    /// Whether it is the job's. `None` if that cannot be seen yet.
+    fn belongs_to(&self, mark: &[u8], groups: &[Pid]) -> Option<bool> {
+        let own = rustix::process::getpid();
+        if self.id == own {
+            return Some(false);
+        }
+        if self.parent == Some(own) && self.group.is_some_and(|group| groups.contains(&group)) {
+            return Some(true);
+        }
+        // Other users' processes cannot be read, and are not this job's. A dead one has no environment any more.
+        let environment = std::fs::read(format!("/proc/{}/environ", self.id)).unwrap_or_default();
+        // One that is about to become another program has none for a moment. The kernel's own never have a program.
+        if environment.is_empty() && self.state != b'Z' && std::fs::read_link(format!("/proc/{}/exe", self.id)).is_ok()
+        {
+            return None;
+        }
+        Some(environment.split(|&byte| byte == 0).any(|variable| variable == mark))
+    }
+
+    /// From a line of `/proc/PID/stat`: number, name in parentheses (which may hold anything), state, parent, group, and
+    /// at place 22 when it started.
     fn parse(stat: &str) -> Option<Self> {
         let id = number(stat.split(' ').next()?)?;
         let mut fields = stat.rsplit_once(") ")?.1.split(' ');
         let state = *fields.next()?.as_bytes().first()?;
         let (parent, group) = (number(fields.next()?), number(fields.next()?));
-        Some(Process { id, state, parent, group })
+        let started = fields.nth(16)?.parse().ok()?;
+        Some(Process { id, state, parent, group, started })
     }
 }
 
@@ -65,7 +97,7 @@ fn number(text: &str) -> Option<Pid> {
 fn processes() -> impl Iterator<Item = Process> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbered = entries.filter(|entry| entry.file_name().as_encoded_bytes()[0].is_ascii_digit());
-    numbered.filter_map(|entry| Process::parse(&std::fs::read_to_string(entry.path().join("stat")).ok()?))
+    numbered.filter_map(|entry| Process::of(number(entry.file_name().to_str()?)?))
 }
 
 #[cfg(test)]
@@ -74,9 +106,10 @@ mod tests {
 
     #[test]
     fn a_process_is_read_whatever_its_name() {
-        let process = Process::parse("42 (a) Z 1 (b)) S 7 9 9 0 -1").unwrap();
+        let process =
+            Process::parse("42 (a) Z 1 (b)) S 7 9 9 0 -1 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20").unwrap();
         assert_eq!((process.id, process.state), (number("42").unwrap(), b'S'));
-        assert_eq!((process.parent, process.group), (number("7"), number("9")));
+        assert_eq!((process.parent, process.group, process.started), (number("7"), number("9"), 4711));
         assert!(Process::parse("42 (a").is_none() && Process::parse("").is_none());
         assert!(processes().any(|process| process.id == rustix::process::getpid()));
     }

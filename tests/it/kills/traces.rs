@@ -119,7 +119,10 @@ impl Traces {
     pub(super) fn left(&mut self) -> Vec<String> {
         let name = |process: u32| {
             let line = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default().replace('\0', " ");
-            format!("process {process}: {line}")
+            // Whose it was is in the last part of the launcher's mark.
+            let environment = fs::read_to_string(format!("/proc/{process}/environ")).unwrap_or_default();
+            let ours = environment.split('\0').filter(|variable| variable.starts_with("LATHIDE_")).collect::<Vec<_>>();
+            format!("process {process}: {line}, with {ours:?}")
         };
         let mut left: Vec<String> = self.marked().into_iter().map(name).collect();
         let mut held: HashMap<String, u32> = HashMap::new();

@@ -16,8 +16,9 @@ const VARIANTS: usize = 1000;
 const WARM_UP: usize = 100;
 /// How much more memory any process may come to hold: less than 8000 connections at a kilobyte each.
 const GROWTH_MAX_KIB: u64 = 4 << 10;
-/// Connections that a listener keeps unproven, and some for those that are just being closed.
-const DESCRIPTORS_MAX: usize = 64 + 16;
+/// Connections that a listener keeps unproven, and as many as it may accept in a row before it closes dropped ones. The
+/// attackers keep up to 240.
+const DESCRIPTORS_MAX: usize = 64 + 128;
 const WATCHDOG: Duration = Duration::from_secs(60);
 
 /// A figure of a process's memory.
