@@ -13,6 +13,10 @@
 //!   transfer runs, relative to t_calc; measured inside I.3, not taken from its total, so that eq. (4) with them is a
 //!   prediction too (`gain_phases` of each point in the JSON object).
 //!
+//! Both nodes begin each block at the same moment, on which they agree by a common clock: out of a barrier they come up to the
+//! one-way time of the link apart, and a block of one step is longer by that (over 25 ms, 800 KB took 0.16 s so, and 0.16 or
+//! 0.19 s behind a barrier). A strip has up to 64 columns, so that f is 63/64 on links where that much calculation fits.
+//!
 //! G = T(I.1) / T(I.3). *Ideal* is eq. (1), *model* is eq. (4) with the measured gamma and *one* f and *one* Omega, fitted to
 //! the whole sweep ([fitting](super::models)): `G = (1 + 1/gamma) / ((1 - f) + max(f + Omega, 1/gamma))`. Its *error*
 //! is taken where it was not fitted: every other gamma is fitted and the rest predicted, then the other way round
@@ -89,7 +93,8 @@
 //! pair at a time; then [`Node::refit`](crate::Node::refit) makes (a, b) of it, and every algorithm of every operation gets its
 //! price. Then all points are measured in turn, at least five times, the order reversed every other time; the first
 //! round warms up. A point's time is that of the slowest rank. All begin at one moment, on which they agree after a barrier by the clock
-//! that a host's processes share: who leaves a barrier may do so a message's way before others;
+//! that a host's processes share, or by one that is set from round trips between hosts: who leaves a barrier may do so a message's
+//! way before others;
 //! algorithms are forced by [`Node::force`](crate::Node::force). Bytes are those of the whole for broadcast, reduce and
 //! allreduce, else of one rank's block (of alltoall, of each).
 //!
