@@ -61,6 +61,37 @@ fn the_doctor_finds_who_is_cut_off() {
     assert!(broken.contains("host0 does not reach host1") && broken.contains("status 1"), "{text}");
 }
 
+#[test]
+fn the_doctor_looks_for_the_program_and_keeps_to_the_addresses_it_is_told() {
+    if !is_possible() {
+        return;
+    }
+    let script = "d=\"$1 doctor --hosts host0,host1 --json --quiet\"; \
+                  $d $2; echo =$?; $d ./no-such-program; echo =$?; $d --net 'fd76::/16' --ports 7100-7101; echo =$?; \
+                  $d --net 192.0.2.0/24; echo =$?";
+    let stencil = path("stencil");
+    let (status, text, _) = in_lab(&["--hosts", "2"], script, &[&stencil]);
+    assert_eq!(status, Some(0), "{text}");
+    let mut parts = text.split_inclusive('\n').collect::<Vec<_>>().into_iter();
+    let mut next = || {
+        let lines: Vec<&str> = parts.by_ref().take_while(|line| !line.starts_with('=')).collect();
+        serde_json::from_str::<serde_json::Value>(&lines.concat()).unwrap_or_else(|error| panic!("{error}: {text}"))
+    };
+    let (found, missing, told, nowhere) = (next(), next(), next(), next());
+    assert_eq!(found["troubles"], serde_json::json!([]), "{found}");
+    assert!(found["hosts"][0]["user_program_hash"].is_string(), "{found}");
+    assert_eq!(found["hosts"][0]["user_program_hash"], found["hosts"][1]["user_program_hash"]);
+    let troubles = |json: &serde_json::Value| json["troubles"].to_string();
+    assert!(troubles(&missing).contains("host1 lacks the program"), "{missing}");
+    assert_eq!(told["troubles"], serde_json::json!([]), "{told}");
+    for pair in told["pairs"].as_array().into_iter().flatten() {
+        assert!(pair["to_address"].as_str().is_some_and(|address| address.contains("fd76")), "{pair}");
+    }
+    assert!(troubles(&nowhere).contains("host0"), "{nowhere}");
+    let statuses: Vec<&str> = text.lines().filter(|line| line.starts_with('=')).collect();
+    assert_eq!(statuses, ["=0", "=1", "=0", "=1"], "{text}");
+}
+
 /// Far more steps than there is time for; the cable is cut meanwhile.
 const EXCHANGES: &str = "$1 run --hosts host0,host1 $2 --steps 1000000 & job=$!; sleep 1.5; $1 lab cut host1; ";
 
