@@ -91,29 +91,29 @@ fn run(blocks: u32) -> (Vec<f64>, u32, u32) {
     let root = lines.next().and_then(|line| line.strip_prefix("root ").map(str::to_owned));
     let root: SocketAddr = root.and_then(|root| root.parse().ok()).expect("rank 1 says where the rendezvous is");
     let session = record(&front, || root);
-    let (attacks, accepted) = (Arc::new(AtomicBool::new(false)), Arc::new([AtomicU32::new(0), AtomicU32::new(0)]));
+    let (may_attack, counts) = (Arc::new(AtomicBool::new(false)), Arc::new([AtomicU32::new(0), AtomicU32::new(0)]));
     let attacker = std::thread::spawn({
-        let (attacks, counts) = (attacks.clone(), accepted.clone());
-        move || attack(Attacker::new(root, session, 1), &attacks, &counts)
+        let (may_attack, counts) = (may_attack.clone(), counts.clone());
+        move || attack(Attacker::new(root, session, 1), &may_attack, &counts)
     });
     let mut seconds = Vec::new();
     for line in lines {
         seconds.push(line.parse().expect("seconds"));
         // The next block has begun.
-        attacks.store(seconds.len() % 2 == 1, Ordering::SeqCst);
+        may_attack.store(seconds.len() % 2 == 1, Ordering::SeqCst);
     }
     assert!(job.wait().expect("it ends").success(), "the job failed");
-    attacks.store(true, Ordering::SeqCst);
+    may_attack.store(true, Ordering::SeqCst);
     attacker.join().expect("an attacker ends when nobody listens any more");
     assert_eq!(seconds.len(), blocks as usize, "a line for each block");
-    (seconds, accepted[0].load(Ordering::SeqCst), accepted[1].load(Ordering::SeqCst))
+    (seconds, counts[0].load(Ordering::SeqCst), counts[1].load(Ordering::SeqCst))
 }
 
 /// Attacks when it may, until nobody listens. Counts attacks and those that got in.
-fn attack(mut attacker: Attacker, may: &AtomicBool, counts: &[AtomicU32; 2]) {
+fn attack(mut attacker: Attacker, may_attack: &AtomicBool, counts: &[AtomicU32; 2]) {
     for variant in 0.. {
         for kind in KINDS {
-            while !may.load(Ordering::SeqCst) {
+            while !may_attack.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_micros(200));
             }
             let Ok(got_in) = attacker.attempt(kind, variant) else { return };

@@ -84,7 +84,7 @@ pub(crate) async fn dial(
 ) -> Result<(Connection, Established), DialError> {
     let shake = async {
         let (mut stream, dialer, proof) = challenge(address, party, target, next_expected).await?;
-        let secret = (target.purpose == Purpose::Link && party.encrypts).then(|| dialer.secret());
+        let secret = dialer.secret();
         stream.write_all(&proof).await?;
         let mut ready = [0; READY_BYTES];
         stream.read_exact(&mut ready).await?;
@@ -141,7 +141,6 @@ pub(crate) struct Guest {
     pub(crate) proven: Proven,
     stream: TcpStream,
     acceptor: Acceptor,
-    encrypts: bool,
 }
 
 impl Guest {
@@ -151,7 +150,7 @@ impl Guest {
     }
 
     async fn open(mut self, next_expected: u64) -> io::Result<Connection> {
-        let secret = self.encrypts.then(|| self.acceptor.secret());
+        let secret = self.acceptor.secret();
         self.stream.write_all(&self.acceptor.ready(Ok(next_expected))).await?;
         let mut cipher = None;
         if let Some(secret) = secret {
@@ -229,7 +228,7 @@ async fn greet(mut stream: TcpStream, party: &Party, purpose: Purpose) -> Result
     let mut proof = [0; PROOF_BYTES];
     stream.read_exact(&mut proof).await?;
     let proven = acceptor.proof(&proof)?;
-    Ok(Guest { proven, stream, acceptor, encrypts: purpose == Purpose::Link && party.encrypts })
+    Ok(Guest { proven, stream, acceptor })
 }
 
 /// Small messages leave at once, and pass large ones to the last: little is handed to the system before it can go. A host

@@ -87,7 +87,6 @@
 //! and the choice is the fastest or within a tenth of it at 33 of 35 points.
 //!
 //! Overlap, two ranks, `lathide collectives -n 2 --link delay=0.2ms,rate=100mbit --operations broadcast,allreduce,allgather --bytes
-//! 64KiB,256KiB,1MiB`: 0.84 to 0.95 at 256 KiB and 0.86 to 0.99 at 1 MiB; at 64 KiB 0.37 to 0.74, where 5.6 ms of transfer meet two
-//! computing ranks, their tasks and the relay on two cores. In the lab, where the switch also wants its part, it is lower. On
-//! that emulated link the prices are 18 to 20 % too high: b comes out as 97 ns for 64 KiB and less behind a pause, where the link's
-//! is 82.
+//! 64KiB,256KiB,1MiB`: 0.84 to 0.95 at 256 KiB and 0.86 to 0.99 at 1 MiB; at 64 KiB 0.37 to 0.74, of
+//! transfers of 5.6 ms. In the lab, where the switch also wants its part of the cores, it is lower. On that emulated link the prices are 18
+//! to 20 % too high; why is not found out.

@@ -91,7 +91,8 @@
 //!
 //! It needs user namespaces and `/dev/net/tun`. What is missing is said with what to do about it; on Ubuntu 24.04, where a
 //! program without an AppArmor profile gets a user namespace without any rights, that is a profile for `lathide`. A container needs the
-//! device (`--device /dev/net/tun`) and a seccomp filter that allows namespaces. Then the command runs all the same, and says so: with
+//! device (`--device /dev/net/tun`) and a seccomp filter that allows namespaces. Without them the command runs all the same (but not
+//! with `--json`), and is told so: with
 //! `LATHIDE_LAB_RELAY` set, `run`, `gain`, `link` and `collectives` with `--hosts host0,host1` have their ranks on this machine,
 //! and a relay between them delays and limits what they send, as `--link` does. It has no packets: no losses, no queue that
 //! drops, and nothing that can be cut.

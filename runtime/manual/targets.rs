@@ -84,8 +84,7 @@
 //!   TCP here, and nothing that sleeps can be quicker than that sleep; where cores are free the ratio is 0.12.
 //! - **64 KiB one way over 100 Mbit/s**: the bucket refills while the other direction sends, so that a message passes in no
 //!   time, and there is nothing to hide.
-//! - **G over 1 Gbit/s**: 800 KB take 7 ms there, and each millisecond of an exchange costs a computing core about 0.1, as above;
-//!   over 100 Mbit/s the same bytes cost a tenth of that share, and G is 1.95 of 1.98.
+//! - **G over 1 Gbit/s**: what a computing core loses there, as above; 1.76 on another day.
 //!
 //! Numbers above 1 and below the rest of their column are the machine's noise: other machines' work takes up to a tenth
 //! of its processors for seconds at a time.

@@ -205,10 +205,8 @@ mod noise {
             take: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
         ) -> io::Result<usize> {
             while !self.holds() {
-                self.arrived = {
-                    self.inbound.copy_within(self.arrived.clone(), 0);
-                    0..self.arrived.len()
-                };
+                self.inbound.copy_within(self.arrived.clone(), 0);
+                self.arrived = 0..self.arrived.len();
                 match take(&mut self.inbound[self.arrived.end..])? {
                     0 => return Ok(0),
                     taken => self.arrived.end += taken,

@@ -84,6 +84,12 @@ pub(crate) struct Party {
     pub(crate) versions: (u16, u16),
 }
 
+impl Party {
+    fn encrypts(&self, purpose: Purpose) -> bool {
+        self.encrypts && purpose == Purpose::Link
+    }
+}
+
 /// Whom a dialer wants to reach.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
@@ -174,9 +180,9 @@ impl Dialer {
         Ok(proof)
     }
 
-    /// What opens the connection's cipher, once CHALLENGE is taken.
-    pub(crate) fn secret(&self) -> Secret {
-        secret(&self.party.key, &self.transcript)
+    /// What opens the connection's cipher, if it is to have one. CHALLENGE has been taken.
+    pub(crate) fn secret(&self) -> Option<Secret> {
+        self.party.encrypts(self.target.purpose).then(|| secret(&self.party.key, &self.transcript))
     }
 
     /// Takes READY: the connection is open, or a proved peer says why not.
@@ -265,9 +271,9 @@ impl Acceptor {
         Ok(Proven { rank: hello.from, epoch: hello.epoch, established, fits: self.fits(hello) })
     }
 
-    /// What opens the connection's cipher, once PROOF is taken.
-    pub(crate) fn secret(&self) -> Secret {
-        secret(&self.party.key, &self.transcript)
+    /// What opens the connection's cipher, if it is to have one. PROOF has been taken.
+    pub(crate) fn secret(&self) -> Option<Secret> {
+        self.party.encrypts(self.purpose).then(|| secret(&self.party.key, &self.transcript))
     }
 
     /// Ends the handshake; the bytes are READY, with the next frame expected or with what does not fit.

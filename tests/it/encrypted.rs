@@ -8,6 +8,7 @@ use std::time::Duration;
 use lathide::{Config, Error, Node, Operator, wait_all};
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::p2p::sizes_arrive_exactly;
 use crate::support::{free_root, job_within};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -18,18 +19,8 @@ fn encrypted(config: &mut Config) {
 
 #[test]
 fn sizes_around_every_boundary_arrive_exactly() {
-    job_within(LIMIT, 2, encrypted, |node| {
-        let peer = 1 - node.rank().0;
-        let sizes = [0, 1, 511, 512, 513, 4096, 32_752, 32_768, 32_769, 65_536, 1 << 20, (9 << 20) + 5];
-        for size in sizes {
-            let data: Vec<u8> = (0..size).map(|i| (i * 31 + i / 251) as u8).collect();
-            let read = node.initread(peer, 1, vec![0u8; size]).unwrap();
-            let write = node.initwrite(peer, 1, data.clone()).unwrap();
-            assert!(read.wait().unwrap() == data, "{size} bytes");
-            write.wait().unwrap();
-        }
-        node.finalize().unwrap();
-    });
+    let sizes = [0, 1, 511, 512, 513, 4096, 32_752, 32_768, 32_769, 65_536, 1 << 20, (9 << 20) + 5];
+    sizes_arrive_exactly(&sizes, encrypted);
 }
 
 /// Neither reads before its own write has gone, and the sockets take far less.

@@ -23,10 +23,16 @@ fn a_message_arrives_and_both_buffers_come_back() {
 
 #[test]
 fn sizes_around_every_boundary_arrive_exactly() {
-    job(2, |node| {
+    let sizes = [0, 1, 511, 512, 513, 4095, 4096, 4097, 8192, 65_536, 65_537, 1 << 20, (9 << 20) + 5];
+    sizes_arrive_exactly(&sizes, |_| {});
+}
+
+/// Two ranks send each other messages of these sizes.
+pub(crate) fn sizes_arrive_exactly(sizes: &[usize], configure: impl Fn(&mut Config)) {
+    let sizes = sizes.to_vec();
+    job_within(Duration::from_secs(60), 2, configure, move |node| {
         let peer = 1 - node.rank().0;
-        let sizes = [0, 1, 511, 512, 513, 4095, 4096, 4097, 8192, 65_536, 65_537, 1 << 20, (9 << 20) + 5];
-        for size in sizes {
+        for &size in &sizes {
             let data: Vec<u8> = (0..size).map(|i| (i * 31 + i / 251) as u8).collect();
             let read = node.initread(peer, 1, vec![0u8; size]).unwrap();
             let write = node.initwrite(peer, 1, data.clone()).unwrap();

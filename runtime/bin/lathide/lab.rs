@@ -29,7 +29,10 @@ Examples:
 Between two hosts a packet takes the delay, and its time at the rate. The rate is each host's, each way, and counts IP
 headers: TCP gets 1448 of 1500 bytes. What finds no room in the queue before it is dropped.
 
-Exit status: that of the command (128+N if signal N killed it); 2 wrong usage, 125 there can be no lab here, 126 the
+Where there can be no lab, it says why and what to do, and runs the command all the same: run, gain, link and collectives
+with --hosts host0,host1 then have their ranks on this machine, with a relay between them (not with --json).
+
+Exit status: that of the command (128+N if signal N killed it); 2 wrong usage, 125 the lab failed, 126 the
 command cannot be executed, 127 it was not found.";
 
 /// Make a virtual network of several hosts on this machine, without root, and run a command in it.
@@ -142,7 +145,8 @@ fn start(args: Args) -> Result<ExitCode, LabError> {
     lab.shared = shared;
     lab.output_to_stderr = json;
     let outcome = match lab.clone().run() {
-        Err(LabError::Refused { what, error, remedy }) => {
+        // With --json who asks wants the lab's figures, which nothing else has.
+        Err(LabError::Refused { what, error, remedy }) if !json => {
             eprintln!("{COMMAND}: there can be no lab here: {what}: {error}; {remedy}");
             return Ok(with_relay(&lab));
         }

@@ -21,7 +21,7 @@ use traces::{Traces, is_marked};
 const LATHIDE: &str = env!("CARGO_BIN_EXE_lathide");
 /// Far longer than any end takes, except on a machine that is stuck.
 const WATCHDOG: Duration = Duration::from_secs(60);
-/// After that nothing may be left.
+/// After that nothing is left; a machine that has much else to do gets six times as long. What it took is printed.
 const PROMISED: Duration = Duration::from_secs(5);
 /// As many batches, of two launchers of each kind.
 const BATCHES: u32 = 5;
