@@ -13,7 +13,7 @@ use super::collectives::ASK_TICK;
 use super::core::Core;
 use super::mesh::{self, Control};
 use super::poller::GateDescriptor;
-use super::rest::{REST, Rests};
+use super::rest::Rests;
 use super::{Kernel, Order, Started, watch};
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -125,9 +125,10 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
     }
 }
 
-/// The task rests, if it `may`; returns until when.
-fn rest(kernel: &Kernel, may: bool) -> Option<Instant> {
-    kernel.rest(may).then(|| Instant::now() + REST)
+/// The task rests for this long, if at all; returns until when.
+fn rest(kernel: &Kernel, length: Option<Duration>) -> Option<Instant> {
+    let rests = kernel.rest(length.is_some());
+    length.filter(|_| rests).map(|length| Instant::now() + length)
 }
 
 /// Completes at `instant`, or never.

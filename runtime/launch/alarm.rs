@@ -34,6 +34,11 @@ impl Alarm {
         epoll::add(&self.epoll, descriptor, EventData::new_u64(token), flags)
     }
 
+    /// Watches for something else from now on.
+    pub(super) fn watch_for(&self, descriptor: impl AsFd, token: u64, flags: EventFlags) -> Result<()> {
+        epoll::modify(&self.epoll, descriptor, EventData::new_u64(token), flags)
+    }
+
     /// What [`Alarm::watch`] adds to, for those who watch for themselves.
     pub(super) fn as_epoll(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()

@@ -7,6 +7,7 @@
 //! one packet at a time, and the hosts take turns; receivers take what comes.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 use super::cable::{Cable, Change, Count, Traffic};
 use crate::launch::link::Random;
@@ -90,14 +91,26 @@ impl<T> Switch<T> {
         (self.hosts[host].up.traffic, self.hosts[host].down.traffic)
     }
 
-    /// A host sends a packet; `to` is `None` if no host has its address.
-    pub(super) fn send(&mut self, now_ns: u64, from: usize, to: Option<usize>, count: Count, load: T) {
+    /// A host has sent a packet at some time of `between`, which ends now; `to` is `None` if no host has its address.
+    ///
+    /// If the cable was busy until a moment in between, that moment it was: a host that sends without a pause sends at
+    /// the rate. Else it was at the beginning.
+    pub(super) fn send(
+        &mut self,
+        between: RangeInclusive<u64>,
+        from: usize,
+        to: Option<usize>,
+        count: Count,
+        load: T,
+    ) {
+        let (since_ns, now_ns) = between.into_inner();
         self.advance(now_ns);
         let Host { cable, is_cut, up, .. } = &mut self.hosts[from];
+        let head_ns = self.shared.map_or(up.free_ns, |(free_ns, _)| free_ns).clamp(since_ns, now_ns);
         match to.filter(|&to| to != from) {
             None => up.traffic.stray += count,
             Some(_) if *is_cut => up.traffic.cut += count,
-            Some(to) => up.queue(Packet { to, count, head_ns: now_ns, tail_ns: now_ns, load }, cable.queue()),
+            Some(to) => up.queue(Packet { to, count, head_ns, tail_ns: head_ns, load }, cable.queue()),
         }
     }
 

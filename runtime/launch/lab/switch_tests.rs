@@ -1,6 +1,7 @@
 //! What holds for every network and every order of events.
 
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -33,28 +34,45 @@ fn arrivals<T>(switch: &mut Switch<T>) -> Vec<(u64, usize, T)> {
 fn a_lone_packet_takes_the_delay_and_one_passing_time() {
     // 1500 bytes at 50 Mbit/s: 240 us.
     let mut switch = Switch::new(2, cable(25 * MS, 50_000_000), false, 0);
-    switch.send(7, 0, Some(1), packet(1500), 'a');
+    switch.send(7..=7, 0, Some(1), packet(1500), 'a');
     assert_eq!(switch.wakes_ns(), Some(7 + 25 * MS));
     assert_eq!(arrivals(&mut switch), [(7 + 25 * MS + 240_000, 1, 'a')]);
     // The slower of two cables counts.
     switch.change(30 * MS, 1, &Change { rate_bits_per_s: NonZeroU64::new(5_000_000), ..Change::default() });
-    switch.send(30 * MS, 0, Some(1), packet(1500), 'b');
-    switch.send(30 * MS, 1, Some(0), packet(1500), 'c');
+    switch.send(30 * MS..=30 * MS, 0, Some(1), packet(1500), 'b');
+    switch.send(30 * MS..=30 * MS, 1, Some(0), packet(1500), 'c');
     assert_eq!(arrivals(&mut switch), [(57_400_000, 0, 'c'), (57_400_000, 1, 'b')]);
 }
 
 #[test]
 fn one_after_the_other_at_the_rate() {
     let mut switch = Switch::new(2, cable(MS, 8_000_000_000), false, 0);
-    (0..3).for_each(|i| switch.send(0, 0, Some(1), packet(1000), i));
+    (0..3).for_each(|i| switch.send(0..=0, 0, Some(1), packet(1000), i));
     assert_eq!(arrivals(&mut switch), [(MS + 1000, 1, 0), (MS + 2000, 1, 1), (MS + 3000, 1, 2)]);
+}
+
+#[test]
+fn packets_that_are_fetched_together_pass_as_if_sent_without_a_pause() {
+    // 1250 bytes at 50 Mbit/s: 200 us.
+    let mut switch = Switch::new(2, cable(25 * MS, 50_000_000), false, 0);
+    let fetch = |switch: &mut Switch<_>, between: RangeInclusive<u64>, loads: Range<usize>| {
+        loads.for_each(|load| switch.send(between.clone(), 0, Some(1), packet(1250), load));
+    };
+    fetch(&mut switch, 0..=MS, 0..6);
+    // The cable was busy until 1.2 ms.
+    fetch(&mut switch, MS..=2 * MS, 6..8);
+    // Idle since 1.6 ms.
+    fetch(&mut switch, 3 * MS..=4 * MS, 8..9);
+    let sent_us = [0, 200, 400, 600, 800, 1000, 1200, 1400, 3000];
+    let expected = sent_us.map(|us| us * 1000 + 25 * MS + 200_000);
+    assert_eq!(arrivals(&mut switch).into_iter().map(|(at_ns, ..)| at_ns).collect::<Vec<_>>(), expected);
 }
 
 #[test]
 fn many_senders_fill_the_queue_to_one() {
     let cable = Cable { queue_bytes: Some(2000), ..cable(0, 8_000_000_000) };
     let mut switch = Switch::new(6, cable, false, 0);
-    (1..6).for_each(|from| switch.send(0, from, Some(0), packet(1000), from));
+    (1..6).for_each(|from| switch.send(0..=0, from, Some(0), packet(1000), from));
     // One passes, two wait, two find no room.
     assert_eq!(arrivals(&mut switch), [(1000, 0, 1), (2000, 0, 2), (3000, 0, 3)]);
     assert_eq!(switch.traffic(0).1.dropped, Count { packets: 2, bytes: 2000 });
@@ -65,10 +83,10 @@ fn many_senders_fill_the_queue_to_one() {
 fn a_shared_medium_has_one_packet_at_a_time_and_turns() {
     let mut switch = Switch::new(4, cable(10, 8_000_000_000), true, 0);
     for from in 0..2 {
-        (0..2).for_each(|i| switch.send(0, from, Some(from + 2), packet(1000), (from, i)));
+        (0..2).for_each(|i| switch.send(0..=0, from, Some(from + 2), packet(1000), (from, i)));
     }
     // Both ways too.
-    switch.send(0, 2, Some(0), packet(500), (2, 0));
+    switch.send(0..=0, 2, Some(0), packet(500), (2, 0));
     let expected = [(1010, 2, (0, 0)), (2010, 3, (1, 0)), (2510, 0, (2, 0)), (3510, 2, (0, 1)), (4510, 3, (1, 1))];
     assert_eq!(arrivals(&mut switch), expected);
 }
@@ -76,16 +94,16 @@ fn a_shared_medium_has_one_packet_at_a_time_and_turns() {
 #[test]
 fn a_cut_cable_loses_all_and_is_mended() {
     let mut switch = Switch::new(3, cable(10 * MS, 1_000_000), false, 0);
-    (0..3).for_each(|i| switch.send(0, 0, Some(1), packet(1000), i));
-    switch.send(0, 2, Some(1), packet(1000), 9);
+    (0..3).for_each(|i| switch.send(0..=0, 0, Some(1), packet(1000), i));
+    switch.send(0..=0, 2, Some(1), packet(1000), 9);
     switch.cut(MS, 0);
-    switch.send(2 * MS, 0, Some(1), packet(1000), 3);
-    switch.send(2 * MS, 1, Some(0), packet(1000), 4);
+    switch.send(2 * MS..=2 * MS, 0, Some(1), packet(1000), 3);
+    switch.send(2 * MS..=2 * MS, 1, Some(0), packet(1000), 4);
     assert_eq!(arrivals(&mut switch).into_iter().map(|(_, to, load)| (to, load)).collect::<Vec<_>>(), [(1, 9)]);
     assert_eq!(switch.traffic(0).0.cut.packets + switch.traffic(0).1.cut.packets, 5);
     assert!(switch.is_cut(0) && !switch.is_cut(1));
     switch.mend(60 * MS, 0);
-    switch.send(60 * MS, 0, Some(1), packet(1000), 5);
+    switch.send(60 * MS..=60 * MS, 0, Some(1), packet(1000), 5);
     assert_eq!(arrivals(&mut switch), [(78 * MS, 1, 5)]);
 }
 
@@ -93,7 +111,7 @@ fn a_cut_cable_loses_all_and_is_mended() {
 fn what_is_on_its_way_is_bounded() {
     let mut switch = Switch::new(2, cable(60_000 * MS, 0), false, 0);
     let sent = 2 * FLYING_BYTES_MAX / 1500;
-    (0..sent).for_each(|i| switch.send(i, 0, Some(1), packet(1500), ()));
+    (0..sent).for_each(|i| switch.send(i..=i, 0, Some(1), packet(1500), ()));
     let arrived = arrivals(&mut switch).len() as u64;
     assert!((FLYING_BYTES_MAX / 1500..FLYING_BYTES_MAX / 1500 + 3).contains(&arrived), "{arrived}");
     assert_eq!(switch.traffic(0).0.dropped.packets + arrived, sent);
@@ -103,8 +121,8 @@ fn what_is_on_its_way_is_bounded() {
 #[test]
 fn a_host_is_not_its_own_neighbour() {
     let mut switch = Switch::new(2, Cable::default(), false, 0);
-    switch.send(0, 0, Some(0), packet(10), ());
-    switch.send(0, 0, None, packet(20), ());
+    switch.send(0..=0, 0, Some(0), packet(10), ());
+    switch.send(0..=0, 0, None, packet(20), ());
     assert_eq!(switch.traffic(0).0.stray, Count { packets: 2, bytes: 30 });
     assert_eq!((switch.receive(u64::MAX), switch.wakes_ns()), (None, None));
 }
@@ -112,7 +130,7 @@ fn a_host_is_not_its_own_neighbour() {
 #[test]
 fn losses_are_as_many_as_asked_for() {
     let mut switch = Switch::new(2, Cable { loss: 0.1, ..Cable::default() }, false, 1);
-    (0..20_000).for_each(|i| switch.send(i, 0, Some(1), packet(100), ()));
+    (0..20_000).for_each(|i| switch.send(i..=i, 0, Some(1), packet(100), ()));
     // The standard deviation is 42.
     assert!((17_700..18_300).contains(&arrivals(&mut switch).len()));
 }
@@ -155,7 +173,7 @@ fn play(run: &Run, lazy: bool) -> (Switch<(usize, usize, u64)>, Arrivals) {
     for (index, &(after_ns, from, to, bytes)) in run.sends.iter().enumerate() {
         now_ns += after_ns;
         look(&mut switch, now_ns);
-        switch.send(now_ns, from, Some(to), packet(bytes), (from, index, bytes));
+        switch.send(now_ns..=now_ns, from, Some(to), packet(bytes), (from, index, bytes));
         let waiting = &switch.hosts[from].up;
         assert!(waiting.waiting_bytes <= run.cable.queue() || waiting.waiting.len() == 1);
         assert_eq!(waiting.waiting_bytes, waiting.waiting.iter().map(|packet| packet.count.bytes).sum::<u64>());

@@ -16,12 +16,26 @@ use crate::launch::alarm::{Alarm, clock_ns};
 /// A packet as devices hand it over.
 pub(super) type Frame = Vec<u8>;
 
+/// Whether a host is listened to.
+///
+/// One that sends will probably send more, which is fetched together: it is left alone for a while, and looked after
+/// when the switch is awake anyway.
+#[derive(Clone, Copy, Default)]
+struct Ear {
+    /// Until when the host is left alone; `None`: it wakes the switch.
+    rests_until_ns: Option<u64>,
+    /// When the host was known to have nothing more to send.
+    empty_ns: u64,
+}
+
 /// What the thread owns.
 pub(super) struct Wire {
     hosts: Arc<Vec<Host>>,
     switch: Arc<Mutex<Switch<Frame>>>,
     alarm: Alarm,
     stop: Arc<OwnedFd>,
+    /// One for each host.
+    ears: Vec<Ear>,
     /// Frames to be used again.
     spare: Vec<Frame>,
     scratch: Vec<u8>,
@@ -40,7 +54,8 @@ impl Wire {
             alarm.watch(host, FIRST_HOST + number as u64, EventFlags::IN)?;
         }
         let scratch = vec![0; HEADER_BYTES + FRAME_BYTES_MAX];
-        Ok(Wire { hosts, switch, alarm, stop, spare: Vec::new(), scratch })
+        let ears = vec![Ear::default(); hosts.len()];
+        Ok(Wire { hosts, switch, alarm, stop, ears, spare: Vec::new(), scratch })
     }
 
     /// What ends the thread when it can be read.
@@ -52,33 +67,31 @@ impl Wire {
         let mut events = Vec::with_capacity(EVENTS_MAX);
         let mut arrived = Vec::new();
         loop {
-            let wakes_ns = self.deliver(&mut arrived);
-            if let Err(error) = self.alarm.sleep(wakes_ns, &mut events) {
+            self.deliver(&mut arrived);
+            self.look_after();
+            if let Err(error) = self.alarm.sleep(self.wakes_ns(), &mut events) {
                 tracing::error!("the lab's switch ends, its hosts are cut off: waiting for packets failed: {error}");
                 return;
             }
             for event in events.drain(..) {
                 match event.data.u64() {
                     STOP => return,
-                    // `deliver` looks at the clock.
+                    // The next turn looks at the clock.
                     TIMER => {}
-                    token => self.collect((token - FIRST_HOST) as usize, event.flags),
+                    token => self.hear((token - FIRST_HOST) as usize, event.flags),
                 }
             }
         }
     }
 
-    /// Hands over what has arrived. Returns when more will.
-    fn deliver(&mut self, arrived: &mut Vec<(usize, Frame)>) -> Option<u64> {
-        let wakes_ns = {
+    /// Hands over what has arrived.
+    fn deliver(&mut self, arrived: &mut Vec<(usize, Frame)>) {
+        {
             let (mut switch, now_ns) = (self.switch.lock(), clock_ns());
             while let Some(arrival) = switch.receive(now_ns) {
                 arrived.push(arrival);
             }
-            // A packet with others close behind it waits a little for them: fewer wake-ups.
-            let grain_ns = (switch.least_delay_ns() / GRAINS_PER_DELAY).min(GRAIN_NS_MAX);
-            switch.wakes_ns().map(|wakes_ns| switch.last_arrival_ns(wakes_ns + grain_ns).unwrap_or(0).max(wakes_ns))
-        };
+        }
         for (to, mut frame) in arrived.drain(..) {
             if let Err(error) = self.hosts[to].write(&frame) {
                 // The program has taken its interface down.
@@ -89,27 +102,78 @@ impl Wire {
                 self.spare.push(frame);
             }
         }
-        wakes_ns
     }
 
-    /// Takes what a host sends.
-    fn collect(&mut self, number: usize, flags: EventFlags) {
-        let host = &self.hosts[number];
+    /// When the next packets arrive, or a host has rested.
+    fn wakes_ns(&self) -> Option<u64> {
+        let switch = self.switch.lock();
+        // A packet with others close behind it waits a little for them: fewer wake-ups.
+        let grain_ns = grain_ns(&switch);
+        let arrival_ns = |wakes_ns: u64| switch.last_arrival_ns(wakes_ns + grain_ns).unwrap_or(0).max(wakes_ns);
+        let arrives_ns = switch.wakes_ns().map(arrival_ns);
+        arrives_ns.into_iter().chain(self.ears.iter().filter_map(|ear| ear.rests_until_ns)).min()
+    }
+
+    /// Fetches what the hosts that rest have sent. Whoever has been silent for long enough is listened to again.
+    fn look_after(&mut self) {
+        for number in 0..self.hosts.len() {
+            let Some(until_ns) = self.ears[number].rests_until_ns else { continue };
+            if !self.collect(number) && until_ns <= clock_ns() {
+                self.ears[number].rests_until_ns = None;
+                self.listen(number, EventFlags::IN);
+            }
+        }
+    }
+
+    /// A host sends, or has lost its device.
+    fn hear(&mut self, number: usize, flags: EventFlags) {
         if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
             tracing::warn!("host{number} has lost its interface, and with it the network");
             // It fails only if the device is not registered any more.
-            let _ = epoll::delete(self.alarm.as_epoll(), host);
+            let _ = epoll::delete(self.alarm.as_epoll(), &self.hosts[number]);
             return;
         }
-        for _ in 0..BATCH_MAX {
+        // What has come until now has come just now.
+        self.ears[number].empty_ns = clock_ns();
+        if self.collect(number) && self.ears[number].rests_until_ns.is_some() {
+            self.listen(number, EventFlags::empty());
+        }
+    }
+
+    fn listen(&self, number: usize, flags: EventFlags) {
+        // It fails only if the device is not registered any more.
+        let _ = self.alarm.watch_for(&self.hosts[number], FIRST_HOST + number as u64, flags);
+    }
+
+    /// Takes what a host sends. Returns whether it had sent anything.
+    fn collect(&mut self, number: usize) -> bool {
+        let host = &self.hosts[number];
+        let mut frames = 0;
+        while frames < BATCH_MAX {
             // Anything but a frame: it has nothing more to send now, or its interface is down.
-            let Ok(bytes) = host.read(&mut self.scratch) else { return };
+            let Ok(bytes) = host.read(&mut self.scratch) else { break };
+            frames += 1;
             let Some((to, count)) = parse(&self.scratch[..bytes]) else { continue };
             let mut frame = self.spare.pop().unwrap_or_default();
             frame.extend_from_slice(&self.scratch[..bytes]);
-            self.switch.lock().send(clock_ns(), number, owner(to, self.hosts.len()), count, frame);
+            let since_ns = self.ears[number].empty_ns;
+            self.switch.lock().send(since_ns..=clock_ns(), number, owner(to, self.hosts.len()), count, frame);
         }
+        let now_ns = clock_ns();
+        self.ears[number].empty_ns = now_ns;
+        // A stream is looked after twice for each time that its packets are handed over.
+        let rest_ns = grain_ns(&self.switch.lock()) / 2;
+        if frames > 0 && rest_ns >= REST_NS_MIN {
+            // Not at all if there may be more.
+            self.ears[number].rests_until_ns = Some(now_ns + if frames < BATCH_MAX { rest_ns } else { 0 });
+        }
+        frames > 0
     }
+}
+
+/// How much later than it should a packet may be handled that is one of many.
+fn grain_ns(switch: &Switch<Frame>) -> u64 {
+    (switch.least_delay_ns() / GRAINS_PER_DELAY).min(GRAIN_NS_MAX)
 }
 
 /// The longest train of packets.
@@ -119,8 +183,10 @@ const EVENTS_MAX: usize = 64;
 const BATCH_MAX: usize = 64;
 const SPARE_MAX: usize = 4096;
 /// A packet with others behind it is at most this part of the delay late.
-const GRAINS_PER_DELAY: u64 = 50;
-const GRAIN_NS_MAX: u64 = 500_000;
+const GRAINS_PER_DELAY: u64 = 10;
+const GRAIN_NS_MAX: u64 = 2_500_000;
+/// For less than that, no host is left alone.
+const REST_NS_MIN: u64 = 100_000;
 
 // The tokens of events. Above them, one for each host.
 const STOP: u64 = 0;

@@ -76,9 +76,9 @@ Examples:
   lathide gain --json > gain.json
   lathide gain -n 4 --link ethernet -- ./heat     a program of yours, unchanged";
 
-/// The sweep, and the link it runs on unless told otherwise: both sides of gamma = 1, and the class of link of the
-/// paper's section 4.2, ten times as fast.
-const GAMMAS: [f64; 9] = [0.25, 0.5, 0.75, 0.9, 1.0, 1.25, 1.5, 2.0, 4.0];
+/// The sweep, and the link it runs on unless told otherwise: both sides of gamma = 1, closer where the gain is greatest,
+/// and the class of link of the paper's section 4.2, ten times as fast.
+const GAMMAS: [f64; 10] = [0.25, 0.5, 0.75, 0.9, 0.95, 1.0, 1.1, 1.5, 2.0, 4.0];
 const REPEATS: u32 = 5;
 const LINK: &str = "delay=0.2ms,rate=100mbit";
 /// Beyond it, communication or calculation is all there is.

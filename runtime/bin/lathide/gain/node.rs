@@ -180,9 +180,10 @@ impl<'a> Session<'a> {
     fn round(&self, strip: &mut Strip, point: &mut Point) -> Result<Round> {
         let Point { shape, steps, .. } = *point;
         let mut round = Round::default();
-        // The same calculation at three moments, with nothing beside it: how steady the processor is.
+        // The same calculation at three moments, with nothing beside it: how steady the processor is. What G is made of
+        // lies between them.
         let mut calculations = Vec::new();
-        let mut order = [Block::Calculation, Block::I1, Block::Exchange, Block::I2, Block::I3, Block::Calculation];
+        let mut order = [Block::Exchange, Block::I2, Block::Calculation, Block::I1, Block::I3, Block::Calculation];
         if point.rounds.len() % 2 == 1 {
             order.reverse();
         }
@@ -190,7 +191,7 @@ impl<'a> Session<'a> {
             strip.restart(shape.work);
             let version = match block {
                 Block::Calculation => {
-                    // Two blocks per round, at its beginning and its end: their mean counts.
+                    // Two blocks per round: their mean counts.
                     let Calculation { total_s, interior_s, disturbed, .. } = self.pair.calculation(strip, steps)?;
                     round.t_calc += total_s / 2.0;
                     round.interior += interior_s / 2.0;
