@@ -2,7 +2,8 @@
 //!
 //! Each packet would wake it, and a wake-up costs the computation more than the packet's bytes do. So it looks, takes
 //! what is there and rests; meanwhile a few packets gather in the socket. That pays where a handful comes in one
-//! rest: on slower links there is nothing to gather, on faster ones the socket would be full before.
+//! rest. On slower links that takes longer, and on the slowest there is nothing to gather; on faster ones the socket would be
+//! full before.
 
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ const LONG_BYTES: u64 = 256 << 10;
 const SLOW_LONG_BYTES: u64 = 64 << 10;
 /// A rest that brought less was in vain: this much is one packet.
 const LEAST_BYTES: usize = 32 << 10;
+/// Slower links have smaller packets: a long rest that brought less was in vain.
+const SLOW_LEAST_BYTES: usize = 8 << 10;
 /// A long rest that brought more was longer than it had to be.
 const SLOW_MOST_BYTES: usize = 128 << 10;
 /// A rest that brought more may have kept the sender waiting.
@@ -51,10 +54,12 @@ impl Rests {
     /// The task has rested and then `moved` so many bytes; so much is still `to_come`. Returns how long it is to rest
     /// again.
     pub(super) fn after_rest(&mut self, moved: usize, to_come: u64) -> Option<Duration> {
+        // What would have come in a long rest, if this was none.
+        let slow = if self.length == REST { 2 * moved } else { moved };
         self.length = match moved {
-            ..LEAST_BYTES if self.length == REST && moved >= LEAST_BYTES / 2 => LONG_REST,
             LEAST_BYTES..=SLOW_MOST_BYTES => self.length,
             LEAST_BYTES..=MOST_BYTES => REST,
+            ..LEAST_BYTES if slow >= SLOW_LEAST_BYTES => LONG_REST,
             _ => {
                 self.length = REST;
                 self.in_vain = (self.in_vain + 1).min(u32::BITS - 1);
@@ -97,7 +102,7 @@ mod tests {
         assert_eq!(rests.after_look(8 << 20), Some(LONG_REST));
         assert_eq!(rests.after_rest(250_000, 8 << 20), Some(REST), "it has become faster");
         assert_eq!(rests.after_rest(25_000, 8 << 20), Some(LONG_REST));
-        assert_eq!(rests.after_rest(25_000, 8 << 20), None, "it has become slower still");
+        assert_eq!(rests.after_rest(6_000, 8 << 20), None, "it has become slower still");
         assert!((0..8).filter_map(|_| rests.after_look(8 << 20)).all(|rest| rest == REST));
     }
 

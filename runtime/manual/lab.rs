@@ -52,14 +52,16 @@
 //!   queue but the senders'.
 //!
 //! Packets have at most 1500 bytes. On fast links, the kernel hands over a train of packets as one piece, as it does to a
-//! network card that can cut segments; a train takes at most 0.5 ms or a twentieth of the delay, and a sixteenth of the queue, and is dropped as a
-//! whole. With `--loss` there are none. Everything is counted in packets.
+//! network card that can cut segments; a train takes at most 0.5 ms or a twentieth of the delay, and a sixteenth of the queue,
+//! and is dropped as a whole. With `--loss` there are none. Everything is counted in packets.
 //!
 //! # What it costs, and how exact it is
 //!
 //! Packets leave at the time that the arithmetic says, or when the machine wakes the switch's thread: some 0.1 ms later, on a
-//! busy machine more. Nothing is ever early. One packet behind another may wait for it, at most 0.5 ms and a fiftieth of the
-//! delay, so that one wake-up serves both. The last is never late for that.
+//! busy machine more. A wake-up costs a computation beside it some 20 us, so over long delays there are few: a packet with others
+//! behind it may wait for them, at most 1 ms and a twenty-fifth of the delay (the last is never late for that), and a host that has
+//! just sent something is not listened to for as long; what it has sent then is taken to have followed at its cable's rate. So
+//! a packet amid others may be late, or early, by so much; one that comes alone is neither.
 //!
 //! On two cores that others used too (Linux 6.18, not optimised much), one TCP stream:
 //!
@@ -74,8 +76,10 @@
 //! packets are dropped.
 //!
 //! Where two hosts compute on two cores, the switch and the kernel's packets take some of them: `lathide gain --hosts host0,host1` in the
-//! first lab showed a greatest G of 1.82, 1.82, 1.83 and 1.92 in four runs (of 1.98; the relay of `--link wan` 1.95): up to gamma 0.9
-//! everything is hidden, beyond it a step takes 10 to 25 ms more than its calculation of 160 alone.
+//! first lab showed a greatest G of 1.91, 1.88 and 1.97 in three runs (of 1.99; the relay of `--link wan` 1.95). Up to gamma 0.9
+//! everything is hidden; beyond, a step takes some 10 ms more than its calculation of 160 alone, 6 of them other threads, and
+//! the rest interrupts. While other machines took up to a third of the processors, the same command showed 1.79, 2.14
+//! and 2.24: beyond what is possible, so disturbed.
 //!
 //! # How it is made
 //!

@@ -95,14 +95,7 @@ impl<T> Switch<T> {
     ///
     /// If the cable was busy until a moment in between, that moment it was: a host that sends without a pause sends at
     /// the rate. Else it was at the beginning.
-    pub(super) fn send(
-        &mut self,
-        between: RangeInclusive<u64>,
-        from: usize,
-        to: Option<usize>,
-        count: Count,
-        load: T,
-    ) {
+    pub(super) fn send(&mut self, between: RangeInclusive<u64>, from: usize, to: Option<usize>, count: Count, load: T) {
         let (since_ns, now_ns) = between.into_inner();
         self.advance(now_ns);
         let Host { cable, is_cut, up, .. } = &mut self.hosts[from];

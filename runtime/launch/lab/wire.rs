@@ -161,8 +161,7 @@ impl Wire {
         }
         let now_ns = clock_ns();
         self.ears[number].empty_ns = now_ns;
-        // A stream is looked after twice for each time that its packets are handed over.
-        let rest_ns = grain_ns(&self.switch.lock()) / 2;
+        let rest_ns = grain_ns(&self.switch.lock());
         if frames > 0 && rest_ns >= REST_NS_MIN {
             // Not at all if there may be more.
             self.ears[number].rests_until_ns = Some(now_ns + if frames < BATCH_MAX { rest_ns } else { 0 });
@@ -183,8 +182,8 @@ const EVENTS_MAX: usize = 64;
 const BATCH_MAX: usize = 64;
 const SPARE_MAX: usize = 4096;
 /// A packet with others behind it is at most this part of the delay late.
-const GRAINS_PER_DELAY: u64 = 10;
-const GRAIN_NS_MAX: u64 = 2_500_000;
+const GRAINS_PER_DELAY: u64 = 25;
+const GRAIN_NS_MAX: u64 = 1_000_000;
 /// For less than that, no host is left alone.
 const REST_NS_MIN: u64 = 100_000;
 
