@@ -57,8 +57,8 @@ impl Rests {
         // What would have come in a long rest, if this was none.
         let slow = if self.length == REST { 2 * moved } else { moved };
         self.length = match moved {
-            LEAST_BYTES..=SLOW_MOST_BYTES => self.length,
-            LEAST_BYTES..=MOST_BYTES => REST,
+            LEAST_BYTES..SLOW_MOST_BYTES => self.length,
+            SLOW_MOST_BYTES..=MOST_BYTES => REST,
             ..LEAST_BYTES if slow >= SLOW_LEAST_BYTES => LONG_REST,
             _ => {
                 self.length = REST;

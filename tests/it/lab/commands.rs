@@ -60,6 +60,7 @@ fn where_there_can_be_no_lab_a_relay_stands_in() {
     );
     let lab = format!(
         "echo 1 > /proc/sys/user/max_user_namespaces; echo 0 > /proc/sys/user/max_net_namespaces
+        {own} lab --hosts 2 --json -- echo never; echo with_json=$?
         exec {own} lab --hosts 2 --delay 2ms --rate 50mbit -- sh -c \"$1\""
     );
     let done = run(Command::new("unshare")
@@ -71,6 +72,8 @@ fn where_there_can_be_no_lab_a_relay_stands_in() {
     assert!(done.stderr.contains("there can be no lab here"), "{}", done.stderr);
     assert!(done.stderr.contains("emulated link delay=2ms,rate=50mbit"), "{}", done.stderr);
     assert!(done.stdout.contains("relay=delay=2ms,rate=50mbit"), "{}", done.stdout);
+    // Who wants a lab's counts cannot have them from a relay.
+    assert!(done.stdout.contains("with_json=125") && !done.stdout.contains("never"), "{}", done.stdout);
     assert!(["rank=0", "rank=1", "rank=2"].iter().all(|rank| done.stderr.contains(rank)), "{}", done.stderr);
     assert!(done.stdout.contains("delay=2ms,rate=50mbit"), "{}", done.stdout);
 }
