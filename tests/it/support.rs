@@ -1,15 +1,23 @@
 //! Jobs within one process: every rank a thread with a node of its own, over real sockets.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use lathide::{Config, Node};
 
-/// A `host:port` nobody listens at. The system hands out others next, so it stays free for a while.
+/// A `host:port` nobody listens at.
 pub(crate) fn free_root() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
-    listener.local_addr().expect("bound").to_string()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Below the ports that the system gives to connections: between this look and the job's, one of those would take it.
+    loop {
+        let number = (std::process::id() as u16).wrapping_mul(97).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let address = SocketAddr::from(([127, 0, 0, 1], 10_000 + number % 20_000));
+        if TcpListener::bind(address).is_ok() {
+            return address.to_string();
+        }
+    }
 }
 
 /// Runs `program` on `size` ranks and returns what each returned, by rank.
