@@ -78,7 +78,7 @@
 //! Where two hosts compute on two cores, the switch and the kernel's packets take some of them: `lathide gain --hosts host0,host1` in the
 //! first lab showed a greatest G of 1.91, 1.88 and 1.97 in three runs (of 1.99; the relay of `--link wan` 1.95). Up to gamma 0.9
 //! everything is hidden; beyond, a step takes some 10 ms more than its calculation of 160 alone, 6 of them other threads, and
-//! the rest interrupts. While other machines took up to a third of the processors, the same command showed 1.79, 2.14
+//! the rest interrupts. While other machines took up to a third of the processors, the same command showed 1.79, 1.84, 2.14
 //! and 2.24: beyond what is possible, so disturbed.
 //!
 //! # How it is made
