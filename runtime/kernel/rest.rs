@@ -2,34 +2,35 @@
 //!
 //! Each packet would wake it, and a wake-up costs the computation more than the packet's bytes do. So it looks, takes
 //! what is there and rests; meanwhile a few packets gather in the socket. That pays where a handful comes in one
-//! rest. On slower links that takes longer, and on the slowest there is nothing to gather; on faster ones the socket would be
-//! full before.
+//! rest. On slower links that takes longer, and on the slowest there is nothing to gather; on faster ones the socket
+//! would be full before.
 
 use std::time::Duration;
 
-/// How long the task rests. A socket holds what comes in that time and, besides, while the task waits for a busy core.
-const REST: Duration = Duration::from_millis(2);
-/// The same on a slower link, where less comes.
-const LONG_REST: Duration = Duration::from_millis(4);
-/// So much still to come of one message is long enough to rest.
-const LONG_BYTES: u64 = 256 << 10;
-/// The same on a slower link.
-const SLOW_LONG_BYTES: u64 = 64 << 10;
-/// A rest that brought less was in vain: this much is one packet.
-const LEAST_BYTES: usize = 32 << 10;
-/// Slower links have smaller packets: a long rest that brought less was in vain.
-const SLOW_LEAST_BYTES: usize = 8 << 10;
-/// A long rest that brought more was longer than it had to be.
-const SLOW_MOST_BYTES: usize = 128 << 10;
-/// A rest that brought more may have kept the sender waiting.
-const MOST_BYTES: usize = 768 << 10;
+/// How the task rests on links of one class.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Pace {
+    rest: Duration,
+    /// So much still to come of one message is long enough to rest.
+    long_bytes: u64,
+    /// What a rest brings that pays. Less was in vain: this much is one packet.
+    least_bytes: usize,
+    most_bytes: usize,
+}
+
+/// A socket holds what comes in that time and, besides, while the task waits for a busy core; a rest that brought more than
+/// the most may have kept the sender waiting.
+const QUICK: Pace =
+    Pace { rest: Duration::from_millis(2), long_bytes: 256 << 10, least_bytes: 32 << 10, most_bytes: 768 << 10 };
+/// On slower links less comes, in smaller packets; a rest that brought more than the most need not have been so long.
+const SLOW: Pace =
+    Pace { rest: Duration::from_millis(4), long_bytes: 64 << 10, least_bytes: 8 << 10, most_bytes: 128 << 10 };
 /// After rests in vain, so many looks at most without one.
 const SKIPPED_MAX: u32 = 256;
 
 /// What earlier rests have taught.
 pub(super) struct Rests {
-    /// How long the next is.
-    length: Duration,
+    pace: Pace,
     /// Rests in vain since the last that paid.
     in_vain: u32,
     /// Looks to come without rest.
@@ -38,14 +39,14 @@ pub(super) struct Rests {
 
 impl Default for Rests {
     fn default() -> Self {
-        Rests { length: REST, in_vain: 0, skipped: 0 }
+        Rests { pace: QUICK, in_vain: 0, skipped: 0 }
     }
 }
 
 impl Rests {
     /// The task has looked, and so much is still `to_come` of a message; returns how long it is to rest now.
     pub(super) fn after_look(&mut self, to_come: u64) -> Option<Duration> {
-        let rest = self.rest(to_come)?;
+        let rest = self.pace.rest(to_come)?;
         let may_rest = self.skipped == 0;
         self.skipped = self.skipped.saturating_sub(1);
         may_rest.then_some(rest)
@@ -54,27 +55,31 @@ impl Rests {
     /// The task has rested and then `moved` so many bytes; so much is still `to_come`. Returns how long it is to rest
     /// again.
     pub(super) fn after_rest(&mut self, moved: usize, to_come: u64) -> Option<Duration> {
-        // What would have come in a long rest, if this was none.
-        let slow = if self.length == REST { 2 * moved } else { moved };
-        self.length = match moved {
-            LEAST_BYTES..SLOW_MOST_BYTES => self.length,
-            SLOW_MOST_BYTES..=MOST_BYTES => REST,
-            ..LEAST_BYTES if slow >= SLOW_LEAST_BYTES => LONG_REST,
-            _ => {
-                self.length = REST;
-                self.in_vain = (self.in_vain + 1).min(u32::BITS - 1);
-                self.skipped = (1 << self.in_vain).min(SKIPPED_MAX);
-                return None;
-            }
-        };
-        self.in_vain = 0;
-        self.rest(to_come)
+        let other = if self.pace == QUICK { SLOW } else { QUICK };
+        if self.pace.pays(self.pace.rest, moved) {
+            self.in_vain = 0;
+        } else if other.pays(self.pace.rest, moved) {
+            (self.pace, self.in_vain) = (other, 0);
+        } else {
+            self.pace = QUICK;
+            self.in_vain = (self.in_vain + 1).min(u32::BITS - 1);
+            self.skipped = (1 << self.in_vain).min(SKIPPED_MAX);
+            return None;
+        }
+        self.pace.rest(to_come)
+    }
+}
+
+impl Pace {
+    /// How long the task rests, if so much `to_come` is enough for it.
+    fn rest(&self, to_come: u64) -> Option<Duration> {
+        (to_come >= self.long_bytes).then_some(self.rest)
     }
 
-    /// The next rest, if so much `to_come` is enough for one.
-    fn rest(&self, to_come: u64) -> Option<Duration> {
-        let long_bytes = if self.length == REST { LONG_BYTES } else { SLOW_LONG_BYTES };
-        (to_come >= long_bytes).then_some(self.length)
+    /// Whether its rests pay on a link that `moved` so many bytes in a rest of this length.
+    fn pays(&self, length: Duration, moved: usize) -> bool {
+        let moved = (moved as f64 * self.rest.as_secs_f64() / length.as_secs_f64()) as usize;
+        (self.least_bytes..=self.most_bytes).contains(&moved)
     }
 }
 
@@ -85,25 +90,25 @@ mod tests {
     #[test]
     fn a_long_message_is_taken_in_a_few_looks() {
         let mut rests = Rests::default();
-        assert_eq!(rests.after_look(8 << 20), Some(REST));
-        assert_eq!(rests.after_rest(250_000, 7 << 20), Some(REST));
+        assert_eq!(rests.after_look(8 << 20), Some(QUICK.rest));
+        assert_eq!(rests.after_rest(250_000, 7 << 20), Some(QUICK.rest));
         assert_eq!(rests.after_rest(250_000, 100_000), None, "its end is not waited for");
-        assert_eq!(rests.after_look(8 << 20), Some(REST));
+        assert_eq!(rests.after_look(8 << 20), Some(QUICK.rest));
         assert_eq!(rests.after_look(1000), None, "nor are short messages");
     }
 
     #[test]
     fn a_slower_link_has_longer_rests() {
         let mut rests = Rests::default();
-        assert_eq!(rests.after_look(8 << 20), Some(REST));
-        assert_eq!(rests.after_rest(25_000, 8 << 20), Some(LONG_REST));
-        assert_eq!(rests.after_rest(50_000, 100_000), Some(LONG_REST));
+        assert_eq!(rests.after_look(8 << 20), Some(QUICK.rest));
+        assert_eq!(rests.after_rest(25_000, 8 << 20), Some(SLOW.rest));
+        assert_eq!(rests.after_rest(50_000, 100_000), Some(SLOW.rest));
         assert_eq!(rests.after_rest(50_000, 10_000), None, "its end is not waited for");
-        assert_eq!(rests.after_look(8 << 20), Some(LONG_REST));
-        assert_eq!(rests.after_rest(250_000, 8 << 20), Some(REST), "it has become faster");
-        assert_eq!(rests.after_rest(25_000, 8 << 20), Some(LONG_REST));
+        assert_eq!(rests.after_look(8 << 20), Some(SLOW.rest));
+        assert_eq!(rests.after_rest(250_000, 8 << 20), Some(QUICK.rest), "it has become faster");
+        assert_eq!(rests.after_rest(25_000, 8 << 20), Some(SLOW.rest));
         assert_eq!(rests.after_rest(6_000, 8 << 20), None, "it has become slower still");
-        assert!((0..8).filter_map(|_| rests.after_look(8 << 20)).all(|rest| rest == REST));
+        assert!((0..8).filter_map(|_| rests.after_look(8 << 20)).all(|rest| rest == QUICK.rest));
     }
 
     #[test]

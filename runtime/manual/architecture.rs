@@ -24,9 +24,10 @@
 //!    once when its wait ends. Where calls follow each other closely the gate stays closed, and the task looks every
 //!    millisecond whether they still do; meanwhile the system's socket buffers carry on.
 //!    While a long message comes in it *rests*: it looks every 2 ms, on slower links every 4, and takes what has
-//!    gathered, since each wake-up costs the computation more than a packet's bytes do. That goes on as long as a rest brings some packets, and not
-//!    while a future waits. At 1 Gbit/s the task woke 5 times per MiB of an exchange instead of 17, and took 350 us
-//!    of processor time instead of 620 (counted once with a program that is not kept; no command repeats it).
+//!    gathered, since each wake-up costs the computation more than a packet's bytes do. That goes on as long as a rest
+//!    brings some packets, and not while a future waits. At 1 Gbit/s the task woke 5 times per MiB of an exchange
+//!    instead of 17, and took 350 us of processor time instead of 620 (counted once with a program that is not kept; no
+//!    command repeats it).
 //! 4. A read of the socket stops where a message is complete: the program may post the next read, and what follows
 //!    then goes straight to its place instead of through memory of the window (64 KiB messages: 1.4 to 5 GB/s).
 //!

@@ -58,10 +58,11 @@
 //! # What it costs, and how exact it is
 //!
 //! Packets leave at the time that the arithmetic says, or when the machine wakes the switch's thread: some 0.1 ms later, on a
-//! busy machine more. A wake-up costs a computation beside it some 20 us, so over long delays there are few: a packet with others
-//! behind it may wait for them, at most 1 ms and a twenty-fifth of the delay (the last is never late for that), and a host that has
-//! just sent something is not listened to for as long; what it has sent then is taken to have followed at its cable's rate. So
-//! a packet amid others may be late, or early, by so much; one that comes alone is neither.
+//! busy machine more. Over long delays wake-ups are spared, since each costs a computation beside it: a packet with
+//! others behind it may wait for them, at most 1 ms and a twenty-fifth of the delay (the last is never late for that),
+//! and a host that has just sent something is not listened to for as long; what it has sent then is taken to have
+//! followed at its cable's rate. So a packet amid others may be late, or early, by so much; one that comes alone is
+//! neither.
 //!
 //! On two cores that others used too (Linux 6.18, not optimised much), one TCP stream:
 //!
@@ -75,11 +76,11 @@
 //! processor time includes what the kernel's TCP does for the receiver. A cable holds at most 256 MiB each way; beyond that,
 //! packets are dropped.
 //!
-//! Where two hosts compute on two cores, the switch and the kernel's packets take some of them: `lathide gain --hosts host0,host1` in the
-//! first lab showed a greatest G of 1.91, 1.88 and 1.97 in three runs (of 1.99; the relay of `--link wan` 1.95). Up to gamma 0.9
-//! everything is hidden; beyond, a step takes some 10 ms more than its calculation of 160 alone, 6 of them other threads, and
-//! the rest interrupts. While other machines took up to a third of the processors, the same command showed 1.79, 1.84, 2.14
-//! and 2.24: beyond what is possible, so disturbed.
+//! Where two hosts compute on two cores, the switch and the kernel's packets take some of them. `lathide gain --hosts
+//! host0,host1` in the first lab showed a greatest G of 1.91, 1.88 and 1.97 in three runs (of 1.99 possible; the relay of
+//! `--link wan` 1.95): up to gamma 0.9 everything is hidden, beyond it a step takes some 10 ms more than its calculation of
+//! 160. While others took up to a third of the processors, it showed 1.79, 1.84, 2.14 and 2.24: two of them beyond
+//! what is possible, so disturbed.
 //!
 //! # How it is made
 //!

@@ -17,9 +17,9 @@
 //! needed to confirm. The keys come from fresh Diffie-Hellman numbers: who records the connection and learns the job's key
 //! later reads nothing. From then on the link carries records instead of plain bytes: a length (u16, with the tag), the
 //! sealed bytes of at most 32 KiB, a tag of 16 bytes; frames do not know of them. A changed, lost or repeated record ends the
-//! link. It costs copies and the cipher: over loopback of two cores, `LATHIDE_ENCRYPT=on lathide link --seconds 12` (of a program
-//! built with the feature) had 8 bytes in 6.7 us instead of 5.6, and 64 KiB at 0.86 GB/s instead of 4.2. What ranks tell the rendezvous (addresses,
-//! causes of failures, reports) is proved at the start but not encrypted.
+//! link. It costs copies and the cipher: over loopback of two cores, `LATHIDE_ENCRYPT=on lathide link --seconds 12` (of a
+//! program built with the feature) had 8 bytes in 6.7 us instead of 5.6, and 64 KiB at 0.86 GB/s instead of 4.2. What ranks
+//! tell the rendezvous (addresses, causes of failures, reports) is proved at the start but not encrypted.
 //!
 //! # Frames
 //!

@@ -163,7 +163,7 @@ fn play(run: &Run, lazy: bool) -> (Switch<(usize, usize, u64)>, Arrivals) {
     let (mut now_ns, mut arrived) = (0, Vec::new());
     let mut look = |switch: &mut Switch<_>, until_ns: u64| {
         while let Some(at_ns) = if lazy { switch.wakes_ns() } else { switch.next().map(|(at_ns, ..)| at_ns) }
-            && at_ns < until_ns
+            && at_ns <= until_ns
         {
             while let Some((to, load)) = switch.receive(at_ns) {
                 arrived.push((at_ns, to, load));

@@ -161,12 +161,15 @@ impl Wire {
         }
         let now_ns = clock_ns();
         self.ears[number].empty_ns = now_ns;
+        if frames == 0 {
+            return false;
+        }
         let rest_ns = grain_ns(&self.switch.lock());
-        if frames > 0 && rest_ns >= REST_NS_MIN {
+        if rest_ns >= REST_NS_MIN {
             // Not at all if there may be more.
             self.ears[number].rests_until_ns = Some(now_ns + if frames < BATCH_MAX { rest_ns } else { 0 });
         }
-        frames > 0
+        true
     }
 }
 

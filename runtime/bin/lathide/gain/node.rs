@@ -176,7 +176,7 @@ impl<'a> Session<'a> {
         least_of_three(|| Ok(self.pair.calculation(strip, 1)?.own_s))
     }
 
-    /// One repetition: all versions, with calculation and exchange alone around them, in alternating order.
+    /// One repetition: all versions, and calculation and exchange alone, forwards and backwards in turns.
     fn round(&self, strip: &mut Strip, point: &mut Point) -> Result<Round> {
         let Point { shape, steps, .. } = *point;
         let mut round = Round::default();
