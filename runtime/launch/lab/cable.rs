@@ -125,7 +125,7 @@ const TRAIN_MAX: u32 = 65_535;
 /// How long a train may hold a cable.
 const TRAIN_S: f64 = 0.5e-3;
 /// A train may hold a cable longer if the delay is longer by far.
-const TRAINS_PER_DELAY: f64 = 20.0;
+const TRAINS_PER_DELAY: f64 = 10.0;
 /// How many trains a queue has room for, at least.
 const TRAINS_PER_QUEUE: f64 = 16.0;
 
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(cable(10_000_000, Duration::ZERO).train_bytes(), MTU);
         assert_eq!(Cable::default().train_bytes(), TRAIN_MAX);
         assert_eq!(cable(50_000_000, Duration::from_millis(1)).train_bytes(), 3125);
-        assert_eq!(cable(50_000_000, Duration::from_millis(25)).train_bytes(), 7812);
+        assert_eq!(cable(50_000_000, Duration::from_millis(25)).train_bytes(), 15_625);
     }
 
     #[test]

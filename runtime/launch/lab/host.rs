@@ -1,5 +1,6 @@
 //! A host: a network namespace with a TUN device, whose other end the switch holds.
 
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::thread;
@@ -18,6 +19,10 @@ const INTERFACE: &str = "lab0";
 const LOOPBACK: u32 = 1;
 /// The system drops what finds no room between a host and the switch. It is read at once, so this is for bursts.
 const DEVICE_QUEUE_PACKETS: u32 = 10_000;
+/// TCP's trains have what it sends in a millisecond, and more if the round trip is shorter than 2 to the power of this
+/// many microseconds. Here they are as long as a cable carries soon enough.
+const TRAINS_BY_DELAY: &str = "/proc/sys/net/ipv4/tcp_tso_rtt_log";
+const ALWAYS: &str = "31";
 
 /// One host of a running lab.
 pub(super) struct Host {
@@ -48,6 +53,9 @@ impl Host {
 
     fn make(host: usize, cable: &Cable) -> Result<Self, LabError> {
         let network = namespace::enter_new_network()?;
+        if let Err(error) = fs::write(TRAINS_BY_DELAY, ALWAYS) {
+            tracing::debug!("the hosts' trains of packets are short over long delays: {TRAINS_BY_DELAY}: {error}");
+        }
         let device = DeviceBuilder::new().name(INTERFACE).offload(true).build_sync().map_err(no_device)?;
         device.set_nonblocking(true).map_err(system("the TUN device cannot be set up"))?;
         let interface = device.if_index().map_err(system("the TUN device has no number"))?;

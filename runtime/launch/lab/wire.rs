@@ -22,9 +22,11 @@ pub(super) type Frame = Vec<u8>;
 /// when the switch is awake anyway.
 #[derive(Clone, Copy, Default)]
 struct Ear {
-    /// Until when the host is left alone; `None`: it wakes the switch.
-    rests_until_ns: Option<u64>,
-    /// When the host was known to have nothing more to send.
+    /// When the host is looked after next at the latest; `None`: it wakes the switch.
+    look_ns: Option<u64>,
+    /// When it had sent something.
+    heard_ns: u64,
+    /// When it was known to have nothing more to send.
     empty_ns: u64,
 }
 
@@ -104,22 +106,28 @@ impl Wire {
         }
     }
 
-    /// When the next packets arrive, or a host has rested.
+    /// When the next packets arrive, or a host is looked after.
     fn wakes_ns(&self) -> Option<u64> {
         let switch = self.switch.lock();
         // A packet with others close behind it waits a little for them: fewer wake-ups.
         let grain_ns = grain_ns(&switch);
         let arrival_ns = |wakes_ns: u64| switch.last_arrival_ns(wakes_ns + grain_ns).unwrap_or(0).max(wakes_ns);
         let arrives_ns = switch.wakes_ns().map(arrival_ns);
-        arrives_ns.into_iter().chain(self.ears.iter().filter_map(|ear| ear.rests_until_ns)).min()
+        arrives_ns.into_iter().chain(self.ears.iter().filter_map(|ear| ear.look_ns)).min()
     }
 
-    /// Fetches what the hosts that rest have sent. Whoever has been silent for long enough is listened to again.
+    /// Fetches what the hosts have sent that are left alone. Whoever has been silent for long enough is listened to
+    /// again.
     fn look_after(&mut self) {
+        let rest_ns = rest_ns(&self.switch.lock());
         for number in 0..self.hosts.len() {
-            let Some(until_ns) = self.ears[number].rests_until_ns else { continue };
-            if !self.collect(number) && until_ns <= clock_ns() {
-                self.ears[number].rests_until_ns = None;
+            if self.ears[number].look_ns.is_none() || self.collect(number) {
+                continue;
+            }
+            let ear = &mut self.ears[number];
+            // Now that it has been looked after, there is no need to wake up soon for that alone.
+            ear.look_ns = (ear.empty_ns < ear.heard_ns + SILENT_RESTS * rest_ns).then_some(ear.empty_ns + rest_ns);
+            if ear.look_ns.is_none() {
                 self.listen(number, EventFlags::IN);
             }
         }
@@ -135,7 +143,7 @@ impl Wire {
         }
         // What has come until now has come just now.
         self.ears[number].empty_ns = clock_ns();
-        if self.collect(number) && self.ears[number].rests_until_ns.is_some() {
+        if self.collect(number) && self.ears[number].look_ns.is_some() {
             self.listen(number, EventFlags::empty());
         }
     }
@@ -164,10 +172,11 @@ impl Wire {
         if frames == 0 {
             return false;
         }
-        let rest_ns = grain_ns(&self.switch.lock());
+        let rest_ns = rest_ns(&self.switch.lock());
         if rest_ns >= REST_NS_MIN {
-            // Not at all if there may be more.
-            self.ears[number].rests_until_ns = Some(now_ns + if frames < BATCH_MAX { rest_ns } else { 0 });
+            let ear = &mut self.ears[number];
+            // At once if there may be more.
+            (ear.look_ns, ear.heard_ns) = (Some(now_ns + if frames < BATCH_MAX { rest_ns } else { 0 }), now_ns);
         }
         true
     }
@@ -178,6 +187,12 @@ fn grain_ns(switch: &Switch<Frame>) -> u64 {
     (switch.least_delay_ns() / GRAINS_PER_DELAY).min(GRAIN_NS_MAX)
 }
 
+/// How long a host is left alone that has sent something: a little longer than trains of packets follow each other, so
+/// that it is looked after when one arrives somewhere.
+fn rest_ns(switch: &Switch<Frame>) -> u64 {
+    grain_ns(switch) * 3 / 2
+}
+
 /// The longest train of packets.
 const FRAME_BYTES_MAX: usize = 66_000;
 const EVENTS_MAX: usize = 64;
@@ -185,8 +200,10 @@ const EVENTS_MAX: usize = 64;
 const BATCH_MAX: usize = 64;
 const SPARE_MAX: usize = 4096;
 /// A packet with others behind it is at most this part of the delay late.
-const GRAINS_PER_DELAY: u64 = 25;
-const GRAIN_NS_MAX: u64 = 1_000_000;
+const GRAINS_PER_DELAY: u64 = 12;
+const GRAIN_NS_MAX: u64 = 2_000_000;
+/// Who has been silent for so many rests is not left alone any more.
+const SILENT_RESTS: u64 = 2;
 /// For less than that, no host is left alone.
 const REST_NS_MIN: u64 = 100_000;
 

@@ -141,7 +141,7 @@ pub(super) fn evaluate(measured: &Measured, repeats: u32) -> Result<Point, Analy
         speedup_i1: 2.0 * calc.median / i1.median,
         speedup_i2: 2.0 * calc.median / i2.median,
         speedup_i3: 2.0 * calc.median / i3.median,
-        shape: measured.shape,
+        shape: Shape { work: over(|r| f64::from(r.work))?.median.round() as u32, ..measured.shape },
         steps: measured.steps,
         repeats: rounds.len(),
         repeats_left_out,
@@ -171,7 +171,6 @@ pub(super) struct Costs {
 impl Costs {
     /// From the times of one step with two amounts of work.
     pub(super) fn fit(few: (Shape, f64), many: (Shape, f64)) -> Self {
-        let points = |shape: Shape| (shape.rows * shape.columns) as f64;
         let per_point = |(shape, time): (Shape, f64)| time / points(shape);
         let substeps = f64::from(many.0.work) - f64::from(few.0.work);
         let substep_s = ((per_point(many) - per_point(few)) / substeps).max(LEAST_S);
@@ -183,22 +182,34 @@ impl Costs {
     pub(super) fn choose(&self, rows: usize, columns_max: usize, wanted_s: f64) -> Shape {
         // An interior needs a second column. A quarter of the time is left for work, to set the time with.
         let columns = (0.75 * wanted_s / (self.point_s * rows as f64)) as usize;
-        let columns = columns.clamp(2, columns_max.max(2));
-        let rest = wanted_s / (rows * columns) as f64 - self.point_s;
-        let work = (rest / self.substep_s).round().clamp(0.0, f64::from(WORK_MAX)) as u32;
-        Shape { rows, columns, work }
+        self.set_work(Shape { rows, columns: columns.clamp(2, columns_max.max(2)), work: 0 }, wanted_s)
     }
 
-    /// The shape with its work corrected: it took `time_s` instead of `wanted_s`.
-    pub(super) fn correct(&self, shape: Shape, time_s: f64, wanted_s: f64) -> Shape {
-        let points = (shape.rows * shape.columns) as f64;
-        // Most of the time is substeps, whose cost is known better from here than from the two first runs.
-        let bare_s = points * self.point_s;
-        let seen = (time_s - bare_s) / points / f64::from(shape.work.max(1));
-        let substep_s = if time_s > 2.0 * bare_s { seen } else { self.substep_s };
-        let work = f64::from(shape.work) + (wanted_s - time_s) / points / substep_s;
-        Shape { work: work.round().clamp(0.0, f64::from(WORK_MAX)) as u32, ..shape }
+    /// The shape with the work that makes a step's calculation take `wanted_s`.
+    pub(super) fn set_work(&self, shape: Shape, wanted_s: f64) -> Shape {
+        let rest_s = wanted_s / points(shape) - self.point_s;
+        Shape { work: (rest_s / self.substep_s).round().clamp(0.0, f64::from(WORK_MAX)) as u32, ..shape }
     }
+
+    /// What a step's calculation takes.
+    pub(super) fn time_s(&self, shape: Shape) -> f64 {
+        points(shape) * (self.point_s + f64::from(shape.work) * self.substep_s)
+    }
+
+    /// The costs by which this shape takes the `time_s` that it is seen to take.
+    pub(super) fn seen(&self, shape: Shape, time_s: f64) -> Self {
+        let (per_point_s, work) = (time_s / points(shape), f64::from(shape.work));
+        // What most of the time is spent on.
+        if shape.work > 0 && per_point_s > 2.0 * self.point_s {
+            Costs { substep_s: (per_point_s - self.point_s) / work, ..*self }
+        } else {
+            Costs { point_s: (per_point_s - work * self.substep_s).max(LEAST_S), ..*self }
+        }
+    }
+}
+
+fn points(shape: Shape) -> f64 {
+    (shape.rows * shape.columns) as f64
 }
 
 /// No time is taken to be less than this, so that a disturbed measurement cannot ask for endless work.
@@ -215,6 +226,7 @@ mod tests {
 
     fn round(slower: f64) -> Round {
         Round {
+            work: 7,
             t_calc: 1.0 * slower,
             interior: 0.9 * slower,
             t_com: 1.0 * slower,
@@ -276,9 +288,7 @@ mod tests {
     #[test]
     fn calibration_meets_the_time() {
         let costs = Costs { point_s: 2e-9, substep_s: 0.2e-9 };
-        let time = |shape: Shape| {
-            (shape.rows * shape.columns) as f64 * (costs.point_s + f64::from(shape.work) * costs.substep_s)
-        };
+        let time = |shape| costs.time_s(shape);
         let at = |columns, work| {
             let shape = Shape { rows: 1000, columns, work };
             (shape, time(shape))
@@ -299,11 +309,32 @@ mod tests {
         let middle = costs.choose(100_000, 16, 1e-3);
         assert!(middle.columns == 3 && middle.work > 0, "{middle:?}");
         assert_eq!(costs.choose(100, 16, f64::INFINITY).work, WORK_MAX, "bounded");
-        let off = Costs { point_s: costs.point_s, substep_s: 2.0 * costs.substep_s };
-        let chosen = off.choose(100_000, 16, 0.065);
-        let corrected = off.correct(chosen, time(chosen), 0.065);
-        assert!((time(corrected) / 0.065 - 1.0).abs() < 0.01, "{corrected:?} takes {}", time(corrected));
-        assert_eq!(costs.correct(at(2, 0).0, 1.0, 1e-9).work, 0, "never below nothing");
+        assert_eq!(costs.set_work(at(2, 5).0, 1e-9).work, 0, "never below nothing");
+    }
+
+    #[test]
+    fn what_is_seen_sets_the_work() {
+        let costs = Costs { point_s: 2e-9, substep_s: 0.2e-9 };
+        // Mostly work, mostly the bare stencil, nothing else.
+        for (work, wanted_s) in [(200, 0.065), (3, 0.005), (0, 0.004)] {
+            let shape = Shape { rows: 100_000, columns: 16, work };
+            for slower in [0.5, 1.0, 1.7] {
+                let now = Costs { point_s: slower * costs.point_s, substep_s: slower * costs.substep_s };
+                let seen = costs.seen(shape, now.time_s(shape));
+                assert!((seen.time_s(shape) / now.time_s(shape) - 1.0).abs() < 1e-9);
+                let set = seen.set_work(shape, wanted_s);
+                assert!(
+                    work < 200 || (now.time_s(set) / wanted_s - 1.0).abs() < 0.04,
+                    "{set:?}, {slower} times as slow"
+                );
+                let again = seen.seen(set, now.time_s(set));
+                let settled = again.set_work(set, wanted_s);
+                let error = now.time_s(settled) / wanted_s - 1.0;
+                assert!(error.abs() < 0.15 || settled.work == 0, "{settled:?}, {slower} times as slow: {error}");
+            }
+        }
+        let worse = costs.seen(Shape { rows: 10, columns: 2, work: 100 }, 0.0);
+        assert!(worse.set_work(Shape { rows: 10, columns: 2, work: 0 }, 1.0).work <= WORK_MAX);
     }
 
     #[test]

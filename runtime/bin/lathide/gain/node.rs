@@ -50,10 +50,12 @@ struct Session<'a> {
 /// One granularity under measurement.
 struct Point {
     gamma: f64,
+    /// What a step's calculation shall take, in seconds.
+    wanted_s: f64,
+    /// What it costs by what was seen last, and what is calculated therefore.
+    costs: Costs,
     shape: Shape,
     steps: u32,
-    /// The checksums after `steps` steps, once they are known.
-    expected: Option<[u64; 2]>,
     rounds: Vec<Round>,
 }
 
@@ -64,7 +66,7 @@ impl Point {
     }
 }
 
-/// Work of the two calibration runs, and of the check against the sequential calculation.
+/// Work of the two calibration runs; steps of the check against the sequential calculation.
 const WORK_FEW: u32 = 1;
 const WORK_MANY: u32 = 33;
 const CHECK_STEPS: u32 = 3;
@@ -84,18 +86,13 @@ impl<'a> Session<'a> {
         self.progress("calibrating".to_owned())?;
         let shape = Shape { rows: self.plan.rows, columns: self.plan.columns_max, work: WORK_FEW };
         let mut strip = Strip::new(shape, self.side);
-        self.pair.exchange(&mut strip, 1)?;
-        let mut points = Vec::new();
-        for gamma in &self.plan.gammas {
-            let (shape, t_com) = self.calibrate(*gamma)?;
-            points.push(Point {
-                gamma: *gamma,
-                shape,
-                steps: self.plan.steps(*gamma, t_com),
-                expected: None,
-                rounds: Vec::new(),
-            });
-        }
+        let (costs, t_com) = self.calibrate(&mut strip)?;
+        let point = |&gamma: &f64| {
+            let (wanted_s, steps) = (gamma * t_com, self.plan.steps(gamma, t_com));
+            let shape = costs.choose(self.plan.rows, self.plan.columns_max, wanted_s);
+            Point { gamma, wanted_s, costs, shape, steps, rounds: Vec::new() }
+        };
+        let mut points: Vec<Point> = self.plan.gammas.iter().map(point).collect();
         self.repeat(&mut strip, &mut points)?;
         for Point { gamma, shape, steps, rounds, .. } in points {
             let measured = Measured { gamma_wanted: gamma, shape, steps, rounds };
@@ -152,37 +149,35 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Finds the shape that takes `gamma` times the communication time. Both nodes come to the same result, since
-    /// they see the same times.
-    fn calibrate(&self, gamma: f64) -> Result<(Shape, f64)> {
-        let Plan { rows, columns_max, .. } = *self.plan;
-        let first = Shape { rows, columns: columns_max, work: WORK_FEW };
-        let mut strip = Strip::new(first, self.side);
-        let t_com = least_of_three(|| Ok(self.pair.exchange(&mut strip, 1)?))?;
+    /// What a calculation costs, and how many seconds an exchange takes. Both nodes come to the same result, since they
+    /// see the same times. The least times count: whatever disturbs, prolongs.
+    fn calibrate(&self, strip: &mut Strip) -> Result<(Costs, f64)> {
+        let t_com = least_of_three(|| Ok(self.pair.exchange(strip, 1)?))?;
         let mut cost = |work| -> Result<(Shape, f64)> {
             strip.restart(work);
-            Ok((Shape { work, ..first }, self.calculation_s(&mut strip)?))
+            Ok((strip.shape(), least_of_three(|| Ok(self.pair.calculation(strip, 1)?.total_s))?))
         };
-        let costs = Costs::fit(cost(WORK_FEW)?, cost(WORK_MANY)?);
-        let wanted_s = gamma * t_com;
-        let chosen = costs.choose(rows, columns_max, wanted_s);
-        // The choice extrapolates; what it is seen to take corrects it.
-        let mut strip = Strip::new(chosen, self.side);
-        Ok((costs.correct(chosen, self.calculation_s(&mut strip)?, wanted_s), t_com))
+        Ok((Costs::fit(cost(WORK_FEW)?, cost(WORK_MANY)?), t_com))
     }
 
-    /// One step's calculation, as if nobody else were there. The least time counts: whatever disturbs, prolongs.
-    fn calculation_s(&self, strip: &mut Strip) -> Result<f64> {
-        least_of_three(|| Ok(self.pair.calculation(strip, 1)?.own_s))
+    /// Sets the work by what the calculation takes now, since the machine's speed changes. Returns what it will take
+    /// then, in seconds per step.
+    fn adjust(&self, strip: &mut Strip, point: &mut Point) -> Result<f64> {
+        strip.restart(point.shape.work);
+        let now_s = self.pair.calculation(strip, Plan::steps_before(point.steps))?.total_s;
+        point.costs = point.costs.seen(point.shape, now_s);
+        point.shape = point.costs.set_work(point.shape, point.wanted_s);
+        Ok(point.costs.time_s(point.shape))
     }
 
     /// One repetition: all versions, and calculation and exchange alone, forwards and backwards in turns.
     fn round(&self, strip: &mut Strip, point: &mut Point) -> Result<Round> {
-        let Point { shape, steps, .. } = *point;
-        let mut round = Round::default();
-        // The same calculation at three moments, with nothing beside it: how steady the processor is. What G is made of
+        // The same calculation at four moments, with nothing beside it: how steady the processor is. What G is made of
         // lies between them.
-        let mut calculations = Vec::new();
+        let mut calculations = vec![self.adjust(strip, point)?];
+        let Point { shape, steps, .. } = *point;
+        let mut round = Round { work: shape.work, ..Round::default() };
+        let mut expected = None;
         let mut order = [Block::Exchange, Block::I2, Block::Calculation, Block::I1, Block::I3, Block::Calculation];
         if point.rounds.len() % 2 == 1 {
             order.reverse();
@@ -192,7 +187,7 @@ impl<'a> Session<'a> {
             let version = match block {
                 Block::Calculation => {
                     // Two blocks per round: their mean counts.
-                    let Calculation { total_s, interior_s, disturbed, .. } = self.pair.calculation(strip, steps)?;
+                    let Calculation { total_s, interior_s, disturbed } = self.pair.calculation(strip, steps)?;
                     round.t_calc += total_s / 2.0;
                     round.interior += interior_s / 2.0;
                     round.disturbed += disturbed / 2.0;
@@ -220,7 +215,7 @@ impl<'a> Session<'a> {
                 }
             };
             let got = self.pair.checksums(strip)?;
-            agree(version, shape, steps, got, *point.expected.get_or_insert(got))?;
+            agree(version, shape, steps, got, *expected.get_or_insert(got))?;
         }
         round.disturbed = round.disturbed.max(spread(&calculations));
         Ok(round)

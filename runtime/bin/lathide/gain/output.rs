@@ -256,6 +256,7 @@ pub(super) mod tests {
             let interior = t_calc * 15.0 / 16.0;
             let busy = interior + 0.02 * t_calc;
             let round = Round {
+                work: 100,
                 t_calc,
                 interior,
                 t_com,

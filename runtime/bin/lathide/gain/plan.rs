@@ -30,15 +30,22 @@ impl Plan {
         (self.block_s / (t_com_s * (1.0 + gamma))).ceil().clamp(1.0, 10_000.0) as u32
     }
 
+    /// Time steps that show how fast the machine is, before a repetition with so many `steps` per block.
+    pub(super) fn steps_before(steps: u32) -> u32 {
+        steps.div_ceil(4)
+    }
+
     /// About how many seconds it all takes where an exchange takes `t_com_s`.
     pub(super) fn estimate_s(&self, t_com_s: f64) -> f64 {
         let point = |gamma: &f64| {
-            // Versions I.1 and I.2, I.3, calculation twice, exchange; then what calibration does.
+            let steps = self.steps(*gamma, t_com_s);
+            // Versions I.1 and I.2, I.3, calculation twice, exchange; and what is measured before.
             let round = 2.0 * (1.0 + gamma) + gamma.max(1.0) + 2.0 * gamma + 1.0;
-            let rounds = f64::from(self.repeats) * f64::from(self.steps(*gamma, t_com_s)) * round;
-            t_com_s * (rounds + 3.0 * (1.0 + gamma))
+            let before = gamma * f64::from(Self::steps_before(steps));
+            f64::from(self.repeats) * (f64::from(steps) * round + before)
         };
-        self.gammas.iter().map(point).sum()
+        // Calibration has three exchanges.
+        t_com_s * (3.0 + self.gammas.iter().map(point).sum::<f64>())
     }
 }
 
@@ -63,7 +70,7 @@ pub(super) enum Event {
 pub(super) struct Measured {
     /// The granularity that was asked for.
     pub(super) gamma_wanted: f64,
-    /// What was calculated.
+    /// What was calculated; each repetition has a [`Round::work`] of its own.
     pub(super) shape: Shape,
     /// Time steps per block.
     pub(super) steps: u32,
@@ -85,6 +92,8 @@ impl Measured {
 /// One repetition. All times are seconds per time step, of the slower of the two nodes.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Round {
+    /// Substeps per point.
+    pub(super) work: u32,
     /// Calculation alone.
     pub(super) t_calc: f64,
     /// The interior's part of it.
@@ -122,8 +131,8 @@ mod tests {
         assert_eq!(plan(&[1.0], 5).steps(1.0, 0.065), 1);
         assert_eq!(plan(&[1.0], 5).steps(0.25, 0.01), 8);
         assert_eq!(plan(&[1.0], 5).steps(1.0, 1e-12), 10_000, "bounded");
-        // One step each: 2 + 2 + 1 + 2 + 1 exchanges' time, five times, and calibration.
-        assert!((plan(&[1.0], 5).estimate_s(0.1) - 0.1 * (5.0 * 8.0 + 6.0)).abs() < 1e-9);
+        // One step each: 1 + 2 + 2 + 1 + 2 + 1 exchanges' time, five times, and calibration.
+        assert!((plan(&[1.0], 5).estimate_s(0.1) - 0.1 * (5.0 * 9.0 + 3.0)).abs() < 1e-9);
         let sweep = plan(&[0.5, 1.0, 4.0], 5);
         assert!((sweep.estimate_s(2.0) / sweep.estimate_s(1.0) - 2.0).abs() < 1e-9, "slow links take longer");
     }

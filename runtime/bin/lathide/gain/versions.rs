@@ -44,8 +44,6 @@ pub(super) struct Calculation {
     pub(super) total_s: f64,
     /// Per step: the interior's part.
     pub(super) interior_s: f64,
-    /// Per step: the time without what other programs took.
-    pub(super) own_s: f64,
     /// The share of the time for which other programs kept this one off its processor; 0 where that is unknown.
     pub(super) disturbed: f64,
 }
@@ -67,34 +65,26 @@ impl<'a> Pair<'a> {
     pub(super) fn version(&self, version: Version, strip: &mut Strip, steps: u32) -> Result<f64> {
         match version {
             Version::I1 => Ok(self.plain(strip, steps)?.total_s),
-            Version::I2 => self.timed(steps, || self.step_i2(strip)),
+            Version::I2 => Ok(self.timed(steps, || self.step_i2(strip).map(|()| 0.0))?.0),
             Version::I3 => Ok(self.hidden(strip, steps)?.total_s),
         }
     }
 
     /// A block of version I.1 with the calculation's part of its time.
     pub(super) fn plain(&self, strip: &mut Strip, steps: u32) -> Result<Plain> {
-        let mut calculations = Vec::new();
-        let total_s = self.timed(steps, || {
-            calculations.push(self.step_i1(strip)?);
-            Ok(())
-        })?;
-        Ok(Plain { total_s, calculation_s: mean(&self.slower(calculations)?) })
+        let (total_s, calculation_s) = self.timed(steps, || self.step_i1(strip))?;
+        Ok(Plain { total_s, calculation_s })
     }
 
     /// A block of version I.3 with the parts of its time.
     pub(super) fn hidden(&self, strip: &mut Strip, steps: u32) -> Result<Hidden> {
-        let mut busy = Vec::new();
-        let total_s = self.timed(steps, || {
-            busy.push(self.step_i3(strip)?);
-            Ok(())
-        })?;
-        Ok(Hidden { total_s, busy_s: mean(&self.slower(busy)?) })
+        let (total_s, busy_s) = self.timed(steps, || self.step_i3(strip))?;
+        Ok(Hidden { total_s, busy_s })
     }
 
     /// A block without communication, both nodes at the same time.
     pub(super) fn calculation(&self, strip: &mut Strip, steps: u32) -> Result<Calculation> {
-        let (mut totals, mut interiors) = (Vec::new(), Vec::new());
+        let mut times = Vec::new();
         self.clock.meet(self.node, 0.0)?;
         let waited_s = waited_for_processor();
         for _ in 0..steps {
@@ -104,27 +94,27 @@ impl<'a> Pair<'a> {
             strip.calculate(strip.interior());
             let end = Instant::now();
             strip.advance();
-            totals.push((end - start).as_secs_f64());
-            interiors.push((end - interior).as_secs_f64());
+            times.push([(end - start).as_secs_f64(), (end - interior).as_secs_f64()]);
         }
         // Nothing of lathide's own runs meanwhile, so who else had the processor is another program.
         let waited_s = waited_for_processor() - waited_s;
-        let all_s: f64 = totals.iter().sum();
-        let others = self.slower(vec![all_s - waited_s, waited_s / all_s.max(f64::MIN_POSITIVE)])?;
-        Ok(Calculation {
-            total_s: mean(&self.slower(totals)?),
-            interior_s: mean(&self.slower(interiors)?),
-            own_s: others[0] / f64::from(steps),
-            disturbed: others[1],
-        })
+        let all_s: f64 = times.iter().map(|[total_s, _]| total_s).sum();
+        let mut times = times.concat();
+        times.push(waited_s / all_s.max(f64::MIN_POSITIVE));
+        let slower = self.slower(times)?;
+        let (times, disturbed) = slower.as_chunks();
+        let mean = |column: usize| mean(times.iter().map(|time: &[f64; 2]| time[column]));
+        Ok(Calculation { total_s: mean(0), interior_s: mean(1), disturbed: disturbed[0] })
     }
 
     /// A block without calculation: the exchange as version I.1 has it.
     pub(super) fn exchange(&self, strip: &mut Strip, steps: u32) -> Result<f64> {
-        self.timed(steps, || {
+        let exchange = || {
             self.write(strip)?;
-            self.read(strip)
-        })
+            self.read(strip)?;
+            Ok(0.0)
+        };
+        Ok(self.timed(steps, exchange)?.0)
     }
 
     /// Whether both strips are as expected: checksums of the left and the right one. Both nodes learn it.
@@ -143,15 +133,18 @@ impl<'a> Pair<'a> {
         Ok(theirs.wait()?.into_iter().zip(mine).map(|(a, b)| a.max(b)).collect())
     }
 
-    /// Seconds per step of the slower node.
-    fn timed(&self, steps: u32, mut step: impl FnMut() -> Result<()>) -> Result<f64> {
+    /// Seconds per step of the slower node: of the whole step, and of the part that `step` returns.
+    fn timed(&self, steps: u32, mut step: impl FnMut() -> Result<f64>) -> Result<(f64, f64)> {
+        let mut times = Vec::with_capacity(steps as usize + 1);
         self.clock.meet(self.node, 0.0)?;
         let start = Instant::now();
         for _ in 0..steps {
-            step()?;
+            times.push(step()?);
         }
-        let time = start.elapsed().as_secs_f64();
-        Ok(self.slower(vec![time])?[0] / f64::from(steps))
+        times.push(start.elapsed().as_secs_f64());
+        let mut parts = self.slower(times)?;
+        let total_s = parts.pop().unwrap_or_default();
+        Ok((total_s / f64::from(steps), mean(parts.into_iter())))
     }
 
     /// Returns the seconds of the calculation.
@@ -208,6 +201,7 @@ fn waited_for_processor() -> f64 {
     waited_ns.unwrap_or(0) as f64 * 1e-9
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1) as f64;
+    values.sum::<f64>() / count
 }
