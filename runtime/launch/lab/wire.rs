@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use rustix::event::epoll::{self, EventFlags};
 
 use super::address::owner;
+use super::cable::MTU;
 use super::host::Host;
 use super::packet::{HEADER_BYTES, parse};
 use super::switch::Switch;
@@ -18,13 +19,13 @@ pub(super) type Frame = Vec<u8>;
 
 /// Whether a host is listened to.
 ///
-/// One that sends will probably send more, which is fetched together: it is left alone for a while, and looked after
-/// when the switch is awake anyway.
+/// One that sends much will probably send more, which is fetched together: it is left alone for a while, and looked
+/// after when the switch is awake anyway.
 #[derive(Clone, Copy, Default)]
 struct Ear {
     /// When the host is looked after next at the latest; `None`: it wakes the switch.
     look_ns: Option<u64>,
-    /// When it had sent something.
+    /// When it had sent much.
     heard_ns: u64,
     /// When it was known to have nothing more to send.
     empty_ns: u64,
@@ -153,30 +154,30 @@ impl Wire {
         let _ = self.alarm.watch_for(&self.hosts[number], FIRST_HOST + number as u64, flags);
     }
 
-    /// Takes what a host sends. Returns whether it had sent anything.
+    /// Takes what a host sends. Returns whether it had sent as much as one does that will send more.
     fn collect(&mut self, number: usize) -> bool {
         let host = &self.hosts[number];
-        let mut frames = 0;
+        let (mut frames, mut sent_bytes) = (0, 0);
         while frames < BATCH_MAX {
             // Anything but a frame: it has nothing more to send now, or its interface is down.
             let Ok(bytes) = host.read(&mut self.scratch) else { break };
-            frames += 1;
+            (frames, sent_bytes) = (frames + 1, sent_bytes + bytes);
             let Some((to, count)) = parse(&self.scratch[..bytes]) else { continue };
             let mut frame = self.spare.pop().unwrap_or_default();
             frame.extend_from_slice(&self.scratch[..bytes]);
             let since_ns = self.ears[number].empty_ns;
             self.switch.lock().send(since_ns..=clock_ns(), number, owner(to, self.hosts.len()), count, frame);
         }
-        let now_ns = clock_ns();
-        self.ears[number].empty_ns = now_ns;
-        if frames == 0 {
+        let ear = &mut self.ears[number];
+        ear.empty_ns = clock_ns();
+        if sent_bytes < MUCH_BYTES {
             return false;
         }
         let rest_ns = rest_ns(&self.switch.lock());
         if rest_ns >= REST_NS_MIN {
-            let ear = &mut self.ears[number];
             // At once if there may be more.
-            (ear.look_ns, ear.heard_ns) = (Some(now_ns + if frames < BATCH_MAX { rest_ns } else { 0 }), now_ns);
+            let rest_ns = if frames < BATCH_MAX { rest_ns } else { 0 };
+            (ear.look_ns, ear.heard_ns) = (Some(ear.empty_ns + rest_ns), ear.empty_ns);
         }
         true
     }
@@ -187,7 +188,7 @@ fn grain_ns(switch: &Switch<Frame>) -> u64 {
     (switch.least_delay_ns() / GRAINS_PER_DELAY).min(GRAIN_NS_MAX)
 }
 
-/// How long a host is left alone that has sent something: a little longer than trains of packets follow each other, so
+/// How long a host is left alone that has sent much: a little longer than trains of packets follow each other, so
 /// that it is looked after when one arrives somewhere.
 fn rest_ns(switch: &Switch<Frame>) -> u64 {
     grain_ns(switch) * 3 / 2
@@ -202,7 +203,9 @@ const SPARE_MAX: usize = 4096;
 /// A packet with others behind it is at most this part of the delay late.
 const GRAINS_PER_DELAY: u64 = 12;
 const GRAIN_NS_MAX: u64 = 2_000_000;
-/// Who has been silent for so many rests is not left alone any more.
+/// More than one packet, and more than some confirmations.
+const MUCH_BYTES: usize = 2 * MTU as usize;
+/// Who has not sent much for so many rests is not left alone any more.
 const SILENT_RESTS: u64 = 2;
 /// For less than that, no host is left alone.
 const REST_NS_MIN: u64 = 100_000;
