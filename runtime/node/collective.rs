@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::Node;
 use crate::buffer::Element;
 use crate::collective::exchange::{self, Shift};
-
 use crate::collective::execute::{Start, Typed};
 use crate::collective::price::{self, Machine};
 use crate::collective::signature::Signature;
@@ -15,6 +14,8 @@ use crate::error::Error;
 use crate::error::{Misuse, Operation, OperationKind, Result};
 use crate::handle::Handle;
 use crate::ids::Rank;
+use crate::model::fit::{Sample, segmented};
+use crate::observe::SizeReport;
 
 /// # Collectives
 ///
@@ -62,8 +63,12 @@ impl Node {
     }
 
     /// Has the choice of algorithms follow what this job's links have shown. A collective, and it waits: ranks tell each
-    /// other the `(a, b)` of eq. (3) of Stoica, Sultan and Keyes (1994) fitted to their links ([`Node::report`]), and all take
-    /// the median. Before it, and if no link has shown enough, prices are those of [`Config::machine`].
+    /// other the straight lines `a + b x` fitted to their links' one-way times ([`Node::report`]), and all take the
+    /// median. Before it, and if no link has shown enough, prices are those of [`Config::machine`].
+    ///
+    /// Not the a and b of eq. (3) of Stoica, Sultan and Keyes (1994), which the report has: a price is the sum of both
+    /// limits, and of a link that is a straight line the hyperbola's a and b are both a tenth too great, since it lies
+    /// a quarter below its own `a + b x` where both are equal.
     ///
     /// Returns the machine whose prices count from now on, the same on every rank.
     ///
@@ -73,8 +78,8 @@ impl Node {
     /// [`Config::machine`]: crate::Config::machine
     pub fn refit(&self) -> Result<Machine> {
         let report = self.report();
-        let fits = report.links.iter().filter_map(|link| link.hyperbolic);
-        let own = price::typical(fits.map(|fit| (fit.a_s, fit.b_s_per_byte)));
+        let known = report.links.iter().filter(|link| link.hyperbolic.is_some());
+        let own = price::typical(known.filter_map(|link| line(&link.sizes)));
         let (a, b) = own.unwrap_or((f64::NAN, f64::NAN));
         let all = self.allgather(vec![a, b])?;
         let kernel = &self.inner.kernel;
@@ -402,4 +407,12 @@ fn zeroed<T: Element>(count: usize) -> Vec<T> {
 /// The bytes a rank contributes, or receives if they are more.
 fn bytes_of<T>(input: &[T], output: &[T]) -> u64 {
     size_of_val(input).max(size_of_val(output)) as u64
+}
+
+/// The straight line `a + b x` through what a link has shown of each class of sizes.
+fn line(sizes: &[SizeReport]) -> Option<(f64, f64)> {
+    let sample = |size: &SizeReport| Sample { bytes: size.bytes, time_s: size.median_s };
+    let samples: Vec<Sample> = sizes.iter().map(sample).collect();
+    let line = segmented::fit_with(&samples, 0).ok()?.model;
+    Some((line.start_s, line.segments.first()?.s_per_byte))
 }
