@@ -52,17 +52,17 @@
 //!   queue but the senders'.
 //!
 //! Packets have at most 1500 bytes. On fast links, the kernel hands over a train of packets as one piece, as it does to a
-//! network card that can cut segments; a train takes at most 0.5 ms or a twentieth of the delay, and a sixteenth of the queue,
+//! network card that can cut segments; a train takes at most 0.5 ms or a tenth of the delay, and a sixteenth of the queue,
 //! and is dropped as a whole. With `--loss` there are none. Everything is counted in packets.
 //!
 //! # What it costs, and how exact it is
 //!
 //! Packets leave at the time that the arithmetic says, or when the machine wakes the switch's thread: some 0.1 ms later, on a
 //! busy machine more. Over long delays wake-ups are spared, since each costs a computation beside it: a packet with
-//! others behind it may wait for them, at most 1 ms and a twenty-fifth of the delay (the last is never late for that),
-//! and a host that has just sent something is not listened to for as long; what it has sent then is taken to have
-//! followed at its cable's rate. So a packet amid others may be late, or early, by so much; one that comes alone is
-//! neither.
+//! others behind it may wait for them, at most 2 ms and a twelfth of the delay (the last is never late for that), and a
+//! host that has just sent a train is not listened to for up to one and a half times as long; what it has sent then is
+//! taken to have followed at its cable's rate. So a packet amid others may be late, or early, by so much; one that comes
+//! alone is neither.
 //!
 //! On two cores that others used too (Linux 6.18, not optimised much), one TCP stream:
 //!

@@ -3,8 +3,9 @@
 //! # `lathide gain`
 //!
 //! Two nodes run the explicit heat equation of Strumpen's section 2 with long columns (section 4.2): each step sends
-//! 100 000 f64 each way. To vary the calculation without gigabytes, each point also carries a calibrated number of
-//! explicit substeps of a linear cooling term. Per granularity, in turn and repeatedly:
+//! 100 000 f64 each way. To vary the calculation without gigabytes, each point also carries a number of explicit
+//! substeps of a linear cooling term, set before each repetition by what the calculation takes then, since machines
+//! change their speed. Per granularity, in turn and repeatedly:
 //!
 //! - `t_calc`: the calculation alone, both nodes at once; `t_com`: the exchange alone; gamma = t_calc / t_com;
 //! - I.1: calculate, write, read. I.2: boundary, blocking write, interior, read. I.3: boundary, initread, initwrite,
@@ -20,9 +21,9 @@
 //! G = T(I.1) / T(I.3). *Ideal* is eq. (1), *model* is eq. (4) with the measured gamma and *one* f and *one* Omega, fitted to
 //! the whole sweep ([fitting](super::models)): `G = (1 + 1/gamma) / ((1 - f) + max(f + Omega, 1/gamma))`. Its *error*
 //! is taken where it was not fitted: every other gamma is fitted and the rest predicted, then the other way round
-//! (`model_error` with `median`, `p90`, `max`; at least four gammas, two on either side of 1/(f + Omega)). All are medians of ratios within one repetition. A repetition
-//! in which other programs took the processor, or in which the same calculation did not take the same time, is
-//! repeated within limits; what is left is said below the table.
+//! (`model_error` with `median`, `p90`, `max`; at least four gammas, two on either side of 1/(f + Omega)). All are medians
+//! of ratios within one repetition. A repetition in which other programs took the processor, or in which the same
+//! calculation did not take the same time, is repeated within limits; what is left is said below the table.
 //!
 //! *Extension*: where the computing core itself moves the bytes, what a step loses goes with its traffic, not with its
 //! calculation: [`Omega = omega_com t_com / t_calc`](crate::model::fit::traffic). It is fitted beside eq. (4), with its own
@@ -90,13 +91,13 @@
 //! # `lathide collectives`
 //!
 //! As many nodes as `-n` or `--ranks` says, all on this host. First neighbouring ranks exchange messages of 8 B to 512 KiB, one
-//! pair at a time; then [`Node::refit`](crate::Node::refit) makes (a, b) of it, and every algorithm of every operation gets its
-//! price. Then all points are measured in turn, at least five times, the order reversed every other time; the first
-//! round warms up. A point's time is that of the slowest rank. All begin at one moment, on which they agree after a barrier by the clock
-//! that a host's processes share, or by one that is set from round trips between hosts: who leaves a barrier may do so a message's
-//! way before others;
-//! algorithms are forced by [`Node::force`](crate::Node::force). Bytes are those of the whole for broadcast, reduce and
-//! allreduce, else of one rank's block (of alltoall, of each).
+//! pair at a time; then [`Node::refit`](crate::Node::refit) makes a straight line `a + b x` of it, and every algorithm of every
+//! operation gets its price. Then all points are measured in turn, at least five times, the order reversed every other
+//! time; the first round warms up. A point's time is that of the slowest rank. All begin at one moment, on which they agree
+//! after a barrier by the clock that a host's processes share, or by one that is set from round trips between hosts: who
+//! leaves a barrier may do so a message's way before others. Algorithms are forced by
+//! [`Node::force`](crate::Node::force). Bytes are those of the whole for broadcast, reduce and allreduce, else of one
+//! rank's block (of alltoall, of each).
 //!
 //! - *Error*: predicted over measured, less 1. Summed up without its sign: median and 90th percentile per operation.
 //! - *Chosen*: what the library takes with these parameters. *Of the fastest*: its time over that of the fastest
