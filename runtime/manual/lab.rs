@@ -46,7 +46,7 @@
 //!   switch begins to pass it on before all of it has come.
 //! - `--queue` is what may wait before each direction of each cable, in bytes; what finds no room is dropped. When many send to
 //!   one, that is before the receiver's cable (incast); when one sends more than its rate, before its own. Without the option it is
-//!   what passes in a round trip or in 10 ms, and at least 64 KiB.
+//!   what passes in two round trips or in 10 ms, and at least 64 KiB.
 //! - `--loss` is the part that gets lost between two hosts, each packet by itself.
 //! - `--shared`: one medium for all, as the papers' Ethernet: one packet at a time, hosts in turn, no collisions, and no
 //!   queue but the senders'.

@@ -62,8 +62,8 @@ pub(crate) struct Args {
     /// The part of all packets that gets lost, such as 0.1% or 0.001
     #[arg(long, value_name = "PART", default_value = "0", value_parser = loss)]
     loss: f64,
-    /// Bytes that may wait before each direction of a host's cable, such as 128k (default: what passes in a round trip
-    /// or in 10 ms)
+    /// Bytes that may wait before each direction of a host's cable, such as 128k (default: what passes in two round
+    /// trips or in 10 ms)
     #[arg(long, value_name = "BYTES", value_parser = size)]
     queue: Option<usize>,
     /// One medium for all hosts, on which one packet at a time passes

@@ -21,10 +21,11 @@ pub struct Cable {
 }
 
 impl Cable {
-    /// What waits before each direction unless it is set: as much as passes in a round trip or in 10 ms, and at least
-    /// 64 KiB.
+    /// What waits before each direction unless it is set: as much as passes in two round trips or in 10 ms, and at least
+    /// 64 KiB. With room for one, BBR would always lose some: it has that much under way besides what the link holds, and
+    /// at its start more.
     pub fn default_queue_bytes(&self) -> u64 {
-        let time = (2 * self.delay).max(Duration::from_millis(10));
+        let time = (4 * self.delay).max(Duration::from_millis(10));
         let passing = self.rate_bits_per_s.map_or(0.0, |rate| rate.get() as f64 / 8.0 * time.as_secs_f64());
         (passing as u64).max(64 << 10)
     }
@@ -138,8 +139,8 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_holds_a_round_trip() {
-        assert_eq!(cable(50_000_000, Duration::from_millis(25)).queue(), 312_500);
+    fn a_queue_holds_more_than_a_round_trip() {
+        assert_eq!(cable(50_000_000, Duration::from_millis(25)).queue(), 625_000);
         assert_eq!(cable(1_000_000_000, Duration::from_micros(100)).queue(), 1_250_000);
         assert_eq!(cable(9600, Duration::ZERO).queue(), 65_536);
         assert_eq!(Cable { queue_bytes: Some(3000), ..Cable::default() }.queue(), 3000);
