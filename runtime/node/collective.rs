@@ -416,3 +416,20 @@ fn line(sizes: &[SizeReport]) -> Option<(f64, f64)> {
     let line = segmented::fit_with(&samples, 0).ok()?.model;
     Some((line.start_s, line.segments.first()?.s_per_byte))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_a_link_is_what_its_messages_took() {
+        let size = |bytes: u64| {
+            let median_s = 300e-6 + 160e-9 * bytes as f64;
+            SizeReport { bytes, samples: 20, median_s, min_s: median_s, max_s: 2.0 * median_s }
+        };
+        let sizes: Vec<SizeReport> = [8, 64, 512, 4096, 32_768, 262_144].map(size).to_vec();
+        let (a, b) = line(&sizes).expect("six sizes are a line");
+        assert!((a / 300e-6 - 1.0).abs() < 1e-6 && (b / 160e-9 - 1.0).abs() < 1e-6, "{a}, {b}");
+        assert_eq!((line(&[]), line(&sizes[..1])), (None, None));
+    }
+}

@@ -79,6 +79,16 @@ fn where_there_can_be_no_lab_a_relay_stands_in() {
 }
 
 #[test]
+fn a_relay_that_makes_no_sense_is_refused() {
+    let done = run(Command::new(env!("CARGO_BIN_EXE_lathide"))
+        .args(["run", "--hosts", "host0", "true"])
+        .env_remove("LATHIDE_LAB")
+        .envs([("LATHIDE_LAB_RELAY", "delay=soon"), ("LATHIDE_LAB_HOSTS", "host0,host1")]))
+    .failed(2);
+    assert!(done.stderr.contains("LATHIDE_LAB_RELAY=delay=soon"), "{}", done.stderr);
+}
+
+#[test]
 fn a_running_lab_is_changed() {
     if !is_possible() {
         return;
