@@ -77,10 +77,10 @@
 //! packets are dropped.
 //!
 //! Where two hosts compute on two cores, the switch and the kernel's packets take some of them. `lathide gain --hosts
-//! host0,host1` in the first lab showed a greatest G of 1.91, 1.88 and 1.97 in three runs (of 1.99 possible; the relay of
-//! `--link wan` 1.95): up to gamma 0.9 everything is hidden, beyond it a step takes some 10 ms more than its calculation of
-//! 160. While others took up to a third of the processors, it showed 1.79, 1.84, 2.14 and 2.24: two of them beyond
-//! what is possible, so disturbed.
+//! host0,host1` in the first lab showed a greatest G of 1.87 to 1.94 in eight runs, five of them above 1.9 (of 1.99
+//! possible; the relay of `--link wan` 1.95): up to gamma 0.9 everything is hidden, beyond it a step takes some 5 to 10 ms
+//! more than its calculation of 160. While others took up to a third of the processors, three more showed 2.05, 2.15 and
+//! 2.20: beyond what is possible, so disturbed.
 //!
 //! # How it is made
 //!
