@@ -223,17 +223,28 @@ impl Outcome {
 
     /// When not to trust the numbers.
     fn warning(&self) -> String {
-        if self.disturbed_max < DISTURBED {
-            return String::new();
+        let mut warnings = Vec::new();
+        if best(&self.points).is_some_and(|best| best.gain > best.gain_ideal * (1.0 + IMPOSSIBLE)) {
+            warnings.push(
+                "That G is more than eq. (1) allows: the machine's speed changed between I.1 and I.3.".to_owned(),
+            );
         }
-        let share = 100.0 * self.disturbed_max;
-        wrap(&format!(
-            "Other programs took up to {share:.0} % of the processors' time from the calculation: measure again when the \
-             machine is quiet."
-        ))
+        if self.disturbed_max >= DISTURBED {
+            let share = 100.0 * self.disturbed_max;
+            warnings.push(format!(
+                "Other programs took up to {share:.0} % of the processors' time from the calculation, or its speed changed by \
+                 as much."
+            ));
+        }
+        if !warnings.is_empty() {
+            warnings.push("Measure again when the machine is quiet.".to_owned());
+        }
+        wrap(&warnings.join(" "))
     }
 }
 
+/// A greatest G that lies so much above eq. (1) is pointed out.
+const IMPOSSIBLE: f64 = 0.01;
 /// From here on the reader is warned.
 const DISTURBED: f64 = 0.05;
 const SAMPLES: u32 = 400;
@@ -335,6 +346,17 @@ pub(super) mod tests {
             (json["f_measured"].as_f64().unwrap() - 15.0 / 16.0).abs() < 1e-9 && json["is_fitted"] == true,
             "{json}"
         );
+    }
+
+    #[test]
+    fn what_cannot_be_is_pointed_out() {
+        let quiet = outcome();
+        assert_eq!(quiet.warning(), "");
+        let mut lucky = quiet.clone();
+        lucky.points[2].gain = 1.02 * lucky.points[2].gain_ideal;
+        assert!(lucky.warning().contains("more than eq. (1) allows") && lucky.warning().contains("Measure again"));
+        let busy = Outcome { disturbed_max: 0.3, ..quiet };
+        assert!(busy.warning().contains("up to 30 %") && !busy.warning().contains("eq. (1)"), "{}", busy.warning());
     }
 
     #[test]
