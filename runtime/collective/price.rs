@@ -118,13 +118,13 @@ impl Machine {
         }
     }
 
-    /// The same with links of which one was measured, `T(x; a, b)` for a message one way.
+    /// The same with links of which one was measured, `a + b x` for a message one way.
     pub fn with_link(self, a: f64, b: f64) -> Self {
         let Machine { combine, queue, .. } = self;
         Machine { combine, queue, ..Machine::of_link(a, b, self.node.fixed) }
     }
 
-    /// The machine of which one link was measured: `T(x; a, b)` for a message one way, of which each side's
+    /// The machine of which one link was measured: `a + b x` for a message one way, of which each side's
     /// processor is busy for `overhead` seconds.
     pub fn of_link(a: f64, b: f64, overhead: f64) -> Self {
         let overhead = overhead.clamp(0.0, a / 2.0);

@@ -63,7 +63,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PART", default_value = "0", value_parser = loss)]
     loss: f64,
     /// Bytes that may wait before each direction of a host's cable, such as 128k (default: what passes in two round
-    /// trips or in 10 ms)
+    /// trips or in 10 ms, at least 64k)
     #[arg(long, value_name = "BYTES", value_parser = size)]
     queue: Option<usize>,
     /// One medium for all hosts, on which one packet at a time passes

@@ -120,11 +120,11 @@ impl Wire {
     /// Fetches what the hosts have sent that are left alone. Whoever has been silent for long enough is listened to
     /// again.
     fn look_after(&mut self) {
-        let rest_ns = rest_ns(&self.switch.lock());
         for number in 0..self.hosts.len() {
             if self.ears[number].look_ns.is_none() || self.collect(number) {
                 continue;
             }
+            let rest_ns = rest_ns(&self.switch.lock());
             let ear = &mut self.ears[number];
             // Now that it has been looked after, there is no need to wake up soon for that alone.
             ear.look_ns = (ear.empty_ns < ear.heard_ns + SILENT_RESTS * rest_ns).then_some(ear.empty_ns + rest_ns);

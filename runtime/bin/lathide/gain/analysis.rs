@@ -333,8 +333,11 @@ mod tests {
                 assert!(error.abs() < 0.15 || settled.work == 0, "{settled:?}, {slower} times as slow: {error}");
             }
         }
-        let worse = costs.seen(Shape { rows: 10, columns: 2, work: 100 }, 0.0);
-        assert!(worse.set_work(Shape { rows: 10, columns: 2, work: 0 }, 1.0).work <= WORK_MAX);
+        // What was extrapolated to double the cost.
+        let off = Costs { substep_s: 2.0 * costs.substep_s, ..costs };
+        let chosen = off.choose(100_000, 16, 0.065);
+        let corrected = off.seen(chosen, costs.time_s(chosen)).set_work(chosen, 0.065);
+        assert!((costs.time_s(corrected) / 0.065 - 1.0).abs() < 0.01, "{corrected:?}");
     }
 
     #[test]

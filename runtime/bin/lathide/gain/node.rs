@@ -201,7 +201,7 @@ impl<'a> Session<'a> {
                 Block::I1 => {
                     let plain = self.pair.plain(strip, steps)?;
                     round.t_i1 = plain.total_s;
-                    calculations.push(plain.calculation_s);
+                    calculations.push(plain.part_s);
                     Version::I1
                 }
                 Block::I2 => {
@@ -210,7 +210,7 @@ impl<'a> Session<'a> {
                 }
                 Block::I3 => {
                     let hidden = self.pair.hidden(strip, steps)?;
-                    (round.t_i3, round.busy) = (hidden.total_s, hidden.busy_s);
+                    (round.t_i3, round.busy) = (hidden.total_s, hidden.part_s);
                     Version::I3
                 }
             };

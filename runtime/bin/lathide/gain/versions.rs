@@ -22,20 +22,12 @@ pub(super) enum Version {
     I3,
 }
 
-/// Times of a block of steps of version I.1.
-pub(super) struct Plain {
+/// Times of a block of steps, of the slower node.
+pub(super) struct Timed {
     /// Per step.
     pub(super) total_s: f64,
-    /// Per step: the calculation, while nothing is transferred.
-    pub(super) calculation_s: f64,
-}
-
-/// Times of a block of steps of version I.3.
-pub(super) struct Hidden {
-    /// Per step.
-    pub(super) total_s: f64,
-    /// Per step: posting, and the interior while the transfer runs.
-    pub(super) busy_s: f64,
+    /// Per step: a part of it.
+    pub(super) part_s: f64,
 }
 
 /// Times of a block that only calculates.
@@ -65,21 +57,19 @@ impl<'a> Pair<'a> {
     pub(super) fn version(&self, version: Version, strip: &mut Strip, steps: u32) -> Result<f64> {
         match version {
             Version::I1 => Ok(self.plain(strip, steps)?.total_s),
-            Version::I2 => Ok(self.timed(steps, || self.step_i2(strip).map(|()| 0.0))?.0),
+            Version::I2 => Ok(self.timed(steps, || self.step_i2(strip).map(|()| 0.0))?.total_s),
             Version::I3 => Ok(self.hidden(strip, steps)?.total_s),
         }
     }
 
-    /// A block of version I.1 with the calculation's part of its time.
-    pub(super) fn plain(&self, strip: &mut Strip, steps: u32) -> Result<Plain> {
-        let (total_s, calculation_s) = self.timed(steps, || self.step_i1(strip))?;
-        Ok(Plain { total_s, calculation_s })
+    /// A block of version I.1; the part is the calculation, while nothing is transferred.
+    pub(super) fn plain(&self, strip: &mut Strip, steps: u32) -> Result<Timed> {
+        self.timed(steps, || self.step_i1(strip))
     }
 
-    /// A block of version I.3 with the parts of its time.
-    pub(super) fn hidden(&self, strip: &mut Strip, steps: u32) -> Result<Hidden> {
-        let (total_s, busy_s) = self.timed(steps, || self.step_i3(strip))?;
-        Ok(Hidden { total_s, busy_s })
+    /// A block of version I.3; the part is posting, and the interior while the transfer runs.
+    pub(super) fn hidden(&self, strip: &mut Strip, steps: u32) -> Result<Timed> {
+        self.timed(steps, || self.step_i3(strip))
     }
 
     /// A block without communication, both nodes at the same time.
@@ -114,7 +104,7 @@ impl<'a> Pair<'a> {
             self.read(strip)?;
             Ok(0.0)
         };
-        Ok(self.timed(steps, exchange)?.0)
+        Ok(self.timed(steps, exchange)?.total_s)
     }
 
     /// Whether both strips are as expected: checksums of the left and the right one. Both nodes learn it.
@@ -133,8 +123,8 @@ impl<'a> Pair<'a> {
         Ok(theirs.wait()?.into_iter().zip(mine).map(|(a, b)| a.max(b)).collect())
     }
 
-    /// Seconds per step of the slower node: of the whole step, and of the part that `step` returns.
-    fn timed(&self, steps: u32, mut step: impl FnMut() -> Result<f64>) -> Result<(f64, f64)> {
+    /// A block of steps, each of which returns the seconds of its part.
+    fn timed(&self, steps: u32, mut step: impl FnMut() -> Result<f64>) -> Result<Timed> {
         let mut times = Vec::with_capacity(steps as usize + 1);
         self.clock.meet(self.node, 0.0)?;
         let start = Instant::now();
@@ -144,7 +134,7 @@ impl<'a> Pair<'a> {
         times.push(start.elapsed().as_secs_f64());
         let mut parts = self.slower(times)?;
         let total_s = parts.pop().unwrap_or_default();
-        Ok((total_s / f64::from(steps), mean(parts.into_iter())))
+        Ok(Timed { total_s: total_s / f64::from(steps), part_s: mean(parts.into_iter()) })
     }
 
     /// Returns the seconds of the calculation.
