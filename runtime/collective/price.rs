@@ -124,16 +124,23 @@ impl Machine {
         Machine { combine, queue, ..Machine::of_link(a, b, self.node.fixed) }
     }
 
+    /// The same where `overhead` seconds of a message are each side's processor's; what a message takes one way stays.
+    pub fn with_overhead(self, overhead: f64) -> Self {
+        let total = 2.0 * self.node.fixed + self.latency;
+        let overhead = overhead.min(total / 2.0).max(0.0);
+        Machine { node: Block { fixed: overhead, ..self.node }, latency: total - 2.0 * overhead, ..self }
+    }
+
     /// The machine of which one link was measured: `a + b x` for a message one way, of which each side's
     /// processor is busy for `overhead` seconds.
     pub fn of_link(a: f64, b: f64, overhead: f64) -> Self {
-        let overhead = overhead.clamp(0.0, a / 2.0);
         Machine {
-            node: Block { fixed: overhead, per_byte: b },
+            node: Block { fixed: 0.0, per_byte: b },
             network: Block { fixed: 0.0, per_byte: b },
-            latency: a - 2.0 * overhead,
+            latency: a,
             ..Machine::lan()
         }
+        .with_overhead(overhead)
     }
 
     /// The time between a message's leaving and its arrival, `a_C + a_L`.

@@ -89,6 +89,22 @@ impl Node {
         Ok(kernel.machine())
     }
 
+    /// From the next call on prices are those of `machine`, for instance where a program knows more of it than links show
+    /// by themselves. All ranks give the same machine between the same two collectives; where their choices differ
+    /// for want of that, the next one fails with [`Error::Disagreement`].
+    ///
+    /// ```
+    /// let node = lathide::init()?;
+    /// let machine = node.refit()?;
+    /// node.price_by(machine.with_overhead(40e-6));      // measured: 40 us of processor to send a message or to receive one
+    /// # assert_eq!(node.broadcast(0, vec![1u8])?, [1]);
+    /// node.finalize()?;
+    /// # Ok::<_, lathide::Error>(())
+    /// ```
+    pub fn price_by(&self, machine: Machine) {
+        self.inner.kernel.adopt(machine);
+    }
+
     /// From the next call on these algorithms are used whatever they cost, instead of those of [`Config::collective`], for
     /// instance to measure one beside the other. All ranks force the same between the same two collectives; where they
     /// do not, the next one fails with [`Error::Disagreement`].

@@ -13,16 +13,23 @@ use crate::common::ground::Ground;
 use crate::common::nodes::{self, Failed};
 use crate::common::others::Others;
 
-/// Measures everything, for each number of ranks.
+/// Measures everything, for each number of ranks. Every operation has a job of its own, and so connections of its own: what
+/// TCP's congestion control remembers of a gather, whose senders share the root's port, would slow other
+/// operations down for a while.
 pub(super) fn measure(ground: &Ground, plan: &Plan, sizes: &[u32], quiet: bool) -> Result<Outcome, Failed> {
     let seconds = plan.seconds;
     let what = format!("measuring over {}; takes about {seconds:.0} s", ground.describe().how);
     let bar = progress(COMMAND, quiet, &what);
     let others = Others::watch();
-    let plan = Plan { seconds: seconds / sizes.len() as f64, ..plan.clone() };
-    let heard: Result<Vec<Heard>, Failed> = sizes.iter().map(|ranks| survey(ground, &plan, *ranks, &bar)).collect();
+    let plans = plan.by_operation(sizes.len());
+    let mut heard: Vec<Heard> = Vec::new();
+    for ranks in sizes {
+        for plan in &plans {
+            heard.push(survey(ground, plan, *ranks, &bar)?);
+        }
+    }
     bar.finish_and_clear();
-    let outcome = Outcome::new(ground.describe(), &heard?, others.and_then(|others| others.share()));
+    let outcome = Outcome::new(ground.describe(), &heard, others.and_then(|others| others.share()));
     outcome.ok_or_else(|| Failed::new("nothing was measured"))
 }
 

@@ -4,6 +4,7 @@
 //! For each number of ranks, node processes of this same binary (`__collectives-node`) measure; rank 0 reports.
 
 mod call;
+mod learn;
 mod measure;
 mod node;
 mod outcome;

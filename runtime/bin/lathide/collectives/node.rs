@@ -2,21 +2,16 @@
 
 use std::time::Instant;
 
-use lathide::collective::Forced;
+use lathide::Node;
 use lathide::collective::choose::Prices;
 use lathide::collective::price::Machine;
-use lathide::{Node, Rank, Tag};
+use lathide::collective::{Collective, Forced};
 
-use super::overlap;
 use super::plan::{self, Event, Parameters, Plan, Point, REPEATS_MIN};
 use super::together::Together;
+use super::{learn, overlap};
 use crate::common::nodes::{keep_to_one_core, report};
 
-const PING: Tag = Tag(1);
-/// Messages by which nodes learn what a link can do, and how often each goes to and fro: that many in a class of sizes
-/// leave a sample for sure.
-const LEARN_BYTES: [usize; 7] = [8, 64, 512, 4 << 10, 32 << 10, 128 << 10, 512 << 10];
-const LEARN_EACH: u32 = 8;
 /// More would not change a median.
 const REPEATS_MAX: u32 = 30;
 /// The part of the time for learning, and that for the grid.
@@ -42,10 +37,11 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     keep_to_one_core(node.rank());
     let began = Instant::now();
     tell(&node, (0, 1), "learning the link".to_owned())?;
-    learn(&node, LEARN_SHARE * plan.seconds)?;
-    let before = node.refit()?;
-    report(node.rank(), &Event::Parameters(parameters(node.size(), &before)))?;
-    let mut prices = Prices::new(before);
+    let machine = learn::machine(&node, LEARN_SHARE * plan.seconds)?;
+    if let Some(way) = plan.ways.first() {
+        report(node.rank(), &Event::Parameters(parameters(way.operation, node.size(), &machine)))?;
+    }
+    let mut prices = Prices::new(machine);
     let points = plan::grid(plan, node.size(), &mut prices);
     let together = Together::new(&node, &mut prices)?;
     report(node.rank(), &Event::Grid(points.clone()))?;
@@ -68,42 +64,15 @@ fn force(point: &Point) -> Result<Forced> {
     Forced::parse(&point.way.forced()).map_err(NodeError::Forced)
 }
 
-fn parameters(ranks: u32, machine: &Machine) -> Parameters {
+fn parameters(operation: Collective, ranks: u32, machine: &Machine) -> Parameters {
     Parameters {
+        operation,
         ranks,
         a_s: 2.0 * machine.node.fixed + machine.flight(),
         b_s_per_byte: machine.node.per_byte,
         overhead_s: machine.node.fixed,
         is_fitted: *machine != Machine::lan(),
     }
-}
-
-/// Messages to and fro between neighbouring ranks, one pair after the other: others would share the processors. Longer
-/// ones only while there is time.
-fn learn(node: &Node, seconds: f64) -> Result<()> {
-    let (rank, began) = (node.rank(), Instant::now());
-    for (at, bytes) in LEARN_BYTES.into_iter().enumerate() {
-        if !goes_on(node, at < 4 || began.elapsed().as_secs_f64() < seconds)? {
-            break;
-        }
-        for first in (0..node.size() - 1).step_by(2).take(2) {
-            node.barrier()?;
-            let is_first = rank == first;
-            if !is_first && rank != first + 1 {
-                continue;
-            }
-            let other = Rank(if is_first { first + 1 } else { first });
-            let mut buffer = vec![1_u8; bytes];
-            for turn in 0..2 * LEARN_EACH {
-                buffer = match (turn % 2 == 0) == is_first {
-                    true => node.initwrite(other, PING, buffer)?.wait()?,
-                    false => node.initread(other, PING, buffer)?.wait()?,
-                };
-            }
-        }
-    }
-    node.barrier()?;
-    Ok(())
 }
 
 /// Every point once, in one order and in the other in turns: seconds of the slowest rank.

@@ -1,5 +1,7 @@
 //! What the command tells its nodes and what rank 0 reports: plain data, sent as JSON. And the grid of points. Pure.
 
+use std::collections::BTreeMap;
+
 use lathide::collective::choose::{Choice, Prices};
 use lathide::collective::{Call, Collective};
 use serde::{Deserialize, Serialize};
@@ -45,12 +47,13 @@ pub(super) struct Point {
 /// What prices follow from, as the nodes have learnt it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Parameters {
+    pub(super) operation: Collective,
     pub(super) ranks: u32,
     /// Seconds for a short message one way: `a` of `T(x; a, b)`.
     pub(super) a_s: f64,
     /// Seconds per byte of a long one.
     pub(super) b_s_per_byte: f64,
-    /// Of `a_s`, what each side's processor takes. Assumed, not measured.
+    /// Of `a_s`, what each side's processor takes. Between two ranks assumed, among more measured.
     pub(super) overhead_s: f64,
     /// `false`: the links have not shown enough, and these are what the library assumes before.
     pub(super) is_fitted: bool,
@@ -77,6 +80,18 @@ pub(super) enum Event {
     Hidden(Hidden),
     /// How far it is: done, of, what now.
     Progress(u64, u64, String),
+}
+
+impl Plan {
+    /// The plan of each operation, each with its share of the time where all are carried out for so many numbers of ranks.
+    pub(super) fn by_operation(&self, times: usize) -> Vec<Plan> {
+        let mut by_operation: BTreeMap<Collective, Vec<Way>> = BTreeMap::new();
+        for way in &self.ways {
+            by_operation.entry(way.operation).or_default().push(way.clone());
+        }
+        let seconds = self.seconds / (times * by_operation.len()).max(1) as f64;
+        by_operation.into_values().map(|ways| Plan { ways, bytes: self.bytes.clone(), seconds }).collect()
+    }
 }
 
 impl Way {

@@ -7,6 +7,7 @@ use lathide::report::table::Table;
 use lathide::report::wrap;
 
 use super::outcome::{Measured, Outcome, cells, worse};
+use super::plan::Parameters;
 use crate::common::console::{grouped, milliseconds};
 
 /// From here on the reader is warned.
@@ -32,7 +33,7 @@ impl Outcome {
 
     fn header(&self) -> String {
         let Machine { cores, kernel, congestion_control } = &self.machine;
-        let mut lines = vec![
+        let lines = [
             "Collectives by every algorithm, beside their prices by the link's parameters (a, b).".to_owned(),
             format!("Link: {}.", self.link.how),
             format!(
@@ -41,11 +42,6 @@ impl Outcome {
                 self.repeats
             ),
         ];
-        for parameters in &self.parameters {
-            let (a, b) = (1e6 * parameters.a_s, 1e9 * parameters.b_s_per_byte);
-            let how = if parameters.is_fitted { "fitted" } else { "assumed: the links have not shown enough" };
-            lines.push(format!("{} ranks: a = {a:.1} us, b = {b:.3} ns per byte, {how}.", parameters.ranks));
-        }
         lines.iter().map(|line| wrap(line)).collect::<Vec<_>>().join("\n")
     }
 
@@ -76,7 +72,9 @@ impl Outcome {
                 worse.filter(|_| point.chosen).map(|worse| format!("{worse:.2}")).unwrap_or_default(),
             ]);
         }
-        format!("{operation}\n{table}")
+        let parameters: String =
+            self.parameters.iter().filter(|of| of.operation == operation).map(parameters).collect();
+        format!("{operation}\n{parameters}{table}")
     }
 
     fn overlap(&self) -> String {
@@ -151,6 +149,16 @@ impl Outcome {
             100.0 * share
         ))
     }
+}
+
+/// What prices follow from, a line.
+fn parameters(parameters: &Parameters) -> String {
+    let Parameters { ranks, a_s, b_s_per_byte, overhead_s, is_fitted, .. } = parameters;
+    let how = if *is_fitted { "fitted" } else { "assumed: the links have not shown enough" };
+    let (a, b, overhead) = (1e6 * a_s, 1e9 * b_s_per_byte, 1e6 * overhead_s);
+    wrap(&format!(
+        "{ranks} ranks: a = {a:.1} us ({overhead:.1} us of processor at each end), b = {b:.3} ns per byte, {how}."
+    )) + "\n"
 }
 
 /// Times over sizes among the most ranks: signs measured, curves predicted. Of many algorithms the first.

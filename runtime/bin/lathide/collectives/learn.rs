@@ -1,0 +1,112 @@
+//! What nodes learn before they measure: what a message takes, and what of it is the processor's.
+
+use std::time::Instant;
+
+use lathide::collective::price::Machine;
+use lathide::{Node, Rank, Tag};
+
+use super::node::{Result, goes_on};
+
+const SHIFT: Tag = Tag(1);
+const PING: Tag = Tag(2);
+const FAN: Tag = Tag(3);
+/// Messages by which nodes learn what a link can do, and how often each goes to and fro: so many in a class of sizes
+/// leave a sample for sure.
+const SHORT_BYTES: [usize; 4] = [8, 64, 512, 4 << 10];
+const SHORT_EACH: u32 = 32;
+const LONG_BYTES: [usize; 3] = [32 << 10, 128 << 10, 512 << 10];
+const LONG_EACH: u32 = 8;
+/// The bytes of a message that is as good as empty.
+const FAN_BYTES: usize = 8;
+const FAN_EACH: usize = 20;
+
+/// The machine by whose prices this job's collectives are predicted and chosen, the same on every rank. `seconds`: about
+/// how long it may take.
+pub(super) fn machine(node: &Node, seconds: f64) -> Result<Machine> {
+    let began = Instant::now();
+    for bytes in SHORT_BYTES {
+        node.barrier()?;
+        shift(node, bytes)?;
+    }
+    let overhead_s = overhead(node)?;
+    for (at, bytes) in LONG_BYTES.into_iter().enumerate() {
+        if !goes_on(node, at == 0 || began.elapsed().as_secs_f64() < seconds)? {
+            break;
+        }
+        node.barrier()?;
+        ping_pong(node, bytes)?;
+    }
+    node.barrier()?;
+    let machine = node.refit()?;
+    let machine = overhead_s.map_or(machine, |overhead_s| machine.with_overhead(overhead_s));
+    node.price_by(machine);
+    Ok(machine)
+}
+
+/// Everybody to the next rank and to the one before in turns: all send and receive at once, as in a collective, and
+/// share processors where they do.
+fn shift(node: &Node, bytes: usize) -> Result<()> {
+    let [left, right] = [-1, 1].map(|by| node.rank().on_ring(by, node.size()));
+    let (mut out, mut into) = (vec![1_u8; bytes], vec![0_u8; bytes]);
+    for turn in 0..2 * SHORT_EACH {
+        let (to, from) = if turn % 2 == 0 { (right, left) } else { (left, right) };
+        let read = node.initread(from, SHIFT, into)?;
+        out = node.initwrite(to, SHIFT, out)?.wait()?;
+        into = read.wait()?;
+    }
+    Ok(())
+}
+
+/// To and fro in pairs, if there is another rank to be a pair with: each has its ports for itself.
+fn ping_pong(node: &Node, bytes: usize) -> Result<()> {
+    let (rank, other) = (node.rank(), Rank(node.rank().0 ^ 1));
+    if other.0 >= node.size() {
+        return Ok(());
+    }
+    let mut buffer = vec![1_u8; bytes];
+    for turn in 0..2 * LONG_EACH {
+        buffer = match (turn % 2 == 0) == (rank < other) {
+            true => node.initwrite(other, PING, buffer)?.wait()?,
+            false => node.initread(other, PING, buffer)?.wait()?,
+        };
+    }
+    Ok(())
+}
+
+/// Seconds of processor to send a short message or to receive one, as in LogP (Culler et al. 1993): from rank 0 to
+/// all others and back takes so much more for each of them than to one and back. `None` if there is only one.
+fn overhead(node: &Node) -> Result<Option<f64>> {
+    let others = node.size() - 1;
+    if others < 2 {
+        return Ok(None);
+    }
+    let mut more: Vec<f64> = Vec::new();
+    for _ in 0..FAN_EACH {
+        let to_one = fan(node, 1)?;
+        let to_all = fan(node, others)?;
+        more.push((to_all - to_one) / f64::from(others - 1));
+    }
+    more.sort_by(f64::total_cmp);
+    Ok(Some(node.broadcast(0, vec![more[FAN_EACH / 2]])?[0]))
+}
+
+/// From rank 0 to the first `others` ranks at once, and back: seconds.
+fn fan(node: &Node, others: u32) -> Result<f64> {
+    node.barrier()?;
+    let (began, message) = (Instant::now(), || vec![1_u8; FAN_BYTES]);
+    if node.rank() == 0 {
+        let reads = (1..=others).map(|rank| node.initread(rank, FAN, message()));
+        let reads = reads.collect::<lathide::Result<Vec<_>>>()?;
+        let writes = (1..=others).map(|rank| node.initwrite(rank, FAN, message()));
+        for write in writes.collect::<lathide::Result<Vec<_>>>()? {
+            write.wait()?;
+        }
+        for read in reads {
+            read.wait()?;
+        }
+    } else if node.rank().0 <= others {
+        let message = node.initread(0, FAN, message())?.wait()?;
+        node.initwrite(0, FAN, message)?.wait()?;
+    }
+    Ok(began.elapsed().as_secs_f64())
+}
