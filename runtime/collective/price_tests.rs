@@ -210,3 +210,19 @@ fn schedules_that_do_not_fit_have_no_price() {
         vec![to(1).schedule(Algorithm::Serial, Rank(0)).unwrap(), to(0).schedule(Algorithm::Serial, Rank(1)).unwrap()];
     assert_eq!(price::line(schedules, 8.0, 8.0, &Machine::lan()), None);
 }
+
+/// A message one way takes as long as before; to send to many, or to receive from many, takes longer.
+#[test]
+fn the_processors_part_of_a_message_changes_nothing_else() {
+    let machine = Machine::of_link(300e-6, 160e-9, 10e-6);
+    let price = |machine: &Machine, ranks| broadcast::serial::price(machine, ranks);
+    let busy = machine.with_overhead(40e-6);
+    assert!(is_close(busy.exchange_fixed(), 300e-6) && is_close(busy.node.fixed, 40e-6), "{busy:?}");
+    let (one, many) = (price(&busy, 2), price(&busy, 4));
+    assert!(is_close(one.fixed, 300e-6) && is_close(many.fixed, 380e-6), "{one:?}, {many:?}");
+    assert!(is_close(many.per_byte, price(&machine, 4).per_byte), "{many:?}");
+    for (overhead, kept) in [(1.0, 150e-6), (-1.0, 0.0)] {
+        let machine = machine.with_overhead(overhead);
+        assert!(is_close(machine.node.fixed, kept) && is_close(machine.exchange_fixed(), 300e-6), "{machine:?}");
+    }
+}

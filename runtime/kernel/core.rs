@@ -329,25 +329,29 @@ impl Core {
         if socket.is_blocked {
             return 0;
         }
-        let Socket { stream, cipher, .. } = socket;
-        let mut written = 0;
-        let sent = self.engine.transmit(peer, &mut |slices| {
-            let count = match cipher {
-                None => write_now(stream, slices),
-                Some(cipher) => cipher.write(slices, &mut |bytes| write_now(stream, &[IoSlice::new(bytes)])),
-            }?;
-            written += count;
-            Ok(count)
-        });
-        if !socket.pacing.is_settled() {
-            socket.pacing.wrote(written, self.clock.now(), &SockRef::from(&socket.stream));
-        }
-        socket.unsent.took(written);
-        if matches!(sent, Ok(Sent::Blocked))
-            && let Some(limit) = socket.unsent.is_full(self.clock.now(), self.is_helped)
-        {
-            // A socket that refuses keeps the limit it has.
-            let _ = SockRef::from(&socket.stream).set_tcp_notsent_lowat(limit);
+        let Socket { stream, cipher, unsent, pacing, .. } = socket;
+        let mut write = |slices: &[IoSlice<'_>]| match cipher {
+            None => write_now(stream, slices),
+            Some(cipher) => cipher.write(slices, &mut |bytes| write_now(stream, &[IoSlice::new(bytes)])),
+        };
+        let (mut written, mut before) = (0, 0);
+        let sent = loop {
+            let sent = self.engine.transmit(peer, &mut |slices| write(slices).inspect(|count| written += count));
+            unsent.took(written - before);
+            before = written;
+            if !matches!(sent, Ok(Sent::Blocked)) {
+                break sent;
+            }
+            let limit = unsent.limit();
+            let Some(new) = unsent.is_full(self.clock.now(), self.is_helped) else { break sent };
+            // A socket that refuses keeps the limit it has. If it is higher now, there is room again: who computes does
+            // not leave to the task what it can hand over itself.
+            if SockRef::from(&*stream).set_tcp_notsent_lowat(new).is_err() || new < limit {
+                break sent;
+            }
+        };
+        if !pacing.is_settled() {
+            pacing.wrote(written, self.clock.now(), &SockRef::from(&*stream));
         }
         self.observe_progress(peer);
         match sent {

@@ -237,7 +237,7 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
     let socket = socket2::SockRef::from(stream);
     socket.set_tcp_nodelay(true)?;
     silence::limit(&socket, Some(SILENCE), true)?;
-    socket.set_tcp_notsent_lowat(unsent::LEAST_BYTES)
+    socket.set_tcp_notsent_lowat(unsent::FIRST_BYTES)
 }
 
 /// Whether both ends of a connection are on this host.

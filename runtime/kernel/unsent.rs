@@ -7,8 +7,11 @@
 
 use std::time::Duration;
 
-/// Enough for slow links, and where nothing is known yet.
-pub(super) const LEAST_BYTES: u32 = 32 << 10;
+/// Where nothing is known yet.
+pub(super) const FIRST_BYTES: u32 = 32 << 10;
+/// Enough for slow links. More would have messages to two ranks pass at once where one could pass before the other: the
+/// first of a tree's children would have its message late.
+const LEAST_BYTES: u32 = 8 << 10;
 /// Enough for 1 Gbit/s; faster links are fed by threads that have a core of their own, or by nobody.
 const MOST_BYTES: u32 = 1 << 20;
 /// What the link sends in this time may be unsent while the program computes.
@@ -33,7 +36,12 @@ pub(super) struct Unsent {
 
 impl Unsent {
     pub(super) fn new() -> Self {
-        Unsent { limit: LEAST_BYTES, rate: 0.0, since: Duration::ZERO, bytes: 0, was_full: Duration::ZERO }
+        Unsent { limit: FIRST_BYTES, rate: 0.0, since: Duration::ZERO, bytes: 0, was_full: Duration::ZERO }
+    }
+
+    /// The limit of now.
+    pub(super) fn limit(&self) -> u32 {
+        self.limit
     }
 
     /// The socket took `count` bytes.
@@ -50,6 +58,9 @@ impl Unsent {
         } else if elapsed >= SAMPLE {
             self.rate = self.bytes as f64 / elapsed.as_secs_f64();
             (self.since, self.bytes) = (now, 0);
+        }
+        if self.rate == 0.0 {
+            return None;
         }
         let span = if is_helped { HELPED } else { COMPUTING };
         let limit = ((self.rate * span.as_secs_f64()) as u64).clamp(LEAST_BYTES.into(), MOST_BYTES.into()) as u32;
@@ -95,7 +106,12 @@ mod tests {
         let mut unsent = Unsent::new();
         for turn in 0..100 {
             unsent.took(1 << 20);
-            assert_eq!(unsent.is_full(Duration::from_millis(50 * turn + 1000), false), None);
+            assert_eq!(
+                unsent.is_full(Duration::from_millis(50 * turn + 1000), turn % 2 == 0),
+                None,
+                "nothing is known"
+            );
         }
+        assert_eq!(unsent.limit, FIRST_BYTES);
     }
 }

@@ -48,8 +48,13 @@ fn few_points_as_json() {
         assert!(number(&result["errors"][operation], "p90") >= number(&result["errors"][operation], "median"));
     }
     let parameters = result["parameters"].as_array().expect("parameters");
-    assert_eq!(parameters.iter().map(|of| number(of, "ranks")).collect::<Vec<_>>(), [2.0, 3.0]);
+    let of_what = parameters.iter().map(|of| (number(of, "ranks") as u32, of["operation"].as_str().expect("a name")));
+    let of_what: Vec<(u32, &str)> = of_what.collect();
+    let each = |ranks| ["alltoall", "barrier", "broadcast"].map(|operation| (ranks, operation));
+    assert_eq!(of_what, [each(2), each(3)].concat());
     for of in parameters {
+        let overhead_s = number(of, "overhead_s");
+        assert!(overhead_s >= 0.0 && 2.0 * overhead_s <= 1.0001 * number(of, "a_s"), "{of}");
         assert!(of["is_fitted"] == true && number(of, "a_s") >= 0.0008 && number(of, "b_s_per_byte") > 0.0, "{of}");
     }
     assert_eq!(number(&result["choice"], "points"), 8.0, "{}", result["choice"]);

@@ -313,6 +313,40 @@ fn algorithms_are_forced_from_one_call_to_the_next() {
     );
 }
 
+/// What a program knows of its machine decides from the next call on; who says something else than the others is found out.
+#[test]
+fn algorithms_are_chosen_by_the_prices_of_a_machine_that_is_given() {
+    let slow_links = Machine::of_link(1e-3, 1e-6, 1e-6);
+    let slow_processors = slow_links.with_overhead(500e-6);
+    let outcomes = job_within(
+        LIMIT,
+        8,
+        |_| {},
+        move |node| {
+            let taken = |machine: Machine| {
+                node.price_by(machine);
+                let sent = node.initbroadcast(0, vec![node.rank().0; 2])?;
+                let best = sent.choice().expect("a broadcast is chosen").best();
+                assert_eq!(sent.wait()?, vec![0; 2]);
+                Ok::<_, lathide::Error>((best.algorithm.name(), best.seconds))
+            };
+            let (by_links, links_s) = taken(slow_links).unwrap();
+            let (by_processors, processors_s) = taken(slow_processors).unwrap();
+            assert_eq!((by_links, by_processors), ("serial", "binomial"));
+            assert!(links_s > 1e-3 && processors_s > 2.0 * links_s, "{links_s}, {processors_s}");
+            let differs = taken(if node.rank() == 3 { slow_links } else { slow_processors });
+            // Who had its part in time learns it from the next.
+            let differs = differs.and_then(|_| node.barrier());
+            drop(node.finalize());
+            differs
+        },
+    );
+    for outcome in outcomes {
+        let error = outcome.expect_err("ranks differ").to_string();
+        assert!(error.contains("rank 3") && error.contains("serial") && error.contains("binomial"), "{error}");
+    }
+}
+
 /// A handle that is dropped detaches its collective; `finalize` ends it for the others' sake.
 #[test]
 fn dropped_handles_detach() {

@@ -22,7 +22,9 @@ fn point(operation: Collective, algorithm: &str, bytes: u64, predicted_s: f64, i
 /// Four ranks: of two sizes of a broadcast the choice is good for one; a barrier; an allgather without its choice.
 fn heard() -> Heard {
     let mut heard = Heard::default();
-    let parameters = Parameters { ranks: 4, a_s: 1e-4, b_s_per_byte: 1e-8, overhead_s: 1e-5, is_fitted: true };
+    let operation = Collective::Broadcast;
+    let parameters =
+        Parameters { operation, ranks: 4, a_s: 1e-4, b_s_per_byte: 1e-8, overhead_s: 1e-5, is_fitted: true };
     heard.take(Event::Parameters(parameters));
     heard.take(Event::Grid(vec![
         point(Collective::Broadcast, "serial", 8, 1.0e-3, true),
@@ -83,7 +85,8 @@ fn json_has_what_the_manual_promises() {
     );
     assert!(json["errors"]["broadcast"]["median"].is_f64() && json["errors"]["barrier"]["p90"].is_f64(), "{json}");
     assert_eq!((&json["choice"]["points"], &json["choice"]["share"]), (&2.into(), &0.5.into()));
-    assert_eq!(json["parameters"][0]["a_s"], 1e-4);
+    let parameters = &json["parameters"][0];
+    assert_eq!((&parameters["operation"], &parameters["a_s"]), (&"broadcast".into(), &1e-4.into()));
     assert_eq!((&json["schema"], &json["link"]["spec"]), (&"lathide-collectives-1".into(), &"loopback".into()));
     assert!(json["machine"]["cores"].is_u64() && json["overlap"][0]["overlap"].is_f64(), "{json}");
 }
@@ -94,7 +97,7 @@ fn text_fits_the_terminal_and_says_what_matters() {
     assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "too wide:\n{text}");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "4 ranks: a = 100.0 us, b = 10.000 ns per byte, fitted.",
+        "broadcast 4 ranks: a = 100.0 us (10.0 us of processor at each end), b = 10.000 ns per byte, fitted. ranks",
         "4 65 536 chain 12.0 6.00 .. 18.0 4.00 -67 <- 1.20",
         "broadcast 4 65 536 12.0 10.0 13.0 90 0 .. 100",
         "broadcast 4 38 200",
@@ -143,6 +146,18 @@ fn sizes_are_left_out_where_time_is_short() {
     let sizes = |seconds| plan::grid(&plan(seconds), 8, &mut Prices::new(slow)).len() / 4;
     assert_eq!((sizes(0.01), sizes(1e6)), (1, 7), "the shortest in any case");
     assert!((2..7).contains(&sizes(20.0)), "{}", sizes(20.0));
+}
+
+#[test]
+fn every_operation_has_a_plan_and_its_share_of_the_time() {
+    let ways = vec![
+        way(Collective::Gather, "simple"),
+        way(Collective::Broadcast, "chain"),
+        way(Collective::Gather, "binomial"),
+    ];
+    let plans = Plan { ways: ways.clone(), bytes: Some(vec![8]), seconds: 12.0 }.by_operation(2);
+    let part = |ways: Vec<Way>| Plan { ways, bytes: Some(vec![8]), seconds: 3.0 };
+    assert_eq!(plans, [part(vec![ways[1].clone()]), part(vec![ways[0].clone(), ways[2].clone()])]);
 }
 
 #[test]
