@@ -20,4 +20,6 @@ pub mod link;
 pub mod local;
 mod office;
 pub(crate) mod rendezvous;
+#[cfg(feature = "cli")]
+mod slices;
 pub(crate) mod stall;

@@ -25,6 +25,7 @@ use super::switch::Switch;
 use super::warden::{NAMES, Warden};
 use super::wire::Wire;
 use super::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, LabError, Outcome, Request, ask, namespace, system};
+use crate::launch::slices;
 
 pub(super) fn run(lab: &Lab) -> Result<Outcome, LabError> {
     check(lab)?;
@@ -117,7 +118,13 @@ impl Network {
             thread.map_err(system("the lab's threads cannot be started"))
         };
         let threads = vec![
-            spawn("lab-switch", Box::new(move || wire.run()))?,
+            spawn(
+                "lab-switch",
+                Box::new(move || {
+                    slices::shorten();
+                    wire.run();
+                }),
+            )?,
             spawn("lab-control", {
                 let (control, listener) = (control.clone(), listener.clone());
                 Box::new(move || control.serve(&listener))

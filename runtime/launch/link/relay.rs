@@ -12,6 +12,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::medium::Shape;
 use super::spec::LinkSpec;
 use super::worker::{Listener, Worker};
+use crate::launch::slices;
 
 /// An emulated link: one loopback listener per target. Each connection to a listener is connected to its target, and
 /// bytes, half-close, close and reset pass both ways as [`LinkSpec`] says. It needs no privileges, and one thread, which
@@ -60,7 +61,10 @@ impl Relay {
         }
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let worker = Worker::new(shape, listeners, Arc::clone(&stop))?;
-        let thread = std::thread::Builder::new().name("lathide-link".into()).spawn(move || worker.run())?;
+        let thread = std::thread::Builder::new().name("lathide-link".into()).spawn(move || {
+            slices::shorten();
+            worker.run();
+        })?;
         Ok(Relay { addresses, stop, thread: Some(thread) })
     }
 
