@@ -81,13 +81,14 @@ impl Outgoing {
     /// Has the message just posted carry a stamp, if it is the only thing to send and may go: the time on the way of one
     /// that waits behind others, or for credit, says little about the link.
     pub(super) fn stamp(&mut self, op: OpId, stamp: Stamp) {
-        let is_free = self.bulk.is_empty() && self.partial.is_none() && self.control.is_empty();
-        if let Some(&Express::Message(index)) = self.express.front()
-            && is_free
-            && self.express.len() == 1
-            && self.message(index).op == op
-        {
-            self.message_mut(index).stamp = Some(stamp);
+        let only = match (self.express.front(), self.bulk.front()) {
+            (Some(&Express::Message(index)), None) if self.express.len() == 1 => index,
+            (None, Some(&index)) if self.bulk.len() == 1 => index,
+            _ => return,
+        };
+        let is_next = self.partial.is_none() && self.control.is_empty();
+        if is_next && self.message(only).op == op {
+            self.message_mut(only).stamp = Some(stamp);
         }
     }
 

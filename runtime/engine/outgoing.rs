@@ -1,8 +1,10 @@
 //! One link's sending side: which message goes next, under the receiver's credit.
 //!
 //! A message is *held* until it may be announced, *announced* by an envelope until a grant comes, and *ready*
-//! when its bytes may go. Ready messages of one fragment, first fragments and envelopes leave in the order of
-//! posting (`express`), which keeps the order per tag; what remains of longer messages takes turns (`bulk`).
+//! when its bytes may go. Ready messages of one fragment and envelopes leave in the order of posting (`express`), which
+//! keeps the order per tag; longer messages take turns (`bulk`), those of one key one after the other. So of many
+//! posted at once the first is complete when its bytes have gone, and can be passed on while the others follow. A long
+//! message whose key has something to say later in `express` is opened there first.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -391,11 +393,35 @@ impl Outgoing {
         // A message that takes credit goes in order too: the receiver counts its envelope until it starts, and
         // an envelope sent in its stead must not come first.
         let granted = matches!(stage, Stage::Ready { opened: true, charged: false });
-        if granted && self.message(index).opening.total as usize > self.fragment_bytes {
+        let total = self.message(index).opening.total as usize;
+        let is_new = matches!(stage, Stage::Ready { opened: false, .. });
+        if granted && total > self.fragment_bytes {
+            self.push_bulk(index);
+        } else if is_new && total > self.train.bytes() && self.express.is_empty() {
+            // Nothing of its key comes before it there.
             self.push_bulk(index);
         } else {
+            if is_new {
+                self.open_before(self.message(index).opening.key);
+            }
             self.express.push_back(Express::Message(index));
         }
+    }
+
+    /// Something of `key` is about to leave in the order of posting: what was posted before it is opened first.
+    fn open_before(&mut self, key: Key) {
+        if self.bulk.is_empty() {
+            return;
+        }
+        let Outgoing { bulk, express, messages, .. } = self;
+        bulk.retain(|&index| {
+            let message = messages[index].as_ref().expect("queues name messages that exist");
+            let waits = message.opening.key == key && matches!(message.stage, Stage::Ready { opened: false, .. });
+            if waits {
+                express.push_back(Express::Message(index));
+            }
+            !waits
+        });
     }
 
     /// Puts a long message behind those of its key, or at the end. Messages of one key stand together and leave one
@@ -423,6 +449,7 @@ impl Outgoing {
 
     fn announce(&mut self, index: usize, answer: bool) {
         self.envelopes += u32::from(!answer);
+        self.open_before(self.message(index).opening.key);
         let message = self.message_mut(index);
         message.stage = Stage::Announced { answer, sent: false };
         let slot = message.slot;

@@ -209,6 +209,31 @@ fn long_messages_share_the_link() {
     assert!(pair.take(1, reads[0]) == pattern(1, sizes[0]) && pair.take(1, reads[1]) == pattern(2, sizes[1]));
 }
 
+/// So that each can be passed on while the next comes; unless a small one of their tag must not come before them.
+#[test]
+fn of_many_messages_the_first_is_there_before_the_last_begins() {
+    for has_small in [false, true] {
+        let mut pair = Pair::new(64 << 20, 1024, 8 << 10);
+        let reads: Vec<OpId> = (0..8).map(|_| pair.read(1, 1, 3 * FRAGMENT)).collect();
+        (0..8).for_each(|message| _ = pair.write(0, 1, pattern(message, 3 * FRAGMENT)));
+        let small = has_small.then(|| {
+            pair.write(0, 1, pattern(8, 8));
+            pair.read(1, 1, 8)
+        });
+        while !pair.is_done(1, reads[0]) {
+            pair.send(0);
+            pair.receive(1, 10_000);
+        }
+        assert_eq!(small.is_some_and(|small| pair.is_done(1, small)), has_small, "a small one passes");
+        assert!(has_small || (1..8).all(|later| !pair.is_done(1, reads[later])));
+        assert_eq!(pair.arrived(1, 1) > 6 * FRAGMENT as u64, has_small, "{} bytes have come", pair.arrived(1, 1));
+        pair.run();
+        let arrived: Vec<Vec<u8>> = reads.into_iter().map(|read| pair.take(1, read)).collect();
+        assert!(arrived == (0..8).map(|message| pattern(message, 3 * FRAGMENT)).collect::<Vec<_>>());
+        small.map(|small| assert_eq!(pair.take(1, small), pattern(8, 8)));
+    }
+}
+
 #[test]
 fn many_messages_are_read_in_reverse_with_a_small_window() {
     // (messages, tags): many of few tags; and each of a tag of its own.
