@@ -79,31 +79,29 @@
 //! # What was measured
 //!
 //! `lathide lab --hosts 4 --delay 0.2ms --rate 50mbit -- lathide collectives -n 4 --hosts host0,host1,host2,host3 --seconds 60` on two
-//! cores (others had 15 % of them): the price misses by, at half the points and at nine of ten,
+//! cores (others had 8 % of them): the price misses by, at half the points and at nine of ten,
 //!
-//! | allgather | allreduce | alltoall | barrier | broadcast | gather | reduce | scatter |
-//! | --- | --- | --- | --- | --- | --- | --- | --- |
-//! | 8, 23 % | 7, 13 % | 19, 31 % | 9, 9 % | 4, 21 % | 3, 6 % | 5, 10 % | 7, 18 % |
+//! | | allgather | allreduce | alltoall | barrier | broadcast | gather | reduce | scatter |
+//! | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+//! | 0.2 ms | 5, 12 % | 4, 15 % | 8, 14 % | 19, 19 % | 4, 8 % | 4, 8 % | 5, 9 % | 4, 20 % |
+//! | 2 ms | 3, 4 % | 4, 17 % | 4, 8 % | 4, 4 % | 3, 8 % | 1, 3 % | 1, 5 % | 2, 7 % |
+//! | 0.5 ms, 8 hosts, 90 s | 9, 16 % | 6, 19 % | 23, 40 % | 13, 13 % | 6, 15 % | 9, 42 % | 4, 12 % | 5, 12 % |
 //!
-//! and the choice is the fastest or within a tenth of it at 33 of 35 points. What misses by more than a fifth:
+//! and the choice is the fastest or within a tenth of it at 39 of 39 points, over 2 ms at 39 of 39, of 8 hosts at 33 of 36. What
+//! misses by more than a fifth, then or in other runs:
 //!
-//! - *Exchanges of 32 to 128 KiB both ways at once* (alltoall, allgather by `bruck`): the shortest time is the price, the median
-//!   a third more. Each way's confirmations wait behind the other way's data, and TCP's windows grow more slowly; `reno`
-//!   is no better than `bbr`.
-//! - *Two messages of 32 KiB from one rank* (broadcast by `binomial` or `binary`): the model sends one after the other, TCP
-//!   both at once, so the first arrives late.
-//! - *Three messages of 8 bytes* (alltoall): a message is taken to cost 10 us of processor; with five processes on two cores
-//!   it costs more.
+//! - *What many send to one at once* (8 hosts: alltoall, gather by `simple`): the switch's queue of 64 KiB overflows, and
+//!   what is lost comes later. [`Machine::queue`](crate::collective::price::Machine) prices that, if it is stated.
+//! - *Barriers and exchanges of 8 bytes* (13 to 19 %): ranks share two cores with the switch, and the slowest of them counts.
+//! - *Two messages of 4 KiB from one rank* (broadcast by `binary` or `binomial`): the model sends one after the other, TCP
+//!   both at once, so the first arrives late. Longer ones leave one after the other.
+//! - *Exchanges after a gather*, in a program that mixes operations, where congestion control is `bbr`: it remembers that three
+//!   shared the root's port, and takes some tens of round trips to find the bandwidth again. That takes a third more, and no
+//!   price knows it; `lathide collectives` keeps operations apart. `reno` does not remember, but loses more.
 //!
-//! Over 2 ms (`--delay 2ms`) all medians are below 7 % but for alltoall's (11 %).
-//!
-//! Two ranks, `lathide collectives -n 2 --link delay=0.2ms,rate=100mbit --operations broadcast,allreduce,allgather
-//! --bytes 64KiB,256KiB,1MiB`: prices miss by 1 to 3 %, allreduce by 29 % at nine of ten. Overlap in two runs: 0.83 to
-//! 1.00 at 256 KiB, 0.75 to 1.01 at 1 MiB; at 64 KiB 0.72 to 0.82 in one and 0.23 to 0.33 in the other, of transfers of
-//! 5.7 ms. There it is lost to the relay: its thread waits for a core that computes, up to a slice of 3 or 4 ms. (With
-//! slices of 0.1 ms for the relay and the kernel tasks, given from outside, six runs had 0.58 to 1.01, six without 0.21
-//! to 0.55; no command repeats that.) A real link has no relay: on one that the kernel shapes (100 Mbit/s, a bucket of
-//! 70 KiB for both ways, mtu 1500; the same command without `--link` in its network namespace) three runs had 0.91 to
-//! 0.99 for allgather, 0.62, 0.62 and 0.93 for allreduce of 64 KiB and 0.96 to 0.98 of 256 KiB, 0.95 to 1.05 for
-//! broadcast of 256 KiB and 0.89 to 0.99 of 1 MiB (64 KiB pass within the bucket). In the lab, where the switch also
-//! wants its part of the cores, overlap is lower.
+//! Overlap, two ranks, three runs of `lathide collectives -n 2 --operations broadcast,allreduce,allgather --bytes 64KiB,256KiB`
+//! in a network namespace whose loopback the kernel shapes (tbf: 100 Mbit/s, a bucket of 70 KiB for both ways, mtu 1500): 0.94 to
+//! 0.98 at 64 KiB but for one of 0.90, 0.94 to 0.99 at 256 KiB. Over an emulated link (`--link delay=0.2ms,rate=100mbit`, `--bytes
+//! 64KiB,1MiB`) four runs had 0.90 to 1.01 at 64 KiB, 0.83 to 0.97 at 1 MiB, where the relay itself takes 7 % of a core from the
+//! two that compute. The relay and the lab's switch ask Linux for short slices (since 6.12), so that they get a core
+//! that computes at once and not after the 3 ms of a slice: without, 64 KiB had 0.39 to 0.73 in the same hour.

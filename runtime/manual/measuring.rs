@@ -90,21 +90,27 @@
 //!
 //! # `lathide collectives`
 //!
-//! As many nodes as `-n` or `--ranks` says, all on this host. First neighbouring ranks exchange messages of 8 B to 512 KiB, one
-//! pair at a time; then [`Node::refit`](crate::Node::refit) makes a straight line `a + b x` of it, and every algorithm of every
-//! operation gets its price. Then all points are measured in turn, at least five times, the order reversed every other
-//! time; the first round warms up. A point's time is that of the slowest rank. All begin at one moment, on which they agree
-//! after a barrier by the clock that a host's processes share, or by one that is set from round trips between hosts: who
-//! leaves a barrier may do so a message's way before others. Algorithms are forced by
-//! [`Node::force`](crate::Node::force). Bytes are those of the whole for broadcast, reduce and allreduce, else of one
-//! rank's block (of alltoall, of each).
+//! As many nodes as `-n` or `--ranks` says, on this host or on others (`--hosts`). Every operation has a job of its own, so its
+//! own connections: what TCP's congestion control remembers of a gather, whose senders share the root's port, slows the
+//! exchanges that come next by a third.
+//!
+//! First messages of 8 B to 4 KiB go around the ring, all at once, so that ranks share processors as in a collective, and
+//! longer ones to and fro in pairs; [`Node::refit`](crate::Node::refit) makes a straight line `a + b x` of it. What a message
+//! takes of a processor is what each more costs rank 0 to send to all others and to hear from them (LogP's overhead; among
+//! two ranks it is assumed). By that every algorithm gets its price.
+//!
+//! Then all points are measured in turn, at least five times, the order reversed every other time; the first round warms up.
+//! A point's time is that of the slowest rank. All begin at one moment, on which they agree after a barrier by the clock that a
+//! host's processes share, or by one that is set from round trips between hosts: who leaves a barrier may do so a message's
+//! way before others. Algorithms are forced by [`Node::force`](crate::Node::force). Bytes are those of the whole for
+//! broadcast, reduce and allreduce, else of one rank's block (of alltoall, of each).
 //!
 //! - *Error*: predicted over measured, less 1. Summed up without its sign: median and 90th percentile per operation.
 //! - *Chosen*: what the library takes with these parameters. *Of the fastest*: its time over that of the fastest
 //!   algorithm measured. The choice is good up to 1.1. Where nothing is to be chosen, nothing counts.
 //! - *Overlap* = 1 - (t_total - t_calc) / t_com of `initbroadcast`, `initallreduce` and `initallgather` behind a calculation of about
 //!   1.1 t_com on all ranks, with the chosen algorithm, from 64 KiB to 1 MiB. t_calc is measured before and after each time, on
-//!   all ranks at once. With more ranks than cores they share them, which is said.
+//!   all ranks at once, and set anew where it is not 1.1 t_com any more. With more ranks than cores they share them, which is said.
 //!
 //! `--link` gives each pair of ranks a path of its own, with its own delay and rate: a rank that sends to three others at
 //! once has three times the rate. The model has one port per rank (rule 3), so over such a link it predicts too much
@@ -121,7 +127,7 @@
 //! | Fig. 4: gather by Algorithm 1, 1 KiB to 1 MiB | `lathide collectives --ranks 4,8,16 --operations gather --algorithms windowed/1 --bytes 1KiB,4KiB,16KiB,64KiB,256KiB,1MiB` |
 //! | Fig. 5: it beside the simple gather | the same with `--algorithms simple,windowed/1,granted` |
 //!
-//! `--json`: `{link, machine, parameters: [{ranks, a_s, b_s_per_byte, overhead_s, is_fitted}], points: [{operation, algorithm,
+//! `--json`: `{link, machine, parameters: [{operation, ranks, a_s, b_s_per_byte, overhead_s, is_fitted}], points: [{operation, algorithm,
 //! ranks, bytes, measured_s, measured_s_min, measured_s_max, predicted_s, error, chosen}], errors: {operation: {median,
 //! p90, points}}, choice: {points, good, share}, overlap: [{operation, ranks, bytes, t_calc_s, t_com_s, t_total_s, overlap,
 //! overlap_min, overlap_max}], repeats, others_share, ...}`.

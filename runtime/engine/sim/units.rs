@@ -230,7 +230,7 @@ fn of_many_messages_the_first_is_there_before_the_last_begins() {
         pair.run();
         let arrived: Vec<Vec<u8>> = reads.into_iter().map(|read| pair.take(1, read)).collect();
         assert!(arrived == (0..8).map(|message| pattern(message, 3 * FRAGMENT)).collect::<Vec<_>>());
-        small.map(|small| assert_eq!(pair.take(1, small), pattern(8, 8)));
+        assert!(small.is_none_or(|small| pair.take(1, small) == pattern(8, 8)));
     }
 }
 

@@ -108,6 +108,10 @@ fn text_fits_the_terminal_and_says_what_matters() {
         assert!(words.contains(part), "{part} is missing:\n{text}");
     }
     assert!(outcome(None).text(true).contains("\x1b["), "colour where it is wanted");
+    let over = |spec: &str| Outcome::new(describe(&spec.parse().unwrap()), &[heard()], None).unwrap().text(false);
+    for (spec, has_paths) in [("delay=1ms", true), ("loopback", false), ("ethernet", false)] {
+        assert_eq!(over(spec).contains("a path of its own"), has_paths, "{spec}");
+    }
 }
 
 #[test]

@@ -42,7 +42,18 @@ impl Outcome {
                 self.repeats
             ),
         ];
-        lines.iter().map(|line| wrap(line)).collect::<Vec<_>>().join("\n")
+        let lines = lines.into_iter().chain(self.paths());
+        lines.map(|line| wrap(&line)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Where the model is of another network than the emulated one.
+    fn paths(&self) -> Option<String> {
+        let is_fan = self.points.iter().any(|point| point.ranks > 2);
+        (is_fan && self.link.emulated && !self.link.spec.contains("shared")).then(|| {
+            "Over this link each pair of ranks has a path of its own. Prices are of ranks with one port each: too high where a \
+             rank sends to several at once, or receives from them. In `lathide lab` each host has one port."
+                .to_owned()
+        })
     }
 
     fn table(&self, operation: Collective, points: &[&Measured]) -> String {
