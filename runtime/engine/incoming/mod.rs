@@ -1,5 +1,7 @@
 //! One link's receiving side: posted reads, early arrivals, and matching them by (context, tag) in order.
 
+mod matching;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -10,7 +12,6 @@ use super::notes::{Notes, Progress};
 use super::outgoing::{Control, cost};
 use super::{Completion, Limits, OpId, Outcome};
 use crate::buffer::{Place, Source};
-use crate::error::{Error, Mismatch};
 use crate::ids::Rank;
 use crate::wire::WireError;
 use crate::wire::frame::{Context, Key, Opening};
@@ -393,111 +394,6 @@ impl Incoming {
             && (self.envelopes, self.answers) == (0, 0)
     }
 
-    /// A read meets message `slot`, which is known and unmatched.
-    fn meet(
-        &mut self,
-        slot: u32,
-        read: Posted,
-        control: &mut VecDeque<Control>,
-        completions: &mut VecDeque<Completion>,
-    ) {
-        let Some(mut message) = self.messages.remove(&slot) else { return };
-        let opening = message.opening;
-        let fits = self.fits(&opening, &read);
-        match message.sink {
-            Sink::Buffer(buffer) => {
-                self.credit_due += cost(&opening);
-                message.sink = self.seat(slot, &opening, read, control, completions);
-                if let Sink::Place { place, .. } = &mut message.sink {
-                    place.bytes_mut()[..buffer.len()].copy_from_slice(&buffer);
-                }
-            }
-            Sink::Envelope { answer } => {
-                self.forget_envelope(answer);
-                message.sink = self.seat(slot, &opening, read, control, completions);
-                if fits {
-                    control.push_back(Control::about(crate::wire::frame::Kind::Grant, slot));
-                }
-                self.messages.insert(slot, message);
-                return;
-            }
-            Sink::Own { op, source } => {
-                message.sink = self.seat(slot, &opening, read, control, completions);
-                if let Sink::Place { place, .. } = &mut message.sink {
-                    place.bytes_mut()[..source.bytes().len()].copy_from_slice(source.bytes());
-                    completions.push_back(Completion { op, outcome: Outcome::Written(source) });
-                } else {
-                    // The write learns it from its own end.
-                    control.pop_back();
-                    let error = self.mismatch(&opening, completions);
-                    completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
-                }
-            }
-            Sink::Place { .. } | Sink::Discard => unreachable!("an unmatched message is buffered or announced"),
-        }
-        self.messages.insert(slot, message);
-        self.finish(slot, completions);
-    }
-
-    /// Where a message goes that met `read`: its place, or nowhere if it does not fit, which both sides learn.
-    fn seat(
-        &mut self,
-        slot: u32,
-        opening: &Opening,
-        read: Posted,
-        control: &mut VecDeque<Control>,
-        completions: &mut VecDeque<Completion>,
-    ) -> Sink {
-        self.notes.take(slot, Progress::Meets(read.op));
-        if self.fits(opening, &read) {
-            return Sink::Place { op: read.op, place: read.place };
-        }
-        let mismatch = Mismatch {
-            from: self.peer,
-            to: self.rank,
-            tag: opening.key.tag,
-            sent: (opening.total, opening.element),
-            posted: (read.capacity, read.element),
-        };
-        completions.push_back(Completion { op: read.op, outcome: Outcome::Failed(Error::Mismatch(mismatch.into())) });
-        let posted = Opening { key: opening.key, element: read.element, total: read.capacity };
-        control.push_back(Control::refuse(slot, posted));
-        Sink::Discard
-    }
-
-    fn fits(&self, opening: &Opening, read: &Posted) -> bool {
-        opening.total <= read.capacity && opening.element == read.element
-    }
-
-    /// The error that `seat` just gave the read, for the writer within this node.
-    fn mismatch(&self, opening: &Opening, completions: &VecDeque<Completion>) -> Error {
-        match completions.back() {
-            Some(Completion { outcome: Outcome::Failed(error), .. }) => error.clone(),
-            _ => unreachable!("a message of tag {} was refused without an error", opening.key.tag),
-        }
-    }
-
-    /// Asks for the messages of `key` that reads wait for.
-    fn want(&mut self, key: Key, control: &mut VecDeque<Control>) {
-        let Some(queue) = self.posted.get_mut(&key) else { return };
-        // Reads are asked for in order, so those not asked for yet are at the end.
-        let first = queue.iter().rposition(|read| read.wanted).map_or(0, |at| at + 1);
-        for read in queue.range_mut(first..) {
-            read.wanted = true;
-            self.wants += 1;
-            control.push_back(Control::want(key, read.element, read.capacity));
-        }
-    }
-
-    /// An announced message is more than announced now.
-    fn forget_envelope(&mut self, answer: bool) {
-        if answer {
-            self.answers -= 1;
-        } else {
-            self.envelopes -= 1;
-        }
-    }
-
     fn charge(&mut self, opening: &Opening) -> Result<(), WireError> {
         let (got, most) = (cost(opening), self.allowance);
         self.allowance = most.checked_sub(got).ok_or(WireError::TooLong { what: "unasked data", got, most })?;
@@ -511,24 +407,6 @@ impl Incoming {
         }
         Ok(())
     }
-
-    fn take_posted(&mut self, key: Key) -> Option<Posted> {
-        take_front(&mut self.posted, key)
-    }
-
-    fn take_arrived(&mut self, key: Key) -> Option<u32> {
-        take_front(&mut self.arrived, key)
-    }
-}
-
-/// Takes the front of `key`'s queue. A few empty queues stay for the next use; many would be a leak.
-fn take_front<T>(queues: &mut HashMap<Key, VecDeque<T>>, key: Key) -> Option<T> {
-    let queue = queues.get_mut(&key)?;
-    let front = queue.pop_front();
-    if queue.is_empty() && queues.len() > IDLE_QUEUES_MAX {
-        queues.remove(&key);
-    }
-    front
 }
 
 /// A read is complete: its buffer goes back, cut to the message.

@@ -1,0 +1,185 @@
+//! What ranks say to each other when a collective does not go on: who called what, and why all fail.
+
+use std::time::Duration;
+
+use super::words::{Cause, Revocation, WORD_BYTES_MAX, Word};
+use super::{Collectives, Entry, WORDS};
+use crate::buffer::Element;
+use crate::engine::{Engine, OpId, Outcome};
+use crate::error::Error;
+use crate::ids::Rank;
+use crate::wire::frame::{Context, Key};
+
+impl Collectives {
+    /// Collectives that have not moved for `patience` may wait for ranks that called something else: these are asked.
+    pub(crate) fn ask(&mut self, engine: &mut Engine, now: Duration, patience: Duration) {
+        let mut about = Vec::new();
+        for entry in self.entries.values() {
+            if let Some(number) = entry.number
+                && now.saturating_sub(entry.moved) >= patience
+            {
+                let reads = entry.under_way.values().filter(|(_, is_read)| *is_read);
+                about.extend(reads.map(|&(peer, _)| (number, peer)));
+            }
+        }
+        for (number, peer) in about {
+            self.ask_about(engine, now, number, peer);
+        }
+    }
+
+    pub(super) fn hear(&mut self, engine: &mut Engine, now: Duration, from: Rank, word: Word) {
+        match word {
+            Word::Ask { number, signature } => {
+                if let Some(disagreement) = self.agreement.hear(from, number, signature) {
+                    self.revoke(engine, now, number, Cause::Disagreement(disagreement));
+                }
+            }
+            Word::Revoke(revocation) => self.spread(engine, now, revocation, from),
+        }
+    }
+
+    /// Reads any word: another than the one that was announced may come to it.
+    pub(super) fn read_word(&mut self, engine: &mut Engine, now: Duration, from: Rank) {
+        let place = Box::new(vec![0u8; WORD_BYTES_MAX]);
+        if let Ok(op) = engine.initread(now, from, WORDS, u8::TYPE, place) {
+            self.words.insert(op, from);
+        }
+    }
+
+    /// Sees to messages that no read waits for.
+    pub(crate) fn meet_strangers(&mut self, engine: &mut Engine, now: Duration) {
+        while let Some(holder) = engine.poll_holder() {
+            if self.holders.insert(holder) {
+                self.read_word(engine, now, holder);
+            }
+        }
+        while let Some((from, opening)) = engine.poll_stranger() {
+            match opening.key.context {
+                Context::Agreement => {
+                    self.read_word(engine, now, from);
+                }
+                Context::Collective if self.agreement.is_in_vain(opening.key.tag) => {
+                    refuse(engine, now, from, opening.key);
+                }
+                Context::Collective => {
+                    if let Some(number) = self.agreement.meet(from, opening.key.tag) {
+                        self.ask_about(engine, now, number, from);
+                    }
+                }
+                Context::User | Context::Neighbour => {}
+            }
+        }
+    }
+
+    /// Ends the collectives whose messages have failed, once all words that have come are heard: who has left may have
+    /// said before why. Returns whether there were such.
+    pub(crate) fn fail_late(&mut self, engine: &mut Engine, now: Duration) -> bool {
+        let failures = std::mem::take(&mut self.failures);
+        let are_there = !failures.is_empty();
+        for (op, error) in failures {
+            self.fail(engine, now, op, error);
+        }
+        are_there
+    }
+
+    /// What all collectives fail with, if they do.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.agreement.failure()
+    }
+
+    pub(super) fn ask_about(&mut self, engine: &mut Engine, now: Duration, number: u64, peer: Rank) {
+        if let Some(signature) = self.agreement.ask(number, peer) {
+            say(engine, now, peer, &Word::Ask { number, signature });
+        }
+    }
+
+    /// A step of a collective has failed.
+    fn fail(&mut self, engine: &mut Engine, now: Duration, op: OpId, error: Error) {
+        let Some(entry) = self.entries.get(&op) else { return };
+        let number = entry.number;
+        // If the job has failed every rank knows, and nothing can be said any more.
+        let Some(number) = number.filter(|_| engine.failure().is_none()) else {
+            return self.give_up(engine, op, error);
+        };
+        let cause = match &error {
+            Error::PeerLost { peer, cause, .. } => Cause::Lost { peer: *peer, words: cause.to_string() },
+            other => Cause::Failed { rank: self.rank, words: other.to_string() },
+        };
+        self.give_up(engine, op, error);
+        self.revoke(engine, now, number, cause);
+    }
+
+    /// A collective has failed by this rank's own doing.
+    pub(super) fn fail_here(&mut self, engine: &mut Engine, now: Duration, op: OpId, words: String) {
+        let number = self.entries.get(&op).and_then(|entry| entry.number);
+        match number {
+            Some(number) => self.revoke(engine, now, number, Cause::Failed { rank: self.rank, words }),
+            None => {
+                let error = Error::Collective { number: 0, rank: self.rank, cause: words.into() };
+                self.give_up(engine, op, error);
+            }
+        }
+    }
+
+    /// From collective `number` on all fail; the other ranks are told.
+    pub(super) fn revoke(&mut self, engine: &mut Engine, now: Duration, number: u64, cause: Cause) {
+        self.spread(engine, now, Revocation { number, cause }, self.rank);
+    }
+
+    /// Tells all others what is news; so nobody sees this rank leave before it hears why.
+    fn spread(&mut self, engine: &mut Engine, now: Duration, revocation: Revocation, from: Rank) {
+        let word = Word::Revoke(revocation.clone());
+        if self.take_revocation(engine, now, revocation) {
+            for peer in (0..self.ranks).map(Rank).filter(|peer| ![self.rank, from].contains(peer)) {
+                say(engine, now, peer, &word);
+            }
+        }
+    }
+
+    /// Returns whether it was news.
+    fn take_revocation(&mut self, engine: &mut Engine, now: Duration, revocation: Revocation) -> bool {
+        let number = revocation.number;
+        if !self.agreement.revoke(revocation) {
+            return false;
+        }
+        let is_revoked = |(op, entry): (&OpId, &Entry)| entry.number.is_some_and(|own| own >= number).then_some(*op);
+        let revoked: Vec<OpId> = self.entries.iter().filter_map(is_revoked).collect();
+        for op in revoked {
+            if let Some(error) = self.agreement.failure() {
+                self.give_up(engine, op, error);
+            }
+        }
+        // Their messages would stay with their senders for ever, or take the window's room.
+        for (from, key, count) in engine.unmatched(Context::Collective) {
+            if self.agreement.is_in_vain(key.tag) {
+                (0..count).for_each(|_| refuse(engine, now, from, key));
+            }
+        }
+        true
+    }
+
+    /// Ends a collective with `error`.
+    fn give_up(&mut self, engine: &mut Engine, op: OpId, error: Error) {
+        let Some(entry) = self.entries.get(&op) else { return };
+        for (&message, &(peer, is_read)) in &entry.under_way {
+            self.steps.remove(&message);
+            if is_read {
+                engine.withdraw(peer, entry.key, message);
+            }
+        }
+        self.end(op, Outcome::Failed(error));
+    }
+}
+
+/// Sends a word; to a rank that has left there is nothing to say, and who has left says nothing.
+fn say(engine: &mut Engine, now: Duration, to: Rank, word: &Word) {
+    if engine.is_leaving() {
+        return;
+    }
+    let _ = engine.initwrite(now, to, WORDS, u8::TYPE, Box::new(word.encode()));
+}
+
+/// Has the sender keep a message that nobody will read. One that has no bytes is read.
+fn refuse(engine: &mut Engine, now: Duration, from: Rank, key: Key) {
+    let _ = engine.initread(now, from, key, u8::TYPE, Box::new(Vec::<u8>::new()));
+}
