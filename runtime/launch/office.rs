@@ -186,7 +186,9 @@ impl Office {
                     seat.gone = true;
                 }
                 self.seen[rank.index()].moved();
-                self.seen[rank.index()].finished = finalized;
+                if finalized {
+                    stall::finish(&mut self.seen, rank);
+                }
                 self.emit(Event::Left { rank, at: Instant::now(), finalized, blames }).await;
                 if finalized {
                     self.partings.retain(|parting| parting.rank != rank);

@@ -42,6 +42,15 @@ impl Seen {
     }
 }
 
+/// A rank has left in order. What it sent last may be under way, and nobody counts it: from now on others must have said
+/// twice again, a second apart, that nothing has come.
+pub(crate) fn finish(ranks: &mut [Seen], rank: Rank) {
+    for seen in &mut *ranks {
+        seen.unchanged = 0;
+    }
+    ranks[rank.index()] = Seen { finished: true, ..Seen::default() };
+}
+
 /// The ranks that can never move again, in order; empty if none is known to be.
 pub(crate) fn deadlocked(ranks: &[Seen]) -> Vec<Rank> {
     let mut stuck: Vec<bool> = ranks.iter().map(is_stuck).collect();

@@ -60,6 +60,18 @@ fn a_subset_is_found_beside_ranks_that_compute() {
     assert_eq!(set(&ranks), [0, 1, 3], "who waits for a deadlocked rank is deadlocked too");
 }
 
+/// Its last message may come a moment after it has left.
+#[test]
+fn a_rank_that_has_just_finished_may_have_ended_a_wait() {
+    let mut ranks = [still(&[&[1]]), computing()];
+    let same = ranks[0].standstill.clone().unwrap();
+    finish(&mut ranks, Rank(1));
+    for reports in 0..3 {
+        assert_eq!(set(&ranks), if reports < 2 { vec![] } else { vec![0] }, "{reports} reports since");
+        ranks[0].stalled(same.clone());
+    }
+}
+
 #[test]
 fn a_rank_that_finished_ends_no_wait() {
     assert_eq!(set(&[still(&[&[1]]), finished()]), [0]);
