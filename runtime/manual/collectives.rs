@@ -101,7 +101,8 @@
 //!
 //! Overlap, two ranks, three runs of `lathide collectives -n 2 --operations broadcast,allreduce,allgather --bytes 64KiB,256KiB`
 //! in a network namespace whose loopback the kernel shapes (tbf: 100 Mbit/s, a bucket of 70 KiB for both ways, mtu 1500): 0.94 to
-//! 0.98 at 64 KiB but for one of 0.90, 0.94 to 0.99 at 256 KiB. Over an emulated link (`--link delay=0.2ms,rate=100mbit`, `--bytes
+//! 0.98 at 64 KiB but for one of 0.90, 0.94 to 0.99 at 256 KiB; with `--bytes 64KiB,1MiB`, two runs, 0.93 to 0.98 and 0.90 to 0.97
+//! at 1 MiB. Over an emulated link (`--link delay=0.2ms,rate=100mbit`, `--bytes
 //! 64KiB,1MiB`) four runs had 0.90 to 1.01 at 64 KiB, 0.83 to 0.97 at 1 MiB, where the relay itself takes 7 % of a core from the
 //! two that compute. The relay and the lab's switch ask Linux for short slices (since 6.12), so that they get a core
 //! that computes at once and not after the 3 ms of a slice: without, 64 KiB had 0.39 to 0.73 in the same hour.
