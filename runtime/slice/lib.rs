@@ -21,14 +21,6 @@ pub fn request(slice: Duration) -> io::Result<()> {
     system::set(&attributes)
 }
 
-/// The calling thread's slice; zero where the system does not say.
-///
-/// # Errors
-/// As of [`request`].
-pub fn current() -> io::Result<Duration> {
-    Ok(Duration::from_nanos(system::get()?.runtime))
-}
-
 mod system {
     use std::io;
 
@@ -72,6 +64,11 @@ mod system {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The calling thread's slice; zero where the system does not say.
+    fn current() -> io::Result<Duration> {
+        Ok(Duration::from_nanos(system::get()?.runtime))
+    }
 
     #[test]
     fn a_thread_has_the_slice_it_asks_for_and_others_keep_theirs() {

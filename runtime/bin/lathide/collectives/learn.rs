@@ -20,9 +20,9 @@ const LONG_EACH: u32 = 8;
 const FAN_BYTES: usize = 8;
 const FAN_EACH: usize = 20;
 
-/// The machine by whose prices this job's collectives are predicted and chosen, the same on every rank. `seconds`: about
-/// how long it may take.
-pub(super) fn machine(node: &Node, seconds: f64) -> Result<Machine> {
+/// The machine by whose prices this job's collectives are predicted and chosen, the same on every rank; and whether links
+/// have shown enough for it, or only the processor's part is not a guess. `seconds`: about how long it may take.
+pub(super) fn machine(node: &Node, seconds: f64) -> Result<(Machine, bool)> {
     let began = Instant::now();
     for bytes in SHORT_BYTES {
         node.barrier()?;
@@ -37,10 +37,10 @@ pub(super) fn machine(node: &Node, seconds: f64) -> Result<Machine> {
         ping_pong(node, bytes)?;
     }
     node.barrier()?;
-    let machine = node.refit()?;
-    let machine = overhead_s.map_or(machine, |overhead_s| machine.with_overhead(overhead_s));
+    let fitted = node.refit()?;
+    let machine = overhead_s.map_or(fitted, |overhead_s| fitted.with_overhead(overhead_s));
     node.price_by(machine);
-    Ok(machine)
+    Ok((machine, fitted != Machine::lan()))
 }
 
 /// Everybody to the next rank and to the one before in turns: all send and receive at once, as in a collective, and

@@ -1,7 +1,8 @@
 //! `lathide collectives`: how long collectives take by each algorithm, beside what the model predicts from the link's
 //! fitted parameters, and whether the choice that follows from it is a good one.
 //!
-//! For each number of ranks, node processes of this same binary (`__collectives-node`) measure; rank 0 reports.
+//! For each number of ranks and each operation, node processes of this same binary (`__collectives-node`) measure; rank 0
+//! reports.
 
 mod call;
 mod learn;

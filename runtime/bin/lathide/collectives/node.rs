@@ -37,9 +37,9 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     keep_to_one_core(node.rank());
     let began = Instant::now();
     tell(&node, (0, 1), "learning the link".to_owned())?;
-    let machine = learn::machine(&node, LEARN_SHARE * plan.seconds)?;
+    let (machine, is_fitted) = learn::machine(&node, LEARN_SHARE * plan.seconds)?;
     if let Some(way) = plan.ways.first() {
-        report(node.rank(), &Event::Parameters(parameters(way.operation, node.size(), &machine)))?;
+        report(node.rank(), &Event::Parameters(parameters((way.operation, node.size()), &machine, is_fitted)))?;
     }
     let mut prices = Prices::new(machine);
     let points = plan::grid(plan, node.size(), &mut prices);
@@ -64,14 +64,14 @@ fn force(point: &Point) -> Result<Forced> {
     Forced::parse(&point.way.forced()).map_err(NodeError::Forced)
 }
 
-fn parameters(operation: Collective, ranks: u32, machine: &Machine) -> Parameters {
+fn parameters((operation, ranks): (Collective, u32), machine: &Machine, is_fitted: bool) -> Parameters {
     Parameters {
         operation,
         ranks,
         a_s: 2.0 * machine.node.fixed + machine.flight(),
         b_s_per_byte: machine.node.per_byte,
         overhead_s: machine.node.fixed,
-        is_fitted: *machine != Machine::lan(),
+        is_fitted,
     }
 }
 
