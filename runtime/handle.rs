@@ -79,14 +79,21 @@ impl<B: Send + 'static> Handle<B> {
         match self.take() {
             Some(result) => result.map(Test::Ready),
             None if was_done => Err(self.taken()),
-            None => Ok(Test::Pending(self)),
+            None => {
+                self.kernel.asks_in_vain();
+                Ok(Test::Pending(self))
+            }
         }
     }
 
     /// Whether the operation is complete. Never blocks.
     pub fn is_complete(&self) -> bool {
         self.kernel.poke();
-        self.slot.is_done()
+        let is_done = self.slot.is_done();
+        if !is_done {
+            self.kernel.asks_in_vain();
+        }
+        is_done
     }
 
     /// What was called, by whom, with whom.

@@ -218,9 +218,15 @@ impl Link {
         self.parser.last.and_then(|(slot, _)| self.incoming.missing(slot).ok()).unwrap_or(0)
     }
 
-    /// Frames sent and received, to see from outside whether anything moves.
+    /// Frames sent and received.
+    #[cfg(test)]
     pub(super) fn frames(&self) -> (u32, u32) {
         (self.outgoing.number, self.parser.number)
+    }
+
+    /// Whether something waits to be sent, and the peer is there.
+    pub(super) fn has_output(&self) -> bool {
+        !self.farewell.closed && self.outgoing.has_output()
     }
 
     fn announce_output(&mut self, shared: &mut Shared) {

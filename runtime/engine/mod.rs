@@ -331,6 +331,11 @@ impl Engine {
         self.shared.failed_peer.take()
     }
 
+    /// Whether something waits to be sent to a peer that is there, and may be.
+    pub(crate) fn has_any_output(&self) -> bool {
+        self.links.iter().any(Link::has_output)
+    }
+
     /// Whether something waits to be sent to `to`.
     #[cfg(test)]
     pub(crate) fn has_output(&self, to: Rank) -> bool {

@@ -66,8 +66,8 @@ impl Engine {
         }
         all
     }
-
     /// Frames sent to and received from each rank so far; they wrap.
+    #[cfg(test)]
     pub(crate) fn frames(&self) -> (Vec<u32>, Vec<u32>) {
         self.links.iter().map(|link| link.frames()).unzip()
     }

@@ -46,7 +46,6 @@ impl Kernel {
     /// Begins a collective and posts its first steps; a burst of what it sends leaves at once. `plan`: `None` for an
     /// exchange.
     pub(crate) fn initcollective(&self, operation: Operation, plan: Option<&Plan>, start: Start) -> Result<Arc<Slot>> {
-        self.crew.join();
         if self.is_over.load(Ordering::Relaxed) {
             return Err(Error::Shutdown { rank: self.rank });
         }
@@ -145,12 +144,12 @@ impl Core {
 
     /// A collective's part that can go on, to be run without the lock and put back.
     pub(crate) fn take_due(&mut self) -> Option<Job> {
-        self.collectives.take_due()
+        self.collectives.take_due().inspect(|_| self.runs_parts += 1)
     }
 
     /// [`Core::take_due`] of one collective.
     pub(crate) fn take_due_of(&mut self, op: OpId) -> Option<Job> {
-        self.collectives.take_due_of(op)
+        self.collectives.take_due_of(op).inspect(|_| self.runs_parts += 1)
     }
 
     /// Whether a collective can go on.
@@ -160,6 +159,7 @@ impl Core {
 
     /// Takes a collective's part back and posts what it has made ready.
     pub(crate) fn put_back(&mut self, job: Job) {
+        self.runs_parts -= 1;
         self.collectives.put_back(&mut self.engine, self.clock.now(), job);
         self.observe_traffic();
     }

@@ -59,6 +59,10 @@ pub(crate) struct Core {
     suspicion: Arc<Notify>,
     /// A thread that waits drives, not the task.
     pub(crate) is_helped: bool,
+    /// The bytes that went to each rank and came from it.
+    pub(super) traffic: (Vec<u64>, Vec<u64>),
+    /// Parts of collectives that run outside the lock.
+    pub(super) runs_parts: u32,
     /// What passes over the links, if that is counted.
     pub(crate) observed: Option<Observed>,
 }
@@ -108,6 +112,7 @@ impl Core {
             sockets.push(link.map(Socket::new));
         }
         let (slots, recent, refusals) = (HashMap::new(), VecDeque::new(), VecDeque::new());
+        let traffic = (vec![0; sockets.len()], vec![0; sockets.len()]);
         Ok(Core {
             engine,
             collectives,
@@ -123,6 +128,8 @@ impl Core {
             suspect: None,
             suspicion,
             is_helped: false,
+            traffic,
+            runs_parts: 0,
             observed: None,
         })
     }
@@ -130,6 +137,11 @@ impl Core {
     /// Has `slot` filled when its operation completes.
     pub(crate) fn expect(&mut self, slot: Arc<Slot>) {
         self.slots.insert(slot.op, slot);
+    }
+
+    /// The operations that are not complete.
+    pub(super) fn under_way(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.values().map(|slot| &**slot)
     }
 
     /// Withdraws a read nobody waits for any more, if it has met no message.
@@ -265,6 +277,7 @@ impl Core {
                 }
                 Ok(count) => {
                     turn += count;
+                    self.traffic.1[peer.index()] += count as u64;
                     self.observe_arrivals(peer);
                     if holds {
                         continue;
@@ -353,6 +366,7 @@ impl Core {
         if !pacing.is_settled() {
             pacing.wrote(written, self.clock.now(), &SockRef::from(&*stream));
         }
+        self.traffic.0[peer.index()] += written as u64;
         self.observe_progress(peer);
         match sent {
             Ok(Sent::All) => {}

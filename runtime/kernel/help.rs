@@ -16,6 +16,7 @@ use super::core::Core;
 use super::poller::{Poller, Ready};
 use super::slot::Slot;
 use super::spin::Look;
+use super::stall::LongWait;
 use super::sync::thread::{self, Thread};
 use super::sync::{AtomicBool, AtomicUsize, Instant, Mutex, MutexGuard};
 use crate::engine::OpId;
@@ -99,20 +100,22 @@ impl Kernel {
             self.observer.leaves_wait(entered, entered, operations(condition));
             return true;
         }
-        let is_met = self.wait_long(condition, deadline);
+        let is_met = self.wait_long(condition, deadline, LongWait::new(entered));
+        if !is_met {
+            self.asks_in_vain();
+        }
         let left = self.clock.now();
         self.watch.program_leaves(left);
         self.observer.leaves_wait(entered, left, operations(condition));
         is_met
     }
 
-    fn wait_long(&self, condition: &dyn Condition, deadline: Option<Instant>) -> bool {
+    fn wait_long(&self, condition: &dyn Condition, deadline: Option<Instant>, mut wait: LongWait) -> bool {
         self.help.waiting.fetch_add(1, Ordering::SeqCst);
-        let mut patience = self.patience();
         let is_met = loop {
             if self.help.try_take() {
                 self.observer.tell(|| self.clock.now(), What::Help);
-                let is_met = self.help_until(condition, deadline, &mut patience);
+                let is_met = self.help_until(condition, deadline, &mut wait);
                 self.help.is_held.store(false, Ordering::SeqCst);
                 break is_met;
             }
@@ -124,22 +127,16 @@ impl Kernel {
             if is_over(deadline) {
                 break false;
             }
-            patience.tick(self, condition);
+            wait.tick(self, condition, deadline.is_some());
         };
         // In this order: the task gives way as long as somebody waits, and must be told when nobody does.
         self.help.waiting.fetch_sub(1, Ordering::SeqCst);
         self.pass_on();
-        patience.end(self);
         is_met
     }
 
     /// Drives until `condition` is met, with the baton held.
-    fn help_until(
-        &self,
-        condition: &dyn Condition,
-        deadline: Option<Instant>,
-        patience: &mut super::stall::Patience,
-    ) -> bool {
+    fn help_until(&self, condition: &dyn Condition, deadline: Option<Instant>, wait: &mut LongWait) -> bool {
         let mut ready = Vec::new();
         let peers = peers_to_poll(condition);
         let is_long = condition.slots().iter().any(|slot| slot.operation().bytes >= RESTED_BYTES);
@@ -165,7 +162,7 @@ impl Kernel {
             if let Err(error) = self.sleep(condition, &mut ready, timeout) {
                 self.fail_here(&format!("waiting for sockets failed: {error}"));
             }
-            patience.tick(self, condition);
+            wait.tick(self, condition, deadline.is_some());
             core = self.lock_to_help();
             has_begun = core.drive(&ready, &|| false) >= LONG_BYTES;
         }

@@ -13,6 +13,7 @@ use tokio::time::{sleep, timeout};
 
 use super::greeting;
 use super::mesh::bind;
+use super::stall;
 use crate::config::{Config, Key};
 use crate::launch::foreign::Meeting;
 use crate::launch::interface;
@@ -267,9 +268,17 @@ fn serve(listener: TcpListener, config: &Config, key: &Key) {
         hosts: Vec::new(),
         rewrite: None,
     };
-    // Without a launcher nobody gives orders or wants to hear of events.
+    // Without a launcher nobody gives orders; of events, what no rank's call returns is said here.
     let (_, orders) = mpsc::channel(1);
-    let (events, _) = mpsc::channel(1);
+    let (events, mut happened) = mpsc::channel(16);
+    let rank = config.rank;
+    tokio::spawn(async move {
+        while let Some(event) = happened.recv().await {
+            if let rendezvous::Event::Stalled(text) = event {
+                stall::say(rank, &text);
+            }
+        }
+    });
     tokio::spawn(async move {
         if let Err(error) = rendezvous::serve(listener, settings, orders, events).await {
             tracing::warn!(%error, "the rendezvous ended");

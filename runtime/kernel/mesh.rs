@@ -217,7 +217,7 @@ fn bad_news(notice: Notice) -> String {
         Notice::Refused { cause } => cause,
         Notice::Lost { rank, cause } => format!("rank {rank} was lost while the ranks connected: {cause}"),
         Notice::Deadlock { report } => report,
-        Notice::Table { .. } => "the rendezvous sent its table twice".into(),
+        Notice::Ask | Notice::Table { .. } => "the rendezvous said something out of turn".into(),
     }
 }
 

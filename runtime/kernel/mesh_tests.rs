@@ -222,7 +222,7 @@ fn ranks_that_do_not_fit_are_told_at_once() {
 }
 
 /// A launcher's rendezvous with the test as launcher.
-async fn launched(size: u32) -> (String, mpsc::Sender<rendezvous::Lost>, mpsc::Receiver<rendezvous::Event>) {
+async fn launched(size: u32) -> (String, mpsc::Sender<rendezvous::Order>, mpsc::Receiver<rendezvous::Event>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let root = listener.local_addr().unwrap().to_string();
     let settings = rendezvous::Settings {
@@ -242,7 +242,7 @@ async fn launched(size: u32) -> (String, mpsc::Sender<rendezvous::Lost>, mpsc::R
 #[test]
 fn losses_deadlocks_and_goodbyes_go_through_the_rendezvous() {
     use crate::launch::control::Standstill;
-    use rendezvous::{Event, Lost};
+    use rendezvous::{Event, Order};
     on_runtime(async {
         let (root, orders, mut events) = launched(3).await;
         let configs: Vec<_> = (0..3).map(|rank| config(rank, 3, &root)).collect();
@@ -272,14 +272,18 @@ fn losses_deadlocks_and_goodbyes_go_through_the_rendezvous() {
         assert!(matches!(b.notices.recv().await, Some(Notice::Deadlock { .. })));
 
         // The third leaves in order: nobody is told, whatever the launcher says of its process afterwards.
-        c.leave(Some(Report::Leaving { finalized: true, error: None, blames: None }), Duration::from_secs(5)).await;
+        c.leave(
+            Some(Report::Leaving { finalized: true, error: None, blames: None, sent: vec![] }),
+            Duration::from_secs(5),
+        )
+        .await;
         assert!(matches!(events.recv().await, Some(Event::Left { rank: Rank(2), finalized: true, .. })));
-        orders.send(Lost { rank: Rank(2), cause: "exited".into() }).await.unwrap();
+        orders.send(Order::Lost { rank: Rank(2), cause: "exited".into() }).await.unwrap();
 
         // The second's connection breaks, and the launcher says why a moment later.
         drop(b);
         tokio::time::sleep(Duration::from_millis(20)).await;
-        orders.send(Lost { rank: Rank(1), cause: "it was killed by signal 9 (SIGKILL)".into() }).await.unwrap();
+        orders.send(Order::Lost { rank: Rank(1), cause: "it was killed by signal 9 (SIGKILL)".into() }).await.unwrap();
         let lost = Notice::Lost { rank: Rank(1), cause: "it was killed by signal 9 (SIGKILL)".into() };
         assert_eq!(a.notices.recv().await, Some(lost));
     });
@@ -293,7 +297,7 @@ fn a_rank_that_ends_before_it_joins_ends_the_waiting() {
         let waiting = tokio::spawn(async move { cause(join(&waiting).await) });
         tokio::time::sleep(Duration::from_millis(200)).await;
         let cause = "it ended with status 0".to_string();
-        orders.send(rendezvous::Lost { rank: Rank(2), cause }).await.unwrap();
+        orders.send(rendezvous::Order::Lost { rank: Rank(2), cause }).await.unwrap();
         let text = waiting.await.unwrap();
         assert!(text.contains("rank 2 ended before it joined: it ended with status 0; rank 0 waits"), "{text}");
         assert!(matches!(events.recv().await, Some(rendezvous::Event::JoinFailed(_))));

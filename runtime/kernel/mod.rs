@@ -30,7 +30,7 @@ mod unsent;
 mod watch;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -54,7 +54,6 @@ use observed::Observed;
 use poller::Poller;
 pub(crate) use slot::Slot;
 use spin::Spin;
-use stall::Crew;
 use watch::Watch;
 
 /// What the node's threads and its task share.
@@ -72,7 +71,10 @@ pub(crate) struct Kernel {
     help: Help,
     watch: Watch,
     spin: Spin,
-    crew: Crew,
+    /// Names this node within its process.
+    id: u64,
+    /// How often a call has found that an operation is not complete.
+    asked_in_vain: AtomicU64,
     pub(crate) observer: Observer,
     /// Futures that wait. In deferred mode the task moves bytes for them, and only for them.
     awaiting: AtomicUsize,
@@ -106,6 +108,9 @@ pub(crate) enum Order {
     Leave(Option<Report>),
 }
 
+/// The next node's name within this process.
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
 /// Posting so many bytes may take as long as a short computation: they are sent from within the call.
 const BURST_BYTES: u64 = 64 << 10;
 /// Orders that may wait; reports beyond are dropped, the next says the same.
@@ -133,7 +138,6 @@ impl Kernel {
         let thread = thread.map_err(|error| failed(format!("the kernel's thread did not start: {error}")))?;
         let kernel = receiver.recv().map_err(|_| failed("the kernel's thread ended at its start".into()))??;
         *kernel.thread.lock() = Some(thread);
-        kernel.crew.join();
         kernel.observer.begins(kernel.clock.now());
         Ok(kernel)
     }
@@ -166,7 +170,8 @@ impl Kernel {
             poller,
             watch: Watch::new(),
             spin: Spin::new(ranks_here <= cores),
-            crew: Crew::default(),
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            asked_in_vain: AtomicU64::new(0),
             observer,
             awaiting: AtomicUsize::new(0),
             gave_way: AtomicBool::new(false),
@@ -218,7 +223,6 @@ impl Kernel {
         key: Key,
         post: impl FnOnce(&mut Core, Duration) -> Result<OpId>,
     ) -> Result<Arc<Slot>> {
-        self.crew.join();
         if self.is_over.load(Ordering::Relaxed) {
             return Err(Error::Shutdown { rank: self.rank });
         }
@@ -261,7 +265,6 @@ impl Kernel {
 
     /// Waits for the first of `slots` to complete; drives meanwhile. `false`: `deadline` came first.
     pub(crate) fn wait_any(&self, slots: &[Arc<Slot>], deadline: Option<Instant>) -> bool {
-        self.crew.join();
         self.wait(&AnyOf(slots), deadline)
     }
 
@@ -272,6 +275,11 @@ impl Kernel {
         self.unlock(core);
         let report = self.observer.report(self.clock.now(), &links);
         observe::Report { collectives: self.planner.lock().report(), ..report }
+    }
+
+    /// The program has asked whether an operation is complete, and it is not.
+    pub(crate) fn asks_in_vain(&self) {
+        self.asked_in_vain.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A handle is gone before its operation was complete.
@@ -321,7 +329,7 @@ impl Kernel {
         let error = failed.or_else(|| failure.as_ref().map(Error::to_string));
         if error.is_some() {
             // First of all to the rendezvous, so that nobody takes a rank that this failure takes along for its cause.
-            self.order(Order::Report(Report::Leaving { finalized: false, error: error.clone(), blames }));
+            self.order(Order::Report(Report::Leaving { finalized: false, error: error.clone(), blames, sent: vec![] }));
         }
         let mut core = self.lock();
         core.engine.goodbye(error.as_deref().map(|error| (blames.unwrap_or(self.rank), error)));
@@ -335,6 +343,7 @@ impl Kernel {
             finalized: failure.is_none(),
             error: failure.as_ref().map(Error::to_string),
             blames: failure.as_ref().and_then(Error::blames),
+            sent: self.lock().traffic.0.clone(),
         });
         self.order(Order::Leave(last));
         let thread = self.thread.lock().take();
@@ -368,11 +377,6 @@ impl Kernel {
             tracing::warn!(rank = %self.rank, "not every peer confirmed that all has arrived");
         }
         failure
-    }
-
-    /// Passes a report to the rendezvous. Never blocks; reports are repeated, so one may be dropped.
-    pub(crate) fn report(&self, report: Report) {
-        let _ = self.orders.try_send(Order::Report(report));
     }
 
     /// Gives the task an order that must reach it.

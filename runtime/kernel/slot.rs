@@ -120,6 +120,11 @@ impl Slot {
         }
     }
 
+    /// Whether somebody is to be woken at completion.
+    pub(crate) fn has_waker(&self) -> bool {
+        matches!(&*self.state.lock(), State::Pending(Some(_)))
+    }
+
     /// Nobody is to be woken any more.
     pub(crate) fn unregister(&self) {
         if let State::Pending(waker) = &mut *self.state.lock() {

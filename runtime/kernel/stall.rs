@@ -1,158 +1,145 @@
-//! A thread that waits long says what the node waits for, so that no job hangs in silence.
+//! Says what the node waits for when nothing moves, so that no job hangs in silence.
+//!
+//! The task looks once a second. A node *waits* if a thread has been in a call of lathide's for a second, if a future of a
+//! handle is pending, or if the program keeps asking (`test`, `wait_timeout`) in vain. If it waits and no byte has come or
+//! gone for some seconds, the task tells the rendezvous what is outstanding. Whether that is *certain* to last, as far as
+//! this process goes, [`crate::observe::threads`] finds out; the rendezvous puts the ranks' reports together
+//! ([`crate::launch::stall`]).
 
-use std::collections::HashMap;
-use std::sync::{Arc, Weak};
-use std::thread::ThreadId;
-use std::time::{Duration, Instant};
-
-use parking_lot::Mutex;
+use std::io::Write;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::Kernel;
 use super::core::Core;
 use super::help::Condition;
-use crate::error::Error;
+use crate::error::{Error, OperationKind};
 use crate::ids::Rank;
-use crate::launch::control::{Outstanding, Report, Standstill};
+use crate::launch::control::{Outstanding, Report, Standstill, Unread};
 use crate::launch::stall::{self, Seen};
+use crate::observe::threads::{self, Look, Waiting};
 
-/// How often a long wait looks again.
-const TICK: Duration = Duration::from_secs(1);
-
-/// The threads that use a node, and which of them wait.
-#[derive(Default)]
-pub(crate) struct Crew(Mutex<HashMap<ThreadId, Member>>);
-
-struct Member {
-    alive: Weak<()>,
-    /// The ranks any of which could end the thread's wait, once it has waited long.
-    waits_for: Option<Vec<Rank>>,
-}
-
-thread_local! {
-    /// Dropped when the thread ends, which a `Weak` can see.
-    static ALIVE: Arc<()> = Arc::new(());
-    /// The node this thread has made itself known to last.
-    static KNOWN_TO: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-}
-
-impl Crew {
-    /// The calling thread uses the node: as long as it lives and does not wait, the node is not stuck.
-    pub(crate) fn join(&self) {
-        let node = std::ptr::from_ref(self).addr();
-        // While a thread ends its locals are gone; then it does not count any more.
-        let _ = KNOWN_TO.try_with(|known| {
-            if known.replace(node) != node {
-                let _ = ALIVE.try_with(|alive| {
-                    let member = || Member { alive: Arc::downgrade(alive), waits_for: None };
-                    self.0.lock().entry(std::thread::current().id()).or_insert_with(member);
-                });
-            }
-        });
-    }
-
-    fn set_waiting(&self, waits_for: Option<Vec<Rank>>) {
-        if let Some(member) = self.0.lock().get_mut(&std::thread::current().id()) {
-            member.waits_for = waits_for;
-        }
-    }
-
-    /// What the waiting threads wait for, and whether no thread is left that does not.
-    fn waits(&self) -> (Vec<Vec<Rank>>, bool) {
-        let mut crew = self.0.lock();
-        crew.retain(|_, member| member.alive.strong_count() > 0);
-        let certain = crew.values().all(|member| member.waits_for.is_some());
-        let mut waits: Vec<_> = crew.values().filter_map(|member| member.waits_for.clone()).collect();
-        waits.sort();
-        (waits, certain)
-    }
-}
+/// How often the task looks, and how long a thread waits before it counts as waiting.
+pub(super) const TICK: Duration = Duration::from_secs(1);
+/// After how long a standstill of a job of one is worth a word.
+const WORD_AFTER: Duration = Duration::from_secs(10);
 
 /// One thread's wait, as long as it lasts.
-pub(crate) struct Patience {
-    limit: Option<Duration>,
-    next_look: Option<Instant>,
-    /// When something last moved, as far as this thread has seen.
-    moved: Instant,
-    frames: (Vec<u32>, Vec<u32>),
+pub(crate) struct LongWait {
+    began: Duration,
+    waiting: Option<Waiting>,
+}
+
+impl LongWait {
+    /// A wait that began at `began`.
+    pub(crate) fn new(began: Duration) -> Self {
+        LongWait { began, waiting: None }
+    }
+
+    /// The wait goes on. Once it has lasted, it is known of.
+    pub(crate) fn tick(&mut self, kernel: &Kernel, condition: &dyn Condition, has_deadline: bool) {
+        if self.waiting.is_some() || kernel.clock.now().saturating_sub(self.began) < kernel.look_every() {
+            return;
+        }
+        let mut peers: Vec<Rank> = condition.slots().iter().flat_map(|slot| slot.peers()).copied().collect();
+        if peers.is_empty() {
+            peers = kernel.lock().engine.outstanding().iter().map(|waiting| waiting.peer).collect();
+        }
+        peers.sort_unstable();
+        peers.dedup();
+        self.waiting = Some(Waiting::new(kernel.id, kernel.job.0, has_deadline, peers));
+    }
+}
+
+/// What the task has seen of its node so far.
+#[derive(Default)]
+pub(super) struct Detector {
+    /// When something last moved, and what had passed by then.
+    moved: Duration,
+    traffic: (Vec<u64>, Vec<u64>),
+    /// How often the program had asked in vain.
+    asked: u64,
+    look: Look,
     has_reported: bool,
     /// For a job of one, which has nobody to ask.
     alone: Seen,
+    has_said: bool,
 }
 
 impl Kernel {
-    /// The patience of a wait that begins.
-    pub(crate) fn patience(&self) -> Patience {
-        Patience {
-            limit: self.stall_timeout,
-            next_look: None,
-            moved: Instant::now(),
-            frames: Default::default(),
-            has_reported: false,
-            alone: Seen::default(),
-        }
-    }
-}
-
-impl Patience {
-    /// The wait goes on. Looks once a second whether anything moves, and reports when nothing has for long.
-    pub(crate) fn tick(&mut self, kernel: &Kernel, condition: &dyn Condition) {
-        let (Some(limit), now) = (self.limit, Instant::now()) else { return };
-        let next_look = *self.next_look.get_or_insert(self.moved + TICK.min(limit));
-        if now < next_look {
-            return;
-        }
-        self.next_look = Some(now + TICK.min(limit));
-        let mut core = kernel.lock();
-        let frames = core.engine.frames();
-        if frames != self.frames {
-            (self.frames, self.moved) = (frames, now);
-            kernel.unlock(core);
-            return self.end(kernel);
-        }
-        if now.duration_since(self.moved) >= limit {
-            self.report(kernel, condition, &mut core);
-        }
-        kernel.unlock(core);
+    /// Whether the task looks at all.
+    pub(super) fn looks(&self) -> bool {
+        self.stall_timeout.is_some()
     }
 
-    /// The wait is over, or something moves again.
-    pub(crate) fn end(&mut self, kernel: &Kernel) {
-        if std::mem::take(&mut self.has_reported) {
-            kernel.crew.set_waiting(None);
-            kernel.report(Report::Moving);
-        }
+    /// How often the task looks whether the node stands still.
+    pub(super) fn look_every(&self) -> Duration {
+        self.stall_timeout.map_or(TICK, |limit| limit.min(TICK))
     }
 
-    fn report(&mut self, kernel: &Kernel, condition: &dyn Condition, core: &mut Core) {
-        let mut waits_for: Vec<Rank> = condition.slots().iter().flat_map(|slot| slot.peers()).copied().collect();
-        if waits_for.is_empty() {
-            waits_for = core.engine.outstanding().iter().map(|waiting| waiting.peer).collect();
+    /// Looks whether the node stands still. Returns what the rendezvous is to hear.
+    pub(super) fn detect(&self, detector: &mut Detector) -> Option<Report> {
+        let now = self.clock.now();
+        let asked = self.asked_in_vain.load(Ordering::Relaxed);
+        let keeps_asking = std::mem::replace(&mut detector.asked, asked) != asked;
+        let waits = keeps_asking || self.awaiting.load(Ordering::SeqCst) > 0 || threads::has_waits(self.id);
+        let mut core = self.lock();
+        if !waits || core.traffic != detector.traffic || core.engine.failure().is_some() {
+            (detector.moved, detector.traffic) = (now, core.traffic.clone());
+            drop(core);
+            (detector.look, detector.alone, detector.has_said) = Default::default();
+            return std::mem::take(&mut detector.has_reported).then_some(Report::Moving);
         }
-        waits_for.sort_unstable();
-        waits_for.dedup();
-        kernel.crew.set_waiting(Some(waits_for));
-        let standstill = kernel.standstill(core);
-        if !std::mem::replace(&mut self.has_reported, true) {
-            tracing::warn!(rank = %kernel.rank, outstanding = ?standstill.outstanding, "nothing moves");
+        let (limit, still) = (self.stall_timeout?, now.saturating_sub(detector.moved));
+        if still + self.look_every() < limit {
+            return None;
         }
-        if kernel.size > 1 {
-            return kernel.report(Report::Stalled(standstill));
+        let look = Look::take();
+        let is_still = look.is_still_since(&detector.look, self.id, self.job.0);
+        let mut standstill = self.standstill(&core, &look);
+        detector.look = look;
+        if still < limit {
+            return None;
         }
-        self.alone.stalled(standstill);
-        let ranks = std::slice::from_ref(&self.alone);
+        standstill.certain &= is_still;
+        detector.has_reported = true;
+        if self.size > 1 {
+            return Some(Report::Stalled(standstill));
+        }
+        detector.alone.stalled(standstill);
+        let ranks = std::slice::from_ref(&detector.alone);
         let set = stall::deadlocked(ranks);
         if !set.is_empty() {
             core.engine.fail(Error::Deadlock { report: stall::report(&set, ranks).into() });
             core.hand_on();
+        } else if still >= WORD_AFTER && !std::mem::replace(&mut detector.has_said, true) {
+            say(self.rank, &stall::undecided(ranks, still.as_secs_f64()));
         }
+        self.unlock(core);
+        None
     }
-}
 
-impl Kernel {
-    /// What the node waits for.
-    pub(crate) fn standstill(&self, core: &Core) -> Standstill {
+    /// What the node waits for now, to be shown: nothing is decided by it.
+    pub(super) fn shows(&self) -> Standstill {
+        Standstill { certain: false, ..self.standstill(&self.lock(), &Look::take()) }
+    }
+
+    /// What the node waits for. `certain`: as far as the engine goes.
+    fn standstill(&self, core: &Core, look: &Look) -> Standstill {
+        let mut waits: Vec<Vec<Rank>> = look.waits(self.id, self.job.0).map(|wait| wait.peers.clone()).collect();
+        waits.extend(core.awaited());
+        waits.sort();
+        let (sent, received) = core.traffic.clone();
+        let certain = !core.may_move();
+        Standstill { outstanding: self.outstanding(core), unread: unread(core), waits, certain, sent, received }
+    }
+
+    /// The operations under way: the program's own messages, and its collectives instead of their messages.
+    fn outstanding(&self, core: &Core) -> Vec<Outstanding> {
         let now = self.clock.now();
-        let outstanding = core.engine.outstanding().into_iter().map(|waiting| Outstanding {
+        let all = core.engine.outstanding();
+        let (messages, inner): (Vec<_>, Vec<_>) = all.into_iter().partition(|waiting| waiting.tag.is_some());
+        let outstanding = messages.into_iter().map(|waiting| Outstanding {
             kind: waiting.kind,
             peer: waiting.peer,
             tag: waiting.tag,
@@ -161,10 +148,57 @@ impl Kernel {
             since_s: now.saturating_sub(waiting.since).as_secs_f64(),
             state: waiting.state.to_owned(),
         });
-        let outstanding = outstanding.collect();
-        let (waits, certain) = self.crew.waits();
-        let (sent, received) = core.engine.frames();
-        let widen = |counts: Vec<u32>| counts.into_iter().map(u64::from).collect();
-        Standstill { outstanding, waits, certain, sent: widen(sent), received: widen(received) }
+        let mut outstanding: Vec<_> = outstanding.collect();
+        let oldest = inner.iter().map(|waiting| waiting.since).min().unwrap_or(now);
+        let mut partners: Vec<Rank> = inner.iter().map(|waiting| waiting.peer).collect();
+        partners.sort_unstable();
+        partners.dedup();
+        let state = match &partners[..] {
+            [] => "not begun, or an operator works".to_owned(),
+            _ => format!("messages from or to {} are missing", stall::listed(&partners)),
+        };
+        outstanding.extend(core.collectives_under_way().map(|operation| Outstanding {
+            kind: operation.kind,
+            peer: operation.peer,
+            tag: None,
+            bytes: operation.bytes,
+            done: 0,
+            since_s: now.saturating_sub(oldest).as_secs_f64(),
+            state: state.clone(),
+        }));
+        outstanding
+    }
+}
+
+/// The messages that have come and that no read has asked for.
+fn unread(core: &Core) -> Vec<Unread> {
+    let unmatched = core.engine.unmatched(crate::wire::frame::Context::User);
+    unmatched.into_iter().map(|(from, key, count)| Unread { from, tag: key.tag, count: count as u64 }).collect()
+}
+
+impl Core {
+    /// Whether something of this node's own may still happen without a message from outside.
+    fn may_move(&self) -> bool {
+        self.engine.has_any_output() || self.has_due() || self.runs_parts > 0
+    }
+
+    /// For each operation that a future waits for, the ranks that could complete it.
+    fn awaited(&self) -> impl Iterator<Item = Vec<Rank>> {
+        self.under_way().filter(|slot| slot.has_waker()).map(|slot| slot.peers().to_vec())
+    }
+
+    fn collectives_under_way(&self) -> impl Iterator<Item = crate::error::Operation> {
+        let is_one = |kind| matches!(kind, OperationKind::Collective(_) | OperationKind::Exchange);
+        self.under_way().map(|slot| slot.operation()).filter(move |operation| is_one(operation.kind))
+    }
+}
+
+/// Says what no call returns: through `tracing`, or on standard error if the program has set up no subscriber, for a job
+/// must not hang in silence.
+pub(crate) fn say(rank: Rank, text: &str) {
+    if tracing::dispatcher::has_been_set() {
+        tracing::warn!(%rank, "{text}");
+    } else {
+        let _ = writeln!(std::io::stderr(), "lathide: rank {rank}: {text}");
     }
 }

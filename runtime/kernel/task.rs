@@ -14,10 +14,12 @@ use super::core::Core;
 use super::mesh::{self, Control};
 use super::poller::GateDescriptor;
 use super::rest::Rests;
+use super::stall::Detector;
 use super::{Kernel, Order, Started, watch};
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::launch::control::Notice;
+use crate::launch::control::{Notice, Report};
+use crate::observe::threads::OwnThread;
 
 /// How long the rendezvous has to say who was lost first, when a connection ends without goodbye.
 const ADVICE_PATIENCE: Duration = Duration::from_millis(300);
@@ -26,9 +28,13 @@ const LEAVE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The body of the kernel's thread.
 pub(super) fn run(config: Config, started: SyncSender<Result<Arc<Kernel>>>) {
+    let _own = OwnThread::here();
     let rank = config.rank;
     let failed = |cause: String| Error::Join { rank, cause: cause.into() };
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    // Its threads for blocking calls (names are resolved there) are lathide's, too.
+    builder.enable_all().on_thread_start(OwnThread::begins).on_thread_stop(OwnThread::ends);
+    let runtime = match builder.build() {
         Ok(runtime) => runtime,
         Err(error) => return drop(started.send(Err(failed(format!("no runtime for the kernel: {error}"))))),
     };
@@ -70,6 +76,8 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
     let mut is_ticking = false;
     let (mut confirmation, mut asking) = (None, None);
     let (mut rests, mut rested) = (Rests::default(), None);
+    let mut detector = Detector::default();
+    let mut look = kernel.looks().then(Instant::now);
     let last = loop {
         tokio::select! {
             ready = gate.readable() => {
@@ -93,6 +101,13 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
                     rested = rest(&kernel, rests.after_rest(turn.moved, turn.to_come));
                 }
             }
+            () = at(look) => {
+                look = Some(Instant::now() + kernel.look_every());
+                if let (Some(report), Some(reports)) = (kernel.detect(&mut detector), &reports) {
+                    // The queue is full only if the rendezvous does not read; it hears the next report.
+                    let _ = reports.try_send(report);
+                }
+            }
             () = suspicion.notified() => confirmation = Some(Instant::now() + ADVICE_PATIENCE),
             () = at(confirmation) => {
                 confirmation = None;
@@ -107,6 +122,9 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
                 None => return,
             },
             notice = hear(&mut control), if is_heard => match notice {
+                Some(Notice::Ask) => {
+                    let _ = reports.as_ref().map(|reports| reports.try_send(Report::Shows(kernel.shows())));
+                }
                 Some(notice) => kernel.hear(notice),
                 None => {
                     is_heard = false;
@@ -165,7 +183,7 @@ impl Kernel {
             Notice::Lost { rank, cause } => Error::PeerLost { peer: rank, cause: cause.into(), operation: None },
             Notice::Deadlock { report } => Error::Deadlock { report: report.into() },
             Notice::Refused { cause } => Error::Join { rank: self.rank, cause: cause.into() },
-            Notice::Table { .. } => return,
+            Notice::Ask | Notice::Table { .. } => return,
         };
         self.intervene(|core| core.engine.fail(error));
     }

@@ -34,6 +34,8 @@ pub(crate) enum Report {
     Stalled(Standstill),
     /// I move again.
     Moving,
+    /// What I wait for now, as asked.
+    Shows(Standstill),
     /// What I have observed.
     Observed(Box<observe::Report>),
     /// My last word on this connection.
@@ -45,6 +47,9 @@ pub(crate) enum Report {
         /// The rank whose loss made it fail, if that is why: the launcher looks for the first cause.
         #[serde(default)]
         blames: Option<Rank>,
+        /// The bytes sent to each rank.
+        #[serde(default)]
+        sent: Vec<u64>,
     },
 }
 
@@ -72,6 +77,8 @@ pub(crate) enum Notice {
         /// Who waits for whom, and what to change.
         report: String,
     },
+    /// Say what you wait for.
+    Ask,
     /// There will be no job.
     Refused {
         /// Why.
@@ -84,13 +91,15 @@ pub(crate) enum Notice {
 pub(crate) struct Standstill {
     /// Its operations under way; at most [`OUTSTANDING_MAX`].
     pub(crate) outstanding: Vec<Outstanding>,
-    /// For each waiting thread the ranks any of which could end its wait.
+    /// Messages that have come and that no read has asked for; at most [`OUTSTANDING_MAX`].
+    pub(crate) unread: Vec<Unread>,
+    /// For each thread and each future that waits, the ranks any of which could end its wait.
     pub(crate) waits: Vec<Vec<Rank>>,
-    /// Whether every thread that uses the node waits.
+    /// Whether nothing in its process can act unless a message comes.
     pub(crate) certain: bool,
-    /// Frames sent to each rank.
+    /// Bytes sent to each rank.
     pub(crate) sent: Vec<u64>,
-    /// Frames received from each rank.
+    /// Bytes received from each rank.
     pub(crate) received: Vec<u64>,
 }
 
@@ -100,15 +109,22 @@ impl Standstill {
         let same = |(a, b): (&Outstanding, &Outstanding)| a.same_as(b);
         self.certain == before.certain
             && self.waits == before.waits
+            && self.unread == before.unread
             && self.sent == before.sent
             && self.received == before.received
             && self.outstanding.len() == before.outstanding.len()
             && self.outstanding.iter().zip(&before.outstanding).all(same)
     }
 
+    /// Whether there is anything to say about it.
+    pub(crate) fn waits_for_something(&self) -> bool {
+        !self.outstanding.is_empty() || !self.unread.is_empty() || !self.waits.is_empty()
+    }
+
     /// Cut to what fits a frame. What is cut cannot be judged, so it is not certain then.
     fn bounded(mut self) -> Self {
         self.outstanding.truncate(OUTSTANDING_MAX);
+        self.unread.truncate(OUTSTANDING_MAX);
         let ranks: usize = self.waits.iter().map(Vec::len).sum();
         if self.waits.len() > OUTSTANDING_MAX || ranks > 16 * OUTSTANDING_MAX {
             self.waits.clear();
@@ -142,6 +158,17 @@ pub(crate) struct Outstanding {
     pub(crate) state: String,
 }
 
+/// Messages of one tag that have come and that no read has asked for.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Unread {
+    /// Who wrote them.
+    pub(crate) from: Rank,
+    /// Their tag.
+    pub(crate) tag: Tag,
+    /// How many.
+    pub(crate) count: u64,
+}
+
 impl Outstanding {
     fn same_as(&self, before: &Outstanding) -> bool {
         (self.kind, self.peer, self.tag, self.bytes, self.done)
@@ -164,6 +191,7 @@ pub(crate) enum ControlError {
 pub(crate) fn encode_report(report: Report) -> Result<Vec<u8>, ControlError> {
     match report {
         Report::Stalled(standstill) => encode(&Report::Stalled(standstill.bounded())),
+        Report::Shows(standstill) => encode(&Report::Shows(standstill.bounded())),
         Report::Observed(mut report) => {
             report.keep_busiest_links(LINKS_MAX);
             encode(&Report::Observed(report))
@@ -215,6 +243,7 @@ mod tests {
     fn reports_and_notices_come_back_as_they_went() {
         let standstill = Standstill {
             outstanding: vec![operation(1), Outstanding { tag: None, kind: OperationKind::Write, ..operation(2) }],
+            unread: vec![Unread { from: Rank(1), tag: Tag(u32::MAX), count: 1 << 40 }],
             waits: vec![vec![Rank(1)], vec![]],
             certain: true,
             sent: vec![0, 1 << 60],
@@ -222,9 +251,12 @@ mod tests {
         };
         let reports = [
             Report::Join { address: "[::1]:80".parse().unwrap(), process: 9, version: "0.1.0".into() },
-            Report::Stalled(standstill),
+            Report::Stalled(standstill.clone()),
+            Report::Shows(standstill),
             Report::Moving,
-            Report::Leaving { finalized: false, error: Some("é\n".into()), blames: Some(Rank(2)) },
+            Report::Leaving {
+                finalized: false, error: Some("é\n".into()), blames: Some(Rank(2)), sent: vec![1 << 40]
+            },
         ];
         for report in reports {
             let frame = encode_report(report.clone()).unwrap();

@@ -8,8 +8,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::control::{Notice, Report};
-use super::rendezvous::{Event, Lost, Settings, read_reports, write_notices};
+use super::control::{Notice, Report, Standstill};
+use super::rendezvous::{Event, Order, Settings, read_reports, write_notices};
 use super::stall::{self, Seen, listed};
 use crate::ids::Rank;
 use crate::kernel::greeting::Guest;
@@ -21,13 +21,17 @@ const TICK: Duration = Duration::from_millis(100);
 const OTHER_HALF: Duration = Duration::from_millis(300);
 /// After how long an undecided standstill is worth a word to the user.
 const STANDSTILL_WORD: Duration = Duration::from_secs(10);
+/// A program may rightly wait for long again and again: so much passes between two such words.
+const WORD_PAUSE: Duration = Duration::from_secs(30);
+/// How long ranks may take to answer what they wait for.
+const ANSWER: Duration = Duration::from_millis(500);
 
 /// All that reaches the rendezvous comes through one queue.
 pub(super) enum Input {
     Guest(Box<Guest>),
     Report(Rank, u64, Box<Report>),
     Closed(Rank, u64, String),
-    Lost(Lost),
+    Launcher(Order),
 }
 
 /// A rank that has a connection, or had one.
@@ -65,8 +69,12 @@ pub(super) struct Office {
     table_sent: bool,
     failed: Option<String>,
     deadlock_sent: bool,
-    still_since: Option<Instant>,
-    stalled_sent: bool,
+    /// Since when each rank has stood still.
+    still: Vec<Option<Instant>>,
+    /// The standstill that the user was last told of: since when it lasted, and when that was told.
+    told: Option<(Instant, Instant)>,
+    /// What ranks have answered to being asked what they wait for, and until when they may.
+    answers: Option<(Vec<Option<Standstill>>, Instant)>,
     /// Whatever carries the rewritten addresses.
     kept: Option<Box<dyn Send>>,
 }
@@ -93,8 +101,9 @@ impl Office {
             table_sent: false,
             failed: None,
             deadlock_sent: false,
-            still_since: None,
-            stalled_sent: false,
+            still: vec![None; size],
+            told: None,
+            answers: None,
             kept: None,
         }
     }
@@ -108,7 +117,8 @@ impl Office {
     /// How long it may sleep: with nothing to decide, until something comes.
     pub(super) fn patience(&self) -> Duration {
         let joining = self.first_join.is_some() && !self.table_sent && self.failed.is_none();
-        let deciding = joining || self.still_since.is_some() || !self.partings.is_empty();
+        let standing = self.answers.is_some() || self.still.iter().any(Option::is_some);
+        let deciding = joining || standing || !self.partings.is_empty();
         if deciding { TICK } else { Duration::from_secs(3600) }
     }
 
@@ -125,7 +135,8 @@ impl Office {
                     self.closed(rank, why).await;
                 }
             }
-            Input::Lost(Lost { rank, cause }) => self.ended(rank, cause).await,
+            Input::Launcher(Order::Lost { rank, cause }) => self.ended(rank, cause).await,
+            Input::Launcher(Order::Ask) => self.ask().await,
         }
     }
 
@@ -171,23 +182,24 @@ impl Office {
             }
             Report::Stalled(standstill) => {
                 self.seen[rank.index()].stalled(standstill);
-                self.still_since.get_or_insert_with(Instant::now);
+                self.still[rank.index()].get_or_insert_with(Instant::now);
                 self.judge().await;
             }
             Report::Moving => {
                 self.seen[rank.index()].moved();
-                self.still_since = None;
-                self.stalled_sent = false;
+                self.still[rank.index()] = None;
                 self.deadlock_sent = false;
             }
+            Report::Shows(standstill) => self.answered(rank, standstill).await,
             Report::Observed(report) => self.emit(Event::Observed(rank, report)).await,
-            Report::Leaving { finalized, error, blames } => {
+            Report::Leaving { finalized, error, blames, sent } => {
                 if let Some(seat) = &mut self.seats[rank.index()] {
                     seat.gone = true;
                 }
                 self.seen[rank.index()].moved();
+                self.still[rank.index()] = None;
                 if finalized {
-                    stall::finish(&mut self.seen, rank);
+                    stall::finish(&mut self.seen, rank, sent);
                 }
                 self.emit(Event::Left { rank, at: Instant::now(), finalized, blames }).await;
                 if finalized {
@@ -320,12 +332,63 @@ impl Office {
             ))
             .await;
         }
-        let still = self.still_since.is_some_and(|since| now > since + STANDSTILL_WORD);
-        if still && !self.stalled_sent && !self.deadlock_sent {
-            self.stalled_sent = true;
-            let seconds = self.still_since.map_or(0.0, |since| (now - since).as_secs_f64());
-            self.emit(Event::Stalled(stall::undecided(&self.seen, seconds))).await;
+        if self.answers.as_ref().is_some_and(|(_, until)| now >= *until) {
+            self.show().await;
         }
+        self.tell_of_standstill(now).await;
+    }
+
+    /// Ranks that have stood still for long, undecided, are worth a word; once for each time they do.
+    async fn tell_of_standstill(&mut self, now: Instant) {
+        let Some(since) = self.still.iter().flatten().min().copied() else { return };
+        let is_due = self.told.is_none_or(|(told_of, at)| told_of != since && now > at + WORD_PAUSE);
+        if now > since + STANDSTILL_WORD && is_due && !self.deadlock_sent {
+            self.told = Some((since, now));
+            self.emit(Event::Stalled(stall::undecided(&self.seen, (now - since).as_secs_f64()))).await;
+        }
+    }
+
+    /// Asks every rank that is there what it waits for.
+    async fn ask(&mut self) {
+        if !self.table_sent {
+            let missing = self.ranks(|seat| seat.is_none_or(|seat| seat.gone || seat.address.is_none()));
+            let text = format!("not all ranks have joined the job: {} did not", listed(&missing));
+            return self.emit(Event::Shown(text)).await;
+        }
+        self.answers = Some((vec![None; self.seats.len()], Instant::now() + ANSWER));
+        self.tell_all(&Notice::Ask);
+        self.show_if_all_answered().await;
+    }
+
+    async fn answered(&mut self, rank: Rank, standstill: Standstill) {
+        if let Some((answers, _)) = &mut self.answers {
+            answers[rank.index()] = Some(standstill);
+        }
+        self.show_if_all_answered().await;
+    }
+
+    async fn show_if_all_answered(&mut self) {
+        let Some((answers, _)) = &self.answers else { return };
+        let mut seats = answers.iter().zip(&self.seats);
+        if seats.all(|(answer, seat)| answer.is_some() || seat.as_ref().is_none_or(|seat| seat.gone)) {
+            self.show().await;
+        }
+    }
+
+    /// Shows what the ranks have answered.
+    async fn show(&mut self) {
+        let Some((answers, _)) = self.answers.take() else { return };
+        let seen = |(answer, seat): (Option<Standstill>, &Option<Seat>)| {
+            let finished = seat.as_ref().is_none_or(|seat| seat.gone);
+            Seen { standstill: answer.filter(Standstill::waits_for_something), finished, ..Seen::default() }
+        };
+        let seen: Vec<Seen> = answers.into_iter().zip(&self.seats).map(seen).collect();
+        self.emit(Event::Shown(stall::state(
+            "what each rank waits for:",
+            &seen,
+            "no operation of theirs is under way",
+        )))
+        .await;
     }
 
     async fn judge(&mut self) {

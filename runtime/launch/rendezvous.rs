@@ -40,13 +40,18 @@ pub(crate) struct Settings {
 /// See [`Settings::rewrite`]. What it returns beside the addresses is kept until the rendezvous ends.
 pub(crate) type Rewrite = Box<dyn FnOnce(Vec<SocketAddr>) -> io::Result<(Vec<SocketAddr>, Box<dyn Send>)> + Send>;
 
-/// The launcher tells the rendezvous how a process ended.
+/// The launcher tells the rendezvous.
 #[derive(Clone, Debug)]
-pub(crate) struct Lost {
-    /// Its rank.
-    pub(crate) rank: Rank,
-    /// How it ended.
-    pub(crate) cause: String,
+pub(crate) enum Order {
+    /// Find out what every rank waits for: [`Event::Shown`].
+    Ask,
+    /// A process has ended.
+    Lost {
+        /// Its rank.
+        rank: Rank,
+        /// How it ended.
+        cause: String,
+    },
 }
 
 /// The rendezvous tells the launcher.
@@ -74,13 +79,15 @@ pub(crate) enum Event {
     Deadlock(String),
     /// Some ranks have stood still for ten seconds, and it is not decided why.
     Stalled(String),
+    /// What every rank waits for, as [`Order::Ask`] wanted to know.
+    Shown(String),
 }
 
 /// Serves a job until every rank that joined has left. `orders` may be closed from the start.
 pub(crate) async fn serve(
     listener: TcpListener,
     settings: Settings,
-    orders: mpsc::Receiver<Lost>,
+    orders: mpsc::Receiver<Order>,
     events: mpsc::Sender<Event>,
 ) -> io::Result<()> {
     let limits = Limits::of(&Config::alone());
@@ -113,9 +120,9 @@ pub(crate) async fn serve(
     Ok(())
 }
 
-async fn relay_orders(mut orders: mpsc::Receiver<Lost>, inputs: mpsc::Sender<Input>) {
-    while let Some(lost) = orders.recv().await {
-        if inputs.send(Input::Lost(lost)).await.is_err() {
+async fn relay_orders(mut orders: mpsc::Receiver<Order>, inputs: mpsc::Sender<Input>) {
+    while let Some(order) = orders.recv().await {
+        if inputs.send(Input::Launcher(order)).await.is_err() {
             return;
         }
     }

@@ -1,15 +1,16 @@
 //! Decides from what ranks report whether some can never move again, and says it in words. Pure.
 //!
-//! A rank is stuck when every thread that uses it waits and nothing about it changed between two reports. A set of
-//! stuck ranks is deadlocked when no frame is under way among them and none waits (also) for a rank outside the set
-//! that is still at work. The largest such set is what remains when ranks that could still move are taken away until
-//! none is left to take. A rank that computes is never in it, nor is one that waits for it.
+//! A rank is stuck when nothing in its process can act unless a message comes, and nothing about it changed between two
+//! reports. A set of stuck ranks is deadlocked when no byte is under way among them, nor from a rank that has finished,
+//! and none waits (also) for a rank outside the set that is still at work. The largest such set is what remains when ranks
+//! that could still move are taken away until none is left to take. A rank that computes is never in it, nor is one that
+//! waits for it. Reports need not be of one moment: what a rank has sent since its report would show as a byte under way.
 
 use std::fmt::Write;
 
 use super::control::{Outstanding, Standstill};
 use crate::error::OperationKind;
-use crate::ids::Rank;
+use crate::ids::{Rank, Tag};
 
 /// How many consecutive reports must agree before a rank counts as stuck: one may be overtaken by a frame.
 const REPORTS_MIN: u32 = 2;
@@ -25,6 +26,8 @@ pub(crate) struct Seen {
     pub(crate) unchanged: u32,
     /// Whether it has left in order; it will never send again.
     pub(crate) finished: bool,
+    /// The bytes that it had sent to each rank by then.
+    pub(crate) sent: Vec<u64>,
 }
 
 impl Seen {
@@ -42,13 +45,9 @@ impl Seen {
     }
 }
 
-/// A rank has left in order. What it sent last may be under way, and nobody counts it: from now on others must have said
-/// twice again, a second apart, that nothing has come.
-pub(crate) fn finish(ranks: &mut [Seen], rank: Rank) {
-    for seen in &mut *ranks {
-        seen.unchanged = 0;
-    }
-    ranks[rank.index()] = Seen { finished: true, ..Seen::default() };
+/// A rank has left in order, having sent so many bytes to each.
+pub(crate) fn finish(ranks: &mut [Seen], rank: Rank, sent: Vec<u64>) {
+    ranks[rank.index()] = Seen { finished: true, sent, ..Seen::default() };
 }
 
 /// The ranks that can never move again, in order; empty if none is known to be.
@@ -80,10 +79,13 @@ fn no_wait_can_end(standstill: &Standstill, ranks: &[Seen], stuck: &[bool]) -> b
     standstill.waits.iter().all(|wait| !wait.is_empty() && wait.iter().all(hopeless))
 }
 
-/// Whether all that stuck ranks have sent to this one has been received, as both sides count.
+/// Whether all that stuck and finished ranks have sent to this one has been received, as both sides count.
 fn nothing_under_way(to: usize, ranks: &[Seen], stuck: &[bool]) -> bool {
-    (0..ranks.len()).filter(|&from| from != to && stuck[from]).all(|from| {
-        let sent = ranks[from].standstill.as_ref().and_then(|standstill| standstill.sent.get(to));
+    (0..ranks.len()).filter(|&from| from != to && (stuck[from] || ranks[from].finished)).all(|from| {
+        let sent = match &ranks[from].standstill {
+            Some(standstill) => standstill.sent.get(to),
+            None => ranks[from].sent.get(to),
+        };
         let received = ranks[to].standstill.as_ref().and_then(|standstill| standstill.received.get(from));
         sent.is_some() && sent == received
     })
@@ -100,10 +102,7 @@ pub(crate) fn report(set: &[Rank], ranks: &[Seen]) -> String {
     for &rank in set {
         operations(rank, &ranks[rank.index()], &mut lines);
     }
-    if lines.omitted > 0 {
-        let omitted = lines.omitted;
-        let _ = write!(text, "\n  and {omitted} more");
-    }
+    lines.close();
     for advice in advice(set, ranks) {
         let _ = write!(text, "\n  what to change: {advice}");
     }
@@ -112,7 +111,12 @@ pub(crate) fn report(set: &[Rank], ranks: &[Seen]) -> String {
 
 /// What stands still without being decided: other ranks may still compute, or wait for something outside.
 pub(crate) fn undecided(ranks: &[Seen], still_s: f64) -> String {
-    let mut text = format!("no message has moved for {still_s:.0} s on some ranks:");
+    state(&format!("no message has moved for {still_s:.0} s on some ranks:"), ranks, "this may be right")
+}
+
+/// What each rank waits for, or does, behind `head`; `verdict`: what to think of those that do something else.
+pub(crate) fn state(head: &str, ranks: &[Seen], verdict: &str) -> String {
+    let mut text = head.to_owned();
     let mut lines = Lines { text: &mut text, left: LINES_MAX, omitted: 0 };
     let mut busy = Vec::new();
     for (rank, seen) in (0u32..).map(Rank).zip(ranks) {
@@ -122,11 +126,14 @@ pub(crate) fn undecided(ranks: &[Seen], still_s: f64) -> String {
             None => {}
         }
     }
+    lines.close();
     match busy.as_slice() {
-        [] => text.push_str("\n  it is not decided yet whether they can go on"),
+        [] => text.push_str(
+            "\n  whether they can go on is not certain: a thread, a future or a message under way may act yet",
+        ),
         _ => {
             let (who, is) = (listed(&busy), if busy.len() == 1 { "computes or waits" } else { "compute or wait" });
-            let _ = write!(text, "\n  {who} {is} for something else; this may be right");
+            let _ = write!(text, "\n  {who} {is} for something else; {verdict}");
         }
     }
     text
@@ -139,6 +146,13 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
+    /// Says how many lines were left out.
+    fn close(self) {
+        if self.omitted > 0 {
+            let _ = write!(self.text, "\n  and {} more", self.omitted);
+        }
+    }
+
     fn push(&mut self, line: &str) {
         if self.left == 0 {
             self.omitted += 1;
@@ -158,48 +172,76 @@ fn operations(rank: Rank, seen: &Seen, lines: &mut Lines<'_>) {
         }
     }
     for operation in &standstill.outstanding {
-        let Outstanding { kind, peer, tag, bytes, done, since_s, state } = operation;
-        let what = match kind {
-            OperationKind::Read => format!("initread from rank {peer}"),
-            OperationKind::Write => format!("initwrite to rank {peer}"),
-            OperationKind::Collective(collective) => format!("{collective}"),
-            OperationKind::Exchange => "exchange".to_owned(),
-        };
-        let tag = tag.map_or("inside a collective".to_string(), |tag| format!("tag {tag}"));
-        let size = match kind {
-            OperationKind::Read => format!("up to {bytes} bytes"),
-            _ => format!("{bytes} bytes"),
-        };
-        let line = format!(
-            "rank {rank} waits for rank {peer}: {what}, {tag}, {size}, {done} done, since {since_s:.1} s: {state}"
-        );
-        lines.push(&line);
+        lines.push(&described(rank, operation));
     }
+    for unread in &standstill.unread {
+        let (messages, from, tag) = (counted(unread.count, "message"), unread.from, unread.tag);
+        lines.push(&format!("rank {rank} has {messages} of tag {tag} from rank {from} that no read has asked for"));
+    }
+}
+
+fn described(rank: Rank, operation: &Outstanding) -> String {
+    let Outstanding { kind, peer, tag, bytes, done, since_s, state } = operation;
+    let what = match kind {
+        OperationKind::Read => format!("initread from rank {peer}"),
+        OperationKind::Write => format!("initwrite to rank {peer}"),
+        OperationKind::Collective(collective) => {
+            return format!("rank {rank} waits in {collective}, since {since_s:.1} s: {state}");
+        }
+        OperationKind::Exchange => return format!("rank {rank} waits in an exchange, since {since_s:.1} s: {state}"),
+    };
+    let tag = tag.map_or("inside a collective".to_string(), |tag| format!("tag {tag}"));
+    let size = match kind {
+        OperationKind::Read => format!("up to {bytes} bytes"),
+        _ => format!("{bytes} bytes"),
+    };
+    format!("rank {rank} waits for rank {peer}: {what}, {tag}, {size}, {done} done, since {since_s:.1} s: {state}")
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("a {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// One sentence for each kind of mistake that the outstanding operations show.
 fn advice(set: &[Rank], ranks: &[Seen]) -> Vec<String> {
     let mut advice = Vec::new();
-    let mut reads_only = true;
+    let is_read = |operation: &Outstanding| operation.kind == OperationKind::Read;
+    let has_unread = |rank: &Rank| standstill(ranks, *rank).is_some_and(|standstill| !standstill.unread.is_empty());
+    let reads_only = set.iter().all(|&rank| outstanding(ranks, rank).all(is_read));
+    if reads_only && set.len() > 1 && !set.iter().any(has_unread) {
+        let all = "every one of these ranks waits for a read, and no message lies unread: call initwrite before the wait \
+                   for the read";
+        advice.push(all.into());
+    }
+    advice.extend(collectives(set, ranks));
     for &rank in set {
-        for operation in outstanding(ranks, rank) {
-            reads_only &= operation.kind == OperationKind::Read;
-            if let Some(sentence) = missing_partner(rank, operation, ranks) {
-                advice.push(sentence);
-            }
-        }
+        advice.extend(outstanding(ranks, rank).filter_map(|operation| missing_partner(rank, operation, ranks)));
     }
     // Several lines of one pattern teach nothing more.
-    advice.truncate(4);
-    if reads_only && set.len() > 1 {
-        let all = "every one of these ranks waits for a read, and none has written yet: call initwrite before the wait \
-                   for the read";
-        advice.insert(0, all.into());
-    }
+    advice.truncate(5);
     if advice.is_empty() {
         advice.push("post all reads and writes of an exchange before the first wait".into());
     }
     advice
+}
+
+/// Ranks of which some are in a collective and others are not.
+fn collectives(set: &[Rank], ranks: &[Seen]) -> Option<String> {
+    let called = |rank: Rank| {
+        outstanding(ranks, rank).find_map(|operation| match operation.kind {
+            OperationKind::Collective(collective) => Some(collective),
+            _ => None,
+        })
+    };
+    let (inside, collective) = set.iter().find_map(|&rank| Some((rank, called(rank)?)))?;
+    let finished = (0u32..).zip(ranks).filter(|(_, seen)| seen.finished).map(|(rank, _)| Rank(rank));
+    let outside: Vec<Rank> = set.iter().copied().filter(|&rank| called(rank).is_none()).chain(finished).collect();
+    (!outside.is_empty()).then(|| {
+        let (who, have) = (listed(&outside), if outside.len() == 1 { "has" } else { "have" });
+        format!(
+            "rank {inside} is in {collective}, which {who} {have} not called: call it on every rank, in the same order"
+        )
+    })
 }
 
 /// What the other side of an operation would have to do, when it has not.
@@ -215,6 +257,9 @@ fn missing_partner(rank: Rank, operation: &Outstanding, ranks: &[Seen]) -> Optio
     let candidates: Vec<_> = outstanding(ranks, peer).filter(towards).collect();
     if candidates.iter().any(|other| other.tag == Some(tag)) {
         return None;
+    }
+    if let Some(unread) = unread_beside(rank, operation, ranks) {
+        return Some(unread);
     }
     if finished {
         let never = if partner == OperationKind::Read { "reading" } else { "writing" };
@@ -239,9 +284,25 @@ fn missing_partner(rank: Rank, operation: &Outstanding, ranks: &[Seen]) -> Optio
     }
 }
 
+/// A read waits while a message of another tag lies unread on the same side: that is the clue.
+fn unread_beside(rank: Rank, operation: &Outstanding, ranks: &[Seen]) -> Option<String> {
+    let (peer, tag) = (operation.peer, operation.tag.filter(|_| operation.kind == OperationKind::Read)?);
+    let is_of_peer = |unread: &&super::control::Unread| unread.from == peer;
+    let tags: Vec<Tag> = standstill(ranks, rank)?.unread.iter().filter(is_of_peer).map(|unread| unread.tag).collect();
+    let (first, more) = (tags.first()?, tags.len() - 1);
+    let more = if more > 0 { format!(" and {}", counted(more as u64, "other tag")) } else { String::new() };
+    Some(format!(
+        "rank {rank} reads tag {tag} from rank {peer}, whose message of tag {first}{more} lies unread: use one tag on both \
+         sides, or read that message too"
+    ))
+}
+
+fn standstill(ranks: &[Seen], rank: Rank) -> Option<&Standstill> {
+    ranks.get(rank.index())?.standstill.as_ref()
+}
+
 fn outstanding(ranks: &[Seen], rank: Rank) -> impl Iterator<Item = &Outstanding> {
-    let standstill = ranks.get(rank.index()).and_then(|seen| seen.standstill.as_ref());
-    standstill.into_iter().flat_map(|standstill| &standstill.outstanding)
+    standstill(ranks, rank).into_iter().flat_map(|standstill| &standstill.outstanding)
 }
 
 /// `rank 3`, `ranks 0 and 2`, `ranks 0, 1 and 5`.

@@ -79,10 +79,25 @@
 //! with more says that it *holds* messages, and then every read that meets nothing *wants* its message by tag. So a
 //! program that completes when each wait may block until its partner has started completes here in bounded memory.
 //!
-//! Where nothing can move any more, ranks that have waited for three seconds tell the rendezvous what they wait for. It
-//! decides: a set of ranks, each with all threads in a wait, nothing under way among them, none waiting for a rank
-//! outside the set that still works. They get [`crate::Error::Deadlock`] with who waits for whom. A rank that
-//! computes is never taken for stuck.
+//! # When nothing moves
+//!
+//! A node *waits* if a thread has been in a call of lathide's for a second, if a future is pending, or if the program
+//! keeps asking (`test`, `wait_timeout`) in vain. If no byte has moved meanwhile for three seconds (`LATHIDE_STALL`), the
+//! task tells the rendezvous once a second what is outstanding.
+//!
+//! A job is *ended* only if that is certain to last. Two things must hold for a set of ranks. First, nothing in their
+//! processes can act: every thread, also one that has never called lathide, either waits in a call without a deadline or
+//! sleeps until another thread of its process wakes it (a futex without a timeout in memory that no other process shares:
+//! a mutex, a channel, `join`, `park`), and has not run between two looks at it (`/proc/self/task`); no operator runs; no
+//! engine has anything to send. Second, no byte is under way among these ranks, by the counts of both ends, nor from one
+//! that has finished, and none waits for a rank outside the set. Then they get [`crate::Error::Deadlock`] with who waits
+//! for whom, some five seconds after the last byte. A job of single-threaded programs, of threads that all wait, or of futures on an
+//! executor that parks its thread is decided so.
+//!
+//! All else is *reported*: where a thread computes, sleeps for a time or waits for a file, where a tokio runtime waits
+//! for its own sockets, where the program polls, nobody can know what it will do. After ten seconds the launcher
+//! (without one rank 0, through `tracing` or on standard error) says who waits for whom, at most twice a minute. `lathide run
+//! --timeout` says the same of every rank before it ends the job.
 //!
 //! # When a rank is lost
 //!
@@ -93,7 +108,7 @@
 //! # Invariants
 //!
 //! - Pure modules (ids, error, config, wire, engine, model, collective schedules) name no socket, clock, thread or
-//!   runtime; only `runtime/bin` prints or exits; nothing is `unsafe` (`tests/it/tidy.rs` reads the sources).
+//!   runtime; only `runtime/bin` prints or exits (but for a standstill without a launcher); nothing is `unsafe` (`tests/it/tidy.rs` reads the sources).
 //! - Every operation completes exactly once: with data, an error, or abandoned (`engine::sim`, 27 500 seeded runs).
 //! - No allocation trusts a length a peer declared; every number from the wire is checked before use.
 //! - The task runs no user code and never blocks.

@@ -26,7 +26,7 @@
 //! | `LATHIDE_COLLECTIVE` | algorithms of collectives to use whatever they cost: `broadcast:chain,gather:windowed/4` | the cheapest |
 //! | `LATHIDE_FRAGMENT` | the most payload of a fragment, in bytes | 4096 |
 //! | `LATHIDE_ENVELOPES` | messages per link that may be announced beyond the window | 1024 |
-//! | `LATHIDE_STALL` | seconds a job may stand still before ranks report, or `off` | 3 |
+//! | `LATHIDE_STALL` | seconds a job may stand still before ranks report ([`super::architecture`]), or `off` | 3 |
 //! | `LATHIDE_SILENCE` | seconds a peer's host may not answer before its rank counts as lost, or `off` | 10 |
 //! | `LATHIDE_JOIN` | seconds a node tries to join | 30 |
 //! | `LATHIDE_LINGER` | seconds `finalize` waits for peers to confirm | 5 |

@@ -8,6 +8,7 @@
 //! | `report` | all of that beside the models: [`Report`] |
 //! | `advice` | what limits a program and what would change it: [`Advice`] |
 //! | `event`, `tape` | what happened and when, through a bounded channel into a file; only if a timeline is asked for |
+//! | `threads` | what the threads of this process do, as the system says |
 //! | [`timeline`] | the files of all ranks as one timeline, on one clock |
 //!
 //! One message of 32 carries a *stamp*, the time at which it was posted; so the receiver learns how long it was on its
@@ -21,6 +22,7 @@ mod phases;
 mod report;
 mod summary;
 pub(crate) mod tape;
+pub(crate) mod threads;
 pub mod timeline;
 
 use std::io;

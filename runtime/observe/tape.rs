@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::event::{Event, Head, Tail, What};
 use super::thread_number;
+use super::threads::OwnThread;
 
 /// Events the channel holds.
 const ROOM: usize = 1 << 16;
@@ -67,7 +68,11 @@ impl Tape {
             is_over: AtomicBool::new(false),
         });
         let (name, taken) = (format!("lathide-trace-{}", head.rank), channel.clone());
-        let writer = std::thread::Builder::new().name(name).spawn(move || taken.write(file))?;
+        let write = move || {
+            let _own = OwnThread::here();
+            taken.write(file)
+        };
+        let writer = std::thread::Builder::new().name(name).spawn(write)?;
         Ok(Tape { channel, writer: Mutex::new(Some(writer)) })
     }
 

@@ -39,6 +39,7 @@ mod slurm;
 mod spmd;
 #[cfg(feature = "cli")]
 mod ssh;
+mod standstill;
 #[cfg(feature = "cli")]
 mod stopping;
 mod stress;

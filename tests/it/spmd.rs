@@ -143,6 +143,19 @@ impl Job {
         }
     }
 
+    /// Waits until standard error has `words`, and returns all of it.
+    pub(crate) fn until_errors_say(&mut self, words: &str) -> String {
+        let deadline = Instant::now() + WATCHDOG;
+        loop {
+            let errors: Vec<String> = self.errors.iter().map(|errors| errors.lock().unwrap().clone()).collect();
+            if let Some(found) = errors.into_iter().find(|errors| errors.contains(words)) {
+                return found;
+            }
+            assert!(Instant::now() < deadline, "nobody said {words:?}: {}", self.story());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// The process of a rank that has said that it is up.
     pub(crate) fn process(&self, rank: u32) -> Pid {
         let up = self.said.iter().find(|line| line.rank == rank && line.word == "up");

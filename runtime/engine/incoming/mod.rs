@@ -345,7 +345,7 @@ impl Incoming {
 
     /// The messages of `context` that have met no read: how many of each key.
     pub(super) fn unmatched(&self, context: Context) -> impl Iterator<Item = (Key, usize)> {
-        let of_context = self.arrived.iter().filter(move |(key, _)| key.context == context);
+        let of_context = self.arrived.iter().filter(move |(key, queue)| key.context == context && !queue.is_empty());
         of_context.map(|(key, queue)| (*key, queue.len()))
     }
 

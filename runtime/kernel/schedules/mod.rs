@@ -90,9 +90,7 @@ impl Kernel {
         machine::with(|state| state.is_called = state.fault != machine::Fault::CallIsLost);
     }
 
-    fn patience(&self) -> stall::Patience {
-        stall::Patience
-    }
+    fn asks_in_vain(&self) {}
 }
 
 /// Between two calls the program computes, or not.
@@ -133,15 +131,20 @@ mod spin {
 }
 
 mod stall {
-    //! Nobody loses patience.
+    //! Nobody waits for long.
+
+    use std::time::Duration;
 
     use super::Kernel;
     use super::help::Condition;
 
-    pub(crate) struct Patience;
+    pub(crate) struct LongWait;
 
-    impl Patience {
-        pub(crate) fn tick(&mut self, _: &Kernel, _: &dyn Condition) {}
-        pub(crate) fn end(&mut self, _: &Kernel) {}
+    impl LongWait {
+        pub(crate) fn new(_: Duration) -> Self {
+            LongWait
+        }
+
+        pub(crate) fn tick(&mut self, _: &Kernel, _: &dyn Condition, _: bool) {}
     }
 }

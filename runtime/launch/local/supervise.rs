@@ -23,7 +23,7 @@ use crate::kernel::meeting;
 use crate::launch::agent::{Fleet, Hosts, Loss, Plan};
 use crate::launch::interface;
 use crate::launch::link::Relay;
-use crate::launch::rendezvous::{self, Lost, Settings};
+use crate::launch::rendezvous::{self, Order, Settings};
 use crate::launch::stall::listed;
 use crate::observe::timeline;
 use crate::wire::handshake::job_id;
@@ -34,6 +34,8 @@ const AFTER_FAILURE: (Duration, Duration) = (Duration::from_millis(1000), Durati
 const AFTER_SIGNAL: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(5));
 /// The same when the job's time is over, or nobody takes its output.
 const AT_ONCE: (Duration, Duration) = (Duration::ZERO, Duration::from_millis(500));
+/// How long ranks may take to say what they wait for when the job's time is over.
+const ANSWERS: Duration = Duration::from_secs(1);
 /// How long orders to the agents may take until they are in the pipes to them.
 const ORDERS_LEAVE: Duration = Duration::from_millis(50);
 /// How long the last words of ranks may take through the rendezvous after their processes have ended.
@@ -123,7 +125,7 @@ enum Hands {
 
 struct Supervisor {
     processes: Vec<Process>,
-    orders: mpsc::Sender<Lost>,
+    orders: mpsc::Sender<Order>,
     notes: mpsc::Sender<Output>,
     /// Who holds the processes; `None` before they are started and after they have ended.
     hands: Option<Hands>,
@@ -134,6 +136,8 @@ struct Supervisor {
     /// Signals still to be sent to who is left, and when.
     steps: VecDeque<(Instant, Signal)>,
     ending: bool,
+    /// The job's time is over and the ranks are asked what they wait for: until when they may answer.
+    asked: Option<Instant>,
     /// Whether the ranks report what they have observed.
     reports: bool,
     outcome: Outcome,
@@ -145,7 +149,7 @@ impl Supervisor {
         common: &Common,
         key: [u8; 32],
         sink: Sink,
-        orders: mpsc::Sender<Lost>,
+        orders: mpsc::Sender<Order>,
         happened: mpsc::Receiver<rendezvous::Event>,
     ) -> Result<Outcome, LaunchError> {
         let (inbox, mut events) = mpsc::channel(256);
@@ -195,7 +199,7 @@ impl Supervisor {
         Ok(outcome)
     }
 
-    fn new(job: &Job, orders: mpsc::Sender<Lost>, notes: mpsc::Sender<Output>) -> Self {
+    fn new(job: &Job, orders: mpsc::Sender<Order>, notes: mpsc::Sender<Output>) -> Self {
         let now = Instant::now();
         let outcome = Outcome {
             ranks: Vec::new(),
@@ -221,6 +225,7 @@ impl Supervisor {
             partings: Vec::new(),
             steps: VecDeque::new(),
             ending: false,
+            asked: None,
             reports: job.report,
             outcome,
         }
@@ -235,7 +240,7 @@ impl Supervisor {
     async fn watch(&mut self, events: &mut mpsc::Receiver<Event>, deadline: Option<Instant>) {
         while self.processes.iter().any(|process| process.end.is_none()) {
             let step = self.steps.front().map(|(at, _)| *at);
-            let time = deadline.filter(|_| !self.ending);
+            let time = self.asked.or(deadline).filter(|_| !self.ending);
             let next = step.into_iter().chain(time).min();
             let next = next.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
             match timeout_at(next.into(), events.recv()).await {
@@ -245,14 +250,23 @@ impl Supervisor {
             }
             let now = Instant::now();
             if time.is_some_and(|time| now >= time) {
-                self.outcome.timed_out = true;
-                self.end_after(AT_ONCE);
+                self.time_is_over(now);
             }
             while let Some((_, signal)) = self.steps.pop_front_if(|(at, _)| *at <= now) {
                 self.tell_to_end(signal);
             }
         }
         self.outcome.ended = Instant::now();
+    }
+
+    /// What the ranks wait for is said before they are ended.
+    fn time_is_over(&mut self, now: Instant) {
+        self.outcome.timed_out = true;
+        if self.asked.is_none() && self.orders.try_send(Order::Ask).is_ok() {
+            self.asked = Some(now + ANSWERS);
+        } else {
+            self.end_after(AT_ONCE);
+        }
     }
 
     async fn take(&mut self, event: Event) {
@@ -298,7 +312,7 @@ impl Supervisor {
         process.end = Some(end);
         process.ended_at = Some(Instant::now());
         // The queue has room for every rank's end.
-        let _ = self.orders.try_send(Lost { rank: Rank(rank), cause: format!("its process {end}") });
+        let _ = self.orders.try_send(Order::Lost { rank: Rank(rank), cause: format!("its process {end}") });
         if end.failed() && !process.told {
             self.failures.push(rank as usize);
             self.end_after(AFTER_FAILURE);
@@ -356,6 +370,10 @@ impl Supervisor {
                 format!("deadlock: {report}")
             }
             rendezvous::Event::Stalled(report) => report,
+            rendezvous::Event::Shown(report) => {
+                self.end_after(AT_ONCE);
+                report
+            }
         };
         // If output stands still, the outcome still says it.
         let _ = self.notes.try_send(Output::note(&note));

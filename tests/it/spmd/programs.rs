@@ -37,6 +37,7 @@ fn program() {
         ["collectives"] => collectives(),
         ["operations"] => super::super::collectives::results::operations(),
         ["observed", ending] => super::super::observe::program(ending),
+        ["stands", kind] => super::super::standstill::program(kind),
         ["rest"] => super::super::memory::rest(),
         _ => panic!("no program is called {line:?}"),
     };
