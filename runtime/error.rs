@@ -57,6 +57,15 @@ pub enum Error {
     /// The call cannot be right, whatever the other ranks do.
     #[error("{0}")]
     Misuse(#[from] Misuse),
+    /// A thread has panicked while it moved this node's messages: the kernel's own, or one of the program's inside a call,
+    /// in a buffer's method or in a waker. The node cannot go on.
+    #[error("rank {rank} cannot go on: {cause}")]
+    Panicked {
+        /// This rank.
+        rank: Rank,
+        /// Which thread, and what to look at.
+        cause: Arc<str>,
+    },
     /// A rank is gone: it died, left, or failed.
     #[error("rank {peer} is lost{}: {cause}", during(.operation))]
     PeerLost {

@@ -234,6 +234,12 @@ impl Engine {
         self.failure = Some(error);
     }
 
+    /// Every command fails with `error` from now on, as the first failure stands. Operations do not end: the engine may be
+    /// half changed, so nothing else of it is touched.
+    pub(crate) fn declare_failed(&mut self, error: Error) {
+        self.failure.get_or_insert(error);
+    }
+
     /// Sends to `to` as much as `write`, a non-blocking vectored write, takes.
     ///
     /// # Errors

@@ -57,6 +57,8 @@ pub(crate) struct Core {
     suspect: Option<(Rank, String)>,
     /// Tells the task that there is one.
     suspicion: Arc<Notify>,
+    /// A thread has panicked with the core locked.
+    pub(crate) is_broken: bool,
     /// A thread that waits drives, not the task.
     pub(crate) is_helped: bool,
     /// The bytes that went to each rank and came from it.
@@ -127,6 +129,7 @@ impl Core {
             is_advised: false,
             suspect: None,
             suspicion,
+            is_broken: false,
             is_helped: false,
             traffic,
             runs_parts: 0,
@@ -246,6 +249,18 @@ impl Core {
     pub(crate) fn take_wakers(&mut self) -> Vec<Waker> {
         self.wakers.extend(self.onlooker.take());
         std::mem::take(&mut self.wakers)
+    }
+
+    /// A thread has panicked with the core locked, or the task has: `cause`. Ends every operation without touching what may
+    /// be half changed. Returns who is to be woken.
+    pub(super) fn break_down(&mut self, cause: &str) -> Vec<Waker> {
+        let error = Error::Panicked { rank: self.engine.rank(), cause: cause.into() };
+        self.is_broken = true;
+        self.engine.declare_failed(error.clone());
+        self.close();
+        let wakers = self.slots.drain().filter_map(|(_, slot)| slot.fail(&error));
+        self.wakers.extend(wakers);
+        self.take_wakers()
     }
 
     /// Closes every connection.

@@ -2,12 +2,11 @@
 //! [`super::help`]. Every schedule of it that chance finds is tried by `schedules`.
 
 use std::sync::atomic::Ordering;
-use std::task::Waker;
 use std::time::Duration;
 
 use super::Kernel;
 use super::core::Core;
-use super::sync::MutexGuard;
+use super::panics::{Locked, wake};
 use crate::config::Overlap;
 use crate::engine::OpId;
 
@@ -21,12 +20,12 @@ pub(super) struct Turn {
 }
 
 impl Kernel {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
-        self.core.lock()
+    pub(crate) fn lock(&self) -> Locked<'_> {
+        Locked::new(self.core.lock())
     }
 
     /// [`Kernel::release`], for one who does not come back at once: the task carries on with collectives that can go on.
-    pub(crate) fn unlock(&self, core: MutexGuard<'_, Core>) {
+    pub(crate) fn unlock(&self, core: Locked<'_>) {
         let is_due = core.has_due();
         self.release(core);
         if is_due {
@@ -35,22 +34,18 @@ impl Kernel {
     }
 
     /// Unlocks, then wakes those whose operations were completed meanwhile.
-    pub(super) fn release(&self, mut core: MutexGuard<'_, Core>) {
+    pub(super) fn release(&self, mut core: Locked<'_>) {
         let wakers = core.take_wakers();
         let spent = core.take_spent();
         // A waiter in line gets the lock, not the thread that comes back for it at once.
-        if self.help.is_wanted() {
-            MutexGuard::unlock_fair(core)
-        } else {
-            drop(core)
-        }
-        wakers.into_iter().for_each(Waker::wake);
+        core.unlock(self.help.is_wanted());
+        wake(wakers);
         drop(spent);
     }
 
     /// Carries on with the collectives that can go on, until none can or one has taken long: then the links have
     /// their turn. Their parts run while the core is not locked.
-    pub(super) fn carry_on<'a>(&'a self, mut core: MutexGuard<'a, Core>) -> MutexGuard<'a, Core> {
+    pub(super) fn carry_on<'a>(&'a self, mut core: Locked<'a>) -> Locked<'a> {
         while let Some(mut job) = core.take_due() {
             self.release(core);
             let is_long = job.run();
@@ -66,7 +61,7 @@ impl Kernel {
 
     /// A collective has begun. In deferred mode its first steps are posted, so that what comes finds its place, and all
     /// else waits for a wait.
-    pub(super) fn begin_collective<'a>(&'a self, mut core: MutexGuard<'a, Core>, op: OpId) -> MutexGuard<'a, Core> {
+    pub(super) fn begin_collective<'a>(&'a self, mut core: Locked<'a>, op: OpId) -> Locked<'a> {
         if self.task_may_move() {
             core.flush();
             return self.carry_on(core);
@@ -197,7 +192,7 @@ impl Kernel {
     /// Moves what is there, if the program may and nobody else does: so that testing in a loop makes progress.
     pub(crate) fn poke(&self) {
         if self.overlap == Overlap::Off
-            && let Some(mut core) = self.core.try_lock()
+            && let Some(mut core) = self.core.try_lock().map(Locked::new)
         {
             let mut ready = Vec::new();
             if self.poller.wait(&mut ready, Duration::ZERO).is_ok() {

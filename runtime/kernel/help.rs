@@ -13,12 +13,13 @@ use std::time::Duration;
 
 use super::Kernel;
 use super::core::Core;
+use super::panics::Locked;
 use super::poller::{Poller, Ready};
 use super::slot::Slot;
 use super::spin::Look;
 use super::stall::LongWait;
 use super::sync::thread::{self, Thread};
-use super::sync::{AtomicBool, AtomicUsize, Instant, Mutex, MutexGuard};
+use super::sync::{AtomicBool, AtomicUsize, Instant, Mutex};
 use crate::engine::OpId;
 use crate::error::Operation;
 use crate::ids::Rank;
@@ -111,28 +112,23 @@ impl Kernel {
     }
 
     fn wait_long(&self, condition: &dyn Condition, deadline: Option<Instant>, mut wait: LongWait) -> bool {
-        self.help.waiting.fetch_add(1, Ordering::SeqCst);
-        let is_met = loop {
+        let _arrived = Arrived::new(self);
+        loop {
             if self.help.try_take() {
+                let _baton = Baton(self);
                 self.observer.tell(|| self.clock.now(), What::Help);
-                let is_met = self.help_until(condition, deadline, &mut wait);
-                self.help.is_held.store(false, Ordering::SeqCst);
-                break is_met;
+                return self.help_until(condition, deadline, &mut wait);
             }
             self.observer.tell(|| self.clock.now(), What::HandOver);
             self.park(condition, deadline);
             if condition.is_met_outside() {
-                break true;
+                return true;
             }
             if is_over(deadline) {
-                break false;
+                return false;
             }
             wait.tick(self, condition, deadline.is_some());
-        };
-        // In this order: the task gives way as long as somebody waits, and must be told when nobody does.
-        self.help.waiting.fetch_sub(1, Ordering::SeqCst);
-        self.pass_on();
-        is_met
+        }
     }
 
     /// Drives until `condition` is met, with the baton held.
@@ -168,7 +164,7 @@ impl Kernel {
         }
     }
 
-    fn lock_to_help(&self) -> MutexGuard<'_, Core> {
+    fn lock_to_help(&self) -> Locked<'_> {
         let mut core = self.lock();
         core.is_helped = true;
         core
@@ -230,6 +226,33 @@ impl Kernel {
             Some(parked) => parked.wake(),
             None => self.leave_to_task(),
         }
+    }
+}
+
+/// A thread waits, until this is dropped, also by a panic. Declared before the baton, and so dropped after it.
+struct Arrived<'a>(&'a Kernel);
+
+impl<'a> Arrived<'a> {
+    fn new(kernel: &'a Kernel) -> Self {
+        kernel.help.waiting.fetch_add(1, Ordering::SeqCst);
+        Arrived(kernel)
+    }
+}
+
+impl Drop for Arrived<'_> {
+    fn drop(&mut self) {
+        // In this order: the task gives way as long as somebody waits, and must be told when nobody does.
+        self.0.help.waiting.fetch_sub(1, Ordering::SeqCst);
+        self.0.pass_on();
+    }
+}
+
+/// The baton is held, until this is dropped.
+struct Baton<'a>(&'a Kernel);
+
+impl Drop for Baton<'_> {
+    fn drop(&mut self) {
+        self.0.help.is_held.store(false, Ordering::SeqCst);
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod meeting;
 pub(crate) mod mesh;
 mod observed;
 mod pacing;
+mod panics;
 mod poller;
 mod rest;
 #[cfg(test)]
@@ -332,8 +333,10 @@ impl Kernel {
             self.order(Order::Report(Report::Leaving { finalized: false, error: error.clone(), blames, sent: vec![] }));
         }
         let mut core = self.lock();
-        core.engine.goodbye(error.as_deref().map(|error| (blames.unwrap_or(self.rank), error)));
-        core.flush();
+        if !core.is_broken {
+            core.engine.goodbye(error.as_deref().map(|error| (blames.unwrap_or(self.rank), error)));
+            core.flush();
+        }
         self.unlock(core);
         let failure = self.linger(error.is_some()).or(failure);
         if self.reports {
@@ -351,8 +354,10 @@ impl Kernel {
             let _ = thread.join();
         }
         let mut core = self.lock();
-        core.engine.fail(Error::Shutdown { rank: self.rank });
-        core.hand_on();
+        if !core.is_broken {
+            core.engine.fail(Error::Shutdown { rank: self.rank });
+            core.hand_on();
+        }
         core.close();
         let refusal = core.take_refusal(None).or_else(|| self.untold(&core));
         self.unlock(core);

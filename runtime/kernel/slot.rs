@@ -84,6 +84,16 @@ impl Slot {
         waker
     }
 
+    /// The operation fails, if it has no outcome yet. Returns who is to be woken.
+    pub(crate) fn fail(&self, error: &Error) -> Option<Waker> {
+        let mut state = self.state.lock();
+        let State::Pending(waker) = &mut *state else { return None };
+        let waker = waker.take();
+        *state = State::Done(Outcome::Failed(error.clone()));
+        self.is_done.store(true, Ordering::Release);
+        waker
+    }
+
     /// The receiver refused the message after the write was complete: the outcome becomes an error, if the
     /// handle has not taken it. Returns whether it does.
     pub(crate) fn refuse(&self, error: &Error) -> bool {

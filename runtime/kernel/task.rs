@@ -1,5 +1,7 @@
 //! The kernel's task: moves bytes while the program computes, and hears what the rendezvous has to say.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
@@ -12,6 +14,7 @@ use tokio::time::Instant;
 use super::collectives::ASK_TICK;
 use super::core::Core;
 use super::mesh::{self, Control};
+use super::panics::wake;
 use super::poller::GateDescriptor;
 use super::rest::Rests;
 use super::stall::Detector;
@@ -38,25 +41,41 @@ pub(super) fn run(config: Config, started: SyncSender<Result<Arc<Kernel>>>) {
         Ok(runtime) => runtime,
         Err(error) => return drop(started.send(Err(failed(format!("no runtime for the kernel: {error}"))))),
     };
-    runtime.block_on(async {
-        let joined = mesh::join(&config).await;
-        let start = joined.and_then(|membership| {
-            Kernel::prepare(&config, membership).map_err(|error| failed(format!("the kernel did not start: {error}")))
-        });
-        match start {
-            Err(error) => drop(started.send(Err(error))),
-            Ok(start) => match watch(start.kernel.poller.gate_descriptor()) {
-                Err(error) => drop(started.send(Err(failed(format!("the links cannot be watched: {error}"))))),
-                Ok(gate) => {
-                    start.kernel.settle_watch();
-                    start.kernel.observer.kernel_runs_here();
-                    if started.send(Ok(start.kernel.clone())).is_ok() {
-                        serve(start, gate).await;
-                    }
-                }
-            },
-        }
+    let mut begun = None;
+    // A panic here would leave every thread of the program waiting.
+    let lived = catch_unwind(AssertUnwindSafe(|| runtime.block_on(live(&config, started, &mut begun))));
+    if let (Err(payload), Some(kernel)) = (lived, begun) {
+        kernel.break_down(&format!("the kernel's thread panicked: {}", words_of(&*payload)));
+    }
+}
+
+/// Joins the job and serves it. `begun`: the node, as soon as it is there.
+async fn live(config: &Config, started: SyncSender<Result<Arc<Kernel>>>, begun: &mut Option<Arc<Kernel>>) {
+    let failed = |cause: String| Error::Join { rank: config.rank, cause: cause.into() };
+    let joined = mesh::join(config).await;
+    let start = joined.and_then(|membership| {
+        Kernel::prepare(config, membership).map_err(|error| failed(format!("the kernel did not start: {error}")))
     });
+    match start {
+        Err(error) => drop(started.send(Err(error))),
+        Ok(start) => match watch(start.kernel.poller.gate_descriptor()) {
+            Err(error) => drop(started.send(Err(failed(format!("the links cannot be watched: {error}"))))),
+            Ok(gate) => {
+                *begun = Some(start.kernel.clone());
+                start.kernel.settle_watch();
+                start.kernel.observer.kernel_runs_here();
+                if started.send(Ok(start.kernel.clone())).is_ok() {
+                    serve(start, gate).await;
+                }
+            }
+        },
+    }
+}
+
+/// What a panic said.
+fn words_of(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("it did not say why")
 }
 
 /// Has tokio watch the gate.
@@ -165,6 +184,14 @@ async fn hear(control: &mut Option<Control>) -> Option<Notice> {
 }
 
 impl Kernel {
+    /// The task has panicked: ends every operation.
+    fn break_down(&self, cause: &str) {
+        let mut core = self.lock();
+        let wakers = core.break_down(cause);
+        drop(core);
+        let _ = catch_unwind(AssertUnwindSafe(|| wake(wakers)));
+    }
+
     /// Sends the small messages that wait for others.
     fn send_gathered(&self) {
         // First of all, so that one that comes to wait from now on is told of.

@@ -27,6 +27,7 @@ mod misuse;
 mod names;
 mod observe;
 mod p2p;
+mod panics;
 #[cfg(feature = "cli")]
 mod predict;
 mod process;
@@ -36,6 +37,8 @@ mod reach;
 mod report;
 #[cfg(feature = "cli")]
 mod slurm;
+#[cfg(feature = "cli")]
+mod soak;
 mod spmd;
 #[cfg(feature = "cli")]
 mod ssh;

@@ -181,8 +181,13 @@ impl Job {
     }
 
     /// Waits for the job's end.
-    pub(crate) fn end(mut self) -> Ended {
-        let deadline = Instant::now() + WATCHDOG;
+    pub(crate) fn end(self) -> Ended {
+        self.end_within(WATCHDOG)
+    }
+
+    /// Waits for the job's end, for so long at most.
+    pub(crate) fn end_within(mut self, limit: Duration) -> Ended {
+        let deadline = Instant::now() + limit;
         while self.children.iter_mut().any(|child| child.try_wait().unwrap().is_none()) {
             assert!(Instant::now() < deadline, "the job does not end: {}", self.story());
             match self.lines.recv_timeout(Duration::from_millis(5)) {

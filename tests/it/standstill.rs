@@ -160,7 +160,7 @@ fn act(node: &Node, kind: &str) -> Result<()> {
 }
 
 /// As small executors do: parks the thread until the future's waker unparks it.
-fn block_on<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {

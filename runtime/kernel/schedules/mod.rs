@@ -25,6 +25,8 @@ mod sync;
 mod hand_over;
 #[path = "../help.rs"]
 mod help;
+#[path = "../panics.rs"]
+mod panics;
 #[path = "../slot.rs"]
 mod slot;
 #[path = "../watch.rs"]

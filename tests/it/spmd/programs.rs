@@ -37,6 +37,11 @@ fn program() {
         ["collectives"] => collectives(),
         ["operations"] => super::super::collectives::results::operations(),
         ["observed", ending] => super::super::observe::program(ending),
+        ["panics", how] => super::super::panics::program(how),
+        #[cfg(feature = "cli")]
+        ["soak", seconds, seed, bytes_max] => {
+            super::super::soak::program(seconds.parse().unwrap(), seed.parse().unwrap(), bytes_max.parse().unwrap())
+        }
         ["stands", kind] => super::super::standstill::program(kind),
         ["rest"] => super::super::memory::rest(),
         _ => panic!("no program is called {line:?}"),
