@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::Kernel;
 use super::core::Core;
 use super::help::Condition;
-use crate::error::{Error, OperationKind};
+use crate::error::{Error, Operation, OperationKind};
 use crate::ids::Rank;
 use crate::launch::control::{Outstanding, Report, Standstill, Unread};
 use crate::launch::stall::{self, Seen};
@@ -83,7 +83,7 @@ impl Kernel {
         let asked = self.asked_in_vain.load(Ordering::Relaxed);
         let keeps_asking = std::mem::replace(&mut detector.asked, asked) != asked;
         let waits = keeps_asking || self.awaiting.load(Ordering::SeqCst) > 0 || threads::has_waits(self.id);
-        let mut core = self.lock();
+        let core = self.lock();
         if !waits || core.traffic != detector.traffic || core.engine.failure().is_some() {
             (detector.moved, detector.traffic) = (now, core.traffic.clone());
             drop(core);
@@ -94,7 +94,10 @@ impl Kernel {
         if still + self.look_every() < limit {
             return None;
         }
+        // Files are read: not with the core locked. What moves meanwhile shows in the counts.
+        drop(core);
         let look = Look::take();
+        let mut core = self.lock();
         let is_still = look.is_still_since(&detector.look, self.id, self.job.0);
         let mut standstill = self.standstill(&core, &look);
         detector.look = look;
@@ -127,7 +130,9 @@ impl Kernel {
     /// What the node waits for. `certain`: as far as the engine goes.
     fn standstill(&self, core: &Core, look: &Look) -> Standstill {
         let mut waits: Vec<Vec<Rank>> = look.waits(self.id, self.job.0).map(|wait| wait.peers.clone()).collect();
-        waits.extend(core.awaited());
+        // A thread's wait has wakers too, at times: those say nothing new.
+        let known: Vec<Rank> = waits.iter().flatten().copied().collect();
+        waits.extend(core.awaited().filter(|peers| !peers.iter().all(|peer| known.contains(peer))));
         waits.sort();
         let (sent, received) = core.traffic.clone();
         let certain = !core.may_move();
@@ -187,9 +192,12 @@ impl Core {
         self.under_way().filter(|slot| slot.has_waker()).map(|slot| slot.peers().to_vec())
     }
 
-    fn collectives_under_way(&self) -> impl Iterator<Item = crate::error::Operation> {
+    /// In the order in which they were called.
+    fn collectives_under_way(&self) -> impl Iterator<Item = Operation> {
         let is_one = |kind| matches!(kind, OperationKind::Collective(_) | OperationKind::Exchange);
-        self.under_way().map(|slot| slot.operation()).filter(move |operation| is_one(operation.kind))
+        let mut all: Vec<_> = self.under_way().filter(|slot| is_one(slot.operation().kind)).collect();
+        all.sort_by_key(|slot| slot.op);
+        all.into_iter().map(|slot| slot.operation())
     }
 }
 
