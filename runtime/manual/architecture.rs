@@ -81,14 +81,24 @@
 //!
 //! Where nothing can move any more, ranks that have waited for three seconds tell the rendezvous what they wait for. It
 //! decides: a set of ranks, each with all threads in a wait, nothing under way among them, none waiting for a rank
-//! outside the set that still works. They get [`crate::Error::Deadlock`] with who waits for whom. A rank that
-//! computes is never taken for stuck.
+//! outside the set that still works. They get [`crate::Error::Deadlock`] with who waits for whom; under a
+//! launcher that says it once for all, and the ranks' errors point there. A rank that computes is never taken for stuck.
+//!
+//! # When a message does not fit its read
+//!
+//! Both sides get [`crate::Error::Mismatch`]: the read, and the write if its handle has not been waited for. A write that
+//! was over by then (small messages are, at once) fails no other call: [`crate::Node::check`] returns its error, or
+//! finalize does. The reader refuses a message when it meets its read, and refusals leave before the confirmation of the
+//! writer's goodbye. So a writer that finalizes at once still hears of all its messages that met their reads before that
+//! goodbye was heard; of one that is read later, only the reader knows.
 //!
 //! # When a rank is lost
 //!
 //! A connection that ends without goodbye makes its peer a suspect. For 300 ms the rendezvous may say who was lost
 //! first, since the victims of a failure end too; then what was seen stands. Every operation of every rank fails
-//! with [`crate::Error::PeerLost`] naming that rank, and so does every later call.
+//! with [`crate::Error::PeerLost`] naming that rank, and so does every later call. What had come by then on the links
+//! counts first: news by way of the rendezvous may overtake it. Bytes on an encrypted link that the peer has not sealed
+//! are nobody's loss, but [`crate::Error::Tampered`].
 //!
 //! # Invariants
 //!
