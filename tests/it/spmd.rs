@@ -143,6 +143,16 @@ impl Job {
         }
     }
 
+    /// Waits until the launcher, or a rank, has written `words` to standard error.
+    #[cfg(feature = "cli")]
+    pub(crate) fn until_error(&self, words: &str) {
+        let deadline = Instant::now() + WATCHDOG;
+        while !self.errors.iter().any(|errors| errors.lock().unwrap().contains(words)) {
+            assert!(Instant::now() < deadline, "{words:?} never came: {}", self.story());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// The process of a rank that has said that it is up.
     pub(crate) fn process(&self, rank: u32) -> Pid {
         let up = self.said.iter().find(|line| line.rank == rank && line.word == "up");
