@@ -14,7 +14,7 @@ use crate::wire::WireError;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a call failed. `Clone`, so that one lost peer can fail every waiter.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A collective has failed on a rank for a reason of its own, such as an operator that panics. Every rank has this
@@ -40,7 +40,8 @@ pub enum Error {
     /// No rank can move any more: every waiting rank waits for another that waits too.
     #[error("deadlock: {report}")]
     Deadlock {
-        /// Who waits for whom, with tags and sizes, and what to change.
+        /// Who waits for whom, with tags and sizes, and what to change. Under a launcher, which shows that once for all
+        /// ranks, no more than where to look.
         report: Arc<str>,
     },
     /// This node could not become part of its job.
@@ -92,6 +93,19 @@ pub enum Error {
         /// This rank.
         rank: Rank,
     },
+    /// An encrypted link carried bytes that the peer did not seal. Neither rank is to blame: somebody or something between
+    /// them changes what passes.
+    #[error(
+        "the encrypted link to rank {peer} carried bytes that rank {peer} did not seal{}: they were changed on the way, by \
+         an attacker, a proxy or a faulty device between the two hosts; what they said was not delivered",
+        during(.operation)
+    )]
+    Tampered {
+        /// The rank at the other end.
+        peer: Rank,
+        /// The operation that noticed, if it was one.
+        operation: Option<Operation>,
+    },
     /// The time given to a `_timeout` call is over; the operation goes on.
     #[error("{operation} is not complete after {after:?}; it goes on, wait for it again or drop it")]
     Timeout {
@@ -102,10 +116,12 @@ pub enum Error {
     },
 }
 
+debug_is_display!(Error);
+
 impl Error {
-    /// Names the operation that met a loss, if none is named yet.
+    /// Names the operation that met a loss or tampering, if none is named yet.
     pub(crate) fn during(mut self, of: Operation) -> Self {
-        if let Error::PeerLost { operation, .. } = &mut self {
+        if let Error::PeerLost { operation, .. } | Error::Tampered { operation, .. } = &mut self {
             operation.get_or_insert(of);
         }
         self
@@ -205,7 +221,7 @@ impl fmt::Display for Mismatch {
 }
 
 /// A call that cannot be right. Never caused by what other ranks do.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Misuse {
     /// An environment variable or a setting does not make sense.
@@ -256,6 +272,8 @@ pub enum Misuse {
     },
 }
 
+debug_is_display!(Misuse);
+
 /// The words for a collective's number.
 fn collective(number: u64) -> String {
     if number == 0 { "an exchange".to_owned() } else { format!("collective {number}") }
@@ -264,4 +282,28 @@ fn collective(number: u64) -> String {
 /// The words for the operation that met a loss.
 fn during(operation: &Option<Operation>) -> String {
     operation.map(|operation| format!(" (during {operation})")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a `main` that returns an error shows it.
+    fn shown<E: fmt::Debug + fmt::Display>(error: &E) {
+        assert_eq!(format!("{error:?}"), error.to_string());
+        assert_eq!(format!("{error:#?}"), error.to_string());
+    }
+
+    #[test]
+    fn debug_is_the_text() {
+        let misuse = Misuse::NoSuchRank { rank: Rank(1), peer: Rank(9), size: 2 };
+        shown(&misuse);
+        shown(&Error::from(misuse));
+        shown(&Error::Deadlock { report: "rank 0 waits for rank 1\n  what to change: read".into() });
+        let operation = Operation::new(OperationKind::Read, Rank(0), Rank(1), Some(Tag(7)), 8);
+        shown(&Error::PeerLost { peer: Rank(1), cause: "it panicked".into(), operation: Some(operation) });
+        shown(&Error::Protocol { peer: Rank(1), cause: WireError::AfterGoodbye });
+        shown(&WireError::UnknownKind { kind: 3 });
+        shown(&crate::model::BadParameter { name: "gamma", value: -1.0, domain: "above 0" });
+    }
 }

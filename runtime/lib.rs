@@ -41,6 +41,17 @@
 //! Limits: Linux; order per (peer, tag) and nothing across; connections are authenticated, encrypted only on request
 //! ([`Config::encrypt`]), and one that is cut ends the job.
 
+/// A `main` that returns an error has it printed by `Debug`: so that shows the text.
+macro_rules! debug_is_display {
+    ($error:ty) => {
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    };
+}
+
 pub mod buffer;
 pub mod collective;
 pub mod config;

@@ -61,8 +61,7 @@ impl Node {
     /// before the message comes, a read receives it without a copy.
     ///
     /// # Errors
-    /// [`Error::Misuse`] if `from` is no rank of this job; [`Error::PeerLost`] if it has gone; an
-    /// [`Error::Mismatch`] of an earlier write to `from` that was over before it was refused.
+    /// [`Error::Misuse`] if `from` is no rank of this job; [`Error::PeerLost`] if it has gone.
     pub fn initread<T: Element>(
         &self,
         from: impl Into<Rank>,
@@ -99,12 +98,39 @@ impl Node {
         self.inner.kernel.observed()
     }
 
+    /// Returns an error of an earlier write that no handle has returned: a message that had left, and so its write was
+    /// complete, met a read that it does not fit. Each is returned once, the first first; `Ok` if there is none. No other
+    /// call fails for it; [`Node::finalize`] returns the first that was not asked for. Never blocks.
+    ///
+    /// A write is complete when its bytes have left its buffer ([`crate::Handle::wait`]), so an error of its message can
+    /// come later. The writer hears of every message that has met its read when the reader hears that the writer
+    /// finalizes: always so if the read is posted before the message comes. Later, when the writer may be gone, the
+    /// reader alone has the error; and a reader that has finalized itself tells nobody.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`].
+    ///
+    /// ```
+    /// let node = lathide::init()?;
+    /// node.initwrite(0, 1, vec![1.0f64])?.wait()?;                             // it has left ...
+    /// node.initread(0, 1, vec![0u8; 8])?.wait().unwrap_err();                  // ... and is not what this read is for
+    /// assert!(matches!(node.check(), Err(lathide::Error::Mismatch(_))));       // so both sides know
+    /// node.check()?;
+    /// node.finalize()?;
+    /// # Ok::<_, lathide::Error>(())
+    /// ```
+    pub fn check(&self) -> Result<()> {
+        let kernel = &self.inner.kernel;
+        kernel.poke();
+        self.noting(kernel.take_refusal().map_or(Ok(()), Err))
+    }
+
     /// Leaves the job: every message this node has written leaves, its collectives end, and peers confirm that all has
     /// arrived. Waits for nothing else: it is no barrier. Also done on drop, where errors go unseen.
     ///
     /// # Errors
-    /// What the job failed with; an [`Error::Mismatch`] of a write that was over before it was refused; why collectives
-    /// fail, if no call has said so.
+    /// The first that no call has said: an error of an earlier write ([`Node::check`]), what the job failed with, or why
+    /// collectives fail.
     pub fn finalize(self) -> Result<()> {
         self.inner.kernel.finish(None)
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::arriving::Posted;
 use super::incoming::Incoming;
-use super::outgoing::{Body, Control, Outgoing};
+use super::outgoing::{Body, Control, Ended, Outgoing};
 use super::receive::{Frames, Head, Parser};
 use super::{Arrival, Completion, LateRefusal, Limits, OpId, Outcome};
 use crate::buffer::Source;
@@ -103,8 +103,8 @@ impl Link {
             self.incoming.post(key, read, &mut control, &mut shared.completions);
             self.incoming.settle_own_credit();
             for refusal in control {
-                if let Body::Opening(posted) = &refusal.body {
-                    self.hear_refusal(refusal.slot, posted, shared);
+                if let Body::Openings(posted, message) = &refusal.body {
+                    self.hear_refusal(refusal.slot, posted, message, shared);
                 }
             }
             return Ok(());
@@ -129,7 +129,7 @@ impl Link {
         if self.is_own() {
             let slot = self.next_own_slot;
             self.next_own_slot = slot.wrapping_add(1);
-            self.outgoing.remember(slot, op, opening);
+            self.outgoing.remember(slot, op);
             self.incoming.write_own(slot, op, opening, source, now, &mut shared.completions);
             self.incoming.settle_own_credit();
             return Ok(());
@@ -186,9 +186,11 @@ impl Link {
 
     /// Ends every operation with `error`.
     pub(super) fn fail(&mut self, error: &Error, shared: &mut Shared) {
-        let (reads, writes) = (self.incoming.clear(true), self.outgoing.clear());
-        let fail = |op| Completion { op, outcome: Outcome::Failed(error.clone()) };
-        shared.completions.extend(reads.into_iter().chain(writes.into_iter().map(|(op, _)| op)).map(fail));
+        let fail = |op, error| Completion { op, outcome: Outcome::Failed(error) };
+        let reads = self.incoming.clear(true).into_iter().map(|op| fail(op, error.clone()));
+        let writes = self.outgoing.clear().into_iter();
+        let writes = writes.map(|Ended { op, refused, .. }| fail(op, refused.unwrap_or_else(|| error.clone())));
+        shared.completions.extend(reads.chain(writes));
     }
 
     pub(super) fn receive(
@@ -271,11 +273,14 @@ impl Link {
             shared.failed_peer.get_or_insert((culprit, words));
             return;
         }
-        for (op, opening) in self.outgoing.clear() {
-            let tag = opening.key.user_tag();
-            let operation = Operation::new(OperationKind::Write, self.rank, self.peer, tag, opening.total);
-            let cause = format!("rank {} has finished without reading this message", self.peer);
-            let error = Error::PeerLost { peer: self.peer, cause: cause.into(), operation: Some(operation) };
+        for Ended { op, opening, refused } in self.outgoing.clear() {
+            let lost = || {
+                let tag = opening.key.user_tag();
+                let operation = Operation::new(OperationKind::Write, self.rank, self.peer, tag, opening.total);
+                let cause = format!("rank {} has finished without reading this message", self.peer);
+                Error::PeerLost { peer: self.peer, cause: cause.into(), operation: Some(operation) }
+            };
+            let error = refused.unwrap_or_else(lost);
             shared.completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
         }
         self.outgoing.control.push_back(Control::about(Kind::GoodbyeAck, 0));
@@ -306,19 +311,21 @@ impl Link {
         }
     }
 
-    fn hear_refusal(&mut self, slot: u32, posted: &Opening, shared: &mut Shared) {
-        let (from, to) = (self.rank, self.peer);
-        let describe = |sent: Option<&Opening>| {
-            let sent = sent.map_or((0, posted.element), |sent| (sent.total, sent.element));
-            let posted_is = (posted.total, posted.element);
-            Error::Mismatch(Arc::new(Mismatch { from, to, tag: posted.key.tag, sent, posted: posted_is }))
-        };
-        // Who refuses a message of a collective says why: it has failed. The program's next call is no place for it.
+    /// The peer's read, `posted`, does not fit the `message`.
+    fn hear_refusal(&mut self, slot: u32, posted: &Opening, message: &Opening, shared: &mut Shared) {
+        let error = Error::Mismatch(Arc::new(Mismatch {
+            from: self.rank,
+            to: self.peer,
+            tag: posted.key.tag,
+            sent: (message.total, message.element),
+            posted: (posted.total, posted.element),
+        }));
+        // Who refuses a message of a collective says why: it has failed.
         let is_heard_otherwise = matches!(posted.key.context, Context::Collective | Context::Agreement);
-        if let Some((op, error)) = self.outgoing.refuse(slot, describe, &mut shared.completions)
+        if let Some((op, error)) = self.outgoing.refuse(slot, error, &mut shared.completions)
             && !is_heard_otherwise
         {
-            shared.refusals.push_back(LateRefusal { peer: self.peer, op, error });
+            shared.refusals.push_back(LateRefusal { op, error });
         }
     }
 }
@@ -373,7 +380,10 @@ impl Frames for Acting<'_> {
                     return Err(WireError::TooLong { what: "a number of wants", got: 1 << 20, most: 1 << 20 });
                 }
             }
-            (Kind::Refuse, Some(posted)) => link.hear_refusal(slot, &posted, shared),
+            (Kind::Refuse, Some(posted)) => {
+                let message = body.first_chunk().ok_or(WireError::Handshake("a refusal without its message"))?;
+                link.hear_refusal(slot, &posted, &Opening::decode(message)?, shared);
+            }
             (Kind::Abort, _) => incoming.abort(slot)?,
             (Kind::Goodbye, _) => {
                 let culprit = (flags & FAILED != 0).then_some(Rank(slot));

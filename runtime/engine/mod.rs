@@ -60,7 +60,6 @@ pub(crate) enum Outcome {
 /// A refusal that came after the write was complete.
 #[derive(Clone, Debug)]
 pub(crate) struct LateRefusal {
-    pub(crate) peer: Rank,
     pub(crate) op: Option<OpId>,
     pub(crate) error: Error,
 }

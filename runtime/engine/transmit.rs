@@ -287,7 +287,7 @@ impl Outgoing {
     }
 
     fn control_frame(&mut self, control: Control, scratch: &mut Vec<u8>) -> Frame {
-        let (number, stamp);
+        let (number, opening_bytes, stamp);
         let body = match &control.body {
             Body::Number(value) => {
                 number = value.to_le_bytes();
@@ -297,11 +297,15 @@ impl Outgoing {
                 stamp = value.encode();
                 &stamp[..]
             }
+            Body::Openings(_, message) => {
+                opening_bytes = message.encode();
+                &opening_bytes[..]
+            }
             Body::Words(words) => words.as_bytes(),
             Body::Empty | Body::Opening(_) => &[],
         };
         let opening = match &control.body {
-            Body::Opening(opening) => Some(*opening),
+            Body::Opening(opening) | Body::Openings(opening, _) => Some(*opening),
             _ => None,
         };
         let head = self.head(control.kind, control.flags, control.slot, opening, body.len(), scratch);
@@ -430,8 +434,8 @@ impl Control {
         Control { body: Body::Opening(Opening { key, element, total: capacity }), ..Control::about(Kind::Want, 0) }
     }
 
-    pub(super) fn refuse(slot: u32, posted: Opening) -> Self {
-        Control { body: Body::Opening(posted), ..Control::about(Kind::Refuse, slot) }
+    pub(super) fn refuse(slot: u32, posted: Opening, message: Opening) -> Self {
+        Control { body: Body::Openings(posted, message), ..Control::about(Kind::Refuse, slot) }
     }
 
     /// `cause`: by which rank's fault the job failed, if it did, and why; cut to what a control frame may carry.

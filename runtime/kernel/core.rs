@@ -26,7 +26,7 @@ use crate::collective::execute::Collectives;
 use crate::engine::{Completion, Engine, LateRefusal, OpId, Outcome, Sent};
 use crate::error::Error;
 use crate::ids::Rank;
-use crate::wire::cipher::Cipher;
+use crate::wire::cipher::{Cipher, CipherError};
 
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;
@@ -34,7 +34,7 @@ const READ_TURN_BYTES: usize = 1 << 20;
 const BULK_BYTES: usize = 16 << 10;
 /// Completed writes kept at hand in case the receiver refuses late.
 const RECENT_MAX: usize = 64;
-/// Refusals kept for the next call.
+/// Refusals kept until the program asks.
 const REFUSALS_MAX: usize = 64;
 
 pub(crate) struct Core {
@@ -45,8 +45,8 @@ pub(crate) struct Core {
     pub(super) clock: Clock,
     slots: HashMap<OpId, Arc<Slot>>,
     recent: VecDeque<(OpId, Arc<Slot>)>,
-    /// Refusals of messages whose handles are gone: the next call that names the peer returns them.
-    refusals: VecDeque<(Rank, Error)>,
+    /// Refusals that no handle has returned, until the program asks for them or finalizes.
+    refusals: VecDeque<Error>,
     /// Who is to be woken once the lock is free.
     wakers: Vec<Waker>,
     /// Waits for something that no slot tells; woken once, by the next who may have changed it.
@@ -218,20 +218,32 @@ impl Core {
                 break;
             }
         }
-        while let Some(LateRefusal { peer, op, error }) = self.engine.poll_refusal() {
+        while let Some(LateRefusal { op, error }) = self.engine.poll_refusal() {
             let slot = self.recent.iter().find(|(recent, _)| Some(*recent) == op);
-            if !slot.is_some_and(|(_, slot)| slot.refuse(&error)) && self.refusals.len() < REFUSALS_MAX {
-                self.refusals.push_back((peer, error));
+            if !slot.is_some_and(|(_, slot)| slot.refuse(&error)) {
+                self.keep_refusal(error);
             }
+        }
+    }
+
+    /// A write was refused, and no handle is there to say so.
+    pub(crate) fn keep_refusal(&mut self, error: Error) {
+        tracing::warn!(rank = %self.engine.rank(), %error, "a message that had left was refused");
+        if self.refusals.len() < REFUSALS_MAX {
+            self.refusals.push_back(error);
         }
     }
 
     pub(super) fn fill_slot(&mut self, Completion { op, mut outcome }: Completion) {
         let Some(slot) = self.slots.remove(&op) else { return };
         self.observe_end(&slot, &mut outcome);
-        let is_write = matches!(outcome, Outcome::Written(_));
-        self.wakers.extend(slot.complete(outcome));
-        if is_write {
+        let is_written = matches!(outcome, Outcome::Written(_));
+        let (waker, unclaimed) = slot.complete(outcome);
+        self.wakers.extend(waker);
+        if let Some(refusal) = unclaimed.and_then(|outcome| slot.as_refusal(outcome)) {
+            self.keep_refusal(refusal);
+        }
+        if is_written {
             if self.recent.len() == RECENT_MAX {
                 self.recent.pop_front();
             }
@@ -239,10 +251,14 @@ impl Core {
         }
     }
 
-    /// A refusal that no handle was there to return; of any peer if `peer` is `None`.
-    pub(crate) fn take_refusal(&mut self, peer: Option<Rank>) -> Option<Error> {
-        let at = self.refusals.iter().position(|(rank, _)| peer.is_none_or(|peer| peer == *rank))?;
-        self.refusals.remove(at).map(|(_, error)| error)
+    /// The first refusal that no handle has returned; it is not told again.
+    pub(crate) fn take_refusal(&mut self) -> Option<Error> {
+        self.refusals.pop_front()
+    }
+
+    /// All that [`Core::take_refusal`] would return.
+    pub(crate) fn refusals(&self) -> impl Iterator<Item = &Error> {
+        self.refusals.iter()
     }
 
     /// Those to be woken; call them after unlocking.
@@ -287,7 +303,10 @@ impl Core {
             holds = cipher.as_ref().is_some_and(|cipher| cipher.holds());
             match result {
                 Ok(0) => {
-                    self.lost(peer, "its connection was closed without goodbye");
+                    self.lost(
+                        peer,
+                        "its connection was closed without goodbye: it crashed, was killed, or ended without finalize",
+                    );
                     break;
                 }
                 Ok(count) => {
@@ -310,12 +329,22 @@ impl Core {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => {
-                    self.lost(peer, &silence::explain(&error));
+                    match CipherError::of(&error) {
+                        Some(_) => self.tampered(peer),
+                        None => self.lost(peer, &silence::explain(&error)),
+                    }
                     break;
                 }
             }
         }
         turn
+    }
+
+    /// Reads what has come on every link: news of a failure may have overtaken it on their way by the rendezvous.
+    pub(crate) fn read_all(&mut self) {
+        for rank in 0..self.sockets.len() as u32 {
+            self.read(Rank(rank));
+        }
     }
 
     /// The most that is still to come of one message from those that were `ready`, as far as is known.
@@ -417,6 +446,14 @@ impl Core {
         self.suspect(peer, cause);
     }
 
+    /// What came from `peer` is not what it sealed. That is certain, whatever else has happened.
+    fn tampered(&mut self, peer: Rank) {
+        if let Some(socket) = self.sockets[peer.index()].take() {
+            self.poller.remove(socket.stream.as_fd());
+        }
+        self.engine.fail(Error::Tampered { peer, operation: None });
+    }
+
     fn suspect(&mut self, peer: Rank, cause: String) {
         if self.is_advised {
             self.suspect.get_or_insert((peer, cause));
@@ -458,3 +495,7 @@ fn write_now(stream: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     };
     Ok(result?)
 }
+
+#[cfg(all(test, feature = "encrypt"))]
+#[path = "core_tests.rs"]
+mod tests;

@@ -53,6 +53,7 @@ use core::Core;
 use help::{AnyOf, Help, Until};
 use observed::Observed;
 use poller::Poller;
+use slot::Detached;
 pub(crate) use slot::Slot;
 use spin::Spin;
 use watch::Watch;
@@ -231,12 +232,6 @@ impl Kernel {
         self.watch.program_enters(now);
         self.observer.enters(now);
         let mut core = self.lock();
-        // The program's own calls only: a collective that stopped halfway would leave the other ranks waiting.
-        if operation.tag.is_some()
-            && let Some(refusal) = core.take_refusal(Some(operation.peer))
-        {
-            return Err(refusal);
-        }
         let op = post(&mut core, now).map_err(|error| error.during(operation))?;
         let slot = Arc::new(Slot::new(operation, op, key));
         core.expect(slot.clone());
@@ -273,8 +268,10 @@ impl Kernel {
     pub(crate) fn observed(&self) -> observe::Report {
         let core = self.lock();
         let links = core.observed.as_ref().map(|observed| observed.links()).unwrap_or_default();
+        let refusals: Vec<String> = core.refusals().map(|error| format!("not told yet: {error}")).collect();
         self.unlock(core);
-        let report = self.observer.report(self.clock.now(), &links);
+        let mut report = self.observer.report(self.clock.now(), &links);
+        report.notes.extend(refusals);
         observe::Report { collectives: self.planner.lock().report(), ..report }
     }
 
@@ -285,10 +282,14 @@ impl Kernel {
 
     /// A handle is gone before its operation was complete.
     pub(crate) fn abandon(&self, slot: &Slot) {
-        if slot.detach() && slot.operation().kind == OperationKind::Read {
-            let mut core = self.lock();
-            core.withdraw(slot);
-            self.unlock(core);
+        match slot.detach() {
+            Detached::UnderWay if slot.operation().kind == OperationKind::Read => {
+                let mut core = self.lock();
+                core.withdraw(slot);
+                self.unlock(core);
+            }
+            Detached::Refused(error) => self.lock().keep_refusal(error),
+            Detached::UnderWay | Detached::Over => {}
         }
     }
 
@@ -305,9 +306,9 @@ impl Kernel {
         self.noted.lock().clone()
     }
 
-    /// The first refusal that no handle was there to return.
-    pub(crate) fn check_refusals(&self) -> Result<()> {
-        self.lock().take_refusal(None).map_or(Ok(()), Err)
+    /// The first refusal that no handle has returned.
+    pub(crate) fn take_refusal(&self) -> Option<Error> {
+        self.lock().take_refusal()
     }
 
     /// Ends the node: all messages leave, peers confirm the goodbye (for at most the linger time), the task ends.
@@ -359,12 +360,13 @@ impl Kernel {
             core.hand_on();
         }
         core.close();
-        let refusal = core.take_refusal(None).or_else(|| self.untold(&core));
+        let (refusal, untold) = (core.take_refusal(), self.untold(&core));
         self.unlock(core);
         if let Err(error) = self.observer.close(self.clock.now(), self.job.0, self.job.1) {
             tracing::warn!(rank = %self.rank, %error, "the timeline is not complete");
         }
-        failure.or(refusal).map_or(Ok(()), Err)
+        // In the order in which they came: nothing is heard any more when the job has failed.
+        refusal.or(failure).or(untold).map_or(Ok(()), Err)
     }
 
     /// Waits until every peer has confirmed the goodbye. Returns what failed the job meanwhile: a peer that is lost

@@ -32,8 +32,8 @@ pub(crate) fn explain(error: &io::Error) -> String {
     use io::ErrorKind::{HostUnreachable, NetworkDown, NetworkUnreachable, TimedOut};
     match error.kind() {
         TimedOut | HostUnreachable | NetworkUnreachable | NetworkDown => format!(
-            "its host has not answered for too long ({error}): is it up, and the network between? LATHIDE_SILENCE is \
-             how long that may take"
+            "it has not answered for too long ({error}): is its host up, the network between, and its process not \
+             stopped (Ctrl-Z)? LATHIDE_SILENCE is how long that may take"
         ),
         _ => format!("its connection broke: {error}"),
     }

@@ -7,7 +7,7 @@ use std::task::Waker;
 use super::sync::{AtomicBool, Mutex};
 use crate::collective::choose::Choice;
 use crate::engine::{OpId, Outcome};
-use crate::error::{Error, Operation};
+use crate::error::{Error, Operation, OperationKind};
 use crate::ids::{Rank, Tag};
 use crate::wire::frame::{Context, Key};
 
@@ -36,6 +36,17 @@ enum State {
     Done(Outcome),
     /// The handle has taken the outcome, or is gone.
     Over,
+}
+
+/// What a handle leaves that is gone.
+#[derive(Debug)]
+pub(crate) enum Detached {
+    /// Nothing.
+    Over,
+    /// A write that was refused, which nobody has been told.
+    Refused(Error),
+    /// Its operation.
+    UnderWay,
 }
 
 impl Slot {
@@ -69,19 +80,28 @@ impl Slot {
         self.is_done.load(Ordering::Acquire)
     }
 
-    /// The kernel's end: puts the outcome in. Returns who is to be woken.
-    pub(crate) fn complete(&self, outcome: Outcome) -> Option<Waker> {
+    /// The kernel's end: puts the outcome in. Returns who is to be woken, and the outcome if the handle is gone.
+    pub(crate) fn complete(&self, outcome: Outcome) -> (Option<Waker>, Option<Outcome>) {
         let mut state = self.state.lock();
-        let waker = match &mut *state {
-            State::Pending(waker) => waker.take(),
+        let (waker, unclaimed) = match &mut *state {
+            State::Pending(waker) => {
+                let waker = waker.take();
+                *state = State::Done(outcome);
+                (waker, None)
+            }
             State::Done(_) => unreachable!("{} completed twice", self.operation),
-            State::Over => None,
+            State::Over => (None, Some(outcome)),
         };
-        if !matches!(*state, State::Over) {
-            *state = State::Done(outcome);
-        }
         self.is_done.store(true, Ordering::Release);
-        waker
+        (waker, unclaimed)
+    }
+
+    /// What the program must hear of this outcome though nobody has taken it: that its message was refused.
+    pub(crate) fn as_refusal(&self, outcome: Outcome) -> Option<Error> {
+        match outcome {
+            Outcome::Failed(error @ Error::Mismatch(_)) if self.operation.kind == OperationKind::Write => Some(error),
+            _ => None,
+        }
     }
 
     /// The operation fails, if it has no outcome yet. Returns who is to be woken.
@@ -142,11 +162,13 @@ impl Slot {
         }
     }
 
-    /// The handle is gone. Returns whether the operation was still under way.
-    pub(crate) fn detach(&self) -> bool {
+    /// The handle is gone.
+    pub(crate) fn detach(&self) -> Detached {
         let mut state = self.state.lock();
-        let pending = matches!(*state, State::Pending(_));
-        *state = State::Over;
-        pending
+        match std::mem::replace(&mut *state, State::Over) {
+            State::Pending(_) => Detached::UnderWay,
+            State::Done(outcome) => self.as_refusal(outcome).map_or(Detached::Over, Detached::Refused),
+            State::Over => Detached::Over,
+        }
     }
 }

@@ -12,7 +12,6 @@ use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 
 use super::collectives::ASK_TICK;
-use super::core::Core;
 use super::mesh::{self, Control};
 use super::panics::wake;
 use super::poller::GateDescriptor;
@@ -28,6 +27,10 @@ use crate::observe::threads::OwnThread;
 const ADVICE_PATIENCE: Duration = Duration::from_millis(300);
 /// How long the last word to the rendezvous may take.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(1);
+
+/// What stands for a deadlock's report where the launcher shows it.
+const SHOWN_BY_LAUNCHER: &str = "this rank waits for what can never come; the launcher's message \"lathide: deadlock\" \
+                                 tells who waits for whom, and what to change";
 
 /// The body of the kernel's thread.
 pub(super) fn run(config: Config, started: SyncSender<Result<Arc<Kernel>>>) {
@@ -202,16 +205,24 @@ impl Kernel {
     }
 
     fn confirm_loss(&self) {
-        self.intervene(Core::confirm_loss);
+        self.intervene(|core| {
+            core.read_all();
+            core.confirm_loss();
+        });
     }
 
     fn hear(&self, notice: Notice) {
         let error = match notice {
             Notice::Lost { rank, cause } => Error::PeerLost { peer: rank, cause: cause.into(), operation: None },
+            // The launcher shows the report; once is enough in a job's output.
+            Notice::Deadlock { .. } if self.job.1 => Error::Deadlock { report: SHOWN_BY_LAUNCHER.into() },
             Notice::Deadlock { report } => Error::Deadlock { report: report.into() },
             Notice::Refused { cause } => Error::Join { rank: self.rank, cause: cause.into() },
             Notice::Ask | Notice::Table { .. } => return,
         };
-        self.intervene(|core| core.engine.fail(error));
+        self.intervene(|core| {
+            core.read_all();
+            core.engine.fail(error);
+        });
     }
 }

@@ -90,20 +90,31 @@
 //! sleeps until another thread of its process wakes it (a futex without a timeout in memory that no other process shares:
 //! a mutex, a channel, `join`, `park`), and has not run between two looks at it (`/proc/self/task`); no operator runs; no
 //! engine has anything to send. Second, no byte is under way among these ranks, by the counts of both ends, nor from one
-//! that has finished, and none waits for a rank outside the set. Then they get [`crate::Error::Deadlock`] with who waits
-//! for whom, some five seconds after the last byte. A job of single-threaded programs, of threads that all wait, or of futures on an
-//! executor that parks its thread is decided so.
+//! that has finished, and none waits for a rank outside the set. Then they get [`crate::Error::Deadlock`], some
+//! five seconds after the last byte, with who waits for whom; a launcher says that once for all, and the ranks' errors
+//! point there. Jobs of single-threaded programs, of threads that all wait, or of futures on an executor that parks its
+//! thread are decided so.
 //!
 //! All else is *reported*: where a thread computes, sleeps for a time or waits for a file, where a tokio runtime waits
 //! for its own sockets, where the program polls, nobody can know what it will do. After ten seconds the launcher
 //! (without one rank 0, through `tracing` or on standard error) says who waits for whom, at most twice a minute. `lathide run
 //! --timeout` says the same of every rank before it ends the job.
 //!
+//! # When a message does not fit its read
+//!
+//! Both sides get [`crate::Error::Mismatch`]: the read, and the write if its handle has not been waited for. A write that
+//! was over by then (small messages are, at once) fails no other call: [`crate::Node::check`] returns its error, or
+//! finalize does. The reader refuses a message when it meets its read, and refusals leave before the confirmation of the
+//! writer's goodbye. So a writer that finalizes at once still hears of all its messages that met their reads before that
+//! goodbye was heard; of one that is read later, only the reader knows.
+//!
 //! # When a rank is lost
 //!
 //! A connection that ends without goodbye makes its peer a suspect. For 300 ms the rendezvous may say who was lost
 //! first, since the victims of a failure end too; then what was seen stands. Every operation of every rank fails
-//! with [`crate::Error::PeerLost`] naming that rank, and so does every later call.
+//! with [`crate::Error::PeerLost`] naming that rank, and so does every later call. What had come by then on the links
+//! counts first: news by way of the rendezvous may overtake it. Bytes on an encrypted link that the peer has not sealed
+//! are nobody's loss, but [`crate::Error::Tampered`].
 //!
 //! # Invariants
 //!

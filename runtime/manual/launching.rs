@@ -69,19 +69,23 @@
 //!
 //! Output comes line by line behind `[rank]`; input goes to rank 0; INT, QUIT, TERM, HUP, USR1 and USR2 are passed on. When a
 //! rank fails, the others get [`crate::Error::PeerLost`] at their next call, and are ended within two seconds. The
-//! launcher names the rank that failed first and exits with its status. If the launcher is killed, its ranks end too.
+//! launcher names the rank that failed first and exits with its status. A rank whose process ends with 0 before its node is
+//! finalized or dropped (`std::process::exit`, a leaked node) is that rank, if others fail for want of it. If the launcher is
+//! killed, its ranks end too. A signal that whoever starts the launcher has ignored, as nohup and a shell's background
+//! jobs do, stays ignored, by the ranks too.
 //!
 //! | exit status | |
 //! | --- | --- |
 //! | 0 | every rank ended with 0 |
-//! | 1.. | the status of the rank that failed first; 128+N if signal N ended it |
+//! | 1.. | the status of the rank that failed first; 128+N if signal N ended it; 1 if it ended with 0 but without finalize |
 //! | 2 | wrong usage |
 //! | 124 | `--timeout` is over |
-//! | 125 | the launcher failed |
+//! | 125 | the launcher failed, or what the ranks write, the timeline or the reports found no room |
 //! | 126, 127 | the program cannot be executed, was not found |
 //!
 //! Ctrl-Z (TSTP) stops the ranks, here and on other hosts, by STOP, which no program can refuse, and then the launcher; `fg`
-//! or `bg` (CONT) continues all. A stopped rank is not lost, since its host still answers. Two things go on by the clock:
+//! or `bg` (CONT) continues all. A stopped rank is not lost, since its host still answers; where others
+//! wait for one or have given it up, the launcher names its process, if that is on its own host. Two things go on by the clock:
 //! `--timeout`, and bytes that were under way and did not fit into the system's buffers at their receiver. A connection with
 //! such bytes ends after `LATHIDE_SILENCE` (10 s), and the job fails when it is continued: set `LATHIDE_SILENCE=off` for a
 //! job with long messages that shall be stopped for longer.

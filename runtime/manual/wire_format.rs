@@ -38,7 +38,7 @@
 //! | 4 | credit | bytes u64 | the window has room again |
 //! | 5 | hold | | messages wait that may not even be announced (or no longer, without the flag) |
 //! | 6 | want | opening | a read waits for a message of this tag |
-//! | 7 | refuse | opening | the message does not fit the read it met |
+//! | 7 | refuse | opening, opening of the message | the message does not fit the read it met, whose length and element type come first |
 //! | 8 | abort | | no more of the refused message comes |
 //! | 9 | goodbye | words | nothing else comes; with FAILED, `slot` is the rank at fault and the words are the cause |
 //! | 10 | goodbye ack | | all has arrived |

@@ -31,7 +31,7 @@ mod property_support_tests;
 mod refusal_tests;
 
 /// An argument outside the domain of a model.
-#[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{name} is {value}, but must be {domain}")]
 pub struct BadParameter {
     /// The argument's name, as in the papers.
@@ -41,6 +41,8 @@ pub struct BadParameter {
     /// The values that are allowed, in words.
     pub domain: &'static str,
 }
+
+debug_is_display!(BadParameter);
 
 /// The argument, if it is a finite number above zero.
 pub(crate) fn above_zero(name: &'static str, value: f64) -> Result<f64, BadParameter> {

@@ -48,9 +48,8 @@ impl Node {
     /// rounds of empty messages (Hensgen, Finkel and Manber 1988).
     ///
     /// # Errors
-    /// As all collectives; an [`Error::Mismatch`] of an earlier write that was over before it was refused.
+    /// As all collectives.
     pub fn barrier(&self) -> Result<()> {
-        self.noting(self.inner.kernel.check_refusals())?;
         self.initbarrier()?.wait()
     }
 

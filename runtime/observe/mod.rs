@@ -16,6 +16,7 @@
 
 mod advice;
 pub(crate) mod event;
+pub mod file;
 pub(crate) mod links;
 pub(crate) mod offset;
 mod phases;

@@ -34,6 +34,13 @@ pub(crate) enum CipherError {
     Absent,
 }
 
+impl CipherError {
+    /// The one that `error` carries.
+    pub(crate) fn of(error: &std::io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+}
+
 impl From<CipherError> for std::io::Error {
     fn from(error: CipherError) -> Self {
         std::io::Error::new(std::io::ErrorKind::InvalidData, error)
@@ -318,4 +325,4 @@ mod none {
 
 #[cfg(all(test, feature = "encrypt"))]
 #[path = "cipher_tests.rs"]
-mod tests;
+pub(crate) mod tests;

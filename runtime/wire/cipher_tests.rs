@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn pair() -> (Cipher, Cipher) {
+/// Both ends of a link.
+pub(crate) fn pair() -> (Cipher, Cipher) {
     open(Secret([1; 32]), Secret([1; 32])).expect("the same secret")
 }
 

@@ -1,7 +1,7 @@
 use crate::ids::Tag;
 
 /// What is wrong with bytes that came from a peer.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
     /// A frame of a kind this version does not know.
@@ -51,3 +51,5 @@ pub enum WireError {
     #[error("handshake: {0}")]
     Handshake(&'static str),
 }
+
+debug_is_display!(WireError);

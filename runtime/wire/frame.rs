@@ -51,7 +51,8 @@ pub(crate) enum Kind {
     Hold = 5,
     /// A read waits for a message of the opening's tag: opening.
     Want = 6,
-    /// Message `slot` does not fit the read it met: opening (the read's length and element type).
+    /// Message `slot` does not fit the read it met: opening (the read's length and element type), and the message's own
+    /// opening: the sender may have forgotten it.
     Refuse = 7,
     /// No more fragments of the refused message `slot` will come.
     Abort = 8,

@@ -71,11 +71,17 @@ fn node() {
             before_the_end(&node);
             std::process::exit(0);
         }
+        "leaks" if rank == 2 || node.size() == 1 => {
+            if node.size() > 1 {
+                before_the_end(&node);
+            }
+            return std::mem::forget(node);
+        }
         "panics" if rank == 2 => {
             before_the_end(&node);
             panic!("of its own");
         }
-        "dies" | "exits" | "exits-well" | "panics" => {
+        "dies" | "exits" | "exits-well" | "leaks" | "panics" => {
             ring(&node, 1);
             write(&node, Rank(2)).unwrap();
             // Whoever waits for the failing rank is no more affected than who waits for another one.
@@ -88,6 +94,13 @@ fn node() {
             write(&node, Rank(0)).unwrap();
         }
         "computes" => println!("came: {:?}", read(&node, Rank(1)).unwrap()),
+        "returns-error" => {
+            // As a `main` that returns its error.
+            let error = read(&node, rank_after(&node)).unwrap_err();
+            drop(node);
+            eprintln!("Error: {error:?}");
+            std::process::exit(1);
+        }
         "absent" | "dies-early" => panic!("it joined"),
         other => panic!("no program {other}"),
     }
@@ -96,6 +109,10 @@ fn node() {
 
 fn other(node: &Node) -> Rank {
     Rank(1 - node.rank().0)
+}
+
+fn rank_after(node: &Node) -> Rank {
+    node.rank().on_ring(1, node.size())
 }
 
 fn read(node: &Node, from: Rank) -> lathide::Result<Vec<u64>> {
@@ -179,11 +196,19 @@ fn a_failing_rank_is_named_by_the_launcher_and_to_every_rank() {
     }
 }
 
+/// It is the culprit, not the survivor that noticed.
 #[test]
-fn a_rank_that_ends_well_but_without_goodbye_is_lost_too() {
-    let ran = job(4, "exits-well", &[]);
-    assert_eq!(ran.status, VICTIM, "{}{}", ran.stdout, ran.stderr);
-    assert_eq!(ran.stdout.matches("rank 2 is lost").count(), 3, "{}", ran.stdout);
+fn a_rank_that_ends_well_but_without_finalize_has_failed_the_job() {
+    for program in ["exits-well", "leaks"] {
+        let ran = job(4, program, &[]);
+        println!("{}{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.status, 1, "{program}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.stdout.matches("rank 2 is lost").count(), 3, "{program}: {}", ran.stdout);
+        let said = "lathide: rank 2 failed first: it ended with status 0 without finalize: call finalize() on its node";
+        assert!(ran.stderr.contains(said), "{program}: {}", ran.stderr);
+    }
+    let ran = job(1, "leaks", &[]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "nobody misses it");
 }
 
 #[test]
@@ -207,6 +232,20 @@ fn a_deadlock_is_reported_with_the_way_out() {
     }
     assert_eq!(ran.stdout.matches("failed: deadlock").count(), 2, "{}", ran.stdout);
     assert!(ran.took < Duration::from_secs(20), "{:?}", ran.took);
+}
+
+/// By the launcher, and not once more by each rank whose `main` returns the error, nor among its last lines.
+#[test]
+fn a_deadlock_is_reported_once() {
+    let ran = job(4, "returns-error", &[]);
+    assert_eq!(ran.status, 1, "{}{}", ran.stdout, ran.stderr);
+    let all = format!("{}{}", ran.stdout, ran.stderr);
+    println!("{all}");
+    assert_eq!(ran.stderr.matches("] Error: deadlock: ").count(), 4, "{all}");
+    for rank in 0..4 {
+        let waits = format!("rank {rank} waits for rank {}: ", (rank + 1) % 4);
+        assert_eq!(all.matches(&waits).count(), 1, "{waits:?}: {all}");
+    }
 }
 
 #[test]

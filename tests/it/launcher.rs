@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 const WATCHDOG: Duration = Duration::from_secs(60);
 
 fn lathide(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
+    let mut command = crate::support::lathide();
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

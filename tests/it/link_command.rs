@@ -14,7 +14,7 @@ use crate::process::{Finished, run};
 const QUICK: &str = "--bytes 8,4KiB,64KiB --repeats 1 --seconds 2";
 
 fn command(arguments: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
+    let mut command = crate::support::lathide();
     command.arg("link").args(arguments.split_whitespace());
     command
 }

@@ -8,6 +8,8 @@ mod examples;
 mod failure;
 mod foreign;
 #[cfg(feature = "cli")]
+mod full;
+#[cfg(feature = "cli")]
 mod gain;
 #[cfg(feature = "cli")]
 mod jobs;
@@ -33,6 +35,8 @@ mod predict;
 mod process;
 #[cfg(feature = "cli")]
 mod reach;
+#[cfg(feature = "cli")]
+mod readme;
 #[cfg(feature = "cli")]
 mod report;
 #[cfg(feature = "cli")]

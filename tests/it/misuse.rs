@@ -4,6 +4,7 @@
 #[cfg(feature = "cli")]
 mod attackers;
 mod joining;
+mod late;
 #[cfg(feature = "cli")]
 mod siege;
 mod strangers;
@@ -97,15 +98,8 @@ fn documented_panics_say_what_was_wrong() {
 enum Look {
     /// After the receiver has refused the message.
     Late,
-    /// At once; then the next call that names the peer has the error.
-    AtOnce(Next),
-}
-
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Next {
-    Read,
-    Write,
-    Barrier,
+    /// At once; then `check` has the error.
+    AtOnce,
 }
 
 const WINDOW: u64 = 64 << 10;
@@ -113,7 +107,7 @@ const WINDOW: u64 = 64 << 10;
 /// Rank 0 writes `sent` elements, rank 1 reads up to `posted`; both have the same error, and go on.
 fn mismatch<S: Element + Default, R: Element + Default>(node: &Node, sent: usize, posted: usize, words: &[&str]) {
     let bytes = (sent * size_of::<S>()) as u64;
-    let looks = [Look::Late, Look::AtOnce(Next::Read), Look::AtOnce(Next::Write), Look::AtOnce(Next::Barrier)];
+    let looks = [Look::Late, Look::AtOnce];
     // A message beyond the window does not leave, so its write is not over before it is refused.
     let looks = if bytes > WINDOW { &looks[..1] } else { &looks };
     for (&look, read_first) in looks.iter().flat_map(|look| [(look, true), (look, false)]) {
@@ -131,16 +125,11 @@ fn mismatch<S: Element + Default, R: Element + Default>(node: &Node, sent: usize
                     reply.wait().unwrap();
                     refused(write.wait(), words)
                 }
-                Look::AtOnce(next) => {
+                Look::AtOnce => {
                     let early = write.wait();
                     reply.wait().unwrap();
-                    match (early, next) {
-                        // It was refused before anybody could look.
-                        (Err(error), _) => error,
-                        (Ok(_), Next::Read) => refused(node.initread(1, 9, vec![0u8]), words),
-                        (Ok(_), Next::Write) => refused(node.initwrite(1, 9, vec![0u8]), words),
-                        (Ok(_), Next::Barrier) => refused(node.barrier(), words),
-                    }
+                    // It may have been refused before anybody could look.
+                    early.err().unwrap_or_else(|| refused(node.check(), words))
                 }
             }
         } else {
@@ -190,51 +179,6 @@ fn messages_that_do_not_fit_their_reads_are_errors_on_both_sides() {
         mismatch::<Particle, Cell>(&node, 3, 3, &[head, one_type, "96 bytes of user type 1", "user type 2"]);
         mismatch::<Particle, f64>(&node, 3, 12, &[head, one_type, "user type 1", "96 bytes of f64"]);
         mismatch::<f64, Cell>(&node, 40_000, 10_000, &[head, one_type, "320000 bytes of f64", "user type 2"]);
-        node.finalize().unwrap();
-    });
-}
-
-#[test]
-fn a_mismatch_nobody_was_told_of_is_told_by_finalize() {
-    job(2, |node| {
-        if node.rank() == 0 {
-            let reply = node.initread(1, 8, vec![0u8]).unwrap();
-            drop(node.initwrite(1, 7, vec![1.0f64]).unwrap());
-            reply.wait().unwrap();
-            refused(node.finalize(), &["rank 0's initwrite to rank 1 (tag 7)", "8 bytes of f64", "element type"]);
-        } else {
-            refused(node.initread(0, 7, vec![1u64]).unwrap().wait(), &["use one element type"]);
-            node.initwrite(0, 8, vec![1u8]).unwrap().wait().unwrap();
-            node.finalize().unwrap();
-        }
-    });
-}
-
-/// A refusal that comes in the midst of a barrier must not end it: the others would wait for this rank's part.
-#[test]
-fn a_mismatch_that_comes_during_a_barrier_is_told_by_the_next_call() {
-    job(4, |node| {
-        match node.rank().0 {
-            0 => drop(node.initwrite(2, 7, vec![1.0f64]).unwrap().wait().unwrap()),
-            // When rank 0 is in the barrier, most likely, and before rank 3 lets it go on.
-            2 => {
-                std::thread::sleep(Duration::from_millis(50));
-                drop(refused(node.initread(0, 7, vec![1u8; 8]).unwrap().wait(), &["8 bytes of f64"]));
-            }
-            3 => std::thread::sleep(Duration::from_millis(300)),
-            _ => {}
-        }
-        let (mut complete, mut told) = (0, 0);
-        while complete < 2 {
-            match node.barrier() {
-                Ok(()) => complete += 1,
-                Err(error) => {
-                    says(error, &["rank 0's initwrite to rank 2 (tag 7)"]);
-                    told += 1;
-                }
-            }
-        }
-        assert_eq!(told, u32::from(node.rank() == 0), "rank {}", node.rank());
         node.finalize().unwrap();
     });
 }
@@ -329,6 +273,7 @@ fn a_handle_may_be_dropped_in_every_state() {
         }
         node.barrier().unwrap();
         drop((failed, refused));
+        assert!(matches!(node.check(), Err(Error::Mismatch(_))), "the write's error was not taken");
         drop(write(5));
         assert_eq!(read(5).wait().unwrap(), [5; 4]);
         node.barrier().unwrap();

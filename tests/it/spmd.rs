@@ -143,16 +143,17 @@ impl Job {
         }
     }
 
-    /// Waits until standard error has `words`, and returns all of it.
-    pub(crate) fn until_errors_say(&mut self, words: &str) -> String {
+    /// Waits until the launcher, or a rank, has written `words` to standard error. Returns all it has written.
+    pub(crate) fn until_error(&self, words: &str) -> String {
         let deadline = Instant::now() + WATCHDOG;
         loop {
-            let errors: Vec<String> = self.errors.iter().map(|errors| errors.lock().unwrap().clone()).collect();
-            if let Some(found) = errors.into_iter().find(|errors| errors.contains(words)) {
+            let found =
+                self.errors.iter().map(|errors| errors.lock().unwrap().clone()).find(|errors| errors.contains(words));
+            if let Some(found) = found {
                 return found;
             }
-            assert!(Instant::now() < deadline, "nobody said {words:?}: {}", self.story());
-            thread::sleep(Duration::from_millis(20));
+            assert!(Instant::now() < deadline, "{words:?} never came: {}", self.story());
+            thread::sleep(Duration::from_millis(5));
         }
     }
 

@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 use lathide::Rank;
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::spmd::this;
+use crate::support::lathide;
+
 /// Chooses [`node`]'s program, and is the file that tells it to end.
 const END: &str = "LATHIDE_TEST_END";
 const WATCHDOG: Duration = Duration::from_secs(60);
@@ -31,10 +34,15 @@ struct Launched {
 impl Launched {
     /// Starts the job and waits until each of two ranks has said `ready` and its process number.
     fn start(options: &[&str], program: &[&str], set: impl FnOnce(&mut Command)) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
-        command.arg("run").args(options).args(program).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut command = lathide();
+        command.arg("run").args(options).args(program);
         set(&mut command);
-        let mut child = command.spawn().expect("lathide");
+        Launched::of(command)
+    }
+
+    /// The job that this command starts.
+    fn of(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("lathide");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
         let (sender, ready) = std::sync::mpsc::channel();
         let output = std::thread::spawn(move || {
@@ -150,5 +158,41 @@ fn quit_is_passed_on() {
         job.signal(Signal::QUIT);
         let (status, output) = job.end();
         assert_eq!((status, output.matches("caught").count()), (Some(131), 2), "{place:?}: {output}");
+    }
+}
+
+/// A shell's background job, and one of nohup: what whoever starts it has ignored stays so, here and in the ranks.
+#[test]
+fn signals_that_are_ignored_stay_so_and_others_are_passed_on() {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' HUP INT QUIT; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_lathide"), "run", "-n", "2"]);
+    shell.args(["sh", "-c", "echo ready $$; while :; do sleep 0.05; done"]);
+    let job = Launched::of(shell);
+    for signal in [Signal::HUP, Signal::INT, Signal::QUIT] {
+        job.signal(signal);
+        job.ranks.iter().for_each(|&rank| {
+            kill_process(Pid::from_raw(rank as i32).expect("a process"), signal).expect("it is there")
+        });
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(job.ranks.iter().chain([&job.child.id()]).all(|&process| !matches!(state(process), 'Z' | '?')));
+    job.signal(Signal::TERM);
+    assert_eq!(job.end().0, Some(143));
+}
+
+/// The tests that send them, as a shell's background job runs them.
+#[test]
+fn these_tests_do_not_mind_who_ignores_signals() {
+    for test in [
+        "launcher::signals_reach_every_rank",
+        "launcher::a_second_interrupt_kills",
+        "link_command::nothing_is_left_of_a_run_that_is_interrupted",
+        "stopping::quit_is_passed_on",
+        "lab::ends::signals_reach_the_command",
+    ] {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "trap '' HUP INT QUIT; exec \"$0\" \"$@\""]).arg(this()).args(["--exact", test]);
+        let finished = crate::process::run(&mut shell).succeeded();
+        assert!(finished.stdout.contains("1 passed"), "{test}: {finished:?}");
     }
 }

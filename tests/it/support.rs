@@ -61,3 +61,12 @@ pub(crate) fn job_within<T: Send + 'static>(
 pub(crate) fn job<T: Send + 'static>(size: u32, program: impl Fn(Node) -> T + Clone + Send + 'static) -> Vec<T> {
     job_within(Duration::from_secs(60), size, |_| {}, program)
 }
+
+/// The `lathide` program, which answers signals as it does by default: a shell's background job and one of nohup ignore
+/// some, and so does all that they start, such as these tests.
+#[cfg(feature = "cli")]
+pub(crate) fn lathide() -> std::process::Command {
+    let mut command = std::process::Command::new("env");
+    command.args(["--default-signal=HUP,INT,QUIT", env!("CARGO_BIN_EXE_lathide")]);
+    command
+}

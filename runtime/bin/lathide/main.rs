@@ -1,5 +1,14 @@
 //! `lathide`: starts jobs, and measures and predicts what latency hiding gains.
 
+/// As the standard one, but a standard error that takes nothing, such as a full disk, is no reason to panic: there is
+/// nobody else to tell.
+macro_rules! eprintln {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        _ = writeln!(std::io::stderr(), $($words)*);
+    }};
+}
+
 mod collectives;
 mod common;
 mod doctor;

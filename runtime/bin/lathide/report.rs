@@ -1,8 +1,10 @@
 //! `lathide report`: saved results as one page.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use lathide::observe::file;
 use lathide::report::html::page;
 use serde_json::Value;
 
@@ -46,7 +48,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         return console::print(COMMAND, html.trim_end());
     }
     let name = args.output.display();
-    if let Err(error) = std::fs::write(&args.output, &html) {
+    if let Err(error) = file::replace(&args.output, |out| out.write_all(html.as_bytes())) {
         return console::fail(COMMAND, &format!("the page cannot be written to {name}: {error}"), 1);
     }
     if args.json {

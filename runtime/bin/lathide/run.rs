@@ -11,11 +11,15 @@ use lathide::Rank;
 use lathide::launch::agent::Hosts;
 use lathide::launch::link::LinkSpec;
 use lathide::launch::local::{End, Job, Outcome, Output, Stdin, Stream, prefixed};
-use lathide::observe::closing;
 use lathide::observe::timeline::Merged;
+use lathide::observe::{closing, file};
 use serde_json::json;
 
+use crate::common::console::print_json;
 use crate::common::hosts::HostArgs;
+
+/// What the person typed, before messages of other rooms.
+const COMMAND: &str = "lathide";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +31,7 @@ Examples:
   lathide run -n 2 --report --trace t.json --link lan ./stencil    what limits it, and a timeline
 
 Exit status: 0, or that of the rank that failed first (128+N if signal N killed it); 2 wrong usage, 124 time over,
-125 the launcher failed, 126 the program cannot be executed, 127 it was not found, 128+N interrupted by signal N.";
+125 the launcher failed or the output found no room, 126 the program cannot be executed, 127 it was not found, 128+N interrupted by signal N.";
 
 /// Start a program as a job of several ranks, on this machine or over ssh on others.
 ///
@@ -130,6 +134,13 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     job.stdin = Stdin::Forward;
     job.trace = trace.or_else(|| std::env::var_os("LATHIDE_TRACE").filter(|file| !file.is_empty()).map(PathBuf::from));
     job.report = report.is_some();
+    let report = match report.flatten().map(|file| file::check(&file).map_err(|error| (file, error))).transpose() {
+        Ok(report) => report,
+        Err((file, error)) => {
+            eprintln!("lathide: the reports cannot be written to {}: {error}", file.display());
+            return ExitCode::from(125);
+        }
+    };
     if !quiet {
         notes(&job);
     }
@@ -146,11 +157,10 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     });
     match job.clone().run(sink) {
         Ok(outcome) => {
-            if json {
-                println!("{}", as_json(&job, &outcome));
-            }
+            let is_shown = !json || print_json(COMMAND, &as_json(&job, &outcome)) == ExitCode::SUCCESS;
             explain(&job, &outcome, quiet);
-            if !observations(&job, &outcome, report.flatten(), quiet) && outcome.exit_status() == 0 {
+            let is_written = observations(&job, &outcome, report, quiet);
+            if outcome.exit_status() == 0 && !(is_shown && is_written) {
                 return ExitCode::from(125);
             }
             ExitCode::from(outcome.exit_status())
@@ -175,6 +185,9 @@ fn notes(job: &Job) {
 
 /// Why the job failed, if it did.
 fn explain(job: &Job, outcome: &Outcome, quiet: bool) {
+    if let Some(error) = &outcome.output_failed {
+        eprintln!("lathide: the job was ended: what its ranks write cannot be passed on: {error}");
+    }
     if outcome.timed_out {
         eprintln!("lathide: the job was ended after {} s (--timeout)", job.timeout.unwrap_or_default().as_secs_f64());
     }
@@ -183,8 +196,8 @@ fn explain(job: &Job, outcome: &Outcome, quiet: bool) {
     let names = job.hosts.as_ref().map(Hosts::names).unwrap_or_default();
     let place = names.get(failure.rank.index()).map(|host| format!(" on {host}")).unwrap_or_default();
     match failure.end {
-        End::Exited(_) => eprintln!("lathide: rank {}{place} failed{first}: it {}", failure.rank, failure.end),
-        _ => eprintln!("lathide: rank {}{place} {}", failure.rank, failure.end),
+        End::Exited(_) => eprintln!("lathide: rank {}{place} failed{first}: it {failure}", failure.rank),
+        _ => eprintln!("lathide: rank {}{place} {failure}", failure.rank),
     }
     if job.size > 1 && !quiet && !failure.stderr.is_empty() {
         eprintln!("lathide: its last lines on standard error:");
@@ -206,7 +219,7 @@ fn observations(job: &Job, outcome: &Outcome, report: Option<PathBuf>, quiet: bo
             }
             Ok(_) => {}
             Err(error) => {
-                eprintln!("lathide: there is no timeline: {error}");
+                eprintln!("lathide: there is no timeline {}: {error}", file.display());
                 is_written = false;
             }
         }
@@ -215,8 +228,8 @@ fn observations(job: &Job, outcome: &Outcome, report: Option<PathBuf>, quiet: bo
         closing(&outcome.reports, job.size).iter().for_each(|line| eprintln!("lathide: {line}"));
     }
     if let Some(file) = report {
-        let written = serde_json::to_vec_pretty(&outcome.reports).map_err(io::Error::other);
-        if let Err(error) = written.and_then(|text| std::fs::write(&file, text)) {
+        let write = |out: &mut io::BufWriter<_>| Ok(serde_json::to_writer_pretty(out, &outcome.reports)?);
+        if let Err(error) = file::replace(&file, write) {
             eprintln!("lathide: the reports cannot be written to {}: {error}", file.display());
             is_written = false;
         }
@@ -262,6 +275,7 @@ fn as_json(job: &Job, outcome: &Outcome) -> serde_json::Value {
         "first_failure": failure,
         "interrupted_by_signal": outcome.interrupted,
         "timed_out": outcome.timed_out,
+        "output_failed": outcome.output_failed,
         "deadlock": outcome.deadlock,
         "lost_hosts": outcome.lost_hosts,
         "join_failed": outcome.join_failed,

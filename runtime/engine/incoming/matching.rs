@@ -81,7 +81,7 @@ impl Incoming {
         };
         completions.push_back(Completion { op: read.op, outcome: Outcome::Failed(Error::Mismatch(mismatch.into())) });
         let posted = Opening { key: opening.key, element: read.element, total: read.capacity };
-        control.push_back(Control::refuse(slot, posted));
+        control.push_back(Control::refuse(slot, posted, *opening));
         Sink::Discard
     }
 

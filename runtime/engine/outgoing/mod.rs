@@ -90,6 +90,8 @@ pub(super) enum Body {
     Empty,
     Number(u64),
     Opening(Opening),
+    /// What a read takes, and the message that does not fit.
+    Openings(Opening, Opening),
     Stamp(Stamp),
     Words(String),
 }
@@ -123,11 +125,19 @@ pub(super) struct Outgoing {
     /// The rest of a frame that the socket took only in part.
     pub(super) partial: Option<Partial>,
     next_slot: u32,
-    sent_log: VecDeque<(u32, OpId, Opening)>,
+    sent_log: VecDeque<(u32, OpId)>,
     pub(super) fragment_bytes: usize,
     /// How many fragments share a header.
     pub(super) train: Train,
     pub(super) notes: Notes,
+}
+
+/// A message that has been ended before all of it was sent.
+pub(super) struct Ended {
+    pub(super) op: OpId,
+    pub(super) opening: Opening,
+    /// The receiver has refused it.
+    pub(super) refused: Option<Error>,
 }
 
 /// What is left of a frame under way.
@@ -169,20 +179,19 @@ impl Outgoing {
         }
     }
 
-    /// The receiver refuses message `slot`: stops it with the error that `describe` makes of its opening.
-    /// If the write is over already, returns its operation, as far as that is remembered, and the error.
+    /// The receiver refuses message `slot`: stops it with `error`. If the write is over already, returns its operation, as
+    /// far as that is remembered, and the error.
     pub(super) fn refuse(
         &mut self,
         slot: u32,
-        describe: impl FnOnce(Option<&Opening>) -> Error,
+        error: Error,
         completions: &mut VecDeque<Completion>,
     ) -> Option<(Option<OpId>, Error)> {
         let Some(index) = self.announced.get(&slot).copied().or_else(|| self.find_ready(slot)) else {
             // Its last frame may be under way, or all of it gone.
-            let leaving = self.messages().find(|message| message.slot == slot);
-            let gone = self.sent_log.iter().find(|(sent, ..)| *sent == slot).map(|(_, op, opening)| (*op, *opening));
-            let known = leaving.map(|message| (message.op, message.opening)).or(gone);
-            return Some((known.map(|(op, _)| op), describe(known.as_ref().map(|(_, opening)| opening))));
+            let leaving = self.messages().find(|message| message.slot == slot).map(|message| message.op);
+            let gone = self.sent_log.iter().find(|(sent, _)| *sent == slot).map(|(_, op)| *op);
+            return Some((leaving.or(gone), error));
         };
         if matches!(self.message(index).stage, Stage::Announced { .. }) {
             self.leave_announced(index);
@@ -193,7 +202,6 @@ impl Outgoing {
             // The receiver will never see the frame that takes this credit.
             self.credit = self.credit.saturating_add(cost(opening));
         }
-        let error = describe(Some(&self.message(index).opening));
         self.message_mut(index).stopped = Some(error);
         // A frame under way must end before the abort.
         if !self.is_under_way(index) {
@@ -218,17 +226,17 @@ impl Outgoing {
     /// All of the message has left.
     pub(super) fn complete(&mut self, index: usize, completions: &mut VecDeque<Completion>) {
         let message = self.remove(index);
-        self.remember(message.slot, message.op, message.opening);
+        self.remember(message.slot, message.op);
         self.notes.take(message.slot, Progress::Leaves(message.op));
         completions.push_back(Completion { op: message.op, outcome: Outcome::Written(message.source) });
     }
 
     /// Remembers a write that is over, in case the receiver refuses the message late.
-    pub(super) fn remember(&mut self, slot: u32, op: OpId, opening: Opening) {
+    pub(super) fn remember(&mut self, slot: u32, op: OpId) {
         if self.sent_log.len() == SENT_LOG_MAX {
             self.sent_log.pop_front();
         }
-        self.sent_log.push_back((slot, op, opening));
+        self.sent_log.push_back((slot, op));
     }
 
     /// Whether anything waits to be sent.
@@ -264,17 +272,18 @@ impl Outgoing {
         self.messages.iter().flatten()
     }
 
-    /// Ends every message and returns their operations. A frame under way is still finished: whatever follows
-    /// it, such as a goodbye, must stay readable.
-    pub(super) fn clear(&mut self) -> Vec<(OpId, Opening)> {
+    /// Ends every message and returns their operations, with the error of those that were refused. A frame under way is still finished: whatever follows
+    /// it, such as a goodbye, must stay readable. Refusals stay: the peer's writes are over, and it is to know of them
+    /// before it hears that its goodbye was heard.
+    pub(super) fn clear(&mut self) -> Vec<Ended> {
         if let Some(mut partial) = self.partial.take() {
             let rest =
                 partial.payload.as_ref().map(|(index, range)| &self.message(*index).source.bytes()[range.clone()]);
             partial.detach(rest.unwrap_or_default().to_vec());
             self.partial = Some(partial);
         }
-        let ended = self.messages().map(|message| (message.op, message.opening)).collect();
-        self.messages.clear();
+        let ended = |Message { op, opening, stopped, .. }| Ended { op, opening, refused: stopped };
+        let ended = self.messages.drain(..).flatten().map(ended).collect();
         self.free.clear();
         self.express.clear();
         self.bulk.clear();
@@ -282,7 +291,7 @@ impl Outgoing {
         self.held.clear();
         self.held_order.clear();
         self.wants.clear();
-        self.control.clear();
+        self.control.retain(|control| control.kind == Kind::Refuse);
         self.stamp_due = None;
         ended
     }

@@ -15,7 +15,7 @@ use super::{Host, merged};
 const SLOTS_MAX: u32 = 1 << 16;
 
 /// What is wrong with a list of hosts or a hostfile.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {why}")]
 #[non_exhaustive]
 pub struct HostsError {
@@ -26,6 +26,8 @@ pub struct HostsError {
     /// What is wrong, and what would be right.
     pub why: String,
 }
+
+debug_is_display!(HostsError);
 
 /// A list such as `a:4,user@b,[fd00::7]:2`.
 ///

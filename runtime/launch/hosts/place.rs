@@ -20,7 +20,7 @@ impl Placement {
 }
 
 /// Why ranks cannot be placed.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{wanted} ranks, but the hosts take {most} at most (max_slots)")]
 pub struct PlaceError {
     /// The number of ranks.
@@ -28,6 +28,8 @@ pub struct PlaceError {
     /// What the hosts' limits allow.
     pub most: u64,
 }
+
+debug_is_display!(PlaceError);
 
 /// Fills the hosts in order, each up to its slots, and goes round again while there are more ranks. Without a number of
 /// ranks every slot gets one.

@@ -103,7 +103,7 @@ impl Outcome {
 }
 
 /// Why there is no lab, or why it did not do what was asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LabError {
     /// The lab's figures make no sense, or there is one around this process already.
@@ -131,6 +131,8 @@ pub enum LabError {
     #[error("{0}")]
     Request(String),
 }
+
+debug_is_display!(LabError);
 
 impl LabError {
     /// The exit status that says it: 2 or 125.

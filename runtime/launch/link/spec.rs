@@ -150,7 +150,7 @@ impl fmt::Display for LinkSpec {
 }
 
 /// Why a text is not a [`LinkSpec`]; each message says what would be.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkSpecError {
     /// The text, or the part of it for one key, is empty.
@@ -202,6 +202,8 @@ pub enum LinkSpecError {
     #[error("the rate is zero, nothing would ever arrive; leave rate out for an unlimited link")]
     ZeroRate,
 }
+
+debug_is_display!(LinkSpecError);
 
 #[derive(Clone, Copy, PartialEq)]
 enum Key {

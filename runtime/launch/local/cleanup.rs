@@ -45,6 +45,11 @@ pub(super) fn kill_left_overs(job: &str, groups: &[Pid]) {
     }
 }
 
+/// Whether the process is stopped: by job control, a signal or a debugger.
+pub(super) fn is_stopped(id: Pid) -> bool {
+    Process::of(id).is_some_and(|process| matches!(process.state, b'T' | b't'))
+}
+
 struct Process {
     id: Pid,
     state: u8,

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::cleanup::kill_left_overs;
+use super::cleanup::{is_stopped, kill_left_overs};
 use super::output::{self, Output, Stream, Tail};
 use super::spawn::{self, Common, Seat};
 use super::{End, Job, LaunchError, system};
@@ -126,6 +126,12 @@ impl Crew {
             // A group that has just ended needs no signal.
             let _ = kill_process_group(*group, signal);
         }
+    }
+
+    /// The ranks whose processes are stopped, with those.
+    pub(crate) fn stopped(&self) -> Vec<(u32, Pid)> {
+        let groups = self.groups.iter().map(|(rank, group)| (*rank, *group));
+        groups.filter(|(_, group)| is_stopped(*group)).collect()
     }
 
     fn kill_left_overs(&mut self) {

@@ -114,7 +114,7 @@ impl Job {
 }
 
 /// Why a job could not be started.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
     /// There is no such program.
@@ -157,6 +157,8 @@ pub enum LaunchError {
     },
 }
 
+debug_is_display!(LaunchError);
+
 impl LaunchError {
     pub(super) fn unreachable(why: String) -> Self {
         LaunchError::Hosts { why, status: 125 }
@@ -197,6 +199,8 @@ pub struct Outcome {
     pub interrupted: Option<i32>,
     /// Whether the job was ended because its time was over.
     pub timed_out: bool,
+    /// Why the ranks' output could not be passed on, if that ended the job.
+    pub output_failed: Option<String>,
     /// Who waited for whom, if ranks could never move again.
     pub deadlock: Option<String>,
     /// Why the ranks could not become a job, if some tried.
@@ -217,7 +221,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// The exit status of `lathide run`: that of the first failing rank (128 + N for signal N), 124 for a job whose
-    /// time was over, 128 + N for one that signal N interrupted.
+    /// time was over, 125 for one whose output found no room, 128 + N for one that signal N interrupted.
     pub fn exit_status(&self) -> u8 {
         if let Some(signal) = self.interrupted {
             return signalled(signal);
@@ -225,8 +229,13 @@ impl Outcome {
         if self.timed_out {
             return 124;
         }
+        if self.output_failed.is_some() {
+            return 125;
+        }
         match &self.first_failure {
             None => 0,
+            // A process that ended well can have failed its job all the same.
+            Some(Failure { end: End::Exited(0), .. }) => 1,
             Some(Failure { end: End::Exited(status), .. }) => u8::try_from(*status).unwrap_or(1),
             Some(Failure { end: End::Signalled(signal), .. }) => signalled(*signal),
             Some(Failure { end: End::Lost, .. }) => 1,
@@ -274,7 +283,7 @@ impl std::fmt::Display for End {
     }
 }
 
-/// The rank that failed first.
+/// The rank that failed first. Displayed, it says how.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Failure {
@@ -285,6 +294,17 @@ pub struct Failure {
     /// The last lines it wrote to its standard error, at most twenty.
     pub stderr: Vec<String>,
 }
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.end)?;
+        if self.end == End::Exited(0) { write!(f, " {WITHOUT_FINALIZE}") } else { Ok(()) }
+    }
+}
+
+/// What is wrong with a process that ends well in mid-job.
+const WITHOUT_FINALIZE: &str = "without finalize: call finalize() on its node, or drop the node, before the process ends, \
+                                also before std::process::exit";
 
 fn signal_name(signal: i32) -> &'static str {
     match signal {

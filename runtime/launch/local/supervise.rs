@@ -16,7 +16,7 @@ use super::output::{self, Output};
 use super::spawn::{self, Common};
 use super::verdict::{Evidence, Process};
 
-use super::{End, Failure, Job, LaunchError, Outcome, RankEnd, Sink, system};
+use super::{End, Failure, Job, LaunchError, Outcome, RankEnd, Sink, WITHOUT_FINALIZE, system};
 use crate::config::Key;
 use crate::ids::Rank;
 use crate::kernel::meeting;
@@ -109,7 +109,7 @@ fn relay(job: &Job) -> rendezvous::Rewrite {
 /// All that can happen to a job comes through one queue.
 pub(super) enum Event {
     Ended(u32, End),
-    OutputBroken,
+    OutputBroken(std::io::Error),
     HostLost(Loss),
     Rendezvous(rendezvous::Event),
     Signal(Signal),
@@ -157,7 +157,7 @@ impl Supervisor {
         let drain = output::drain(sink, lines).map_err(system("the output thread cannot start"))?;
         let mut tasks = JoinSet::new();
         tasks.spawn(forward(happened, inbox.clone(), Event::Rendezvous));
-        tasks.spawn(forward(drain.breaks, inbox.clone(), |_| Event::OutputBroken));
+        tasks.spawn(forward(drain.breaks, inbox.clone(), Event::OutputBroken));
         inputs::listen_to_signals(&mut tasks, &inbox).map_err(system("signals cannot be received"))?;
         let (losses, lost) = mpsc::channel(16);
         tasks.spawn(forward(lost, inbox.clone(), Event::HostLost));
@@ -206,6 +206,7 @@ impl Supervisor {
             first_failure: None,
             interrupted: None,
             timed_out: false,
+            output_failed: None,
             deadlock: None,
             join_failed: None,
             lost_hosts: Vec::new(),
@@ -273,9 +274,13 @@ impl Supervisor {
         match event {
             Event::Ended(rank, end) => self.ended(rank, end),
             Event::HostLost(loss) => self.lost(loss),
-            Event::OutputBroken => {
-                // As a pipeline ends a program whose reader has gone.
-                self.outcome.interrupted.get_or_insert(Signal::PIPE.as_raw());
+            Event::OutputBroken(error) => {
+                if error.kind() == std::io::ErrorKind::BrokenPipe {
+                    // As a pipeline ends a program whose reader has gone.
+                    self.outcome.interrupted.get_or_insert(Signal::PIPE.as_raw());
+                } else {
+                    self.outcome.output_failed = Some(error.to_string());
+                }
                 self.end_after(AT_ONCE);
             }
             Event::Rendezvous(event) => self.hear(event).await,
@@ -311,8 +316,10 @@ impl Supervisor {
         let process = &mut self.processes[rank as usize];
         process.end = Some(end);
         process.ended_at = Some(Instant::now());
-        // The queue has room for every rank's end.
-        let _ = self.orders.try_send(Order::Lost { rank: Rank(rank), cause: format!("its process {end}") });
+        let has_node = self.outcome.joined.is_some();
+        let why = if end == End::Exited(0) && has_node { format!(" {WITHOUT_FINALIZE}") } else { String::new() };
+        // The queue has room for every rank's end. Of a rank that has finalized, nobody wants to know.
+        let _ = self.orders.try_send(Order::Lost { rank: Rank(rank), cause: format!("its process {end}{why}") });
         if end.failed() && !process.told {
             self.failures.push(rank as usize);
             self.end_after(AFTER_FAILURE);
@@ -351,7 +358,10 @@ impl Supervisor {
                 if !finalized {
                     self.partings.push(rank.index());
                 }
-                return;
+                match blames.and_then(|blamed| self.stopped(Some(blamed))) {
+                    Some(stopped) => stopped,
+                    None => return,
+                }
             }
             rendezvous::Event::Observed(rank, report) => {
                 self.outcome.reports.retain(|other| other.rank != rank);
@@ -369,7 +379,10 @@ impl Supervisor {
                 self.outcome.deadlock.get_or_insert_with(|| report.clone());
                 format!("deadlock: {report}")
             }
-            rendezvous::Event::Stalled(report) => report,
+            rendezvous::Event::Stalled(report) => match self.stopped(None) {
+                Some(stopped) => format!("{report}\n  {stopped}"),
+                None => report,
+            },
             rendezvous::Event::Shown(report) => {
                 self.end_after(AT_ONCE);
                 report
@@ -377,6 +390,16 @@ impl Supervisor {
         };
         // If output stands still, the outcome still says it.
         let _ = self.notes.try_send(Output::note(&note));
+    }
+
+    /// That processes of this host are stopped, if they are; only that of `blamed`, if a rank failed for want of it.
+    fn stopped(&self, blamed: Option<Rank>) -> Option<String> {
+        let Some(Hands::Here(crew)) = &self.hands else { return None };
+        let is_meant = |rank: u32| blamed.is_none_or(|blamed| blamed == rank);
+        let stopped: Vec<String> = crew.stopped().into_iter().filter(|(rank, _)| is_meant(*rank)).map(|(rank, process)| {
+            format!("the process of rank {rank} is stopped (Ctrl-Z, SIGSTOP or a debugger); kill -CONT {process} lets it go on")
+        }).collect();
+        (!stopped.is_empty()).then(|| stopped.join("\n  "))
     }
 
     /// Ranks that end after their processes' last words have been read are known by what they said.

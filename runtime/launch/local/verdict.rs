@@ -10,6 +10,7 @@ use crate::ids::Rank;
 
 /// Within this time the order in which ends are seen says nothing about cause and effect.
 const SAME_TIME: Duration = Duration::from_millis(300);
+
 /// What is known of one rank's process.
 #[derive(Default)]
 pub(super) struct Process {
@@ -31,20 +32,29 @@ pub(super) struct Evidence<'a> {
 }
 
 impl Evidence<'_> {
-    /// The rank that failed first. When one fails for want of another, the ends of both may be seen in any order.
+    /// The rank that failed first. When one fails for want of another, the ends of both may be seen in any order. A rank
+    /// whose process ended well, but not its node, is no failure by itself; it is one when others fail for want of it.
     pub(super) fn first(&self) -> Option<usize> {
         let mut first = *self.failures.first()?;
+        let deserters = self.partings.iter().copied().filter(|&rank| self.deserted(rank));
+        let failures: Vec<usize> = self.failures.iter().copied().chain(deserters).collect();
         if self.partings.contains(&first) {
-            first = *self.partings.iter().find(|rank| self.failures.contains(rank))?;
+            first = *self.partings.iter().find(|rank| failures.contains(rank))?;
         }
-        first = self.failures.iter().copied().find(|&rank| self.died_beside(rank, first)).unwrap_or(first);
-        for _ in 0..self.failures.len() {
+        first = failures.iter().copied().find(|&rank| self.died_beside(rank, first)).unwrap_or(first);
+        for _ in 0..failures.len() {
             match self.processes[first].blames.map(Rank::index) {
-                Some(blamed) if self.failures.contains(&blamed) => first = blamed,
+                Some(blamed) if failures.contains(&blamed) => first = blamed,
                 _ => break,
             }
         }
         Some(first)
+    }
+
+    /// Whether the process of `rank` ended well by itself, but its node without finalize.
+    fn deserted(&self, rank: usize) -> bool {
+        let Process { end, told, left, .. } = &self.processes[rank];
+        *end == Some(End::Exited(0)) && !told && left.is_none()
     }
 
     /// Whether `rank` was killed by a signal at about the time at which `other` ended by itself. The system closes a
@@ -87,6 +97,22 @@ mod tests {
         assert_eq!(first(&three, &[1, 0, 2], &[2, 1, 0]), Some(2), "the order at the rendezvous");
         assert_eq!(first(&three, &[1, 0], &[2, 0, 1]), Some(0), "a rank that ended well is no failure");
         assert_eq!(first(&three, &[1, 0, 2], &[2, 0]), Some(1), "rank 1 never joined");
+    }
+
+    #[test]
+    fn who_ends_well_without_finalize_is_the_cause_of_what_fails_for_want_of_it() {
+        let start = Instant::now();
+        let process = |status| process(End::Exited(status), 0, start);
+        let mut three = [process(1), process(0), process(1)];
+        assert_eq!(first(&three, &[], &[1]), None, "nobody failed");
+        assert_eq!(first(&three, &[0, 2], &[1, 2, 0]), Some(1));
+        assert_eq!(first(&three, &[0, 2], &[2, 1, 0]), Some(2), "it went later");
+        three[2].blames = Some(Rank(1));
+        assert_eq!(first(&three, &[0, 2], &[2, 1, 0]), Some(1), "it was seen later");
+        three[1].told = true;
+        assert_eq!(first(&three, &[0, 2], &[1, 2, 0]), Some(2), "it was told to end");
+        three[1] = Process { left: Some(start), ..process(0) };
+        assert_eq!(first(&three, &[0, 2], &[2, 0]), Some(2), "it has finalized");
     }
 
     #[test]

@@ -101,7 +101,7 @@ fn deviation(measured: (&'static str, f64), predicted: (&'static str, f64)) -> R
 }
 
 /// Why nothing can be fitted.
-#[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, thiserror::Error)]
 pub enum FitError {
     /// A cost that was given is outside the domain.
     #[error("a given cost cannot be used: {cause}")]
@@ -144,6 +144,8 @@ pub enum FitError {
         parameters: usize,
     },
 }
+
+debug_is_display!(FitError);
 
 /// The least and the greatest time that is accepted, in seconds: with margins for computing, and no physical meaning.
 const TIME_S: std::ops::RangeInclusive<f64> = 1e-15..=1e15;

@@ -17,7 +17,7 @@ pub struct MessageId(usize);
 pub struct Processor(usize);
 
 /// Why a graph cannot be built or reduced.
-#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
     /// A block has neither all its packets' time for itself nor shares it with all others.
@@ -68,6 +68,8 @@ pub enum GraphError {
         number: usize,
     },
 }
+
+debug_is_display!(GraphError);
 
 /// Blocks, and the messages that pass them at the same time.
 ///

@@ -11,12 +11,13 @@ mod messages;
 mod spans;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::event::{Event, Head, Line, SCHEMA, Tail};
+use super::file;
 use super::tape::rank_file;
 
 /// What one rank's file says.
@@ -80,13 +81,10 @@ pub struct Merged {
 /// # Errors
 /// If no file can be made there.
 pub fn prepare(trace: &Path, size: u32) -> io::Result<PathBuf> {
-    let trace = std::path::absolute(trace)?;
-    if trace.is_dir() {
-        return Err(io::Error::other("it is a directory"));
+    if file::is_special(trace) && !trace.is_dir() {
+        return Err(io::Error::other("it is no regular file, and the ranks' files are made beside it"));
     }
-    let probe = beside(&trace);
-    File::create(&probe)?;
-    std::fs::remove_file(probe)?;
+    let trace = file::check(trace)?;
     for rank in 0..size {
         // Most often there is none.
         let _ = std::fs::remove_file(rank_file(&trace, rank));
@@ -94,31 +92,25 @@ pub fn prepare(trace: &Path, size: u32) -> io::Result<PathBuf> {
     Ok(trace)
 }
 
-/// A name for a file that becomes `trace`.
-fn beside(trace: &Path) -> PathBuf {
-    let mut name = trace.as_os_str().to_owned();
-    name.push(format!(".new{}", std::process::id()));
-    name.into()
-}
-
 /// Merges the files that the `size` ranks of a job have left beside `trace` into `trace`, and removes them.
 ///
 /// A rank that has left none, or only the beginning of one, takes nothing from the others.
 ///
 /// # Errors
-/// If no rank has left any, or the timeline cannot be written.
+/// If no rank has left any, or the timeline cannot be written. Nothing is left then.
 pub fn merge(trace: &Path, size: u32) -> io::Result<Merged> {
     let files: Vec<PathBuf> = (0..size).map(|rank| rank_file(trace, rank)).collect();
     let tracks: Vec<Track> = files.iter().filter_map(|file| Track::read(file).ok()).collect();
-    if tracks.is_empty() {
-        return Err(io::Error::other("no rank has left any events: did it call lathide::init?"));
-    }
-    let merged = write(trace, &tracks)?;
+    let merged = if tracks.is_empty() {
+        Err(io::Error::other("no rank has left any events: did it call lathide::init?"))
+    } else {
+        write(trace, &tracks)
+    };
     for file in files {
         // It has been read; one that is not there is not to be removed.
         let _ = std::fs::remove_file(file);
     }
-    Ok(merged)
+    merged
 }
 
 /// Merges as [`merge`] does, if the files of all ranks of `job` are complete: the last rank to end does it, where no
@@ -133,13 +125,8 @@ pub(crate) fn merge_if_complete(trace: &Path, job: u64, size: u32) -> io::Result
     merge(trace, size).map(drop)
 }
 
-/// Writes beside the target first: whoever reads it finds all of it, or what was there before.
 fn write(trace: &Path, tracks: &[Track]) -> io::Result<Merged> {
-    let new = beside(trace);
-    let mut file = BufWriter::new(File::create(&new)?);
-    chrome::write(&mut file, tracks)?;
-    file.flush()?;
-    std::fs::rename(&new, trace)?;
+    file::replace(trace, |out| chrome::write(out, tracks))?;
     Ok(Merged {
         ranks: tracks.len(),
         cut_off: tracks.iter().filter(|track| track.tail.is_none()).count(),

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 /// Why a file is no result.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
     /// It is not one of those that the page shows.
     #[error(
@@ -35,6 +35,8 @@ pub enum Unknown {
         member: &'static str,
     },
 }
+
+debug_is_display!(Unknown);
 
 /// A part of the page: HTML.
 struct Section {

@@ -15,7 +15,7 @@ use super::process::run;
 
 /// `lathide lab` with these arguments, in no lab.
 fn lathide(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
+    let mut command = crate::support::lathide();
     command.arg("lab").args(args).env_remove("LATHIDE_LAB").env_remove("LATHIDE_LAB_HOSTS").stdin(Stdio::null());
     command
 }

@@ -157,6 +157,11 @@ fn end(node: Node, mode: &str) -> Result<()> {
         "end-kill" => kill_process(getpid(), Signal::KILL).expect("a process may kill itself"),
         "end-abort" => std::process::abort(),
         "end-exit" => std::process::exit(0),
+        "end-stop" => {
+            kill_process(getpid(), Signal::STOP).expect("a process may stop itself");
+            // The threads stop one after the other.
+            thread::sleep(Duration::from_secs(1000));
+        }
         "end-panic" => panic!("as the test wants it"),
         "end-error" => drop(node.initread(99, 0, vec![0u8])?),
         "end-return" => drop(node),
@@ -189,6 +194,11 @@ fn blocked(node: &Node, mode: &str, victim: u32, other: u32) -> Result<()> {
             }
         }
         "write" => drop(node.initwrite(victim, 8, vec![1u8; BEYOND])?.wait()?),
+        "write-within" => {
+            // Far more than sockets hold, and less than the window: it leaves without its read.
+            node.initwrite(victim, 8, vec![1u8; 60 << 20])?.wait()?;
+            node.barrier()?;
+        }
         "write-other" => drop(node.initwrite(other, 8, vec![1u8; BEYOND])?.wait()?),
         "await" => drop(block_on(read(victim)?)?),
         "barrier" => node.barrier()?,

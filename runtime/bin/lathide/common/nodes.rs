@@ -48,8 +48,11 @@ fn why(outcome: &Outcome) -> String {
     }
     match &outcome.first_failure {
         Some(failure) => {
-            let lines: String = failure.stderr.iter().map(|line| format!("\n  {line}")).collect();
-            format!("rank {} {}{lines}", failure.rank, failure.end)
+            // What the launcher has to say of it is not shown otherwise.
+            let deadlock = outcome.deadlock.iter().flat_map(|report| report.lines());
+            let lines = deadlock.chain(failure.stderr.iter().map(String::as_str));
+            let lines: String = lines.map(|line| format!("\n  {line}")).collect();
+            format!("rank {} {failure}{lines}", failure.rank)
         }
         None => "the job failed".to_owned(),
     }

@@ -125,7 +125,7 @@ fn why(outcome: &Outcome, overlap: &str, last: &VecDeque<String>) -> String {
         return format!("interrupted by signal {signal}");
     }
     let what = match &outcome.first_failure {
-        Some(failure) => format!("rank {} {}", failure.rank, failure.end),
+        Some(failure) => format!("rank {} {failure}", failure.rank),
         None => "the job failed".to_owned(),
     };
     let lines: String = last.iter().map(|line| format!("\n  {line}")).collect();
