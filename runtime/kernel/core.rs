@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 use super::clock::Clock;
 use super::flurry::Flurry;
-use super::greeting::{Connection, is_local};
+use super::greeting::Connection;
 use super::observed::Observed;
 use super::pacing::Pacing;
 use super::poller::{Poller, Ready};
@@ -293,12 +293,6 @@ impl Core {
     /// The most that is still to come of one message from those that were `ready`, as far as is known.
     pub(crate) fn to_come(&self, ready: &[Ready]) -> u64 {
         ready.iter().map(|link| self.engine.to_come(link.peer)).max().unwrap_or(0)
-    }
-
-    /// The ranks whose connections end on this host, this one included.
-    pub(crate) fn ranks_here(&self) -> usize {
-        let is_here = |socket: &Socket| is_local(&SockRef::from(&socket.stream));
-        1 + self.sockets.iter().flatten().filter(|socket| is_here(socket)).count()
     }
 
     /// Tries again to write to `peer`, if it found no room before. Returns how many bytes went.

@@ -139,7 +139,7 @@ impl Kernel {
     }
 
     fn prepare(config: &Config, membership: mesh::Membership) -> std::io::Result<Started> {
-        let mesh::Membership { links, control, limits, launcher, job } = membership;
+        let mesh::Membership { links, control, limits, launcher, job, may_poll } = membership;
         let engine = Engine::new(config.rank, &limits);
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
         let suspicion = Arc::new(Notify::new());
@@ -151,7 +151,6 @@ impl Kernel {
         let observer = Observer::new(config);
         core.observed = Observed::new(&observer, observer.open(job, || clock.now())?);
         core.ask_clocks();
-        let (ranks_here, cores) = (core.ranks_here(), std::thread::available_parallelism().map_or(1, usize::from));
         let (sender, orders) = mpsc::channel(ORDERS_MAX);
         let kernel = Kernel {
             rank: config.rank,
@@ -165,7 +164,7 @@ impl Kernel {
             help: Help::new(poller.clone()),
             poller,
             watch: Watch::new(),
-            spin: Spin::new(ranks_here <= cores),
+            spin: Spin::new(may_poll),
             crew: Crew::default(),
             observer,
             awaiting: AtomicUsize::new(0),

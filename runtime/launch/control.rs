@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::cores::Cores;
 use crate::error::OperationKind;
 use crate::ids::{Rank, Tag};
 use crate::observe;
@@ -29,6 +30,8 @@ pub(crate) enum Report {
         process: u32,
         /// lathide's package version, for people.
         version: String,
+        /// Where it may run.
+        cores: Cores,
     },
     /// Every operation I have stands still.
     Stalled(Standstill),
@@ -59,6 +62,8 @@ pub(crate) enum Notice {
         incarnations: Vec<u64>,
         /// Whether a launcher watches the processes: it sees a death that no connection shows.
         launcher: bool,
+        /// Which ranks may poll, since each rank of their host can have a core of its own.
+        may_poll: Vec<bool>,
     },
     /// A rank is gone.
     Lost {
@@ -220,8 +225,9 @@ mod tests {
             sent: vec![0, 1 << 60],
             received: vec![2, 3],
         };
+        let cores = Cores { host: "a".into(), mask: vec![u64::MAX, 1], at_once: 65 };
         let reports = [
-            Report::Join { address: "[::1]:80".parse().unwrap(), process: 9, version: "0.1.0".into() },
+            Report::Join { address: "[::1]:80".parse().unwrap(), process: 9, version: "0.1.0".into(), cores },
             Report::Stalled(standstill),
             Report::Moving,
             Report::Leaving { finalized: false, error: Some("é\n".into()), blames: Some(Rank(2)) },
@@ -238,6 +244,7 @@ mod tests {
             addresses: vec!["127.0.0.1:1".parse().unwrap(); 2],
             incarnations: vec![1, u64::MAX],
             launcher: true,
+            may_poll: vec![true, false],
         };
         assert_eq!(decode::<Notice>(&encode(&table).unwrap()[4..]).unwrap(), table);
     }

@@ -25,6 +25,7 @@ const PURE: &[&str] = &[
     "runtime/observe/timeline/spans.rs",
     "runtime/report/html",
     "runtime/launch/control.rs",
+    "runtime/launch/cores.rs",
     "runtime/launch/lab/address.rs",
     "runtime/launch/lab/cable.rs",
     "runtime/launch/lab/packet.rs",
