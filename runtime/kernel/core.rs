@@ -49,6 +49,10 @@ pub(crate) struct Core {
     refusals: VecDeque<(Rank, Error)>,
     /// Who is to be woken once the lock is free.
     wakers: Vec<Waker>,
+    /// Operations that were completed so far.
+    pub(crate) completions: u64,
+    /// Who is to be woken by the next that is.
+    pub(crate) watchers: Vec<Waker>,
     /// Waits for something that no slot tells; woken once, by the next who may have changed it.
     pub(crate) onlooker: Option<Waker>,
     /// Whether the rendezvous is there to say who was lost first.
@@ -118,6 +122,8 @@ impl Core {
             recent,
             refusals,
             wakers: Vec::new(),
+            completions: 0,
+            watchers: Vec::new(),
             onlooker: None,
             is_advised: false,
             suspect: None,
@@ -216,6 +222,8 @@ impl Core {
         self.observe_end(&slot, &mut outcome);
         let is_write = matches!(outcome, Outcome::Written(_));
         self.wakers.extend(slot.complete(outcome));
+        self.completions += 1;
+        self.wakers.append(&mut self.watchers);
         if is_write {
             if self.recent.len() == RECENT_MAX {
                 self.recent.pop_front();

@@ -49,6 +49,7 @@ use crate::observe::{self, Observer};
 use crate::wire::frame::Key;
 use clock::Clock;
 use core::Core;
+pub(crate) use help::HasSlot;
 use help::{AnyOf, Help, Until};
 use observed::Observed;
 use poller::Poller;
@@ -258,10 +259,16 @@ impl Kernel {
         Ok(slot)
     }
 
-    /// Waits for the first of `slots` to complete; drives meanwhile. `false`: `deadline` came first.
-    pub(crate) fn wait_any(&self, slots: &[Arc<Slot>], deadline: Option<Instant>) -> bool {
+    /// Waits for the first of a few operations to complete; drives meanwhile. `false`: `deadline` came first.
+    pub(crate) fn wait_any(&self, of: &[impl HasSlot], deadline: Option<Instant>) -> bool {
         self.crew.join();
-        self.wait(&AnyOf(slots), deadline)
+        self.wait(&AnyOf::few(of), deadline)
+    }
+
+    /// The same for any number of operations, all of this node.
+    pub(crate) fn wait_any_of_many(&self, of: &[impl HasSlot]) {
+        self.crew.join();
+        self.wait(&AnyOf::many(self, of), None);
     }
 
     /// What the node has observed so far.

@@ -124,7 +124,7 @@ impl Patience {
     }
 
     fn report(&mut self, kernel: &Kernel, condition: &dyn Condition, core: &mut Core) {
-        let mut waits_for: Vec<Rank> = condition.slots().iter().flat_map(|slot| slot.peers()).copied().collect();
+        let mut waits_for: Vec<Rank> = condition.slots().flat_map(|slot| slot.peers()).copied().collect();
         if waits_for.is_empty() {
             waits_for = core.engine.outstanding().iter().map(|waiting| waiting.peer).collect();
         }

@@ -22,6 +22,8 @@ pub(crate) struct Core {
     steps: BTreeMap<u64, Relay>,
     due: VecDeque<Relay>,
     wakers: Vec<Waker>,
+    pub(crate) completions: u64,
+    pub(crate) watchers: Vec<Waker>,
     pub(crate) onlooker: Option<Waker>,
 }
 
@@ -140,6 +142,8 @@ impl Core {
             steps: BTreeMap::new(),
             due: VecDeque::new(),
             wakers: Vec::new(),
+            completions: 0,
+            watchers: Vec::new(),
             onlooker: None,
         }
     }
@@ -230,6 +234,8 @@ impl Core {
             }
             let slot = self.slots.remove(&op.0).expect("each operation completes once");
             self.wakers.extend(slot.complete(outcome));
+            self.completions += 1;
+            self.wakers.append(&mut self.watchers);
         }
     }
 
