@@ -28,6 +28,8 @@ use crate::error::Error;
 use crate::ids::Rank;
 use crate::wire::cipher::Cipher;
 
+/// Between two looks for silent peers, if none is silent.
+const LOOK_MIN: Duration = Duration::from_secs(1);
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;
 /// A read of this much is part of a long transfer.
@@ -296,6 +298,20 @@ impl Core {
             }
         }
         turn
+    }
+
+    /// Looks whether the peers' hosts are there, those that have not answered for `silence` being lost. Returns how long
+    /// until the next look.
+    pub(crate) fn look_for_silence(&mut self, silence: Duration) -> Duration {
+        let mut next = silence.max(LOOK_MIN);
+        for rank in 0..self.sockets.len() {
+            let Some(socket) = &self.sockets[rank] else { continue };
+            match silence::look(&socket.stream, silence) {
+                Ok(pause) => next = next.min(pause),
+                Err(error) => self.lost(Rank(rank as u32), &silence::explain(&error)),
+            }
+        }
+        next
     }
 
     /// The most that is still to come of one message from those that were `ready`, as far as is known.

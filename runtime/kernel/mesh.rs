@@ -23,6 +23,7 @@ use tokio::time::timeout;
 
 use super::greeting::{self, Connection, DialError, Guest};
 use super::meeting::{self, Found};
+use super::silence::{self, EndedBy};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
@@ -155,13 +156,14 @@ async fn enroll(stream: TcpStream, config: &Config) -> Result<(TcpListener, Cont
     };
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let address = SocketAddr::new(config.advertise.unwrap_or(local), port);
+    silence::limit(&stream, config.silence, EndedBy::System).map_err(|error| error.to_string())?;
     let (reader, writer) = stream.into_split();
     let (reports, queue) = mpsc::channel(QUEUE_MAX);
     let (sender, notices) = mpsc::channel(QUEUE_MAX);
     let writer = tokio::spawn(write_reports(writer, queue));
     tokio::spawn(read_notices(reader, sender));
     let (process, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_string());
-    let join = Report::Join { address, process, version, cores: cores(local) };
+    let join = Report::Join { address, process, version, silence: config.silence, cores: cores(local) };
     let _ = reports.send(join).await;
     Ok((listener, Control { reports, notices, writer }))
 }

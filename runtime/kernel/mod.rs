@@ -35,7 +35,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use socket2::SockRef;
 use tokio::sync::{Notify, mpsc};
 
 use crate::buffer::{ElementType, Place, Source};
@@ -64,6 +63,8 @@ pub(crate) struct Kernel {
     pub(crate) size: u32,
     overlap: Overlap,
     stall_timeout: Option<Duration>,
+    /// How long a peer's host may not answer.
+    silence: Option<Duration>,
     linger: Duration,
     /// Whether the rendezvous is to hear what the node has observed.
     reports: bool,
@@ -145,7 +146,7 @@ impl Kernel {
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
         let suspicion = Arc::new(Notify::new());
         for link in links.iter().flatten() {
-            silence::limit(&SockRef::from(&link.stream), config.silence, config.overlap == Overlap::On)?;
+            silence::limit(&link.stream, config.silence, silence::EndedBy::Look)?;
         }
         let mut core = Core::new(engine, links, poller.clone(), clock, suspicion.clone())?;
         core.is_advised = control.is_some();
@@ -158,6 +159,7 @@ impl Kernel {
             size: config.size,
             overlap: config.overlap,
             stall_timeout: config.stall_timeout,
+            silence: config.silence,
             linger: config.linger,
             reports: config.report,
             clock,

@@ -70,6 +70,7 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
     let mut is_ticking = false;
     let (mut confirmation, mut asking) = (None, None);
     let (mut rests, mut rested) = (Rests::default(), None);
+    let mut looking = kernel.look_for_silence();
     let last = loop {
         tokio::select! {
             ready = gate.readable() => {
@@ -93,6 +94,7 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
                     rested = rest(&kernel, rests.after_rest(turn.moved, turn.to_come));
                 }
             }
+            () = at(looking) => looking = kernel.look_for_silence(),
             () = suspicion.notified() => confirmation = Some(Instant::now() + ADVICE_PATIENCE),
             () = at(confirmation) => {
                 confirmation = None;
@@ -154,6 +156,13 @@ impl Kernel {
         let mut core = self.lock();
         core.flush();
         self.unlock(core);
+    }
+
+    /// Looks whether the peers' hosts are there. Returns when to look again.
+    fn look_for_silence(&self) -> Option<Instant> {
+        let mut next = self.silence?;
+        self.intervene(|core| next = core.look_for_silence(next));
+        Some(Instant::now() + next)
     }
 
     fn confirm_loss(&self) {

@@ -3,6 +3,7 @@
 //! A frame is its length in four little-endian bytes and that many bytes of JSON, at most [`FRAME_BYTES_MAX`].
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,8 @@ pub(crate) enum Report {
         process: u32,
         /// lathide's package version, for people.
         version: String,
+        /// How long its host may not answer.
+        silence: Option<Duration>,
         /// Where it may run.
         cores: Cores,
     },
@@ -226,8 +229,9 @@ mod tests {
             received: vec![2, 3],
         };
         let cores = Cores { host: "a".into(), mask: vec![u64::MAX, 1], at_once: 65 };
+        let silence = Some(Duration::from_millis(1500));
         let reports = [
-            Report::Join { address: "[::1]:80".parse().unwrap(), process: 9, version: "0.1.0".into(), cores },
+            Report::Join { address: "[::1]:80".parse().unwrap(), process: 9, version: "0.1.0".into(), silence, cores },
             Report::Stalled(standstill),
             Report::Moving,
             Report::Leaving { finalized: false, error: Some("é\n".into()), blames: Some(Rank(2)) },

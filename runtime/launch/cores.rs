@@ -15,6 +15,9 @@ pub(crate) struct Cores {
     pub(crate) at_once: u32,
 }
 
+/// As many as a rank may say: 4096 processors.
+const WORDS_MAX: usize = 64;
+
 /// The ranks that may poll, among all of a job: those on hosts where each rank can have a core of its own.
 pub(crate) fn may_poll(ranks: &[Cores]) -> Vec<bool> {
     let mut hosts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -23,7 +26,8 @@ pub(crate) fn may_poll(ranks: &[Cores]) -> Vec<bool> {
     }
     let mut may = vec![false; ranks.len()];
     for here in hosts.values() {
-        let masks: Vec<&[u64]> = here.iter().map(|&rank| &ranks[rank].mask[..]).collect();
+        let masks = here.iter().map(|&rank| &ranks[rank].mask);
+        let masks: Vec<&[u64]> = masks.map(|mask| &mask[..mask.len().min(WORDS_MAX)]).collect();
         let is_known = masks.iter().all(|mask| count(mask) > 0);
         let fits = !is_known || has_core_each(&masks);
         for &rank in here {

@@ -381,7 +381,7 @@ fn wait_any_takes_about_as_long_for_each_of_many_as_for_each_of_few() {
             }
             println!("{:.2} us for each of 100, {:.2} us for each of 10 000", few * 1e6, many * 1e6);
             // Taking a handle out of the vector moves those behind it.
-            assert!(many < 20.0 * few, "{many} s for each of 10 000, {few} s for each of 100");
+            assert!(many < 40.0 * few, "{many} s for each of 10 000, {few} s for each of 100");
             node.initwrite(1, 2, vec![0u32]).unwrap().wait().unwrap();
         } else {
             loop {
