@@ -54,8 +54,9 @@ pub struct Config {
     pub join_timeout: Duration,
     /// How long a job may stand still before ranks report what they wait for. `None`: never.
     pub stall_timeout: Option<Duration>,
-    /// How long a peer's host may not answer before its rank counts as lost. `None`: as long as TCP takes, which can be a
-    /// quarter of an hour. A rank that computes is answered for by its host, and never lost so.
+    /// How long a network may be cut: a peer whose host does not answer for this and one more attempt is lost. `None`: as
+    /// long as TCP takes, which can be a quarter of an hour. A rank that computes is answered for by its host, and never
+    /// lost so. Of all ranks alike ([`crate::manual::launching`]).
     pub silence: Option<Duration>,
     /// How long `finalize` waits for peers to confirm that all has arrived.
     pub linger: Duration,

@@ -6,6 +6,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use crate::buffer::{Element, WriteBuffer};
 use crate::collective::choose::Choice;
 use crate::engine::Outcome;
 use crate::error::{Error, Misuse, Operation, Result};
-use crate::kernel::{Kernel, Slot};
+use crate::kernel::{HasSlot, Kernel, Slot};
 
 /// A read under way. `wait` gives the buffer back, filled and cut to the message's length.
 ///
@@ -28,20 +29,18 @@ pub type ReadHandle<T> = Handle<Vec<T>>;
 pub type WriteHandle<B> = Handle<B>;
 
 /// An operation under way, and the buffer `B` that comes back from it.
+// Two pointers and no more: `wait_any` moves all handles behind the one that it takes out.
 #[must_use = "wait for the operation, or drop its handle to abandon it"]
 pub struct Handle<B> {
     kernel: Arc<Kernel>,
     slot: Arc<Slot>,
-    is_awaited: bool,
-    /// The thread that has posted it.
-    opener: u32,
     buffer: PhantomData<fn() -> B>,
 }
 
 impl<B: Send + 'static> Handle<B> {
     pub(crate) fn new(kernel: Arc<Kernel>, slot: Arc<Slot>) -> Self {
-        let opener = kernel.observer.opens();
-        Handle { kernel, slot, is_awaited: false, opener, buffer: PhantomData }
+        slot.opener.store(kernel.observer.opens(), Relaxed);
+        Handle { kernel, slot, buffer: PhantomData }
     }
 
     /// Waits until the operation is complete and gives the buffer back. The waiting thread moves the bytes
@@ -153,10 +152,24 @@ pub fn wait_all<B: Send + 'static>(handles: impl IntoIterator<Item = Handle<B>>)
 /// If there are no handles.
 pub fn wait_any<B: Send + 'static>(handles: &mut Vec<Handle<B>>) -> Result<(usize, B)> {
     assert!(!handles.is_empty(), "wait_any needs a handle to wait for");
-    let slots: Vec<_> = handles.iter().map(|handle| handle.slot.clone()).collect();
-    handles[0].kernel.wait_any(&slots, None);
-    let at = slots.iter().position(|slot| slot.is_done()).unwrap_or(0);
+    let first_done = |handles: &[Handle<B>]| handles.iter().position(|handle| handle.slot.is_done());
+    let at = first_done(handles).or_else(|| {
+        let kernel = &handles[0].kernel;
+        if handles.len() > 1 && handles.iter().all(|handle| Arc::ptr_eq(&handle.kernel, kernel)) {
+            kernel.wait_any_of_many(handles);
+        } else {
+            kernel.wait_any(handles, None);
+        }
+        first_done(handles)
+    });
+    let at = at.unwrap_or(0);
     handles.remove(at).wait().map(|buffer| (at, buffer))
+}
+
+impl<B> HasSlot for Handle<B> {
+    fn slot(&self) -> &Slot {
+        &self.slot
+    }
 }
 
 impl<B: Send + 'static> Future for Handle<B> {
@@ -165,8 +178,7 @@ impl<B: Send + 'static> Future for Handle<B> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         if this.slot.register(context.waker()) {
-            if !this.is_awaited {
-                this.is_awaited = true;
+            if !this.slot.is_awaited.swap(true, Relaxed) {
                 this.kernel.begin_await();
             }
             return Poll::Pending;
@@ -177,10 +189,10 @@ impl<B: Send + 'static> Future for Handle<B> {
 
 impl<B> Drop for Handle<B> {
     fn drop(&mut self) {
-        if self.is_awaited {
+        if self.slot.is_awaited.load(Relaxed) {
             self.kernel.end_await();
         }
-        self.kernel.observer.closes(self.opener);
+        self.kernel.observer.closes(self.slot.opener.load(Relaxed));
         self.kernel.abandon(&self.slot);
     }
 }

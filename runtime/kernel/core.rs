@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 use super::clock::Clock;
 use super::flurry::Flurry;
-use super::greeting::{Connection, is_local};
+use super::greeting::Connection;
 use super::observed::Observed;
 use super::pacing::Pacing;
 use super::poller::{Poller, Ready};
@@ -28,6 +28,8 @@ use crate::error::Error;
 use crate::ids::Rank;
 use crate::wire::cipher::{Cipher, CipherError};
 
+/// Between two looks for silent peers, if none is silent.
+const LOOK_MIN: Duration = Duration::from_secs(1);
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;
 /// A read of this much is part of a long transfer.
@@ -49,6 +51,10 @@ pub(crate) struct Core {
     refusals: VecDeque<Error>,
     /// Who is to be woken once the lock is free.
     wakers: Vec<Waker>,
+    /// Operations that were completed so far.
+    pub(crate) completions: u64,
+    /// Who is to be woken by the next that is.
+    pub(crate) watchers: Vec<Waker>,
     /// Waits for something that no slot tells; woken once, by the next who may have changed it.
     pub(crate) onlooker: Option<Waker>,
     /// Whether the rendezvous is there to say who was lost first.
@@ -125,6 +131,8 @@ impl Core {
             recent,
             refusals,
             wakers: Vec::new(),
+            completions: 0,
+            watchers: Vec::new(),
             onlooker: None,
             is_advised: false,
             suspect: None,
@@ -243,6 +251,8 @@ impl Core {
         if let Some(refusal) = unclaimed.and_then(|outcome| slot.as_refusal(outcome)) {
             self.keep_refusal(refusal);
         }
+        self.completions += 1;
+        self.wakers.append(&mut self.watchers);
         if is_written {
             if self.recent.len() == RECENT_MAX {
                 self.recent.pop_front();
@@ -347,15 +357,23 @@ impl Core {
         }
     }
 
+    /// Looks whether the peers' hosts are there, those that have not answered for `silence` being lost. Returns how long
+    /// until the next look.
+    pub(crate) fn look_for_silence(&mut self, silence: Duration) -> Duration {
+        let mut next = silence.max(LOOK_MIN);
+        for rank in 0..self.sockets.len() {
+            let Some(socket) = &self.sockets[rank] else { continue };
+            match silence::look(&socket.stream, silence) {
+                Ok(pause) => next = next.min(pause),
+                Err(error) => self.lost(Rank(rank as u32), &silence::explain(&error)),
+            }
+        }
+        next
+    }
+
     /// The most that is still to come of one message from those that were `ready`, as far as is known.
     pub(crate) fn to_come(&self, ready: &[Ready]) -> u64 {
         ready.iter().map(|link| self.engine.to_come(link.peer)).max().unwrap_or(0)
-    }
-
-    /// The ranks whose connections end on this host, this one included.
-    pub(crate) fn ranks_here(&self) -> usize {
-        let is_here = |socket: &Socket| is_local(&SockRef::from(&socket.stream));
-        1 + self.sockets.iter().flatten().filter(|socket| is_here(socket)).count()
     }
 
     /// Tries again to write to `peer`, if it found no room before. Returns how many bytes went.

@@ -11,7 +11,8 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::{silence, unsent};
+use super::silence::{self, EndedBy};
+use super::unsent;
 use crate::config::SILENCE;
 use crate::wire::cipher::{Cipher, CipherError, OPENING_BYTES, Opening};
 use crate::wire::handshake::{
@@ -236,7 +237,8 @@ async fn greet(mut stream: TcpStream, party: &Party, purpose: Purpose) -> Result
 fn prepare(stream: &TcpStream) -> io::Result<()> {
     let socket = socket2::SockRef::from(stream);
     socket.set_tcp_nodelay(true)?;
-    silence::limit(&socket, Some(SILENCE), true)?;
+    // Until it is known what the job has set.
+    silence::limit(stream, Some(SILENCE), EndedBy::System)?;
     socket.set_tcp_notsent_lowat(unsent::FIRST_BYTES)
 }
 

@@ -5,6 +5,7 @@
 //! their operation is complete or the baton is passed to them. Whoever gives the baton up passes it on to a
 //! parked thread or, if there is none, opens the gate for the task.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -53,9 +54,16 @@ pub(crate) trait Condition {
     /// Has `waker` woken when the condition may be met.
     fn register(&self, waker: &Waker);
     /// Takes that back.
-    fn unregister(&self);
-    /// The operations waited for, any one of which ends the wait.
-    fn slots(&self) -> &[Arc<Slot>];
+    fn unregister(&self, waker: &Waker);
+    /// One of the operations waited for, any one of which ends the wait: each, and then `None`.
+    fn slot(&self, index: usize) -> Option<&Slot>;
+}
+
+impl dyn Condition + '_ {
+    /// The operations waited for.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
+        (0..).map_while(|index| self.slot(index))
+    }
 }
 
 impl Help {
@@ -135,7 +143,7 @@ impl Kernel {
     fn help_until(&self, condition: &dyn Condition, deadline: Option<Instant>, wait: &mut LongWait) -> bool {
         let mut ready = Vec::new();
         let peers = peers_to_poll(condition);
-        let is_long = condition.slots().iter().any(|slot| slot.operation().bytes >= RESTED_BYTES);
+        let is_long = condition.slots().any(|slot| slot.operation().bytes >= RESTED_BYTES);
         let mut has_begun = false;
         let mut core = self.lock_to_help();
         core.flush();
@@ -196,7 +204,7 @@ impl Kernel {
         // What was completed before the waker was there is seen here; what comes after nudges.
         let slept = if condition.is_met_outside() { Ok(false) } else { self.poller.wait(ready, timeout) };
         self.help.nudge.is_asleep.store(false, Ordering::SeqCst);
-        condition.unregister();
+        condition.unregister(&waker);
         if slept? {
             self.poller.heed_nudge();
         }
@@ -212,7 +220,7 @@ impl Kernel {
         if self.help.is_held.load(Ordering::SeqCst) && !condition.is_met_outside() {
             thread::park_timeout(until(deadline));
         }
-        condition.unregister();
+        condition.unregister(&waker);
         self.help.parked.lock().retain(|parked| !parked.will_wake(&waker));
     }
 
@@ -258,16 +266,19 @@ impl Drop for Baton<'_> {
 
 /// What is waited for.
 fn operations(condition: &dyn Condition) -> impl Iterator<Item = (OpId, Operation)> {
-    condition.slots().iter().map(|slot| (slot.op, slot.operation()))
+    condition.slots().map(|slot| (slot.op, slot.operation()))
 }
 
 /// The ranks whose bytes would end the wait, if they are few enough to be polled one by one.
 fn peers_to_poll(condition: &dyn Condition) -> Vec<Rank> {
-    let mut peers: Vec<Rank> = condition.slots().iter().flat_map(|slot| slot.peers()).copied().collect();
-    peers.sort_unstable();
-    peers.dedup();
-    if peers.len() > POLLED_MAX {
-        peers.clear();
+    let mut peers = Vec::new();
+    for &peer in condition.slots().flat_map(Slot::peers) {
+        if !peers.contains(&peer) {
+            if peers.len() == POLLED_MAX {
+                return Vec::new();
+            }
+            peers.push(peer);
+        }
     }
     peers
 }
@@ -309,25 +320,73 @@ fn until(deadline: Option<Instant>) -> Duration {
     deadline.map_or(TICK, |deadline| TICK.min(deadline.saturating_duration_since(Instant::now())))
 }
 
-/// Waits for any of some operations.
-pub(crate) struct AnyOf<'a>(pub(crate) &'a [Arc<Slot>]);
+/// What knows its operation: a slot, or the handle that has it.
+pub(crate) trait HasSlot {
+    /// Where its outcome will be.
+    fn slot(&self) -> &Slot;
+}
 
-impl Condition for AnyOf<'_> {
-    fn is_met(&self, _: &mut Core) -> bool {
-        self.is_met_outside()
+impl HasSlot for Arc<Slot> {
+    fn slot(&self) -> &Slot {
+        self
+    }
+}
+
+/// Waits for any of some operations.
+pub(crate) struct AnyOf<'a, S> {
+    of: &'a [S],
+    /// The node whose operations they are, if they are many: what it completes is counted, and they are looked through
+    /// only when that has changed.
+    node: Option<&'a Kernel>,
+    /// The count at which none of them was complete.
+    none_at: Cell<u64>,
+}
+
+impl<'a, S: HasSlot> AnyOf<'a, S> {
+    /// A few, of whatever nodes.
+    pub(crate) fn few(of: &'a [S]) -> Self {
+        AnyOf { of, node: None, none_at: Cell::new(0) }
+    }
+
+    /// Any number, all of `node`.
+    pub(crate) fn many(node: &'a Kernel, of: &'a [S]) -> Self {
+        AnyOf { of, node: Some(node), none_at: Cell::new(0) }
+    }
+
+    fn is_any_done(&self) -> bool {
+        self.of.iter().any(|one| one.slot().is_done())
+    }
+}
+
+impl<S: HasSlot> Condition for AnyOf<'_, S> {
+    fn is_met(&self, core: &mut Core) -> bool {
+        let is_met = (self.node.is_none() || self.none_at.get() != core.completions) && self.is_any_done();
+        if !is_met {
+            self.none_at.set(core.completions);
+        }
+        is_met
     }
     fn is_met_outside(&self) -> bool {
-        self.0.iter().any(|slot| slot.is_done())
+        match self.node {
+            Some(node) => self.is_met(&mut node.lock()),
+            None => self.is_any_done(),
+        }
     }
     fn register(&self, waker: &Waker) {
-        // One that is complete already is seen by `is_met_outside`.
-        self.0.iter().for_each(|slot| _ = slot.register(waker));
+        match self.node {
+            Some(node) => node.lock().watchers.push(waker.clone()),
+            // One that is complete already is seen by `is_met_outside`.
+            None => self.of.iter().for_each(|one| _ = one.slot().register(waker)),
+        }
     }
-    fn unregister(&self) {
-        self.0.iter().for_each(|slot| slot.unregister());
+    fn unregister(&self, waker: &Waker) {
+        match self.node {
+            Some(node) => node.lock().watchers.retain(|watcher| !watcher.will_wake(waker)),
+            None => self.of.iter().for_each(|one| one.slot().unregister()),
+        }
     }
-    fn slots(&self) -> &[Arc<Slot>] {
-        self.0
+    fn slot(&self, index: usize) -> Option<&Slot> {
+        self.of.get(index).map(HasSlot::slot)
     }
 }
 
@@ -345,10 +404,10 @@ impl<F: Fn(&mut Core) -> bool> Condition for Until<'_, F> {
     fn register(&self, waker: &Waker) {
         self.0.lock().onlooker = Some(waker.clone());
     }
-    fn unregister(&self) {
+    fn unregister(&self, _: &Waker) {
         self.0.lock().onlooker = None;
     }
-    fn slots(&self) -> &[Arc<Slot>] {
-        &[]
+    fn slot(&self, _: usize) -> Option<&Slot> {
+        None
     }
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use rustix::thread::CpuSet;
 use tokio::io::AsyncWriteExt;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -22,10 +23,12 @@ use tokio::time::timeout;
 
 use super::greeting::{self, Connection, DialError, Guest};
 use super::meeting::{self, Found};
+use super::silence::{self, EndedBy};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
 use crate::launch::control::{self, Notice, Report};
+use crate::launch::cores::Cores;
 use crate::launch::environment::rank_out_of_range;
 use crate::launch::rendezvous;
 use crate::launch::stall::listed;
@@ -48,6 +51,8 @@ pub(crate) struct Membership {
     pub(crate) launcher: bool,
     /// The same for all ranks of this run of the job.
     pub(crate) job: u64,
+    /// Each rank of this host can have a core of its own.
+    pub(crate) may_poll: bool,
     /// The connection to the rendezvous; `None` for a job of one without any.
     pub(crate) control: Option<Control>,
 }
@@ -96,7 +101,14 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
     }
     let own = Limits::of(config);
     if config.size == 1 && config.root.is_none() {
-        return Ok(Membership { links: vec![None], limits: vec![own], launcher: false, job: 0, control: None });
+        return Ok(Membership {
+            links: vec![None],
+            limits: vec![own],
+            launcher: false,
+            job: 0,
+            may_poll: true,
+            control: None,
+        });
     }
     let incarnation = greeting::incarnation().map_err(|error| failed(format!("no random numbers: {error}")))?;
     let mut party = Party {
@@ -114,7 +126,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
     let table = table(&mut control, &root, config.join_timeout + TABLE_GRACE).await.map_err(failed)?;
     // All have found their way: the invitation and the key in it go.
     drop(posted);
-    let launcher = table.launcher;
+    let (launcher, may_poll) = (table.launcher, table.may_poll.get(config.rank.index()) == Some(&true));
     let job = table.incarnations.iter().fold(0, |job: u64, one| job.rotate_left(9) ^ one);
     let connected = connect(party, listener, table, &mut control, Instant::now() + config.join_timeout);
     let mut links = Vec::new();
@@ -125,7 +137,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
             .map(|(Connection { stream, cipher }, _)| stream.into_std().map(|stream| Connection { stream, cipher }));
         links.push(link.transpose().map_err(|error| failed(error.to_string()))?);
     }
-    Ok(Membership { links, limits, launcher, job, control: Some(control) })
+    Ok(Membership { links, limits, launcher, job, may_poll, control: Some(control) })
 }
 
 /// Opens the node's listener on the address that reached the rendezvous, and reports it there.
@@ -144,14 +156,29 @@ async fn enroll(stream: TcpStream, config: &Config) -> Result<(TcpListener, Cont
     };
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let address = SocketAddr::new(config.advertise.unwrap_or(local), port);
+    silence::limit(&stream, config.silence, EndedBy::System).map_err(|error| error.to_string())?;
     let (reader, writer) = stream.into_split();
     let (reports, queue) = mpsc::channel(QUEUE_MAX);
     let (sender, notices) = mpsc::channel(QUEUE_MAX);
     let writer = tokio::spawn(write_reports(writer, queue));
     tokio::spawn(read_notices(reader, sender));
-    let join = Report::Join { address, process: std::process::id(), version: env!("CARGO_PKG_VERSION").to_string() };
+    let (process, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_string());
+    let join = Report::Join { address, process, version, silence: config.silence, cores: cores(local) };
     let _ = reports.send(join).await;
     Ok((listener, Control { reports, notices, writer }))
+}
+
+/// Where this rank may run: as the thread that starts the node, which a launcher may have bound to a core.
+fn cores(local: IpAddr) -> Cores {
+    let host = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    let host = host.map_or_else(|_| local.to_string(), |id| id.trim().to_owned());
+    let at_once = std::thread::available_parallelism().map_or(1, |count| count.get().try_into().unwrap_or(u32::MAX));
+    // Unknown where the system has more processors than the call can tell, or forbids it.
+    let set = rustix::thread::sched_getaffinity(None).unwrap_or_default();
+    let word = |word: usize| (0..64).map(|bit| u64::from(set.is_set(64 * word + bit)) << bit).sum();
+    let mut mask: Vec<u64> = (0..CpuSet::MAX_CPU / 64).map(word).collect();
+    mask.truncate(mask.iter().rposition(|&bits| bits != 0).map_or(0, |last| last + 1));
+    Cores { host, mask, at_once }
 }
 
 /// This host's interfaces, with their addresses.
@@ -199,12 +226,13 @@ struct Table {
     addresses: Vec<SocketAddr>,
     incarnations: Vec<u64>,
     launcher: bool,
+    may_poll: Vec<bool>,
 }
 
 async fn table(control: &mut Control, root: &str, patience: Duration) -> Result<Table, String> {
     match timeout(patience, control.notices.recv()).await {
-        Ok(Some(Notice::Table { addresses, incarnations, launcher })) => {
-            Ok(Table { addresses, incarnations, launcher })
+        Ok(Some(Notice::Table { addresses, incarnations, launcher, may_poll })) => {
+            Ok(Table { addresses, incarnations, launcher, may_poll })
         }
         Ok(Some(notice)) => Err(bad_news(notice)),
         Ok(None) => Err(format!("the rendezvous at {root} closed before all ranks had joined: the job is over")),

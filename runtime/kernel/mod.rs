@@ -36,7 +36,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use socket2::SockRef;
 use tokio::sync::{Notify, mpsc};
 
 use crate::buffer::{ElementType, Place, Source};
@@ -50,6 +49,7 @@ use crate::observe::{self, Observer};
 use crate::wire::frame::Key;
 use clock::Clock;
 use core::Core;
+pub(crate) use help::HasSlot;
 use help::{AnyOf, Help, Until};
 use observed::Observed;
 use poller::Poller;
@@ -64,6 +64,8 @@ pub(crate) struct Kernel {
     pub(crate) size: u32,
     overlap: Overlap,
     stall_timeout: Option<Duration>,
+    /// How long a peer's host may not answer.
+    silence: Option<Duration>,
     linger: Duration,
     /// Whether the rendezvous is to hear what the node has observed.
     reports: bool,
@@ -145,25 +147,25 @@ impl Kernel {
     }
 
     fn prepare(config: &Config, membership: mesh::Membership) -> std::io::Result<Started> {
-        let mesh::Membership { links, control, limits, launcher, job } = membership;
+        let mesh::Membership { links, control, limits, launcher, job, may_poll } = membership;
         let engine = Engine::new(config.rank, &limits);
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
         let suspicion = Arc::new(Notify::new());
         for link in links.iter().flatten() {
-            silence::limit(&SockRef::from(&link.stream), config.silence, config.overlap == Overlap::On)?;
+            silence::limit(&link.stream, config.silence, silence::EndedBy::Look)?;
         }
         let mut core = Core::new(engine, links, poller.clone(), clock, suspicion.clone())?;
         core.is_advised = control.is_some();
         let observer = Observer::new(config);
         core.observed = Observed::new(&observer, observer.open(job, || clock.now())?);
         core.ask_clocks();
-        let (ranks_here, cores) = (core.ranks_here(), std::thread::available_parallelism().map_or(1, usize::from));
         let (sender, orders) = mpsc::channel(ORDERS_MAX);
         let kernel = Kernel {
             rank: config.rank,
             size: config.size,
             overlap: config.overlap,
             stall_timeout: config.stall_timeout,
+            silence: config.silence,
             linger: config.linger,
             reports: config.report,
             clock,
@@ -171,7 +173,7 @@ impl Kernel {
             help: Help::new(poller.clone()),
             poller,
             watch: Watch::new(),
-            spin: Spin::new(ranks_here <= cores),
+            spin: Spin::new(may_poll),
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             asked_in_vain: AtomicU64::new(0),
             observer,
@@ -259,9 +261,14 @@ impl Kernel {
         Ok(slot)
     }
 
-    /// Waits for the first of `slots` to complete; drives meanwhile. `false`: `deadline` came first.
-    pub(crate) fn wait_any(&self, slots: &[Arc<Slot>], deadline: Option<Instant>) -> bool {
-        self.wait(&AnyOf(slots), deadline)
+    /// Waits for the first of a few operations to complete; drives meanwhile. `false`: `deadline` came first.
+    pub(crate) fn wait_any(&self, of: &[impl HasSlot], deadline: Option<Instant>) -> bool {
+        self.wait(&AnyOf::few(of), deadline)
+    }
+
+    /// The same for any number of operations, all of this node.
+    pub(crate) fn wait_any_of_many(&self, of: &[impl HasSlot]) {
+        self.wait(&AnyOf::many(self, of), None);
     }
 
     /// What the node has observed so far.

@@ -1,7 +1,7 @@
 //! Where an operation's outcome waits for its handle.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::Waker;
 
 use super::sync::{AtomicBool, Mutex};
@@ -18,6 +18,9 @@ pub(crate) struct Slot {
     pub(crate) op: OpId,
     pub(crate) key: Key,
     collective: Option<OfCollective>,
+    /// The handle's: the thread that has posted the operation, and whether the handle was awaited.
+    pub(crate) opener: AtomicU32,
+    pub(crate) is_awaited: std::sync::atomic::AtomicBool,
     is_done: AtomicBool,
     state: Mutex<State>,
 }
@@ -51,8 +54,16 @@ pub(crate) enum Detached {
 
 impl Slot {
     pub(crate) fn new(operation: Operation, op: OpId, key: Key) -> Self {
-        let (is_done, state) = (AtomicBool::new(false), Mutex::new(State::Pending(None)));
-        Slot { operation, op, key, collective: None, is_done, state }
+        Slot {
+            operation,
+            op,
+            key,
+            collective: None,
+            opener: AtomicU32::new(0),
+            is_awaited: false.into(),
+            is_done: AtomicBool::new(false),
+            state: Mutex::new(State::Pending(None)),
+        }
     }
 
     /// The slot of a whole collective.

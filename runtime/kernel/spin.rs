@@ -134,7 +134,11 @@ impl Habit {
 
 #[cfg(test)]
 mod tests {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
     use super::*;
+    use crate::config::{Config, Key};
+    use crate::kernel::Kernel;
 
     #[test]
     fn polling_is_given_up_after_it_was_in_vain_and_tried_again() {
@@ -159,6 +163,38 @@ mod tests {
             Look::Nothing
         }));
         assert_eq!(spin.budget(false), None);
+    }
+
+    /// Which of two ranks poll, each started by a thread that may run on these processors only.
+    fn polling(processors: [&[usize]; 2]) -> Vec<bool> {
+        let root = std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).unwrap();
+        let start = |(rank, processors): (u32, &[usize])| {
+            let mut mask = CpuSet::new();
+            processors.iter().for_each(|&processor| mask.set(processor));
+            let mut config = Config::new(rank, 2, Some(root.to_string()));
+            config.key = Key::from_bytes([7; 32]);
+            std::thread::spawn(move || {
+                sched_setaffinity(None, &mask).unwrap();
+                Kernel::start(config).unwrap()
+            })
+        };
+        let threads: Vec<_> = (0..).zip(processors).map(start).collect();
+        let kernels: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        let polling = kernels.iter().map(|kernel| kernel.spin.is_allowed).collect();
+        let ends = kernels.into_iter().map(|kernel| std::thread::spawn(move || kernel.finish(None)));
+        ends.collect::<Vec<_>>().into_iter().for_each(|end| end.join().unwrap().unwrap());
+        polling
+    }
+
+    #[test]
+    fn ranks_poll_that_are_bound_to_a_core_each_and_not_those_that_share_one() {
+        let all = sched_getaffinity(None).unwrap();
+        let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&processor| all.is_set(processor)).collect();
+        let &[first, second, ..] = &all[..] else { return };
+        assert_eq!(polling([&[first], &[second]]), [true; 2], "each on its own");
+        assert_eq!(polling([&[first], &[first]]), [false; 2], "both on one");
+        assert_eq!(polling([&[first, second], &[second]]), [true; 2]);
+        assert_eq!(polling([&all, &all]), [true; 2], "not bound");
     }
 
     #[test]

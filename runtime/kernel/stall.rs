@@ -41,7 +41,7 @@ impl LongWait {
         if self.waiting.is_some() || kernel.clock.now().saturating_sub(self.began) < kernel.look_every() {
             return;
         }
-        let mut peers: Vec<Rank> = condition.slots().iter().flat_map(|slot| slot.peers()).copied().collect();
+        let mut peers: Vec<Rank> = condition.slots().flat_map(|slot| slot.peers()).copied().collect();
         if peers.is_empty() {
             peers = kernel.lock().engine.outstanding().iter().map(|waiting| waiting.peer).collect();
         }

@@ -100,6 +100,7 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
     let (mut rests, mut rested) = (Rests::default(), None);
     let mut detector = Detector::default();
     let mut look = kernel.looks().then(Instant::now);
+    let mut looking = kernel.look_for_silence();
     let last = loop {
         tokio::select! {
             ready = gate.readable() => {
@@ -130,6 +131,7 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
                     let _ = reports.try_send(report);
                 }
             }
+            () = at(looking) => looking = kernel.look_for_silence(),
             () = suspicion.notified() => confirmation = Some(Instant::now() + ADVICE_PATIENCE),
             () = at(confirmation) => {
                 confirmation = None;
@@ -202,6 +204,13 @@ impl Kernel {
         let mut core = self.lock();
         core.flush();
         self.unlock(core);
+    }
+
+    /// Looks whether the peers' hosts are there. Returns when to look again.
+    fn look_for_silence(&self) -> Option<Instant> {
+        let mut next = self.silence?;
+        self.intervene(|core| next = core.look_for_silence(next));
+        Some(Instant::now() + next)
     }
 
     fn confirm_loss(&self) {

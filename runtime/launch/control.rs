@@ -3,10 +3,12 @@
 //! A frame is its length in four little-endian bytes and that many bytes of JSON, at most [`FRAME_BYTES_MAX`].
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::cores::Cores;
 use crate::error::OperationKind;
 use crate::ids::{Rank, Tag};
 use crate::observe;
@@ -29,6 +31,10 @@ pub(crate) enum Report {
         process: u32,
         /// lathide's package version, for people.
         version: String,
+        /// How long its host may not answer.
+        silence: Option<Duration>,
+        /// Where it may run.
+        cores: Cores,
     },
     /// Every operation I have stands still.
     Stalled(Standstill),
@@ -64,6 +70,8 @@ pub(crate) enum Notice {
         incarnations: Vec<u64>,
         /// Whether a launcher watches the processes: it sees a death that no connection shows.
         launcher: bool,
+        /// Which ranks may poll, since each rank of their host can have a core of its own.
+        may_poll: Vec<bool>,
     },
     /// A rank is gone.
     Lost {
@@ -249,8 +257,10 @@ mod tests {
             sent: vec![0, 1 << 60],
             received: vec![2, 3],
         };
+        let cores = Cores { host: "a".into(), mask: vec![u64::MAX, 1], at_once: 65 };
+        let silence = Some(Duration::from_millis(1500));
         let reports = [
-            Report::Join { address: "[::1]:80".parse().unwrap(), process: 9, version: "0.1.0".into() },
+            Report::Join { address: "[::1]:80".parse().unwrap(), process: 9, version: "0.1.0".into(), silence, cores },
             Report::Stalled(standstill.clone()),
             Report::Shows(standstill),
             Report::Moving,
@@ -270,6 +280,7 @@ mod tests {
             addresses: vec!["127.0.0.1:1".parse().unwrap(); 2],
             incarnations: vec![1, u64::MAX],
             launcher: true,
+            may_poll: vec![true, false],
         };
         assert_eq!(decode::<Notice>(&encode(&table).unwrap()[4..]).unwrap(), table);
     }

@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::collective::Forced;
-use crate::config::{Config, Key, KeySource, Overlap};
+use crate::config::{Config, Key, KeySource, Overlap, SILENCE};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 
@@ -193,9 +193,7 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     if let Some(stall) = variables.text("LATHIDE_STALL") {
         config.stall_timeout = if stall == "off" { None } else { Some(seconds("LATHIDE_STALL", &stall)?) };
     }
-    if let Some(silence) = variables.text("LATHIDE_SILENCE") {
-        config.silence = if silence == "off" { None } else { Some(seconds("LATHIDE_SILENCE", &silence)?) };
-    }
+    config.silence = silence(variables.0)?;
     if let Some(join) = variables.text("LATHIDE_JOIN") {
         config.join_timeout = seconds("LATHIDE_JOIN", &join)?;
     }
@@ -209,6 +207,15 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
         };
     }
     Ok(())
+}
+
+/// How long a host may not answer.
+pub(crate) fn silence(variables: &dyn Fn(&str) -> Option<String>) -> Result<Option<Duration>> {
+    match Variables(variables).text("LATHIDE_SILENCE") {
+        None => Ok(Some(SILENCE)),
+        Some(text) if text == "off" => Ok(None),
+        Some(text) => seconds("LATHIDE_SILENCE", &text).map(Some),
+    }
 }
 
 /// The environment, as a function.

@@ -6,6 +6,7 @@ pub mod agent;
 #[cfg(feature = "cli")]
 mod alarm;
 pub(crate) mod control;
+pub(crate) mod cores;
 pub mod environment;
 pub(crate) mod foreign;
 #[cfg(feature = "cli")]

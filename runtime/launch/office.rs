@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::control::{Notice, Report, Standstill};
+use super::cores::{self, Cores};
 use super::rendezvous::{Event, Order, Settings, read_reports, write_notices};
 use super::stall::{self, Seen, listed};
 use crate::ids::Rank;
@@ -38,6 +39,7 @@ pub(super) enum Input {
 struct Seat {
     incarnation: u64,
     address: Option<SocketAddr>,
+    cores: Cores,
     notices: mpsc::Sender<Notice>,
     /// Whether it has said its last word, or its connection closed.
     gone: bool,
@@ -162,15 +164,16 @@ impl Office {
         let (notices, queue) = mpsc::channel(self.settings.size as usize + 16);
         self.writers.spawn(write_notices(writer, queue));
         self.tasks.spawn(read_reports(reader, rank, incarnation, self.inputs.clone()));
-        self.seats[rank.index()] = Some(Seat { incarnation, address: None, notices, gone: false });
+        self.seats[rank.index()] =
+            Some(Seat { incarnation, address: None, cores: Cores::default(), notices, gone: false });
     }
 
     async fn hear(&mut self, rank: Rank, report: Report) {
         match report {
-            Report::Join { address, .. } => {
+            Report::Join { address, cores, .. } => {
                 self.first_join.get_or_insert_with(Instant::now);
                 if let Some(seat) = &mut self.seats[rank.index()] {
-                    seat.address = Some(address);
+                    (seat.address, seat.cores) = (Some(address), cores);
                 }
                 match self.failed.clone() {
                     Some(cause) => {
@@ -234,7 +237,9 @@ impl Office {
             };
         }
         self.table_sent = true;
-        self.tell_all(&Notice::Table { addresses, incarnations, launcher: self.settings.launcher });
+        let cores: Vec<Cores> = self.seats.iter().flatten().map(|seat| seat.cores.clone()).collect();
+        let may_poll = cores::may_poll(&cores);
+        self.tell_all(&Notice::Table { addresses, incarnations, launcher: self.settings.launcher, may_poll });
         self.emit(Event::AllJoined(Instant::now())).await;
     }
 

@@ -18,7 +18,8 @@ use super::control::{self, Notice, Report};
 use super::office::{Input, Office};
 use crate::config::{Config, Key};
 use crate::ids::Rank;
-use crate::kernel::{greeting, silence};
+use crate::kernel::greeting;
+use crate::kernel::silence::{self, EndedBy};
 use crate::wire::handshake::{Limits, Party, Purpose, RENDEZVOUS, VERSIONS};
 
 /// What a rendezvous needs to know.
@@ -145,6 +146,9 @@ pub(super) async fn read_reports(mut reader: OwnedReadHalf, rank: Rank, incarnat
     let why = loop {
         match read_frame::<Report>(&mut reader).await {
             Ok(report) => {
+                if let Report::Join { silence, .. } = &report {
+                    let _ = silence::limit(reader.as_ref(), *silence, EndedBy::System);
+                }
                 if inputs.send(Input::Report(rank, incarnation, Box::new(report))).await.is_err() {
                     return;
                 }

@@ -13,8 +13,8 @@
 //! Whoever has bytes to move takes the lock and drives the engine; nobody holds the lock while sleeping.
 //!
 //! 1. `initwrite` sends the first burst from the calling thread. A small message is gone before the call returns.
-//! 2. A thread that waits *helps*: it polls its peers' sockets for up to 100 us, if every rank of the host has a core
-//!    of its own, yielding its core between two looks; then it sleeps in epoll on the sockets themselves, so the
+//! 2. A thread that waits *helps*: it polls its peers' sockets for up to 100 us, if every rank of the host can have a core
+//!    of its own (the rendezvous compares where they may run: bound or not, in containers or not), yielding its core between two looks; then it sleeps in epoll on the sockets themselves, so the
 //!    system wakes it directly. Whether polling pays is learnt from the waits before, apart for a message that has not
 //!    begun and for more of one that has: on a fast link the rest comes soon, on a slow one it does not. One thread at
 //!    a time helps; others park until their operation is complete or the helper passes the baton on.

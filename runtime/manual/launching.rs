@@ -27,7 +27,7 @@
 //! | `LATHIDE_FRAGMENT` | the most payload of a fragment, in bytes | 4096 |
 //! | `LATHIDE_ENVELOPES` | messages per link that may be announced beyond the window | 1024 |
 //! | `LATHIDE_STALL` | seconds a job may stand still before ranks report ([`super::architecture`]), or `off` | 3 |
-//! | `LATHIDE_SILENCE` | seconds a peer's host may not answer before its rank counts as lost, or `off` | 10 |
+//! | `LATHIDE_SILENCE` | seconds a network may be cut: a host that does not answer for longer is lost, or `off` | 10 |
 //! | `LATHIDE_JOIN` | seconds a node tries to join | 30 |
 //! | `LATHIDE_LINGER` | seconds `finalize` waits for peers to confirm | 5 |
 //! | `LATHIDE_TRACE` | the file that gets a timeline of all ranks | none |
@@ -84,11 +84,26 @@
 //! | 126, 127 | the program cannot be executed, was not found |
 //!
 //! Ctrl-Z (TSTP) stops the ranks, here and on other hosts, by STOP, which no program can refuse, and then the launcher; `fg`
-//! or `bg` (CONT) continues all. A stopped rank is not lost, since its host still answers; where others
-//! wait for one or have given it up, the launcher names its process, if that is on its own host. Two things go on by the clock:
-//! `--timeout`, and bytes that were under way and did not fit into the system's buffers at their receiver. A connection with
-//! such bytes ends after `LATHIDE_SILENCE` (10 s), and the job fails when it is continued: set `LATHIDE_SILENCE=off` for a
-//! job with long messages that shall be stopped for longer.
+//! or `bg` (CONT) continues all. A stopped rank is not lost, since its host still answers, also for bytes that were under way
+//! and found no room at their receiver; where others wait for one, the launcher names its process, if that is on its own
+//! host. Only `--timeout` goes on by the clock.
+//!
+//! # A network that is cut
+//!
+//! A cut that is mended is a delay; a host that does not answer is lost. `LATHIDE_SILENCE` (10 s, `off`) is the border, of all
+//! connections of a job alike: links, those to the rendezvous at both ends, and ssh. It is the hosts' systems that answer, so
+//! a rank may compute, or be stopped, or read nothing, for as long as it likes.
+//!
+//! Each connection asks ten times in that time whether its other end is there: once a second, by TCP's keepalive or by sending
+//! again what was not acknowledged. A cut of up to 9.5 s ends nothing, and the job goes on within a second after it. A host
+//! that stays away is lost 11.4 s after it was last heard of: that is one more attempt, and 0.4 s for its answer. Other
+//! limits go the same way, in whole seconds between two attempts.
+//!
+//! - Linux before 6.15 knows no limit for the pause between two attempts to send again (`TCP_RTO_MAX_MS`): it doubles, and
+//!   attempts are made after some 0.2, 0.6, 1.4, 3, 6 and 13 s. While messages are under way, a cut of up to six seconds is a
+//!   delay, and one that lasts longer may end the job. With `LATHIDE_SILENCE=30` it is 25 s.
+//! - TCP itself gives up after 15 attempts, which here is 14 s. A `net.ipv4.tcp_retries2` below its default of 15 makes that less.
+//! - Above 200 s the pauses are TCP's own, up to two minutes. With `off` it decides alone, after a quarter of an hour.
 //!
 //! # The emulated link
 //!

@@ -5,7 +5,11 @@
 //! `sched_runtime` of `sched_setattr(2)`, without any privilege; its share of the processor stays the same. Without that a
 //! thread that wakes up while others compute waits for the end of their slices, of some milliseconds.
 //!
-//! For Linux only. A package of its own, since the two system calls need `unsafe`, which lathide itself forbids.
+//! What else needs `unsafe` is here too: [`tcp`].
+//!
+//! For Linux only. A package of its own, since these system calls need `unsafe`, which lathide itself forbids.
+
+pub mod tcp;
 
 use std::io;
 use std::time::Duration;

@@ -1,9 +1,11 @@
 //! Ranks that die, fail or leave: everybody else hears who it was, soon, in every call; nothing hangs, nothing remains.
 
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use lathide::{Error, Overlap};
-use rustix::process::Signal;
+use lathide::{Config, Error, Overlap};
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, Signal, getpid, pidfd_getfd, pidfd_open};
+use socket2::SockRef;
 
 use crate::spmd::{Ended, Job, Line, STARTS, Start, now_ms};
 use crate::support::job_within;
@@ -221,5 +223,40 @@ fn a_killed_launcher_takes_its_ranks_along() {
             assert!(std::time::Instant::now() < deadline, "still there: {:?}", ended.alive());
             std::thread::sleep(Duration::from_millis(2));
         }
+    }
+}
+
+/// The sockets of this process that ask their peer after so long a pause.
+fn sockets_that_ask_every(pause: Duration) -> usize {
+    let own = pidfd_open(getpid(), PidfdFlags::empty()).expect("Linux");
+    let numbers = std::fs::read_dir("/proc/self/fd").expect("Linux").flatten();
+    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let sockets = numbers.filter_map(|number| pidfd_getfd(&own, number, PidfdGetfdFlags::empty()).ok());
+    let asks = |socket: &OwnedFd| {
+        let options = SockRef::from(socket);
+        options.keepalive().is_ok_and(|asks| asks)
+            && options.tcp_keepalive_interval().is_ok_and(|interval| interval == pause)
+            && options.tcp_keepalive_time().is_ok_and(|time| time == pause)
+    };
+    sockets.filter(asks).count()
+}
+
+#[test]
+fn every_connection_of_a_job_has_the_limit_that_is_set() {
+    for (overlap, silence) in [(Overlap::On, 70), (Overlap::Off, 90)] {
+        // Each tenth of it the system asks; no other test has these.
+        let pause = Duration::from_secs(silence / 10);
+        let configure = |config: &mut Config| {
+            (config.overlap, config.silence) = (overlap, Some(Duration::from_secs(silence)));
+        };
+        let counts = job_within(Duration::from_secs(60), 3, configure, move |node| {
+            node.barrier().unwrap();
+            let count = sockets_that_ask_every(pause);
+            node.barrier().unwrap();
+            node.finalize().unwrap();
+            count
+        });
+        // Three links and three connections to the rendezvous, which rank 0 serves; both ends of each.
+        assert_eq!(counts, [12; 3], "{overlap:?}");
     }
 }

@@ -1,8 +1,8 @@
 //! Point-to-point: what arrives, in which order, whatever the order of the calls.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use lathide::{Config, Error, Overlap, Tag, Test, wait_all, wait_any};
+use lathide::{Config, Error, Node, Overlap, Tag, Test, wait_all, wait_any};
 
 use crate::support::{job, job_within};
 
@@ -318,4 +318,119 @@ fn deferred_mode_moves_bytes_only_inside_a_wait() {
             },
         );
     }
+}
+
+/// Posts `count` reads, has the other rank write, and completes them by [`wait_any`]. Returns how long that took, once all
+/// messages were there.
+fn completed_by_wait_any(node: &Node, count: u32) -> Duration {
+    let mut reads: Vec<_> = (0..count).map(|_| node.initread(1, 1, vec![0u32]).unwrap()).collect();
+    node.initwrite(1, 2, vec![count]).unwrap().wait().unwrap();
+    while !reads.iter().all(|read| read.is_complete()) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let begin = Instant::now();
+    for number in 0..count {
+        assert_eq!(wait_any(&mut reads).unwrap(), (0, vec![number]));
+    }
+    begin.elapsed()
+}
+
+#[test]
+fn wait_any_takes_about_as_long_for_each_of_many_as_for_each_of_few() {
+    job(2, |node| {
+        if node.rank() == 0 {
+            let (mut few, mut many) = (f64::MAX, f64::MAX);
+            for _ in 0..5 {
+                let hundreds: Duration = (0..20).map(|_| completed_by_wait_any(&node, 100)).sum();
+                few = few.min(hundreds.as_secs_f64() / 2000.0);
+                many = many.min(completed_by_wait_any(&node, 10_000).as_secs_f64() / 10_000.0);
+            }
+            println!("{:.2} us for each of 100, {:.2} us for each of 10 000", few * 1e6, many * 1e6);
+            // Taking a handle out of the vector moves those behind it.
+            assert!(many < 40.0 * few, "{many} s for each of 10 000, {few} s for each of 100");
+            node.initwrite(1, 2, vec![0u32]).unwrap().wait().unwrap();
+        } else {
+            loop {
+                let count = node.initread(0, 2, vec![0u32]).unwrap().wait().unwrap()[0];
+                if count == 0 {
+                    break;
+                }
+                let writes: Vec<_> = (0..count).map(|number| node.initwrite(0, 1, vec![number]).unwrap()).collect();
+                wait_all(writes).unwrap();
+            }
+        }
+        node.finalize().unwrap();
+    });
+}
+
+#[test]
+fn wait_any_finds_each_of_many_as_they_come_in_any_order() {
+    const MANY: u32 = 300;
+    job(2, |node| {
+        if node.rank() == 0 {
+            let mut reads: Vec<_> = (0..MANY).map(|tag| node.initread(1, tag, vec![0u32]).unwrap()).collect();
+            let mut tags: Vec<u32> = (0..MANY).collect();
+            while !reads.is_empty() {
+                // One message at a time is under way: each of these waits has to sleep or to poll for it.
+                node.initwrite(1, MANY, vec![1u8]).unwrap().wait().unwrap();
+                let (at, got) = wait_any(&mut reads).unwrap();
+                assert_eq!(got, [tags.remove(at)]);
+            }
+        } else {
+            let mut tags: Vec<u32> = (0..MANY).collect();
+            let mut state = 12345u32;
+            while !tags.is_empty() {
+                node.initread(0, MANY, vec![0u8]).unwrap().wait().unwrap();
+                state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+                let tag = tags.swap_remove((state >> 8) as usize % tags.len());
+                if tag % 8 == 0 {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                node.initwrite(0, tag, vec![tag]).unwrap().wait().unwrap();
+            }
+        }
+        node.finalize().unwrap();
+    });
+}
+
+#[test]
+fn wait_any_finds_operations_of_another_node_and_what_another_thread_moves() {
+    let (sender, handles) = std::sync::mpsc::channel();
+    let handles = std::sync::Arc::new(std::sync::Mutex::new(handles));
+    job(2, move |node| {
+        let peer = 1 - node.rank().0;
+        if node.rank() == 1 {
+            sender.send(node.initread(peer, 1, vec![0u8]).unwrap()).unwrap();
+            node.initwrite(peer, 3, vec![3u8]).unwrap().wait().unwrap();
+            node.initread(peer, 4, vec![0u8]).unwrap().wait().unwrap();
+        } else {
+            let theirs = handles.lock().unwrap().recv().unwrap();
+            let mut reads = vec![node.initread(peer, 2, vec![0u8]).unwrap(), theirs];
+            node.initread(peer, 3, vec![0u8]).unwrap().wait().unwrap();
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(Duration::from_millis(50));
+                    node.initwrite(peer, 1, vec![7u8]).unwrap().wait().unwrap();
+                });
+                assert_eq!(wait_any(&mut reads).unwrap(), (1, vec![7]));
+            });
+            // One thread holds the links, the other has to be told.
+            let mut own = vec![node.initread(0, 5, vec![0u8]).unwrap(), node.initread(0, 6, vec![0u8]).unwrap()];
+            std::thread::scope(|scope| {
+                let waiter = scope.spawn(|| wait_any(&mut own).unwrap());
+                let other = scope.spawn(|| {
+                    let mut own =
+                        vec![node.initread(0, 7, vec![0u8]).unwrap(), node.initread(0, 8, vec![0u8]).unwrap()];
+                    wait_any(&mut own).unwrap()
+                });
+                std::thread::sleep(Duration::from_millis(50));
+                node.initwrite(0, 6, vec![6u8]).unwrap().wait().unwrap();
+                assert_eq!(waiter.join().unwrap(), (1, vec![6]));
+                node.initwrite(0, 8, vec![8u8]).unwrap().wait().unwrap();
+                assert_eq!(other.join().unwrap(), (1, vec![8]));
+            });
+            node.initwrite(peer, 4, vec![4u8]).unwrap().wait().unwrap();
+        }
+        node.finalize().unwrap();
+    });
 }

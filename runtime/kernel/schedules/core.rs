@@ -22,6 +22,8 @@ pub(crate) struct Core {
     steps: BTreeMap<u64, Relay>,
     due: VecDeque<Relay>,
     wakers: Vec<Waker>,
+    pub(crate) completions: u64,
+    pub(crate) watchers: Vec<Waker>,
     pub(crate) onlooker: Option<Waker>,
 }
 
@@ -145,6 +147,8 @@ impl Core {
             steps: BTreeMap::new(),
             due: VecDeque::new(),
             wakers: Vec::new(),
+            completions: 0,
+            watchers: Vec::new(),
             onlooker: None,
         }
     }
@@ -235,6 +239,8 @@ impl Core {
             }
             let slot = self.slots.remove(&op.0).expect("each operation completes once");
             self.wakers.extend(slot.complete(outcome).0);
+            self.completions += 1;
+            self.wakers.append(&mut self.watchers);
         }
     }
 

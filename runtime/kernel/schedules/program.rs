@@ -174,13 +174,16 @@ pub(super) fn write_own(kernel: &Kernel, peer: usize, tag: u32) {
 
 /// Waits, and takes the outcome.
 pub(super) fn wait(kernel: &Kernel, slot: Arc<Slot>) -> Result<(), Error> {
-    assert!(kernel.wait(&AnyOf(std::slice::from_ref(&slot)), None), "without a deadline a wait ends when it is met");
+    assert!(
+        kernel.wait(&AnyOf::few(std::slice::from_ref(&slot)), None),
+        "without a deadline a wait ends when it is met"
+    );
     taken(&slot)
 }
 
 /// Waits for the first of two, takes its outcome and returns the other.
 pub(super) fn wait_any(kernel: &Kernel, slots: [Arc<Slot>; 2]) -> Arc<Slot> {
-    assert!(kernel.wait(&AnyOf(&slots), None), "one of them is complete");
+    assert!(kernel.wait(&AnyOf::many(kernel, &slots), None), "one of them is complete");
     let [first, second] = slots;
     let (done, other) = if first.is_done() { (first, second) } else { (second, first) };
     taken(&done).expect("nothing fails");
@@ -190,7 +193,7 @@ pub(super) fn wait_any(kernel: &Kernel, slots: [Arc<Slot>; 2]) -> Arc<Slot> {
 /// Waits for at most `time`.
 pub(super) fn wait_timeout(kernel: &Kernel, slot: &Arc<Slot>, time: Duration) -> bool {
     let deadline = Instant::now().after(time);
-    let is_met = kernel.wait(&AnyOf(std::slice::from_ref(slot)), Some(deadline));
+    let is_met = kernel.wait(&AnyOf::few(std::slice::from_ref(slot)), Some(deadline));
     machine::with(|state| state.timed_waits += 1);
     assert!(is_met || Instant::now() >= deadline, "a wait is given up before its time");
     assert!(!is_met || slot.is_done());

@@ -3,19 +3,22 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 use tokio::process::Command;
 
 use super::bootstrap::Image;
 use super::{AGENT, Hosts, Way};
+use crate::config::SILENCE;
+use crate::launch::environment;
 use crate::launch::hosts::Host;
 use crate::launch::local::LaunchError;
 
 /// What `ssh` gets beside the user's own configuration. Before them come the user's options, of which the first counts.
 ///
 /// Nobody can answer questions: several hosts would ask at once, and only the launcher may read the terminal. So ssh must
-/// not ask, but fail and say why. The last two tell within seconds that a host has died.
-const SSH_OPTIONS: [&str; 11] = [
+/// not ask, but fail and say why.
+const SSH_OPTIONS: [&str; 9] = [
     "-T",
     "-o",
     "BatchMode=yes",
@@ -23,8 +26,6 @@ const SSH_OPTIONS: [&str; 11] = [
     "ConnectTimeout=8",
     "-o",
     "ClearAllForwardings=yes",
-    "-o",
-    "ServerAliveInterval=3",
     "-o",
     "ServerAliveCountMax=3",
 ];
@@ -116,7 +117,7 @@ pub(super) fn command(hosts: &Hosts, host: &Host, own: &Path, image: Option<&Ima
 fn ssh(hosts: &Hosts, host: &Host, agent: &OsString, image: Option<&Image>) -> Command {
     let program = hosts.ssh.first().map_or("ssh", String::as_str);
     let mut command = Command::new(program);
-    command.args(hosts.ssh.iter().skip(1)).args(SSH_OPTIONS);
+    command.args(hosts.ssh.iter().skip(1)).args(SSH_OPTIONS).args(["-o", &alive_option(silence())]);
     if let Some(port) = host.port {
         command.arg("-p").arg(port.to_string());
     }
@@ -128,6 +129,18 @@ fn ssh(hosts: &Hosts, host: &Host, agent: &OsString, image: Option<&Image>) -> C
     };
     command.arg(words);
     command
+}
+
+/// How long a host may not answer: of the launcher, as of the ranks that it starts with its environment.
+fn silence() -> Option<Duration> {
+    // What is wrong there the ranks say.
+    environment::silence(&|name| std::env::var(name).ok()).unwrap_or(Some(SILENCE))
+}
+
+/// After how many seconds without a word ssh asks the host for one; after three more such times without, it ends. That is
+/// late enough for a cut that is mended within `silence`: ssh's own connection tries again only after up to twice as long.
+fn alive_option(silence: Option<Duration>) -> String {
+    format!("ServerAliveInterval={}", silence.map_or(0, |silence| (silence.as_secs_f64() / 2.0).ceil() as u64))
 }
 
 #[cfg(test)]
@@ -156,5 +169,12 @@ mod tests {
         assert_eq!(reach(&rustix::system::uname().nodename().to_string_lossy()), Reach::Here);
         assert_eq!(reach("me@localhost"), Reach::Ssh);
         assert_eq!(reach("127.0.0.2"), Reach::Ssh);
+    }
+
+    #[test]
+    fn ssh_outlasts_a_cut_that_the_links_outlast() {
+        assert_eq!(alive_option(Some(SILENCE)), "ServerAliveInterval=5");
+        assert_eq!(alive_option(Some(Duration::from_millis(100))), "ServerAliveInterval=1");
+        assert_eq!(alive_option(None), "ServerAliveInterval=0", "which means never");
     }
 }

@@ -95,6 +95,103 @@ fn the_doctor_looks_for_the_program_and_keeps_to_the_addresses_it_is_told() {
 /// Far more steps than there is time for; the cable is cut meanwhile.
 const EXCHANGES: &str = "$1 run --hosts host0,host1 $2 --steps 1000000 & job=$!; sleep 1.5; $1 lab cut host1; ";
 
+/// How a job over two hosts ended whose second was cut off.
+#[derive(Debug)]
+struct Ended {
+    status: i32,
+    /// After the cut.
+    after_s: f64,
+    text: String,
+}
+
+/// Cuts a host's cable for so many seconds, or for good, when the job has run for 2 s.
+fn cut_for(seconds: Option<f64>, environment: &str, role: &str, program: &[&str]) -> Ended {
+    // `lathide lab mend` takes its time on a busy machine, which would be part of the cut.
+    let mend = seconds.map_or(String::new(), |seconds| format!("sleep {seconds}; $l lab mend host1;"));
+    let script = format!(
+        "l=$1; shift; export {environment} LATHIDE_LAB_TEST_ROLE={role}; \
+         $l run --hosts host0,host1 \"$@\" & job=$!; sleep 2; $l lab cut host1; begin=$(date +%s%N); {mend} \
+         wait $job; status=$?; end=$(date +%s%N); echo \"ended $status $((end - begin))\""
+    );
+    let (_, text, _) = in_lab(&["--hosts", "2", "--delay", "10ms"], &script, program);
+    let ended = text.lines().rev().find_map(|line| line.strip_prefix("ended ")).unwrap_or_else(|| panic!("{text}"));
+    let (status, nanoseconds) = ended.split_once(' ').expect("two numbers");
+    let after_s = nanoseconds.parse::<f64>().expect("a number") / 1e9;
+    Ended { status: status.parse().expect("a status"), after_s, text }
+}
+
+/// Whether the system can send again every second; else a mended cable may be found late, as the manual says.
+fn finds_mended_cables() -> bool {
+    let is_there = std::path::Path::new("/proc/sys/net/ipv4/tcp_rto_max_ms").exists();
+    if !is_there {
+        eprintln!("skipped: Linux before 6.15");
+    }
+    is_there
+}
+
+#[test]
+fn cuts_of_up_to_nine_and_a_half_seconds_are_delays() {
+    if !is_possible() || !finds_mended_cables() {
+        return;
+    }
+    let (stencil, own) = (path("stencil"), super::program::own_command());
+    // 200 steps of two round trips at least: the cut is in the middle of them.
+    let traffic = [&stencil[..], "--steps", "200"];
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    let cases: [(f64, &str, &str, &[&str]); 9] = [
+        (7.0, "LATHIDE_OVERLAP=on", "none", &traffic),
+        (8.0, "LATHIDE_OVERLAP=on", "none", &traffic),
+        (9.0, "LATHIDE_OVERLAP=on", "none", &traffic),
+        (9.5, "LATHIDE_OVERLAP=on", "none", &traffic),
+        (9.5, "LATHIDE_OVERLAP=off", "none", &traffic),
+        (9.5, "LATHIDE_OVERLAP=on", "quiet", &own),
+        (9.5, "LATHIDE_OVERLAP=off", "full", &own),
+        // Longer than the ten seconds that are the default, and than TCP goes on if it tries again every second.
+        (16.0, "LATHIDE_SILENCE=30", "none", &traffic),
+        (16.0, "LATHIDE_SILENCE=off", "none", &traffic),
+    ];
+    std::thread::scope(|scope| {
+        let labs: Vec<_> =
+            cases.map(|case| (case, scope.spawn(move || cut_for(Some(case.0), case.1, case.2, case.3)))).into();
+        for (case, lab) in labs {
+            let ended = lab.join().expect("a lab");
+            println!("{} s, {}, {}: ended {} after {:.1} s", case.0, case.1, case.2, ended.status, ended.after_s);
+            assert_eq!(ended.status, 0, "{case:?}: {ended:?}");
+            assert!(ended.after_s >= case.0, "{case:?}: it was over before the cable was mended: {ended:?}");
+            let done = if case.2 == "none" { "correct to the bit" } else { "exchanged" };
+            assert!(ended.text.contains(done), "{case:?}: {ended:?}");
+        }
+    });
+}
+
+#[test]
+fn a_host_that_stays_cut_off_is_named_in_time_whatever_its_ranks_do() {
+    if !is_possible() {
+        return;
+    }
+    let (stencil, own) = (path("stencil"), super::program::own_command());
+    let traffic = [&stencil[..], "--steps", "1000000"];
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    let cases: [(f64, &str, &str, &[&str]); 5] = [
+        (10.0, "LATHIDE_OVERLAP=on", "none", &traffic),
+        (10.0, "LATHIDE_OVERLAP=off", "none", &traffic),
+        (10.0, "LATHIDE_OVERLAP=on", "quiet", &own),
+        (10.0, "LATHIDE_OVERLAP=off", "full", &own),
+        (3.0, "LATHIDE_SILENCE=3", "none", &traffic),
+    ];
+    std::thread::scope(|scope| {
+        let labs: Vec<_> = cases.map(|case| (case, scope.spawn(move || cut_for(None, case.1, case.2, case.3)))).into();
+        for (case, lab) in labs {
+            let ended = lab.join().expect("a lab");
+            println!("{}, {}: ended {} after {:.1} s", case.1, case.2, ended.status, ended.after_s);
+            assert_ne!(ended.status, 0, "{case:?}: {ended:?}");
+            assert!(ended.text.contains("rank 1"), "{case:?}: {ended:?}");
+            // One more attempt, and whatever a busy machine adds; far less than TCP's quarter of an hour.
+            assert!((case.0 - 0.5..case.0 + 12.0).contains(&ended.after_s), "{case:?}: {ended:?}");
+        }
+    });
+}
+
 #[test]
 fn a_cut_of_two_seconds_is_a_delay() {
     if !is_possible() {

@@ -37,6 +37,8 @@ fn role() {
         Ok("cut") => cut(),
         Ok("incast") => incast(),
         Ok("send") => send(),
+        Ok("quiet") => quiet(),
+        Ok("full") => full(),
         Ok(role) => panic!("there is no role {role}"),
         Err(_) => {}
     }
@@ -50,6 +52,45 @@ fn echo() {
         stream.set_nodelay(true).expect("TCP");
         std::thread::spawn(move || std::io::copy(&mut stream.try_clone().expect("a descriptor"), &mut stream));
     }
+}
+
+/// How long the ranks of `quiet` and `full` do not call the node.
+const COMPUTES: Duration = Duration::from_secs(14);
+
+/// Two ranks that have nothing under way for a while.
+fn quiet() {
+    let node = ok(lathide::init());
+    let other = 1 - node.rank().0;
+    for _ in 0..2 {
+        let write = ok(node.initwrite(other, 1, vec![7u8]));
+        let read = ok(node.initread(other, 1, vec![0u8]));
+        assert_eq!(ok(read.wait()), [7]);
+        ok(write.wait());
+        println!("exchanged");
+        std::thread::sleep(COMPUTES);
+    }
+    ok(node.finalize());
+}
+
+/// Two ranks of which one computes, and the other has more bytes for it than the system takes.
+fn full() {
+    const MANY: usize = 32 << 20;
+    let node = ok(lathide::init());
+    if node.rank() == 0 {
+        let write = ok(node.initwrite(1, 1, vec![7u8; MANY]));
+        ok(write.wait());
+    } else {
+        std::thread::sleep(COMPUTES);
+        let read = ok(node.initread(0, 1, vec![0u8; MANY]));
+        assert!(ok(read.wait()).iter().all(|&byte| byte == 7));
+        println!("exchanged");
+    }
+    ok(node.finalize());
+}
+
+/// What the error says is looked for in the job's output.
+fn ok<T>(result: lathide::Result<T>) -> T {
+    result.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A program on another host.

@@ -1,0 +1,131 @@
+//! What TCP tells of a connection's other end, and how often it tries again.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+/// How long ago the other end's system was last heard of, and whether it owes an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Heard {
+    /// Since the last segment that acknowledged something, be it nothing new.
+    pub since: Duration,
+    /// Bytes, or more than one probe, went without an answer.
+    pub is_awaited: bool,
+}
+
+/// When the other end of a TCP connection was last heard of.
+///
+/// # Errors
+/// It is no TCP socket.
+pub fn heard(socket: BorrowedFd<'_>) -> io::Result<Heard> {
+    let mut info = Info::default();
+    let mut length = size_of::<Info>() as libc::socklen_t;
+    // SAFETY: the system writes at most `length` bytes to a place that has as many, is mutable, and holds plain integers.
+    let result = unsafe {
+        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut info).cast(), &raw mut length)
+    };
+    outcome(result)?;
+    let since = Duration::from_millis(info.last_ack_received_ms.into());
+    Ok(Heard { since, is_awaited: info.unacknowledged > 0 || info.probes > 1 })
+}
+
+/// Has bytes that are not acknowledged sent again at least every `interval`, 1 to 120 s, however often that was in vain.
+///
+/// # Errors
+/// Linux before 6.15 does not know it.
+pub fn resend_every(socket: BorrowedFd<'_>, interval: Duration) -> io::Result<()> {
+    let milliseconds = libc::c_int::try_from(interval.as_millis()).unwrap_or(libc::c_int::MAX);
+    let length = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the system reads `length` bytes from a place that has as many, and keeps no pointer to it.
+    outcome(unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            TCP_RTO_MAX_MS,
+            (&raw const milliseconds).cast(),
+            length,
+        )
+    })
+}
+
+/// The longest time between two attempts, as [`resend_every`] has set it, or as the system has it.
+///
+/// # Errors
+/// As [`resend_every`].
+pub fn resends_every(socket: BorrowedFd<'_>) -> io::Result<Duration> {
+    let mut milliseconds: libc::c_int = 0;
+    let mut length = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: as in `heard`.
+    outcome(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            TCP_RTO_MAX_MS,
+            (&raw mut milliseconds).cast(),
+            &raw mut length,
+        )
+    })?;
+    Ok(Duration::from_millis(milliseconds.max(0) as u64))
+}
+
+fn outcome(result: libc::c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// `include/uapi/linux/tcp.h`; libc does not have it yet.
+const TCP_RTO_MAX_MS: libc::c_int = 44;
+
+/// `struct tcp_info`, as far as every Linux has it: the system fills as much as it is given.
+#[repr(C)]
+#[derive(Default)]
+struct Info {
+    state: [u8; 3],
+    probes: u8,
+    flags: [u8; 4],
+    times: [u32; 4],
+    unacknowledged: u32,
+    counts: [u32; 4],
+    last_sent_ms: [u32; 3],
+    last_ack_received_ms: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+    use std::thread::sleep;
+
+    use super::*;
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let near = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
+        (near, listener.accept().expect("one has connected").0)
+    }
+
+    #[test]
+    fn an_answer_is_heard_and_silence_grows() {
+        let (mut near, mut far) = pair();
+        sleep(Duration::from_millis(300));
+        let before = heard(near.as_fd()).expect("TCP");
+        assert!(before.since >= Duration::from_millis(250) && !before.is_awaited, "{before:?}");
+        near.write_all(&[1; 100]).expect("open");
+        far.read_exact(&mut [0; 100]).expect("open");
+        let soon = std::time::Instant::now();
+        let after = heard(near.as_fd()).expect("TCP");
+        // However busy the machine: it was heard since the write.
+        assert!(after.since <= before.since + soon.elapsed() + Duration::from_millis(50), "{after:?}");
+        assert!(heard(std::fs::File::open("/dev/null").expect("Linux").as_fd()).is_err());
+    }
+
+    #[test]
+    fn the_longest_pause_between_attempts_is_as_set_where_the_system_can() {
+        let (near, _far) = pair();
+        match resend_every(near.as_fd(), Duration::from_secs(2)) {
+            Ok(()) => assert_eq!(resends_every(near.as_fd()).expect("set"), Duration::from_secs(2)),
+            Err(error) => assert_eq!(error.raw_os_error(), Some(libc::ENOPROTOOPT)),
+        }
+        assert!(resend_every(near.as_fd(), Duration::from_millis(10)).is_err(), "less than the system allows");
+    }
+}
