@@ -9,10 +9,12 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use lathide::{Config, Node, wait_all};
+use lathide::{Config, Key, Node, wait_all};
 
 /// Tells the second process where the first one listens.
 const PEER: &str = "LATHIDE_BENCH_PEER";
+/// Not secret: both processes are of one user, on one machine, for some seconds.
+const KEY: [u8; 32] = *b"of benches, where nobody attacks";
 /// Bytes per raw write and per raw read: what an expert would use.
 const RAW_CALL_BYTES: usize = 256 << 10;
 /// Long messages under way at a time; both ways use as many buffers, and fill them before the clock runs.
@@ -47,13 +49,19 @@ struct Pair {
     is_leader: bool,
 }
 
+fn config(rank: u32, root: String) -> Config {
+    let mut config = Config::new(rank, 2, Some(root));
+    config.key = Key::from_bytes(KEY);
+    config
+}
+
 fn lead(effort: &Effort) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
     let root = TcpListener::bind("127.0.0.1:0").and_then(|root| root.local_addr()).expect("a free port on loopback");
     let address = format!("{} {root}", listener.local_addr().expect("bound"));
     let mut child = second_process(&address);
     let (raw, _) = listener.accept().expect("the second process connects");
-    let node = lathide::init_with(Config::new(0, 2, Some(root.to_string()))).expect("both processes join");
+    let node = lathide::init_with(config(0, root.to_string())).expect("both processes join");
     let mut pair = Pair::new(raw, node, true);
 
     println!("one-way time, half the round trip, against blocking raw TCP");
@@ -77,7 +85,7 @@ fn lead(effort: &Effort) {
 fn follow(address: &str, effort: &Effort) {
     let (raw, root) = address.split_once(' ').expect("two addresses");
     let raw = TcpStream::connect(raw).expect("the first process listens");
-    let node = lathide::init_with(Config::new(1, 2, Some(root.to_owned()))).expect("both processes join");
+    let node = lathide::init_with(config(1, root.to_owned())).expect("both processes join");
     let mut pair = Pair::new(raw, node, false);
     for bytes in LATENCY_BYTES {
         interleave(effort, &mut pair, |pair, way| pair.ping_pong(way, bytes, effort.round_trips));

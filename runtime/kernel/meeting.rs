@@ -107,6 +107,9 @@ async fn accept(
         let cause = match place.read() {
             Err(cause) => cause,
             Ok(invitation) if invitation.key.is_some() == meeting.has_key => UNLIKE.to_owned(),
+            Ok(Invitation { key: Some(key), .. }) if Key::from_bytes(key).is_guessable() => {
+                "its key is no secret".to_owned()
+            }
             Ok(invitation) => {
                 if let Some(key) = invitation.key {
                     party.key = Key::from_bytes(key);

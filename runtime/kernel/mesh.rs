@@ -26,7 +26,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
 use crate::launch::control::{self, Notice, Report};
-use crate::launch::environment::rank_out_of_range;
+use crate::launch::environment::{check_key, rank_out_of_range};
 use crate::launch::rendezvous;
 use crate::launch::stall::listed;
 use crate::wire::handshake::{Established, Limits, Party, Purpose, Refusal, Target, VERSIONS};
@@ -85,7 +85,8 @@ impl Control {
 /// Joins the job that `config` describes.
 ///
 /// # Errors
-/// [`Error::Join`] with the address, the cause and what to look at; [`Error::Misuse`] for a rank that cannot be.
+/// [`Error::Join`] with the address, the cause and what to look at; [`Error::Misuse`] for a rank that cannot be, and for a
+/// key that is none.
 pub(crate) async fn join(config: &Config) -> Result<Membership> {
     if config.rank.0 >= config.size {
         return Err(rank_out_of_range(config.rank, config.size));
@@ -95,8 +96,12 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
         return Err(failed(NO_CIPHER.to_owned()));
     }
     let own = Limits::of(config);
-    if config.size == 1 && config.root.is_none() {
+    // Nor does a job of one listen where nobody has to prove anything.
+    if config.size == 1 && (config.root.is_none() || config.key.is_none()) {
         return Ok(Membership { links: vec![None], limits: vec![own], launcher: false, job: 0, control: None });
+    }
+    if config.meeting.as_ref().is_none_or(|meeting| meeting.has_key) {
+        check_key(&config.key, config.size)?;
     }
     let incarnation = greeting::incarnation().map_err(|error| failed(format!("no random numbers: {error}")))?;
     let mut party = Party {

@@ -12,7 +12,7 @@ use crate::config::Key;
 use crate::wire::handshake::{CHALLENGE_BYTES, Dialer, HELLO_BYTES, PROOF_BYTES, READY_BYTES};
 
 const VARIANTS: u32 = 1000;
-const KEY: [u8; 32] = [3; 32];
+const KEY: [u8; 32] = *b"a key that only these tests know";
 /// The epoch of rank 1's connection.
 const EPOCH: u32 = 7;
 /// Connections that attackers keep open at a time, more than a node keeps unproven ones.
