@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::greeting::{self, Connection, DialError, Guest};
+use super::greeting::{self, Connection, DialError, Guest, Pauses};
 use super::meeting::{self, Found};
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -29,7 +29,7 @@ use crate::launch::control::{self, Notice, Report};
 use crate::launch::environment::{check_key, rank_out_of_range};
 use crate::launch::rendezvous;
 use crate::launch::stall::listed;
-use crate::wire::handshake::{Established, Limits, Party, Purpose, Refusal, Target, VERSIONS};
+use crate::wire::handshake::{Established, Limits, Party, Proven, Purpose, Refusal, Target, VERSIONS};
 
 /// Reports and notices that may wait to be sent or read.
 const QUEUE_MAX: usize = 64;
@@ -232,6 +232,8 @@ type Link = (Connection, Established);
 enum Step {
     Dialed(Rank, Box<Result<Link, String>>),
     Guest(Box<Guest>),
+    /// What came of letting a lower rank in with its connection of this number.
+    Admitted(Rank, u32, Box<io::Result<Link>>),
     Notice(Option<Notice>),
 }
 
@@ -282,7 +284,30 @@ async fn connect(
         };
         match tokio::time::timeout_at(deadline.into(), step).await {
             Ok(Step::Dialed(rank, link)) => links[rank.index()] = Some((*link)?),
-            Ok(Step::Guest(guest)) => seat(own, *guest, &table, &mut links, &mut epochs).await,
+            Ok(Step::Guest(guest)) => match fits(own, &guest.proven, &table, &epochs) {
+                // Neither is waited for: one that stands still on its way holds nobody up.
+                Err(refusal) => {
+                    tracing::warn!(rank = guest.proven.rank, %refusal, "a connection does not fit");
+                    tasks.spawn(async move { guest.turn_away(&refusal).await });
+                }
+                Ok(()) => {
+                    let (rank, epoch) = (guest.proven.rank, guest.proven.epoch);
+                    let established = guest.proven.established;
+                    links[rank as usize] = None;
+                    epochs[rank as usize] = epoch;
+                    let steps = steps.clone();
+                    tasks.spawn(async move {
+                        let link = guest.admit(0).await.map(|connection| (connection, established));
+                        let _ = steps.send(Step::Admitted(Rank(rank), epoch, Box::new(link))).await;
+                    });
+                }
+            },
+            // A later connection of that rank may have come meanwhile; if this one broke, one will.
+            Ok(Step::Admitted(rank, epoch, link)) if epochs[rank.index()] == epoch => match *link {
+                Ok(link) => links[rank.index()] = Some(link),
+                Err(error) => tracing::debug!(%rank, %error, "a connection broke before it was open"),
+            },
+            Ok(Step::Admitted(..)) => {}
             Ok(Step::Notice(Some(notice))) => return Err(bad_news(notice)),
             // Rank 0 may have served it and be done already.
             Ok(Step::Notice(None)) => rendezvous_gone = true,
@@ -291,33 +316,19 @@ async fn connect(
     }
 }
 
-/// Lets a lower rank in, if it is the process the table names; a later connection of it replaces an earlier one.
-async fn seat(own: u32, guest: Guest, table: &Table, links: &mut [Option<Link>], epochs: &mut [u32]) {
-    let proven = guest.proven.clone();
+/// Whether a lower rank may come in: if it is the process the table names, and with a later connection than any before,
+/// which it replaces.
+fn fits(own: u32, proven: &Proven, table: &Table, epochs: &[u32]) -> Result<(), Refusal> {
+    proven.fits.clone()?;
     let rank = proven.rank as usize;
-    let fits = proven.fits.clone().and_then(|()| {
-        if proven.rank >= own {
-            Err(Refusal::WrongPeer { wanted: own, theirs: own })
-        } else if table.incarnations[rank] != proven.established.incarnation {
-            Err(Refusal::Incarnation)
-        } else if links[rank].is_some() && proven.epoch <= epochs[rank] {
-            Err(Refusal::Duplicate(proven.rank))
-        } else {
-            Ok(())
-        }
-    });
-    match fits {
-        Err(refusal) => {
-            tracing::warn!(rank = proven.rank, %refusal, "a connection does not fit");
-            guest.turn_away(&refusal).await;
-        }
-        Ok(()) => {
-            links[rank] = None;
-            if let Ok(connection) = guest.admit(0).await {
-                links[rank] = Some((connection, proven.established));
-                epochs[rank] = proven.epoch;
-            }
-        }
+    if proven.rank >= own {
+        Err(Refusal::WrongPeer { wanted: own, theirs: own })
+    } else if table.incarnations[rank] != proven.established.incarnation {
+        Err(Refusal::Incarnation)
+    } else if proven.epoch <= epochs[rank] {
+        Err(Refusal::Duplicate(proven.rank))
+    } else {
+        Ok(())
     }
 }
 
@@ -328,19 +339,19 @@ async fn dial_peer(
     incarnation: u64,
     deadline: Instant,
 ) -> Result<Link, String> {
-    let mut pause = Duration::from_millis(5);
+    let mut pauses = Pauses::new();
     for epoch in 1.. {
         let target = Target { purpose: Purpose::Link, rank: peer.0, incarnation: Some(incarnation), epoch };
         let error: DialError = match greeting::dial(address, party, target, 0).await {
             Ok(link) => return Ok(link),
             Err(error) => error,
         };
+        let pause = pauses.next();
         if error.is_final() || Instant::now() + pause >= deadline {
             return Err(format!("rank {peer} cannot be reached at {address}: {error}"));
         }
         tracing::debug!(%peer, %address, %error, "dialing again");
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_millis(500));
     }
     Err(format!("rank {peer} cannot be reached at {address}"))
 }
@@ -358,3 +369,7 @@ mod tests;
 #[cfg(test)]
 #[path = "mesh_attack_tests.rs"]
 mod attack_tests;
+
+#[cfg(test)]
+#[path = "mesh_proxy_tests.rs"]
+mod proxy_tests;

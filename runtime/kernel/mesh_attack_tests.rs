@@ -234,6 +234,7 @@ async fn record(address: SocketAddr) -> (TcpStream, Recorded) {
     let mut ready = [0; READY_BYTES];
     stream.read_exact(&mut ready).await.unwrap();
     dialer.ready(&ready).unwrap();
+    stream.write_all(&dialer.open()).await.unwrap();
     (stream, Recorded { hello, proof })
 }
 

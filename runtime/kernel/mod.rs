@@ -16,6 +16,7 @@ pub(crate) mod meeting;
 pub(crate) mod mesh;
 mod observed;
 mod pacing;
+mod pending;
 mod poller;
 mod rest;
 #[cfg(test)]
