@@ -8,10 +8,12 @@ use std::net::TcpListener;
 use std::process::{Child, Command};
 use std::time::Instant;
 
-use lathide::{Config, Node};
+use lathide::{Config, Key, Node};
 
 /// Tells the second process where both jobs meet.
 const ROOTS: &str = "LATHIDE_BENCH_ROOTS";
+/// Not secret: both processes are of one user, on one machine, for some seconds.
+const KEY: [u8; 32] = *b"of benches, where nobody attacks";
 /// Messages written before the reader says that it has them.
 const BURST: usize = 64;
 
@@ -66,6 +68,7 @@ fn lead(effort: &Effort) {
 fn join(rank: u32, on: &str, off: &str) -> (Node, Node) {
     let node = |root: &str, observe: bool| {
         let mut config = Config::new(rank, 2, Some(root.to_owned()));
+        config.key = Key::from_bytes(KEY);
         config.observe = observe;
         lathide::init_with(config).expect("both processes join")
     };

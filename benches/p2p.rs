@@ -10,11 +10,13 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use lathide::{Config, Node, wait_all, wait_any};
+use lathide::{Config, Key, Node, wait_all, wait_any};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Tells the second process where the first one listens.
 const PEER: &str = "LATHIDE_BENCH_PEER";
+/// Not secret: both processes are of one user, on one machine, for some seconds.
+const KEY: [u8; 32] = *b"of benches, where nobody attacks";
 /// Bytes per raw write and per raw read: what an expert would use.
 const RAW_CALL_BYTES: usize = 256 << 10;
 /// Long messages under way at a time; both ways use as many buffers, and fill them before the clock runs.
@@ -52,6 +54,12 @@ struct Pair {
     all: CpuSet,
     one: CpuSet,
     is_leader: bool,
+}
+
+fn config(rank: u32, root: String) -> Config {
+    let mut config = Config::new(rank, 2, Some(root));
+    config.key = Key::from_bytes(KEY);
+    config
 }
 
 fn lead(effort: &Effort) {
@@ -151,10 +159,8 @@ impl Pair {
     fn new(raw: TcpStream, roots: &str, is_leader: bool) -> Self {
         raw.set_nodelay(true).expect("a TCP socket");
         let (root, bound_root) = roots.split_once(' ').expect("two addresses");
-        let join = |root: &str| {
-            let config = Config::new(u32::from(!is_leader), 2, Some(root.to_owned()));
-            lathide::init_with(config).expect("both processes join")
-        };
+        let rank = u32::from(!is_leader);
+        let join = |root: &str| lathide::init_with(config(rank, root.to_owned())).expect("both processes join");
         let node = join(root);
         let all = sched_getaffinity(None).expect("this process may run somewhere");
         let mut processors = (0..CpuSet::MAX_CPU).filter(|&processor| all.is_set(processor));

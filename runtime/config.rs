@@ -33,7 +33,7 @@ pub struct Config {
     pub ports: Option<RangeInclusive<u16>>,
     /// The address that it tells the others, if not the one on which it listens: that of a router in front of it, say.
     pub advertise: Option<IpAddr>,
-    /// The job's secret: who does not know it cannot connect.
+    /// The job's secret: who does not know it cannot connect. A job of several ranks needs one, the same on all of them.
     pub key: Key,
     /// Whether what passes between ranks is encrypted, the same on every rank (`LATHIDE_ENCRYPT=on`). Needs the feature
     /// `encrypt`. What ranks tell the rendezvous (addresses, failures, their reports) is proved but not encrypted.
@@ -74,7 +74,7 @@ impl Config {
         Config::new(0, 1, None)
     }
 
-    /// A node of a job of `size`, whose rendezvous is at `root` (`host:port`).
+    /// A node of a job of `size`, whose rendezvous is at `root` (`host:port`). From two ranks on it needs a [`Config::key`].
     pub fn new(rank: impl Into<Rank>, size: u32, root: Option<String>) -> Self {
         Config {
             rank: rank.into(),
@@ -123,14 +123,24 @@ pub enum KeySource {
     File(PathBuf),
 }
 
-/// The job's secret. Never shown.
+/// The job's secret. Never shown. The default is none: enough for a job of one rank only.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Key(pub(crate) [u8; 32]);
 
 impl Key {
-    /// A key of these 32 bytes.
+    /// A key of these 32 bytes, which must be random: such as `head -c 32 /dev/urandom` gives.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Key(bytes)
+    }
+
+    /// Whether no key was given.
+    pub(crate) fn is_none(&self) -> bool {
+        self.0 == [0; 32]
+    }
+
+    /// Whether anybody would guess it: all its bytes are equal, as those of no key are.
+    pub(crate) fn is_guessable(&self) -> bool {
+        self.0.iter().all(|byte| *byte == self.0[0])
     }
 }
 

@@ -1,6 +1,5 @@
 //! Opening connections: the handshake over sockets, with deadlines, and a listener that strangers cannot disturb.
 
-use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,24 +7,25 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::pending::{self, Pending, Proof};
 use super::silence::{self, EndedBy};
 use super::unsent;
 use crate::config::SILENCE;
 use crate::wire::cipher::{Cipher, CipherError, OPENING_BYTES, Opening};
 use crate::wire::handshake::{
-    Acceptor, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, PROOF_BYTES, Party, Proven, Purpose,
-    READY_BYTES, RENDEZVOUS, Refusal, Target,
+    Acceptor, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, OPEN_BYTES, PROOF_BYTES, Party, Proven,
+    Purpose, READY_BYTES, RENDEZVOUS, Refusal, Target,
 };
 
 /// How long one handshake may take; a side that is slower is cut off.
 pub(crate) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the other side's system may take to accept: less, so that the two can be told apart.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
-/// The most connections that have not proved themselves; one more drops the oldest.
-const PENDING_MAX: usize = 64;
+/// The pauses between attempts to connect: the first, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
 
 /// Why a connection could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +99,9 @@ pub(crate) async fn dial(
             opening.read(&answer)?;
             cipher = Some(Box::new(opening.finish()?));
         }
+        if target.purpose == Purpose::Link {
+            stream.write_all(&dialer.open()).await?;
+        }
         Ok((Connection { stream, cipher }, established))
     };
     timeout(HANDSHAKE_TIMEOUT, shake).await.unwrap_or(Err(DialError::Silent))
@@ -141,11 +144,12 @@ pub(crate) struct Guest {
     /// Who it is, and whether what it wants fits.
     pub(crate) proven: Proven,
     stream: TcpStream,
+    purpose: Purpose,
     acceptor: Acceptor,
 }
 
 impl Guest {
-    /// Lets it in.
+    /// Lets it in. A link counts when its dialer has said that it knows.
     pub(crate) async fn admit(self, next_expected: u64) -> io::Result<Connection> {
         timeout(HANDSHAKE_TIMEOUT, self.open(next_expected)).await?
     }
@@ -162,6 +166,13 @@ impl Guest {
             self.stream.write_all(&opening.write()?).await?;
             cipher = Some(Box::new(opening.finish()?));
         }
+        if self.purpose == Purpose::Link {
+            let mut open = [0; OPEN_BYTES];
+            self.stream.read_exact(&mut open).await?;
+            if !self.acceptor.is_open(open) {
+                return Err(io::Error::other(Refusal::Unproven));
+            }
+        }
         Ok(Connection { stream: self.stream, cipher })
     }
 
@@ -173,8 +184,26 @@ impl Guest {
     }
 }
 
+/// The pauses of one that tries to connect: longer each time, and different for each, so that ranks that were turned away
+/// together do not come back together.
+pub(crate) struct Pauses(Duration);
+
+impl Pauses {
+    pub(crate) fn new() -> Self {
+        Pauses(PAUSES.0)
+    }
+
+    /// How long to wait before the next attempt.
+    pub(crate) fn next(&mut self) -> Duration {
+        let longest = self.0;
+        self.0 = (longest * 2).min(PAUSES.1);
+        let part = getrandom::u32().map_or(1.0, |random| f64::from(random) / f64::from(u32::MAX));
+        longest.mul_f64(0.5 + part / 2.0)
+    }
+}
+
 /// Accepts connections for as long as it is polled, and hands over those that prove themselves. Strangers, port scans
-/// and slow ones have no effect: each has a task, a deadline and less than a kilobyte, and there are at most 64.
+/// and slow ones have no effect: each has a task, a deadline and less than a kilobyte, and there are not many at a time.
 pub(crate) async fn receive<T: Send + 'static>(
     listener: TcpListener,
     party: Party,
@@ -183,10 +212,10 @@ pub(crate) async fn receive<T: Send + 'static>(
     wrap: fn(Guest) -> T,
 ) {
     let mut tasks = JoinSet::new();
-    let mut pending: VecDeque<AbortHandle> = VecDeque::new();
+    let mut pending = Pending::new(pending::most(party.size));
     loop {
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let (stream, from) = match listener.accept().await {
+            Ok(accepted) => accepted,
             Err(error) => {
                 // Out of descriptors, or a connection that ended in the queue: neither may make this loop spin.
                 tracing::debug!(%error, "accept failed");
@@ -195,22 +224,19 @@ pub(crate) async fn receive<T: Send + 'static>(
             }
         };
         while tasks.try_join_next().is_some() {}
-        pending.retain(|task| !task.is_finished());
-        if pending.len() >= PENDING_MAX
-            && let Some(oldest) = pending.pop_front()
-        {
-            oldest.abort();
-        }
-        let (party, guests) = (party.clone(), guests.clone());
-        pending.push_back(tasks.spawn(async move {
+        let (party, guests, proof) = (party.clone(), guests.clone(), Proof::default());
+        let given = proof.clone();
+        let task = tasks.spawn(async move {
             match timeout(HANDSHAKE_TIMEOUT, greet(stream, &party, purpose)).await {
                 Ok(Ok(guest)) => {
+                    given.is_given();
                     let _ = guests.send(wrap(guest)).await;
                 }
                 Ok(Err(error)) => tracing::debug!(%error, "a connection proved nothing"),
                 Err(_) => tracing::debug!("a connection said nothing"),
             }
-        }));
+        });
+        pending.add(from.ip(), proof, task);
     }
 }
 
@@ -229,7 +255,7 @@ async fn greet(mut stream: TcpStream, party: &Party, purpose: Purpose) -> Result
     let mut proof = [0; PROOF_BYTES];
     stream.read_exact(&mut proof).await?;
     let proven = acceptor.proof(&proof)?;
-    Ok(Guest { proven, stream, acceptor })
+    Ok(Guest { proven, stream, purpose, acceptor })
 }
 
 /// Small messages leave at once, and pass large ones to the last: little is handed to the system before it can go. A host

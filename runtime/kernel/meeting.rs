@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::greeting;
+use super::greeting::{self, Pauses};
 use super::mesh::bind;
 use super::stall;
 use crate::config::{Config, Key};
@@ -21,7 +21,6 @@ use crate::launch::invitation::{Invitation, Place, Posted};
 use crate::launch::rendezvous::{self, Settings};
 use crate::wire::handshake::{Party, Purpose, RENDEZVOUS, Target};
 
-const TO_RENDEZVOUS: Target = Target { purpose: Purpose::Control, rank: RENDEZVOUS, incarnation: None, epoch: 0 };
 /// An address that comes earlier in a list has this much time to answer before the next is tried beside it.
 const HEAD_START: Duration = Duration::from_millis(150);
 /// How long the addresses of one invitation are tried before it is read again.
@@ -103,22 +102,27 @@ async fn accept(
     deadline: Instant,
 ) -> Result<Found, String> {
     let place = Place::of(meeting)?;
-    let mut pause = Duration::from_millis(5);
+    let (mut pauses, mut epoch) = (Pauses::new(), 0);
     loop {
+        epoch += 1;
         let cause = match place.read() {
             Err(cause) => cause,
             Ok(invitation) if invitation.key.is_some() == meeting.has_key => UNLIKE.to_owned(),
+            Ok(Invitation { key: Some(key), .. }) if Key::from_bytes(key).is_guessable() => {
+                "its key is no secret".to_owned()
+            }
             Ok(invitation) => {
                 if let Some(key) = invitation.key {
                     party.key = Key::from_bytes(key);
                 }
                 let roots = root.map_or(invitation.roots, |root| vec![root.to_owned()]);
-                match call(&roots, party).await {
+                match call(&roots, party, epoch).await {
                     Ok((stream, root)) => return Ok(Found { stream, root, posted: None }),
                     Err(cause) => format!("it leads nowhere ({cause})"),
                 }
             }
         };
+        let pause = pauses.next();
         if Instant::now() + pause >= deadline {
             return Err(format!(
                 "rank 0 of {} has left no invitation in {} that can be used, for {:?}: {cause}; has rank 0 started, and do \
@@ -130,7 +134,6 @@ async fn accept(
             ));
         }
         sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_millis(250));
     }
 }
 
@@ -138,7 +141,7 @@ const UNLIKE: &str =
     "it and this rank do not agree whether a key was given: set LATHIDE_KEY_FILE on all ranks or on none";
 
 /// Connects to the first of `roots` that proves to be this job's rendezvous.
-async fn call(roots: &[String], party: &Party) -> Result<(TcpStream, String), String> {
+async fn call(roots: &[String], party: &Party, epoch: u32) -> Result<(TcpStream, String), String> {
     let mut addresses = Vec::new();
     let mut causes = Vec::new();
     for root in roots {
@@ -151,7 +154,7 @@ async fn call(roots: &[String], party: &Party) -> Result<(TcpStream, String), St
         causes.extend(more);
         causes.join("; ")
     })?;
-    match greeting::dial(address, party, TO_RENDEZVOUS, 0).await {
+    match greeting::dial(address, party, to_rendezvous(epoch), 0).await {
         Ok((connection, _)) => Ok((connection.stream, address.to_string())),
         Err(error) => Err(format!("{address}: {error}")),
     }
@@ -286,16 +289,23 @@ fn serve(listener: TcpListener, config: &Config, key: &Key) {
     });
 }
 
+/// How a rank introduces itself to the rendezvous. `epoch`: greater each time, so that it lets one in again whose earlier
+/// connection broke before it knew that it was in.
+fn to_rendezvous(epoch: u32) -> Target {
+    Target { purpose: Purpose::Control, rank: RENDEZVOUS, incarnation: None, epoch }
+}
+
 /// Connects to the rendezvous, again and again until it is there.
 async fn reach(root: &str, party: &Party, deadline: Instant) -> Result<TcpStream, String> {
-    let mut pause = Duration::from_millis(5);
+    let (mut pauses, mut epoch) = (Pauses::new(), 0);
     loop {
         let cause = match tokio::net::lookup_host(root).await {
             Err(error) => format!("its name cannot be resolved: {error}"),
             Ok(addresses) => {
                 let mut cause = "its name has no address".to_string();
                 for address in addresses {
-                    match greeting::dial(address, party, TO_RENDEZVOUS, 0).await {
+                    epoch += 1;
+                    match greeting::dial(address, party, to_rendezvous(epoch), 0).await {
                         Ok((connection, _)) => return Ok(connection.stream),
                         Err(error) if error.is_final() => {
                             return Err(format!("the rendezvous at {root} ({address}) refuses it: {error}"));
@@ -306,10 +316,10 @@ async fn reach(root: &str, party: &Party, deadline: Instant) -> Result<TcpStream
                 cause
             }
         };
+        let pause = pauses.next();
         if Instant::now() + pause >= deadline {
             return Err(format!("the rendezvous at {root} cannot be reached: {cause}"));
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_millis(500));
+        sleep(pause).await;
     }
 }

@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::greeting::{self, Connection, DialError, Guest};
+use super::greeting::{self, Connection, DialError, Guest, Pauses};
 use super::meeting::{self, Found};
 use super::silence::{self, EndedBy};
 use crate::config::Config;
@@ -29,10 +29,10 @@ use crate::error::{Error, Result};
 use crate::ids::Rank;
 use crate::launch::control::{self, Notice, Report};
 use crate::launch::cores::Cores;
-use crate::launch::environment::rank_out_of_range;
+use crate::launch::environment::{check_key, rank_out_of_range};
 use crate::launch::rendezvous;
 use crate::launch::stall::listed;
-use crate::wire::handshake::{Established, Limits, Party, Purpose, Refusal, Target, VERSIONS};
+use crate::wire::handshake::{Established, Limits, Party, Proven, Purpose, Refusal, Target, VERSIONS};
 
 /// Reports and notices that may wait to be sent or read.
 const QUEUE_MAX: usize = 64;
@@ -90,7 +90,8 @@ impl Control {
 /// Joins the job that `config` describes.
 ///
 /// # Errors
-/// [`Error::Join`] with the address, the cause and what to look at; [`Error::Misuse`] for a rank that cannot be.
+/// [`Error::Join`] with the address, the cause and what to look at; [`Error::Misuse`] for a rank that cannot be, and for a
+/// key that is none.
 pub(crate) async fn join(config: &Config) -> Result<Membership> {
     if config.rank.0 >= config.size {
         return Err(rank_out_of_range(config.rank, config.size));
@@ -100,7 +101,8 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
         return Err(failed(NO_CIPHER.to_owned()));
     }
     let own = Limits::of(config);
-    if config.size == 1 && config.root.is_none() {
+    // Nor does a job of one listen where nobody has to prove anything.
+    if config.size == 1 && (config.root.is_none() || config.key.is_none()) {
         return Ok(Membership {
             links: vec![None],
             limits: vec![own],
@@ -109,6 +111,9 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
             may_poll: true,
             control: None,
         });
+    }
+    if config.meeting.as_ref().is_none_or(|meeting| meeting.has_key) {
+        check_key(&config.key, config.size)?;
     }
     let incarnation = greeting::incarnation().map_err(|error| failed(format!("no random numbers: {error}")))?;
     let mut party = Party {
@@ -255,6 +260,8 @@ type Link = (Connection, Established);
 enum Step {
     Dialed(Rank, Box<Result<Link, String>>),
     Guest(Box<Guest>),
+    /// What came of letting a lower rank in with its connection of this number.
+    Admitted(Rank, u32, Box<io::Result<Link>>),
     Notice(Option<Notice>),
 }
 
@@ -305,7 +312,30 @@ async fn connect(
         };
         match tokio::time::timeout_at(deadline.into(), step).await {
             Ok(Step::Dialed(rank, link)) => links[rank.index()] = Some((*link)?),
-            Ok(Step::Guest(guest)) => seat(own, *guest, &table, &mut links, &mut epochs).await,
+            Ok(Step::Guest(guest)) => match fits(own, &guest.proven, &table, &epochs) {
+                // Neither is waited for: one that stands still on its way holds nobody up.
+                Err(refusal) => {
+                    tracing::warn!(rank = guest.proven.rank, %refusal, "a connection does not fit");
+                    tasks.spawn(async move { guest.turn_away(&refusal).await });
+                }
+                Ok(()) => {
+                    let (rank, epoch) = (guest.proven.rank, guest.proven.epoch);
+                    let established = guest.proven.established;
+                    links[rank as usize] = None;
+                    epochs[rank as usize] = epoch;
+                    let steps = steps.clone();
+                    tasks.spawn(async move {
+                        let link = guest.admit(0).await.map(|connection| (connection, established));
+                        let _ = steps.send(Step::Admitted(Rank(rank), epoch, Box::new(link))).await;
+                    });
+                }
+            },
+            // A later connection of that rank may have come meanwhile; if this one broke, one will.
+            Ok(Step::Admitted(rank, epoch, link)) if epochs[rank.index()] == epoch => match *link {
+                Ok(link) => links[rank.index()] = Some(link),
+                Err(error) => tracing::debug!(%rank, %error, "a connection broke before it was open"),
+            },
+            Ok(Step::Admitted(..)) => {}
             Ok(Step::Notice(Some(notice))) => return Err(bad_news(notice)),
             // Rank 0 may have served it and be done already.
             Ok(Step::Notice(None)) => rendezvous_gone = true,
@@ -314,33 +344,19 @@ async fn connect(
     }
 }
 
-/// Lets a lower rank in, if it is the process the table names; a later connection of it replaces an earlier one.
-async fn seat(own: u32, guest: Guest, table: &Table, links: &mut [Option<Link>], epochs: &mut [u32]) {
-    let proven = guest.proven.clone();
+/// Whether a lower rank may come in: if it is the process the table names, and with a later connection than any before,
+/// which it replaces.
+fn fits(own: u32, proven: &Proven, table: &Table, epochs: &[u32]) -> Result<(), Refusal> {
+    proven.fits.clone()?;
     let rank = proven.rank as usize;
-    let fits = proven.fits.clone().and_then(|()| {
-        if proven.rank >= own {
-            Err(Refusal::WrongPeer { wanted: own, theirs: own })
-        } else if table.incarnations[rank] != proven.established.incarnation {
-            Err(Refusal::Incarnation)
-        } else if links[rank].is_some() && proven.epoch <= epochs[rank] {
-            Err(Refusal::Duplicate(proven.rank))
-        } else {
-            Ok(())
-        }
-    });
-    match fits {
-        Err(refusal) => {
-            tracing::warn!(rank = proven.rank, %refusal, "a connection does not fit");
-            guest.turn_away(&refusal).await;
-        }
-        Ok(()) => {
-            links[rank] = None;
-            if let Ok(connection) = guest.admit(0).await {
-                links[rank] = Some((connection, proven.established));
-                epochs[rank] = proven.epoch;
-            }
-        }
+    if proven.rank >= own {
+        Err(Refusal::WrongPeer { wanted: own, theirs: own })
+    } else if table.incarnations[rank] != proven.established.incarnation {
+        Err(Refusal::Incarnation)
+    } else if proven.epoch <= epochs[rank] {
+        Err(Refusal::Duplicate(proven.rank))
+    } else {
+        Ok(())
     }
 }
 
@@ -351,19 +367,19 @@ async fn dial_peer(
     incarnation: u64,
     deadline: Instant,
 ) -> Result<Link, String> {
-    let mut pause = Duration::from_millis(5);
+    let mut pauses = Pauses::new();
     for epoch in 1.. {
         let target = Target { purpose: Purpose::Link, rank: peer.0, incarnation: Some(incarnation), epoch };
         let error: DialError = match greeting::dial(address, party, target, 0).await {
             Ok(link) => return Ok(link),
             Err(error) => error,
         };
+        let pause = pauses.next();
         if error.is_final() || Instant::now() + pause >= deadline {
             return Err(format!("rank {peer} cannot be reached at {address}: {error}"));
         }
         tracing::debug!(%peer, %address, %error, "dialing again");
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_millis(500));
     }
     Err(format!("rank {peer} cannot be reached at {address}"))
 }
@@ -381,3 +397,7 @@ mod tests;
 #[cfg(test)]
 #[path = "mesh_attack_tests.rs"]
 mod attack_tests;
+
+#[cfg(test)]
+#[path = "mesh_proxy_tests.rs"]
+mod proxy_tests;

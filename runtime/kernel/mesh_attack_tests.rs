@@ -12,7 +12,7 @@ use crate::config::Key;
 use crate::wire::handshake::{CHALLENGE_BYTES, Dialer, HELLO_BYTES, PROOF_BYTES, READY_BYTES};
 
 const VARIANTS: u32 = 1000;
-const KEY: [u8; 32] = [3; 32];
+const KEY: [u8; 32] = *b"a key that only these tests know";
 /// The epoch of rank 1's connection.
 const EPOCH: u32 = 7;
 /// Connections that attackers keep open at a time, more than a node keeps unproven ones.
@@ -234,6 +234,7 @@ async fn record(address: SocketAddr) -> (TcpStream, Recorded) {
     let mut ready = [0; READY_BYTES];
     stream.read_exact(&mut ready).await.unwrap();
     dialer.ready(&ready).unwrap();
+    stream.write_all(&dialer.open()).await.unwrap();
     (stream, Recorded { hello, proof })
 }
 

@@ -22,7 +22,7 @@ fn free_root() -> String {
 
 fn config(rank: u32, size: u32, root: &str) -> Config {
     let mut config = Config::new(rank, size, Some(root.to_string()));
-    config.key = Key::from_bytes([3; 32]);
+    config.key = Key::from_bytes(*b"a key that only these tests know");
     config.join_timeout = Duration::from_secs(20);
     config.window_bytes = 1000 + u64::from(rank);
     config
@@ -123,7 +123,7 @@ fn noise_on_the_rendezvous_port_has_no_effect() {
 fn noise_on_a_ranks_listener_has_no_effect() {
     on_runtime(async {
         let party = |rank| Party {
-            key: Key::from_bytes([3; 32]),
+            key: Key::from_bytes(*b"a key that only these tests know"),
             rank,
             size: 2,
             incarnation: 7,
@@ -167,7 +167,7 @@ fn missing_ranks_are_named() {
 fn another_key_gets_nowhere_and_is_told_why() {
     let root = free_root();
     let mut stranger = config(1, 2, &root);
-    stranger.key = Key::from_bytes([4; 32]);
+    stranger.key = Key::from_bytes(*b"another key, of some other tests");
     stranger.join_timeout = Duration::from_millis(500);
     let honest = Config { join_timeout: Duration::from_secs(1), ..config(0, 2, &root) };
     let texts = job(vec![honest, stranger], |_, membership| cause(membership));
@@ -227,7 +227,7 @@ async fn launched(size: u32) -> (String, mpsc::Sender<rendezvous::Order>, mpsc::
     let root = listener.local_addr().unwrap().to_string();
     let settings = rendezvous::Settings {
         size,
-        key: Key::from_bytes([3; 32]),
+        key: Key::from_bytes(*b"a key that only these tests know"),
         join_timeout: Duration::from_secs(10),
         launcher: true,
         hosts: Vec::new(),

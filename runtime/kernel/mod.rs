@@ -17,6 +17,7 @@ pub(crate) mod mesh;
 mod observed;
 mod pacing;
 mod panics;
+mod pending;
 mod poller;
 mod rest;
 #[cfg(test)]

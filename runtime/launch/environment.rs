@@ -44,6 +44,8 @@ use super::foreign::{self, Meeting, Seat};
 const NO_KEY: &str = "no key: give every rank the same 32 secret bytes in a file only its owner can read, named by \
                       LATHIDE_KEY_FILE, or start the program with `lathide run`; to run it as a job of one, set \
                       LATHIDE_RANK=0 and LATHIDE_SIZE=1";
+const GUESSABLE: &str = "all bytes of the key are equal, which anybody would guess; 32 random ones are right: \
+                         (umask 077; head -c 32 /dev/urandom >key)";
 const FRAGMENT_BYTES: std::ops::RangeInclusive<u64> = 64..=65536;
 const KEY_BYTES: usize = 32;
 
@@ -126,8 +128,9 @@ fn read_key_file(path: &Path, name: &str, value: String, must_be_private: bool) 
             let why = format!("others can read the job's key (mode {:03o}); use chmod 600", mode & 0o777);
             wrong(name, value, why)
         }
-        Ok(_) => match <[u8; KEY_BYTES]>::try_from(key.as_slice()) {
-            Ok(bytes) => Ok(Key::from_bytes(bytes)),
+        Ok(_) => match <[u8; KEY_BYTES]>::try_from(key.as_slice()).map(Key::from_bytes) {
+            Ok(key) if key.is_guessable() => wrong(name, value, GUESSABLE),
+            Ok(key) => Ok(key),
             Err(_) => wrong(name, value, format!("a key has exactly {KEY_BYTES} bytes; this one has {}", key.len())),
         },
     }
@@ -271,6 +274,18 @@ fn seconds(name: &str, value: &str) -> Result<Duration> {
 
 pub(super) fn wrong<T>(name: &str, value: impl Into<String>, why: impl Into<String>) -> Result<T> {
     Err(Error::Misuse(Misuse::Config { name: name.into(), value: value.into(), why: why.into() }))
+}
+
+/// Refuses a key that keeps nobody out of a job of several ranks.
+pub(crate) fn check_key(key: &Key, size: u32) -> Result<()> {
+    if key.is_none() {
+        let why = format!(
+            "a job of {size} ranks needs a key, without which anybody could join it: set Config::key to the same 32 random \
+             bytes on every rank, or start the program with `lathide run`"
+        );
+        return wrong("Config::key", "none", why);
+    }
+    if key.is_guessable() { wrong("Config::key", "32 equal bytes", GUESSABLE) } else { Ok(()) }
 }
 
 /// The error for a configuration whose rank is not one of its job's.

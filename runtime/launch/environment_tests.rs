@@ -165,10 +165,15 @@ fn a_key_file_must_be_private_and_complete() {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         read_key(&KeySource::File(path.clone()))
     };
-    assert_eq!(write(&[9; 32], 0o600).unwrap(), Key::from_bytes([9; 32]));
-    for (bytes, mode, expected) in
-        [(&[9; 32][..], 0o640, "chmod 600"), (&[9; 31][..], 0o600, "31"), (&[9; 33][..], 0o600, "exactly 32")]
-    {
+    let key = b"a key that only these tests know";
+    assert_eq!(write(key, 0o600).unwrap(), Key::from_bytes(*key));
+    for (bytes, mode, expected) in [
+        (&key[..], 0o640, "chmod 600"),
+        (&key[1..], 0o600, "31"),
+        (&[9; 33][..], 0o600, "exactly 32"),
+        (&[9; 32][..], 0o600, "all bytes of the key are equal"),
+        (&[0; 32][..], 0o600, "all bytes of the key are equal"),
+    ] {
         let error = write(bytes, mode).unwrap_err().to_string();
         assert!(error.contains("LATHIDE_KEY_FILE") && error.contains(expected), "{error}");
         assert!(!error.contains("\\t"), "the key's bytes are not shown");

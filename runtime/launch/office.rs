@@ -30,14 +30,22 @@ const ANSWER: Duration = Duration::from_millis(500);
 /// All that reaches the rendezvous comes through one queue.
 pub(super) enum Input {
     Guest(Box<Guest>),
-    Report(Rank, u64, Box<Report>),
-    Closed(Rank, u64, String),
+    Report(Rank, Contact, Box<Report>),
+    Closed(Rank, Contact, String),
     Launcher(Order),
+}
+
+/// Which connection of which of the processes that came as a rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Contact {
+    incarnation: u64,
+    epoch: u32,
 }
 
 /// A rank that has a connection, or had one.
 struct Seat {
-    incarnation: u64,
+    contact: Contact,
+    /// Where its peers reach it, once it has said so: then it has joined.
     address: Option<SocketAddr>,
     cores: Cores,
     notices: mpsc::Sender<Notice>,
@@ -127,13 +135,13 @@ impl Office {
     pub(super) async fn take(&mut self, input: Input) {
         match input {
             Input::Guest(guest) => self.welcome(*guest).await,
-            Input::Report(rank, incarnation, report) => {
-                if self.is_current(rank, incarnation) {
+            Input::Report(rank, contact, report) => {
+                if self.is_current(rank, contact) {
                     self.hear(rank, *report).await;
                 }
             }
-            Input::Closed(rank, incarnation, why) => {
-                if self.is_current(rank, incarnation) {
+            Input::Closed(rank, contact, why) => {
+                if self.is_current(rank, contact) {
                     self.closed(rank, why).await;
                 }
             }
@@ -142,30 +150,37 @@ impl Office {
         }
     }
 
-    fn is_current(&self, rank: Rank, incarnation: u64) -> bool {
+    fn is_current(&self, rank: Rank, contact: Contact) -> bool {
         let seat = self.seats.get(rank.index()).and_then(Option::as_ref);
-        seat.is_some_and(|seat| seat.incarnation == incarnation)
+        seat.is_some_and(|seat| seat.contact == contact)
     }
 
     async fn welcome(&mut self, guest: Guest) {
-        let (rank, incarnation) = (Rank(guest.proven.rank), guest.proven.established.incarnation);
+        let rank = Rank(guest.proven.rank);
+        let contact = Contact { incarnation: guest.proven.established.incarnation, epoch: guest.proven.epoch };
         if let Err(refusal) = &guest.proven.fits {
             let refusal = refusal.clone();
             tracing::warn!(%rank, %refusal, "a process of this job does not fit");
             return guest.turn_away(&refusal).await;
         }
-        // A process that died before the job began may be started again.
-        let taken = self.seats[rank.index()].as_ref().is_some_and(|seat| !seat.gone || self.table_sent);
-        if taken {
+        if self.seats[rank.index()].as_ref().is_some_and(|seat| self.keeps(seat, contact)) {
             return guest.turn_away(&Refusal::Duplicate(rank.0)).await;
         }
         let Ok(connection) = guest.admit(0).await else { return };
         let (reader, writer) = connection.stream.into_split();
         let (notices, queue) = mpsc::channel(self.settings.size as usize + 16);
         self.writers.spawn(write_notices(writer, queue));
-        self.tasks.spawn(read_reports(reader, rank, incarnation, self.inputs.clone()));
-        self.seats[rank.index()] =
-            Some(Seat { incarnation, address: None, cores: Cores::default(), notices, gone: false });
+        self.tasks.spawn(read_reports(reader, rank, contact, self.inputs.clone()));
+        self.seats[rank.index()] = Some(Seat { contact, address: None, cores: Cores::default(), notices, gone: false });
+    }
+
+    /// Whether `seat` stays its rank's though another connection has come for that rank.
+    fn keeps(&self, seat: &Seat, contact: Contact) -> bool {
+        // One that never knew that it was in, because its connection broke before, has said nothing, and comes again.
+        let comes_again = seat.address.is_none()
+            && seat.contact.incarnation == contact.incarnation
+            && seat.contact.epoch < contact.epoch;
+        self.table_sent || !(seat.gone || comes_again)
     }
 
     async fn hear(&mut self, rank: Rank, report: Report) {
@@ -223,7 +238,9 @@ impl Office {
         let present: Option<Vec<(SocketAddr, u64)>> = self
             .seats
             .iter()
-            .map(|seat| seat.as_ref().and_then(|seat| Some((seat.address?, seat.incarnation)).filter(|_| !seat.gone)))
+            .map(|seat| {
+                seat.as_ref().and_then(|seat| Some((seat.address?, seat.contact.incarnation)).filter(|_| !seat.gone))
+            })
             .collect();
         let Some(present) = present else { return };
         let (mut addresses, incarnations): (Vec<_>, Vec<_>) = present.into_iter().unzip();
@@ -253,6 +270,11 @@ impl Office {
     async fn closed(&mut self, rank: Rank, why: String) {
         let Some(seat) = &mut self.seats[rank.index()] else { return };
         if std::mem::replace(&mut seat.gone, true) {
+            return;
+        }
+        if seat.address.is_none() && !self.table_sent {
+            // It may not have known that it was in, and comes again. If its process has ended, the launcher says so.
+            self.seats[rank.index()] = None;
             return;
         }
         self.emit(Event::Left { rank, at: Instant::now(), finalized: false, blames: None }).await;

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::control::{self, Notice, Report};
-use super::office::{Input, Office};
+use super::office::{Contact, Input, Office};
 use crate::config::{Config, Key};
 use crate::ids::Rank;
 use crate::kernel::greeting;
@@ -142,14 +142,14 @@ pub(super) async fn write_notices(mut writer: OwnedWriteHalf, mut queue: mpsc::R
     }
 }
 
-pub(super) async fn read_reports(mut reader: OwnedReadHalf, rank: Rank, incarnation: u64, inputs: mpsc::Sender<Input>) {
+pub(super) async fn read_reports(mut reader: OwnedReadHalf, rank: Rank, contact: Contact, inputs: mpsc::Sender<Input>) {
     let why = loop {
         match read_frame::<Report>(&mut reader).await {
             Ok(report) => {
                 if let Report::Join { silence, .. } = &report {
                     let _ = silence::limit(reader.as_ref(), *silence, EndedBy::System);
                 }
-                if inputs.send(Input::Report(rank, incarnation, Box::new(report))).await.is_err() {
+                if inputs.send(Input::Report(rank, contact, Box::new(report))).await.is_err() {
                     return;
                 }
             }
@@ -160,7 +160,7 @@ pub(super) async fn read_reports(mut reader: OwnedReadHalf, rank: Rank, incarnat
             Err(error) => break silence::explain(&error),
         }
     };
-    let _ = inputs.send(Input::Closed(rank, incarnation, why)).await;
+    let _ = inputs.send(Input::Closed(rank, contact, why)).await;
 }
 
 /// Reads one control frame. Memory grows with what arrives, not with what a length claims.

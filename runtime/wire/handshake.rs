@@ -1,9 +1,13 @@
-//! The keyed handshake that opens every connection: HELLO, CHALLENGE, PROOF, READY. Bytes in, bytes out.
+//! The keyed handshake that opens every connection: HELLO, CHALLENGE, PROOF, READY, and on a link OPEN. Bytes in, bytes out.
 //!
 //! Every pass has one fixed size and no length field. The job key never travels; both sides prove that they know it
 //! with BLAKE3 in keyed mode over all bytes of the connection so far, so purposes, ranks, nonces, versions, options,
 //! incarnation and epoch cannot be changed, replayed, reflected or relayed. What does not fit is named only to a peer
 //! that has proved itself; a stranger sees a closed connection.
+//!
+//! READY may be lost with its connection, and its sender cannot know. So a link counts only when its dialer has answered READY
+//! with OPEN; a dialer that had none dials again with a greater epoch, and replaces what is left of its earlier connection. A
+//! control connection needs no OPEN: the rank's first report says the same.
 
 use super::cipher::Secret;
 pub(crate) use super::proof::job_id;
@@ -13,7 +17,7 @@ pub(crate) use super::refusal::Refusal;
 use crate::config::{Config, Key};
 
 /// The protocol versions this build speaks: first and last.
-pub(crate) const VERSIONS: (u16, u16) = (1, 1);
+pub(crate) const VERSIONS: (u16, u16) = (2, 2);
 /// The rendezvous' place in the `to` field of a HELLO, where a rank's number would be.
 pub(crate) const RENDEZVOUS: u32 = u32::MAX;
 /// What the kernel counts on when it dials or accepts: the size of each pass in bytes.
@@ -24,11 +28,14 @@ pub(crate) const CHALLENGE_BYTES: usize = 2 + OPTIONS_BYTES + 8 + NONCE_BYTES + 
 pub(crate) const PROOF_BYTES: usize = 8 + MAC_BYTES;
 /// READY.
 pub(crate) const READY_BYTES: usize = 1 + 8 + MAC_BYTES;
+/// OPEN.
+pub(crate) const OPEN_BYTES: usize = MAC_BYTES;
 
 const MAGIC: [u8; 8] = *b"lathide\0";
 const OPTIONS_BYTES: usize = 1 + 1 + 8 + 4 + 4;
 const NONCE_BYTES: usize = 32;
 const MAC_BYTES: usize = 32;
+const OPEN: &[u8] = b"open";
 const _: () = assert!(CHALLENGE_BYTES <= HELLO_BYTES);
 
 /// Random bytes, new for each connection and side.
@@ -186,7 +193,7 @@ impl Dialer {
     }
 
     /// Takes READY: the connection is open, or a proved peer says why not.
-    pub(crate) fn ready(self, ready: &[u8]) -> Result<Established, Refusal> {
+    pub(crate) fn ready(&self, ready: &[u8]) -> Result<Established, Refusal> {
         let (body, mac) = split_mac(sized(ready, READY_BYTES)?);
         if mac != seal(&self.party.key, &self.transcript, body) {
             return Err(Refusal::Unproven);
@@ -200,6 +207,11 @@ impl Dialer {
             return Err(Refusal::Told { code, detail });
         }
         Ok(Established { limits: options.limits, incarnation, next_expected: detail })
+    }
+
+    /// Tells a link's acceptor that READY has come. READY has been taken.
+    pub(crate) fn open(&self) -> [u8; OPEN_BYTES] {
+        *seal(&self.party.key, &self.transcript, OPEN).as_bytes()
     }
 }
 
@@ -276,8 +288,8 @@ impl Acceptor {
         self.party.encrypts(self.purpose).then(|| secret(&self.party.key, &self.transcript))
     }
 
-    /// Ends the handshake; the bytes are READY, with the next frame expected or with what does not fit.
-    pub(crate) fn ready(self, verdict: Result<u64, &Refusal>) -> Vec<u8> {
+    /// The bytes are READY, with the next frame expected or with what does not fit.
+    pub(crate) fn ready(&self, verdict: Result<u64, &Refusal>) -> Vec<u8> {
         let (code, detail) = match verdict {
             Ok(next_expected) => (CODE_READY, next_expected),
             Err(refusal) => refusal.code(),
@@ -287,6 +299,11 @@ impl Acceptor {
         let mac = seal(&self.party.key, &self.transcript, &bytes);
         bytes.extend(mac.as_bytes());
         bytes
+    }
+
+    /// Whether these bytes are the dialer's OPEN.
+    pub(crate) fn is_open(&self, open: [u8; OPEN_BYTES]) -> bool {
+        blake3::Hash::from_bytes(open) == seal(&self.party.key, &self.transcript, OPEN)
     }
 
     fn common_version(&self, hello: &Hello) -> Option<u16> {

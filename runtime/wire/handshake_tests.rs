@@ -81,6 +81,24 @@ fn every_changed_byte_and_every_truncation_is_refused() {
 }
 
 #[test]
+fn open_fits_its_own_connection_only() {
+    let connection = |nonce: u8| {
+        let (mut dialer, hello) = Dialer::hello(&party(1), target(2), &[1; 32]);
+        let mut acceptor = Acceptor::new(&party(2), Purpose::Link);
+        let challenge = acceptor.hello(&hello, &[nonce; 32]).unwrap();
+        acceptor.proof(&dialer.challenged(&challenge, 0).unwrap()).unwrap();
+        (dialer, acceptor)
+    };
+    let ((dialer, acceptor), (other, _)) = (connection(2), connection(3));
+    assert!(acceptor.is_open(dialer.open()) && !acceptor.is_open(other.open()));
+    for at in 0..OPEN_BYTES {
+        let mut changed = dialer.open();
+        changed[at] ^= 1;
+        assert!(!acceptor.is_open(changed), "byte {at}");
+    }
+}
+
+#[test]
 fn a_wrong_key_is_seen_by_both_sides() {
     let other = Party { key: Key([8; 32]), ..party(1) };
     assert_eq!(shake(&other, &party(2), target(2), None).0, Err(Refusal::Unproven));
@@ -126,10 +144,10 @@ fn what_does_not_fit_is_named_to_a_proved_peer() {
     assert!(Refusal::Incarnation.is_final() && !Refusal::Unproven.is_final());
 
     // Versions: the newer acceptor says so through READY, the dialer of an older one sees it in CHALLENGE.
-    let newer = Party { versions: (2, 3), ..party(2) };
+    let newer = Party { versions: (3, 4), ..party(2) };
     let (dialer, _) = shake(&party(1), &newer, target(2), None);
-    assert_eq!(dialer, Err(Refusal::Version { ours: (1, 1), theirs: 3 }));
-    let both = Party { versions: (1, 3), ..party(2) };
+    assert_eq!(dialer, Err(Refusal::Version { ours: VERSIONS, theirs: 4 }));
+    let both = Party { versions: (2, 4), ..party(2) };
     assert!(shake(&party(1), &both, target(2), None).0.is_ok());
 }
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use lathide::{Config, Error, Node, Operator, wait_all};
+use lathide::{Config, Error, Key, Node, Operator, wait_all};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::p2p::sizes_arrive_exactly;
-use crate::support::{free_root, job_within};
+use crate::support::{KEY, free_root, job_within};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -74,6 +74,7 @@ fn a_rank_that_does_not_encrypt_is_told_so() {
     let root = free_root();
     let join = |rank: u32| {
         let mut config = Config::new(rank, 2, Some(root.clone()));
+        config.key = Key::from_bytes(KEY);
         config.encrypt = rank == 0;
         config.join_timeout = Duration::from_secs(5);
         std::thread::spawn(move || lathide::init_with(config).map(drop))

@@ -212,7 +212,7 @@ fn a_directory_that_others_may_enter_is_refused_at_once() {
 fn what_is_given_by_hand_goes_first() {
     let home = Home::new();
     let key = home.0.join("key");
-    std::fs::write(&key, [5; 32]).unwrap();
+    std::fs::write(&key, crate::support::KEY).unwrap();
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
     let root = crate::support::free_root();
     let by_hand = |rank| {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::examples::example;
 use crate::process::run;
 use crate::reach::{Folder, LATHIDE, alone, is_possible, rings};
+use crate::support::KEY;
 
 /// Makes [`within`] a test, inside of a namespace whose name server it is; a file with a key.
 const WITHIN: &str = "LATHIDE_TEST_WITHIN";
@@ -30,7 +31,7 @@ fn a_local_job_looks_up_no_name() {
     let folder = Folder::new("names");
     let resolv = folder.write("resolv.conf", b"nameserver 127.0.0.1\noptions timeout:1 attempts:1\n", 0o644);
     let switch = folder.write("nsswitch.conf", b"passwd: files\ngroup: files\nhosts: files dns\n", 0o644);
-    let key = folder.write("key", &[7; 32], 0o600);
+    let key = folder.write("key", &KEY, 0o600);
     let own = std::env::current_exe().expect("a path of this test");
     let own = own.to_str().expect("text");
     let script = "exec $5 --exact names::within --nocapture";

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use crate::examples::example;
 use crate::process::{Finished, run};
+use crate::support::KEY;
 
 pub(crate) const LATHIDE: &str = env!("CARGO_BIN_EXE_lathide");
 
@@ -80,7 +81,7 @@ fn two_processes_meet_at_an_ipv6_address() {
     assert!(root.starts_with("[::1]:"), "{root}");
     drop(free);
     let folder = Folder::new("meeting-6");
-    let key = folder.write("key", &[7; 32], 0o600);
+    let key = folder.write("key", &KEY, 0o600);
     let rank = |rank: &str| {
         let mut command = Command::new(example("ring"));
         command.env("LATHIDE_SIZE", "2").env("LATHIDE_RANK", rank).env("LATHIDE_ROOT", &root);
@@ -111,7 +112,7 @@ fn addresses_that_are_given_may_be_ipv6() {
         return;
     }
     let folder = Folder::new("given-6");
-    let key = folder.write("key", &[7; 32], 0o600);
+    let key = folder.write("key", &KEY, 0o600);
     let script = "export LATHIDE_SIZE=2 LATHIDE_KEY_FILE=$3 LATHIDE_ROOT=[fd00::1]:7000 LATHIDE_PORTS=7001-7002
         LATHIDE_RANK=0 LATHIDE_ADVERTISE=fd00::3 $2 & LATHIDE_RANK=1 LATHIDE_INTERFACE=fd00::/16 $2; wait $!";
     rings(&run(&mut alone(ONLY_IPV6, script, &[&key])), 1);

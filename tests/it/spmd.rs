@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::free_root;
+use crate::support::{KEY, free_root};
 
 /// Nothing here takes this long, except on a machine that is stuck.
 const WATCHDOG: Duration = Duration::from_secs(60);
@@ -86,7 +86,7 @@ impl Job {
                 job.spawn(prepared(command, program, variables), &sender);
             }
             Start::ByHand => {
-                let (root, key) = (free_root(), key_file(&[7; 32]));
+                let (root, key) = (free_root(), key_file(&KEY));
                 for rank in 0..size {
                     let (rank, size) = (rank.to_string(), size.to_string());
                     let mut command = Command::new(this());

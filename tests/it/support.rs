@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use lathide::{Config, Node};
+use lathide::{Config, Key, Node};
+
+/// The key of the tests' jobs.
+pub(crate) const KEY: [u8; 32] = *b"a key that only these tests know";
 
 /// A `host:port` nobody listens at.
 pub(crate) fn free_root() -> String {
@@ -34,6 +37,7 @@ pub(crate) fn job_within<T: Send + 'static>(
     let (sender, receiver) = mpsc::channel();
     for rank in 0..size {
         let mut config = Config::new(rank, size, Some(root.clone()));
+        config.key = Key::from_bytes(KEY);
         configure(&mut config);
         let (sender, program) = (sender.clone(), program.clone());
         std::thread::spawn(move || {

@@ -138,6 +138,7 @@ fn ranks_that_force_different_algorithms_are_told() {
     let ranks: Vec<_> = (0..2u32)
         .map(|rank| {
             let mut config = lathide::Config::new(rank, 2, Some(root.clone()));
+            config.key = lathide::Key::from_bytes(crate::support::KEY);
             config.collective = Forced::parse(["allreduce:ring", "allreduce:doubling"][rank as usize]).unwrap();
             std::thread::spawn(move || {
                 let node = lathide::init_with(config).unwrap();

@@ -13,11 +13,11 @@ use lathide::{Config, Error, Key, Node, Result};
 use super::{refused, says};
 use crate::process::run;
 use crate::spmd::{ARGUMENTS, key_file, this};
-use crate::support::free_root;
+use crate::support::{KEY, free_root};
 
 #[test]
 fn variables_that_make_no_sense_are_named_with_what_would_be_right() {
-    let (key, short, long, open) = (key_file(&[1; 32]), key_file(&[1; 31]), key_file(&[1; 33]), key_file(&[1; 32]));
+    let (key, short, long, open) = (key_file(&KEY), key_file(&KEY[1..]), key_file(&[1; 33]), key_file(&KEY));
     std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o644)).unwrap();
     let path = |path: &std::path::Path| path.to_str().unwrap().to_owned();
     let (key, short, long, open) = (path(&key), path(&short), path(&long), path(&open));
@@ -91,6 +91,7 @@ fn join_all(configs: Vec<Config>) -> Vec<Result<Node>> {
 /// A node's configuration with little patience.
 fn config(rank: u32, size: u32, root: &str) -> Config {
     let mut config = Config::new(rank, size, Some(root.to_owned()));
+    config.key = Key::from_bytes(KEY);
     config.join_timeout = Duration::from_millis(700);
     config
 }
@@ -106,7 +107,9 @@ fn configurations_that_cannot_be_are_refused_at_once() {
     refused(lathide::init_with(Config::new(0, 0, None)), &["LATHIDE_RANK", "a job of 0"]);
     refused(lathide::init_with(Config::new(2, 2, Some(free_root()))), &["LATHIDE_RANK=\"2\"", "ranks 0 to 1"]);
     refused(lathide::init_with(Config::new(u32::MAX, 2, None)), &["LATHIDE_RANK", "ranks 0 to 1"]);
-    not_joined(lathide::init_with(Config::new(0, 2, None)), &["rank 0 could not join", "LATHIDE_ROOT"]);
+    let mut nowhere = config(0, 2, "");
+    nowhere.root = None;
+    not_joined(lathide::init_with(nowhere), &["rank 0 could not join", "LATHIDE_ROOT"]);
     not_joined(lathide::init_with(config(0, 2, "127.0.0.1")), &["rank 0 could not join", "LATHIDE_ROOT"]);
     not_joined(lathide::init_with(config(1, 2, "127.0.0.1")), &["rank 1 could not join", "127.0.0.1"]);
 }
@@ -115,7 +118,7 @@ fn configurations_that_cannot_be_are_refused_at_once() {
 fn ranks_that_do_not_belong_together_are_told_why() {
     let root = free_root();
     let mut stranger = config(1, 2, &root);
-    stranger.key = Key::from_bytes([9; 32]);
+    stranger.key = Key::from_bytes(*b"another key, of some other tests");
     let mut results = join_all(vec![config(0, 2, &root), stranger]).into_iter();
     not_joined(results.next().unwrap(), &["rank 0 could not join", "rank 1 of 2 did not join"]);
     not_joined(results.next().unwrap(), &["rank 1 could not join", "does not know this job's key"]);
@@ -130,6 +133,45 @@ fn ranks_that_do_not_belong_together_are_told_why() {
     let errors: Vec<String> = results.into_iter().map(|result| result.unwrap_err().to_string()).collect();
     assert_eq!(errors.iter().filter(|error| error.contains("rank 1 is taken")).count(), 1, "{errors:?}");
     assert_eq!(errors.iter().filter(|error| error.contains("rank 2 of 3 did not join")).count(), 2, "{errors:?}");
+}
+
+#[test]
+fn several_ranks_need_a_key_that_nobody_guesses() {
+    let root = free_root();
+    let with = |rank: u32, key: Option<[u8; 32]>| {
+        let mut config = Config::new(rank, 2, Some(root.clone()));
+        config.join_timeout = Duration::from_secs(5);
+        if let Some(key) = key {
+            config.key = Key::from_bytes(key);
+        }
+        config
+    };
+    for (key, words) in [
+        (None, &["Config::key", "none", "a job of 2 ranks needs a key", "lathide run"][..]),
+        (Some([0; 32]), &["Config::key", "needs a key"]),
+        (Some([7; 32]), &["Config::key", "all bytes of the key are equal", "/dev/urandom"]),
+    ] {
+        for result in join_all(vec![with(0, key), with(1, key)]) {
+            let error = refused(result, words);
+            assert!(matches!(error, Error::Misuse(_)), "{error:?}");
+        }
+    }
+    // Bytes of a file, and of a descriptor.
+    let equal = key_file(&[1; 32]);
+    for (variable, shell) in
+        [("LATHIDE_KEY_FILE", ""), ("LATHIDE_KEY_FD", "export LATHIDE_KEY_FD=9; exec 9<\"$LATHIDE_KEY_FILE\"; ")]
+    {
+        let script = format!("{shell}exec \"$0\" \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).arg(this()).args(ARGUMENTS).env("LATHIDE_TEST_PROGRAM", "init");
+        command.env("LATHIDE_RANK", "1").env("LATHIDE_SIZE", "2").env("LATHIDE_ROOT", &root).env("LATHIDE_JOIN", "0.2");
+        let ended = run(command.env("LATHIDE_KEY_FILE", &equal)).failed(1);
+        says(&ended.stderr, &[variable, "all bytes of the key are equal"]);
+    }
+    std::fs::remove_file(equal).unwrap();
+    // A job of one is alone without a key: nobody can come to it.
+    lathide::init_with(Config::new(0, 1, Some(root.clone()))).unwrap();
+    assert!(TcpListener::bind(&root).is_ok(), "nothing listens");
 }
 
 /// A server at a free port that answers every connection with `words` after it was sent something, or never.
