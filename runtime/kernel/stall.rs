@@ -104,7 +104,8 @@ impl Patience {
         self.next_look = Some(now + TICK.min(limit));
         let mut core = kernel.lock();
         let frames = core.engine.frames();
-        if frames != self.frames {
+        // A collective's operator may take long, and is no wait.
+        if frames != self.frames || core.collectives.is_running() {
             (self.frames, self.moved) = (frames, now);
             kernel.unlock(core);
             return self.end(kernel);
