@@ -228,10 +228,14 @@ fn mean_bytes(call: &Call) -> f64 {
 }
 
 /// Prices known without a simulation, above all those of algorithms whose messages grow with the square of the
-/// number of ranks. They equal what a simulation finds, but for the alltoall's lower bound among many ranks.
+/// number of ranks. They equal what a simulation finds, but for the alltoall's lower bound
+/// among many ranks, and for the copies of the allgather, which are free there.
 fn formula(collective: Collective, algorithm: Algorithm, machine: &Machine, ranks: u32) -> Option<Line> {
     Some(match (collective, algorithm) {
-        (Collective::Allgather, Algorithm::Bruck) => allgather::bruck::price(machine, ranks),
+        (Collective::Allgather, Algorithm::Bruck) => {
+            let line = allgather::bruck::price(machine, ranks);
+            Line { per_byte: line.per_byte + allgather::bruck::copies(ranks) * machine.combine, ..line }
+        }
         (Collective::Allgather, Algorithm::Ring) => allgather::ring::price(machine, ranks),
         (Collective::Allreduce, Algorithm::Ring) => allreduce::ring::price(machine, ranks),
         (Collective::Alltoall, Algorithm::Pairwise { window: 1 }) => alltoall::price(machine, ranks),

@@ -1,6 +1,10 @@
 //! The buffers a schedule works on, and the steps that need no message: copies and combinations.
+//!
+//! A buffer that no step writes any more, such as the input or the output of a broadcast's root, may be shared with
+//! the messages that are sent from it: then these need no copy.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::operator::Operator;
 use super::schedule::{Action, Buffer, Region, Schedule};
@@ -9,13 +13,39 @@ use crate::buffer::Element;
 /// One rank's buffers while its schedule is under way.
 #[derive(Clone, Debug)]
 pub struct Workspace<T> {
-    buffers: [Vec<T>; 3],
+    buffers: [Arc<Vec<T>>; 3],
+    /// Elements of each that steps are still to write.
+    unwritten: [u64; 3],
+}
+
+/// A part of a buffer, shared.
+#[derive(Clone, Debug)]
+pub(super) struct Shared<T> {
+    buffer: Arc<Vec<T>>,
+    span: Range<usize>,
+}
+
+impl<T> Shared<T> {
+    /// All of a buffer.
+    pub(super) fn whole(buffer: Arc<Vec<T>>) -> Self {
+        let span = 0..buffer.len();
+        Shared { buffer, span }
+    }
+
+    /// Its elements.
+    pub(super) fn slice(&self) -> &[T] {
+        &self.buffer[self.span.clone()]
+    }
 }
 
 impl<T: Copy> Workspace<T> {
     /// Buffers for `schedule`. `blank` fills the scratch buffer; no schedule reads what it has not written.
     pub fn new(schedule: &Schedule, input: Vec<T>, output: Vec<T>, blank: T) -> Self {
-        Workspace { buffers: [input, output, vec![blank; schedule.scratch() as usize]] }
+        let mut unwritten = [0; 3];
+        for region in schedule.steps().filter_map(|step| schedule.action(step).writes()) {
+            unwritten[place(region.buffer)] += region.count;
+        }
+        Workspace { buffers: [input, output, vec![blank; schedule.scratch() as usize]].map(Arc::new), unwritten }
     }
 
     /// The elements of a region.
@@ -25,7 +55,44 @@ impl<T: Copy> Workspace<T> {
 
     /// The elements of a region, to be written.
     pub fn slice_mut(&mut self, region: Region) -> &mut [T] {
-        &mut self.buffers[place(region.buffer)][span(region)]
+        &mut Arc::make_mut(&mut self.buffers[place(region.buffer)])[span(region)]
+    }
+
+    /// A region to be sent without a copy: `None` if its buffer is still to be written.
+    pub(super) fn share(&self, region: Region) -> Option<Shared<T>> {
+        let buffer = &self.buffers[place(region.buffer)];
+        (self.unwritten[place(region.buffer)] == 0).then(|| Shared { buffer: buffer.clone(), span: span(region) })
+    }
+
+    /// The whole buffer, if that is what `region` is: a step that writes all of it has it for itself.
+    pub(super) fn take(&mut self, region: Region) -> Option<Vec<T>> {
+        let buffer = &mut self.buffers[place(region.buffer)];
+        if span(region) != (0..buffer.len()) {
+            return None;
+        }
+        Arc::get_mut(buffer).map(std::mem::take)
+    }
+
+    /// A step writes these elements to `region`.
+    pub(super) fn put(&mut self, region: Region, elements: &[T]) {
+        self.slice_mut(region).copy_from_slice(elements);
+        self.wrote(region);
+    }
+
+    /// Whether the buffer of `region` was [taken](Workspace::take).
+    pub(super) fn is_taken(&self, region: Region) -> bool {
+        self.buffers[place(region.buffer)].is_empty() && region.count > 0
+    }
+
+    /// Gives a buffer back that was [taken](Workspace::take) and is written.
+    pub(super) fn put_back(&mut self, region: Region, buffer: Vec<T>) {
+        self.buffers[place(region.buffer)] = Arc::new(buffer);
+        self.wrote(region);
+    }
+
+    fn wrote(&mut self, region: Region) {
+        let unwritten = &mut self.unwritten[place(region.buffer)];
+        *unwritten = unwritten.saturating_sub(region.count);
     }
 
     /// Does a copy or a combination. Returns whether it was one: all else is for whoever moves messages.
@@ -46,12 +113,13 @@ impl<T: Copy> Workspace<T> {
             }
             _ => return false,
         }
+        action.writes().into_iter().for_each(|region| self.wrote(region));
         true
     }
 
     /// Input and output, given back.
     pub fn into_buffers(self) -> (Vec<T>, Vec<T>) {
-        let [input, output, _] = self.buffers;
+        let [input, output, _] = self.buffers.map(Arc::unwrap_or_clone);
         (input, output)
     }
 
@@ -59,11 +127,12 @@ impl<T: Copy> Workspace<T> {
         const APART: &str = "a step's regions lie apart and within their buffers";
         let [a, b] = [place(into.buffer), place(from.buffer)];
         if a == b {
-            let [into, from] = self.buffers[a].get_disjoint_mut([span(into), span(from)]).expect(APART);
+            let buffer = Arc::make_mut(&mut self.buffers[a]);
+            let [into, from] = buffer.get_disjoint_mut([span(into), span(from)]).expect(APART);
             (into, from)
         } else {
             let [a, b] = self.buffers.get_disjoint_mut([a, b]).expect(APART);
-            (&mut a[span(into)], &b[span(from)])
+            (&mut Arc::make_mut(a)[span(into)], &b[span(from)])
         }
     }
 }

@@ -144,12 +144,12 @@ impl Core {
 
     /// A collective's part that can go on, to be run without the lock and put back.
     pub(crate) fn take_due(&mut self) -> Option<Job> {
-        self.collectives.take_due().inspect(|_| self.runs_parts += 1)
+        self.collectives.take_due()
     }
 
     /// [`Core::take_due`] of one collective.
     pub(crate) fn take_due_of(&mut self, op: OpId) -> Option<Job> {
-        self.collectives.take_due_of(op).inspect(|_| self.runs_parts += 1)
+        self.collectives.take_due_of(op)
     }
 
     /// Whether a collective can go on.
@@ -159,7 +159,6 @@ impl Core {
 
     /// Takes a collective's part back and posts what it has made ready.
     pub(crate) fn put_back(&mut self, job: Job) {
-        self.runs_parts -= 1;
         self.collectives.put_back(&mut self.engine, self.clock.now(), job);
         self.observe_traffic();
     }

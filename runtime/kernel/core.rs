@@ -69,8 +69,6 @@ pub(crate) struct Core {
     pub(crate) is_helped: bool,
     /// The bytes that went to each rank and came from it.
     pub(super) traffic: (Vec<u64>, Vec<u64>),
-    /// Parts of collectives that run outside the lock.
-    pub(super) runs_parts: u32,
     /// What passes over the links, if that is counted.
     pub(crate) observed: Option<Observed>,
 }
@@ -140,7 +138,6 @@ impl Core {
             is_broken: false,
             is_helped: false,
             traffic,
-            runs_parts: 0,
             observed: None,
         })
     }

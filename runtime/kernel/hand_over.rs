@@ -48,7 +48,7 @@ impl Kernel {
     pub(super) fn carry_on<'a>(&'a self, mut core: Locked<'a>) -> Locked<'a> {
         while let Some(mut job) = core.take_due() {
             self.release(core);
-            let is_long = job.run();
+            let is_long = job.run(|| self.clock.now());
             core = self.lock();
             core.put_back(job);
             core.flush();
@@ -69,7 +69,7 @@ impl Kernel {
         // Its own part only: what the parts of others post must leave, since somebody may wait for it.
         if let Some(mut job) = core.take_due_of(op) {
             self.release(core);
-            job.run();
+            job.run(|| self.clock.now());
             core = self.lock();
             core.put_back(job);
         }

@@ -84,7 +84,9 @@ impl Kernel {
         let keeps_asking = std::mem::replace(&mut detector.asked, asked) != asked;
         let waits = keeps_asking || self.awaiting.load(Ordering::SeqCst) > 0 || threads::has_waits(self.id);
         let core = self.lock();
-        if !waits || core.traffic != detector.traffic || core.engine.failure().is_some() {
+        // An operator may take long, and is no wait.
+        let moves = core.traffic != detector.traffic || core.collectives.is_running();
+        if !waits || moves || core.engine.failure().is_some() {
             (detector.moved, detector.traffic) = (now, core.traffic.clone());
             drop(core);
             (detector.look, detector.alone, detector.has_said) = Default::default();
@@ -184,7 +186,7 @@ fn unread(core: &Core) -> Vec<Unread> {
 impl Core {
     /// Whether something of this node's own may still happen without a message from outside.
     fn may_move(&self) -> bool {
-        self.engine.has_any_output() || self.has_due() || self.runs_parts > 0
+        self.engine.has_any_output() || self.has_due() || self.collectives.is_running()
     }
 
     /// For each operation that a future waits for, the ranks that could complete it.

@@ -122,5 +122,6 @@
 //!   runtime; only `runtime/bin` prints or exits (but for a standstill without a launcher); nothing is `unsafe` (`tests/it/tidy.rs` reads the sources).
 //! - Every operation completes exactly once: with data, an error, or abandoned (`engine::sim`, 27 500 seeded runs).
 //! - No allocation trusts a length a peer declared; every number from the wire is checked before use.
-//! - The task runs no user code and never blocks.
+//! - The task never blocks. It runs code of the program's in two places: the operators of collectives, without the lock, in
+//!   slices of a millisecond or one element, a panic of which fails the collective; and the wakers of futures that wait.
 //! - Order holds per (peer, tag); nothing is promised across tags or peers.

@@ -1,6 +1,7 @@
 //! Collectives over real sockets: every operation, every algorithm, mixed with messages, while programs compute, when
-//! ranks disagree, and when one dies.
+//! operators are slow, when ranks disagree, and when one dies.
 
 mod computing;
 mod failing;
+mod operators;
 pub(crate) mod results;

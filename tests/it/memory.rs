@@ -69,6 +69,65 @@ pub(crate) fn flood(count: u64, bytes: usize) -> Result<()> {
     Ok(())
 }
 
+/// What a collective takes beside the buffers it is given and gives back: a share of these. One that fills a buffer by one
+/// message takes nothing; parts of one are received beside it.
+#[test]
+fn collectives_take_little_beside_their_buffers() {
+    for (operation, ranks, share) in
+        [("broadcast", 2, 0.25), ("broadcast", 3, 0.25), ("allgather", 4, 0.6), ("exchange", 2, 0.6)]
+    {
+        let program = format!("collected {operation} {}", 64 << 20);
+        let ended = Job::start(STARTS[0], ranks, &program, &[("LATHIDE_WINDOW", "1MiB")]).end();
+        assert!(ended.statuses.iter().all(|status| status.success()), "{ended}");
+        for rank in 0..ranks {
+            let line = ended.of(rank, "grown");
+            let words: Vec<f64> = line.rest.split(' ').map(|word| word.parse().unwrap()).collect();
+            let [grown_kib, new_kib, all_kib] = words[..] else { panic!("{ended}") };
+            println!("{operation}, {ranks} ranks: rank {rank} grew by {grown_kib} KiB for {new_kib} of {all_kib}");
+            let bound_kib = new_kib + share * all_kib;
+            assert!(
+                grown_kib <= bound_kib,
+                "{operation}: rank {rank} grew by {grown_kib} KiB, more than {bound_kib}: {ended}"
+            );
+        }
+    }
+}
+
+/// The program: one collective with buffers of so many bytes. Says what it took, what its result took, and all buffers.
+pub(crate) fn collected(operation: &str, bytes: usize) -> Result<()> {
+    use lathide::collective::exchange::Shift;
+    let node = join()?;
+    let (rank, ranks) = (node.rank(), node.size() as usize);
+    let own = vec![1 + rank.0 as u8; bytes];
+    node.barrier()?;
+    let before = peak_kib();
+    let (given, got) = match operation {
+        "broadcast" => {
+            let all = node.broadcast(0, own)?;
+            assert!(all.iter().all(|&byte| byte == 1), "what the root has");
+            (bytes, 0)
+        }
+        "allgather" => {
+            let all = node.allgather(own)?;
+            assert!(all.chunks(bytes).zip(1..).all(|(block, word)| block.iter().all(|&byte| byte == word)), "by rank");
+            (bytes, all.len())
+        }
+        _ => {
+            let (left, right) = (rank.on_ring(-1, node.size()), rank.on_ring(1, node.size()));
+            let half = bytes as u64 / 2;
+            let shifts = [(right, left), (left, right)];
+            let shifts = shifts.map(|(to, from)| Shift { to: Some((to, half)), from: Some((from, half)) });
+            let ghosts = node.exchange(&shifts, own)?;
+            assert!(ghosts.iter().all(|&byte| usize::from(byte) == 1 + left.index() % ranks), "what neighbours have");
+            (bytes, ghosts.len())
+        }
+    };
+    let grown = peak_kib() - before;
+    node.finalize()?;
+    say("grown", format!("{grown} {} {}", got >> 10, (given + got) >> 10));
+    Ok(())
+}
+
 /// The most memory this process has had.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();

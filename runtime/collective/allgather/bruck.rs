@@ -37,6 +37,10 @@ pub fn price(machine: &Machine, ranks: u32) -> Line {
         fixed += machine.exchange_fixed();
         blocks += sent;
     }
-    // Copies: the own block at first, all blocks at the end.
     Line { fixed, per_byte: f64::from(blocks) * machine.transfer(ranks as usize) }
+}
+
+/// How many times a block's bytes are copied on each rank: the own block at first, all blocks at the end.
+pub fn copies(ranks: u32) -> f64 {
+    f64::from(ranks) + 1.0
 }

@@ -12,18 +12,19 @@ pub fn schedule(rank: Rank, ranks: u32, blocks: &Blocks) -> Schedule {
     let whole = Region::output(0, blocks.total(ranks));
     let regions: Vec<Region> = blocks.ranges(ranks).map(|range| whole.part(&range)).collect();
     let own = regions[rank.index()];
-    let copied = builder.copy(Region::input(0, own.count), own, &[]);
-    append(&mut builder, rank, rank, &regions, copied, &[]);
+    let input = Region::input(0, own.count);
+    builder.copy(input, own, &[]);
+    append(&mut builder, rank, rank, (&regions, input), None, &[]);
     builder.finish()
 }
 
-/// The same as part of another schedule: the block that this rank has at first is `own`, once `ready` is done; the
-/// rank before has the block before. Block `i` is overwritten after `free[i]`.
+/// The same as part of another schedule: the block that this rank has at first is `own`, in the region `first` once
+/// `ready` is done; the rank before has the block before. Block `i` is overwritten after `free[i]`.
 pub(in crate::collective) fn append(
     builder: &mut Builder,
     rank: Rank,
     own: Rank,
-    regions: &[Region],
+    (regions, first): (&[Region], Region),
     ready: After,
     free: &[After],
 ) {
@@ -33,7 +34,8 @@ pub(in crate::collective) fn append(
     for round in 0..i64::from(ranks) - 1 {
         let out = own.on_ring(-round, ranks).index();
         let into = own.on_ring(-round - 1, ranks).index();
-        builder.send(right, regions[out], &[here]);
+        let from = if round == 0 { first } else { regions[out] };
+        builder.send(right, from, &[here]);
         here = builder.receive(left, regions[into], &[free.get(into).copied().flatten()]);
     }
 }

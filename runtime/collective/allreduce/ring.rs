@@ -32,7 +32,7 @@ pub fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
     }
     // The block that was combined last is complete. Blocks come back into the places from which they were sent.
     let own = rank.on_ring(1, ranks);
-    ring::append(&mut builder, rank, own, &regions, combined, &sent);
+    ring::append(&mut builder, rank, own, (&regions, regions[own.index()]), combined, &sent);
     builder.finish()
 }
 

@@ -235,6 +235,11 @@ impl Collectives {
         !self.due.is_empty()
     }
 
+    /// Whether a part runs, or is about to: its operator may take long, and nothing moves meanwhile.
+    pub(crate) fn is_running(&self) -> bool {
+        self.has_due() || self.entries.values().any(|entry| entry.part.is_none())
+    }
+
     /// Puts a part back that has run, and posts what it has made ready.
     pub(crate) fn put_back(&mut self, engine: &mut Engine, now: Duration, job: Job) {
         let Job { op, part, posts, end, .. } = job;

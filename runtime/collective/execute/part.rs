@@ -1,7 +1,11 @@
 //! One rank's part in a collective: its schedule, its buffers, and how far it has come.
+//!
+//! Combinations are cut, so that messages have their turn: by bytes where the operator is fast, and by time where it is
+//! the program's own and slow. An element is the least; while the operator works on one, its thread does nothing else.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use super::work::Work;
 use crate::buffer::{Element, ElementType, Place, Source};
@@ -12,6 +16,10 @@ use crate::ids::Rank;
 
 /// Bytes that are combined or copied before the messages have their turn again: some tens of microseconds.
 const SLICE_BYTES: u64 = 256 << 10;
+/// The time after which messages have their turn, whatever is combined.
+const SLICE_TIME: Duration = Duration::from_millis(1);
+/// A piece is at most so many times the one before, of whose time nothing is known if it was short.
+const GROWTH: u64 = 8;
 /// What is ready to be sent does not wait for a longer combination than this.
 const PROMPT_BYTES: u64 = 4 << 10;
 
@@ -21,6 +29,8 @@ pub(super) struct Part {
     work: Option<Box<dyn Work>>,
     /// A copy or combination under way, and how many elements of it are done.
     local: Option<(StepId, u64)>,
+    /// So many elements the operator combines within a slice's time, as far as that is known.
+    pace: u64,
 }
 
 /// A part that can go on, taken out of the table: it runs without the lock under which messages are posted.
@@ -49,7 +59,7 @@ pub(super) enum End {
 
 impl Part {
     pub(super) fn new(progress: Progress, work: Box<dyn Work>) -> Self {
-        Part { progress, work: Some(work), local: None }
+        Part { progress, work: Some(work), local: None, pace: 1 }
     }
 
     /// Whether it can go on without a step's end.
@@ -59,9 +69,9 @@ impl Part {
 }
 
 impl Job {
-    /// Goes on as far as it can, or as long as a slice lasts. Returns whether it has used the slice up: then the
-    /// messages have their turn before the next one.
-    pub(crate) fn run(&mut self) -> bool {
+    /// Goes on as far as it can, or as long as a slice lasts by the clock `now`. Returns whether it has used the slice
+    /// up: then the messages have their turn before the next one.
+    pub(crate) fn run(&mut self, now: impl Fn() -> Duration) -> bool {
         let Some(work) = &mut self.part.work else { return false };
         for (step, outcome) in self.ended.drain(..) {
             if let (Outcome::Read(place), Action::Receive { from, into }) = (outcome, self.part.progress.action(step))
@@ -77,7 +87,7 @@ impl Job {
             }
             self.part.progress.done(step);
         }
-        let is_used_up = match self.go_on() {
+        let is_used_up = match self.go_on(now) {
             Ok(is_used_up) => is_used_up,
             Err(words) => {
                 self.end = Some(End::Failed(words));
@@ -95,11 +105,11 @@ impl Job {
         is_used_up
     }
 
-    fn go_on(&mut self) -> Result<bool, String> {
-        let Part { progress, work, local } = &mut *self.part;
+    fn go_on(&mut self, now: impl Fn() -> Duration) -> Result<bool, String> {
+        let Part { progress, work, local, pace } = &mut *self.part;
         let Some(work) = work else { return Ok(false) };
         let element_bytes = work.element_bytes();
-        let mut left = SLICE_BYTES;
+        let (mut left, mut left_time) = (SLICE_BYTES, SLICE_TIME);
         loop {
             if let Some((step, done)) = *local {
                 let action = progress.action(step);
@@ -107,11 +117,20 @@ impl Job {
                 if !self.posts.is_empty() && missing * element_bytes > PROMPT_BYTES {
                     return Ok(false);
                 }
-                if left == 0 {
+                if left == 0 || left_time.is_zero() {
                     return Ok(true);
                 }
-                let count = missing.min((left / element_bytes).max(1));
-                guarded(|| work.apply(&action.local_part(done..done + count)))?;
+                let mut count = missing.min((left / element_bytes).max(1));
+                if let Action::Combine { .. } = action {
+                    count = count.min(*pace);
+                    let before = now();
+                    guarded(|| work.apply(&action.local_part(done..done + count)))?;
+                    let took = now().saturating_sub(before);
+                    *pace = paced(*pace, count, took);
+                    left_time = left_time.saturating_sub(took);
+                } else {
+                    guarded(|| work.apply(&action.local_part(done..done + count)))?;
+                }
                 left = left.saturating_sub(count * element_bytes);
                 *local = (count < missing).then_some((step, done + count));
                 if local.is_none() {
@@ -126,6 +145,15 @@ impl Job {
             }
         }
     }
+}
+
+/// How many elements are combined at a time after `count` took `took`, when it was `pace` before.
+fn paced(pace: u64, count: u64, took: Duration) -> u64 {
+    if took < SLICE_TIME / GROWTH as u32 {
+        return pace.max(count.saturating_mul(GROWTH));
+    }
+    let within = u128::from(count) * SLICE_TIME.as_nanos() / took.as_nanos().max(1);
+    within.clamp(1, u128::from(u64::MAX)) as u64
 }
 
 /// The message of a step; `None` if it is done here.
@@ -147,4 +175,29 @@ fn guarded<R>(run: impl FnOnce() -> R) -> Result<R, String> {
         let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words");
         format!("its operator panicked: {words}")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever an element takes, a piece takes a slice's time or is one element; of a fast operator it grows.
+    #[test]
+    fn pieces_follow_the_operator() {
+        for (element_ns, most) in [(1, 1_000_000), (500, 2000), (20_000, 50), (300_000, 3), (5_000_000, 1)] {
+            let (mut pace, mut longest) = (1, Duration::ZERO);
+            for piece in 0..20 {
+                let took = Duration::from_nanos(element_ns * pace);
+                assert!(
+                    took <= SLICE_TIME || pace == 1,
+                    "piece {piece} of {pace} elements of {element_ns} ns: {took:?}"
+                );
+                longest = longest.max(took);
+                pace = paced(pace, pace, took);
+            }
+            assert!(pace <= most && longest >= SLICE_TIME / 2, "{pace} elements of {element_ns} ns");
+        }
+        assert_eq!(paced(4096, 3, Duration::from_nanos(30)), 4096, "a short rest says nothing");
+        assert_eq!(paced(4096, 4096, Duration::from_secs(1)), 4, "it has become slow");
+    }
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Duration;
 
 use super::machine;
 use super::poller::{Poller, Ready};
@@ -45,7 +46,7 @@ enum Stage {
 
 impl Relay {
     /// Runs for a while, without the lock.
-    pub(crate) fn run(&mut self) -> bool {
+    pub(crate) fn run(&mut self, _: impl Fn() -> Duration) -> bool {
         assert!(machine::holds(0) == 0, "a part runs while the core is not locked");
         machine::once_in(2)
     }

@@ -34,6 +34,7 @@ fn program() {
         ["until", file] => ring_while(|| !std::path::Path::new(file).exists()),
         ["late", pause, seconds] => late(pause.parse().unwrap(), seconds.parse().unwrap()),
         ["flood", count, bytes] => super::super::memory::flood(count.parse().unwrap(), bytes.parse().unwrap()),
+        ["collected", operation, bytes] => super::super::memory::collected(operation, bytes.parse().unwrap()),
         ["collectives"] => collectives(),
         ["operations"] => super::super::collectives::results::operations(),
         ["observed", ending] => super::super::observe::program(ending),

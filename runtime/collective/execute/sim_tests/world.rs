@@ -104,7 +104,7 @@ impl World {
                 Move::PutBack(rank) => {
                     let which = self.chance.below(self.nodes[rank].jobs.len());
                     let mut job = self.nodes[rank].jobs.swap_remove(which);
-                    job.run();
+                    job.run(|| Duration::ZERO);
                     let (now, node) = (self.now(), &mut self.nodes[rank]);
                     node.collectives.put_back(&mut node.engine, now, job);
                     self.settle(rank);

@@ -1,0 +1,182 @@
+//! What collectives cost against the same messages written and read by hand, in one run.
+//!
+//! `cargo bench --bench collectives`. Processes over the loopback, two and four of them, do both in turn, A B B A, warm-up
+//! apart: the median of the ratios of the slowest rank's times, with its quartiles. Without `--bench` a few rounds
+//! only show that it runs. The other processes are this program again, told by the environment.
+
+use std::net::TcpListener;
+use std::process::{Child, Command};
+use std::time::Instant;
+
+use lathide::collective::exchange::Shift;
+use lathide::{Config, Key, Node, Operator, Result, WriteHandle};
+
+/// Tells the other processes their rank, their number, and where the job meets.
+const PLACE: &str = "LATHIDE_BENCH_PLACE";
+
+struct Effort {
+    repeats: usize,
+    bytes: &'static [usize],
+}
+
+const FULL: Effort = Effort { repeats: 21, bytes: &[8, 64 << 10, 1 << 20, 16 << 20] };
+const SMOKE: Effort = Effort { repeats: 3, bytes: &[8, 100_000] };
+
+/// What all ranks do with blocks of so many bytes.
+type Way = fn(&Node, &mut Vec<u8>) -> Result<()>;
+
+const WAYS: [(&str, Way, Way); 3] = [
+    ("broadcast", broadcast, written_broadcast),
+    ("exchange", exchange, written_exchange),
+    ("allgather", allgather, written_allgather),
+];
+
+fn main() {
+    let effort = if std::env::args().any(|arg| arg == "--bench") { FULL } else { SMOKE };
+    if let Ok(place) = std::env::var(PLACE) {
+        let words: Vec<&str> = place.split(' ').collect();
+        let [rank, size, root] = words[..] else { panic!("{PLACE}={place}") };
+        return run(rank.parse().expect("a rank"), size.parse().expect("a size"), root, &effort);
+    }
+    for size in [2, 4] {
+        let root = free_root();
+        let children: Vec<Child> = (1..size).map(|rank| process(rank, size, &root)).collect();
+        run(0, size, &root, &effort);
+        for mut child in children {
+            assert!(child.wait().expect("a child of ours").success(), "a rank failed");
+        }
+    }
+}
+
+/// One rank's part.
+fn run(rank: u32, size: u32, root: &str, effort: &Effort) {
+    let mut config = Config::new(rank, size, Some(root.to_owned()));
+    config.key = Key::from_bytes(std::array::from_fn(|at| at as u8 * 7 + 1));
+    let node = lathide::init_with(config).expect("all join");
+    for (name, collective, written) in WAYS {
+        for &bytes in effort.bytes {
+            let pairs = measure(&node, collective, written, bytes, effort.repeats).expect("no rank fails");
+            if rank == 0 {
+                let each = |of: fn(&(f64, f64)) -> f64| quartiles(pairs.iter().map(of).collect());
+                let [_, ours_us, _] = each(|pair| pair.0 * 1e6);
+                let [_, written_us, _] = each(|pair| pair.1 * 1e6);
+                let [low, middle, high] = each(|pair| pair.0 / pair.1);
+                println!(
+                    "{size} ranks, {name} of {bytes} B: {ours_us:.1} us, by hand {written_us:.1} us, ratio {middle:.3} \
+                     (quartiles {low:.3} .. {high:.3})"
+                );
+            }
+        }
+    }
+    node.finalize().expect("all agree");
+}
+
+/// Seconds of both ways, of each repeat.
+fn measure(node: &Node, ours: Way, written: Way, bytes: usize, repeats: usize) -> Result<Vec<(f64, f64)>> {
+    let mut buffer = vec![1u8; bytes];
+    let mut timed = |way: Way| -> Result<f64> {
+        node.barrier()?;
+        let began = Instant::now();
+        way(node, &mut buffer)?;
+        let own_s = began.elapsed().as_secs_f64();
+        Ok(node.allreduce(&Operator::max(), vec![own_s])?[0])
+    };
+    let mut pairs = Vec::new();
+    for turn in 0..=repeats {
+        // Neither is always the first.
+        let pair = if turn % 2 == 0 {
+            (timed(ours)?, timed(written)?)
+        } else {
+            let written_s = timed(written)?;
+            (timed(ours)?, written_s)
+        };
+        // The first warms up.
+        if turn > 0 {
+            pairs.push(pair);
+        }
+    }
+    Ok(pairs)
+}
+
+fn others(node: &Node) -> impl Iterator<Item = u32> + use<> {
+    let own = node.rank().0;
+    (0..node.size()).filter(move |&rank| rank != own)
+}
+
+fn neighbours(node: &Node) -> [u32; 2] {
+    [-1, 1].map(|by| node.rank().on_ring(by, node.size()).0)
+}
+
+fn broadcast(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
+    *buffer = node.broadcast(0, std::mem::take(buffer))?;
+    Ok(())
+}
+
+/// The root shares its buffer with its writes.
+fn written_broadcast(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
+    if node.rank() != 0 {
+        *buffer = node.initread(0, 1, std::mem::take(buffer))?.wait()?;
+        return Ok(());
+    }
+    let shared = bytes::Bytes::from(std::mem::take(buffer));
+    let writes = others(node).map(|to| node.initwrite(to, 1, shared.clone())).collect::<Result<Vec<_>>>()?;
+    lathide::wait_all(writes)?;
+    *buffer = shared.into();
+    Ok(())
+}
+
+fn exchange(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
+    let [left, right] = neighbours(node).map(lathide::Rank);
+    let half = buffer.len() as u64 / 2;
+    let shifts = [(right, left), (left, right)];
+    let shifts = shifts.map(|(to, from)| Shift { to: Some((to, half)), from: Some((from, half)) });
+    *buffer = node.exchange(&shifts, std::mem::take(buffer))?;
+    Ok(())
+}
+
+fn written_exchange(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
+    let [left, right] = neighbours(node);
+    let half = buffer.len() / 2;
+    let reads = [(left, 1), (right, 2)].map(|(from, tag)| node.initread(from, tag, vec![0u8; half]));
+    let shared = bytes::Bytes::from(std::mem::take(buffer));
+    let parts = [(right, 1, shared.slice(..half)), (left, 2, shared.slice(half..))];
+    let writes: Vec<WriteHandle<bytes::Bytes>> =
+        parts.into_iter().map(|(to, tag, part)| node.initwrite(to, tag, part)).collect::<Result<_>>()?;
+    lathide::wait_all(writes)?;
+    reads.into_iter().try_for_each(|read| read?.wait().map(drop))?;
+    *buffer = shared.into();
+    Ok(())
+}
+
+fn allgather(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
+    let all = node.allgather(std::mem::take(buffer))?;
+    *buffer = all[..all.len() / node.size() as usize].to_vec();
+    Ok(())
+}
+
+fn written_allgather(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
+    let bytes = buffer.len();
+    let reads = others(node).map(|from| node.initread(from, 1, vec![0u8; bytes])).collect::<Result<Vec<_>>>()?;
+    let shared = bytes::Bytes::from(std::mem::take(buffer));
+    let writes = others(node).map(|to| node.initwrite(to, 1, shared.clone())).collect::<Result<Vec<_>>>()?;
+    lathide::wait_all(writes)?;
+    lathide::wait_all(reads)?;
+    *buffer = shared.into();
+    Ok(())
+}
+
+fn process(rank: u32, size: u32, root: &str) -> Child {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(std::env::args().skip(1)).env(PLACE, format!("{rank} {size} {root}"));
+    command.spawn().expect("this program once more")
+}
+
+fn free_root() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("its number").to_string()
+}
+
+fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
+    values.sort_by(f64::total_cmp);
+    [1, 2, 3].map(|quarter| values[(values.len() - 1) * quarter / 4])
+}
