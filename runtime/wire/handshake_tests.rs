@@ -171,3 +171,18 @@ fn the_key_is_never_shown() {
     let shown = format!("{:?}", party(1));
     assert!(shown.contains("Key(..)") && !shown.contains("7, 7"), "{shown}");
 }
+
+#[test]
+fn all_windows_of_a_node_share_its_budget() {
+    let window = |size: u32, window_bytes: u64, budget_bytes: u64| {
+        let mut config = crate::config::Config::new(0, size, None);
+        (config.window_bytes, config.budget_bytes) = (window_bytes, budget_bytes);
+        Limits::of(&config).window_bytes
+    };
+    assert_eq!(window(2, 64 << 20, 512 << 20), 64 << 20, "few links have all they may");
+    assert_eq!(window(8, 64 << 20, 512 << 20), 64 << 20);
+    assert_eq!(window(128, 64 << 20, 512 << 20), 4 << 20);
+    assert_eq!(window(128, 1 << 20, 512 << 20), 1 << 20);
+    assert_eq!(window(1 << 20, 64 << 20, 512 << 20), 64 << 10, "each has something");
+    assert_eq!(window(1 << 20, 1000, 512 << 20), 1000, "but never more than is wanted");
+}
