@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use super::poller::{Poller, Ready};
 use super::silence;
 use super::slot::Slot;
 use super::unsent::Unsent;
+use crate::buffer::Source;
 use crate::collective::execute::Collectives;
 use crate::engine::{Completion, Engine, LateRefusal, OpId, Outcome, Sent};
 use crate::error::Error;
@@ -49,6 +51,8 @@ pub(crate) struct Core {
     refusals: VecDeque<(Rank, Error)>,
     /// Who is to be woken once the lock is free.
     wakers: Vec<Waker>,
+    /// What nobody wants any more; dropped once the lock is free, since a buffer's drop may be the program's code.
+    unwanted: Vec<Outcome>,
     /// Waits for something that no slot tells; woken once, by the next who may have changed it.
     pub(crate) onlooker: Option<Waker>,
     /// Whether the rendezvous is there to say who was lost first.
@@ -118,6 +122,7 @@ impl Core {
             recent,
             refusals,
             wakers: Vec::new(),
+            unwanted: Vec::new(),
             onlooker: None,
             is_advised: false,
             suspect: None,
@@ -212,10 +217,12 @@ impl Core {
     }
 
     pub(super) fn fill_slot(&mut self, Completion { op, mut outcome }: Completion) {
-        let Some(slot) = self.slots.remove(&op) else { return };
+        let Some(slot) = self.slots.remove(&op) else { return self.unwanted.push(outcome) };
         self.observe_end(&slot, &mut outcome);
         let is_write = matches!(outcome, Outcome::Written(_));
-        self.wakers.extend(slot.complete(outcome));
+        let (waker, unwanted) = slot.complete(outcome);
+        self.wakers.extend(waker);
+        self.unwanted.extend(unwanted);
         if is_write {
             if self.recent.len() == RECENT_MAX {
                 self.recent.pop_front();
@@ -234,6 +241,11 @@ impl Core {
     pub(crate) fn take_wakers(&mut self) -> Vec<Waker> {
         self.wakers.extend(self.onlooker.take());
         std::mem::take(&mut self.wakers)
+    }
+
+    /// Buffers that nobody wants any more.
+    pub(super) fn take_unwanted(&mut self) -> Unwanted {
+        Unwanted { outcomes: std::mem::take(&mut self.unwanted), sources: self.engine.take_spent() }
     }
 
     /// Closes every connection.
@@ -330,13 +342,13 @@ impl Core {
             return 0;
         }
         let Socket { stream, cipher, unsent, pacing, .. } = socket;
-        let mut write = |slices: &[IoSlice<'_>]| match cipher {
-            None => write_now(stream, slices),
-            Some(cipher) => cipher.write(slices, &mut |bytes| write_now(stream, &[IoSlice::new(bytes)])),
-        };
         let (mut written, mut before) = (0, 0);
         let sent = loop {
-            let sent = self.engine.transmit(peer, &mut |slices| write(slices).inspect(|count| written += count));
+            let mut write = |slices: &[IoSlice<'_>]| write_now(stream, slices).inspect(|count| written += count);
+            let sent = match cipher {
+                None => self.engine.transmit(peer, &mut write),
+                Some(cipher) => self.engine.transmit_sealed(peer, cipher, &mut |bytes| write(&[IoSlice::new(bytes)])),
+            };
             unsent.took(written - before);
             before = written;
             if !matches!(sent, Ok(Sent::Blocked)) {
@@ -408,6 +420,20 @@ impl Core {
             self.engine.fail_lost(peer, &cause);
             self.hand_on();
         }
+    }
+}
+
+/// Buffers that nobody wants any more. Their drop may be the program's code: a panic in it ends no thread of lathide's.
+pub(super) struct Unwanted {
+    outcomes: Vec<Outcome>,
+    sources: Vec<Box<dyn Source>>,
+}
+
+impl Drop for Unwanted {
+    fn drop(&mut self) {
+        // The program's panic hook has told of it.
+        self.outcomes.drain(..).for_each(|outcome| _ = catch_unwind(AssertUnwindSafe(|| drop(outcome))));
+        self.sources.drain(..).for_each(|source| _ = catch_unwind(AssertUnwindSafe(|| drop(source))));
     }
 }
 

@@ -69,19 +69,21 @@ impl Slot {
         self.is_done.load(Ordering::Acquire)
     }
 
-    /// The kernel's end: puts the outcome in. Returns who is to be woken.
-    pub(crate) fn complete(&self, outcome: Outcome) -> Option<Waker> {
+    /// The kernel's end: puts the outcome in. Returns who is to be woken, and the outcome if the handle is gone.
+    pub(crate) fn complete(&self, outcome: Outcome) -> (Option<Waker>, Option<Outcome>) {
         let mut state = self.state.lock();
         let waker = match &mut *state {
             State::Pending(waker) => waker.take(),
             State::Done(_) => unreachable!("{} completed twice", self.operation),
             State::Over => None,
         };
-        if !matches!(*state, State::Over) {
-            *state = State::Done(outcome);
+        let mut unwanted = None;
+        match *state {
+            State::Over => unwanted = Some(outcome),
+            _ => *state = State::Done(outcome),
         }
         self.is_done.store(true, Ordering::Release);
-        waker
+        (waker, unwanted)
     }
 
     /// The receiver refused the message after the write was complete: the outcome becomes an error, if the

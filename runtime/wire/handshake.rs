@@ -13,7 +13,7 @@ pub(crate) use super::refusal::Refusal;
 use crate::config::{Config, Key};
 
 /// The protocol versions this build speaks: first and last.
-pub(crate) const VERSIONS: (u16, u16) = (1, 1);
+pub(crate) const VERSIONS: (u16, u16) = (2, 2);
 /// The rendezvous' place in the `to` field of a HELLO, where a rank's number would be.
 pub(crate) const RENDEZVOUS: u32 = u32::MAX;
 /// What the kernel counts on when it dials or accepts: the size of each pass in bytes.

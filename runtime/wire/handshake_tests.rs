@@ -126,10 +126,11 @@ fn what_does_not_fit_is_named_to_a_proved_peer() {
     assert!(Refusal::Incarnation.is_final() && !Refusal::Unproven.is_final());
 
     // Versions: the newer acceptor says so through READY, the dialer of an older one sees it in CHALLENGE.
-    let newer = Party { versions: (2, 3), ..party(2) };
+    let (least, most) = VERSIONS;
+    let newer = Party { versions: (most + 1, most + 2), ..party(2) };
     let (dialer, _) = shake(&party(1), &newer, target(2), None);
-    assert_eq!(dialer, Err(Refusal::Version { ours: (1, 1), theirs: 3 }));
-    let both = Party { versions: (1, 3), ..party(2) };
+    assert_eq!(dialer, Err(Refusal::Version { ours: VERSIONS, theirs: most + 2 }));
+    let both = Party { versions: (least, most + 2), ..party(2) };
     assert!(shake(&party(1), &both, target(2), None).0.is_ok());
 }
 

@@ -60,6 +60,11 @@ impl Agreement {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn begin_at(&mut self, number: u64) {
+        self.next = number;
+    }
+
     /// This rank calls its next collective.
     ///
     /// # Errors

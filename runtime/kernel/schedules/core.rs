@@ -229,7 +229,7 @@ impl Core {
                 continue;
             }
             let slot = self.slots.remove(&op.0).expect("each operation completes once");
-            self.wakers.extend(slot.complete(outcome));
+            self.wakers.extend(slot.complete(outcome).0);
         }
     }
 
