@@ -2,6 +2,8 @@
 
 use std::any::Any;
 use std::fmt;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -73,7 +75,7 @@ pub trait WriteBuffer: Send + Sync + Sized + 'static {
     const TYPE: ElementType;
     /// Bytes of one element.
     const ELEMENT_BYTES: usize;
-    /// The message's bytes.
+    /// The message's bytes: the same until `wait` returns. Called by the thread that moves them.
     fn bytes(&self) -> &[u8];
 }
 
@@ -105,6 +107,18 @@ impl WriteBuffer for Bytes {
 pub(crate) trait Source: Send + Sync {
     fn bytes(&self) -> &[u8];
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
+}
+
+impl dyn Source {
+    /// The bytes. The type may be the program's own: `None` if it panics.
+    pub(crate) fn all(&self) -> Option<&[u8]> {
+        catch_unwind(AssertUnwindSafe(|| self.bytes())).ok()
+    }
+
+    /// The bytes in `range`; `None` if the type panics, or has fewer.
+    pub(crate) fn part(&self, range: Range<usize>) -> Option<&[u8]> {
+        self.all()?.get(range)
+    }
 }
 
 impl<B: WriteBuffer> Source for B {

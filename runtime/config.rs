@@ -44,6 +44,9 @@ pub struct Config {
     pub fragment_bytes: usize,
     /// Per link: how much may arrive before a read is posted for it.
     pub window_bytes: u64,
+    /// For all links together: how much may arrive before reads are posted for it. Each link's window is an equal share of
+    /// it, the node's link to itself counted, or `window_bytes` if that is less; but at least 64 KiB.
+    pub budget_bytes: u64,
     /// Per link: how many messages beyond the window may be announced at a time.
     pub envelopes_max: u32,
     /// The machine whose model the choice of a collective's algorithm follows. It must be the same on every rank.
@@ -89,6 +92,7 @@ impl Config {
             overlap: Overlap::On,
             fragment_bytes: 4096,
             window_bytes: 64 << 20,
+            budget_bytes: 512 << 20,
             envelopes_max: 1024,
             machine: Machine::lan(),
             collective: Forced::none(),

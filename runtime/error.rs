@@ -224,6 +224,15 @@ impl fmt::Display for Mismatch {
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Misuse {
+    /// The bytes of a write's buffer could not be had while they were sent: its type is the program's own, and its
+    /// `bytes` panicked, or was shorter than at first. The node fails, since part of the message may have left.
+    #[error(
+        "{operation}: the buffer's `bytes` panicked or changed its length; it must give the same bytes until wait returns"
+    )]
+    Buffer {
+        /// The operation.
+        operation: Operation,
+    },
     /// An environment variable or a setting does not make sense.
     #[error("{name}={value:?}: {why}")]
     Config {

@@ -30,6 +30,18 @@ pub(super) struct Arriving {
     pub(super) received: u64,
     pub(super) sink: Sink,
     pub(super) since: Duration,
+    /// The unmatched message of its key that was opened next; none: [`NO_SLOT`].
+    pub(super) next: u64,
+}
+
+/// No message's.
+pub(super) const NO_SLOT: u64 = u64::MAX;
+
+/// The unmatched messages of a key, in the order of their openings: each names the next.
+#[derive(Clone, Copy)]
+pub(super) struct Unmatched {
+    pub(super) first: u64,
+    pub(super) last: u64,
 }
 
 /// Where a message's bytes go.
@@ -48,6 +60,6 @@ pub(super) enum Sink {
 
 impl Arriving {
     pub(super) fn new(opening: Opening, sink: Sink, since: Duration) -> Self {
-        Arriving { opening, received: 0, sink, since }
+        Arriving { opening, received: 0, sink, since, next: NO_SLOT }
     }
 }

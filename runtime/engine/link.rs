@@ -34,6 +34,8 @@ pub(super) struct Shared {
     pub(super) failed_peer: Option<(Rank, String)>,
     /// Stamps that have come; at most [`ARRIVALS_MAX`].
     pub(super) arrivals: Vec<Arrival>,
+    /// Buffers of writes that have failed.
+    pub(super) spent: Vec<Box<dyn Source>>,
 }
 
 impl Shared {
@@ -68,11 +70,15 @@ pub(super) struct Link {
     peer: Rank,
     pub(super) outgoing: Outgoing,
     pub(super) incoming: Incoming,
-    parser: Parser,
+    pub(super) parser: Parser,
     farewell: Farewell,
+    /// Writes whose last bytes are in a sealed record that the socket has not taken.
+    pub(super) sealed: VecDeque<Completion>,
+    /// The time of the last event before.
+    pub(super) sealed_since: Duration,
     /// Whether `Shared::pending` names this link.
     pub(super) is_pending: bool,
-    next_own_slot: u32,
+    pub(super) next_own_slot: u64,
 }
 
 impl Link {
@@ -85,6 +91,8 @@ impl Link {
             incoming: Incoming::new(rank, peer, own),
             parser: Parser::default(),
             farewell: Farewell::default(),
+            sealed: VecDeque::new(),
+            sealed_since: Duration::ZERO,
             is_pending: false,
             next_own_slot: 0,
         }
@@ -102,6 +110,7 @@ impl Link {
             let mut control = VecDeque::new();
             self.incoming.post(key, read, &mut control, &mut shared.completions);
             self.incoming.settle_own_credit();
+            self.collect_spent(shared);
             for refusal in control {
                 if let Body::Openings(posted, message) = &refusal.body {
                     self.hear_refusal(refusal.slot, posted, message, shared);
@@ -128,10 +137,11 @@ impl Link {
     ) -> Result<(), Error> {
         if self.is_own() {
             let slot = self.next_own_slot;
-            self.next_own_slot = slot.wrapping_add(1);
-            self.outgoing.remember(slot, op);
+            self.next_own_slot += 1;
+            self.outgoing.remember(slot, op, opening);
             self.incoming.write_own(slot, op, opening, source, now, &mut shared.completions);
             self.incoming.settle_own_credit();
+            self.collect_spent(shared);
             return Ok(());
         }
         if self.has_left() {
@@ -170,7 +180,7 @@ impl Link {
     }
 
     pub(super) fn is_drained(&self) -> bool {
-        self.outgoing.is_drained() || self.farewell.closed
+        (self.outgoing.is_drained() && self.sealed.is_empty()) || self.farewell.closed
     }
 
     pub(super) fn is_farewelled(&self) -> bool {
@@ -178,7 +188,8 @@ impl Link {
     }
 
     /// The connection has ended. Returns whether it might: after goodbye.
-    pub(super) fn close(&mut self) -> bool {
+    pub(super) fn close(&mut self, shared: &mut Shared) -> bool {
+        self.release_sealed(&mut shared.completions);
         let known = self.farewell.closed;
         self.farewell.closed = true;
         known || self.farewell.heard || self.farewell.confirmed
@@ -186,9 +197,12 @@ impl Link {
 
     /// Ends every operation with `error`.
     pub(super) fn fail(&mut self, error: &Error, shared: &mut Shared) {
+        self.release_sealed(&mut shared.completions);
+        let (reads, writes) = (self.incoming.clear(true), self.outgoing.clear());
+        self.collect_spent(shared);
         let fail = |op, error| Completion { op, outcome: Outcome::Failed(error) };
-        let reads = self.incoming.clear(true).into_iter().map(|op| fail(op, error.clone()));
-        let writes = self.outgoing.clear().into_iter();
+        let reads = reads.into_iter().map(|op| fail(op, error.clone()));
+        let writes = writes.into_iter();
         let writes = writes.map(|Ended { op, refused, .. }| fail(op, refused.unwrap_or_else(|| error.clone())));
         shared.completions.extend(reads.chain(writes));
     }
@@ -231,7 +245,14 @@ impl Link {
         !self.farewell.closed && self.outgoing.has_output()
     }
 
+    /// What has failed is to be dropped by who holds no lock.
+    pub(super) fn collect_spent(&mut self, shared: &mut Shared) {
+        shared.spent.append(&mut self.outgoing.spent);
+        shared.spent.append(&mut self.incoming.spent);
+    }
+
     fn announce_output(&mut self, shared: &mut Shared) {
+        self.collect_spent(shared);
         if let Some(bytes) = self.incoming.take_credit() {
             self.outgoing.control.push_back(Control::credit(bytes));
         }
@@ -304,15 +325,18 @@ impl Link {
         }
     }
 
-    fn hear_stamp(&mut self, is_ping: bool, slot: u32, stamp: Stamp, shared: &mut Shared) {
-        let (bytes, answers) = if is_ping { (None, slot) } else { (self.incoming.complete_bytes(slot), 0) };
+    fn hear_stamp(&mut self, is_ping: bool, slot: u64, stamp: Stamp, shared: &mut Shared) {
+        let (bytes, answers) = match is_ping {
+            true => (None, slot.try_into().unwrap_or(0)),
+            false => (self.incoming.complete_bytes(slot), 0),
+        };
         if (is_ping || bytes.is_some()) && shared.arrivals.len() < ARRIVALS_MAX {
             shared.arrivals.push(Arrival { peer: self.peer, bytes, stamp, answers });
         }
     }
 
     /// The peer's read, `posted`, does not fit the `message`.
-    fn hear_refusal(&mut self, slot: u32, posted: &Opening, message: &Opening, shared: &mut Shared) {
+    fn hear_refusal(&mut self, slot: u64, posted: &Opening, message: &Opening, shared: &mut Shared) {
         let error = Error::Mismatch(Arc::new(Mismatch {
             from: self.rank,
             to: self.peer,
@@ -386,7 +410,7 @@ impl Frames for Acting<'_> {
             }
             (Kind::Abort, _) => incoming.abort(slot)?,
             (Kind::Goodbye, _) => {
-                let culprit = (flags & FAILED != 0).then_some(Rank(slot));
+                let culprit = (flags & FAILED != 0).then(|| Rank(slot.try_into().unwrap_or(u32::MAX)));
                 link.hear_goodbye(culprit, &body, shared);
             }
             (Kind::GoodbyeAck, _) => link.hear_confirmation(shared),
@@ -399,7 +423,7 @@ impl Frames for Acting<'_> {
         Ok(())
     }
 
-    fn settle(&mut self, slot: u32) {
+    fn settle(&mut self, slot: u64) {
         self.link.incoming.settle(slot, &mut self.shared.completions);
     }
 

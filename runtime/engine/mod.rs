@@ -11,6 +11,7 @@ mod link;
 mod notes;
 mod outgoing;
 mod receive;
+mod sealed;
 #[cfg(test)]
 mod sim;
 mod standstill;
@@ -31,6 +32,8 @@ use arriving::Posted;
 use link::{Link, Shared};
 use notes::Notes;
 pub(crate) use notes::{Arrival, Note, Progress};
+#[cfg(test)]
+pub(crate) use sim::starts::Starts;
 pub(crate) use transmit::Sent;
 
 /// Bytes read at a time when nothing is predicted.
@@ -119,8 +122,11 @@ impl Engine {
         source: Box<dyn Source>,
     ) -> Result<OpId, Error> {
         self.check(to)?;
+        let operation = |total| Operation::new(OperationKind::Write, self.rank, to, key.user_tag(), total);
+        let total = source.all().map(|bytes| bytes.len() as u64);
+        let total = total.ok_or_else(|| Misuse::Buffer { operation: operation(0) })?;
+        let opening = Opening { key, element, total };
         let op = self.new_op();
-        let opening = Opening { key, element, total: source.bytes().len() as u64 };
         self.links[to.index()].initwrite(op, opening, source, now, &mut self.shared)?;
         Ok(op)
     }
@@ -206,7 +212,7 @@ impl Engine {
 
     /// The connection to `peer` has ended. Returns whether it might, after goodbye; otherwise the peer is lost.
     pub(crate) fn is_over(&mut self, peer: Rank) -> bool {
-        self.links[peer.index()].close()
+        self.links[peer.index()].close(&mut self.shared)
     }
 
     /// The connection to `peer` has ended. After its goodbye that is no loss.
@@ -249,7 +255,20 @@ impl Engine {
         write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<Sent> {
         let link = &mut self.links[to.index()];
-        link.outgoing.transmit(&mut self.batch, &mut self.shared.completions, write)
+        let sent = link.outgoing.transmit(&mut self.batch, &mut self.shared.completions, write);
+        link.collect_spent(&mut self.shared);
+        if let Some(opening) = link.outgoing.broken.take() {
+            let tag = opening.key.user_tag();
+            let operation = Operation::new(OperationKind::Write, self.rank, to, tag, opening.total);
+            self.fail(Misuse::Buffer { operation }.into());
+        }
+        sent
+    }
+
+    /// Buffers of writes that have failed. Their types may be the program's own: they are to be dropped while nothing is
+    /// locked.
+    pub(crate) fn take_spent(&mut self) -> Vec<Box<dyn Source>> {
+        std::mem::take(&mut self.shared.spent)
     }
 
     /// A link that has got something to send since it was last sent to; each is named once.

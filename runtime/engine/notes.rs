@@ -37,16 +37,16 @@ pub(crate) enum Progress {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Note {
     pub(crate) peer: Rank,
-    pub(crate) slot: u32,
+    pub(crate) slot: u64,
     pub(crate) progress: Progress,
 }
 
 /// Where the two sides of a link take notes, if anybody wants them.
 #[derive(Default)]
 pub(super) struct Notes {
-    taken: Option<Vec<(u32, Progress)>>,
+    taken: Option<Vec<(u64, Progress)>>,
     /// Messages whose beginning is told and whose end is not.
-    begun: HashSet<u32>,
+    begun: HashSet<u64>,
 }
 
 impl Notes {
@@ -54,11 +54,11 @@ impl Notes {
         Notes { taken: Some(Vec::new()), begun: HashSet::new() }
     }
 
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = (u32, Progress)> {
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (u64, Progress)> {
         self.taken.iter_mut().flat_map(|notes| notes.drain(..))
     }
 
-    pub(super) fn take(&mut self, slot: u32, progress: Progress) {
+    pub(super) fn take(&mut self, slot: u64, progress: Progress) {
         if let Some(notes) = &mut self.taken {
             if matches!(progress, Progress::Arrives { .. }) {
                 self.begun.remove(&slot);
@@ -68,7 +68,7 @@ impl Notes {
     }
 
     /// Of a message that this is told of already, until something else is, it is not told again.
-    pub(super) fn take_once(&mut self, slot: u32, progress: Progress) {
+    pub(super) fn take_once(&mut self, slot: u64, progress: Progress) {
         if let Some(notes) = &mut self.taken
             && self.begun.insert(slot)
         {
@@ -76,6 +76,9 @@ impl Notes {
         }
     }
 }
+
+/// Stamps of no message that may wait to be sent.
+const PINGS_MAX: usize = 16;
 
 impl Outgoing {
     /// Has the message just posted carry a stamp, if it is the only thing to send and may go: the time on the way of one
@@ -94,10 +97,14 @@ impl Outgoing {
 
     /// A stamp of no message, to be answered `answers` times in turn.
     pub(super) fn ping(&mut self, stamp: Stamp, answers: u32) {
+        // One that waits behind others tells nothing of the link; and who does not read must not make them pile up.
+        if self.control.iter().filter(|control| control.flags & PING != 0).count() >= PINGS_MAX {
+            return;
+        }
         self.control.push_back(Control {
             flags: PING,
             body: Body::Stamp(stamp),
-            ..Control::about(Kind::Stamp, answers)
+            ..Control::about(Kind::Stamp, answers.into())
         });
     }
 }

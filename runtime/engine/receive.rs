@@ -33,9 +33,9 @@ pub(super) struct Parser {
     /// A header, its opening and a control frame's body, as far as they are here.
     stage: Vec<u8>,
     /// The data frame whose payload is due: its message and the bytes left.
-    payload: Option<(u32, usize)>,
+    payload: Option<(u64, usize)>,
     /// The message and length of the last data frame: the next one is probably alike.
-    pub(super) last: Option<(u32, usize)>,
+    pub(super) last: Option<(u64, usize)>,
     /// The length of a long message's first frame, the last time.
     first: Option<usize>,
 }
@@ -51,7 +51,7 @@ pub(super) struct Head {
 /// Who acts on frames: the link.
 pub(super) trait Frames {
     fn head(&mut self, head: Head) -> Result<(), WireError>;
-    fn settle(&mut self, slot: u32);
+    fn settle(&mut self, slot: u64);
     fn incoming(&mut self) -> &mut Incoming;
 }
 
@@ -149,7 +149,7 @@ impl Parser {
     }
 
     /// Whether `head` opens the expected message with a first fragment of `length`; its slot.
-    fn opens(&self, head: &[u8], expected: &Opening, length: usize) -> Option<u32> {
+    fn opens(&self, head: &[u8], expected: &Opening, length: usize) -> Option<u64> {
         let (header, opening) = head.split_first_chunk()?;
         let header = Header::decode(header).ok()?;
         let opening = Opening::decode(opening.first_chunk()?).ok()?;
@@ -262,7 +262,7 @@ impl Parser {
     }
 
     /// `left` bytes of the frame's payload remain.
-    fn advance(&mut self, frames: &mut impl Frames, slot: u32, left: usize) {
+    fn advance(&mut self, frames: &mut impl Frames, slot: u64, left: usize) {
         self.payload = (left > 0).then_some((slot, left));
         if left == 0 {
             frames.settle(slot);
@@ -277,7 +277,7 @@ fn pays(place: usize, left: usize, fragment: usize) -> bool {
 
 /// How the next bytes are probably cut.
 struct Plan {
-    slot: u32,
+    slot: u64,
     /// Payload bytes that complete the frame under way.
     left: usize,
     /// The length of the fragments to come.

@@ -62,6 +62,15 @@ impl Engine {
                     Stage::Held | Stage::Announced { .. } => "beyond the window: the peer must post the read first",
                 },
             }));
+            all.extend(link.sealed().map(|opening| Waiting {
+                kind: OperationKind::Write,
+                peer,
+                tag: opening.key.user_tag(),
+                bytes: opening.total,
+                done: opening.total,
+                since: link.sealed_since,
+                state: "its last bytes wait for room in the socket",
+            }));
             all[from..].sort_by_key(|waiting| (waiting.since, waiting.tag, waiting.bytes, waiting.done));
         }
         all

@@ -50,6 +50,13 @@ struct Frame {
     undo: Undo,
 }
 
+/// Why nothing of a call was sent.
+enum Unsent {
+    Socket(io::Error),
+    /// The message's buffer does not give its bytes.
+    Buffer(Opening),
+}
+
 /// How to put a frame back.
 enum Undo {
     Control(Control),
@@ -86,18 +93,24 @@ impl Outgoing {
         completions: &mut VecDeque<Completion>,
         write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<Sent> {
+        if self.is_mute {
+            return Ok(Sent::All);
+        }
         let mut burst = 0;
         loop {
             self.fill(batch);
             let (offered, written) = match self.write_batch(batch, write) {
                 Ok((0, _)) => return Ok(Sent::All),
                 Ok(counts) => counts,
-                Err(error) => {
+                Err(unsent) => {
                     self.put_back(batch, 0);
-                    if error.kind() != io::ErrorKind::WouldBlock {
-                        return Err(error);
+                    match unsent {
+                        Unsent::Socket(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                            self.train.was_blocked(burst);
+                        }
+                        Unsent::Socket(error) => return Err(error),
+                        Unsent::Buffer(opening) => self.broken = Some(opening),
                     }
-                    self.train.was_blocked(burst);
                     return Ok(Sent::Blocked);
                 }
             };
@@ -135,7 +148,7 @@ impl Outgoing {
         &self,
         batch: &Batch,
         write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
-    ) -> io::Result<(usize, usize)> {
+    ) -> Result<(usize, usize), Unsent> {
         let mut slices = [IoSlice::new(&[]); SLICES_MAX];
         let (mut count, mut offered) = (0, 0);
         let mut add = |bytes| {
@@ -148,7 +161,7 @@ impl Outgoing {
                 add(&partial.head[..]);
             }
             if let Some((index, range)) = &partial.payload {
-                add(&self.message(*index).source.bytes()[range.clone()]);
+                add(self.part(*index, range)?);
             }
         }
         let mut head = 0..0;
@@ -156,7 +169,7 @@ impl Outgoing {
             head.end = frame.head.end;
             if let Some((index, range)) = &frame.payload {
                 add(&batch.scratch[head.clone()]);
-                add(&self.message(*index).source.bytes()[range.clone()]);
+                add(self.part(*index, range)?);
                 head.start = head.end;
             }
         }
@@ -170,9 +183,15 @@ impl Outgoing {
             match write(&slices[..count]) {
                 Ok(written) => return Ok((offered, written)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) => return Err(Unsent::Socket(error)),
             }
         }
+    }
+
+    /// Bytes of a message.
+    fn part(&self, index: usize, range: &Range<usize>) -> Result<&[u8], Unsent> {
+        let message = self.message(index);
+        message.source.part(range.clone()).ok_or(Unsent::Buffer(message.opening))
     }
 
     /// The first `written` bytes are gone: completes what they complete and puts the rest back.
@@ -393,19 +412,23 @@ impl Outgoing {
         }
         let flags = if opened { 0 } else { FIRST } | if charged { CHARGED } else { 0 };
         let mut head = self.head(Kind::Data, flags, slot, (!opened).then_some(opening), to - from, scratch);
-        let small = to - from <= COPY_BYTES_MAX;
-        if small {
-            scratch.extend_from_slice(&self.message(index).source.bytes()[from..to]);
+        let (mut payload, finishes) = (Some((index, from..to)), is_last.then_some(index));
+        // A buffer that does not give them now is asked again when they are to go, and fails then.
+        if to - from <= COPY_BYTES_MAX
+            && let Some(bytes) = self.message(index).source.part(from..to)
+        {
+            scratch.extend_from_slice(bytes);
             head.end = scratch.len();
+            payload = None;
         }
-        Frame { head, payload: (!small).then_some((index, from..to)), finishes: is_last.then_some(index), undo }
+        Frame { head, payload, finishes, undo }
     }
 
     fn head(
         &mut self,
         kind: Kind,
         flags: u8,
-        slot: u32,
+        slot: u64,
         opening: Option<Opening>,
         length: usize,
         scratch: &mut Vec<u8>,
@@ -422,7 +445,7 @@ impl Outgoing {
 }
 
 impl Control {
-    pub(super) fn about(kind: Kind, slot: u32) -> Self {
+    pub(super) fn about(kind: Kind, slot: u64) -> Self {
         Control { kind, flags: 0, slot, body: Body::Empty }
     }
 
@@ -434,7 +457,7 @@ impl Control {
         Control { body: Body::Opening(Opening { key, element, total: capacity }), ..Control::about(Kind::Want, 0) }
     }
 
-    pub(super) fn refuse(slot: u32, posted: Opening, message: Opening) -> Self {
+    pub(super) fn refuse(slot: u64, posted: Opening, message: Opening) -> Self {
         Control { body: Body::Openings(posted, message), ..Control::about(Kind::Refuse, slot) }
     }
 
@@ -445,7 +468,7 @@ impl Control {
             None => goodbye,
             Some((culprit, cause)) => {
                 let end = cause.floor_char_boundary(CONTROL_BYTES_MAX);
-                Control { flags: FAILED, slot: culprit.0, body: Body::Words(cause[..end].to_owned()), ..goodbye }
+                Control { flags: FAILED, slot: culprit.0.into(), body: Body::Words(cause[..end].to_owned()), ..goodbye }
             }
         }
     }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use super::poller::{Poller, Ready};
 use super::silence;
 use super::slot::Slot;
 use super::unsent::Unsent;
+use crate::buffer::Source;
 use crate::collective::execute::Collectives;
 use crate::engine::{Completion, Engine, LateRefusal, OpId, Outcome, Sent};
 use crate::error::Error;
@@ -55,6 +57,8 @@ pub(crate) struct Core {
     pub(crate) completions: u64,
     /// Who is to be woken by the next that is.
     pub(crate) watchers: Vec<Waker>,
+    /// What nobody wants any more; dropped once the lock is free, since a buffer's drop may be the program's code.
+    unwanted: Vec<Outcome>,
     /// Waits for something that no slot tells; woken once, by the next who may have changed it.
     pub(crate) onlooker: Option<Waker>,
     /// Whether the rendezvous is there to say who was lost first.
@@ -131,6 +135,7 @@ impl Core {
             wakers: Vec::new(),
             completions: 0,
             watchers: Vec::new(),
+            unwanted: Vec::new(),
             onlooker: None,
             is_advised: false,
             suspect: None,
@@ -240,13 +245,16 @@ impl Core {
     }
 
     pub(super) fn fill_slot(&mut self, Completion { op, mut outcome }: Completion) {
-        let Some(slot) = self.slots.remove(&op) else { return };
+        let Some(slot) = self.slots.remove(&op) else { return self.unwanted.push(outcome) };
         self.observe_end(&slot, &mut outcome);
         let is_written = matches!(outcome, Outcome::Written(_));
         let (waker, unclaimed) = slot.complete(outcome);
         self.wakers.extend(waker);
-        if let Some(refusal) = unclaimed.and_then(|outcome| slot.as_refusal(outcome)) {
-            self.keep_refusal(refusal);
+        if let Some(outcome) = unclaimed {
+            if let Some(refusal) = slot.as_refusal(&outcome) {
+                self.keep_refusal(refusal);
+            }
+            self.unwanted.push(outcome);
         }
         self.completions += 1;
         self.wakers.append(&mut self.watchers);
@@ -283,7 +291,13 @@ impl Core {
         self.close();
         let wakers = self.slots.drain().filter_map(|(_, slot)| slot.fail(&error));
         self.wakers.extend(wakers);
+        self.wakers.append(&mut self.watchers);
         self.take_wakers()
+    }
+
+    /// Buffers that nobody wants any more.
+    pub(super) fn take_unwanted(&mut self) -> Unwanted {
+        Unwanted { outcomes: std::mem::take(&mut self.unwanted), sources: self.engine.take_spent() }
     }
 
     /// Closes every connection.
@@ -402,13 +416,13 @@ impl Core {
             return 0;
         }
         let Socket { stream, cipher, unsent, pacing, .. } = socket;
-        let mut write = |slices: &[IoSlice<'_>]| match cipher {
-            None => write_now(stream, slices),
-            Some(cipher) => cipher.write(slices, &mut |bytes| write_now(stream, &[IoSlice::new(bytes)])),
-        };
         let (mut written, mut before) = (0, 0);
         let sent = loop {
-            let sent = self.engine.transmit(peer, &mut |slices| write(slices).inspect(|count| written += count));
+            let mut write = |slices: &[IoSlice<'_>]| write_now(stream, slices).inspect(|count| written += count);
+            let sent = match cipher {
+                None => self.engine.transmit(peer, &mut write),
+                Some(cipher) => self.engine.transmit_sealed(peer, cipher, &mut |bytes| write(&[IoSlice::new(bytes)])),
+            };
             unsent.took(written - before);
             before = written;
             if !matches!(sent, Ok(Sent::Blocked)) {
@@ -489,6 +503,20 @@ impl Core {
             self.engine.fail_lost(peer, &cause);
             self.hand_on();
         }
+    }
+}
+
+/// Buffers that nobody wants any more. Their drop may be the program's code: a panic in it ends no thread of lathide's.
+pub(super) struct Unwanted {
+    outcomes: Vec<Outcome>,
+    sources: Vec<Box<dyn Source>>,
+}
+
+impl Drop for Unwanted {
+    fn drop(&mut self) {
+        // The program's panic hook has told of it.
+        self.outcomes.drain(..).for_each(|outcome| _ = catch_unwind(AssertUnwindSafe(|| drop(outcome))));
+        self.sources.drain(..).for_each(|source| _ = catch_unwind(AssertUnwindSafe(|| drop(source))));
     }
 }
 

@@ -108,9 +108,11 @@ impl Slot {
     }
 
     /// What the program must hear of this outcome though nobody has taken it: that its message was refused.
-    pub(crate) fn as_refusal(&self, outcome: Outcome) -> Option<Error> {
+    pub(crate) fn as_refusal(&self, outcome: &Outcome) -> Option<Error> {
         match outcome {
-            Outcome::Failed(error @ Error::Mismatch(_)) if self.operation.kind == OperationKind::Write => Some(error),
+            Outcome::Failed(error @ Error::Mismatch(_)) if self.operation.kind == OperationKind::Write => {
+                Some(error.clone())
+            }
             _ => None,
         }
     }
@@ -178,7 +180,7 @@ impl Slot {
         let mut state = self.state.lock();
         match std::mem::replace(&mut *state, State::Over) {
             State::Pending(_) => Detached::UnderWay,
-            State::Done(outcome) => self.as_refusal(outcome).map_or(Detached::Over, Detached::Refused),
+            State::Done(outcome) => self.as_refusal(&outcome).map_or(Detached::Over, Detached::Refused),
             State::Over => Detached::Over,
         }
     }

@@ -11,6 +11,7 @@
 //! | `LATHIDE_ENCRYPT` | `on` or `off` (default): whether what passes between ranks is encrypted; needs the feature `encrypt` |
 //! | `LATHIDE_OVERLAP` | `on` (default) or `off`: bytes move only inside a wait |
 //! | `LATHIDE_WINDOW` | per link, how much may arrive before its read is posted: `64MiB` (default), `1048576`, `512k` |
+//! | `LATHIDE_BUDGET` | for all links together, how much may arrive before its read is posted: `512MiB` (default); no window is more than a link's share |
 //! | `LATHIDE_FRAGMENT` | payload of a fragment in bytes, 4096 by default |
 //! | `LATHIDE_ENVELOPES` | per link, messages beyond the window announced at a time, 1024 by default |
 //! | `LATHIDE_COLLECTIVE` | algorithms to use whatever they cost, the same on every rank: `broadcast:chain,allreduce:ring` |
@@ -185,6 +186,9 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     config.trace = variables.text("LATHIDE_TRACE").map(PathBuf::from);
     if let Some(window) = variables.text("LATHIDE_WINDOW") {
         config.window_bytes = bytes("LATHIDE_WINDOW", &window)?;
+    }
+    if let Some(budget) = variables.text("LATHIDE_BUDGET") {
+        config.budget_bytes = bytes("LATHIDE_BUDGET", &budget)?;
     }
     if let Some(fragment) = variables.text("LATHIDE_FRAGMENT") {
         let fragment = number("LATHIDE_FRAGMENT", &fragment, FRAGMENT_BYTES)?;

@@ -36,6 +36,7 @@ fn the_contract_of_lathide_run() {
     let settings = [
         ("LATHIDE_OVERLAP", "off"),
         ("LATHIDE_WINDOW", "2MiB"),
+        ("LATHIDE_BUDGET", "7MiB"),
         ("LATHIDE_FRAGMENT", "1024"),
         ("LATHIDE_ENVELOPES", "9"),
         ("LATHIDE_STALL", "off"),
@@ -50,6 +51,7 @@ fn the_contract_of_lathide_run() {
     let (config, _) = from(&[JOB.as_slice(), &settings].concat()).unwrap();
     assert_eq!((config.overlap, config.encrypt), (Overlap::Off, true));
     assert_eq!((config.window_bytes, config.fragment_bytes, config.envelopes_max), (2 << 20, 1024, 9));
+    assert_eq!(config.budget_bytes, 7 << 20);
     assert_eq!((config.stall_timeout, config.silence), (None, None));
     assert_eq!((config.ports, config.advertise), (Some(7000..=7063), Some("fd00::7".parse().unwrap())));
     assert_eq!(config.interface.map(|interface| interface.to_string()).as_deref(), Some("!docker0"));
@@ -78,6 +80,7 @@ fn every_bad_value_names_its_variable() {
         ("LATHIDE_OVERLAP", "yes"),
         ("LATHIDE_WINDOW", "0"),
         ("LATHIDE_WINDOW", "64 parsecs"),
+        ("LATHIDE_BUDGET", "0"),
         ("LATHIDE_WINDOW", "99999999999GiB"),
         ("LATHIDE_FRAGMENT", "0"),
         ("LATHIDE_FRAGMENT", "1000000"),

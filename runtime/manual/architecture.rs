@@ -73,7 +73,8 @@
 //! # Why nothing deadlocks that need not
 //!
 //! A peer sends payload only into a place the receiver has reserved: a posted read, or the link's *window* for
-//! unexpected data (64 MiB by default; each message costs its bytes and 256 more). So every socket can always be
+//! unexpected data (64 MiB by default; each message costs its bytes and 256 more, which is what the receiver's tables take for it; all
+//! windows of a node share its budget, 512 MiB by default). So every socket can always be
 //! read, every write ends, and before a link is written it is read (Strumpen 3.1.3). A message beyond the window
 //! sends an *envelope*, and waits for a *grant*, which a matching read gives. Envelopes are bounded too; a sender
 //! with more says that it *holds* messages, and then every read that meets nothing *wants* its message by tag. So a

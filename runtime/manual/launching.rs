@@ -23,6 +23,7 @@
 //! | `LATHIDE_ENCRYPT` | `on`: what passes between ranks is encrypted ([`super::wire_format`]); needs the feature `encrypt` | `off` |
 //! | `LATHIDE_OVERLAP` | `on`, or `off`: bytes move only inside a wait | `on` |
 //! | `LATHIDE_WINDOW` | bytes per link that may arrive before their read is posted | 64 MiB |
+//! | `LATHIDE_BUDGET` | bytes on all links together that may arrive before their reads are posted: no window is more than a link's equal share, or less than 64 KiB because of it | 512 MiB |
 //! | `LATHIDE_COLLECTIVE` | algorithms of collectives to use whatever they cost: `broadcast:chain,gather:windowed/4` | the cheapest |
 //! | `LATHIDE_FRAGMENT` | the most payload of a fragment, in bytes | 4096 |
 //! | `LATHIDE_ENVELOPES` | messages per link that may be announced beyond the window | 1024 |

@@ -93,10 +93,10 @@ mod noise {
         pub(crate) fn finish(self) -> Result<Cipher, CipherError> {
             Ok(Cipher {
                 noise: self.0.into_transport_mode()?,
+                record_bytes: RECORD_BYTES,
                 plain: Vec::new(),
                 outbound: vec![0; SEALED_BYTES_MAX],
                 unsent: 0..0,
-                owes: false,
                 inbound: vec![0; INBOUND_BYTES],
                 arrived: 0..0,
                 clear: vec![0; RECORD_BYTES + TAG_BYTES],
@@ -112,13 +112,13 @@ mod noise {
     /// What stands between the engine's plain bytes and the socket's sealed ones.
     pub(crate) struct Cipher {
         noise: snow::TransportState,
+        /// Plain bytes in one record, at most: [`RECORD_BYTES`], or fewer in tests.
+        record_bytes: usize,
         /// The plain bytes of one record, gathered.
         plain: Vec<u8>,
         /// The record under way, and what of it the socket has not taken.
         outbound: Vec<u8>,
         unsent: std::ops::Range<usize>,
-        /// The last byte of the record under way has not been counted as written, so that it counts when all of it is.
-        owes: bool,
         /// Sealed bytes as they came.
         inbound: Vec<u8>,
         arrived: std::ops::Range<usize>,
@@ -134,37 +134,52 @@ mod noise {
     }
 
     impl Cipher {
-        /// Writes as [`std::io::Write::write_vectored`] does: returns how many plain bytes are on their way. `send` is a
+        /// Seals records of at most `bytes`, so that they end in places where long ones seldom do.
+        #[cfg(test)]
+        pub(crate) fn seal_records_of(&mut self, bytes: usize) {
+            self.record_bytes = bytes;
+        }
+
+        /// Writes as [`std::io::Write::write_vectored`] does: returns how many plain bytes were taken. `send` is a
         /// non-blocking write.
         ///
-        /// A record that the socket takes half of counts without its last byte. So the caller has that byte left, comes
-        /// again with it in front when there is room, and takes nothing for sent that is still here. It must not change
-        /// its mind about the next byte after a short count; frames are finished first anyway.
+        /// What is taken is sealed, and a record can only go whole: if the socket takes part of it the rest stays here, is
+        /// counted, and leaves by [`Cipher::flush`] or with the next call, before anything else.
         pub(crate) fn write(
             &mut self,
             slices: &[IoSlice<'_>],
             send: &mut dyn FnMut(&[u8]) -> io::Result<usize>,
         ) -> io::Result<usize> {
+            self.flush(send)?;
             let mut count = 0;
-            if self.owes {
-                self.send_on(send)?;
-                self.owes = false;
-                count = 1;
-            }
             while self.gather(slices, count) {
                 self.seal()?;
                 count += self.plain.len();
-                match self.send_on(send) {
+                match self.flush(send) {
                     Ok(()) => {}
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                        self.owes = true;
-                        count -= 1;
-                        break;
-                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     Err(error) => return Err(error),
                 }
             }
-            if count == 0 && self.owes { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
+            Ok(count)
+        }
+
+        /// Whether sealed bytes wait for room in the socket.
+        pub(crate) fn has_unsent(&self) -> bool {
+            !self.unsent.is_empty()
+        }
+
+        /// Sends what is left of the record under way.
+        pub(crate) fn flush(&mut self, send: &mut dyn FnMut(&[u8]) -> io::Result<usize>) -> io::Result<()> {
+            while !self.unsent.is_empty() {
+                match send(&self.outbound[self.unsent.clone()]) {
+                    Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                    Ok(sent) => self.unsent.start += sent,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(())
         }
 
         /// Collects the plain bytes of one record behind the first `skip`. Returns whether there are any.
@@ -174,7 +189,7 @@ mod noise {
                 let skipped = skip.min(slice.len());
                 skip -= skipped;
                 let slice = &slice[skipped..];
-                let room = RECORD_BYTES - self.plain.len();
+                let room = self.record_bytes - self.plain.len();
                 self.plain.extend_from_slice(&slice[..room.min(slice.len())]);
                 if slice.len() >= room {
                     break;
@@ -188,19 +203,6 @@ mod noise {
             // Below 64 KiB: see the sizes above.
             self.outbound[..LENGTH_BYTES].copy_from_slice(&(length as u16).to_le_bytes());
             self.unsent = 0..LENGTH_BYTES + length;
-            Ok(())
-        }
-
-        /// Sends what is left of the record under way.
-        fn send_on(&mut self, send: &mut dyn FnMut(&[u8]) -> io::Result<usize>) -> io::Result<()> {
-            while !self.unsent.is_empty() {
-                match send(&self.outbound[self.unsent.clone()]) {
-                    Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                    Ok(sent) => self.unsent.start += sent,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => return Err(error),
-                }
-            }
             Ok(())
         }
 
@@ -306,6 +308,14 @@ mod none {
             _: &[IoSlice<'_>],
             _: &mut dyn FnMut(&[u8]) -> io::Result<usize>,
         ) -> io::Result<usize> {
+            match *self {}
+        }
+
+        pub(crate) fn flush(&mut self, _: &mut dyn FnMut(&[u8]) -> io::Result<usize>) -> io::Result<()> {
+            match *self {}
+        }
+
+        pub(crate) fn has_unsent(&self) -> bool {
             match *self {}
         }
 

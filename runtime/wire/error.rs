@@ -34,13 +34,13 @@ pub enum WireError {
         /// Which frame.
         what: &'static str,
         /// The message's number.
-        slot: u32,
+        slot: u64,
     },
     /// A message was opened twice.
     #[error("message {slot} (tag {tag}) was opened twice")]
     Twice {
         /// The message's number.
-        slot: u32,
+        slot: u64,
         /// Its tag.
         tag: Tag,
     },

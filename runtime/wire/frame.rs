@@ -1,12 +1,13 @@
 //! The header that opens every frame, and what follows it. All integers are little-endian.
 //!
 //! ```text
-//! header   kind u8 | flags u8 | 0 u16 | number u32 | slot u32 | length u32           16 bytes
+//! header   kind u8 | length u24 | number u32 | slot u56 | flags u8                   16 bytes
 //! opening  tag u32 | element u16 | context u8 | 0 u8 | total u64                     16 bytes
 //! ```
 //!
-//! `number` counts the frames of a direction, `slot` names a message of the sender's, `length` is what follows
-//! the header without the opening. An opening follows the header of a first fragment ([`FIRST`]), of an
+//! `number` counts the frames of a direction; it is a check, and wraps. `slot` names a message of the sender's: it counts
+//! them and must never wrap, since a message may stay unread for as long as the job runs; 2^56 at ten million a second are
+//! two centuries. `length` is what follows the header without the opening. An opening follows the header of a first fragment ([`FIRST`]), of an
 //! envelope, a want and a refusal; the table in [`Kind`] says what else follows.
 
 use crate::buffer::ElementType;
@@ -89,26 +90,26 @@ pub(crate) struct Header {
     pub(crate) kind: Kind,
     pub(crate) flags: u8,
     pub(crate) number: u32,
-    pub(crate) slot: u32,
+    /// Below 2^56.
+    pub(crate) slot: u64,
     /// Bytes after the header, an opening not counted.
     pub(crate) length: u32,
 }
 
 impl Header {
     pub(crate) fn encode(&self) -> [u8; HEADER_BYTES] {
+        debug_assert!(self.slot >> SLOT_BITS == 0 && self.length >> 24 == 0);
         let mut bytes = [0; HEADER_BYTES];
-        bytes[0] = self.kind as u8;
-        bytes[1] = self.flags;
+        bytes[0..4].copy_from_slice(&(self.length << 8 | self.kind as u32).to_le_bytes());
         bytes[4..8].copy_from_slice(&self.number.to_le_bytes());
-        bytes[8..12].copy_from_slice(&self.slot.to_le_bytes());
-        bytes[12..16].copy_from_slice(&self.length.to_le_bytes());
+        bytes[8..16].copy_from_slice(&(u64::from(self.flags) << SLOT_BITS | self.slot).to_le_bytes());
         bytes
     }
 
     /// Reads a header. A length that no honest peer sends is refused here, before anything relies on it.
     pub(crate) fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Self, WireError> {
         let kind = Kind::decode(bytes[0])?;
-        let length = u32_at(bytes, 12);
+        let length = u32_at(bytes, 0) >> 8;
         let (what, most) = match kind {
             Kind::Data => ("a fragment", FRAGMENT_BYTES_MAX),
             _ => ("a control frame", CONTROL_BYTES_MAX),
@@ -116,7 +117,8 @@ impl Header {
         if length as usize > most {
             return Err(WireError::TooLong { what, got: length.into(), most: most as u64 });
         }
-        Ok(Header { kind, flags: bytes[1], number: u32_at(bytes, 4), slot: u32_at(bytes, 8), length })
+        let slot = u64_at(bytes, 8) & ((1 << SLOT_BITS) - 1);
+        Ok(Header { kind, flags: bytes[15], number: u32_at(bytes, 4), slot, length })
     }
 
     /// Whether an opening follows.
@@ -193,12 +195,10 @@ impl Opening {
 
     pub(crate) fn decode(bytes: &[u8; OPENING_BYTES]) -> Result<Self, WireError> {
         let context = Context::decode(bytes[6])?;
-        let mut total = [0; 8];
-        total.copy_from_slice(&bytes[8..16]);
         Ok(Opening {
             key: Key { context, tag: Tag(u32_at(bytes, 0)) },
             element: ElementType(u16::from_le_bytes([bytes[4], bytes[5]])),
-            total: u64::from_le_bytes(total),
+            total: u64_at(bytes, 8),
         })
     }
 }
@@ -235,6 +235,13 @@ impl Stamp {
     }
 }
 
+/// Bits of a slot.
+const SLOT_BITS: u32 = 56;
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+}
+
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
@@ -247,7 +254,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn headers_come_back(kind in 1u8..=11, flags: u8, number: u32, slot: u32, length in 0u32..=256) {
+        fn headers_come_back(kind in 1u8..=11, flags: u8, number: u32, slot in 0u64..1 << 56, length in 0u32..=256) {
             let header = Header { kind: Kind::decode(kind).unwrap(), flags, number, slot, length };
             prop_assert_eq!(Header::decode(&header.encode()), Ok(header));
         }
@@ -277,10 +284,10 @@ mod tests {
     #[test]
     fn lengths_no_honest_peer_sends_are_refused() {
         let mut bytes = Header { kind: Kind::Data, flags: 0, number: 0, slot: 0, length: 0 }.encode();
-        bytes[12..16].copy_from_slice(&u32::MAX.to_le_bytes());
+        bytes[1..4].copy_from_slice(&[0xff; 3]);
         assert!(matches!(Header::decode(&bytes), Err(WireError::TooLong { .. })));
         bytes[0] = Kind::Credit as u8;
-        bytes[12..16].copy_from_slice(&257u32.to_le_bytes());
+        bytes[1..4].copy_from_slice(&257u32.to_le_bytes()[..3]);
         assert!(matches!(Header::decode(&bytes), Err(WireError::TooLong { .. })));
     }
 }

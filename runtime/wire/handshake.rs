@@ -61,11 +61,15 @@ pub(crate) struct Limits {
     pub(crate) fragment_bytes: u32,
 }
 
+/// The least share of a node's budget that one link has, however many there are: enough for a burst of small messages.
+const SHARE_BYTES_MIN: u64 = 64 << 10;
+
 impl Limits {
     /// The limits of a node with this configuration.
     pub(crate) fn of(config: &Config) -> Self {
+        let share = config.budget_bytes / u64::from(config.size.max(1));
         Limits {
-            window_bytes: config.window_bytes,
+            window_bytes: config.window_bytes.min(share.max(SHARE_BYTES_MIN)),
             envelopes_max: config.envelopes_max,
             fragment_bytes: config.fragment_bytes.try_into().unwrap_or(u32::MAX),
         }

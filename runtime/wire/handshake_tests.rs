@@ -144,10 +144,11 @@ fn what_does_not_fit_is_named_to_a_proved_peer() {
     assert!(Refusal::Incarnation.is_final() && !Refusal::Unproven.is_final());
 
     // Versions: the newer acceptor says so through READY, the dialer of an older one sees it in CHALLENGE.
-    let newer = Party { versions: (3, 4), ..party(2) };
+    let (least, most) = VERSIONS;
+    let newer = Party { versions: (most + 1, most + 2), ..party(2) };
     let (dialer, _) = shake(&party(1), &newer, target(2), None);
-    assert_eq!(dialer, Err(Refusal::Version { ours: VERSIONS, theirs: 4 }));
-    let both = Party { versions: (2, 4), ..party(2) };
+    assert_eq!(dialer, Err(Refusal::Version { ours: VERSIONS, theirs: most + 2 }));
+    let both = Party { versions: (least, most + 2), ..party(2) };
     assert!(shake(&party(1), &both, target(2), None).0.is_ok());
 }
 
@@ -188,4 +189,19 @@ fn a_reflected_or_replayed_pass_proves_nothing() {
 fn the_key_is_never_shown() {
     let shown = format!("{:?}", party(1));
     assert!(shown.contains("Key(..)") && !shown.contains("7, 7"), "{shown}");
+}
+
+#[test]
+fn all_windows_of_a_node_share_its_budget() {
+    let window = |size: u32, window_bytes: u64, budget_bytes: u64| {
+        let mut config = crate::config::Config::new(0, size, None);
+        (config.window_bytes, config.budget_bytes) = (window_bytes, budget_bytes);
+        Limits::of(&config).window_bytes
+    };
+    assert_eq!(window(2, 64 << 20, 512 << 20), 64 << 20, "few links have all they may");
+    assert_eq!(window(8, 64 << 20, 512 << 20), 64 << 20);
+    assert_eq!(window(128, 64 << 20, 512 << 20), 4 << 20);
+    assert_eq!(window(128, 1 << 20, 512 << 20), 1 << 20);
+    assert_eq!(window(1 << 20, 64 << 20, 512 << 20), 64 << 10, "each has something");
+    assert_eq!(window(1 << 20, 1000, 512 << 20), 1000, "but never more than is wanted");
 }

@@ -9,6 +9,9 @@ use lathide::{Config, Error, Key, Node, Operator, wait_all};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::p2p::sizes_arrive_exactly;
+use crate::spmd::programs::{join, say};
+#[cfg(feature = "cli")]
+use crate::spmd::{ARGUMENTS, Job, prepared, this};
 use crate::support::{KEY, free_root, job_within};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -67,6 +70,89 @@ fn small_and_long_messages_and_collectives_mix() {
         }
         node.finalize().unwrap();
     });
+}
+
+/// A link on which the socket is full most of the time, so that sealed bytes wait.
+#[cfg(feature = "cli")]
+fn over_a_slow_link(program: &str, overlap: &str) {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lathide"));
+    command.args(["run", "--encrypt", "-n", "2", "--link", "rate=20mbit,delay=1ms"]).arg(this()).args(ARGUMENTS);
+    let ended = Job::of(prepared(command, program, &[("LATHIDE_OVERLAP", overlap)])).end();
+    assert!(ended.statuses[0].success(), "{program}, overlap {overlap}: {ended}");
+    assert_eq!(ended.all("done").len(), 2, "{program}, overlap {overlap}: {ended}");
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn odd_lengths_pass_a_slow_link_both_ways() {
+    let seed = u64::from(std::process::id());
+    for (seed, overlap) in [(1, "on"), (2, "off"), (seed, "on")] {
+        println!("seed {seed}, overlap {overlap}");
+        over_a_slow_link(&format!("odd {seed} 60"), overlap);
+    }
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn the_last_bytes_do_not_wait_for_more() {
+    for overlap in ["on", "off"] {
+        over_a_slow_link("tail", overlap);
+    }
+}
+
+/// Bytes of the longest message of [`odd`].
+const LONGEST: u64 = 90_000;
+
+/// The program: both ranks write messages of random lengths under three tags, some of them short, a few ahead of the reads.
+pub(crate) fn odd(seed: u64, messages: u64) -> lathide::Result<()> {
+    let node = join()?;
+    let (rank, peer) = (node.rank().0, 1 - node.rank().0);
+    let word = |of: u32, message: u64| {
+        let mut word = (seed << 33 | u64::from(of) << 32 | message).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word ^ (word >> 27)
+    };
+    let payload = |of: u32, message: u64| {
+        let word = word(of, message);
+        let bytes = if word & 3 == 0 { word >> 8 & 0xff } else { (word >> 8) % LONGEST };
+        (0..bytes).map(|at| (at ^ word >> 3) as u8).collect::<Vec<u8>>()
+    };
+    let mut writes = std::collections::VecDeque::new();
+    for message in 0..messages {
+        writes.push_back(node.initwrite(peer, (word(rank, message) >> 40) as u32 % 3, payload(rank, message))?);
+        if writes.len() > 12 {
+            writes.pop_front().expect("some").wait()?;
+        }
+        let tag = (word(peer, message) >> 40) as u32 % 3;
+        let got = node.initread(peer, tag, vec![0; LONGEST as usize])?.wait()?;
+        assert!(got == payload(peer, message), "message {message} of seed {seed}: {} bytes", got.len());
+    }
+    wait_all(writes)?;
+    node.finalize()?;
+    say("done", "");
+    Ok(())
+}
+
+/// The program: two long messages whose last bytes need room in the socket, and the answer to them.
+pub(crate) fn tail() -> lathide::Result<()> {
+    let node = join()?;
+    for round in 0..5u8 {
+        if node.rank() == 0 {
+            let first = node.initwrite(1, 1, vec![round; 60_000])?;
+            node.initwrite(1, 1, vec![round + 1; 32_623])?.wait()?;
+            first.wait()?;
+            // No call moves what is left, so nothing may be left.
+            std::thread::sleep(Duration::from_millis(20));
+            assert_eq!(node.initread(1, 2, vec![0u8; 1])?.wait()?, [round]);
+        } else {
+            assert_eq!(node.initread(0, 1, vec![9u8; 60_000])?.wait()?, vec![round; 60_000]);
+            assert_eq!(node.initread(0, 1, vec![9u8; 32_623])?.wait()?, vec![round + 1; 32_623]);
+            node.initwrite(0, 2, vec![round])?.wait()?;
+        }
+    }
+    node.finalize()?;
+    say("done", "");
+    Ok(())
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Ranks that die, fail or leave: everybody else hears who it was, soon, in every call; nothing hangs, nothing remains.
 
 use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use lathide::{Config, Error, Overlap};
+use lathide::{Config, Element, ElementType, Error, Misuse, Overlap, WriteBuffer};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, Signal, getpid, pidfd_getfd, pidfd_open};
 use socket2::SockRef;
 
@@ -259,4 +261,74 @@ fn every_connection_of_a_job_has_the_limit_that_is_set() {
         // Three links and three connections to the rendezvous, which rank 0 serves; both ends of each.
         assert_eq!(counts, [12; 3], "{overlap:?}");
     }
+}
+
+/// A buffer of the program's own that gives its bytes so many times.
+struct Faulty {
+    bytes: Vec<u8>,
+    left: AtomicU32,
+    /// Its drop panics.
+    bites: bool,
+}
+
+impl WriteBuffer for Faulty {
+    const TYPE: ElementType = u8::TYPE;
+    const ELEMENT_BYTES: usize = 1;
+    fn bytes(&self) -> &[u8] {
+        let left = self.left.load(Ordering::Relaxed);
+        assert!(left > 0, "a fault of the program's buffer, which this test wants");
+        self.left.store(left - 1, Ordering::Relaxed);
+        &self.bytes
+    }
+}
+
+impl Drop for Faulty {
+    fn drop(&mut self) {
+        assert!(!self.bites, "a drop that fails, which this test wants");
+    }
+}
+
+#[test]
+fn a_buffer_that_panics_fails_its_node_and_every_thread_hears() {
+    for (overlap, left) in [(Overlap::On, 2), (Overlap::On, 5), (Overlap::On, 40), (Overlap::Off, 2), (Overlap::Off, 9)]
+    {
+        let configure = |config: &mut lathide::Config| config.overlap = overlap;
+        let errors = job_within(Duration::from_secs(30), 2, configure, move |node| {
+            if node.rank().0 == 1 {
+                return vec![node.initread(0, 1, vec![0u8; 16 << 20]).and_then(lathide::ReadHandle::wait).unwrap_err()];
+            }
+            let other = std::thread::spawn({
+                let node = node.clone();
+                move || node.initread(1, 9, vec![0u8]).and_then(lathide::ReadHandle::wait).unwrap_err()
+            });
+            let buffer = Faulty { bytes: vec![1; 16 << 20], left: left.into(), bites: false };
+            let own = match node.initwrite(1, 1, buffer) {
+                Ok(write) => write.wait().err(),
+                Err(error) => Some(error),
+            };
+            vec![own.expect("the write fails"), other.join().expect("no panic")]
+        });
+        for error in &errors[0] {
+            assert!(matches!(error, Error::Misuse(Misuse::Buffer { .. })), "{overlap:?}, {left}: {error}");
+            assert!(error.to_string().contains("rank 0's initwrite to rank 1 (tag 1"), "{error}");
+        }
+        assert!(matches!(errors[1][0], Error::PeerLost { .. }), "{overlap:?}, {left}: {}", errors[1][0]);
+    }
+}
+
+/// The handle is gone, so the buffer is dropped by whoever sends its last byte.
+#[test]
+fn a_buffer_whose_drop_panics_ends_no_thread_of_lathide() {
+    crate::support::job(2, |node| {
+        let peer = 1 - node.rank().0;
+        for round in 0..20u8 {
+            let read = node.initread(peer, 1, vec![0u8; 1 << 20]).unwrap();
+            let buffer = Faulty { bytes: vec![round; 1 << 20], left: u32::MAX.into(), bites: true };
+            let write = node.initwrite(peer, 1, buffer).unwrap();
+            // If all has gone already, the drop is this thread's.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(write)));
+            assert_eq!(read.wait().unwrap(), vec![round; 1 << 20]);
+        }
+        node.finalize().unwrap();
+    });
 }

@@ -29,6 +29,53 @@ fn a_smaller_window_bounds_more() {
     flooded("flood 100000 8", &[("LATHIDE_WINDOW", "64KiB")], 16 << 10);
 }
 
+#[test]
+fn messages_of_many_tags_take_no_more_than_the_window() {
+    for bytes in [4, 0] {
+        let grown = grown_by_tags(2, &format!("tags 262000 {bytes}"), &[]);
+        assert!(grown <= BOUND_KIB, "{bytes} bytes each: {grown} KiB");
+    }
+}
+
+#[test]
+fn many_senders_take_no_more_than_the_budget() {
+    let grown = grown_by_tags(5, "tags 100000 4", &[("LATHIDE_BUDGET", "20MiB")]);
+    assert!(grown <= (20 + 16) << 10, "{grown} KiB");
+}
+
+/// What the last rank has grown by, before it read anything.
+fn grown_by_tags(size: u32, program: &str, variables: &[(&str, &str)]) -> u64 {
+    let ended = Job::start(STARTS[0], size, program, variables).end();
+    assert!(ended.statuses.iter().all(|status| status.success()), "{ended}");
+    let grown = ended.of(size - 1, "grown").rest.parse().unwrap();
+    println!("{program} {variables:?}: the reader grew by {grown} KiB");
+    grown
+}
+
+/// The program: all ranks write `count` messages of `bytes`, each of a tag of its own, to the last, which sleeps first.
+pub(crate) fn tags(count: u32, bytes: usize) -> Result<()> {
+    let node = join()?;
+    node.barrier()?;
+    let (last, before) = (node.size() - 1, peak_kib());
+    if node.rank() == last {
+        thread::sleep(Duration::from_millis(1500));
+        say("grown", peak_kib() - before);
+        for from in 0..last {
+            for tag in 0..count {
+                let got = node.initread(from, tag, vec![0u8; bytes])?.wait()?;
+                assert!(got == (tag ^ from).to_le_bytes()[..bytes], "tag {tag} of rank {from}");
+            }
+        }
+    } else {
+        let payload = |tag: u32| (tag ^ node.rank().0).to_le_bytes()[..bytes].to_vec();
+        let writes: Result<Vec<_>> = (0..count).map(|tag| node.initwrite(last, tag, payload(tag))).collect();
+        for write in writes? {
+            write.wait()?;
+        }
+    }
+    node.finalize()
+}
+
 /// Runs `program` and looks at what both ranks have grown by.
 fn flooded(program: &str, variables: &[(&str, &str)], bound_kib: u64) {
     let ended = Job::start(STARTS[0], 2, program, variables).end();

@@ -60,6 +60,11 @@ impl Agreement {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn begin_at(&mut self, number: u64) {
+        self.next = number;
+    }
+
     /// This rank calls its next collective.
     ///
     /// # Errors
@@ -105,7 +110,14 @@ impl Agreement {
     /// Another rank tells how it has called collective `number`.
     pub(super) fn hear(&mut self, from: Rank, number: u64, theirs: Signature) -> Option<Disagreement> {
         if number >= self.next {
-            self.announced.entry(number).or_default().push((from, theirs));
+            // A rank tells once of each, and tags tell no more apart: who tells more breaks the rules.
+            let announced = self.announced.entry(number).or_default();
+            if announced.iter().all(|&(rank, _)| rank != from) {
+                announced.push((from, theirs));
+            }
+            while self.announced.len() as u64 > NUMBERS {
+                self.announced.pop_last();
+            }
             return None;
         }
         let own = *self.signature(number)?;

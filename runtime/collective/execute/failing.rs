@@ -55,9 +55,8 @@ impl Collectives {
         }
         while let Some((from, opening)) = engine.poll_stranger() {
             match opening.key.context {
-                Context::Agreement => {
-                    self.read_word(engine, now, from);
-                }
+                // A read for another key would meet nothing, and stay.
+                Context::Agreement if opening.key == WORDS => self.read_word(engine, now, from),
                 Context::Collective if self.agreement.is_in_vain(opening.key.tag) => {
                     refuse(engine, now, from, opening.key);
                 }
@@ -66,7 +65,7 @@ impl Collectives {
                         self.ask_about(engine, now, number, from);
                     }
                 }
-                Context::User | Context::Neighbour => {}
+                Context::Agreement | Context::User | Context::Neighbour => {}
             }
         }
     }

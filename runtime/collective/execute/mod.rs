@@ -293,6 +293,12 @@ impl Collectives {
         std::mem::take(&mut self.spent)
     }
 
+    /// Has the next collective be number `number`, so that tests see numbers pass their turning points.
+    #[cfg(test)]
+    pub(crate) fn begin_at(&mut self, number: u64) {
+        self.agreement.begin_at(number);
+    }
+
     /// Whether no collective is under way.
     pub(crate) fn is_idle(&self) -> bool {
         self.entries.is_empty()

@@ -1,11 +1,13 @@
 //! Messages meet reads: of a key in the order of their openings and of the reads' posting.
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
 
 use foldhash::HashMap;
 
-use super::{IDLE_QUEUES_MAX, Incoming};
-use crate::engine::arriving::{Posted, Sink};
+use super::{IDLE_ENTRIES_MAX, IDLE_QUEUES_MAX, Incoming};
+use crate::engine::arriving::{NO_SLOT, Posted, Sink, Unmatched};
 use crate::engine::notes::Progress;
 use crate::engine::outgoing::{Control, cost};
 use crate::engine::{Completion, Outcome};
@@ -16,12 +18,13 @@ impl Incoming {
     /// A read meets message `slot`, which is known and unmatched.
     pub(super) fn meet(
         &mut self,
-        slot: u32,
+        slot: u64,
         read: Posted,
         control: &mut VecDeque<Control>,
         completions: &mut VecDeque<Completion>,
     ) {
         let Some(mut message) = self.messages.remove(&slot) else { return };
+        message.next = NO_SLOT;
         let opening = message.opening;
         let fits = self.fits(&opening, &read);
         match message.sink {
@@ -43,14 +46,29 @@ impl Incoming {
             }
             Sink::Own { op, source } => {
                 message.sink = self.seat(slot, &opening, read, control, completions);
-                if let Sink::Place { place, .. } = &mut message.sink {
-                    place.bytes_mut()[..source.bytes().len()].copy_from_slice(source.bytes());
-                    completions.push_back(Completion { op, outcome: Outcome::Written(source) });
-                } else {
-                    // The write learns it from its own end.
-                    control.pop_back();
-                    let error = self.mismatch(&opening, completions);
-                    completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
+                let failure = match (&mut message.sink, source.part(0..opening.total as usize)) {
+                    (Sink::Place { place, .. }, Some(bytes)) => {
+                        place.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+                        None
+                    }
+                    (Sink::Place { op: read, .. }, None) => {
+                        let error = self.broken(&opening);
+                        completions.push_back(Completion { op: *read, outcome: Outcome::Failed(error.clone()) });
+                        message.sink = Sink::Discard;
+                        Some(error)
+                    }
+                    _ => {
+                        // The write learns it from its own end.
+                        control.pop_back();
+                        Some(self.mismatch(&opening, completions))
+                    }
+                };
+                match failure {
+                    None => completions.push_back(Completion { op, outcome: Outcome::Written(source) }),
+                    Some(error) => {
+                        self.spent.push(source);
+                        completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
+                    }
                 }
             }
             Sink::Place { .. } | Sink::Discard => unreachable!("an unmatched message is buffered or announced"),
@@ -62,7 +80,7 @@ impl Incoming {
     /// Where a message goes that met `read`: its place, or nowhere if it does not fit, which both sides learn.
     pub(super) fn seat(
         &mut self,
-        slot: u32,
+        slot: u64,
         opening: &Opening,
         read: Posted,
         control: &mut VecDeque<Control>,
@@ -122,8 +140,38 @@ impl Incoming {
         take_front(&mut self.posted, key)
     }
 
-    pub(super) fn take_arrived(&mut self, key: Key) -> Option<u32> {
-        take_front(&mut self.arrived, key)
+    /// The oldest unmatched message of `key` is about to be matched.
+    pub(super) fn take_arrived(&mut self, key: Key) -> Option<u64> {
+        let queue = self.arrived.get_mut(&key)?;
+        let slot = queue.first;
+        let next = self.messages.get(&slot).map_or(NO_SLOT, |message| message.next);
+        if next == NO_SLOT {
+            self.arrived.remove(&key);
+            shrink(&mut self.arrived);
+        } else {
+            queue.first = next;
+        }
+        Some(slot)
+    }
+
+    /// Message `slot`, which is known, waits for a read behind those of its key.
+    pub(super) fn push_arrived(&mut self, key: Key, slot: u64) {
+        match self.arrived.entry(key) {
+            Entry::Vacant(vacant) => _ = vacant.insert(Unmatched { first: slot, last: slot }),
+            Entry::Occupied(mut occupied) => {
+                let last = std::mem::replace(&mut occupied.get_mut().last, slot);
+                if let Some(message) = self.messages.get_mut(&last) {
+                    message.next = slot;
+                }
+            }
+        }
+    }
+}
+
+/// Gives memory back that many messages took and few need: what `MESSAGE_COST` reckons with is a table two fifths full.
+pub(super) fn shrink<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
+    if table.capacity() > IDLE_ENTRIES_MAX && 12 * table.len() < 5 * table.capacity() {
+        table.shrink_to(table.len() / 8 * 9);
     }
 }
 

@@ -7,19 +7,25 @@ use std::time::Duration;
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::arriving::{Arriving, Posted, Sink};
+use super::arriving::{Arriving, NO_SLOT, Posted, Sink, Unmatched};
 use super::notes::{Notes, Progress};
+#[cfg(test)]
+use super::outgoing::MESSAGE_COST;
 use super::outgoing::{Control, cost};
 use super::{Completion, Limits, OpId, Outcome};
 use crate::buffer::{Place, Source};
+use crate::error::{Error, Misuse, Operation, OperationKind};
 use crate::ids::Rank;
 use crate::wire::WireError;
 use crate::wire::frame::{Context, Key, Opening};
+use matching::shrink;
 
 /// The first allocation for an early message; it grows with what really arrives.
 const BUFFER_BYTES: usize = 4096;
 /// Empty queues kept for tags that come again.
 const IDLE_QUEUES_MAX: usize = 64;
+/// Entries that a table may have room for without need.
+const IDLE_ENTRIES_MAX: usize = 1024;
 
 pub(super) struct Incoming {
     /// Who receives and who sends, for errors.
@@ -27,8 +33,9 @@ pub(super) struct Incoming {
     peer: Rank,
     posted: HashMap<Key, VecDeque<Posted>>,
     /// Unmatched messages by key, in the order of their openings.
-    arrived: HashMap<Key, VecDeque<u32>>,
-    messages: HashMap<u32, Arriving>,
+    arrived: HashMap<Key, Unmatched>,
+    /// Boxed, so that the table is small however many messages nobody reads.
+    messages: HashMap<u64, Box<Arriving>>,
     /// What the sender may still send unasked. Mirrors the sender's credit.
     allowance: u64,
     window_bytes: u64,
@@ -45,7 +52,9 @@ pub(super) struct Incoming {
     /// The last message, if it filled its read's buffer.
     last_filled: Option<Opening>,
     /// The message that was complete last, and its bytes.
-    last_complete: Option<(u32, u64)>,
+    last_complete: Option<(u64, u64)>,
+    /// Buffers of the node's writes to itself that have failed, to be dropped when nothing is locked.
+    pub(super) spent: Vec<Box<dyn Source>>,
     pub(super) notes: Notes,
 }
 
@@ -67,6 +76,7 @@ impl Incoming {
             holding: false,
             last_filled: None,
             last_complete: None,
+            spent: Vec::new(),
             notes: Notes::default(),
         }
     }
@@ -92,7 +102,7 @@ impl Incoming {
     /// A message opens with data behind it. Returns whether it has met a read.
     pub(super) fn open(
         &mut self,
-        slot: u32,
+        slot: u64,
         opening: Opening,
         now: Duration,
         control: &mut VecDeque<Control>,
@@ -108,18 +118,18 @@ impl Incoming {
                 self.seat(slot, &opening, read, control, completions)
             }
             None => {
-                self.arrived.entry(opening.key).or_default().push_back(slot);
+                self.push_arrived(opening.key, slot);
                 Sink::Buffer(Vec::new())
             }
         };
-        self.messages.insert(slot, Arriving::new(opening, sink, now));
+        self.messages.insert(slot, Box::new(Arriving::new(opening, sink, now)));
         Ok(is_met)
     }
 
     /// A message is announced. Returns whether it has met a read.
     pub(super) fn envelope(
         &mut self,
-        slot: u32,
+        slot: u64,
         opening: Opening,
         answer: bool,
         now: Duration,
@@ -136,26 +146,26 @@ impl Incoming {
         } else {
             self.envelopes += 1;
         }
-        self.messages.insert(slot, Arriving::new(opening, Sink::Envelope { answer }, now));
+        self.messages.insert(slot, Box::new(Arriving::new(opening, Sink::Envelope { answer }, now)));
         let read = self.take_posted(opening.key);
         let is_met = read.is_some();
         match read {
             Some(read) => self.meet(slot, read, control, completions),
-            None => self.arrived.entry(opening.key).or_default().push_back(slot),
+            None => self.push_arrived(opening.key, slot),
         }
         Ok(is_met)
     }
 
     /// Data for an announced message came without a grant, by credit.
-    pub(super) fn charged(&mut self, slot: u32) -> Result<(), WireError> {
+    pub(super) fn charged(&mut self, slot: u64) -> Result<(), WireError> {
         let Some(message) = self.messages.get(&slot) else {
             return Err(WireError::NoSuchMessage { what: "data", slot });
         };
         let opening = message.opening;
         self.charge(&opening)?;
-        let Some(Arriving { sink, .. }) = self.messages.get_mut(&slot) else { return Ok(()) };
-        if let Sink::Envelope { answer } = *sink {
-            *sink = Sink::Buffer(Vec::new());
+        let Some(message) = self.messages.get_mut(&slot) else { return Ok(()) };
+        if let Sink::Envelope { answer } = message.sink {
+            message.sink = Sink::Buffer(Vec::new());
             self.forget_envelope(answer);
         } else {
             self.credit_due += cost(&opening);
@@ -164,7 +174,7 @@ impl Incoming {
     }
 
     /// Where the next bytes of message `slot` go, if straight into a posted buffer: the rest of the place.
-    pub(super) fn place(&mut self, slot: u32) -> Option<&mut [u8]> {
+    pub(super) fn place(&mut self, slot: u64) -> Option<&mut [u8]> {
         let message = self.messages.get_mut(&slot)?;
         let (from, to) = (message.received as usize, message.opening.total as usize);
         match &mut message.sink {
@@ -174,17 +184,17 @@ impl Incoming {
     }
 
     /// How much of message `slot` is missing.
-    pub(super) fn missing(&self, slot: u32) -> Result<u64, WireError> {
+    pub(super) fn missing(&self, slot: u64) -> Result<u64, WireError> {
         match self.messages.get(&slot) {
-            Some(Arriving { sink: Sink::Envelope { .. } | Sink::Own { .. }, .. }) | None => {
-                Err(WireError::NoSuchMessage { what: "data", slot })
+            Some(message) if !matches!(message.sink, Sink::Envelope { .. } | Sink::Own { .. }) => {
+                Ok(message.opening.total - message.received)
             }
-            Some(message) => Ok(message.opening.total - message.received),
+            _ => Err(WireError::NoSuchMessage { what: "data", slot }),
         }
     }
 
     /// Bytes of message `slot`; not more than are missing.
-    pub(super) fn deliver(&mut self, slot: u32, bytes: &[u8]) {
+    pub(super) fn deliver(&mut self, slot: u64, bytes: &[u8]) {
         let Some(message) = self.messages.get_mut(&slot) else { return };
         let from = message.received as usize;
         match &mut message.sink {
@@ -203,14 +213,14 @@ impl Incoming {
     }
 
     /// Bytes that were read straight into the place.
-    pub(super) fn delivered(&mut self, slot: u32, bytes: usize) {
+    pub(super) fn delivered(&mut self, slot: u64, bytes: usize) {
         if let Some(message) = self.messages.get_mut(&slot) {
             message.received += bytes as u64;
         }
     }
 
     /// A frame of message `slot` has ended: completes the message if that was all of it.
-    pub(super) fn settle(&mut self, slot: u32, completions: &mut VecDeque<Completion>) {
+    pub(super) fn settle(&mut self, slot: u64, completions: &mut VecDeque<Completion>) {
         let Some(message) = self.messages.get(&slot) else { return };
         let (received, bytes) = (message.received, message.opening.total);
         if received < bytes {
@@ -222,12 +232,14 @@ impl Incoming {
     }
 
     /// Completes message `slot`, if all of it is here and a read has met it.
-    fn finish(&mut self, slot: u32, completions: &mut VecDeque<Completion>) {
+    fn finish(&mut self, slot: u64, completions: &mut VecDeque<Completion>) {
         let Some(message) = self.messages.get(&slot) else { return };
         if message.received < message.opening.total || matches!(message.sink, Sink::Buffer(_)) {
             return;
         }
-        if let Some(Arriving { sink: Sink::Place { op, mut place }, opening, .. }) = self.messages.remove(&slot) {
+        let removed = self.messages.remove(&slot).map(|message| *message);
+        shrink(&mut self.messages);
+        if let Some(Arriving { sink: Sink::Place { op, mut place }, opening, .. }) = removed {
             let filled = place.bytes_mut().len() as u64 == opening.total;
             self.last_filled = filled.then_some(opening);
             completions.push_back(read_completion(op, place, opening.total));
@@ -235,7 +247,7 @@ impl Incoming {
     }
 
     /// The bytes of message `slot`, if it was the last to be complete.
-    pub(super) fn complete_bytes(&self, slot: u32) -> Option<u64> {
+    pub(super) fn complete_bytes(&self, slot: u64) -> Option<u64> {
         self.last_complete.filter(|(last, _)| *last == slot).map(|(_, bytes)| bytes)
     }
 
@@ -249,9 +261,9 @@ impl Incoming {
     }
 
     /// The sender sends no more of the refused message `slot`.
-    pub(super) fn abort(&mut self, slot: u32) -> Result<(), WireError> {
-        match self.messages.get(&slot) {
-            Some(Arriving { sink: Sink::Discard, .. }) => {
+    pub(super) fn abort(&mut self, slot: u64) -> Result<(), WireError> {
+        match self.messages.get(&slot).map(|message| &message.sink) {
+            Some(Sink::Discard) => {
                 self.messages.remove(&slot);
                 Ok(())
             }
@@ -296,27 +308,45 @@ impl Incoming {
     /// Takes a message of the node to itself. It completes when it is copied into the window, or read.
     pub(super) fn write_own(
         &mut self,
-        slot: u32,
+        slot: u64,
         op: OpId,
         opening: Opening,
         source: Box<dyn Source>,
         now: Duration,
         completions: &mut VecDeque<Completion>,
     ) {
+        let Some(bytes) = source.all().filter(|bytes| bytes.len() as u64 == opening.total) else {
+            completions.push_back(Completion { op, outcome: Outcome::Failed(self.broken(&opening)) });
+            return self.spent.push(source);
+        };
+        // Within the window it is needed now; beyond it, or if its read waits, when it is read.
+        let copies = cost(&opening) <= self.allowance && !self.has_posted(opening.key);
+        let copy = copies.then(|| bytes.to_vec());
         let sink = Sink::Own { op, source };
         let message = Arriving { received: opening.total, ..Arriving::new(opening, sink, now) };
-        self.messages.insert(slot, message);
+        self.messages.insert(slot, Box::new(message));
         if let Some(read) = self.take_posted(opening.key) {
             return self.meet(slot, read, &mut VecDeque::new(), completions);
         }
-        self.arrived.entry(opening.key).or_default().push_back(slot);
-        if self.charge(&opening).is_ok()
+        self.push_arrived(opening.key, slot);
+        if let Some(copy) = copy
+            && self.charge(&opening).is_ok()
             && let Some(message) = self.messages.get_mut(&slot)
-            && let Sink::Own { op, source } = std::mem::replace(&mut message.sink, Sink::Discard)
+            && let Sink::Own { op, source } = std::mem::replace(&mut message.sink, Sink::Buffer(copy))
         {
-            message.sink = Sink::Buffer(source.bytes().to_vec());
             completions.push_back(Completion { op, outcome: Outcome::Written(source) });
         }
+    }
+
+    /// Whether a read of `key` waits.
+    fn has_posted(&self, key: Key) -> bool {
+        self.posted.get(&key).is_some_and(|queue| !queue.is_empty())
+    }
+
+    /// What a write of the node to itself fails with whose buffer does not give its bytes.
+    fn broken(&self, opening: &Opening) -> Error {
+        let (kind, tag) = (OperationKind::Write, opening.key.user_tag());
+        Misuse::Buffer { operation: Operation::new(kind, self.rank, self.peer, tag, opening.total) }.into()
     }
 
     /// Gives the node its own credit back at once: nobody has to be told.
@@ -330,7 +360,11 @@ impl Incoming {
         if all {
             self.arrived.clear();
             ops.extend(self.messages.drain().filter_map(|(_, message)| match message.sink {
-                Sink::Place { op, .. } | Sink::Own { op, .. } => Some(op),
+                Sink::Place { op, .. } => Some(op),
+                Sink::Own { op, source } => {
+                    self.spent.push(source);
+                    Some(op)
+                }
                 _ => None,
             }));
         }
@@ -345,13 +379,36 @@ impl Incoming {
 
     /// The messages of `context` that have met no read: how many of each key.
     pub(super) fn unmatched(&self, context: Context) -> impl Iterator<Item = (Key, usize)> {
-        let of_context = self.arrived.iter().filter(move |(key, queue)| key.context == context && !queue.is_empty());
-        of_context.map(|(key, queue)| (*key, queue.len()))
+        let of_context = self.arrived.iter().filter(move |(key, _)| key.context == context);
+        let next = |slot: &u64| self.messages.get(slot).map(|message| message.next).filter(|&next| next != NO_SLOT);
+        of_context.map(move |(key, queue)| (*key, std::iter::successors(Some(queue.first), next).count()))
     }
 
     /// Messages that have been opened.
     pub(super) fn messages(&self) -> impl Iterator<Item = &Arriving> {
-        self.messages.values()
+        self.messages.values().map(|message| &**message)
+    }
+
+    /// The memory that messages take which no read has met, and the tables that name them: what the allocator takes for it.
+    #[cfg(test)]
+    pub(super) fn footprint(&self) -> u64 {
+        let allocated = |bytes: usize| if bytes == 0 { 0 } else { (bytes + 8).next_multiple_of(16).max(32) };
+        let of = |message: &Arriving| match &message.sink {
+            Sink::Buffer(buffer) => allocated(size_of::<Arriving>()) + allocated(buffer.capacity()),
+            Sink::Envelope { .. } => allocated(size_of::<Arriving>()),
+            _ => 0,
+        };
+        let table = |capacity: usize, entry: usize| (capacity * 8).div_ceil(7).next_power_of_two() * (entry + 1);
+        let tables = table(self.messages.capacity(), size_of::<(u64, Box<Arriving>)>())
+            + table(self.arrived.capacity(), size_of::<(Key, Unmatched)>());
+        (self.messages().map(of).sum::<usize>() + tables) as u64
+    }
+
+    /// What the footprint may be: what is charged for, as many envelopes as there are, and room in tables without need.
+    #[cfg(test)]
+    pub(super) fn footprint_max(&self) -> u64 {
+        let charged = self.window_bytes - self.allowance - self.credit_due;
+        charged + u64::from(self.envelopes + self.answers) * MESSAGE_COST + 4 * 48 * IDLE_ENTRIES_MAX as u64
     }
 
     /// Bytes held in the window's memory.
@@ -388,10 +445,7 @@ impl Incoming {
     #[cfg(test)]
     pub(super) fn is_idle(&self) -> bool {
         let no_posted = self.posted.values().all(VecDeque::is_empty);
-        no_posted
-            && self.arrived.values().all(VecDeque::is_empty)
-            && self.messages.is_empty()
-            && (self.envelopes, self.answers) == (0, 0)
+        no_posted && self.arrived.is_empty() && self.messages.is_empty() && (self.envelopes, self.answers) == (0, 0)
     }
 
     fn charge(&mut self, opening: &Opening) -> Result<(), WireError> {
@@ -401,7 +455,7 @@ impl Incoming {
     }
 
     /// A message is opened once, or another one's operation would be lost.
-    fn check_new(&self, slot: u32, opening: &Opening) -> Result<(), WireError> {
+    fn check_new(&self, slot: u64, opening: &Opening) -> Result<(), WireError> {
         if self.messages.contains_key(&slot) {
             return Err(WireError::Twice { slot, tag: opening.key.tag });
         }

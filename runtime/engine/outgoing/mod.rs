@@ -19,7 +19,8 @@ use crate::buffer::Source;
 use crate::error::Error;
 use crate::wire::frame::{Key, Kind, Opening, Stamp};
 
-/// What a message costs of the receiver's window beside its bytes, so that empty messages are bounded too.
+/// What a message costs of the receiver's window beside its bytes: at least what the receiver keeps of it while no read
+/// has met it, with the memory that its tables and the allocator take (`Incoming::footprint`, tested there).
 pub(crate) const MESSAGE_COST: u64 = 256;
 /// Fragments a long message sends before the next long message has its turn.
 pub(super) const TURN_FRAGMENTS: usize = 4;
@@ -38,7 +39,7 @@ pub(super) fn cost(opening: &Opening) -> u64 {
 /// A message on its way out.
 pub(super) struct Message {
     pub(super) op: OpId,
-    pub(super) slot: u32,
+    pub(super) slot: u64,
     pub(super) opening: Opening,
     pub(super) source: Box<dyn Source>,
     pub(super) since: Duration,
@@ -81,7 +82,7 @@ impl Express {
 pub(super) struct Control {
     pub(super) kind: Kind,
     pub(super) flags: u8,
-    pub(super) slot: u32,
+    pub(super) slot: u64,
     pub(super) body: Body,
 }
 
@@ -106,10 +107,10 @@ pub(super) struct Outgoing {
     pub(super) bulk: VecDeque<usize>,
     /// Bytes the front's key has sent in its turn.
     pub(super) turn: usize,
-    announced: BTreeMap<u32, usize>,
+    announced: BTreeMap<u64, usize>,
     held: BTreeMap<Key, VecDeque<usize>>,
     /// Held messages in the order of posting; entries of messages that are no longer held are skipped.
-    held_order: VecDeque<(Key, u32)>,
+    held_order: VecDeque<(Key, u64)>,
     /// The length at which `held_order` is cleared of entries of messages that are no longer held.
     held_order_max: usize,
     wants: BTreeMap<Key, u32>,
@@ -124,8 +125,14 @@ pub(super) struct Outgoing {
     pub(super) number: u32,
     /// The rest of a frame that the socket took only in part.
     pub(super) partial: Option<Partial>,
-    next_slot: u32,
-    sent_log: VecDeque<(u32, OpId)>,
+    pub(super) next_slot: u64,
+    sent_log: VecDeque<(u64, OpId, Opening)>,
+    /// A message whose buffer does not give its bytes: the node fails.
+    pub(super) broken: Option<Opening>,
+    /// Half a frame has left that cannot be finished: nothing can follow it.
+    pub(super) is_mute: bool,
+    /// Buffers of messages that have failed, to be dropped when nothing is locked.
+    pub(super) spent: Vec<Box<dyn Source>>,
     pub(super) fragment_bytes: usize,
     /// How many fragments share a header.
     pub(super) train: Train,
@@ -173,6 +180,9 @@ impl Outgoing {
             partial: None,
             next_slot: 0,
             sent_log: VecDeque::new(),
+            broken: None,
+            is_mute: false,
+            spent: Vec::new(),
             fragment_bytes,
             train: Train::new(fragment_bytes),
             notes: Notes::default(),
@@ -183,14 +193,14 @@ impl Outgoing {
     /// far as that is remembered, and the error.
     pub(super) fn refuse(
         &mut self,
-        slot: u32,
+        slot: u64,
         error: Error,
         completions: &mut VecDeque<Completion>,
     ) -> Option<(Option<OpId>, Error)> {
         let Some(index) = self.announced.get(&slot).copied().or_else(|| self.find_ready(slot)) else {
             // Its last frame may be under way, or all of it gone.
             let leaving = self.messages().find(|message| message.slot == slot).map(|message| message.op);
-            let gone = self.sent_log.iter().find(|(sent, _)| *sent == slot).map(|(_, op)| *op);
+            let gone = self.sent_log.iter().find(|(sent, ..)| *sent == slot).map(|(_, op, _)| *op);
             return Some((leaving.or(gone), error));
         };
         if matches!(self.message(index).stage, Stage::Announced { .. }) {
@@ -219,6 +229,7 @@ impl Outgoing {
     pub(super) fn stop(&mut self, index: usize, completions: &mut VecDeque<Completion>) {
         let message = self.remove(index);
         let Some(error) = message.stopped else { return };
+        self.spent.push(message.source);
         self.control.push_back(Control::about(Kind::Abort, message.slot));
         completions.push_back(Completion { op: message.op, outcome: Outcome::Failed(error) });
     }
@@ -226,21 +237,29 @@ impl Outgoing {
     /// All of the message has left.
     pub(super) fn complete(&mut self, index: usize, completions: &mut VecDeque<Completion>) {
         let message = self.remove(index);
-        self.remember(message.slot, message.op);
+        self.remember(message.slot, message.op, message.opening);
         self.notes.take(message.slot, Progress::Leaves(message.op));
         completions.push_back(Completion { op: message.op, outcome: Outcome::Written(message.source) });
     }
 
     /// Remembers a write that is over, in case the receiver refuses the message late.
-    pub(super) fn remember(&mut self, slot: u32, op: OpId) {
+    pub(super) fn remember(&mut self, slot: u64, op: OpId, opening: Opening) {
         if self.sent_log.len() == SENT_LOG_MAX {
             self.sent_log.pop_front();
         }
-        self.sent_log.push_back((slot, op));
+        self.sent_log.push_back((slot, op, opening));
+    }
+
+    /// What is remembered of a write that is over.
+    pub(super) fn remembered(&self, op: OpId) -> Option<&Opening> {
+        self.sent_log.iter().rev().find(|(_, sent, _)| *sent == op).map(|(.., opening)| opening)
     }
 
     /// Whether anything waits to be sent.
     pub(super) fn has_output(&self) -> bool {
+        if self.is_mute {
+            return false;
+        }
         self.partial.is_some()
             || self.stamp_due.is_some()
             || !self.control.is_empty()
@@ -277,13 +296,23 @@ impl Outgoing {
     /// before it hears that its goodbye was heard.
     pub(super) fn clear(&mut self) -> Vec<Ended> {
         if let Some(mut partial) = self.partial.take() {
-            let rest =
-                partial.payload.as_ref().map(|(index, range)| &self.message(*index).source.bytes()[range.clone()]);
-            partial.detach(rest.unwrap_or_default().to_vec());
-            self.partial = Some(partial);
+            let rest = match &partial.payload {
+                Some((index, range)) => self.message(*index).source.part(range.clone()),
+                None => Some(&[][..]),
+            };
+            match rest.map(<[u8]>::to_vec) {
+                Some(rest) => {
+                    partial.detach(rest);
+                    self.partial = Some(partial);
+                }
+                None => self.is_mute = true,
+            }
         }
-        let ended = |Message { op, opening, stopped, .. }| Ended { op, opening, refused: stopped };
-        let ended = self.messages.drain(..).flatten().map(ended).collect();
+        let mut ended = Vec::new();
+        for Message { op, opening, stopped, source, .. } in self.messages.drain(..).flatten() {
+            ended.push(Ended { op, opening, refused: stopped });
+            self.spent.push(source);
+        }
         self.free.clear();
         self.express.clear();
         self.bulk.clear();
@@ -340,7 +369,7 @@ impl Outgoing {
         group
     }
 
-    fn find_ready(&self, slot: u32) -> Option<usize> {
+    fn find_ready(&self, slot: u64) -> Option<usize> {
         let express = self.express.iter().filter_map(|entry| match entry {
             Express::Message(index) => Some(*index),
             Express::Envelope(_) => None,

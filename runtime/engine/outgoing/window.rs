@@ -12,7 +12,7 @@ impl Outgoing {
     /// Takes a message; it is sent, announced or held as the credit allows.
     pub(in crate::engine) fn post(&mut self, op: OpId, opening: Opening, source: Box<dyn Source>, since: Duration) {
         let slot = self.next_slot;
-        self.next_slot = slot.wrapping_add(1);
+        self.next_slot += 1;
         let key = opening.key;
         let message =
             Message { op, slot, opening, source, since, sent: 0, stage: Stage::Held, stopped: None, stamp: None };
@@ -50,7 +50,7 @@ impl Outgoing {
 
     /// The receiver has a place for message `slot`. A grant that crossed with credit finds nothing, rightly.
     /// `false`: it cannot know the message yet.
-    pub(in crate::engine) fn grant(&mut self, slot: u32) -> bool {
+    pub(in crate::engine) fn grant(&mut self, slot: u64) -> bool {
         let Some(&index) = self.announced.get(&slot) else { return true };
         if matches!(self.message(index).stage, Stage::Announced { sent: false, .. }) {
             return false;
@@ -69,7 +69,10 @@ impl Outgoing {
                 self.announce(index, true);
                 self.say_hold_ends();
             }
-            None => *self.wants.entry(key).or_default() += 1,
+            None => {
+                let wants = self.wants.entry(key).or_default();
+                *wants = wants.saturating_add(1);
+            }
         }
         self.wants.len() <= WANTS_MAX
     }
@@ -159,7 +162,7 @@ impl Outgoing {
             let mut order = std::mem::take(&mut self.held_order);
             order.retain(|(key, slot)| {
                 let oldest = self.held.get(key).and_then(|queue| queue.front());
-                oldest.is_some_and(|&index| slot.wrapping_sub(self.message(index).slot) < 1 << 31)
+                oldest.is_some_and(|&index| *slot >= self.message(index).slot)
             });
             self.held_order_max = (2 * order.len()).max(HELD_ORDER_MIN);
             self.held_order = order;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::rng::Rng;
 use super::runs::{Counts, each_seed};
+use super::starts::Starts;
 use super::world::Verdict;
 use crate::buffer::{Element, ElementType};
 use crate::engine::{Engine, Limits, OpId, Outcome};
@@ -102,7 +103,10 @@ fn babble(seed: u64) -> Verdict<(Counts, u64)> {
     let fragment = rng.pick(&[1, 16, 600, 4096]);
     let engine = Engine::new(Rank(0), &[Limits { fragment_bytes: fragment as u32, ..LIMITS }, LIMITS]);
     let mut victim = Victim { rng, engine, ops: HashSet::new(), reads: Vec::new() };
-    let (mut babbler, mut trace) = (Babbler::default(), 0u64);
+    let starts = Starts::random(&mut |end| victim.rng.below(end));
+    victim.engine.begin_at(starts);
+    let babbler = Babbler { number: starts.frames, next_slot: starts.slots, ..Babbler::default() };
+    let (mut babbler, mut trace) = (babbler, 0u64);
     let mut counts = Counts { runs: 1, ..Counts::default() };
     let frames = 4 + victim.rng.below(120);
     for _ in 0..frames {
@@ -194,6 +198,11 @@ impl Victim {
             return Err(format!("{stamps} stamps are kept"));
         }
         let (buffered, envelopes) = (self.engine.buffered_bytes(), self.engine.envelopes());
+        let incoming = &self.engine.links[PEER.index()].incoming;
+        let (takes, most) = (incoming.footprint(), incoming.footprint_max());
+        if takes > most {
+            return Err(format!("{takes} bytes are taken for messages and {most} charged"));
+        }
         if buffered > LIMITS.window_bytes || envelopes > LIMITS.envelopes_max {
             return Err(format!("{buffered} bytes and {envelopes} envelopes are beyond the limits"));
         }
@@ -209,9 +218,9 @@ fn key(rng: &mut Rng) -> Key {
 #[derive(Default)]
 struct Babbler {
     number: u32,
-    next_slot: u32,
+    next_slot: u64,
     /// Messages it has opened, and the bytes it has not sent.
-    opened: Vec<(u32, u64)>,
+    opened: Vec<(u64, u64)>,
 }
 
 impl Babbler {
@@ -226,9 +235,9 @@ impl Babbler {
         let opens = kind == Kind::Envelope || (kind == Kind::Data && (self.opened.is_empty() || rng.once_in(3)));
         let known = if self.opened.is_empty() { 0 } else { rng.below(self.opened.len()) };
         let slot = match kind {
-            _ if wild || self.opened.is_empty() => rng.below(6) as u32,
+            _ if wild || self.opened.is_empty() => rng.below(6) as u64,
             Kind::Data | Kind::Abort if !opens => self.opened[known].0,
-            _ => rng.below(6) as u32,
+            _ => rng.below(6) as u64,
         };
         let slot = if opens && !wild { self.next_slot } else { slot };
         let left = if opens { total } else { self.opened.get(known).map_or(0, |(_, left)| *left) };
@@ -259,7 +268,7 @@ impl Babbler {
             _ => 0,
         };
         let header = Header { kind, flags, number: self.number, slot, length: length as u32 };
-        self.number += 1;
+        self.number = self.number.wrapping_add(1);
         let mut bytes = header.encode().to_vec();
         if header.has_opening() {
             let element = if rng.once_in(6) { ElementType(rng.below(14) as u16) } else { u8::TYPE };

@@ -7,5 +7,7 @@ mod order;
 mod program;
 mod rng;
 mod runs;
+mod sealed;
+pub(crate) mod starts;
 mod units;
 mod world;

@@ -46,7 +46,11 @@ impl World {
             moved += pipe.bytes.len() - before;
             Ok(pipe.bytes.len() - before)
         };
-        let sent = self.nodes[from].engine.transmit(Rank(to as u32), &mut write);
+        let (engine, peer) = (&mut self.nodes[from].engine, Rank(to as u32));
+        let sent = match &mut self.ciphers[from * size + to] {
+            None => engine.transmit(peer, &mut write),
+            Some(cipher) => engine.transmit_sealed(peer, cipher, &mut |bytes| write(&[IoSlice::new(bytes)])),
+        };
         self.note(&[2, from as u64, to as u64, moved as u64]);
         match sent {
             Ok(Sent::All) => {
@@ -74,24 +78,59 @@ impl World {
             return self.lose(to, from, "the connection has ended");
         }
         let piece = (1 + self.rng.below(self.program.piece_bytes)).min(pipe.bytes.len());
-        let engine = &mut self.nodes[to].engine;
-        let moved = if self.rng.once_in(3) {
-            let bytes: Vec<u8> = pipe.bytes.drain(..piece).collect();
-            engine.handle_bytes(now, peer, &bytes);
-            piece
-        } else {
-            let blocks = self.rng.once_in(12);
-            let predicted = &mut self.counts.predicted;
-            let mut read = |slices: &mut [IoSliceMut<'_>]| {
-                if blocks {
-                    return Err(io::Error::from(ErrorKind::WouldBlock));
-                }
-                *predicted += u64::from(slices.len() > 1);
-                Ok(read_into(pipe, slices, piece))
+        let (feeds, blocks) = (self.rng.once_in(3), self.rng.once_in(12));
+        let (engine, predicted) = (&mut self.nodes[to].engine, &mut self.counts.predicted);
+        let Some(cipher) = &mut self.ciphers[to * size + from] else {
+            let moved = if feeds {
+                let bytes: Vec<u8> = pipe.bytes.drain(..piece).collect();
+                engine.handle_bytes(now, peer, &bytes);
+                piece
+            } else {
+                let mut read = |slices: &mut [IoSliceMut<'_>]| {
+                    if blocks {
+                        return Err(io::Error::from(ErrorKind::WouldBlock));
+                    }
+                    *predicted += u64::from(slices.len() > 1);
+                    Ok(read_into(pipe, slices, piece))
+                };
+                engine.receive(now, peer, &mut read).unwrap_or(0)
             };
-            engine.receive(now, peer, &mut read).unwrap_or(0)
+            self.note(&[4, from as u64, to as u64, moved as u64]);
+            return self.settle(to);
+        };
+        let (mut moved, mut left) = (0, if blocks { 0 } else { piece });
+        let mut take = |bytes: &mut [u8]| match read_into(pipe, &mut [IoSliceMut::new(bytes)], left) {
+            0 => Err(io::Error::from(ErrorKind::WouldBlock)),
+            taken => {
+                left -= taken;
+                Ok(taken)
+            }
+        };
+        // As the kernel does: what the cipher holds is read at once, since no poller tells of it.
+        let end = loop {
+            let mut read = |slices: &mut [IoSliceMut<'_>]| {
+                *predicted += u64::from(slices.len() > 1);
+                cipher.read(slices, &mut take)
+            };
+            let result = if feeds {
+                let mut bytes = vec![0; piece];
+                read(&mut [IoSliceMut::new(&mut bytes)])
+                    .inspect(|count| engine.handle_bytes(now, peer, &bytes[..*count]))
+            } else {
+                engine.receive(now, peer, &mut read)
+            };
+            match result {
+                Ok(count) => moved += count,
+                Err(error) => break error,
+            }
+            if !cipher.holds() {
+                break ErrorKind::WouldBlock.into();
+            }
         };
         self.note(&[4, from as u64, to as u64, moved as u64]);
+        if end.kind() != ErrorKind::WouldBlock {
+            return self.lose(to, from, &end.to_string());
+        }
         self.settle(to)
     }
 

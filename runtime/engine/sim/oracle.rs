@@ -123,6 +123,13 @@ impl World {
             if buffered > window {
                 return Err(format!("rank {rank} buffers {buffered} bytes of {:?}; window {window}", link.peer()));
             }
+            let (takes, most) = (link.incoming.footprint(), link.incoming.footprint_max());
+            if takes > most {
+                return Err(format!(
+                    "rank {rank}: {takes} bytes are taken for messages of {:?} and {most} charged",
+                    link.peer()
+                ));
+            }
             let envelopes = link.incoming.envelopes();
             if envelopes > limits.envelopes_max {
                 return Err(format!("rank {rank} holds {envelopes} envelopes of {:?}", link.peer()));

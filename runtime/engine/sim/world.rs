@@ -9,9 +9,12 @@ use super::network::Pipe;
 use super::program::{Action, Program, Stream};
 use super::rng::Rng;
 use super::runs::Counts;
+use super::starts::Starts;
 use crate::engine::{Arrival, Completion, Engine, LateRefusal, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::Rank;
+use crate::wire::cipher::Cipher;
+use crate::wire::cipher::tests::pair as cipher_pair;
 use crate::wire::frame::Stamp;
 
 /// `Err`: what is wrong with the run.
@@ -86,6 +89,8 @@ pub(super) struct World {
     pub(super) allowed: Allowed,
     pub(super) nodes: Vec<Node>,
     pub(super) pipes: Vec<Pipe>,
+    /// Each rank's cipher towards each other, if the job's links are encrypted.
+    pub(super) ciphers: Vec<Option<Cipher>>,
     pub(super) writes: Vec<End>,
     /// All reads in the order of posting.
     pub(super) reads: Vec<Read>,
@@ -112,15 +117,19 @@ impl World {
             is_dead: false,
             refusals: Vec::new(),
         };
+        let starts = Starts::random(&mut |end| rng.below(end));
         let capacities = [1, 7, 40, 200, 4096, 65536];
         let common = rng.pick(&capacities);
         let mut pipe = || {
             let capacity = if rng.once_in(4) { rng.pick(&capacities) } else { common };
             Pipe { capacity, ..Pipe::default() }
         };
+        let mut nodes: Vec<Node> = (0..size).map(node).collect();
+        nodes.iter_mut().for_each(|node| node.engine.begin_at(starts));
         World {
-            nodes: (0..size).map(node).collect(),
+            nodes,
             pipes: (0..size * size).map(|_| pipe()).collect(),
+            ciphers: if size <= 3 && rng.once_in(2) { ciphers(size, &mut rng) } else { no_ciphers(size) },
             writes: program.messages.iter().map(|_| End::NotPosted).collect(),
             reads: Vec::new(),
             read_of: vec![None; program.messages.len()],
@@ -400,6 +409,25 @@ impl World {
         self.nodes[rank].ops.len()
     }
 }
+
+fn no_ciphers(size: usize) -> Vec<Option<Cipher>> {
+    (0..size * size).map(|_| None).collect()
+}
+
+/// Each end of each link's cipher, from row to column. Its records end where chance will.
+fn ciphers(size: usize, rng: &mut Rng) -> Vec<Option<Cipher>> {
+    let mut ciphers = no_ciphers(size);
+    for (one, other) in (0..size).flat_map(|one| (0..one).map(move |other| (one, other))) {
+        let mut pair = cipher_pair();
+        pair.0.seal_records_of(rng.pick(&RECORD_BYTES));
+        pair.1.seal_records_of(rng.pick(&RECORD_BYTES));
+        (ciphers[other * size + one], ciphers[one * size + other]) = (Some(pair.0), Some(pair.1));
+    }
+    ciphers
+}
+
+/// The longest records of a cipher.
+const RECORD_BYTES: [usize; 8] = [1, 7, 15, 17, 33, 100, 500, 32 << 10];
 
 fn trace_of(end: &End) -> u64 {
     match end {

@@ -27,7 +27,7 @@ pub(super) struct Operation {
     pub(super) done: Option<i64>,
     pub(super) failed: bool,
     /// The message's name on its link.
-    pub(super) slot: Option<u32>,
+    pub(super) slot: Option<u64>,
 }
 
 /// All operations of one rank, in the order of their calls.
@@ -61,8 +61,8 @@ impl Operations {
             }
         }
         // A read may meet a message whose bytes have come before.
-        let mut arrived: HashMap<(Rank, u32), (Option<i64>, Option<i64>)> = HashMap::new();
-        let mut met: HashMap<(Rank, u32), usize> = HashMap::new();
+        let mut arrived: HashMap<(Rank, u64), (Option<i64>, Option<i64>)> = HashMap::new();
+        let mut met: HashMap<(Rank, u64), usize> = HashMap::new();
         for event in &track.events {
             let at = common(event.at_ns);
             match event.what {

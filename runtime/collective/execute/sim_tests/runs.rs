@@ -1,13 +1,19 @@
 //! The families of runs, and many seeds of each.
 
+use std::io::IoSlice;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use super::calls::{self, Line, random_call};
 use super::world::{End, World};
+use crate::buffer::Element;
+use crate::collective::execute::Collectives;
 use crate::collective::trial_tests::Chance;
 use crate::collective::{Blocks, Call, Collective};
+use crate::engine::{Engine, Limits, Sent};
 use crate::error::Error;
-use crate::ids::Rank;
+use crate::ids::{Rank, Tag};
+use crate::wire::frame::{Context, Key};
 
 /// Runs `seeds` seeds, or as many as `LATHIDE_SIM_SEEDS` says, or just `LATHIDE_SIM_SEED`.
 fn each_seed(name: &str, seeds: u64, run: impl Fn(u64)) {
@@ -282,4 +288,26 @@ fn a_rank_that_leaves_early_ends_every_collective() {
             }
         }
     });
+}
+
+/// Each would have had a read that no message ends, with room for the longest word.
+#[test]
+fn what_is_no_word_is_not_read() {
+    let limits = [Limits { window_bytes: 1 << 20, envelopes_max: 16, fragment_bytes: 4096 }; 2];
+    let [mut from, mut to] = [0, 1].map(|rank| Engine::new(Rank(rank), &limits));
+    let mut collectives = Collectives::new(Rank(1), 2);
+    for tag in 1..=1000 {
+        let key = Key { context: Context::Agreement, tag: Tag(tag) };
+        from.initwrite(Duration::ZERO, Rank(1), key, u8::TYPE, Box::new(Vec::<u8>::new())).unwrap();
+    }
+    let mut wire = Vec::new();
+    let mut write = |slices: &[IoSlice<'_>]| {
+        slices.iter().for_each(|slice| wire.extend_from_slice(slice));
+        Ok(slices.iter().map(|slice| slice.len()).sum())
+    };
+    while from.transmit(Rank(1), &mut write).unwrap() != Sent::All {}
+    to.handle_bytes(Duration::ZERO, Rank(0), &wire);
+    collectives.meet_strangers(&mut to, Duration::ZERO);
+    assert_eq!(to.unmatched(Context::Agreement).len(), 1000);
+    assert_eq!(collectives.words.len(), 0, "reads were posted that nothing ends");
 }

@@ -9,7 +9,7 @@ use super::calls::{self, Line};
 use crate::buffer::Element;
 use crate::collective::execute::{Collectives, Job, Start};
 use crate::collective::trial_tests::Chance;
-use crate::engine::{Completion, Engine, Limits, OpId, Outcome, Sent};
+use crate::engine::{Completion, Engine, Limits, OpId, Outcome, Sent, Starts};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
 use crate::wire::frame::Key;
@@ -67,9 +67,19 @@ impl World {
             fragment_bytes: [16, 100, 4096][chance.below(3)],
         };
         let limits = vec![limits; size];
+        let starts = Starts::random(&mut |end| chance.below(end));
+        let first = [0, u64::from(u32::MAX) - 3, 4094, 1 << 40][chance.below(4)];
         let node = |(rank, program): (u32, Vec<Line>)| Node {
-            engine: Engine::new(Rank(rank), &limits),
-            collectives: Collectives::new(Rank(rank), size as u32),
+            engine: {
+                let mut engine = Engine::new(Rank(rank), &limits);
+                engine.begin_at(starts);
+                engine
+            },
+            collectives: {
+                let mut collectives = Collectives::new(Rank(rank), size as u32);
+                collectives.begin_at(first);
+                collectives
+            },
             at: 0,
             ops: HashMap::new(),
             ends: program.iter().map(|_| End::NotBegun).collect(),

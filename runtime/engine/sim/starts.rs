@@ -1,0 +1,42 @@
+//! Counters that begin near their turning points.
+
+use crate::engine::Engine;
+
+/// Where the counters of a job's engines begin.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Starts {
+    /// Frames of each direction of each link: both ends count alike.
+    pub(crate) frames: u32,
+    /// Each engine's operations.
+    pub(crate) ops: u64,
+    /// Each sender's messages.
+    pub(crate) slots: u64,
+}
+
+impl Starts {
+    /// At zero, or a little before a power of two; `below` gives chance.
+    pub(crate) fn random(below: &mut dyn FnMut(usize) -> usize) -> Self {
+        let mut before = |ends: &[u64]| match below(ends.len() + 1) {
+            0 => 0,
+            which => ends[which - 1] - below(12) as u64,
+        };
+        Starts {
+            frames: before(&[u32::MAX.into()]) as u32,
+            ops: before(&[u32::MAX.into(), 1 << 63]),
+            // The header carries 56 bits.
+            slots: before(&[u32::MAX.into(), 1 << 48, (1 << 56) - (1 << 20)]),
+        }
+    }
+}
+
+impl Engine {
+    /// Has the counters begin at `starts`; nothing has been posted yet.
+    pub(crate) fn begin_at(&mut self, starts: Starts) {
+        self.next_op = starts.ops;
+        for link in &mut self.links {
+            link.next_own_slot = starts.slots;
+            link.outgoing.next_slot = starts.slots;
+            (link.outgoing.number, link.parser.number) = (starts.frames, starts.frames);
+        }
+    }
+}
