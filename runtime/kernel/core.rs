@@ -32,6 +32,7 @@ use crate::wire::cipher::{Cipher, CipherError};
 
 /// Between two looks for silent peers, if none is silent.
 const LOOK_MIN: Duration = Duration::from_secs(1);
+const LOOK_MAX: Duration = Duration::from_secs(3600);
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;
 /// A read of this much is part of a long transfer.
@@ -371,7 +372,7 @@ impl Core {
     /// Looks whether the peers' hosts are there, those that have not answered for `silence` being lost. Returns how long
     /// until the next look.
     pub(crate) fn look_for_silence(&mut self, silence: Duration) -> Duration {
-        let mut next = silence.max(LOOK_MIN);
+        let mut next = silence.clamp(LOOK_MIN, LOOK_MAX);
         for rank in 0..self.sockets.len() {
             let Some(socket) = &self.sockets[rank] else { continue };
             match silence::look(&socket.stream, silence) {
