@@ -6,19 +6,20 @@ use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use socket2::{Domain, Socket, Type};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::greeting::{self, Pauses};
+use super::descriptors;
+use super::greeting::{self, Line, Pauses};
 use super::mesh::bind;
 use crate::config::{Config, Key};
 use crate::launch::foreign::Meeting;
 use crate::launch::interface;
 use crate::launch::invitation::{Invitation, Place, Posted};
 use crate::launch::rendezvous::{self, Settings};
-use crate::wire::handshake::{Party, Purpose, RENDEZVOUS, Target};
+use crate::wire::handshake::Party;
 
 /// An address that comes earlier in a list has this much time to answer before the next is tried beside it.
 const HEAD_START: Duration = Duration::from_millis(150);
@@ -28,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(8);
 /// The way into the job.
 pub(super) struct Found {
     /// A proved connection to the rendezvous.
-    pub(super) stream: TcpStream,
+    pub(super) line: Line,
     /// Where that is, for messages.
     pub(super) root: String,
     /// Rank 0's invitation, to be kept until all ranks have joined.
@@ -44,8 +45,8 @@ pub(super) async fn find(config: &Config, party: &mut Party, deadline: Instant) 
             if config.rank == 0 {
                 serve_unless_served(root, config, &party.key).await?;
             }
-            let stream = reach(root, party, deadline).await?;
-            Ok(Found { stream, root: root.to_owned(), posted: None })
+            let line = reach(root, party, deadline).await?;
+            Ok(Found { line, root: root.to_owned(), posted: None })
         }
         (None, None) => Err("no rendezvous is known: set LATHIDE_ROOT to the host:port of rank 0".into()),
     }
@@ -79,7 +80,7 @@ async fn invite(
             };
             let port = listener.local_addr().map_err(|error| error.to_string())?.port();
             let addresses = if meeting.is_local { vec![loopback] } else { known_addresses(config)? };
-            serve(listener, config, &party.key);
+            serve(listener, config, &party.key)?;
             // What reaches this rank's own rendezvous is what it tells the others, unless they are told another one.
             let own = if config.advertise.is_some() { loopback } else { addresses[0] };
             let shown = |address: IpAddr| SocketAddr::new(address, port).to_string();
@@ -88,8 +89,8 @@ async fn invite(
     };
     let key = (!meeting.has_key).then_some(party.key.0);
     let posted = place.post(&Invitation { key, roots })?;
-    let stream = reach(&own, party, deadline).await?;
-    Ok(Found { stream, root: own, posted: Some(posted) })
+    let line = reach(&own, party, deadline).await?;
+    Ok(Found { line, root: own, posted: Some(posted) })
 }
 
 /// What the others do: wait for an invitation that leads somewhere.
@@ -116,7 +117,7 @@ async fn accept(
                 }
                 let roots = root.map_or(invitation.roots, |root| vec![root.to_owned()]);
                 match call(&roots, party, epoch).await {
-                    Ok((stream, root)) => return Ok(Found { stream, root, posted: None }),
+                    Ok((line, root)) => return Ok(Found { line, root, posted: None }),
                     Err(cause) => format!("it leads nowhere ({cause})"),
                 }
             }
@@ -140,7 +141,7 @@ const UNLIKE: &str =
     "it and this rank do not agree whether a key was given: set LATHIDE_KEY_FILE on all ranks or on none";
 
 /// Connects to the first of `roots` that proves to be this job's rendezvous.
-async fn call(roots: &[String], party: &Party, epoch: u32) -> Result<(TcpStream, String), String> {
+async fn call(roots: &[String], party: &Party, epoch: u32) -> Result<(Line, String), String> {
     let mut addresses = Vec::new();
     let mut causes = Vec::new();
     for root in roots {
@@ -153,8 +154,8 @@ async fn call(roots: &[String], party: &Party, epoch: u32) -> Result<(TcpStream,
         causes.extend(more);
         causes.join("; ")
     })?;
-    match greeting::dial(address, party, to_rendezvous(epoch), 0).await {
-        Ok((connection, _)) => Ok((connection.stream, address.to_string())),
+    match greeting::call(address, party, epoch).await {
+        Ok(line) => Ok((line, address.to_string())),
         Err(error) => Err(format!("{address}: {error}")),
     }
 }
@@ -256,12 +257,12 @@ async fn serve_unless_served(root: &str, config: &Config, key: &Key) -> Result<(
             return Err(format!("the rendezvous cannot be opened at {root}: {error}; is LATHIDE_ROOT right?"));
         }
     };
-    serve(listener, config, key);
-    Ok(())
+    serve(listener, config, key)
 }
 
 /// Serves the job's rendezvous for as long as this process lives and the job needs it.
-fn serve(listener: TcpListener, config: &Config, key: &Key) {
+fn serve(listener: TcpListener, config: &Config, key: &Key) -> Result<(), String> {
+    descriptors::ensure(2 * u64::from(config.size), "its connections to the other ranks and theirs to the rendezvous")?;
     let settings = Settings {
         size: config.size,
         key: key.clone(),
@@ -278,16 +279,11 @@ fn serve(listener: TcpListener, config: &Config, key: &Key) {
             tracing::warn!(%error, "the rendezvous ended");
         }
     });
-}
-
-/// How a rank introduces itself to the rendezvous. `epoch`: greater each time, so that it lets one in again whose earlier
-/// connection broke before it knew that it was in.
-fn to_rendezvous(epoch: u32) -> Target {
-    Target { purpose: Purpose::Control, rank: RENDEZVOUS, incarnation: None, epoch }
+    Ok(())
 }
 
 /// Connects to the rendezvous, again and again until it is there.
-async fn reach(root: &str, party: &Party, deadline: Instant) -> Result<TcpStream, String> {
+async fn reach(root: &str, party: &Party, deadline: Instant) -> Result<Line, String> {
     let (mut pauses, mut epoch) = (Pauses::new(), 0);
     loop {
         let cause = match tokio::net::lookup_host(root).await {
@@ -296,8 +292,8 @@ async fn reach(root: &str, party: &Party, deadline: Instant) -> Result<TcpStream
                 let mut cause = "its name has no address".to_string();
                 for address in addresses {
                     epoch += 1;
-                    match greeting::dial(address, party, to_rendezvous(epoch), 0).await {
-                        Ok((connection, _)) => return Ok(connection.stream),
+                    match greeting::call(address, party, epoch).await {
+                        Ok(line) => return Ok(line),
                         Err(error) if error.is_final() => {
                             return Err(format!("the rendezvous at {root} ({address}) refuses it: {error}"));
                         }

@@ -4,6 +4,7 @@
 #[cfg(feature = "cli")]
 mod attackers;
 mod joining;
+mod limits;
 #[cfg(feature = "cli")]
 mod siege;
 mod strangers;
