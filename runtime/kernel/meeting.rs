@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, Socket, Type};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::descriptors;
@@ -34,6 +34,8 @@ pub(super) struct Found {
     pub(super) root: String,
     /// Rank 0's invitation, to be kept until all ranks have joined.
     pub(super) posted: Option<Posted>,
+    /// The rendezvous, if this process serves it.
+    pub(super) served: Option<JoinHandle<()>>,
 }
 
 /// Finds the rendezvous, which rank 0 opens unless a launcher has, and the key if `party` has none yet.
@@ -42,11 +44,9 @@ pub(super) async fn find(config: &Config, party: &mut Party, deadline: Instant) 
         (Some(meeting), root) if config.rank == 0 => invite(config, meeting, root, party, deadline).await,
         (Some(meeting), root) => accept(config, meeting, root, party, deadline).await,
         (None, Some(root)) => {
-            if config.rank == 0 {
-                serve_unless_served(root, config, &party.key).await?;
-            }
+            let served = if config.rank == 0 { serve_unless_served(root, config, &party.key).await? } else { None };
             let line = reach(root, party, deadline).await?;
-            Ok(Found { line, root: root.to_owned(), posted: None })
+            Ok(Found { line, root: root.to_owned(), posted: None, served })
         }
         (None, None) => Err("no rendezvous is known: set LATHIDE_ROOT to the host:port of rank 0".into()),
     }
@@ -66,10 +66,10 @@ async fn invite(
         getrandom::fill(&mut key).map_err(|error| format!("no random numbers: {error}"))?;
         party.key = Key::from_bytes(key);
     }
-    let (roots, own) = match root {
+    let (roots, own, served) = match root {
         Some(root) => {
-            serve_unless_served(root, config, &party.key).await?;
-            (vec![root.to_owned()], root.to_owned())
+            let served = serve_unless_served(root, config, &party.key).await?;
+            (vec![root.to_owned()], root.to_owned(), served)
         }
         None => {
             let loopback = interface::loopback();
@@ -80,17 +80,17 @@ async fn invite(
             };
             let port = listener.local_addr().map_err(|error| error.to_string())?.port();
             let addresses = if meeting.is_local { vec![loopback] } else { known_addresses(config)? };
-            serve(listener, config, &party.key)?;
+            let served = serve(listener, config, &party.key)?;
             // What reaches this rank's own rendezvous is what it tells the others, unless they are told another one.
             let own = if config.advertise.is_some() { loopback } else { addresses[0] };
             let shown = |address: IpAddr| SocketAddr::new(address, port).to_string();
-            (addresses.into_iter().map(shown).collect(), shown(own))
+            (addresses.into_iter().map(shown).collect(), shown(own), Some(served))
         }
     };
     let key = (!meeting.has_key).then_some(party.key.0);
     let posted = place.post(&Invitation { key, roots })?;
     let line = reach(&own, party, deadline).await?;
-    Ok(Found { line, root: own, posted: Some(posted) })
+    Ok(Found { line, root: own, posted: Some(posted), served })
 }
 
 /// What the others do: wait for an invitation that leads somewhere.
@@ -117,7 +117,7 @@ async fn accept(
                 }
                 let roots = root.map_or(invitation.roots, |root| vec![root.to_owned()]);
                 match call(&roots, party, epoch).await {
-                    Ok((line, root)) => return Ok(Found { line, root, posted: None }),
+                    Ok((line, root)) => return Ok(Found { line, root, posted: None, served: None }),
                     Err(cause) => format!("it leads nowhere ({cause})"),
                 }
             }
@@ -246,22 +246,22 @@ pub(crate) async fn bind_all(ports: Option<RangeInclusive<u16>>) -> Result<TcpLi
 }
 
 /// Rank 0 opens the rendezvous at `root`, unless a launcher has.
-async fn serve_unless_served(root: &str, config: &Config, key: &Key) -> Result<(), String> {
+async fn serve_unless_served(root: &str, config: &Config, key: &Key) -> Result<Option<JoinHandle<()>>, String> {
     let listener = match TcpListener::bind(root).await {
         Ok(listener) => listener,
         // Somebody listens there, or the address is another machine's: the rendezvous is there, or connecting says why not.
         Err(error) if matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable) => {
-            return Ok(());
+            return Ok(None);
         }
         Err(error) => {
             return Err(format!("the rendezvous cannot be opened at {root}: {error}; is LATHIDE_ROOT right?"));
         }
     };
-    serve(listener, config, key)
+    serve(listener, config, key).map(Some)
 }
 
 /// Serves the job's rendezvous for as long as this process lives and the job needs it.
-fn serve(listener: TcpListener, config: &Config, key: &Key) -> Result<(), String> {
+fn serve(listener: TcpListener, config: &Config, key: &Key) -> Result<JoinHandle<()>, String> {
     descriptors::ensure(2 * u64::from(config.size), "its connections to the other ranks and theirs to the rendezvous")?;
     let settings = Settings {
         size: config.size,
@@ -274,12 +274,11 @@ fn serve(listener: TcpListener, config: &Config, key: &Key) -> Result<(), String
     // Without a launcher nobody gives orders or wants to hear of events.
     let (_, orders) = mpsc::channel(1);
     let (events, _) = mpsc::channel(1);
-    tokio::spawn(async move {
+    Ok(tokio::spawn(async move {
         if let Err(error) = rendezvous::serve(listener, settings, orders, events).await {
             tracing::warn!(%error, "the rendezvous ended");
         }
-    });
-    Ok(())
+    }))
 }
 
 /// Connects to the rendezvous, again and again until it is there.

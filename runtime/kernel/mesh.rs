@@ -140,7 +140,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
     };
     let deadline = Instant::now() + config.join_timeout;
     descriptors::ensure(u64::from(config.size), "its connections to the other ranks").map_err(&failed)?;
-    let Found { line, root, posted } = meeting::find(config, &mut party, deadline).await.map_err(&failed)?;
+    let Found { line, root, posted, served } = meeting::find(config, &mut party, deadline).await.map_err(&failed)?;
     let mut control = Control::new(line).map_err(|error| failed(error.to_string()))?;
     match links(config, party, &mut control, &root, posted).await {
         Ok(membership) => Ok(Membership { control: Some(control), ..membership }),
@@ -148,6 +148,10 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
             // The others need not guess why it does not come.
             let last = Report::Leaving { finalized: false, error: Some(cause.clone()), blames };
             control.leave(Some(last), LEAVE_PATIENCE).await;
+            if let Some(served) = served {
+                // The rendezvous ends with this thread; the others must hear from it first.
+                let _ = timeout(LEAVE_PATIENCE, served).await;
+            }
             Err(failed(cause))
         }
     }
