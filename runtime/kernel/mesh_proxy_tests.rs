@@ -351,8 +351,8 @@ fn meddled(what: Meddling, is_report: bool, frame: &[u8], other: &[u8]) -> Vec<V
         Meddling::Nothing | Meddling::Swap => vec![whole],
         Meddling::Flip(at) => {
             let mut changed = whole;
-            // In a length, only a smaller one: a larger one is no more than a delay.
-            let bit = if at < 4 { (0..8).find(|bit| changed[at] >> bit & 1 == 1).unwrap_or(7) } else { at % 8 };
+            // A smaller length: a larger one is no more than a delay.
+            let bit = if at == 0 { changed[0].trailing_zeros() as usize } else { at % 8 };
             changed[at] ^= 1 << bit;
             vec![changed]
         }
@@ -477,7 +477,7 @@ fn nobody_without_the_key_has_a_word_between_a_rank_and_the_rendezvous() {
                 Meddling::Reflect,
             ];
             // "Moving" is short enough to try every byte.
-            let flips = (0..if place == (true, 1) { 4 + 8 + TAG_BYTES } else { 1 }).map(Meddling::Flip);
+            let flips = (4..if place == (true, 1) { 4 + 8 + TAG_BYTES } else { 4 }).chain([0]).map(Meddling::Flip);
             for what in all.into_iter().chain(flips) {
                 // Nothing follows that would show it: a frame that is held back is as good as a slow one.
                 let is_last = matches!(what, Meddling::LeaveOut | Meddling::Swap) && (!place.0 || place.1 == 0);
