@@ -36,7 +36,8 @@ pub struct Config {
     /// The job's secret: who does not know it cannot connect. A job of several ranks needs one, the same on all of them.
     pub key: Key,
     /// Whether what passes between ranks is encrypted, the same on every rank (`LATHIDE_ENCRYPT=on`). Needs the feature
-    /// `encrypt`. What ranks tell the rendezvous (addresses, failures, their reports) is proved but not encrypted.
+    /// `encrypt`. What ranks tell the rendezvous (addresses, failures, their reports) cannot be changed by others, but it can be
+    /// read.
     pub encrypt: bool,
     /// Whether messages move while the program computes.
     pub overlap: Overlap,

@@ -17,6 +17,7 @@ use crate::wire::WireError;
 use crate::wire::frame::{
     ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Key, Kind, Opening, PING, Stamp,
 };
+use crate::wire::text;
 
 /// What the links of an engine share.
 #[derive(Default)]
@@ -290,7 +291,7 @@ impl Link {
         if let Some(culprit) = failed {
             self.farewell.failed = true;
             self.outgoing.control.push_back(Control::about(Kind::GoodbyeAck, 0));
-            let words = String::from_utf8_lossy(words).into_owned();
+            let words = text::printable(&String::from_utf8_lossy(words));
             shared.failed_peer.get_or_insert((culprit, words));
             return;
         }

@@ -12,13 +12,14 @@ use tokio::time::timeout;
 
 use super::pending::{self, Pending, Proof};
 use super::silence::{self, EndedBy};
-use super::unsent;
+use super::{descriptors, unsent};
 use crate::config::SILENCE;
 use crate::wire::cipher::{Cipher, CipherError, OPENING_BYTES, Opening};
 use crate::wire::handshake::{
     Acceptor, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, OPEN_BYTES, PROOF_BYTES, Party, Proven,
     Purpose, READY_BYTES, RENDEZVOUS, Refusal, Target,
 };
+use crate::wire::seal::Seals;
 
 /// How long one handshake may take; a side that is slower is cut off.
 pub(crate) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -47,12 +48,19 @@ pub(crate) enum DialError {
 impl DialError {
     /// Whether trying again cannot help.
     pub(crate) fn is_final(&self) -> bool {
-        matches!(self, DialError::Refused(refusal) if refusal.is_final())
+        match self {
+            DialError::Refused(refusal) => refusal.is_final(),
+            DialError::Io(error) => descriptors::are_out(error),
+            DialError::Cipher(_) | DialError::Silent => false,
+        }
     }
 }
 
 /// An error of the operating system with the next thing to look at.
 pub(crate) fn explain(error: &io::Error) -> String {
+    if descriptors::are_out(error) {
+        return format!("{error} ({})", descriptors::state());
+    }
     let hint = match error.kind() {
         io::ErrorKind::ConnectionRefused => "nothing listens there: has that process started, is the port right?",
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
@@ -76,7 +84,26 @@ pub(crate) struct Connection<S = TcpStream> {
     pub(crate) cipher: Option<Box<Cipher>>,
 }
 
-/// Connects to `address` and proves itself to `target` there.
+/// A proved connection between a rank and the rendezvous.
+pub(crate) struct Line {
+    /// The socket.
+    pub(crate) stream: TcpStream,
+    /// What tags the frames of both directions.
+    pub(crate) seals: Seals,
+}
+
+/// Connects to the rendezvous at `address`. `epoch` is greater each time, so that it lets one in again whose earlier
+/// connection broke before it knew that it was in.
+pub(crate) async fn call(address: SocketAddr, party: &Party, epoch: u32) -> Result<Line, DialError> {
+    let target = Target { epoch, ..RENDEZVOUS_OF_ANY };
+    let shake = async {
+        let (stream, dialer, _) = prove(address, party, target, 0).await?;
+        Ok(Line { stream, seals: dialer.seals() })
+    };
+    timeout(HANDSHAKE_TIMEOUT, shake).await.unwrap_or(Err(DialError::Silent))
+}
+
+/// Opens a link to `target` at `address`.
 pub(crate) async fn dial(
     address: SocketAddr,
     party: &Party,
@@ -84,14 +111,9 @@ pub(crate) async fn dial(
     next_expected: u64,
 ) -> Result<(Connection, Established), DialError> {
     let shake = async {
-        let (mut stream, dialer, proof) = challenge(address, party, target, next_expected).await?;
-        let secret = dialer.secret();
-        stream.write_all(&proof).await?;
-        let mut ready = [0; READY_BYTES];
-        stream.read_exact(&mut ready).await?;
-        let established = dialer.ready(&ready)?;
+        let (mut stream, dialer, established) = prove(address, party, target, next_expected).await?;
         let mut cipher = None;
-        if let Some(secret) = secret {
+        if let Some(secret) = dialer.secret() {
             let mut opening = Opening::dialer(&secret)?;
             stream.write_all(&opening.write()?).await?;
             let mut answer = [0; OPENING_BYTES];
@@ -99,9 +121,7 @@ pub(crate) async fn dial(
             opening.read(&answer)?;
             cipher = Some(Box::new(opening.finish()?));
         }
-        if target.purpose == Purpose::Link {
-            stream.write_all(&dialer.open()).await?;
-        }
+        stream.write_all(&dialer.open()).await?;
         Ok((Connection { stream, cipher }, established))
     };
     timeout(HANDSHAKE_TIMEOUT, shake).await.unwrap_or(Err(DialError::Silent))
@@ -109,9 +129,26 @@ pub(crate) async fn dial(
 
 /// Whether the rendezvous of this job listens at `address`: has it prove itself, and then hangs up.
 pub(crate) async fn probe(address: SocketAddr, party: &Party) -> Result<(), DialError> {
-    let target = Target { purpose: Purpose::Control, rank: RENDEZVOUS, incarnation: None, epoch: 0 };
-    let challenged = timeout(HANDSHAKE_TIMEOUT, challenge(address, party, target, 0)).await;
+    let challenged = timeout(HANDSHAKE_TIMEOUT, challenge(address, party, RENDEZVOUS_OF_ANY, 0)).await;
     challenged.unwrap_or(Err(DialError::Silent)).map(drop)
+}
+
+/// Whoever it is that serves the rendezvous.
+const RENDEZVOUS_OF_ANY: Target = Target { purpose: Purpose::Control, rank: RENDEZVOUS, incarnation: None, epoch: 0 };
+
+/// Connects, and goes so far that both sides have proved themselves and this one knows it.
+async fn prove(
+    address: SocketAddr,
+    party: &Party,
+    target: Target,
+    next_expected: u64,
+) -> Result<(TcpStream, Dialer, Established), DialError> {
+    let (mut stream, dialer, proof) = challenge(address, party, target, next_expected).await?;
+    stream.write_all(&proof).await?;
+    let mut ready = [0; READY_BYTES];
+    stream.read_exact(&mut ready).await?;
+    let established = dialer.ready(&ready)?;
+    Ok((stream, dialer, established))
 }
 
 /// Connects, and goes so far that the other side has proved itself. Returns this side's proof.
@@ -144,12 +181,17 @@ pub(crate) struct Guest {
     /// Who it is, and whether what it wants fits.
     pub(crate) proven: Proven,
     stream: TcpStream,
-    purpose: Purpose,
     acceptor: Acceptor,
 }
 
 impl Guest {
-    /// Lets it in. A link counts when its dialer has said that it knows.
+    /// Lets a rank in at the rendezvous. Whether it knows, its first report will show.
+    pub(crate) async fn register(mut self) -> io::Result<Line> {
+        timeout(HANDSHAKE_TIMEOUT, self.stream.write_all(&self.acceptor.ready(Ok(0)))).await??;
+        Ok(Line { stream: self.stream, seals: self.acceptor.seals() })
+    }
+
+    /// Lets a link in. It counts when its dialer has said that it knows.
     pub(crate) async fn admit(self, next_expected: u64) -> io::Result<Connection> {
         timeout(HANDSHAKE_TIMEOUT, self.open(next_expected)).await?
     }
@@ -166,12 +208,10 @@ impl Guest {
             self.stream.write_all(&opening.write()?).await?;
             cipher = Some(Box::new(opening.finish()?));
         }
-        if self.purpose == Purpose::Link {
-            let mut open = [0; OPEN_BYTES];
-            self.stream.read_exact(&mut open).await?;
-            if !self.acceptor.is_open(open) {
-                return Err(io::Error::other(Refusal::Unproven));
-            }
+        let mut open = [0; OPEN_BYTES];
+        self.stream.read_exact(&mut open).await?;
+        if !self.acceptor.is_open(open) {
+            return Err(io::Error::other(Refusal::Unproven));
         }
         Ok(Connection { stream: self.stream, cipher })
     }
@@ -204,20 +244,25 @@ impl Pauses {
 
 /// Accepts connections for as long as it is polled, and hands over those that prove themselves. Strangers, port scans
 /// and slow ones have no effect: each has a task, a deadline and less than a kilobyte, and there are not many at a time.
+///
+/// Returns when no descriptor is left for a connection, and none that could be closed.
 pub(crate) async fn receive<T: Send + 'static>(
     listener: TcpListener,
     party: Party,
     purpose: Purpose,
     guests: mpsc::Sender<T>,
     wrap: fn(Guest) -> T,
-) {
+) -> io::Error {
     let mut tasks = JoinSet::new();
-    let mut pending = Pending::new(pending::most(party.size));
+    let mut pending = Pending::new(descriptors::spare(pending::most(party.size), 2 * u64::from(party.size)));
     loop {
         let (stream, from) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Out of descriptors, or a connection that ended in the queue: neither may make this loop spin.
+                if descriptors::are_out(&error) && !pending.evict() {
+                    return error;
+                }
+                // That, or a connection that ended in the queue: neither may make this loop spin.
                 tracing::debug!(%error, "accept failed");
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 continue;
@@ -255,7 +300,7 @@ async fn greet(mut stream: TcpStream, party: &Party, purpose: Purpose) -> Result
     let mut proof = [0; PROOF_BYTES];
     stream.read_exact(&mut proof).await?;
     let proven = acceptor.proof(&proof)?;
-    Ok(Guest { proven, stream, purpose, acceptor })
+    Ok(Guest { proven, stream, acceptor })
 }
 
 /// Small messages leave at once, and pass large ones to the last: little is handed to the system before it can go. A host

@@ -6,12 +6,13 @@ use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use socket2::{Domain, Socket, Type};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use super::greeting::{self, Pauses};
+use super::descriptors;
+use super::greeting::{self, Line, Pauses};
 use super::mesh::bind;
 use super::stall;
 use crate::config::{Config, Key};
@@ -19,7 +20,7 @@ use crate::launch::foreign::Meeting;
 use crate::launch::interface;
 use crate::launch::invitation::{Invitation, Place, Posted};
 use crate::launch::rendezvous::{self, Settings};
-use crate::wire::handshake::{Party, Purpose, RENDEZVOUS, Target};
+use crate::wire::handshake::Party;
 
 /// An address that comes earlier in a list has this much time to answer before the next is tried beside it.
 const HEAD_START: Duration = Duration::from_millis(150);
@@ -29,11 +30,13 @@ const PATIENCE: Duration = Duration::from_secs(8);
 /// The way into the job.
 pub(super) struct Found {
     /// A proved connection to the rendezvous.
-    pub(super) stream: TcpStream,
+    pub(super) line: Line,
     /// Where that is, for messages.
     pub(super) root: String,
     /// Rank 0's invitation, to be kept until all ranks have joined.
     pub(super) posted: Option<Posted>,
+    /// The rendezvous, if this process serves it.
+    pub(super) served: Option<JoinHandle<()>>,
 }
 
 /// Finds the rendezvous, which rank 0 opens unless a launcher has, and the key if `party` has none yet.
@@ -42,11 +45,9 @@ pub(super) async fn find(config: &Config, party: &mut Party, deadline: Instant) 
         (Some(meeting), root) if config.rank == 0 => invite(config, meeting, root, party, deadline).await,
         (Some(meeting), root) => accept(config, meeting, root, party, deadline).await,
         (None, Some(root)) => {
-            if config.rank == 0 {
-                serve_unless_served(root, config, &party.key).await?;
-            }
-            let stream = reach(root, party, deadline).await?;
-            Ok(Found { stream, root: root.to_owned(), posted: None })
+            let served = if config.rank == 0 { serve_unless_served(root, config, &party.key).await? } else { None };
+            let line = reach(root, party, deadline).await?;
+            Ok(Found { line, root: root.to_owned(), posted: None, served })
         }
         (None, None) => Err("no rendezvous is known: set LATHIDE_ROOT to the host:port of rank 0".into()),
     }
@@ -66,10 +67,10 @@ async fn invite(
         getrandom::fill(&mut key).map_err(|error| format!("no random numbers: {error}"))?;
         party.key = Key::from_bytes(key);
     }
-    let (roots, own) = match root {
+    let (roots, own, served) = match root {
         Some(root) => {
-            serve_unless_served(root, config, &party.key).await?;
-            (vec![root.to_owned()], root.to_owned())
+            let served = serve_unless_served(root, config, &party.key).await?;
+            (vec![root.to_owned()], root.to_owned(), served)
         }
         None => {
             let loopback = interface::loopback();
@@ -80,17 +81,17 @@ async fn invite(
             };
             let port = listener.local_addr().map_err(|error| error.to_string())?.port();
             let addresses = if meeting.is_local { vec![loopback] } else { known_addresses(config)? };
-            serve(listener, config, &party.key);
+            let served = serve(listener, config, &party.key)?;
             // What reaches this rank's own rendezvous is what it tells the others, unless they are told another one.
             let own = if config.advertise.is_some() { loopback } else { addresses[0] };
             let shown = |address: IpAddr| SocketAddr::new(address, port).to_string();
-            (addresses.into_iter().map(shown).collect(), shown(own))
+            (addresses.into_iter().map(shown).collect(), shown(own), Some(served))
         }
     };
     let key = (!meeting.has_key).then_some(party.key.0);
     let posted = place.post(&Invitation { key, roots })?;
-    let stream = reach(&own, party, deadline).await?;
-    Ok(Found { stream, root: own, posted: Some(posted) })
+    let line = reach(&own, party, deadline).await?;
+    Ok(Found { line, root: own, posted: Some(posted), served })
 }
 
 /// What the others do: wait for an invitation that leads somewhere.
@@ -117,7 +118,7 @@ async fn accept(
                 }
                 let roots = root.map_or(invitation.roots, |root| vec![root.to_owned()]);
                 match call(&roots, party, epoch).await {
-                    Ok((stream, root)) => return Ok(Found { stream, root, posted: None }),
+                    Ok((line, root)) => return Ok(Found { line, root, posted: None, served: None }),
                     Err(cause) => format!("it leads nowhere ({cause})"),
                 }
             }
@@ -141,7 +142,7 @@ const UNLIKE: &str =
     "it and this rank do not agree whether a key was given: set LATHIDE_KEY_FILE on all ranks or on none";
 
 /// Connects to the first of `roots` that proves to be this job's rendezvous.
-async fn call(roots: &[String], party: &Party, epoch: u32) -> Result<(TcpStream, String), String> {
+async fn call(roots: &[String], party: &Party, epoch: u32) -> Result<(Line, String), String> {
     let mut addresses = Vec::new();
     let mut causes = Vec::new();
     for root in roots {
@@ -154,8 +155,8 @@ async fn call(roots: &[String], party: &Party, epoch: u32) -> Result<(TcpStream,
         causes.extend(more);
         causes.join("; ")
     })?;
-    match greeting::dial(address, party, to_rendezvous(epoch), 0).await {
-        Ok((connection, _)) => Ok((connection.stream, address.to_string())),
+    match greeting::call(address, party, epoch).await {
+        Ok(line) => Ok((line, address.to_string())),
         Err(error) => Err(format!("{address}: {error}")),
     }
 }
@@ -246,23 +247,23 @@ pub(crate) async fn bind_all(ports: Option<RangeInclusive<u16>>) -> Result<TcpLi
 }
 
 /// Rank 0 opens the rendezvous at `root`, unless a launcher has.
-async fn serve_unless_served(root: &str, config: &Config, key: &Key) -> Result<(), String> {
+async fn serve_unless_served(root: &str, config: &Config, key: &Key) -> Result<Option<JoinHandle<()>>, String> {
     let listener = match TcpListener::bind(root).await {
         Ok(listener) => listener,
         // Somebody listens there, or the address is another machine's: the rendezvous is there, or connecting says why not.
         Err(error) if matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable) => {
-            return Ok(());
+            return Ok(None);
         }
         Err(error) => {
             return Err(format!("the rendezvous cannot be opened at {root}: {error}; is LATHIDE_ROOT right?"));
         }
     };
-    serve(listener, config, key);
-    Ok(())
+    serve(listener, config, key).map(Some)
 }
 
 /// Serves the job's rendezvous for as long as this process lives and the job needs it.
-fn serve(listener: TcpListener, config: &Config, key: &Key) {
+fn serve(listener: TcpListener, config: &Config, key: &Key) -> Result<JoinHandle<()>, String> {
+    descriptors::ensure(2 * u64::from(config.size), "its connections to the other ranks and theirs to the rendezvous")?;
     let settings = Settings {
         size: config.size,
         key: key.clone(),
@@ -282,21 +283,15 @@ fn serve(listener: TcpListener, config: &Config, key: &Key) {
             }
         }
     });
-    tokio::spawn(async move {
+    Ok(tokio::spawn(async move {
         if let Err(error) = rendezvous::serve(listener, settings, orders, events).await {
             tracing::warn!(%error, "the rendezvous ended");
         }
-    });
-}
-
-/// How a rank introduces itself to the rendezvous. `epoch`: greater each time, so that it lets one in again whose earlier
-/// connection broke before it knew that it was in.
-fn to_rendezvous(epoch: u32) -> Target {
-    Target { purpose: Purpose::Control, rank: RENDEZVOUS, incarnation: None, epoch }
+    }))
 }
 
 /// Connects to the rendezvous, again and again until it is there.
-async fn reach(root: &str, party: &Party, deadline: Instant) -> Result<TcpStream, String> {
+async fn reach(root: &str, party: &Party, deadline: Instant) -> Result<Line, String> {
     let (mut pauses, mut epoch) = (Pauses::new(), 0);
     loop {
         let cause = match tokio::net::lookup_host(root).await {
@@ -305,8 +300,8 @@ async fn reach(root: &str, party: &Party, deadline: Instant) -> Result<TcpStream
                 let mut cause = "its name has no address".to_string();
                 for address in addresses {
                     epoch += 1;
-                    match greeting::dial(address, party, to_rendezvous(epoch), 0).await {
-                        Ok((connection, _)) => return Ok(connection.stream),
+                    match greeting::call(address, party, epoch).await {
+                        Ok(line) => return Ok(line),
                         Err(error) if error.is_final() => {
                             return Err(format!("the rendezvous at {root} ({address}) refuses it: {error}"));
                         }

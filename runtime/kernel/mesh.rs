@@ -9,19 +9,20 @@ use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use rustix::thread::CpuSet;
 use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::greeting::{self, Connection, DialError, Guest, Pauses};
+use super::descriptors;
+use super::greeting::{self, Connection, DialError, Guest, Line, Pauses};
 use super::meeting::{self, Found};
 use super::silence::{self, EndedBy};
 use crate::config::Config;
@@ -30,14 +31,18 @@ use crate::ids::Rank;
 use crate::launch::control::{self, Notice, Report};
 use crate::launch::cores::Cores;
 use crate::launch::environment::{check_key, rank_out_of_range};
+use crate::launch::invitation::Posted;
 use crate::launch::rendezvous;
 use crate::launch::stall::listed;
 use crate::wire::handshake::{Established, Limits, Party, Proven, Purpose, Refusal, Target, VERSIONS};
+use crate::wire::seal::Seal;
 
 /// Reports and notices that may wait to be sent or read.
 const QUEUE_MAX: usize = 64;
 const NO_CIPHER: &str = "its links are to be encrypted (LATHIDE_ENCRYPT), but this program was built without lathide's \
                          feature `encrypt`: add it to the dependency in Cargo.toml";
+/// How long the word that a node has failed to join may take.
+const LEAVE_PATIENCE: Duration = Duration::from_secs(1);
 /// How much longer a node waits for the table than the rendezvous does, which names the missing ranks.
 const TABLE_GRACE: Duration = Duration::from_secs(2);
 
@@ -62,10 +67,31 @@ pub(crate) struct Control {
     reports: mpsc::Sender<Report>,
     /// What the rendezvous says. `None` from it: the rendezvous is gone, which ends nothing by itself.
     pub(crate) notices: mpsc::Receiver<Notice>,
+    /// This node's address on the way to it.
+    local: IpAddr,
+    /// What is wrong with what came, if that has ended the notices.
+    forged: Arc<OnceLock<String>>,
     writer: JoinHandle<()>,
 }
 
 impl Control {
+    fn new(Line { stream, seals }: Line, silence: Option<Duration>) -> io::Result<Self> {
+        let local = stream.local_addr()?.ip();
+        silence::limit(&stream, silence, EndedBy::System)?;
+        let (reader, writer) = stream.into_split();
+        let (reports, queue) = mpsc::channel(QUEUE_MAX);
+        let (sender, notices) = mpsc::channel(QUEUE_MAX);
+        let forged = Arc::new(OnceLock::new());
+        let writer = tokio::spawn(write_reports(writer, seals.outgoing, queue));
+        tokio::spawn(read_notices(reader, seals.incoming, sender, forged.clone()));
+        Ok(Control { reports, notices, local, forged, writer })
+    }
+
+    /// Why there are no more notices, if somebody between here and the rendezvous has had a hand in them.
+    pub(crate) fn forged(&self) -> Option<&str> {
+        self.forged.get().map(String::as_str)
+    }
+
     /// A sender for reports that never blocks: `try_send` fails if the queue is full.
     pub(crate) fn sender(&self) -> mpsc::Sender<Report> {
         self.reports.clone()
@@ -74,7 +100,7 @@ impl Control {
     /// Says the last word, if there is one, and waits until all is on its way, at most `patience`. All other senders
     /// must be gone.
     pub(crate) async fn leave(self, last: Option<Report>, patience: Duration) {
-        let Control { reports, notices, writer } = self;
+        let Control { reports, notices, writer, .. } = self;
         let _ = timeout(patience, async {
             if let Some(last) = last {
                 let _ = reports.send(last).await;
@@ -126,29 +152,73 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
         versions: VERSIONS,
     };
     let deadline = Instant::now() + config.join_timeout;
-    let Found { stream, root, posted } = meeting::find(config, &mut party, deadline).await.map_err(failed)?;
-    let (listener, mut control) = enroll(stream, config).await.map_err(failed)?;
-    let table = table(&mut control, &root, config.join_timeout + TABLE_GRACE).await.map_err(failed)?;
+    descriptors::ensure(u64::from(config.size), "its connections to the other ranks").map_err(&failed)?;
+    let Found { line, root, posted, served } = meeting::find(config, &mut party, deadline).await.map_err(&failed)?;
+    let mut control = Control::new(line, config.silence).map_err(|error| failed(error.to_string()))?;
+    match links(config, party, &mut control, &root, posted).await {
+        Ok(membership) => Ok(Membership { control: Some(control), ..membership }),
+        Err(Failure { cause, blames }) => {
+            // The others need not guess why it does not come.
+            let last = Report::Leaving { finalized: false, error: Some(cause.clone()), blames, sent: vec![] };
+            control.leave(Some(last), LEAVE_PATIENCE).await;
+            if let Some(served) = served {
+                // The rendezvous ends with this thread; the others must hear from it first.
+                let _ = timeout(LEAVE_PATIENCE, served).await;
+            }
+            Err(failed(cause))
+        }
+    }
+}
+
+/// Why a node that has reached the rendezvous does not become part of its job.
+#[derive(Debug)]
+struct Failure {
+    cause: String,
+    /// The rank whose failure it is.
+    blames: Option<Rank>,
+}
+
+impl From<String> for Failure {
+    fn from(cause: String) -> Self {
+        Failure { cause, blames: None }
+    }
+}
+
+/// The links to all peers, by way of the rendezvous.
+async fn links(
+    config: &Config,
+    party: Party,
+    control: &mut Control,
+    root: &str,
+    posted: Option<Posted>,
+) -> Result<Membership, Failure> {
+    let own = party.limits;
+    let (listener, address) = listen(control.local, config).await?;
+    let (process, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_string());
+    let cores = cores(control.local);
+    let join = Report::Join { address, process, version, silence: config.silence, cores };
+    let _ = control.reports.send(join).await;
+    let table = table(control, root, config.join_timeout + TABLE_GRACE).await?;
     // All have found their way: the invitation and the key in it go.
     drop(posted);
     let (launcher, may_poll) = (table.launcher, table.may_poll.get(config.rank.index()) == Some(&true));
     let job = table.incarnations.iter().fold(0, |job: u64, one| job.rotate_left(9) ^ one);
-    let connected = connect(party, listener, table, &mut control, Instant::now() + config.join_timeout);
+    let connected = connect(party, listener, table, control, Instant::now() + config.join_timeout).await?;
     let mut links = Vec::new();
     let mut limits = Vec::new();
-    for link in connected.await.map_err(failed)? {
+    for link in connected {
         limits.push(link.as_ref().map_or(own, |(_, established)| established.limits));
         let link = link
             .map(|(Connection { stream, cipher }, _)| stream.into_std().map(|stream| Connection { stream, cipher }));
-        links.push(link.transpose().map_err(|error| failed(error.to_string()))?);
+        links.push(link.transpose().map_err(|error| error.to_string())?);
     }
-    Ok(Membership { links, limits, launcher, job, may_poll, control: Some(control) })
+    Ok(Membership { links, limits, launcher, job, may_poll, control: None })
 }
 
-/// Opens the node's listener on the address that reached the rendezvous, and reports it there.
-async fn enroll(stream: TcpStream, config: &Config) -> Result<(TcpListener, Control), String> {
+/// Opens the node's listener, on the address that reached the rendezvous unless other rules are set; and what the others
+/// shall call.
+async fn listen(local: IpAddr, config: &Config) -> Result<(TcpListener, SocketAddr), String> {
     // A host's own idea of its address is often wrong (VPN, 127.0.1.1); the one a packet has taken is not.
-    let local = stream.local_addr().map_err(|error| error.to_string())?.ip();
     let local = match &config.interface {
         Some(rules) => rules.choose(&interfaces()?, local)?,
         None => local,
@@ -160,17 +230,7 @@ async fn enroll(stream: TcpStream, config: &Config) -> Result<(TcpListener, Cont
         bind(local, config.ports.clone()).await?
     };
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
-    let address = SocketAddr::new(config.advertise.unwrap_or(local), port);
-    silence::limit(&stream, config.silence, EndedBy::System).map_err(|error| error.to_string())?;
-    let (reader, writer) = stream.into_split();
-    let (reports, queue) = mpsc::channel(QUEUE_MAX);
-    let (sender, notices) = mpsc::channel(QUEUE_MAX);
-    let writer = tokio::spawn(write_reports(writer, queue));
-    tokio::spawn(read_notices(reader, sender));
-    let (process, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_string());
-    let join = Report::Join { address, process, version, silence: config.silence, cores: cores(local) };
-    let _ = reports.send(join).await;
-    Ok((listener, Control { reports, notices, writer }))
+    Ok((listener, SocketAddr::new(config.advertise.unwrap_or(local), port)))
 }
 
 /// Where this rank may run: as the thread that starts the node, which a launcher may have bound to a core.
@@ -200,15 +260,15 @@ pub(crate) async fn bind(address: IpAddr, ports: Option<RangeInclusive<u16>>) ->
         match TcpListener::bind((address, port)).await {
             Ok(listener) => return Ok(listener),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => cause = "all are in use".to_owned(),
-            Err(error) => return Err(format!("it cannot listen on {address}{named}: {error}")),
+            Err(error) => return Err(format!("it cannot listen on {address}{named}: {}", greeting::explain(&error))),
         }
     }
     Err(format!("it cannot listen on {address}{named}: {cause}"))
 }
 
-async fn write_reports(mut writer: OwnedWriteHalf, mut queue: mpsc::Receiver<Report>) {
+async fn write_reports(mut writer: OwnedWriteHalf, mut seal: Seal, mut queue: mpsc::Receiver<Report>) {
     while let Some(report) = queue.recv().await {
-        let written = match control::encode_report(report) {
+        let written = match control::seal_report(report, &mut seal) {
             Ok(frame) => writer.write_all(&frame).await,
             Err(error) => Err(io::Error::other(error)),
         };
@@ -219,10 +279,24 @@ async fn write_reports(mut writer: OwnedWriteHalf, mut queue: mpsc::Receiver<Rep
     }
 }
 
-async fn read_notices(mut reader: OwnedReadHalf, notices: mpsc::Sender<Notice>) {
-    while let Ok(notice) = rendezvous::read_frame(&mut reader).await {
-        if notices.send(notice).await.is_err() {
-            return;
+async fn read_notices(
+    mut reader: OwnedReadHalf,
+    mut seal: Seal,
+    notices: mpsc::Sender<Notice>,
+    forged: Arc<OnceLock<String>>,
+) {
+    loop {
+        match rendezvous::read_sealed(&mut reader, &mut seal).await {
+            Ok(notice) => {
+                if notices.send(notice).await.is_err() {
+                    return;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                let _ = forged.set(format!("what the rendezvous said cannot be trusted: {error}"));
+                return;
+            }
+            Err(_) => return,
         }
     }
 }
@@ -234,23 +308,29 @@ struct Table {
     may_poll: Vec<bool>,
 }
 
-async fn table(control: &mut Control, root: &str, patience: Duration) -> Result<Table, String> {
+async fn table(control: &mut Control, root: &str, patience: Duration) -> Result<Table, Failure> {
     match timeout(patience, control.notices.recv()).await {
         Ok(Some(Notice::Table { addresses, incarnations, launcher, may_poll })) => {
             Ok(Table { addresses, incarnations, launcher, may_poll })
         }
         Ok(Some(notice)) => Err(bad_news(notice)),
-        Ok(None) => Err(format!("the rendezvous at {root} closed before all ranks had joined: the job is over")),
-        Err(_) => Err(format!("the rendezvous at {root} sent no table of ranks for {patience:?}")),
+        Ok(None) => Err(match control.forged() {
+            Some(forged) => forged.to_owned(),
+            None => format!("the rendezvous at {root} closed before all ranks had joined: the job is over"),
+        }
+        .into()),
+        Err(_) => Err(format!("the rendezvous at {root} sent no table of ranks for {patience:?}").into()),
     }
 }
 
-fn bad_news(notice: Notice) -> String {
+fn bad_news(notice: Notice) -> Failure {
     match notice {
-        Notice::Refused { cause } => cause,
-        Notice::Lost { rank, cause } => format!("rank {rank} was lost while the ranks connected: {cause}"),
-        Notice::Deadlock { report } => report,
-        Notice::Ask | Notice::Table { .. } => "the rendezvous said something out of turn".into(),
+        Notice::Refused { cause } => cause.into(),
+        Notice::Lost { rank, cause } => {
+            Failure { cause: format!("rank {rank} was lost while the ranks connected: {cause}"), blames: Some(rank) }
+        }
+        Notice::Deadlock { report } => report.into(),
+        Notice::Ask | Notice::Table { .. } => "the rendezvous said something out of turn".to_owned().into(),
     }
 }
 
@@ -262,6 +342,8 @@ enum Step {
     Guest(Box<Guest>),
     /// What came of letting a lower rank in with its connection of this number.
     Admitted(Rank, u32, Box<io::Result<Link>>),
+    /// Nobody can connect any more.
+    Deaf(io::Error),
     Notice(Option<Notice>),
 }
 
@@ -272,17 +354,20 @@ async fn connect(
     table: Table,
     control: &mut Control,
     deadline: Instant,
-) -> Result<Vec<Option<Link>>, String> {
+) -> Result<Vec<Option<Link>>, Failure> {
     let (own, size) = (party.rank, party.size);
     if table.addresses.len() != size as usize || table.incarnations.len() != size as usize {
-        return Err("the rendezvous' table has another number of ranks".into());
+        return Err("the rendezvous' table has another number of ranks".to_owned().into());
     }
     let (steps, mut inbox) = mpsc::channel(QUEUE_MAX);
     // Dropped, and so ended, with this function: the listener closes when the mesh is complete.
     let mut tasks = JoinSet::new();
-    tasks.spawn(greeting::receive(listener, party.clone(), Purpose::Link, steps.clone(), |guest| {
-        Step::Guest(Box::new(guest))
-    }));
+    let (guests, deaf, acceptor) = (steps.clone(), steps.clone(), party.clone());
+    tasks.spawn(async move {
+        let error =
+            greeting::receive(listener, acceptor, Purpose::Link, guests, |guest| Step::Guest(Box::new(guest))).await;
+        let _ = deaf.send(Step::Deaf(error)).await;
+    });
     for peer in own + 1..size {
         let (party, steps) = (party.clone(), steps.clone());
         let (address, incarnation) = (table.addresses[peer as usize], table.incarnations[peer as usize]);
@@ -336,10 +421,17 @@ async fn connect(
                 Err(error) => tracing::debug!(%rank, %error, "a connection broke before it was open"),
             },
             Ok(Step::Admitted(..)) => {}
+            Ok(Step::Deaf(error)) => {
+                let error = greeting::explain(&error);
+                return Err(format!("it cannot accept the other ranks' connections: {error}").into());
+            }
             Ok(Step::Notice(Some(notice))) => return Err(bad_news(notice)),
             // Rank 0 may have served it and be done already.
-            Ok(Step::Notice(None)) => rendezvous_gone = true,
-            Err(_) => return Err(overdue(own, &missing, &table)),
+            Ok(Step::Notice(None)) => match control.forged() {
+                Some(forged) => return Err(forged.to_owned().into()),
+                None => rendezvous_gone = true,
+            },
+            Err(_) => return Err(overdue(own, &missing, &table).into()),
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
 
 use super::*;
 use crate::config::Key;
@@ -245,7 +246,8 @@ async fn besieged(seed: u64) {
         Table { addresses: vec![address; 3], incarnations: vec![100, 101, 102], launcher: false, may_poll: vec![] };
     let (reports, _queue) = mpsc::channel(1);
     let (_sender, notices) = mpsc::channel(1);
-    let mut control = Control { reports, notices, writer: tokio::spawn(async {}) };
+    let mut control =
+        Control { reports, notices, local: address.ip(), forged: Arc::default(), writer: tokio::spawn(async {}) };
     let deadline = Instant::now() + Duration::from_secs(300);
     let victim = tokio::spawn(async move { connect(party(2), listener, table, &mut control, deadline).await });
 

@@ -137,7 +137,7 @@ fn noise_on_a_ranks_listener_has_no_effect() {
         tokio::spawn(greeting::receive(listener, party(1), Purpose::Link, guests, |guest| guest));
         let mut silent = Vec::new();
         for n in 0..500 {
-            let mut stream = TcpStream::connect(address).await.unwrap();
+            let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
             let _ = stream.write_all([[0u8; 200].as_slice(), b"lathide\0", b""][n % 3]).await;
             silent.push(stream);
         }

@@ -8,6 +8,7 @@
 mod clock;
 mod collectives;
 mod core;
+pub(crate) mod descriptors;
 mod flurry;
 pub(crate) mod greeting;
 mod hand_over;

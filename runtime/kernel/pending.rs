@@ -100,6 +100,8 @@ fn victim(sources: &[IpAddr], random: u64) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn addresses(texts: &[&str]) -> Vec<IpAddr> {
@@ -133,7 +135,7 @@ mod tests {
 
     #[test]
     fn who_has_proved_itself_is_not_dropped() {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let mut pending = Pending::new(3);
             let rank = tokio::spawn(std::future::pending::<()>());
@@ -145,11 +147,13 @@ mod tests {
             for stranger in &strangers {
                 pending.add(address, Proof::default(), stranger.abort_handle());
             }
-            tokio::task::yield_now().await;
+            // The runtime takes some turns to end so many.
+            let turns = Duration::from_millis(50);
+            tokio::time::sleep(turns).await;
             assert!(!rank.is_finished());
             assert_eq!(strangers.iter().filter(|stranger| !stranger.is_finished()).count(), 3);
             while pending.evict() {}
-            tokio::task::yield_now().await;
+            tokio::time::sleep(turns).await;
             assert!(!rank.is_finished() && strangers.iter().all(|stranger| stranger.is_finished()));
         });
     }

@@ -153,6 +153,9 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
                 None => {
                     is_heard = false;
                     kernel.lock().is_advised = false;
+                    if let Some(forged) = control.as_ref().and_then(Control::forged) {
+                        kernel.fail_here(forged);
+                    }
                     kernel.confirm_loss();
                     if launcher {
                         kernel.fail_here("its launcher is gone, and the job with it");

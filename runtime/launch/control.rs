@@ -1,6 +1,8 @@
 //! What nodes and the rendezvous tell each other during a job, and its framing. Pure.
 //!
-//! A frame is its length in four little-endian bytes and that many bytes of JSON, at most [`FRAME_BYTES_MAX`].
+//! A frame is its length in four little-endian bytes and that many bytes of JSON, at most [`FRAME_BYTES_MAX`]. Between nodes and
+//! the rendezvous a tag follows, which shows that it is the next one and unchanged ([`crate::wire::seal`]); a launcher and its
+//! agents talk through a starter that sees to that. Words come in harmless for a terminal ([`crate::wire::text`]).
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,6 +14,8 @@ use super::cores::Cores;
 use crate::error::OperationKind;
 use crate::ids::{Rank, Tag};
 use crate::observe;
+use crate::wire::seal::{Seal, TAG_BYTES};
+use crate::wire::text;
 
 /// The most a control frame may carry. A declared length beyond it ends the connection.
 pub(crate) const FRAME_BYTES_MAX: usize = 1 << 20;
@@ -30,6 +34,7 @@ pub(crate) enum Report {
         /// Its process, so that the launcher and the job's history name the same one.
         process: u32,
         /// lathide's package version, for people.
+        #[serde(deserialize_with = "text::string")]
         version: String,
         /// How long its host may not answer.
         silence: Option<Duration>,
@@ -49,6 +54,7 @@ pub(crate) enum Report {
         /// Whether the node was finalized in order.
         finalized: bool,
         /// Why it leaves, if it failed.
+        #[serde(default, deserialize_with = "text::option")]
         error: Option<String>,
         /// The rank whose loss made it fail, if that is why: the launcher looks for the first cause.
         #[serde(default)]
@@ -78,11 +84,13 @@ pub(crate) enum Notice {
         /// Which.
         rank: Rank,
         /// Why, as far as it is known.
+        #[serde(deserialize_with = "text::string")]
         cause: String,
     },
     /// No rank of a set can move any more.
     Deadlock {
         /// Who waits for whom, and what to change.
+        #[serde(deserialize_with = "text::string")]
         report: String,
     },
     /// Say what you wait for.
@@ -90,6 +98,7 @@ pub(crate) enum Notice {
     /// There will be no job.
     Refused {
         /// Why.
+        #[serde(deserialize_with = "text::string")]
         cause: String,
     },
 }
@@ -163,6 +172,7 @@ pub(crate) struct Outstanding {
     /// Seconds since it was posted.
     pub(crate) since_s: f64,
     /// What it waits for, in words.
+    #[serde(deserialize_with = "text::string")]
     pub(crate) state: String,
 }
 
@@ -187,6 +197,9 @@ impl Outstanding {
 /// What is wrong with a control frame.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ControlError {
+    /// Its tag does not fit.
+    #[error("it was changed on its way, or is not the next one that was sent")]
+    Changed,
     /// Its length is beyond the limit.
     #[error("a control frame of {0} bytes; the most is {FRAME_BYTES_MAX}")]
     TooLong(usize),
@@ -195,8 +208,23 @@ pub(crate) enum ControlError {
     Malformed(#[from] serde_json::Error),
 }
 
-/// The frame of a report, cut to the limit if it lists too much.
-pub(crate) fn encode_report(report: Report) -> Result<Vec<u8>, ControlError> {
+/// The frame of a report with its tag, cut to the limit if it lists too much.
+pub(crate) fn seal_report(report: Report, seal: &mut Seal) -> Result<Vec<u8>, ControlError> {
+    encode_report(report).map(|frame| sealed(frame, seal))
+}
+
+/// The frame of a notice with its tag.
+pub(crate) fn seal_notice(notice: &Notice, seal: &mut Seal) -> Result<Vec<u8>, ControlError> {
+    encode(notice).map(|frame| sealed(frame, seal))
+}
+
+fn sealed(mut frame: Vec<u8>, seal: &mut Seal) -> Vec<u8> {
+    let tag = seal.tag(&[&frame]);
+    frame.extend(tag);
+    frame
+}
+
+fn encode_report(report: Report) -> Result<Vec<u8>, ControlError> {
     match report {
         Report::Stalled(standstill) => encode(&Report::Stalled(standstill.bounded())),
         Report::Shows(standstill) => encode(&Report::Shows(standstill.bounded())),
@@ -208,7 +236,7 @@ pub(crate) fn encode_report(report: Report) -> Result<Vec<u8>, ControlError> {
     }
 }
 
-/// The frame of a report or notice.
+/// The frame of a message, without a tag.
 pub(crate) fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, ControlError> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, message)?;
@@ -226,7 +254,15 @@ pub(crate) fn frame_length(prefix: [u8; 4]) -> Result<usize, ControlError> {
     if length > FRAME_BYTES_MAX { Err(ControlError::TooLong(length)) } else { Ok(length) }
 }
 
-/// The report or notice of a frame's payload.
+/// The message of a frame whose tag follows its payload.
+pub(crate) fn unseal<T: DeserializeOwned>(prefix: [u8; 4], rest: &[u8], seal: &mut Seal) -> Result<T, ControlError> {
+    match rest.split_last_chunk::<TAG_BYTES>() {
+        Some((payload, tag)) if seal.fits(&[&prefix, payload], *tag) => decode(payload),
+        _ => Err(ControlError::Changed),
+    }
+}
+
+/// The message of a frame's payload.
 pub(crate) fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, ControlError> {
     Ok(serde_json::from_slice(payload)?)
 }

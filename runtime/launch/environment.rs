@@ -49,6 +49,8 @@ const GUESSABLE: &str = "all bytes of the key are equal, which anybody would gue
                          (umask 077; head -c 32 /dev/urandom >key)";
 const FRAGMENT_BYTES: std::ops::RangeInclusive<u64> = 64..=65536;
 const KEY_BYTES: usize = 32;
+/// The last of the descriptors that every program inherits.
+const STANDARD_ERROR: i32 = 2;
 
 /// This process's configuration, with the job's key read.
 ///
@@ -110,7 +112,19 @@ pub fn read_key(source: &KeySource) -> Result<Key> {
         KeySource::Descriptor(number) => {
             // A new description of the same file: nobody else's position in it matters.
             let path = PathBuf::from(format!("/proc/self/fd/{number}"));
-            read_key_file(&path, "LATHIDE_KEY_FD", number.to_string(), false)
+            let key = read_key_file(&path, "LATHIDE_KEY_FD", number.to_string(), false)?;
+            // What this program starts is not of the job. It may call `init` again itself.
+            if let Some(inherited) = i32::try_from(*number).ok().filter(|number| *number > STANDARD_ERROR) {
+                let closed = lathide_slice::close_on_exec(inherited);
+                closed.or_else(|error| {
+                    wrong(
+                        "LATHIDE_KEY_FD",
+                        number.to_string(),
+                        format!("it cannot be kept from other programs: {error}"),
+                    )
+                })?;
+            }
+            Ok(key)
         }
         KeySource::File(path) => read_key_file(path, "LATHIDE_KEY_FILE", path.display().to_string(), true),
     }
@@ -124,6 +138,13 @@ fn read_key_file(path: &Path, name: &str, value: String, must_be_private: bool) 
         Ok(mode)
     });
     match read {
+        Err(error) if !must_be_private && error.kind() == std::io::ErrorKind::NotFound => {
+            let why = format!(
+                "the job's key cannot be read: {error}; only the rank's own process has that descriptor, and it is closed in \
+                 programs that the process starts after init"
+            );
+            wrong(name, value, why)
+        }
         Err(error) => wrong(name, value, format!("the job's key cannot be read: {error}")),
         Ok(mode) if must_be_private && mode & 0o077 != 0 => {
             let why = format!("others can read the job's key (mode {:03o}); use chmod 600", mode & 0o777);

@@ -10,12 +10,17 @@
 //! programs one after the other under one `srun`) has no seat left. In all these cases the reader looks at the file again
 //! until its time is over; rank 0 replaces whatever has the name, in one step, so nobody ever reads half of one. And rank 0
 //! removes only what it has written itself. Old ones are swept away a week later, when any job leaves a new one.
+//!
+//! In the same place `lathide run` leaves the key for its agents where the way to them can be listened to: srun passes standard
+//! input on over the network as it is.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
+#[cfg(feature = "cli")]
+use std::time::Instant;
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, renameat, statat, unlinkat};
@@ -27,6 +32,9 @@ use super::foreign::{Identity, Meeting};
 const BYTES_MAX: u64 = 64 << 10;
 /// An invitation that has lain this long is nobody's: clocks of hosts do not differ so much, and jobs join within minutes.
 const OLD: Duration = Duration::from_secs(7 * 86_400);
+/// How long a key may take to be seen on another host.
+#[cfg(feature = "cli")]
+const KEY_PATIENCE: Duration = Duration::from_secs(4);
 
 /// What rank 0 tells the others.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq)]
@@ -58,6 +66,11 @@ impl Place {
     /// # Errors
     /// If there is no home, it cannot be made, or others may enter it.
     pub(crate) fn of(meeting: &Meeting) -> Result<Place, String> {
+        Self::named(name(&meeting.identity)?)
+    }
+
+    /// A place for something of this name.
+    fn named(name: String) -> Result<Place, String> {
         let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
         let cache =
@@ -69,7 +82,6 @@ impl Place {
         let directory = openat(CWD, &path, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
         let stat = fstat(&directory).map_err(|error| failed(error.into()))?;
         is_private(&stat).map_err(|why| format!("{}: {why}, so the job's key is not safe there", path.display()))?;
-        let name = name(&meeting.identity)?;
         Ok(Place { directory, path: path.join(&name), name })
     }
 
@@ -85,15 +97,15 @@ impl Place {
     pub(crate) fn post(self, invitation: &Invitation) -> Result<Posted, String> {
         self.sweep();
         let shown = self.path();
-        self.write(invitation).map_err(|error| format!("rank 0 cannot leave the job's key in {shown}: {error}"))
+        let text = serde_json::to_vec(invitation).map_err(|error| error.to_string())?;
+        self.write(&text).map_err(|error| format!("rank 0 cannot leave the job's key in {shown}: {error}"))
     }
 
-    fn write(self, invitation: &Invitation) -> io::Result<Posted> {
+    fn write(self, bytes: &[u8]) -> io::Result<Posted> {
         let draft = format!(".{}.{:016x}", self.name, getrandom::u64().map_err(io::Error::other)?);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(openat(&self.directory, &draft, flags, Mode::RUSR | Mode::WUSR)?);
-        let text = serde_json::to_vec(invitation).map_err(io::Error::other)?;
-        let written = file.write_all(&text).and_then(|()| file.sync_all());
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
         let placed = written.and_then(|()| Ok(renameat(&self.directory, &draft, &self.directory, &self.name)?));
         if let Err(error) = placed {
             let _ = unlinkat(&self.directory, &draft, AtFlags::empty());
@@ -107,6 +119,11 @@ impl Place {
     /// # Errors
     /// Why it cannot be used: it may be another one a moment later.
     pub(crate) fn read(&self) -> Result<Invitation, String> {
+        // serde's own message could quote the key.
+        serde_json::from_slice(&self.bytes()?).map_err(|_| "it is no invitation of this version of lathide".to_owned())
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, String> {
         // Makes a client of a network file system look again: otherwise it remembers for a while that a name was missing.
         let _ = Dir::read_from(&self.directory).map(Iterator::count);
         // One that is a pipe must not hold the reader up.
@@ -123,8 +140,7 @@ impl Place {
         is_private(&stat).map_err(|why| format!("{why}, so it is refused"))?;
         let mut text = Vec::new();
         File::from(file).take(BYTES_MAX).read_to_end(&mut text).map_err(|error| error.to_string())?;
-        // serde's own message could quote the key.
-        serde_json::from_slice(&text).map_err(|_| "it is no invitation of this version of lathide".to_owned())
+        Ok(text)
     }
 
     /// Removes what dead jobs have left. Whatever cannot be removed stays.
@@ -151,6 +167,49 @@ impl Drop for Posted {
             let _ = unlinkat(&self.directory, &self.name, AtFlags::empty());
         }
     }
+}
+
+/// Leaves a job's key for this user's agents on hosts that share the directory. Returns what removes it, and its name there.
+///
+/// # Errors
+/// Why it cannot be left.
+#[cfg(feature = "cli")]
+pub(super) fn leave_key(key: &[u8; 32]) -> Result<(Posted, String), String> {
+    let name = format!("key-{:016x}", getrandom::u64().map_err(|error| format!("no random numbers: {error}"))?);
+    let place = Place::named(name.clone())?;
+    place.sweep();
+    let shown = place.path();
+    let posted = place.write(key).map_err(|error| format!("the job's key cannot be left in {shown}: {error}"))?;
+    Ok((posted, name))
+}
+
+/// The key that a launcher has left under this name.
+///
+/// # Errors
+/// Why there is none, and what to do.
+#[cfg(feature = "cli")]
+pub(super) fn fetch_key(name: &str) -> Result<[u8; 32], String> {
+    if name.contains('/') {
+        return Err(format!("{name:?} is no name of a key"));
+    }
+    let place = Place::named(name.to_owned())?;
+    let until = Instant::now() + KEY_PATIENCE;
+    let bytes = loop {
+        match place.bytes() {
+            Ok(bytes) => break bytes,
+            // A network file system may show it later.
+            Err(_) if Instant::now() < until => std::thread::sleep(Duration::from_millis(50)),
+            Err(why) => {
+                return Err(format!(
+                    "the job's key is not in {}: {why}; the launcher leaves it there, since srun passes everything on where \
+                     others can read it: have the hosts share that directory (XDG_CACHE_HOME names another), or reach them \
+                     by ssh",
+                    place.path()
+                ));
+            }
+        }
+    };
+    bytes.try_into().map_err(|_| format!("{} is no key", place.path()))
 }
 
 /// Whether only this user may read it.

@@ -1,6 +1,7 @@
 //! What the rendezvous knows of a job, and what it does about what it hears.
 
 use std::collections::VecDeque;
+use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use super::cores::{self, Cores};
 use super::rendezvous::{Event, Order, Settings, read_reports, write_notices};
 use super::stall::{self, Seen, listed};
 use crate::ids::Rank;
-use crate::kernel::greeting::Guest;
+use crate::kernel::greeting::{self, Guest, Line};
 use crate::wire::handshake::Refusal;
 
 /// How often deadlines and the stall rule are looked at while there is something to decide.
@@ -32,6 +33,10 @@ pub(super) enum Input {
     Guest(Box<Guest>),
     Report(Rank, Contact, Box<Report>),
     Closed(Rank, Contact, String),
+    /// What comes on the rank's connection is not what the rank has said.
+    Forged(Rank, Contact, String),
+    /// It cannot accept connections any more.
+    Deaf(io::Error),
     Launcher(Order),
 }
 
@@ -145,6 +150,16 @@ impl Office {
                     self.closed(rank, why).await;
                 }
             }
+            Input::Forged(rank, contact, why) => {
+                if self.is_current(rank, contact) {
+                    self.left(rank, Some(why), None).await;
+                }
+            }
+            Input::Deaf(error) if !self.table_sent => {
+                let error = greeting::explain(&error);
+                self.fail(format!("the rendezvous cannot accept the ranks' connections: {error}")).await;
+            }
+            Input::Deaf(error) => tracing::warn!(%error, "the rendezvous accepts no more connections"),
             Input::Launcher(Order::Lost { rank, cause }) => self.ended(rank, cause).await,
             Input::Launcher(Order::Ask) => self.ask().await,
         }
@@ -166,11 +181,11 @@ impl Office {
         if self.seats[rank.index()].as_ref().is_some_and(|seat| self.keeps(seat, contact)) {
             return guest.turn_away(&Refusal::Duplicate(rank.0)).await;
         }
-        let Ok(connection) = guest.admit(0).await else { return };
-        let (reader, writer) = connection.stream.into_split();
+        let Ok(Line { stream, seals }) = guest.register().await else { return };
+        let (reader, writer) = stream.into_split();
         let (notices, queue) = mpsc::channel(self.settings.size as usize + 16);
-        self.writers.spawn(write_notices(writer, queue));
-        self.tasks.spawn(read_reports(reader, rank, contact, self.inputs.clone()));
+        self.writers.spawn(write_notices(writer, seals.outgoing, queue));
+        self.tasks.spawn(read_reports(reader, seals.incoming, (rank, contact), self.inputs.clone()));
         self.seats[rank.index()] = Some(Seat { contact, address: None, cores: Cores::default(), notices, gone: false });
     }
 
@@ -211,24 +226,32 @@ impl Office {
             Report::Shows(standstill) => self.answered(rank, standstill).await,
             Report::Observed(report) => self.emit(Event::Observed(rank, report)).await,
             Report::Leaving { finalized, error, blames, sent } => {
+                if !finalized {
+                    return self.left(rank, error, blames).await;
+                }
                 if let Some(seat) = &mut self.seats[rank.index()] {
                     seat.gone = true;
                 }
                 self.seen[rank.index()].moved();
                 self.still[rank.index()] = None;
-                if finalized {
-                    stall::finish(&mut self.seen, rank, sent);
-                }
+                stall::finish(&mut self.seen, rank, sent);
                 self.emit(Event::Left { rank, at: Instant::now(), finalized, blames }).await;
-                if finalized {
-                    self.partings.retain(|parting| parting.rank != rank);
-                    self.judge().await;
-                } else {
-                    let cause = error.unwrap_or_else(|| "it left the job without finalize".into());
-                    self.part(rank, cause, true, true).await;
-                }
+                self.partings.retain(|parting| parting.rank != rank);
+                self.judge().await;
             }
         }
+    }
+
+    /// A rank has left without finalize, for a reason that is known.
+    async fn left(&mut self, rank: Rank, why: Option<String>, blames: Option<Rank>) {
+        if let Some(seat) = &mut self.seats[rank.index()] {
+            seat.gone = true;
+        }
+        self.seen[rank.index()].moved();
+        self.still[rank.index()] = None;
+        self.emit(Event::Left { rank, at: Instant::now(), finalized: false, blames }).await;
+        let cause = why.unwrap_or_else(|| "it left the job without finalize".into());
+        self.part(rank, cause, true, true).await;
     }
 
     async fn hand_out_table(&mut self) {
@@ -282,10 +305,8 @@ impl Office {
             Some(host) => format!("{host}: {why}"),
             None => why,
         };
-        if self.settings.launcher || self.table_sent {
-            let both = !self.settings.launcher || self.partings.iter().any(|parting| parting.rank == rank);
-            self.part(rank, cause, both, false).await;
-        }
+        let both = !self.settings.launcher || self.partings.iter().any(|parting| parting.rank == rank);
+        self.part(rank, cause, both, false).await;
     }
 
     /// A rank has gone. It is announced when all that can be known about it is, and after those that went before it:
@@ -334,7 +355,9 @@ impl Office {
         } else {
             let wait = if waiting.len() == 1 { "waits" } else { "wait" };
             let who = listed(&waiting);
-            self.fail(format!("rank {rank} ended before it joined: {cause}; {who} {wait} for it in vain")).await;
+            let has_joined = self.seats[index].as_ref().is_some_and(|seat| seat.address.is_some());
+            let when = if has_joined { "was lost before all had joined" } else { "ended before it joined" };
+            self.fail(format!("rank {rank} {when}: {cause}; {who} {wait} for it in vain")).await;
         }
     }
 

@@ -7,6 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -14,13 +15,14 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::control::{self, Notice, Report};
+use super::control::{self, ControlError, Notice, Report};
 use super::office::{Contact, Input, Office};
 use crate::config::{Config, Key};
 use crate::ids::Rank;
 use crate::kernel::greeting;
 use crate::kernel::silence::{self, EndedBy};
 use crate::wire::handshake::{Limits, Party, Purpose, RENDEZVOUS, VERSIONS};
+use crate::wire::seal::{Seal, TAG_BYTES};
 
 /// What a rendezvous needs to know.
 pub(crate) struct Settings {
@@ -103,9 +105,12 @@ pub(crate) async fn serve(
     };
     let (sender, mut inputs) = mpsc::channel(256);
     let mut tasks = JoinSet::new();
-    tasks.spawn(greeting::receive(listener, party, Purpose::Control, sender.clone(), |guest| {
-        Input::Guest(Box::new(guest))
-    }));
+    let (guests, deaf) = (sender.clone(), sender.clone());
+    tasks.spawn(async move {
+        let error =
+            greeting::receive(listener, party, Purpose::Control, guests, |guest| Input::Guest(Box::new(guest))).await;
+        let _ = deaf.send(Input::Deaf(error)).await;
+    });
     tasks.spawn(relay_orders(orders, sender.clone()));
     let mut office = Office::new(settings, events, sender, tasks);
     while !office.is_done() {
@@ -129,9 +134,9 @@ async fn relay_orders(mut orders: mpsc::Receiver<Order>, inputs: mpsc::Sender<In
     }
 }
 
-pub(super) async fn write_notices(mut writer: OwnedWriteHalf, mut queue: mpsc::Receiver<Notice>) {
+pub(super) async fn write_notices(mut writer: OwnedWriteHalf, mut seal: Seal, mut queue: mpsc::Receiver<Notice>) {
     while let Some(notice) = queue.recv().await {
-        let written = match control::encode(&notice) {
+        let written = match control::seal_notice(&notice, &mut seal) {
             Ok(frame) => writer.write_all(&frame).await,
             Err(error) => Err(io::Error::other(error)),
         };
@@ -142,9 +147,14 @@ pub(super) async fn write_notices(mut writer: OwnedWriteHalf, mut queue: mpsc::R
     }
 }
 
-pub(super) async fn read_reports(mut reader: OwnedReadHalf, rank: Rank, contact: Contact, inputs: mpsc::Sender<Input>) {
+pub(super) async fn read_reports(
+    mut reader: OwnedReadHalf,
+    mut seal: Seal,
+    (rank, contact): (Rank, Contact),
+    inputs: mpsc::Sender<Input>,
+) {
     let why = loop {
-        match read_frame::<Report>(&mut reader).await {
+        match read_sealed::<Report>(&mut reader, &mut seal).await {
             Ok(report) => {
                 if let Report::Join { silence, .. } = &report {
                     let _ = silence::limit(reader.as_ref(), *silence, EndedBy::System);
@@ -157,21 +167,39 @@ pub(super) async fn read_reports(mut reader: OwnedReadHalf, rank: Rank, contact:
                 break "its connection closed without a goodbye: it crashed, was killed, or ended without finalize"
                     .into();
             }
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                let why = format!("what it said to the rendezvous cannot be trusted: {error}");
+                let _ = inputs.send(Input::Forged(rank, contact, why)).await;
+                return;
+            }
             Err(error) => break silence::explain(&error),
         }
     };
     let _ = inputs.send(Input::Closed(rank, contact, why)).await;
 }
 
-/// Reads one control frame. Memory grows with what arrives, not with what a length claims.
-pub(crate) async fn read_frame<T: serde::de::DeserializeOwned>(mut reader: impl AsyncRead + Unpin) -> io::Result<T> {
+/// Reads one frame without a tag.
+pub(crate) async fn read_frame<T: DeserializeOwned>(reader: impl AsyncRead + Unpin) -> io::Result<T> {
+    let (_, payload) = read_bytes(reader, 0).await?;
+    control::decode(&payload).map_err(invalid)
+}
+
+/// Reads one frame with its tag. [`io::ErrorKind::InvalidData`]: it is not what the other end has sent.
+pub(crate) async fn read_sealed<T: DeserializeOwned>(reader: impl AsyncRead + Unpin, seal: &mut Seal) -> io::Result<T> {
+    let (prefix, rest) = read_bytes(reader, TAG_BYTES).await?;
+    control::unseal(prefix, &rest, seal).map_err(invalid)
+}
+
+/// A frame's length, and so many bytes and `more`. Memory grows with what arrives, not with what a length claims.
+async fn read_bytes(mut reader: impl AsyncRead + Unpin, more: usize) -> io::Result<([u8; 4], Vec<u8>)> {
     let mut prefix = [0; 4];
     reader.read_exact(&mut prefix).await?;
-    let length = control::frame_length(prefix).map_err(io::Error::other)?;
-    let mut payload = Vec::new();
-    reader.take(length as u64).read_to_end(&mut payload).await?;
-    if payload.len() < length {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    control::decode(&payload).map_err(io::Error::other)
+    let length = control::frame_length(prefix).map_err(invalid)? + more;
+    let mut bytes = Vec::new();
+    reader.take(length as u64).read_to_end(&mut bytes).await?;
+    if bytes.len() < length { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok((prefix, bytes)) }
+}
+
+fn invalid(error: ControlError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
 }

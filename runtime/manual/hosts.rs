@@ -102,7 +102,9 @@
 //!
 //! Inside an allocation (`salloc`, `sbatch`) the hosts are those of the allocation, without `--hosts`: `lathide run
 //! ./stencil` starts as many ranks on each node as Slurm has planned tasks, through `srun`. The lathide program must be
-//! at the same path on all nodes. `-n` changes the number of ranks.
+//! at the same path on all nodes. `-n` changes the number of ranks. srun passes standard input on over the network as it is, so
+//! the job's key does not go that way: the launcher leaves it for some seconds in `${XDG_CACHE_HOME:-$HOME/.cache}/lathide/jobs`,
+//! which only you may enter. Hosts that share no such directory are reached by ssh (`--hosts`).
 //!
 //! `srun -n 4 ./stencil` works too, and so does Open MPI's `mpirun`: without the launcher's output, timelines and reports, but
 //! with nothing set by hand where homes are shared ([`super::launching`], "Other starters").

@@ -35,6 +35,12 @@
 //! | `LATHIDE_REPORT` | `on`: what the node has observed goes to the launcher at the end | `off` |
 //! | `LATHIDE_OBSERVE` | whether the node counts what it does ([`super::observing`]) | `on` |
 //!
+//! The key must be random: one whose bytes are all equal is refused, and so is [`crate::Config::new`] without a key from two ranks
+//! on. The descriptor of `LATHIDE_KEY_FD` is closed in programs that a rank starts after `init`.
+//!
+//! A rank has a connection to each other one, the launcher four descriptors for each rank. Where the limit of open files is
+//! lower, it is raised as far as the system allows, and otherwise named at once, with the number that is needed.
+//!
 //! # Other starters
 //!
 //! `mpirun -n 4 ./program` (Open MPI, MPICH), `srun -n 4 ./program` and torchrun work as they are, with nothing set by hand,

@@ -2,11 +2,18 @@
 //!
 //! # Connections
 //!
-//! One TCP connection per pair of ranks, dialed at start by the lower rank. It begins with four passes of fixed size:
+//! One TCP connection per pair of ranks, dialed at start by the lower rank. It begins with five passes of fixed size:
 //! HELLO (magic, versions, options, job, ranks, incarnation, nonce), CHALLENGE (nonce, and a keyed BLAKE3 hash of all
-//! bytes so far), PROOF, READY. Labels, both ranks and both nonces are under the hash, so nothing can be replayed,
-//! reflected or relayed. Who does not know the job's key gets no further than HELLO, and changes nothing. The
-//! connection to the rendezvous begins in the same way; what follows there is length-prefixed JSON.
+//! bytes so far), PROOF, READY, OPEN. Labels, both ranks and both nonces are under the hash, so nothing can be replayed,
+//! reflected or relayed. Who does not know the job's key gets no further than HELLO, and changes nothing. OPEN tells the
+//! acceptor that READY has come: if the connection breaks before, the dialer dials again with a greater epoch (a number in HELLO)
+//! and replaces what is left of it. A listener keeps as many connections without a proof as twice the job's ranks and some,
+//! at least 64; beyond that the source address that has most loses one, at random.
+//!
+//! The connection to the rendezvous begins in the same way, without OPEN. What follows there are frames: a length (u32), so much
+//! JSON, and a tag of 32 bytes, BLAKE3 keyed for this connection and direction over the frame's number, its length and its
+//! JSON. A frame that was changed, repeated, reordered, left out or made up ends the connection, and the job with an error that says
+//! so; nothing that it says is heeded.
 //!
 //! # Encryption
 //!
@@ -20,7 +27,7 @@
 //! What is sealed is committed: it leaves in that order, while frames that are not may still let others pass. A changed, lost or repeated record ends the
 //! link. It costs copies and the cipher: over loopback of two cores, `LATHIDE_ENCRYPT=on lathide link --seconds 12` (of a
 //! program built with the feature) had 8 bytes in 6.7 us instead of 5.6, and 64 KiB at 0.86 GB/s instead of 4.2. What ranks
-//! tell the rendezvous (addresses, causes of failures, reports) is proved at the start but not encrypted.
+//! tell the rendezvous (addresses, causes of failures, reports) is tagged but not encrypted.
 //!
 //! # Frames
 //!

@@ -1,11 +1,12 @@
-//! Short slices of a processor for a thread that works little and should not wait.
+//! What Linux offers and no safe crate does: short slices of a processor for a thread that works little and should not wait,
+//! a descriptor given by its number that no other program shall inherit, and how a TCP connection tries again ([`tcp`]).
+//!
+//! # Slices
 //!
 //! Since 6.6 Linux gives processors to threads by virtual deadlines (EEVDF): who asks for a short slice has an early
 //! deadline, and preempts who has asked for a long one. Since 6.12 a thread says itself how long its slice shall be, in
 //! `sched_runtime` of `sched_setattr(2)`, without any privilege; its share of the processor stays the same. Without that a
 //! thread that wakes up while others compute waits for the end of their slices, of some milliseconds.
-//!
-//! What else needs `unsafe` is here too: [`tcp`].
 //!
 //! For Linux only. A package of its own, since these system calls need `unsafe`, which lathide itself forbids.
 
@@ -23,6 +24,15 @@ pub fn request(slice: Duration) -> io::Result<()> {
     let mut attributes = system::get()?;
     attributes.runtime = u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX);
     system::set(&attributes)
+}
+
+/// Has the system close descriptor `number` in every program that this process starts or becomes from now on. It stays open
+/// here.
+///
+/// # Errors
+/// It is not open.
+pub fn close_on_exec(number: i32) -> io::Result<()> {
+    system::close_on_exec(number)
 }
 
 mod system {
@@ -60,6 +70,11 @@ mod system {
         outcome(unsafe { libc::syscall(libc::SYS_sched_setattr, SELF, &raw const attributes, NO_FLAGS) })
     }
 
+    pub(crate) fn close_on_exec(number: i32) -> io::Result<()> {
+        // SAFETY: changes a flag of an entry in this process's table, if there is one of that number; touches no memory.
+        outcome(unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) }.into())
+    }
+
     fn outcome(result: libc::c_long) -> io::Result<()> {
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
@@ -67,7 +82,23 @@ mod system {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
+
     use super::*;
+
+    #[test]
+    fn a_descriptor_stays_here_and_goes_nowhere() {
+        let (reader, writer) = io::pipe().expect("a pipe");
+        let inherits = |number: i32| {
+            let script = format!("test -e /proc/self/fd/{number}");
+            std::process::Command::new("sh").args(["-c", &script]).status().expect("a shell").success()
+        };
+        close_on_exec(reader.as_raw_fd()).expect("it is open");
+        assert!(!inherits(reader.as_raw_fd()));
+        drop(writer);
+        assert_eq!(io::read_to_string(reader).expect("it is still open"), "");
+        assert!(close_on_exec(999_999).is_err());
+    }
 
     /// The calling thread's slice; zero where the system does not say.
     fn current() -> io::Result<Duration> {

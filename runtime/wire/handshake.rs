@@ -11,9 +11,10 @@
 
 use super::cipher::Secret;
 pub(crate) use super::proof::job_id;
-use super::proof::{prove, seal, secret};
+use super::proof::{frame_seals, prove, seal, secret};
 use super::refusal::CODE_READY;
 pub(crate) use super::refusal::Refusal;
+use super::seal::Seals;
 use crate::config::{Config, Key};
 
 /// The protocol versions this build speaks: first and last.
@@ -213,6 +214,12 @@ impl Dialer {
         Ok(Established { limits: options.limits, incarnation, next_expected: detail })
     }
 
+    /// What tags the frames of a control connection. CHALLENGE has been taken.
+    pub(crate) fn seals(&self) -> Seals {
+        let (outgoing, incoming) = frame_seals(&self.party.key, &self.transcript);
+        Seals { outgoing, incoming }
+    }
+
     /// Tells a link's acceptor that READY has come. READY has been taken.
     pub(crate) fn open(&self) -> [u8; OPEN_BYTES] {
         *seal(&self.party.key, &self.transcript, OPEN).as_bytes()
@@ -303,6 +310,12 @@ impl Acceptor {
         let mac = seal(&self.party.key, &self.transcript, &bytes);
         bytes.extend(mac.as_bytes());
         bytes
+    }
+
+    /// What tags the frames of a control connection. PROOF has been taken.
+    pub(crate) fn seals(&self) -> Seals {
+        let (incoming, outgoing) = frame_seals(&self.party.key, &self.transcript);
+        Seals { outgoing, incoming }
     }
 
     /// Whether these bytes are the dialer's OPEN.

@@ -99,6 +99,33 @@ fn open_fits_its_own_connection_only() {
 }
 
 #[test]
+fn a_control_frame_is_believed_once_in_its_place_and_direction() {
+    let connection = |nonce: u8| {
+        let (mut dialer, hello) = Dialer::hello(&party(1), target(2), &[1; 32]);
+        let mut acceptor = Acceptor::new(&party(2), Purpose::Control);
+        let challenge = acceptor.hello(&hello, &[nonce; 32]).unwrap();
+        acceptor.proof(&dialer.challenged(&challenge, 0).unwrap()).unwrap();
+        (dialer.seals(), acceptor.seals())
+    };
+    let (mut near, mut far) = connection(2);
+    let frames: [&[u8]; 3] = [b"one", b"two", b"one"];
+    let tags = frames.map(|frame| near.outgoing.tag(&[frame]));
+    assert!(tags[0] != tags[2], "what is said twice looks different");
+    let (prefix, rest) = frames[0].split_at(1);
+    assert!(far.incoming.fits(&[prefix, rest], tags[0]), "parts do not matter");
+    assert!(far.incoming.fits(&[frames[1]], tags[1]) && far.incoming.fits(&[frames[2]], tags[2]));
+    // Repeated, reordered, left out, changed, reflected, of another connection.
+    let first_of = |frame: &[u8], tag| connection(2).1.incoming.fits(&[frame], tag);
+    assert!(first_of(b"one", tags[0]));
+    assert!(!first_of(b"two", tags[1]) && !first_of(b"one", tags[2]) && !first_of(b"onf", tags[0]));
+    assert!(
+        !connection(2).0.incoming.fits(&[frames[0]], tags[0]) && !connection(3).1.incoming.fits(&[frames[0]], tags[0])
+    );
+    let mut repeated = connection(2).1;
+    assert!(repeated.incoming.fits(&[frames[0]], tags[0]) && !repeated.incoming.fits(&[frames[0]], tags[0]));
+}
+
+#[test]
 fn a_wrong_key_is_seen_by_both_sides() {
     let other = Party { key: Key([8; 32]), ..party(1) };
     assert_eq!(shake(&other, &party(2), target(2), None).0, Err(Refusal::Unproven));

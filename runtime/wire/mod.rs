@@ -1,4 +1,5 @@
-//! What travels: the header of a frame, the passes of the handshake, sealed records, each beside its codec. Pure.
+//! What travels: the header of a frame, the passes of the handshake, sealed records and control frames, each beside its
+//! codec; text that came from elsewhere. Pure.
 
 pub(crate) mod cipher;
 mod error;
@@ -6,5 +7,7 @@ pub(crate) mod frame;
 pub(crate) mod handshake;
 mod proof;
 mod refusal;
+pub(crate) mod seal;
+pub(crate) mod text;
 
 pub use error::WireError;

@@ -1,6 +1,7 @@
 //! What follows from the job's key: its public name and the proofs and secrets of the handshake. BLAKE3 throughout, not negotiated.
 
 use super::cipher::Secret;
+use super::seal::Seal;
 use crate::config::Key;
 
 /// The job's public name: follows from the key, and does not give it away.
@@ -31,4 +32,14 @@ pub(super) fn secret(key: &Key, transcript: &blake3::Hasher) -> Secret {
     let mut secret = blake3::Hasher::new_derive_key("lathide v1 cipher");
     secret.update(&key.0).update(transcript.finalize().as_bytes());
     Secret(*secret.finalize().as_bytes())
+}
+
+/// What tags the control frames of this very session: the dialer's, and the acceptor's.
+pub(super) fn frame_seals(key: &Key, transcript: &blake3::Hasher) -> (Seal, Seal) {
+    let seal = |from: &str| {
+        let mut derived = blake3::Hasher::new_derive_key("lathide v1 control frames");
+        derived.update(&key.0).update(transcript.finalize().as_bytes()).update(from.as_bytes());
+        Seal::new(*derived.finalize().as_bytes())
+    };
+    (seal("dialer"), seal("acceptor"))
 }

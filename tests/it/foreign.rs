@@ -167,7 +167,7 @@ fn what_is_left_over_or_not_private_is_refused_and_does_no_harm() {
     let home = Home::new();
     let (path, _) = lonely(&home, slurm(1, 4));
     // An invitation of a rank 0 that is dead: its port is closed.
-    let stale = format!("{{\"key\":{:?},\"roots\":[\"127.0.0.1:1\"]}}", [7u8; 32]);
+    let stale = format!("{{\"key\":{:?},\"roots\":[\"127.0.0.1:1\"]}}", crate::support::KEY);
     let elsewhere = home.0.join("elsewhere");
     std::fs::write(&elsewhere, &stale).unwrap();
     let write = |mode: u32| {

@@ -5,6 +5,7 @@
 mod attackers;
 mod joining;
 mod late;
+mod limits;
 #[cfg(feature = "cli")]
 mod siege;
 mod strangers;

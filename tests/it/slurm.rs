@@ -132,6 +132,35 @@ impl Drop for Slurm {
     }
 }
 
+/// What stands before srun: it keeps what the launcher says to the agent, in pieces as they come.
+const SRUN: &str = "#!/bin/sh
+tee -a \"${0%/*}/../heard\" | /usr/bin/srun \"$@\"
+";
+
+/// Everything that the launcher says through srun is passed over the network as it is: the key is not in it.
+fn the_key_does_not_pass_through_srun(slurm: &Slurm) {
+    use std::os::unix::fs::PermissionsExt;
+    let (folder, heard) = (slurm.home.0.join("way"), slurm.home.0.join("heard"));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("srun"), SRUN).unwrap();
+    std::fs::set_permissions(folder.join("srun"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    let path = format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", folder.display());
+    let show = "od -An -v -tu1 </proc/self/fd/$LATHIDE_KEY_FD";
+    let mut command = slurm.command("timeout");
+    command.args(["-s", "KILL", "90", "salloc", "-n", "1", env!("CARGO_BIN_EXE_lathide"), "run", "--tag", "never"]);
+    let ended = run(command.args(["sh", "-c", show]).env("PATH", path)).succeeded();
+    let key: Vec<u8> = ended.stdout.split_whitespace().map(|byte| byte.parse().expect("a byte")).collect();
+    assert_eq!(key.len(), 32, "{ended:?}");
+    let heard = std::fs::read(heard).unwrap();
+    let text = String::from_utf8_lossy(&heard);
+    assert!(text.contains("Prepare") && text.contains("Left"), "srun was not listened to: {text}");
+    let decimal = key.iter().map(u8::to_string).collect::<Vec<_>>().join(",");
+    let hexadecimal = key.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    assert!(!text.contains(&decimal) && !text.contains(&hexadecimal), "{text}");
+    assert!(!heard.windows(32).any(|window| window == key));
+    assert_eq!(slurm.home.left(), Vec::<std::path::PathBuf>::new(), "the key's file is gone");
+}
+
 #[test]
 fn programs_run_in_slurm() {
     let Some(slurm) = Slurm::start() else { return };
@@ -150,6 +179,7 @@ fn programs_run_in_slurm() {
     // Wrong arguments end every rank with 1; a shell that fails alone, with its own status.
     slurm.run(&["srun", "-n", "2", &program, "--version", "i4"]).failed(1);
     slurm.run(&["srun", "-n", "2", "sh", "-c", "exit $((SLURM_PROCID * 7))"]).failed(7);
+    the_key_does_not_pass_through_srun(&slurm);
     let script = "[ $LATHIDE_RANK = 1 ] && exit 9; sleep 30";
     let ended = slurm.run(&["salloc", "-n", "2", lathide, "run", "sh", "-c", script]).failed(9);
     assert!(ended.stderr.contains("rank 1") && ended.stderr.contains("status 9"), "{ended:?}");

@@ -7,6 +7,8 @@
 use std::io;
 use std::path::Path;
 
+use crate::wire::text::printable;
+
 /// How every line begins that is not noise.
 const MARK: &str = "lathide-agent ";
 
@@ -74,7 +76,7 @@ impl Hello {
     pub(super) fn parse(line: &str) -> Option<Hello> {
         let (what, rest) = line.trim_end().strip_prefix(MARK)?.split_once(' ')?;
         match what {
-            "need" => Some(Hello::Need(rest.to_owned())),
+            "need" => Some(Hello::Need(printable(rest))),
             "ready" => rest.split(' ').next()?.parse().ok().map(Hello::Ready),
             _ => None,
         }

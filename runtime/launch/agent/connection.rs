@@ -18,6 +18,7 @@ use super::{Hosts, starter};
 use crate::launch::control;
 use crate::launch::hosts::Host;
 use crate::launch::rendezvous::read_frame;
+use crate::wire::text::printable;
 
 /// How long a host may take to say its first word.
 const FIRST_WORD: Duration = Duration::from_secs(10);
@@ -49,7 +50,7 @@ impl Complaints {
             let mut stderr = BufReader::new(stderr);
             let mut line = Vec::new();
             while let Ok(1..) = (&mut stderr).take(4096).read_until(b'\n', &mut line).await {
-                let text = String::from_utf8_lossy(&line).trim().to_owned();
+                let text = printable(String::from_utf8_lossy(&line).trim());
                 line.clear();
                 let mut kept = kept.lock();
                 if !text.is_empty() {

@@ -189,7 +189,7 @@ async fn launcher(seat: &Seat, ports: Option<RangeInclusive<u16>>) -> Result<(Jo
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let (guests, mut nobody) = mpsc::channel::<Guest>(1);
     let mut tasks = JoinSet::new();
-    tasks.spawn(greeting::receive(listener, party, Purpose::Control, guests, |guest| guest));
+    tasks.spawn(async move { drop(greeting::receive(listener, party, Purpose::Control, guests, |guest| guest).await) });
     tasks.spawn(async move { while nobody.recv().await.is_some() {} });
     Ok((tasks, port))
 }

@@ -122,7 +122,7 @@ async fn listen(seat: &Seat, ports: Option<RangeInclusive<u16>>, tasks: &mut Joi
     let party = addresses::party(&Key::from_bytes(seat.key), seat.index, seat.hosts)?;
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let (sender, mut guests) = mpsc::channel::<Guest>(16);
-    tasks.spawn(greeting::receive(listener, party, Purpose::Link, sender, |guest| guest));
+    tasks.spawn(async move { drop(greeting::receive(listener, party, Purpose::Link, sender, |guest| guest).await) });
     tasks.spawn(async move {
         let mut hosting = JoinSet::new();
         while let Some(guest) = guests.recv().await {

@@ -17,13 +17,14 @@ use tokio::time::timeout;
 
 use super::bootstrap::Image;
 use super::connection::{Connection, why_it_ended};
-use super::messages::{Errand, Order, PIECE_BYTES_MAX, Raw, Word};
+use super::messages::{Errand, Order, PIECE_BYTES_MAX, Raw, Secret, Word};
 use super::starter::{self, Reach};
 use super::{Hosts, addresses};
 use crate::ids::Rank;
 use crate::launch::control;
 use crate::launch::hosts::Host;
 use crate::launch::interface::{self, Interfaces};
+use crate::launch::invitation;
 use crate::launch::local::crew::{Hand, Outlets};
 use crate::launch::local::inputs;
 use crate::launch::local::output::{Output, Tail};
@@ -100,12 +101,19 @@ impl Fleet {
         let image = starter::image(hosts, own)?;
         let common = Arc::new((hosts.clone(), own.to_owned(), image));
         let mut starting = JoinSet::new();
+        let is_overheard = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.way) == Reach::Srun);
+        let left = is_overheard.then(|| invitation::leave_key(&plan.key)).transpose();
+        let left = left.map_err(|why| LaunchError::Hosts { why, status: 125 })?;
         let roots = addresses::candidates(port, hosts.advertise, hosts.interface.as_ref());
         for (host, ranks) in hosts.places.clone() {
             let reach = Reach::of(&host, hosts.way);
             // The launcher's own host comes by the address that the others use.
             let roots = if reach == Reach::Here { Vec::new() } else { roots.clone() };
-            let errand = errand(job, hosts, &host, plan.key, ranks.clone(), roots);
+            let key = match &left {
+                Some((_, name)) if reach == Reach::Srun => Secret::Left(name.clone()),
+                _ => Secret::Told(plan.key),
+            };
+            let errand = errand(job, hosts, &host, key, ranks.clone(), roots);
             let common = common.clone();
             starting.spawn(async move {
                 let (hosts, own, image) = &*common;
@@ -127,6 +135,8 @@ impl Fleet {
                 Err(error) => failed.push(("a host".into(), 125, error.to_string())),
             }
         }
+        // Each agent has it, or none ever will.
+        drop(left);
         if !failed.is_empty() {
             failed.sort();
             let status = failed[0].1;
@@ -235,7 +245,7 @@ async fn prepare(
     }
 }
 
-fn errand(job: &Job, hosts: &Hosts, host: &Host, key: [u8; 32], ranks: Vec<u32>, roots: Vec<SocketAddr>) -> Errand {
+fn errand(job: &Job, hosts: &Hosts, host: &Host, key: Secret, ranks: Vec<u32>, roots: Vec<SocketAddr>) -> Errand {
     let mut env: Vec<(Raw, Raw)> = std::env::vars_os()
         .filter(|(name, _)| {
             let name = name.to_string_lossy();

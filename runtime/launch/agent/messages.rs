@@ -8,9 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::questions::{Answer, Question};
 use crate::launch::local::{End, Stream};
+use crate::wire::text;
 
 /// Changes with every change to the messages: a launcher and an agent of different numbers do not talk.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 /// The most bytes of output or input in one message.
 pub(super) const PIECE_BYTES_MAX: usize = 64 << 10;
 /// How many bytes of output an agent may send before the launcher has shown them.
@@ -35,11 +36,20 @@ pub(super) enum Order {
     Question(Box<Question>),
 }
 
+/// How an agent comes to the job's key.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) enum Secret {
+    /// Here it is: nobody else hears what the launcher says.
+    Told([u8; 32]),
+    /// The launcher has left it under this name ([`crate::launch::invitation`]).
+    Left(String),
+}
+
 /// What an agent shall do.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Errand {
     /// The job's secret.
-    pub(super) key: [u8; 32],
+    pub(super) key: Secret,
     /// The number of ranks of the job.
     pub(super) size: u32,
     /// Those that this agent starts.
@@ -79,6 +89,7 @@ pub(super) enum Word {
         /// Where the rendezvous was reached, if it was looked for.
         root: Option<SocketAddr>,
         /// What a person should know.
+        #[serde(default, deserialize_with = "text::option")]
         note: Option<String>,
     },
     /// It cannot.
@@ -86,6 +97,7 @@ pub(super) enum Word {
         /// The exit status that says it.
         status: u8,
         /// Why.
+        #[serde(deserialize_with = "text::string")]
         why: String,
     },
     /// A rank has written.
@@ -178,7 +190,7 @@ mod tests {
     #[test]
     fn an_errand_shows_no_secret() {
         let errand = Errand {
-            key: [77; 32],
+            key: Secret::Told([77; 32]),
             size: 1,
             ranks: vec![0],
             program: None,

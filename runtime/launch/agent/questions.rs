@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::messages::Raw;
+use crate::wire::text;
 
 /// The launcher asks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -52,7 +53,7 @@ pub(super) enum Answer {
     /// How the way to a host is, or why there is none, for each address.
     Reached(Result<Route, Vec<String>>),
     /// It cannot be answered.
-    Failed(String),
+    Failed(#[serde(deserialize_with = "text::string")] String),
 }
 
 /// What a host is.
@@ -60,16 +61,21 @@ pub(super) enum Answer {
 #[non_exhaustive]
 pub struct Facts {
     /// Its own name for itself.
+    #[serde(deserialize_with = "text::string")]
     pub name: String,
     /// The version of the `lathide` program there.
+    #[serde(deserialize_with = "text::string")]
     pub version: String,
     /// A hash of that program.
+    #[serde(deserialize_with = "text::string")]
     pub program_hash: String,
     /// A hash of the user's program there, or why there is none; `None` if none was asked for.
     pub user_program: Option<Result<String, String>>,
     /// The system and its version.
+    #[serde(deserialize_with = "text::string")]
     pub system: String,
     /// The kind of machine.
+    #[serde(deserialize_with = "text::string")]
     pub machine: String,
     /// Processors that may be used.
     pub cores: usize,

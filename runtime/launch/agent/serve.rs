@@ -13,10 +13,11 @@ use tokio::process::ChildStdin;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
-use super::messages::{Errand, OUTPUT_CREDIT, Order, PIECE_BYTES_MAX, PROTOCOL, Raw, Word};
+use super::messages::{Errand, OUTPUT_CREDIT, Order, PIECE_BYTES_MAX, PROTOCOL, Raw, Secret, Word};
 use super::{addresses, examine};
 use crate::config::Key;
 use crate::launch::control;
+use crate::launch::invitation;
 use crate::launch::local::crew::{Crew, Hand, Outlets};
 use crate::launch::local::spawn::{self, Common};
 use crate::launch::local::{Job, LaunchError, Output, Stdin};
@@ -143,7 +144,11 @@ async fn prepare(errand: Errand) -> Result<Prepared, LaunchError> {
     job.directory = directory;
     let program = spawn::resolve(&job).map_err(|error| same_path(error, job.directory.as_deref()))?;
     let starter = spawn::starter(&job)?;
-    let key = Key::from_bytes(errand.key);
+    let secret = match &errand.key {
+        Secret::Told(key) => *key,
+        Secret::Left(name) => invitation::fetch_key(name).map_err(LaunchError::unreachable)?,
+    };
+    let key = Key::from_bytes(secret);
     let root = match &errand.roots[..] {
         [] => None,
         roots => Some(addresses::first_that_answers(roots, &key, errand.size).await.map_err(LaunchError::unreachable)?),
@@ -154,7 +159,7 @@ async fn prepare(errand: Errand) -> Result<Prepared, LaunchError> {
             error,
         })?);
     }
-    Ok(Prepared { job, ranks: errand.ranks, key: errand.key, starter, program, root, note })
+    Ok(Prepared { job, ranks: errand.ranks, key: secret, starter, program, root, note })
 }
 
 /// Where the ranks run, and what is to be said about it. As with `mpirun`: the launcher's directory if it is there,

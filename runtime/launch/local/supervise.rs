@@ -19,7 +19,7 @@ use super::verdict::{Evidence, Process};
 use super::{End, Failure, Job, LaunchError, Outcome, RankEnd, Sink, WITHOUT_FINALIZE, system};
 use crate::config::Key;
 use crate::ids::Rank;
-use crate::kernel::meeting;
+use crate::kernel::{descriptors, meeting};
 use crate::launch::agent::{Fleet, Hosts, Loss, Plan};
 use crate::launch::interface;
 use crate::launch::link::Relay;
@@ -61,6 +61,9 @@ fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
     // On other hosts the agents look for it.
     let program = if job.hosts.is_some() { job.program.clone() } else { spawn::resolve(&job)? };
     let starter = spawn::starter(&job)?;
+    let (more, what) = descriptors_needed(&job);
+    descriptors::ensure(more, &what)
+        .map_err(|why| system("the launcher cannot run so many ranks")(std::io::Error::other(why)))?;
     // This thread starts the ranks and lives as long as they: their parent-death signal is tied to it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let outcome = runtime.map_err(system("the launcher cannot start"))?.block_on(async {
@@ -87,6 +90,16 @@ fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
         outcome
     })?;
     Ok(outcome)
+}
+
+/// How many descriptors the launcher opens, and for what.
+fn descriptors_needed(job: &Job) -> (u64, String) {
+    let ranks = u64::from(job.size);
+    // Its connection; if its process is here, its output, its errors and the process itself.
+    let (each, hosts) = job.hosts.as_ref().map_or((4, 0), |hosts| (1, 4 * hosts.places.len() as u64));
+    // Both ends of each link pass through the relay.
+    let links = if job.link.is_loopback() { 0 } else { ranks * ranks };
+    (ranks * each + hosts + links, format!("{ranks} ranks"))
 }
 
 /// On all addresses if other hosts shall reach it.

@@ -47,6 +47,7 @@ fn program() {
             super::super::soak::program(seconds.parse().unwrap(), seed.parse().unwrap(), bytes_max.parse().unwrap())
         }
         ["stands", kind] => super::super::standstill::program(kind),
+        ["children"] => children(),
         ["rest"] => super::super::memory::rest(),
         _ => panic!("no program is called {line:?}"),
     };
@@ -248,6 +249,16 @@ fn collective_round(node: &Node, round: usize) -> Result<()> {
     data.wait()?;
     assert_eq!(sum.wait()?[0], u64::from(size));
     Ok(())
+}
+
+/// Says what descriptors a program inherits that the rank starts, and whether the rank can read its key again.
+fn children() -> Result<()> {
+    let node = join()?;
+    let listed = std::process::Command::new("ls").args(["-l", "/proc/self/fd"]).output().expect("a program");
+    say("child", String::from_utf8_lossy(&listed.stdout));
+    let key = lathide::launch::environment::config().map(|config| config.key);
+    say("again", key.is_ok_and(|key| key != lathide::Key::default()));
+    node.finalize()
 }
 
 /// The last rank comes late, so that all others stand at their doors for a while; then as [`steady`].

@@ -1,0 +1,55 @@
+//! Text that came from elsewhere and will be shown: whatever a terminal would obey is spelled out.
+//!
+//! Words of other processes are made harmless where they come in, so that no message that is made of them needs a thought:
+//! with `#[serde(deserialize_with = "text::string")]` on what frames carry.
+
+use serde::{Deserialize, Deserializer};
+
+/// The same, with characters that control a terminal, or the direction of writing, as `\u{1b}`. Lines stay.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_harmless(character) {
+            shown.push(character);
+        } else {
+            shown.extend(character.escape_unicode());
+        }
+    }
+    shown
+}
+
+/// [`printable`] for a field of a message.
+pub(crate) fn string<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    String::deserialize(deserializer).map(|text| printable(&text))
+}
+
+/// [`printable`] for a field that may be missing.
+pub(crate) fn option<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.map(|text| printable(&text)))
+}
+
+fn is_harmless(character: char) -> bool {
+    let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    matches!(character, '\n' | '\t') || !(character.is_control() || turns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_spelled_out() {
+        for (text, shown) in [
+            ("rank 3: größer\n\tby 7 %", "rank 3: größer\n\tby 7 %"),
+            ("\x1b[2J\x1b]0;title\x07", "\\u{1b}[2J\\u{1b}]0;title\\u{7}"),
+            ("over\rwritten\x08\0\x7f", "over\\u{d}written\\u{8}\\u{0}\\u{7f}"),
+            ("\u{9b}31m", "\\u{9b}31m"),
+            ("\u{202e}txt.exe", "\\u{202e}txt.exe"),
+        ] {
+            assert_eq!(printable(text), shown);
+        }
+        let all: String = (0..=u32::from('\u{2100}')).filter_map(char::from_u32).collect();
+        assert!(printable(&all).chars().all(|character| matches!(character, '\n' | '\t') || !character.is_control()));
+    }
+}
