@@ -307,7 +307,7 @@ impl std::fmt::Display for Failure {
 
 /// What is wrong with a process that ends well in mid-job.
 const WITHOUT_FINALIZE: &str = "without finalize: call finalize() on its node, or drop the node, before the process ends, \
-                                also before std::process::exit";
+                                also where it calls exit";
 
 fn signal_name(signal: i32) -> &'static str {
     match signal {
