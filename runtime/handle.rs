@@ -25,7 +25,7 @@ pub type ReadHandle<T> = Handle<Vec<T>>;
 /// A write under way. `wait` gives the buffer back once it may be reused; that is when its bytes have left it,
 /// not when they have arrived.
 ///
-/// Dropping the handle detaches it: the message is sent all the same.
+/// Dropping the handle detaches it: the message is sent all the same, and if it is refused, [`crate::Node::check`] says so.
 pub type WriteHandle<B> = Handle<B>;
 
 /// An operation under way, and the buffer `B` that comes back from it.

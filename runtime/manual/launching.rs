@@ -75,7 +75,7 @@
 //! # What the launcher promises
 //!
 //! Output comes line by line behind `[rank]`; input goes to rank 0; INT, QUIT, TERM, HUP, USR1 and USR2 are passed on. When a
-//! rank fails, the others get [`crate::Error::PeerLost`] at their next call, and are ended within two seconds. The
+//! rank fails, the others get [`crate::Error::PeerLost`] at their next call, and are ended within two seconds (`--grace S` gives them longer). The
 //! launcher names the rank that failed first and exits with its status. A rank whose process ends with 0 before its node is
 //! finalized or dropped (`std::process::exit`, a leaked node) is that rank, if others fail for want of it. If the launcher is
 //! killed, its ranks end too. A signal that whoever starts the launcher has ignored, as nohup and a shell's background

@@ -85,11 +85,18 @@ fn a_rank_killed_at_any_moment_is_the_one_that_all_others_name() {
     within_the_promise(latest);
 }
 
-/// A busy machine may be late now and then, not twice in a row of tests.
+/// A busy machine may be late now and then, not twice in a row of tests; and where more wants to run than there are
+/// cores, each takes its turn.
 fn within_the_promise(mut latest: Vec<f64>) {
     latest.sort_by(f64::total_cmp);
-    println!("the last of each job's survivors said so after (ms): {latest:.0?}");
-    let late = latest.iter().filter(|&&late| late > SOON_MS).count();
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let running: f64 = load.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(1.0);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+    let soon_ms = SOON_MS * (running / cores).max(1.0);
+    println!(
+        "the last of each job's survivors said so after (ms): {latest:.0?}; {running} wanted to run on {cores} cores"
+    );
+    let late = latest.iter().filter(|&&late| late > soon_ms).count();
     assert!(late <= 1 + latest.len() / 20, "told too late (ms): {latest:.0?}");
 }
 
@@ -197,7 +204,11 @@ fn a_stopped_rank_is_waited_for() {
 fn a_rank_that_is_stopped_is_said_to_be() {
     // Whose sockets are full is given up.
     let variables = [("LATHIDE_SILENCE", "1"), ("LATHIDE_STALL", "0.5")];
-    let ended = Job::start(Start::Launched, 2, "block write-within end-stop", &variables).end();
+    let mut job = Job::start(Start::Launched, 2, "block write-within end-stop", &variables);
+    job.until(1, "lost");
+    job.until_error("the process of rank 1 is stopped (");
+    job.signal(1, Signal::KILL);
+    let ended = job.end();
     let (lost, process) = (&ended.of(0, "lost").rest, &ended.of(1, "up").rest);
     assert!(lost.contains("rank 1 is lost") && lost.contains("its process not stopped (Ctrl-Z)"), "{lost}");
     let said =

@@ -82,7 +82,8 @@ impl Job {
             #[cfg(feature = "cli")]
             Start::Launched => {
                 let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
-                command.args(["run", "-n", &size.to_string()]).arg(this()).args(ARGUMENTS);
+                // Who is busy is not ended before it has said what it has to.
+                command.args(["run", "--grace", "30", "-n", &size.to_string()]).arg(this()).args(ARGUMENTS);
                 job.spawn(prepared(command, program, variables), &sender);
             }
             Start::ByHand => {

@@ -31,12 +31,13 @@ Examples:
   lathide run -n 2 --report --trace t.json --link lan ./stencil    what limits it, and a timeline
 
 Exit status: 0, or that of the rank that failed first (128+N if signal N killed it); 2 wrong usage, 124 time over,
-125 the launcher failed or the output found no room, 126 the program cannot be executed, 127 it was not found, 128+N interrupted by signal N.";
+125 the launcher failed or the output found no room, 126 the program cannot be executed, 127 it was not found, 128+N
+interrupted by signal N.";
 
 /// Start a program as a job of several ranks, on this machine or over ssh on others.
 ///
 /// Output is shown line by line behind the rank's number. Input goes to rank 0. When a rank fails, the others are
-/// ended within two seconds, and the one that failed first is named.
+/// ended within two seconds (--grace gives them longer), and the one that failed first is named.
 ///
 /// On other hosts the ranks run in the directory in which the command was given, if it is there too, and otherwise in
 /// the home directory. They get the variables that ssh gives them, those of -x, and those that begin with LATHIDE_ or
@@ -59,6 +60,9 @@ pub(crate) struct Arguments {
     /// End the job after this many seconds, with exit status 124
     #[arg(long, value_name = "S", value_parser = seconds)]
     timeout: Option<Duration>,
+    /// When a rank has failed, the others have so many seconds to end by themselves, for instance to save their work
+    #[arg(long, value_name = "S", value_parser = seconds, default_value = "1")]
+    grace: Duration,
     /// Encrypt what passes between the ranks; their program must be built with lathide's feature `encrypt`
     #[arg(long)]
     encrypt: bool,
@@ -93,7 +97,7 @@ enum Tag {
 }
 
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
-    let Arguments { mut ranks, mut hosts, mut link, tag, timeout, encrypt, mut variables, .. } = arguments;
+    let Arguments { mut ranks, mut hosts, mut link, tag, timeout, grace, encrypt, mut variables, .. } = arguments;
     let Arguments { wdir, trace, report, quiet, json, mut program, .. } = arguments;
     if encrypt {
         variables.push(("LATHIDE_ENCRYPT".into(), "on".into()));
@@ -129,6 +133,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     job.hosts = hosts;
     job.link = link;
     job.timeout = timeout;
+    job.grace = grace;
     job.env = variables;
     job.directory = wdir;
     job.stdin = Stdin::Forward;

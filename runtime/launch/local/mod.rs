@@ -58,6 +58,8 @@ pub struct Job {
     pub timeout: Option<Duration>,
     /// How long after the first rank joined the others may take.
     pub join_timeout: Duration,
+    /// How long the others have to end by themselves when a rank has failed.
+    pub grace: Duration,
     /// The file that gets a timeline of all ranks, in the Chrome trace format.
     pub trace: Option<PathBuf>,
     /// Whether the ranks report what they have observed.
@@ -92,6 +94,7 @@ impl Job {
             stdin: Stdin::Null,
             timeout: None,
             join_timeout: Duration::from_secs(30),
+            grace: Duration::from_secs(1),
             trace: None,
             report: false,
             starter: None,
@@ -304,7 +307,7 @@ impl std::fmt::Display for Failure {
 
 /// What is wrong with a process that ends well in mid-job.
 const WITHOUT_FINALIZE: &str = "without finalize: call finalize() on its node, or drop the node, before the process ends, \
-                                also before std::process::exit";
+                                also where it calls exit";
 
 fn signal_name(signal: i32) -> &'static str {
     match signal {

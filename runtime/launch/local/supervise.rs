@@ -28,9 +28,10 @@ use crate::launch::stall::listed;
 use crate::observe::timeline;
 use crate::wire::handshake::job_id;
 
-/// A rank that failed ends the job: the others have this long to end by themselves, then to heed SIGTERM.
-const AFTER_FAILURE: (Duration, Duration) = (Duration::from_millis(1000), Duration::from_millis(400));
-/// The same after a signal from outside; programs may want to save their work then.
+/// A rank that failed ends the job: the others have [`Job::grace`] to end by themselves, then this long to heed SIGTERM.
+const AFTER_FAILURE: Duration = Duration::from_millis(400);
+/// How long ranks have to end by themselves, and then to heed SIGTERM, after a signal from outside; programs may want to
+/// save their work then.
 const AFTER_SIGNAL: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(5));
 /// The same when the job's time is over, or nobody takes its output.
 const AT_ONCE: (Duration, Duration) = (Duration::ZERO, Duration::from_millis(500));
@@ -151,6 +152,8 @@ struct Supervisor {
     ending: bool,
     /// The job's time is over and the ranks are asked what they wait for: until when they may answer.
     asked: Option<Instant>,
+    /// How long the others have to end by themselves when a rank has failed.
+    grace: Duration,
     /// Whether the ranks report what they have observed.
     reports: bool,
     outcome: Outcome,
@@ -240,6 +243,7 @@ impl Supervisor {
             steps: VecDeque::new(),
             ending: false,
             asked: None,
+            grace: job.grace,
             reports: job.report,
             outcome,
         }
@@ -335,7 +339,7 @@ impl Supervisor {
         let _ = self.orders.try_send(Order::Lost { rank: Rank(rank), cause: format!("its process {end}{why}") });
         if end.failed() && !process.told {
             self.failures.push(rank as usize);
-            self.end_after(AFTER_FAILURE);
+            self.end_after((self.grace, AFTER_FAILURE));
         }
     }
 
@@ -408,10 +412,13 @@ impl Supervisor {
     /// That processes of this host are stopped, if they are; only that of `blamed`, if a rank failed for want of it.
     fn stopped(&self, blamed: Option<Rank>) -> Option<String> {
         let Some(Hands::Here(crew)) = &self.hands else { return None };
-        let is_meant = |rank: u32| blamed.is_none_or(|blamed| blamed == rank);
-        let stopped: Vec<String> = crew.stopped().into_iter().filter(|(rank, _)| is_meant(*rank)).map(|(rank, process)| {
-            format!("the process of rank {rank} is stopped (Ctrl-Z, SIGSTOP or a debugger); kill -CONT {process} lets it go on")
-        }).collect();
+        let mut stopped = crew.stopped();
+        stopped.retain(|(rank, _)| blamed.is_none_or(|blamed| blamed == *rank));
+        let why = "is stopped (Ctrl-Z, SIGSTOP or a debugger); kill -CONT";
+        let stopped: Vec<String> = stopped
+            .into_iter()
+            .map(|(rank, process)| format!("the process of rank {rank} {why} {process} lets it go on"))
+            .collect();
         (!stopped.is_empty()).then(|| stopped.join("\n  "))
     }
 
