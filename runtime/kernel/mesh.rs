@@ -163,7 +163,7 @@ async fn enroll(stream: TcpStream, config: &Config) -> Result<(TcpListener, Cont
     let writer = tokio::spawn(write_reports(writer, queue));
     tokio::spawn(read_notices(reader, sender));
     let (process, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_string());
-    let join = Report::Join { address, process, version, silence: config.silence, cores: cores(local) };
+    let join = Report::Join { address, process, version, silence: config.silence, cores: Box::new(cores(local)) };
     let _ = reports.send(join).await;
     Ok((listener, Control { reports, notices, writer }))
 }
