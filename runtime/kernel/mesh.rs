@@ -195,7 +195,7 @@ async fn links(
     let own = party.limits;
     let (listener, address) = listen(control.local, config).await?;
     let (process, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_string());
-    let cores = cores(control.local);
+    let cores = Box::new(cores(control.local));
     let join = Report::Join { address, process, version, silence: config.silence, cores };
     let _ = control.reports.send(join).await;
     let table = table(control, root, config.join_timeout + TABLE_GRACE).await?;

@@ -39,7 +39,7 @@ pub(crate) enum Report {
         /// How long its host may not answer.
         silence: Option<Duration>,
         /// Where it may run.
-        cores: Cores,
+        cores: Box<Cores>,
     },
     /// Every operation I have stands still.
     Stalled(Standstill),
@@ -293,7 +293,7 @@ mod tests {
             sent: vec![0, 1 << 60],
             received: vec![2, 3],
         };
-        let cores = Cores { host: "a".into(), mask: vec![u64::MAX, 1], at_once: 65 };
+        let cores = Box::new(Cores { host: "a".into(), mask: vec![u64::MAX, 1], at_once: 65 });
         let silence = Some(Duration::from_millis(1500));
         let reports = [
             Report::Join { address: "[::1]:80".parse().unwrap(), process: 9, version: "0.1.0".into(), silence, cores },

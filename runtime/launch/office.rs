@@ -203,7 +203,7 @@ impl Office {
             Report::Join { address, cores, .. } => {
                 self.first_join.get_or_insert_with(Instant::now);
                 if let Some(seat) = &mut self.seats[rank.index()] {
-                    (seat.address, seat.cores) = (Some(address), cores);
+                    (seat.address, seat.cores) = (Some(address), *cores);
                 }
                 match self.failed.clone() {
                     Some(cause) => {

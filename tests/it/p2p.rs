@@ -383,7 +383,7 @@ fn wait_any_finds_each_of_many_as_they_come_in_any_order() {
                 node.initread(0, MANY, vec![0u8]).unwrap().wait().unwrap();
                 state = state.wrapping_mul(1664525).wrapping_add(1013904223);
                 let tag = tags.swap_remove((state >> 8) as usize % tags.len());
-                if tag % 8 == 0 {
+                if tag.is_multiple_of(8) {
                     std::thread::sleep(Duration::from_millis(1));
                 }
                 node.initwrite(0, tag, vec![tag]).unwrap().wait().unwrap();
