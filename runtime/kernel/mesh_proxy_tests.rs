@@ -317,6 +317,8 @@ enum Meddling {
     /// Says something of his own before it.
     Inject,
     Repeat,
+    /// Half a second later.
+    RepeatLater,
     LeaveOut,
     Shorten,
     /// Lets the next frame go first.
@@ -348,7 +350,7 @@ fn forged(is_report: bool, tag: &[u8]) -> Vec<Vec<u8>> {
 fn meddled(what: Meddling, is_report: bool, frame: &[u8], other: &[u8]) -> Vec<Vec<u8>> {
     let (whole, tag) = (frame.to_vec(), &frame[frame.len() - TAG_BYTES..]);
     match what {
-        Meddling::Nothing | Meddling::Swap => vec![whole],
+        Meddling::Nothing | Meddling::Swap | Meddling::RepeatLater => vec![whole],
         Meddling::Flip(at) => {
             let mut changed = whole;
             // A smaller length: a larger one is no more than a delay.
@@ -400,6 +402,10 @@ async fn meddle(listener: TcpListener, target: SocketAddr, place: Place, what: M
                     continue;
                 }
                 for frame in meddled(what, is_report, &frame, &other).into_iter().chain([std::mem::take(&mut held)]) {
+                    to.write_all(&frame).await?;
+                }
+                if matches!(what, Meddling::RepeatLater) {
+                    tokio::time::sleep(Duration::from_millis(500)).await;
                     to.write_all(&frame).await?;
                 }
             }
@@ -604,6 +610,30 @@ fn many_local_ranks_join_beside_a_local_flood() {
         let is_complete = |membership: &Membership| membership.links.iter().flatten().count() == size as usize - 1;
         assert!(memberships.iter().all(is_complete));
         println!("{size} ranks beside {} connections", opened.load(Ordering::Relaxed));
+        served.abort();
+    });
+}
+
+/// The program is told what has ended its job, on both ranks.
+#[test]
+fn a_running_job_that_is_meddled_with_ends_with_a_name_for_it() {
+    on_runtime(async {
+        let ((listener, root), (front, by_way)) = (here().await, here().await);
+        let served = serve(listener, settings(2));
+        tokio::spawn(meddle(front, root, (false, 0), Meddling::RepeatLater));
+        let rank = |rank: u32, root| {
+            let config = config(rank, root, false);
+            tokio::task::spawn_blocking(move || {
+                let node = crate::init_with(config).unwrap();
+                let error = node.initread(1 - rank, 1, vec![0u8]).unwrap().wait().unwrap_err();
+                (error.blames(), error.to_string())
+            })
+        };
+        let (a, b) = tokio::join!(rank(0, root), rank(1, by_way));
+        for (blames, text) in [a.unwrap(), b.unwrap()] {
+            assert!(blames == Some(Rank(1)) && text.contains("what the rendezvous said cannot be trusted"), "{text}");
+            assert!(text.contains("it was changed on its way"), "{text}");
+        }
         served.abort();
     });
 }
