@@ -493,3 +493,7 @@ mod attack_tests;
 #[cfg(test)]
 #[path = "mesh_proxy_tests.rs"]
 mod proxy_tests;
+
+#[cfg(test)]
+#[path = "mesh_meddling_tests.rs"]
+mod meddling_tests;

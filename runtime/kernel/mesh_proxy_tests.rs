@@ -9,14 +9,13 @@ use super::*;
 use crate::config::Key;
 use crate::launch::rendezvous::Settings;
 use crate::wire::handshake::{CHALLENGE_BYTES, HELLO_BYTES, PROOF_BYTES, READY_BYTES};
-use crate::wire::seal::TAG_BYTES;
 
 const KEY: [u8; 32] = *b"a key that only these tests know";
 /// What a dialer and an acceptor say in a handshake.
 const DIALER_BYTES: usize = HELLO_BYTES + PROOF_BYTES;
 const ACCEPTOR_BYTES: usize = CHALLENGE_BYTES + READY_BYTES;
 
-fn on_runtime<T>(test: impl Future<Output = T>) -> T {
+pub(super) fn on_runtime<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { timeout(Duration::from_secs(240), test).await.expect("the test hangs") })
 }
@@ -69,7 +68,7 @@ async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, limit: usize) -> 
     true
 }
 
-fn settings(size: u32) -> Settings {
+pub(super) fn settings(size: u32) -> Settings {
     Settings {
         size,
         key: Key::from_bytes(KEY),
@@ -80,7 +79,7 @@ fn settings(size: u32) -> Settings {
     }
 }
 
-fn serve(listener: TcpListener, settings: Settings) -> tokio::task::JoinHandle<()> {
+pub(super) fn serve(listener: TcpListener, settings: Settings) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move {
         let ((_orders, received), (events, mut happened)) = (mpsc::channel(16), mpsc::channel(16));
         let hear = async { while happened.recv().await.is_some() {} };
@@ -88,13 +87,13 @@ fn serve(listener: TcpListener, settings: Settings) -> tokio::task::JoinHandle<(
     })
 }
 
-async fn here() -> (TcpListener, SocketAddr) {
+pub(super) async fn here() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     (listener, address)
 }
 
-fn config(rank: u32, root: SocketAddr, encrypt: bool) -> Config {
+pub(super) fn config(rank: u32, root: SocketAddr, encrypt: bool) -> Config {
     let mut config = Config::new(rank, 2, Some(root.to_string()));
     config.key = Key::from_bytes(KEY);
     config.join_timeout = Duration::from_secs(60);
@@ -303,206 +302,6 @@ fn a_flood_from_ones_own_address_keeps_nobody_out_for_long() {
         // 1500 a second. Each takes one of 64 places, at random, and the handshake takes a tenth of a second.
         let attempts = attempts_beside_a_flood("127.0.0.1:0", Some(Duration::from_millis(1))).await;
         println!("{attempts} attempts");
-    });
-}
-
-/// What somebody without the key, between rank 1 and the rendezvous, does to a control frame.
-#[derive(Clone, Copy, Debug)]
-enum Meddling {
-    Nothing,
-    /// Changes a bit of this byte.
-    Flip(usize),
-    /// Says other words of the same kind, with the tag of those that were said.
-    Rewrite,
-    /// Says something of his own before it.
-    Inject,
-    Repeat,
-    LeaveOut,
-    Shorten,
-    /// Lets the next frame go first.
-    Swap,
-    /// Sends the other direction's last frame back.
-    Reflect,
-}
-
-/// Which frame of one direction, from 0 on.
-type Place = (bool, usize);
-
-/// Words that nobody has said: an address where nobody is, a lost rank, the end of the job.
-const FORGED: [(bool, &str); 6] = [
-    (true, r#"{"Join":{"address":"127.0.0.9:9","process":1,"version":"forged"}}"#),
-    (true, r#"{"Leaving":{"finalized":false,"error":"forged","blames":null}}"#),
-    (true, r#"{"Leaving":{"finalized":true,"error":null,"blames":null}}"#),
-    (false, r#"{"Table":{"addresses":["127.0.0.9:9","127.0.0.9:9"],"incarnations":[1,2],"launcher":true}}"#),
-    (false, r#"{"Lost":{"rank":0,"cause":"forged"}}"#),
-    (false, r#"{"Refused":{"cause":"forged"}}"#),
-];
-
-/// The frames of somebody who can count, but has no key.
-fn forged(is_report: bool, tag: &[u8]) -> Vec<Vec<u8>> {
-    let words = FORGED.iter().filter(|(of_rank, _)| *of_rank == is_report);
-    words.map(|(_, text)| [&(text.len() as u32).to_le_bytes(), text.as_bytes(), tag].concat()).collect()
-}
-
-/// What becomes of `frame`, followed by `next` if that is wanted.
-fn meddled(what: Meddling, is_report: bool, frame: &[u8], other: &[u8]) -> Vec<Vec<u8>> {
-    let (whole, tag) = (frame.to_vec(), &frame[frame.len() - TAG_BYTES..]);
-    match what {
-        Meddling::Nothing | Meddling::Swap => vec![whole],
-        Meddling::Flip(at) => {
-            let mut changed = whole;
-            // A smaller length: a larger one is no more than a delay.
-            let bit = if at == 0 { changed[0].trailing_zeros() as usize } else { at % 8 };
-            changed[at] ^= 1 << bit;
-            vec![changed]
-        }
-        Meddling::Rewrite => vec![forged(is_report, tag).swap_remove(0)],
-        Meddling::Inject => forged(is_report, tag).into_iter().chain([whole]).collect(),
-        Meddling::Repeat => vec![whole.clone(), whole],
-        Meddling::LeaveOut => Vec::new(),
-        Meddling::Shorten => {
-            let shorter = (frame.len() - 4 - TAG_BYTES - 1) as u32;
-            vec![[&shorter.to_le_bytes(), &frame[4..]].concat()]
-        }
-        Meddling::Reflect => vec![other.to_vec(), whole],
-    }
-}
-
-/// Passes a control connection on, and meddles with one of its frames.
-async fn meddle(listener: TcpListener, target: SocketAddr, place: Place, what: Meddling) {
-    let (near, _) = listener.accept().await.unwrap();
-    let far = TcpStream::connect(target).await.unwrap();
-    let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
-    let last: [Arc<parking_lot::Mutex<Vec<u8>>>; 2] = Default::default();
-    let (dialer, acceptor) = ([HELLO_BYTES, PROOF_BYTES], [CHALLENGE_BYTES, READY_BYTES]);
-    for (is_report, passes, mut from, mut to) in [(true, dialer, near_in, far_out), (false, acceptor, far_in, near_out)]
-    {
-        let last = last.clone();
-        tokio::spawn(async move {
-            for pass in passes {
-                let mut bytes = vec![0; pass];
-                from.read_exact(&mut bytes).await?;
-                to.write_all(&bytes).await?;
-            }
-            let mut held = Vec::new();
-            for index in 0.. {
-                let mut prefix = [0; 4];
-                from.read_exact(&mut prefix).await?;
-                let mut frame = vec![0; 4 + u32::from_le_bytes(prefix) as usize + TAG_BYTES];
-                frame[..4].copy_from_slice(&prefix);
-                from.read_exact(&mut frame[4..]).await?;
-                let is_meant = (is_report, index) == place;
-                let what = if is_meant { what } else { Meddling::Nothing };
-                let other = last[usize::from(!is_report)].lock().clone();
-                last[usize::from(is_report)].lock().clone_from(&frame);
-                if matches!(what, Meddling::Swap) {
-                    held = frame;
-                    continue;
-                }
-                for frame in meddled(what, is_report, &frame, &other).into_iter().chain([std::mem::take(&mut held)]) {
-                    to.write_all(&frame).await?;
-                }
-            }
-            io::Result::Ok(())
-        });
-    }
-}
-
-/// What the two ranks of a job hear while somebody meddles: their errors as they join, or rank 0's next notice and why rank 1
-/// has no more.
-#[derive(Debug)]
-struct Heard {
-    texts: Vec<String>,
-    has_joined: bool,
-}
-
-/// Frames of rank 1: Join, Moving, Stalled, Moving; to it: the table, and that rank 0 is lost.
-async fn job_with(place: Place, what: Meddling) -> Heard {
-    use crate::launch::control::Standstill;
-    let ((listener, root), (front, by_way)) = (here().await, here().await);
-    let served = serve(listener, Settings { join_timeout: Duration::from_secs(2), ..settings(2) });
-    tokio::spawn(meddle(front, root, place, what));
-    let configs = [config(0, root, false), config(1, by_way, false)];
-    let (a, b) = tokio::join!(join(&configs[0]), join(&configs[1]));
-    let heard = match (a, b) {
-        (Ok(a), Ok(b)) => {
-            let (mut a, mut b) = (a.control.unwrap(), b.control.unwrap());
-            for report in [Report::Moving, Report::Stalled(Standstill::default()), Report::Moving] {
-                b.sender().send(report).await.unwrap();
-            }
-            let mut texts = Vec::new();
-            if place.0 {
-                let notice = timeout(Duration::from_secs(20), a.notices.recv()).await.expect("rank 0 hears of it");
-                texts.push(format!("{notice:?}"));
-            } else {
-                let words = "words\x1b[2J of rank 0".to_owned();
-                let last = Report::Leaving { finalized: false, error: Some(words), blames: None, sent: vec![] };
-                a.leave(Some(last), Duration::from_secs(20)).await;
-                while let Some(notice) = timeout(Duration::from_secs(20), b.notices.recv()).await.expect("it hears") {
-                    texts.push(format!("{notice:?}"));
-                    if matches!(what, Meddling::Nothing) {
-                        break;
-                    }
-                }
-                texts.extend(b.forged().map(str::to_owned));
-            }
-            Heard { texts, has_joined: true }
-        }
-        (a, b) => {
-            let texts =
-                [a, b].map(|joined| joined.map(|_| "joined").map_or_else(|error| error.to_string(), str::to_owned));
-            Heard { texts: texts.to_vec(), has_joined: false }
-        }
-    };
-    served.abort();
-    heard
-}
-
-#[test]
-fn nobody_without_the_key_has_a_word_between_a_rank_and_the_rendezvous() {
-    on_runtime(async {
-        let calm = job_with((false, 9), Meddling::Nothing).await;
-        assert!(calm.texts.iter().any(|text| text.contains("words\\\\u{1b}[2J of rank 0")), "{calm:?}");
-        let reports = (0..3).map(|index| (true, index));
-        let notices = (0..2).map(|index| (false, index));
-        let mut count = 0;
-        for place in reports.chain(notices) {
-            let all = [
-                Meddling::Rewrite,
-                Meddling::Inject,
-                Meddling::Repeat,
-                Meddling::LeaveOut,
-                Meddling::Shorten,
-                Meddling::Swap,
-                Meddling::Reflect,
-            ];
-            // "Moving" is short enough to try every byte.
-            let flips = (4..if place == (true, 1) { 4 + 8 + TAG_BYTES } else { 4 }).chain([0]).map(Meddling::Flip);
-            for what in all.into_iter().chain(flips) {
-                // Nothing follows that would show it: a frame that is held back is as good as a slow one.
-                let is_last = matches!(what, Meddling::LeaveOut | Meddling::Swap) && (!place.0 || place.1 == 0);
-                // Before Join there is nothing to send back.
-                if is_last || matches!((what, place), (Meddling::Reflect, (true, 0))) {
-                    continue;
-                }
-                let heard = job_with(place, what).await;
-                let text = format!("{:?}", heard.texts);
-                assert!(text.contains("changed on its way"), "{place:?} {what:?}: {heard:?}");
-                assert!(!text.contains("forged") && !text.contains("127.0.0.9"), "{place:?} {what:?}: {heard:?}");
-                count += 1;
-            }
-        }
-        println!("{count} manipulations");
-    });
-}
-
-/// Without what would show it, the job ends as it would on a network that loses everything.
-#[test]
-fn a_join_that_is_held_back_is_named() {
-    on_runtime(async {
-        let heard = job_with((true, 0), Meddling::LeaveOut).await;
-        assert!(!heard.has_joined, "{heard:?}");
-        assert!(heard.texts.iter().all(|text| text.contains("rank 1 of 2 did not join")), "{heard:?}");
     });
 }
 

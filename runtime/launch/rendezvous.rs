@@ -179,6 +179,7 @@ pub(super) async fn read_reports(
 }
 
 /// Reads one frame without a tag.
+#[cfg(feature = "cli")]
 pub(crate) async fn read_frame<T: DeserializeOwned>(reader: impl AsyncRead + Unpin) -> io::Result<T> {
     let (_, payload) = read_bytes(reader, 0).await?;
     control::decode(&payload).map_err(invalid)
