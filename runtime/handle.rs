@@ -73,6 +73,7 @@ impl<B: Send + 'static> Handle<B> {
     /// # Errors
     /// As [`Handle::wait`].
     pub fn test(self) -> Result<Test<B>> {
+        self.kernel.begin_asking();
         self.kernel.poke();
         // Asked first: it may be completed at any moment, and then is not taken yet.
         let was_done = self.slot.is_done();
@@ -85,6 +86,7 @@ impl<B: Send + 'static> Handle<B> {
 
     /// Whether the operation is complete. Never blocks.
     pub fn is_complete(&self) -> bool {
+        self.kernel.begin_asking();
         self.kernel.poke();
         self.slot.is_done()
     }
@@ -161,6 +163,7 @@ impl<B: Send + 'static> Future for Handle<B> {
             if !this.is_awaited {
                 this.is_awaited = true;
                 this.kernel.begin_await();
+                this.kernel.begin_asking();
             }
             return Poll::Pending;
         }

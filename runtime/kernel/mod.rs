@@ -5,6 +5,7 @@
 //! task while the program computes, a helping waiter ([`help`]), and the thread that posts a write, which sends
 //! the first burst itself.
 
+mod callers;
 mod clock;
 mod collectives;
 mod core;
@@ -42,11 +43,13 @@ use crate::buffer::{ElementType, Place, Source};
 use crate::collective::execute::Planner;
 use crate::config::{Config, Overlap};
 use crate::engine::{Engine, OpId};
-use crate::error::{Error, Operation, OperationKind, Result};
+use crate::error::{Error, Misuse, Operation, OperationKind, Result};
 use crate::ids::Rank;
 use crate::launch::control::Report;
 use crate::observe::{self, Observer};
 use crate::wire::frame::Key;
+use callers::Callers;
+pub(crate) use callers::CollectiveCall;
 use clock::Clock;
 use core::Core;
 use help::{AnyOf, Help, Until};
@@ -73,6 +76,7 @@ pub(crate) struct Kernel {
     watch: Watch,
     spin: Spin,
     crew: Crew,
+    callers: Callers,
     pub(crate) observer: Observer,
     /// Futures that wait. In deferred mode the task moves bytes for them, and only for them.
     awaiting: AtomicUsize,
@@ -87,9 +91,7 @@ pub(crate) struct Kernel {
     /// A collective can go on, and who has left it so does not carry on with it.
     due: Notify,
     planner: Mutex<Planner>,
-    /// The task looks now and then whether collectives wait in vain. Set until none is under way.
-    is_asking: AtomicBool,
-    asking: Notify,
+    asking: collectives::Asking,
     /// The program was told why collectives fail.
     is_told: AtomicBool,
     orders: mpsc::Sender<Order>,
@@ -134,6 +136,7 @@ impl Kernel {
         let kernel = receiver.recv().map_err(|_| failed("the kernel's thread ended at its start".into()))??;
         *kernel.thread.lock() = Some(thread);
         kernel.crew.join();
+        kernel.callers.begin();
         kernel.observer.begins(kernel.clock.now());
         Ok(kernel)
     }
@@ -167,6 +170,7 @@ impl Kernel {
             watch: Watch::new(),
             spin: Spin::new(ranks_here <= cores),
             crew: Crew::default(),
+            callers: Callers::default(),
             observer,
             awaiting: AtomicUsize::new(0),
             gave_way: AtomicBool::new(false),
@@ -176,8 +180,7 @@ impl Kernel {
             gathering: Notify::new(),
             due: Notify::new(),
             planner: Mutex::new(Planner::new(config.rank, config.machine, config.collective.clone())),
-            is_asking: AtomicBool::new(false),
-            asking: Notify::new(),
+            asking: collectives::Asking::default(),
             is_told: AtomicBool::new(false),
             orders: sender,
             thread: Mutex::new(None),
@@ -226,6 +229,8 @@ impl Kernel {
         self.watch.program_enters(now);
         self.observer.enters(now);
         let mut core = self.lock();
+        // Who posts goes on to compute, as far as can be known; a wait says otherwise.
+        core.is_helped = self.help.is_held();
         // The program's own calls only: a collective that stopped halfway would leave the other ranks waiting.
         if operation.tag.is_some()
             && let Some(refusal) = core.take_refusal(Some(operation.peer))
@@ -262,6 +267,9 @@ impl Kernel {
     /// Waits for the first of `slots` to complete; drives meanwhile. `false`: `deadline` came first.
     pub(crate) fn wait_any(&self, slots: &[Arc<Slot>], deadline: Option<Instant>) -> bool {
         self.crew.join();
+        if !slots.iter().any(|slot| slot.is_done()) {
+            self.begin_asking();
+        }
         self.wait(&AnyOf(slots), deadline)
     }
 
@@ -285,7 +293,9 @@ impl Kernel {
 
     /// The program is told of `error`. If it ends without finalizing, this is why.
     pub(crate) fn note_failure(&self, error: &Error) {
-        if matches!(error, Error::Collective { .. } | Error::Disagreement { .. } | Error::PeerLost { .. }) {
+        let is_collective =
+            matches!(error, Error::Collective { .. } | Error::Disagreement { .. } | Error::PeerLost { .. });
+        if is_collective || matches!(error, Error::Misuse(Misuse::Threads { .. })) {
             self.is_told.store(true, Ordering::Relaxed);
         }
         *self.noted.lock() = Some(error.to_string());
@@ -312,9 +322,11 @@ impl Kernel {
         }
         self.observer.ends(self.clock.now());
         if failed.is_none() {
+            self.begin_asking();
             let is_drained =
                 |core: &mut Core| core.collectives.is_idle() && core.engine.is_drained() && !core.is_suspicious();
             self.wait(&Until(self, |core| core.engine.failure().is_some() || is_drained(core)), None);
+            self.agree();
         }
         let failure = self.lock().engine.failure().cloned();
         let blames = failure.as_ref().and_then(Error::blames);
@@ -345,12 +357,26 @@ impl Kernel {
         core.engine.fail(Error::Shutdown { rank: self.rank });
         core.hand_on();
         core.close();
-        let refusal = core.take_refusal(None).or_else(|| self.untold(&core));
+        let (refusal, untold) = (core.take_refusal(None), self.untold(&core));
         self.unlock(core);
         if let Err(error) = self.observer.close(self.clock.now(), self.job.0, self.job.1) {
             tracing::warn!(rank = %self.rank, %error, "the timeline is not complete");
         }
-        failure.or(refusal).map_or(Ok(()), Err)
+        untold.or(failure).or(refusal).map_or(Ok(()), Err)
+    }
+
+    /// Waits until it is known whether all ranks have called the same collectives: who has said goodbye can neither tell nor
+    /// be told. Not for ever: another rank may compute for long before it calls as many.
+    fn agree(&self) {
+        let mut core = self.lock();
+        core.leave_collectives();
+        core.flush();
+        self.unlock(core);
+        let is_agreed = |core: &mut Core| core.is_agreed() && !core.is_suspicious();
+        let is_over = |core: &mut Core| core.engine.failure().is_some() || is_agreed(core);
+        if !self.wait(&Until(self, is_over), Some(Instant::now() + self.linger)) {
+            tracing::warn!(rank = %self.rank, "not every rank has called as many collectives as this one");
+        }
     }
 
     /// Waits until every peer has confirmed the goodbye. Returns what failed the job meanwhile: a peer that is lost
