@@ -279,6 +279,18 @@ pub enum Misuse {
         /// The operation.
         operation: Operation,
     },
+    /// Threads of one rank have called collectives, and nothing orders their calls. All other ranks are told, and every
+    /// collective that is not complete fails: ranks might have matched calls of different threads.
+    #[error(
+        "rank {rank}: {why}; call collectives from one thread (its handles may be waited for anywhere), or order the \
+         calls and say so by declare_serialized()"
+    )]
+    Threads {
+        /// This rank.
+        rank: Rank,
+        /// Which threads or tasks, and what they have called.
+        why: String,
+    },
 }
 
 debug_is_display!(Misuse);

@@ -72,6 +72,7 @@ impl<B: Send + 'static> Handle<B> {
     /// # Errors
     /// As [`Handle::wait`].
     pub fn test(self) -> Result<Test<B>> {
+        self.kernel.begin_asking();
         self.kernel.poke();
         // Asked first: it may be completed at any moment, and then is not taken yet.
         let was_done = self.slot.is_done();
@@ -87,6 +88,7 @@ impl<B: Send + 'static> Handle<B> {
 
     /// Whether the operation is complete. Never blocks.
     pub fn is_complete(&self) -> bool {
+        self.kernel.begin_asking();
         self.kernel.poke();
         let is_done = self.slot.is_done();
         if !is_done {
@@ -180,6 +182,7 @@ impl<B: Send + 'static> Future for Handle<B> {
         if this.slot.register(context.waker()) {
             if !this.slot.is_awaited.swap(true, Relaxed) {
                 this.kernel.begin_await();
+                this.kernel.begin_asking();
             }
             return Poll::Pending;
         }

@@ -33,7 +33,8 @@ pub fn init_with(config: Config) -> Result<Node> {
     Ok(Node { inner: Arc::new(Inner { kernel: Kernel::start(config)? }) })
 }
 
-/// A member of the job. Clones name the same node; any thread may use them. The last one dropped says goodbye.
+/// A member of the job. Clones name the same node; any thread may use them, though
+/// [collectives](Node#threads) only in an order. The last one dropped says goodbye.
 #[derive(Clone)]
 pub struct Node {
     inner: Arc<Inner>,
@@ -126,7 +127,9 @@ impl Node {
     }
 
     /// Leaves the job: every message this node has written leaves, its collectives end, and peers confirm that all has
-    /// arrived. Waits for nothing else: it is no barrier. Also done on drop, where errors go unseen.
+    /// arrived. If it has called collectives, the others confirm that they have called the same, as soon as they have
+    /// called as many; for that it waits no longer than [`Config::linger`]. Waits for nothing else: it is no barrier. Also done
+    /// on drop, where errors go unseen.
     ///
     /// # Errors
     /// The first that no call has said: an error of an earlier write ([`Node::check`]), what the job failed with, or why

@@ -115,6 +115,15 @@ impl Signature {
         }
     }
 
+    /// A number for a sequence of calls: that of the calls `before` this one, and this one. Of none it is 0.
+    pub fn chained(&self, before: u64) -> u64 {
+        let words = self.encode();
+        let (words, _) = words.as_chunks::<8>();
+        words.iter().fold(before, |chain, word| {
+            (chain ^ u64::from_le_bytes(*word)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+        })
+    }
+
     /// 20 bits that differ, in all likelihood, when signatures do.
     pub fn digest(&self) -> u32 {
         digest(&self.encode()) & 0xf_ffff

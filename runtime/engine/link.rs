@@ -276,7 +276,7 @@ impl Link {
     }
 
     /// Whether the peer has finished in order.
-    fn has_left(&self) -> bool {
+    pub(super) fn has_left(&self) -> bool {
         self.farewell.heard && !self.farewell.failed
     }
 

@@ -156,6 +156,11 @@ impl Engine {
         }
     }
 
+    /// Whether `peer` has finished in order.
+    pub(crate) fn has_left(&self, peer: Rank) -> bool {
+        self.links[peer.index()].has_left()
+    }
+
     /// Whether this node has said goodbye, or is about to: it can write nothing more.
     pub(crate) fn is_leaving(&self) -> bool {
         self.links.iter().any(Link::is_leaving)

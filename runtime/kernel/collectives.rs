@@ -2,22 +2,38 @@
 //! whoever drives the engine: see [`Kernel::carry_on`].
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use super::Kernel;
+use tokio::sync::Notify;
+
 use super::core::Core;
 use super::slot::{OfCollective, Slot};
+use super::{CollectiveCall, Kernel};
 use crate::collective::execute::{Job, Plan, Start};
 use crate::collective::price::Machine;
 use crate::collective::{Call, Forced, Schedule};
 use crate::engine::{Completion, OpId};
-use crate::error::{Error, Operation, Result};
+use crate::error::{Error, Misuse, Operation, Result};
 use crate::ids::Rank;
 use crate::observe::event::What;
 
 /// How often the task looks for collectives that wait in vain, and for how long one has not moved then.
 pub(super) const ASK_TICK: Duration = Duration::from_millis(500);
+
+/// Whether the task looks for collectives that wait in vain.
+#[derive(Default)]
+pub(super) struct Asking {
+    state: AtomicU8,
+    pub(super) begin: Notify,
+}
+
+/// No collective is under way.
+const IDLE: u8 = 0;
+/// One has begun, and nobody has waited since.
+const BEGUN: u8 = 1;
+/// The task looks, until none is under way.
+const ASKING: u8 = 2;
 
 impl Kernel {
     /// How a call is carried out.
@@ -46,9 +62,7 @@ impl Kernel {
     /// Begins a collective and posts its first steps; a burst of what it sends leaves at once. `plan`: `None` for an
     /// exchange.
     pub(crate) fn initcollective(&self, operation: Operation, plan: Option<&Plan>, start: Start) -> Result<Arc<Slot>> {
-        if self.is_over.load(Ordering::Relaxed) {
-            return Err(Error::Shutdown { rank: self.rank });
-        }
+        let _call = self.call_collective()?;
         let now = self.clock.now();
         self.watch.program_enters(now);
         self.observer.enters(now);
@@ -60,9 +74,8 @@ impl Kernel {
         core.expect(slot.clone());
         let core = self.begin_collective(core, op);
         self.unlock(core);
-        if !self.is_asking.load(Ordering::Relaxed) && !self.is_asking.swap(true, Ordering::SeqCst) {
-            self.asking.notify_one();
-        }
+        // Not yet the task: that would wake it on a core that computes.
+        let _ = self.asking.state.compare_exchange(IDLE, BEGUN, Ordering::SeqCst, Ordering::Relaxed);
         let left = self.clock.now();
         self.observer.leaves_post(now, left, (op, operation), false);
         if let Some(choice) = slot.choice() {
@@ -70,6 +83,40 @@ impl Kernel {
         }
         self.watch.program_leaves(left);
         Ok(slot)
+    }
+
+    /// The calling thread calls a collective, as long as what is returned lives.
+    ///
+    /// # Errors
+    /// [`Misuse::Threads`] if another thread calls them too; then every rank is told.
+    pub(crate) fn call_collective(&self) -> Result<CollectiveCall<'_>> {
+        if self.is_over.load(Ordering::Relaxed) {
+            return Err(Error::Shutdown { rank: self.rank });
+        }
+        self.callers.enter().map_err(|why| {
+            let misuse = Misuse::Threads { rank: self.rank, why: why.clone() };
+            self.intervene(|core| {
+                core.collectives.fail_all(&mut core.engine, self.clock.now(), why);
+                core.flush();
+            });
+            misuse.into()
+        })
+    }
+
+    /// The program orders the calls of several threads itself.
+    pub(crate) fn declare_serialized(&self) {
+        self.callers.declare_serialized();
+    }
+
+    /// The program waits for something, or looks whether it is there: from now on the task looks now and then whether
+    /// collectives wait in vain.
+    pub(crate) fn begin_asking(&self) {
+        let state = &self.asking.state;
+        if state.load(Ordering::Relaxed) == BEGUN
+            && state.compare_exchange(BEGUN, ASKING, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        {
+            self.asking.begin.notify_one();
+        }
     }
 
     /// Has the task carry on with collectives.
@@ -86,7 +133,7 @@ impl Kernel {
         let is_idle = core.collectives.is_idle();
         if is_idle {
             // Under the lock: what begins afterwards says so again.
-            self.is_asking.store(false, Ordering::SeqCst);
+            self.asking.state.store(IDLE, Ordering::SeqCst);
         } else if may_move {
             core.ask(ASK_TICK);
             core.flush();
@@ -140,6 +187,16 @@ impl Core {
     /// Asks the ranks that collectives which have not moved for `patience` wait for.
     pub(crate) fn ask(&mut self, patience: Duration) {
         self.collectives.ask(&mut self.engine, self.clock.now(), patience);
+    }
+
+    /// This node calls no more collectives.
+    pub(super) fn leave_collectives(&mut self) {
+        self.collectives.leave(&mut self.engine, self.clock.now());
+    }
+
+    /// Whether all others are known to have called the same, or nothing more can be known.
+    pub(super) fn is_agreed(&self) -> bool {
+        self.collectives.is_agreed(&self.engine)
     }
 
     /// A collective's part that can go on, to be run without the lock and put back.

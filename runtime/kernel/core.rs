@@ -199,11 +199,7 @@ impl Core {
     /// Sends what the engine has, as far as the sockets take it, and hands completions on.
     pub(crate) fn flush(&mut self) {
         loop {
-            let mut has_written = false;
-            while let Some(peer) = self.engine.poll_pending() {
-                self.write(peer);
-                has_written = true;
-            }
+            let has_written = self.write_pending();
             self.hand_on();
             // What has ended may have had collectives say something.
             if !has_written || self.collectives.is_idle() {
@@ -212,11 +208,18 @@ impl Core {
         }
     }
 
+    /// Sends to all links with new output. Returns whether there were such.
+    fn write_pending(&mut self) -> bool {
+        let mut has_written = false;
+        while let Some(peer) = self.engine.poll_pending() {
+            self.write(peer);
+            has_written = true;
+        }
+        has_written
+    }
+
     /// Hands outcomes to their slots.
     pub(crate) fn hand_on(&mut self) {
-        if let Some((culprit, cause)) = self.engine.poll_failed_peer() {
-            self.suspect(culprit, cause);
-        }
         loop {
             while let Some(completion) = self.engine.poll_completion() {
                 if self.collectives.awaits_messages() {
@@ -225,9 +228,13 @@ impl Core {
                     self.fill_slot(completion);
                 }
             }
-            if !self.hand_on_collectives() {
-                break;
+            if self.hand_on_collectives() {
+                continue;
             }
+            // What it has said about collectives before says more: it is heard first, and passed on.
+            let Some((culprit, cause)) = self.engine.poll_failed_peer() else { break };
+            self.write_pending();
+            self.suspect(culprit, cause);
         }
         while let Some(LateRefusal { op, error }) = self.engine.poll_refusal() {
             let slot = self.recent.iter().find(|(recent, _)| Some(*recent) == op);
@@ -427,6 +434,9 @@ impl Core {
             unsent.took(written - before);
             before = written;
             if !matches!(sent, Ok(Sent::Blocked)) {
+                if matches!(sent, Ok(Sent::All)) {
+                    unsent.is_done();
+                }
                 break sent;
             }
             let limit = unsent.limit();

@@ -62,6 +62,8 @@ impl Kernel {
     /// A collective has begun. In deferred mode its first steps are posted, so that what comes finds its place, and all
     /// else waits for a wait.
     pub(super) fn begin_collective<'a>(&'a self, mut core: Locked<'a>, op: OpId) -> Locked<'a> {
+        // Who begins one goes on to compute, as far as can be known; a wait says otherwise.
+        core.is_helped = self.help.is_held();
         if self.task_may_move() {
             core.flush();
             return self.carry_on(core);

@@ -5,6 +5,7 @@
 //! task while the program computes, a helping waiter ([`help`]), and the thread that posts a write, which sends
 //! the first burst itself.
 
+mod callers;
 mod clock;
 mod collectives;
 mod core;
@@ -44,11 +45,13 @@ use crate::buffer::{ElementType, Place, Source};
 use crate::collective::execute::Planner;
 use crate::config::{Config, Overlap};
 use crate::engine::{Engine, OpId};
-use crate::error::{Error, Operation, OperationKind, Result};
+use crate::error::{Error, Misuse, Operation, OperationKind, Result};
 use crate::ids::Rank;
 use crate::launch::control::Report;
 use crate::observe::{self, Observer};
 use crate::wire::frame::Key;
+use callers::Callers;
+pub(crate) use callers::CollectiveCall;
 use clock::Clock;
 use core::Core;
 pub(crate) use help::HasSlot;
@@ -81,6 +84,7 @@ pub(crate) struct Kernel {
     id: u64,
     /// How often a call has found that an operation is not complete.
     asked_in_vain: AtomicU64,
+    callers: Callers,
     pub(crate) observer: Observer,
     /// Futures that wait. In deferred mode the task moves bytes for them, and only for them.
     awaiting: AtomicUsize,
@@ -95,9 +99,7 @@ pub(crate) struct Kernel {
     /// A collective can go on, and who has left it so does not carry on with it.
     due: Notify,
     planner: Mutex<Planner>,
-    /// The task looks now and then whether collectives wait in vain. Set until none is under way.
-    is_asking: AtomicBool,
-    asking: Notify,
+    asking: collectives::Asking,
     /// The program was told why collectives fail.
     is_told: AtomicBool,
     orders: mpsc::Sender<Order>,
@@ -144,6 +146,7 @@ impl Kernel {
         let thread = thread.map_err(|error| failed(format!("the kernel's thread did not start: {error}")))?;
         let kernel = receiver.recv().map_err(|_| failed("the kernel's thread ended at its start".into()))??;
         *kernel.thread.lock() = Some(thread);
+        kernel.callers.begin();
         kernel.observer.begins(kernel.clock.now());
         Ok(kernel)
     }
@@ -178,6 +181,7 @@ impl Kernel {
             spin: Spin::new(may_poll),
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             asked_in_vain: AtomicU64::new(0),
+            callers: Callers::default(),
             observer,
             awaiting: AtomicUsize::new(0),
             gave_way: AtomicBool::new(false),
@@ -187,8 +191,7 @@ impl Kernel {
             gathering: Notify::new(),
             due: Notify::new(),
             planner: Mutex::new(Planner::new(config.rank, config.machine, config.collective.clone())),
-            is_asking: AtomicBool::new(false),
-            asking: Notify::new(),
+            asking: collectives::Asking::default(),
             is_told: AtomicBool::new(false),
             orders: sender,
             thread: Mutex::new(None),
@@ -236,6 +239,8 @@ impl Kernel {
         self.watch.program_enters(now);
         self.observer.enters(now);
         let mut core = self.lock();
+        // Who posts goes on to compute, as far as can be known; a wait says otherwise.
+        core.is_helped = self.help.is_held();
         let op = post(&mut core, now).map_err(|error| error.during(operation))?;
         let slot = Arc::new(Slot::new(operation, op, key));
         core.expect(slot.clone());
@@ -265,11 +270,17 @@ impl Kernel {
 
     /// Waits for the first of a few operations to complete; drives meanwhile. `false`: `deadline` came first.
     pub(crate) fn wait_any(&self, of: &[impl HasSlot], deadline: Option<Instant>) -> bool {
+        if !of.iter().any(|one| one.slot().is_done()) {
+            self.begin_asking();
+        }
         self.wait(&AnyOf::few(of), deadline)
     }
 
     /// The same for any number of operations, all of this node.
     pub(crate) fn wait_any_of_many(&self, of: &[impl HasSlot]) {
+        if !of.iter().any(|one| one.slot().is_done()) {
+            self.begin_asking();
+        }
         self.wait(&AnyOf::many(self, of), None);
     }
 
@@ -304,7 +315,9 @@ impl Kernel {
 
     /// The program is told of `error`. If it ends without finalizing, this is why.
     pub(crate) fn note_failure(&self, error: &Error) {
-        if matches!(error, Error::Collective { .. } | Error::Disagreement { .. } | Error::PeerLost { .. }) {
+        let is_collective =
+            matches!(error, Error::Collective { .. } | Error::Disagreement { .. } | Error::PeerLost { .. });
+        if is_collective || matches!(error, Error::Misuse(Misuse::Threads { .. })) {
             self.is_told.store(true, Ordering::Relaxed);
         }
         *self.noted.lock() = Some(error.to_string());
@@ -331,9 +344,11 @@ impl Kernel {
         }
         self.observer.ends(self.clock.now());
         if failed.is_none() {
+            self.begin_asking();
             let is_drained =
                 |core: &mut Core| core.collectives.is_idle() && core.engine.is_drained() && !core.is_suspicious();
             self.wait(&Until(self, |core| core.engine.failure().is_some() || is_drained(core)), None);
+            self.agree();
         }
         let failure = self.lock().engine.failure().cloned();
         let blames = failure.as_ref().and_then(Error::blames);
@@ -374,8 +389,23 @@ impl Kernel {
         if let Err(error) = self.observer.close(self.clock.now(), self.job.0, self.job.1) {
             tracing::warn!(rank = %self.rank, %error, "the timeline is not complete");
         }
-        // In the order in which they came: nothing is heard any more when the job has failed.
-        refusal.or(failure).or(untold).map_or(Ok(()), Err)
+        // In the order in which they came: nothing is heard any more when the job has failed; and why collectives fail is
+        // rather their ranks' disagreement than that these have left.
+        refusal.or(untold).or(failure).map_or(Ok(()), Err)
+    }
+
+    /// Waits until it is known whether all ranks have called the same collectives: who has said goodbye can neither tell nor
+    /// be told. Not for ever: another rank may compute for long before it calls as many.
+    fn agree(&self) {
+        let mut core = self.lock();
+        core.leave_collectives();
+        core.flush();
+        self.unlock(core);
+        let is_agreed = |core: &mut Core| core.is_agreed() && !core.is_suspicious();
+        let is_over = |core: &mut Core| core.engine.failure().is_some() || is_agreed(core);
+        if !self.wait(&Until(self, is_over), Some(Instant::now() + self.linger)) {
+            tracing::warn!(rank = %self.rank, "not every rank has called as many collectives as this one");
+        }
     }
 
     /// Waits until every peer has confirmed the goodbye. Returns what failed the job meanwhile: a peer that is lost

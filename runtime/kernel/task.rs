@@ -1,4 +1,5 @@
-//! The kernel's task: moves bytes while the program computes, and hears what the rendezvous has to say.
+//! The kernel's task: moves bytes while the program computes, and hears what the rendezvous has to say. The operators of
+//! collectives that nobody waits for run on its thread, in slices between which it looks at the links.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -111,7 +112,7 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
             }
             () = kernel.gathering.notified() => kernel.send_gathered(),
             () = kernel.due.notified() => kernel.turn_for_collectives(),
-            () = kernel.asking.notified() => asking = Some(Instant::now() + ASK_TICK),
+            () = kernel.asking.begin.notified() => asking = Some(Instant::now() + ASK_TICK),
             () = at(asking) => asking = kernel.ask().then(|| Instant::now() + ASK_TICK),
             () = kernel.watch.begin.notified(), if !is_ticking => is_ticking = true,
             () = tokio::time::sleep(watch::TICK), if is_ticking => {

@@ -32,11 +32,20 @@ pub(super) struct Unsent {
     since: Duration,
     bytes: u64,
     was_full: Duration,
+    /// All was sent since: what is sent next is another transfer, and the time until then says nothing.
+    is_over: bool,
 }
 
 impl Unsent {
     pub(super) fn new() -> Self {
-        Unsent { limit: FIRST_BYTES, rate: 0.0, since: Duration::ZERO, bytes: 0, was_full: Duration::ZERO }
+        Unsent {
+            limit: FIRST_BYTES,
+            rate: 0.0,
+            since: Duration::ZERO,
+            bytes: 0,
+            was_full: Duration::ZERO,
+            is_over: false,
+        }
     }
 
     /// The limit of now.
@@ -49,11 +58,16 @@ impl Unsent {
         self.bytes += count as u64;
     }
 
+    /// There is nothing more to send.
+    pub(super) fn is_done(&mut self) {
+        self.is_over = true;
+    }
+
     /// The socket is full, at `now`; `is_helped`: a thread helps. Returns a new limit to be set.
     pub(super) fn is_full(&mut self, now: Duration, is_helped: bool) -> Option<u32> {
         let pause = now.saturating_sub(std::mem::replace(&mut self.was_full, now));
         let elapsed = now.saturating_sub(self.since);
-        if pause > PAUSE {
+        if std::mem::take(&mut self.is_over) || pause > PAUSE {
             (self.since, self.bytes) = (now, 0);
         } else if elapsed >= SAMPLE {
             self.rate = self.bytes as f64 / elapsed.as_secs_f64();
@@ -113,5 +127,19 @@ mod tests {
             );
         }
         assert_eq!(unsent.limit, FIRST_BYTES);
+    }
+
+    /// Messages with pauses between them show how fast the link is all the same.
+    #[test]
+    fn pauses_are_no_slowness() {
+        let mut unsent = Unsent::new();
+        for message in 0..100 {
+            for ms in 0..8 {
+                unsent.took(125_000);
+                unsent.is_full(Duration::from_millis(1000 + 18 * message + ms), false);
+            }
+            unsent.is_done();
+        }
+        assert!(unsent.limit() >= 700_000, "{} at 125 MB/s", unsent.limit());
     }
 }

@@ -72,9 +72,53 @@
 //! collective 2: rank 0 called broadcast(100 elements of u8, root 0), but rank 2 called broadcast(100 elements of u8, root 1); ...
 //! ```
 //!
+//! Some ranks wait for nothing, such as the root of a broadcast. So [`finalize`](crate::Node::finalize) tells all others, before
+//! it says goodbye, a digest of everything this rank has called, and each answers as soon as it has called as many: it
+//! agrees, or both find the first difference. A rank that calls as many only after [`Config::linger`](crate::Config) finds it
+//! alone, and says so.
+//!
 //! An operator that panics fails its collective everywhere likewise ([`Error::Collective`](crate::Error::Collective)). Messages
 //! between two ranks go on. A rank that is gone is [`Error::PeerLost`](crate::Error::PeerLost), with its name, on every rank.
 //! Two ranks that differ only in that a root expects nothing and others send nothing complete: nobody misses anything.
+//!
+//! # Threads
+//!
+//! Ranks match collectives by the order in which each has called them. If two threads of a rank call and nothing orders
+//! them, rank 0 may call A's first and rank 1 B's: with equal signatures nothing differs on the wire, and each gets sums of
+//! A's values and B's. No rank can see that by itself, and identities of threads mean nothing on other ranks. So the rule is
+//! about who calls, which a rank does see: collectives have one *owner*, the thread, or the tokio task, that has called
+//! the last one. Another caller is accepted only where it follows the owner:
+//!
+//! | the owner | who else may call |
+//! | --- | --- |
+//! | a thread that has ended | anybody |
+//! | the thread that has called `init` | any thread, which it may have started; it calls again when that one has ended |
+//! | a tokio task | itself, on whatever thread it runs; nobody can tell that it has ended |
+//! | any | anybody, if the program has said so by [`Node::declare_serialized`](crate::Node::declare_serialized) |
+//!
+//! Nobody may call while another is in a call, whatever is declared. What breaks the rule is
+//! [`Misuse::Threads`](crate::Misuse::Threads) for the caller, and every collective that is not complete, and all to come, fail on
+//! every rank with the names of both threads: an error rather than a sum that may be wrong. Results that were complete
+//! before may already be mixed up; the job fails all the same.
+//!
+//! Threads that call at the same time again and again are found for certain, at the second change of hands at the latest. What is
+//! not seen: threads each of which makes all its calls and ends before the next makes its first, on every rank, but in
+//! different orders. So wait for a thread's end before another calls. Handles are no calls: any thread may wait for, test or drop
+//! them. Exchanges count as collectives.
+//!
+//! # Operators
+//!
+//! An operator runs where messages are moved: in the call that begins the collective, in a wait, or on the kernel's thread
+//! while the program computes. It is cut into slices of a millisecond or 256 KiB, whichever comes first, between which messages
+//! have their turn; one element is the least. So an operator may take as long as it likes per buffer, and some hundred
+//! milliseconds per element; while it works on one, messages wait.
+//!
+//! # Memory
+//!
+//! What is sent from a buffer that is only read (the input; the output of a broadcast's root) is sent from it, without a copy. A
+//! message that fills its buffer is received into it: a broadcast in one piece takes no memory but the buffer. A
+//! message for a part of a buffer, as in an allgather, an exchange with several neighbours, or a broadcast in segments, is received
+//! beside it, copied once, and passed on from where it is; what reductions send is copied.
 //!
 //! # What was measured
 //!

@@ -28,6 +28,16 @@ use crate::observe::SizeReport;
 /// [on collectives](crate::manual::collectives) says which there are. If a collective fails on a rank, it
 /// and all after it fail on every rank, with the reason; messages between two ranks go on.
 ///
+/// ## Threads
+///
+/// Ranks match collectives by the order in which they are called, so one thread of a rank calls them, or one tokio task,
+/// on whatever threads it runs. Handles may be waited for by any thread, and all threads read and write. Another
+/// thread calls collectives after that one has ended; or after the thread that has called [`init`](crate::init), which calls
+/// none again before the other has ended. A program whose threads call in turn otherwise declares it:
+/// [`Node::declare_serialized`]. Any other call is [`Misuse::Threads`], and then every collective that is not
+/// complete, and all to come, fail on every rank: an error, since ranks that match calls of different threads would give
+/// wrong results. The manual says [what is seen and what is not](crate::manual::collectives#threads).
+///
 /// Every one returns, at once or from its handle, [`Error::Disagreement`] and [`Error::Collective`] as described there,
 /// [`Error::PeerLost`] if a rank is gone, [`Error::Deadlock`] if the job stands still for good, and [`Error::Misuse`] if
 /// the call cannot be right: the root does not exist, or a buffer has another length than the call needs.
@@ -50,7 +60,7 @@ impl Node {
     /// # Errors
     /// As all collectives.
     pub fn barrier(&self) -> Result<()> {
-        self.initbarrier()?.wait()
+        self.whole(|| self.initbarrier())
     }
 
     /// [`Node::barrier`] without waiting: the handle's wait ends when every rank has called it.
@@ -123,6 +133,16 @@ impl Node {
         self.inner.kernel.force(forced);
     }
 
+    /// Declares that several threads of this rank call collectives, and that the program orders their calls: each begins
+    /// after the one before has returned, in the same order on every rank. It is what MPI calls
+    /// `MPI_THREAD_SERIALIZED`; without it, collectives are called by one thread ([which ones](Node#threads)). For
+    /// thread pools, and for executors other than tokio that move a task from thread to thread.
+    ///
+    /// What is seen to be in no order fails all the same: a call while another thread is in one.
+    pub fn declare_serialized(&self) {
+        self.inner.kernel.declare_serialized();
+    }
+
     /// The root's `buffer` to all ranks. Every rank gives a buffer of the same length; it comes back with the root's
     /// data in it. Trees and chains of Stoica, Sultan and Keyes (1994, 3.1) and Tam and Wang (2000, 4):
     /// [`crate::collective::broadcast`].
@@ -130,7 +150,7 @@ impl Node {
     /// # Errors
     /// As all collectives.
     pub fn broadcast<T: Element>(&self, root: impl Into<Rank>, buffer: Vec<T>) -> Result<Vec<T>> {
-        self.initbroadcast(root, buffer)?.wait()
+        self.whole(|| self.initbroadcast(root, buffer))
     }
 
     /// [`Node::broadcast`] without waiting. The root's handle is complete when its buffer may be reused.
@@ -154,7 +174,7 @@ impl Node {
         operator: &Operator<T>,
         buffer: Vec<T>,
     ) -> Result<Option<Vec<T>>> {
-        self.initreduce(root, operator, buffer)?.wait()
+        self.whole(|| self.initreduce(root, operator, buffer))
     }
 
     /// [`Node::reduce`] without waiting.
@@ -180,7 +200,7 @@ impl Node {
     /// # Errors
     /// As all collectives.
     pub fn allreduce<T: Element>(&self, operator: &Operator<T>, buffer: Vec<T>) -> Result<Vec<T>> {
-        self.initallreduce(operator, buffer)?.wait()
+        self.whole(|| self.initallreduce(operator, buffer))
     }
 
     /// [`Node::allreduce`] without waiting. The operator runs where messages are moved, on the kernel's thread while the
@@ -201,7 +221,7 @@ impl Node {
     /// # Errors
     /// As all collectives.
     pub fn gather<T: Element>(&self, root: impl Into<Rank>, block: Vec<T>) -> Result<Option<Vec<T>>> {
-        self.initgather(root, block)?.wait()
+        self.whole(|| self.initgather(root, block))
     }
 
     /// [`Node::gather`] without waiting.
@@ -224,7 +244,7 @@ impl Node {
         counts: &[usize],
         block: Vec<T>,
     ) -> Result<Option<Vec<T>>> {
-        self.initgather_counts(root, counts, block)?.wait()
+        self.whole(|| self.initgather_counts(root, counts, block))
     }
 
     /// [`Node::gather_counts`] without waiting.
@@ -256,7 +276,7 @@ impl Node {
     /// # Errors
     /// As all collectives.
     pub fn scatter<T: Element>(&self, root: impl Into<Rank>, count: usize, blocks: Vec<T>) -> Result<Vec<T>> {
-        self.initscatter(root, count, blocks)?.wait()
+        self.whole(|| self.initscatter(root, count, blocks))
     }
 
     /// [`Node::scatter`] without waiting. The root's handle is complete when its blocks have left.
@@ -286,7 +306,7 @@ impl Node {
     /// # Errors
     /// As all collectives.
     pub fn allgather<T: Element>(&self, block: Vec<T>) -> Result<Vec<T>> {
-        self.initallgather(block)?.wait()
+        self.whole(|| self.initallgather(block))
     }
 
     /// [`Node::allgather`] without waiting.
@@ -305,7 +325,7 @@ impl Node {
     /// # Errors
     /// As all collectives.
     pub fn alltoall<T: Element>(&self, blocks: Vec<T>) -> Result<Vec<T>> {
-        self.initalltoall(blocks)?.wait()
+        self.whole(|| self.initalltoall(blocks))
     }
 
     /// [`Node::alltoall`] without waiting.
@@ -346,7 +366,7 @@ impl Node {
     /// neighbour sends is longer than expected or of another element type, [`Error::Collective`] on the receiver if it
     /// is shorter; [`Error::PeerLost`] and [`Error::Deadlock`] as `wait`.
     pub fn exchange<T: Element>(&self, shifts: &[Shift], edges: Vec<T>) -> Result<Vec<T>> {
-        self.initexchange(shifts, edges)?.wait()
+        self.whole(|| self.initexchange(shifts, edges))
     }
 
     /// [`Node::exchange`] without waiting.
@@ -374,6 +394,12 @@ impl Node {
         let kernel = &self.inner.kernel;
         let slot = self.noting(kernel.initcollective(operation, None, Start { schedule, signature: None, work }))?;
         Ok(Handle::new(kernel.clone(), slot))
+    }
+
+    /// A blocking call: no other thread may call a collective while it lasts.
+    fn whole<R: Send + 'static>(&self, begin: impl FnOnce() -> Result<Handle<R>>) -> Result<R> {
+        let _call = self.noting(self.inner.kernel.call_collective())?;
+        begin()?.wait()
     }
 
     fn begin_gather<T: Element>(&self, call: Call, block: Vec<T>) -> Result<Handle<Option<Vec<T>>>> {

@@ -121,7 +121,7 @@ pub(crate) fn flood(count: u64, bytes: usize) -> Result<()> {
 #[test]
 fn collectives_take_little_beside_their_buffers() {
     for (operation, ranks, share) in
-        [("broadcast", 2, 0.25), ("broadcast", 3, 0.25), ("allgather", 4, 0.6), ("exchange", 2, 0.6)]
+        [("broadcast", 2, 0.25), ("broadcast", 3, 0.7), ("allgather", 4, 0.7), ("exchange", 2, 0.7)]
     {
         let program = format!("collected {operation} {}", 64 << 20);
         let ended = Job::start(STARTS[0], ranks, &program, &[("LATHIDE_WINDOW", "1MiB")]).end();

@@ -6,6 +6,10 @@
 //! waits for does not come. Who is asked and has called it differently knows both sides, and *revokes*: it tells all
 //! ranks, and from that number on every collective of every rank fails with these words. What fails on one
 //! rank for another reason, such as an operator that panics, is revoked by that rank.
+//!
+//! Some ranks wait for nothing, such as the root of a broadcast. So a rank that calls no more collectives tells all
+//! others a digest of all it has called, before it says goodbye, and each answers once it has called as many: it
+//! agrees, or both find out where they differ.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -26,8 +30,12 @@ pub(super) struct Agreement {
     rank: Rank,
     /// The number of the next collective.
     next: u64,
-    /// The signatures of the last ones, the newest last.
-    history: VecDeque<Signature>,
+    /// The signatures of the last ones, the newest last, each with the chain of all up to it.
+    history: VecDeque<(Signature, u64)>,
+    /// This rank calls no more, and these have not said yet whether they have called the same.
+    awaited: BTreeSet<Rank>,
+    /// Ranks that call no more, and have called more than this one has by now.
+    ahead: BTreeMap<Rank, Called>,
     /// Messages for collectives that have not begun here, by what the tag tells of the number.
     early: BTreeMap<u64, BTreeSet<(Rank, Tag)>>,
     /// How others have called collectives that have not begun here.
@@ -35,6 +43,14 @@ pub(super) struct Agreement {
     /// Whom this rank has asked about which.
     asked: BTreeSet<(u64, Rank)>,
     revocation: Option<Revocation>,
+}
+
+/// All that a rank has called.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Called {
+    pub(super) number: u64,
+    pub(super) chain: u64,
+    pub(super) last: Signature,
 }
 
 /// What the beginning of a collective shows.
@@ -45,6 +61,8 @@ pub(super) struct Begun {
     pub(super) ask: Vec<Rank>,
     /// This one has called it differently.
     pub(super) disagreement: Option<Disagreement>,
+    /// With it this rank has called as many as these.
+    pub(super) level: Vec<(Rank, Called)>,
 }
 
 impl Agreement {
@@ -53,6 +71,8 @@ impl Agreement {
             rank,
             next: 0,
             history: VecDeque::new(),
+            awaited: BTreeSet::new(),
+            ahead: BTreeMap::new(),
             early: BTreeMap::new(),
             announced: BTreeMap::new(),
             asked: BTreeSet::new(),
@@ -74,19 +94,71 @@ impl Agreement {
         if let Some(error) = self.revoked(number) {
             return Err(error);
         }
+        let chain = signature.chained(self.chain(number).unwrap_or(0));
         self.next += 1;
         if self.history.len() == HISTORY_MAX {
             self.history.pop_front();
         }
-        self.history.push_back(signature);
-        let oldest = self.next - self.history.len() as u64;
+        self.history.push_back((signature, chain));
+        let oldest = self.oldest();
         self.asked.retain(|&(number, _)| number >= oldest);
         let tag = tag(number, &signature);
         let early = self.early.remove(&(number % NUMBERS)).unwrap_or_default();
         let ask = early.into_iter().filter(|&(_, other)| other != tag).map(|(rank, _)| rank).collect();
         let announced = self.announced.remove(&number).unwrap_or_default();
         let disagreement = announced.into_iter().find_map(|theirs| self.between(signature, theirs));
-        Ok(Begun { number, tag, ask, disagreement })
+        let level = self.ahead.extract_if(.., |_, called| called.number == number + 1).collect();
+        Ok(Begun { number, tag, ask, disagreement, level })
+    }
+
+    /// The number of the next collective.
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// This rank calls no more collectives. Returns what to tell all others, if there is something to agree on.
+    pub(super) fn leave(&mut self, ranks: u32) -> Option<Called> {
+        let &(last, chain) = self.history.back().filter(|_| self.revocation.is_none())?;
+        self.awaited = (0..ranks).map(Rank).filter(|peer| *peer != self.rank).collect();
+        Some(Called { number: self.next, chain, last })
+    }
+
+    /// The ranks that have not said yet whether they have called the same as this one, which calls no more.
+    pub(super) fn awaited(&self) -> impl Iterator<Item = Rank> {
+        let awaited = self.revocation.is_none().then_some(&self.awaited);
+        awaited.into_iter().flatten().copied()
+    }
+
+    /// Another rank calls no more. Returns whether this one has called the same; `None`: not yet as many.
+    pub(super) fn compare(&mut self, from: Rank, called: Called) -> Option<bool> {
+        if called.number > self.next {
+            self.ahead.insert(from, called);
+            return None;
+        }
+        // What is too long ago has met no objection since.
+        let is_alike = self.chain(called.number).is_none_or(|chain| chain == called.chain);
+        if is_alike {
+            self.awaited.remove(&from);
+        }
+        Some(is_alike)
+    }
+
+    /// `from` has called the same as this rank up to `number`.
+    pub(super) fn agrees(&mut self, from: Rank, number: u64) {
+        if number >= self.next {
+            self.awaited.remove(&from);
+        }
+    }
+
+    /// The number of the oldest signature that is remembered.
+    pub(super) fn oldest(&self) -> u64 {
+        self.next - self.history.len() as u64
+    }
+
+    /// The chain of the first `number` collectives.
+    fn chain(&self, number: u64) -> Option<u64> {
+        let Some(last) = number.checked_sub(1) else { return Some(0) };
+        self.history.get(last.checked_sub(self.oldest())? as usize).map(|&(_, chain)| chain)
     }
 
     /// A message of a collective has come that no read waits for. Returns the number to ask its sender about.
@@ -120,8 +192,7 @@ impl Agreement {
             }
             return None;
         }
-        let own = *self.signature(number)?;
-        self.between(own, (from, theirs))
+        self.differs(number, (from, theirs))
     }
 
     /// From `revocation.number` on nothing goes any more. Returns whether that is news.
@@ -159,8 +230,12 @@ impl Agreement {
     }
 
     fn signature(&self, number: u64) -> Option<&Signature> {
-        let oldest = self.next - self.history.len() as u64;
-        self.history.get(number.checked_sub(oldest)? as usize)
+        self.history.get(number.checked_sub(self.oldest())? as usize).map(|(signature, _)| signature)
+    }
+
+    /// How this rank and another have called collective `number` differently.
+    pub(super) fn differs(&self, number: u64, theirs: (Rank, Signature)) -> Option<Disagreement> {
+        self.between(*self.signature(number)?, theirs)
     }
 
     fn between(&self, own: Signature, theirs: (Rank, Signature)) -> Option<Disagreement> {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::agreement::Called;
 use super::words::{Cause, Revocation, WORD_BYTES_MAX, Word};
 use super::{Collectives, Entry, WORDS};
 use crate::buffer::Element;
@@ -35,6 +36,46 @@ impl Collectives {
                 }
             }
             Word::Revoke(revocation) => self.spread(engine, now, revocation, from),
+            Word::Leave { number, history, last } => {
+                self.compare(engine, now, from, Called { number, chain: history, last });
+            }
+            Word::Agree { number } => self.agreement.agrees(from, number),
+        }
+    }
+
+    /// This rank calls no more collectives: the others are asked whether they have called the same.
+    pub(crate) fn leave(&mut self, engine: &mut Engine, now: Duration) {
+        let Some(Called { number, chain, last }) = self.agreement.leave(self.ranks) else { return };
+        for peer in (0..self.ranks).map(Rank).filter(|peer| *peer != self.rank) {
+            say(engine, now, peer, &Word::Leave { number, history: chain, last });
+        }
+    }
+
+    /// Whether all others have said that they have called the same as this rank, which has left; or are gone, or it is
+    /// known that ranks differ.
+    pub(crate) fn is_agreed(&self, engine: &Engine) -> bool {
+        self.agreement.awaited().all(|peer| engine.has_left(peer))
+    }
+
+    /// Another rank has called all that it will. Who disagrees tells how it has called each, and so the first
+    /// difference is found by both.
+    pub(super) fn compare(&mut self, engine: &mut Engine, now: Duration, from: Rank, called: Called) {
+        let Called { number, last, .. } = called;
+        match self.agreement.compare(from, called) {
+            None => {}
+            Some(true) => say(engine, now, from, &Word::Agree { number }),
+            Some(false) if self.failure().is_some() => {}
+            Some(false) => {
+                let oldest = self.agreement.oldest();
+                (oldest..number).for_each(|number| self.ask_about(engine, now, number, from));
+                // Who is gone does not answer, and what is not remembered cannot be asked about.
+                if engine.has_left(from) || oldest > 0 {
+                    match self.agreement.differs(number - 1, (from, last)) {
+                        Some(differs) => self.revoke(engine, now, number - 1, Cause::Disagreement(differs)),
+                        None => self.unanswered.push((number - 1, from)),
+                    }
+                }
+            }
         }
     }
 
@@ -62,7 +103,7 @@ impl Collectives {
                 }
                 Context::Collective => {
                     if let Some(number) = self.agreement.meet(from, opening.key.tag) {
-                        self.ask_about(engine, now, number, from);
+                        self.ask_other(engine, now, number, from);
                     }
                 }
                 Context::Agreement | Context::User | Context::Neighbour => {}
@@ -73,8 +114,15 @@ impl Collectives {
     /// Ends the collectives whose messages have failed, once all words that have come are heard: who has left may have
     /// said before why. Returns whether there were such.
     pub(crate) fn fail_late(&mut self, engine: &mut Engine, now: Duration) -> bool {
-        let failures = std::mem::take(&mut self.failures);
-        let are_there = !failures.is_empty();
+        let (failures, unanswered) = (std::mem::take(&mut self.failures), std::mem::take(&mut self.unanswered));
+        let are_there = !failures.is_empty() || !unanswered.is_empty();
+        for (number, peer) in unanswered {
+            if self.failure().is_none() {
+                let words =
+                    format!("it has called another collective than rank {}, and tells no more which", self.rank);
+                self.revoke(engine, now, number, Cause::Failed { rank: peer, words });
+            }
+        }
         for (op, error) in failures {
             self.fail(engine, now, op, error);
         }
@@ -89,6 +137,15 @@ impl Collectives {
     pub(super) fn ask_about(&mut self, engine: &mut Engine, now: Duration, number: u64, peer: Rank) {
         if let Some(signature) = self.agreement.ask(number, peer) {
             say(engine, now, peer, &Word::Ask { number, signature });
+        }
+    }
+
+    /// `peer` has called collective `number` differently, as the digest of its message shows: it is to say how, unless it
+    /// has left.
+    pub(super) fn ask_other(&mut self, engine: &mut Engine, now: Duration, number: u64, peer: Rank) {
+        self.ask_about(engine, now, number, peer);
+        if engine.has_left(peer) {
+            self.unanswered.push((number, peer));
         }
     }
 
@@ -118,6 +175,14 @@ impl Collectives {
                 self.give_up(engine, op, error);
             }
         }
+    }
+
+    /// This rank cannot tell any more which of its calls others have matched: all collectives that are not complete fail,
+    /// and all to come.
+    pub(crate) fn fail_all(&mut self, engine: &mut Engine, now: Duration, words: String) {
+        let under_way = self.entries.values().filter_map(|entry| entry.number).min();
+        let number = under_way.unwrap_or_else(|| self.agreement.next());
+        self.revoke(engine, now, number, Cause::Failed { rank: self.rank, words });
     }
 
     /// From collective `number` on all fail; the other ranks are told.

@@ -53,6 +53,9 @@ pub(crate) struct Collectives {
     ended: VecDeque<Completion>,
     /// Collectives whose messages have failed, and why, unless a word that has come says more.
     failures: Vec<(OpId, Error)>,
+    /// Ranks that have called a collective of this number differently, and have left, unless a word that has come says
+    /// more.
+    unanswered: Vec<(u64, Rank)>,
     /// Parts that have failed: the program's operators in them are dropped without the lock.
     #[expect(clippy::vec_box, reason = "they come in boxes, and moving these is all that is done under the lock")]
     spent: Vec<Box<Part>>,
@@ -105,6 +108,7 @@ impl Collectives {
             due: VecDeque::new(),
             ended: VecDeque::new(),
             failures: Vec::new(),
+            unanswered: Vec::new(),
             spent: Vec::new(),
             traffic: Vec::new(),
             agreement: Agreement::new(rank),
@@ -116,10 +120,14 @@ impl Collectives {
     /// # Errors
     /// What the job has failed with, or why no collective can be called any more.
     pub(crate) fn start(&mut self, engine: &mut Engine, now: Duration, start: Start) -> Result<OpId, Error> {
+        let Start { schedule, signature, work } = start;
+        // What ranks disagree on says more than that one has ended since.
+        if let Some(error) = signature.and_then(|_| self.agreement.revoked(self.agreement.next())) {
+            return Err(error);
+        }
         if let Some(failure) = engine.failure() {
             return Err(failure.clone());
         }
-        let Start { schedule, signature, work } = start;
         let begun = signature.map(|signature| self.agreement.begin(signature)).transpose()?;
         let key = match &begun {
             Some(begun) => Key { context: Context::Collective, tag: begun.tag },
@@ -138,11 +146,14 @@ impl Collectives {
         self.entries.insert(op, entry);
         self.make_due(op);
         if let Some(begun) = begun {
-            for peer in begun.ask {
-                self.ask_about(engine, now, begun.number, peer);
-            }
             if let Some(disagreement) = begun.disagreement {
                 self.revoke(engine, now, begun.number, Cause::Disagreement(disagreement));
+            }
+            for (peer, called) in begun.level {
+                self.compare(engine, now, peer, called);
+            }
+            for peer in begun.ask {
+                self.ask_other(engine, now, begun.number, peer);
             }
         }
         Ok(op)
@@ -155,7 +166,7 @@ impl Collectives {
 
     /// Whether there is nothing to hand on, neither ends nor failures nor traffic.
     pub(crate) fn has_nothing_to_say(&self) -> bool {
-        self.ended.is_empty() && self.failures.is_empty() && self.traffic.is_empty()
+        self.ended.is_empty() && self.failures.is_empty() && self.unanswered.is_empty() && self.traffic.is_empty()
     }
 
     /// Takes the end of a step; gives back what is none.

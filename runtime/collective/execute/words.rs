@@ -6,6 +6,8 @@
 //! revoke  2 u8 | number u64 | 1 u8 | rank u32 | signature [64] | rank u32 | signature [64]    a disagreement
 //! revoke  2 u8 | number u64 | 2 u8 | rank u32 | words                                         a rank failed
 //! revoke  2 u8 | number u64 | 3 u8 | rank u32 | words                                         a rank is gone
+//! leave   3 u8 | number u64 | history u64 | signature [64]
+//! agree   4 u8 | number u64
 //! ```
 
 use crate::collective::signature::{Disagreement, SIGNATURE_BYTES, Signature};
@@ -24,6 +26,16 @@ pub(super) enum Word {
         signature: Signature,
     },
     Revoke(Revocation),
+    /// The sender has called so many collectives and calls no more: what all of them were, and the last.
+    Leave {
+        number: u64,
+        history: u64,
+        last: Signature,
+    },
+    /// The sender's first collectives, so many, are those of the one it answers.
+    Agree {
+        number: u64,
+    },
 }
 
 /// From a number on, no collective completes any more.
@@ -54,6 +66,16 @@ impl Word {
                 bytes.extend_from_slice(&number.to_le_bytes());
                 cause.encode(&mut bytes);
             }
+            Word::Leave { number, history, last } => {
+                bytes.push(3);
+                bytes.extend_from_slice(&number.to_le_bytes());
+                bytes.extend_from_slice(&history.to_le_bytes());
+                bytes.extend_from_slice(&last.encode());
+            }
+            Word::Agree { number } => {
+                bytes.push(4);
+                bytes.extend_from_slice(&number.to_le_bytes());
+            }
         }
         bytes
     }
@@ -66,6 +88,12 @@ impl Word {
         match kind {
             1 => Some(Word::Ask { number, signature: Signature::decode(rest.try_into().ok()?) }),
             2 => Some(Word::Revoke(Revocation { number, cause: Cause::decode(rest)? })),
+            3 => {
+                let (history, last) = rest.split_first_chunk()?;
+                let last = Signature::decode(last.try_into().ok()?);
+                Some(Word::Leave { number, history: u64::from_le_bytes(*history), last })
+            }
+            4 => rest.is_empty().then_some(Word::Agree { number }),
             _ => None,
         }
     }
@@ -141,6 +169,8 @@ mod tests {
             ];
             let mut words: Vec<Word> = causes.map(|cause| Word::Revoke(Revocation { number, cause })).into();
             words.push(Word::Ask { number, signature: signature(one) });
+            words.push(Word::Leave { number, history: !number, last: signature(one) });
+            words.push(Word::Agree { number });
             for word in words {
                 let bytes = word.encode();
                 prop_assert!(bytes.len() <= WORD_BYTES_MAX);

@@ -132,6 +132,59 @@ fn disagreements_are_told_on_every_rank_with_both_sides() {
     }
 }
 
+/// The program's last collective is the one that ranks disagree on: nobody leaves as if all were well, though some wait for
+/// nothing, and whoever leaves first.
+#[test]
+fn disagreements_are_told_without_a_later_call() {
+    for (row, (most, odd, words, odd_words)) in DISAGREEMENTS.into_iter().enumerate() {
+        for late in [None, Some(2), Some(0), Some(1)] {
+            job_within(
+                LIMIT,
+                4,
+                |_| {},
+                move |node| {
+                    let rank = node.rank();
+                    if late == Some(rank.0) {
+                        std::thread::sleep(Duration::from_millis(20));
+                    }
+                    let call = if rank == 2 { odd } else { most };
+                    let error = call(&node).and_then(|()| node.finalize()).expect_err(&format!("row {row}, {rank}"));
+                    // Others end with the error, which fails the job: then that quotes it.
+                    let is_told = matches!(error, Error::Disagreement { number: 1, .. } | Error::PeerLost { .. });
+                    assert!(is_told, "row {row}, rank {rank}, {late:?} late: {error:?}");
+                    for words in [words, odd_words] {
+                        assert!(
+                            error.to_string().contains(words),
+                            "row {row}, rank {rank}: {words:?} is not in {error}"
+                        );
+                    }
+                },
+            );
+        }
+    }
+}
+
+/// Only roots of two ranks: nobody waits for anything. The first of many calls differs.
+#[test]
+fn roots_that_all_send_are_told() {
+    for (turn, later) in [0, 1, 5, 1500].into_iter().enumerate() {
+        job_within(
+            LIMIT,
+            2,
+            |_| {},
+            move |node| {
+                let rank = node.rank().0;
+                if turn % 2 == rank as usize {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                let calls = (0..=later).try_for_each(|_| node.broadcast(rank, vec![1u8]).map(drop));
+                let error = calls.and_then(|()| node.finalize()).expect_err(&format!("rank {rank}"));
+                assert!(matches!(error, Error::Disagreement { .. }), "rank {rank}, {later} more: {error:?}");
+            },
+        );
+    }
+}
+
 #[test]
 fn ranks_that_force_different_algorithms_are_told() {
     let root = crate::support::free_root();

@@ -205,11 +205,75 @@ fn disagreements_are_told_to_all_ranks() {
             let Error::Disagreement { disagreement, .. } = error else {
                 // Digests that are equal by chance: alltoalls of 2 and of 3 elements among 6 ranks are.
                 let words = error.to_string();
-                return words.contains("another number of elements") || words.contains("met a read of");
+                return words.contains("another number of elements")
+                    || words.contains("met a read of")
+                    // Who has left at once, without waiting for the others to agree, cannot be asked.
+                    || words.contains("tells no more which");
             };
             [disagreement.one.0, disagreement.other.0].iter().any(|rank| rank.index() == odd)
         });
     });
+}
+
+/// As programs end: nobody leaves before it knows, so nobody leaves in peace, whatever it has waited for.
+#[test]
+fn nobody_finalizes_in_peace_when_ranks_disagree() {
+    each_seed("nobody_finalizes_in_peace_when_ranks_disagree", 4000, |seed| {
+        let mut world = world(seed);
+        let ranks = world.nodes.len();
+        let program = world.nodes[0].program.clone();
+        let Some(at) = victim_line(&mut world.chance, &program).filter(|_| ranks > 1) else { return };
+        let odd = world.chance.below(ranks);
+        world.nodes[odd].program[at] = changed(&mut world.chance, &program[at]);
+        finalize_all(&mut world);
+        for (rank, node) in world.nodes.iter().enumerate() {
+            let Some(error) = node.collectives.failure() else {
+                panic!("rank {rank} has left in peace: {}", world.describe());
+            };
+            let Error::Disagreement { disagreement, .. } = &error else {
+                let words = error.to_string();
+                assert!(words.contains("another number of elements") || words.contains("met a read of"), "{words}");
+                continue;
+            };
+            assert!([disagreement.one.0, disagreement.other.0].iter().any(|rank| rank.index() == odd), "{error}");
+            assert!(node.collectives.is_idle(), "rank {rank}: {}", world.describe());
+        }
+    });
+}
+
+/// Who agrees leaves, whoever comes last.
+#[test]
+fn ranks_that_agree_finalize() {
+    each_seed("ranks_that_agree_finalize", 4000, |seed| {
+        let mut world = world(seed);
+        finalize_all(&mut world);
+        check_done(&world);
+        let is_alone = world.nodes.len() == 1;
+        assert!(is_alone || world.nodes.iter().all(|node| node.engine.is_leaving()), "{}", world.describe());
+    });
+}
+
+/// Runs until every rank has finalized, each once its program is over.
+fn finalize_all(world: &mut World) {
+    for _ in 0..60 {
+        let steps = world.chance.below(200) as u64;
+        world.run(steps);
+        for rank in 0..world.nodes.len() {
+            if world.is_over(rank) && world.chance.below(2) == 0 {
+                world.finalize(rank);
+            }
+        }
+        world.ask();
+    }
+    for _ in 0..20 {
+        world.run(u64::MAX);
+        for rank in 0..world.nodes.len() {
+            if world.is_over(rank) {
+                world.finalize(rank);
+            }
+        }
+        world.ask();
+    }
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub(super) struct Node {
     /// Parts that run.
     jobs: Vec<Job>,
     is_dead: bool,
+    /// It finalizes: leaves when all is known to be well, or not.
+    finalizes: bool,
     /// Its operators panic.
     pub(super) is_faulty: bool,
 }
@@ -53,6 +55,7 @@ enum Move {
     PutBack(usize),
     Send(usize, usize),
     Deliver(usize, usize),
+    Leave(usize),
 }
 
 /// Steps after which a run is given up.
@@ -87,6 +90,7 @@ impl World {
             sends: vec![false; size],
             jobs: Vec::new(),
             is_dead: false,
+            finalizes: false,
             is_faulty: false,
         };
         let capacity = [40, 500, 1 << 16][chance.below(3)];
@@ -121,6 +125,7 @@ impl World {
                 }
                 Move::Send(from, to) => self.send(from, to),
                 Move::Deliver(from, to) => self.deliver(from, to),
+                Move::Leave(rank) => self.leave(rank),
             }
         }
     }
@@ -141,6 +146,10 @@ impl World {
             }
             if !node.jobs.is_empty() {
                 moves.push(Move::PutBack(rank));
+            }
+            // Alone there is nobody to say goodbye to.
+            if size > 1 && node.finalizes && !node.engine.is_leaving() && node.collectives.is_agreed(&node.engine) {
+                moves.push(Move::Leave(rank));
             }
             for peer in 0..size {
                 if node.sends[peer] && self.pipes[rank * size + peer].len() < self.capacity {
@@ -291,7 +300,19 @@ impl World {
     pub(super) fn is_over(&self, rank: usize) -> bool {
         let node = &self.nodes[rank];
         let is_idle = node.collectives.is_idle() && node.ops.is_empty() && node.jobs.is_empty();
-        node.at == node.program.len() && is_idle && node.engine.is_drained() && !node.engine.is_leaving()
+        node.at == node.program.len()
+            && is_idle
+            && node.engine.is_drained()
+            && !node.engine.is_leaving()
+            && !node.finalizes
+    }
+
+    /// A rank calls no more: it leaves when it knows whether all have called the same.
+    pub(super) fn finalize(&mut self, rank: usize) {
+        let (now, node) = (self.now(), &mut self.nodes[rank]);
+        node.finalizes = true;
+        node.collectives.leave(&mut node.engine, now);
+        self.settle(rank);
     }
 
     /// A rank leaves in order.
