@@ -7,8 +7,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The two ends of a connection: the dialer's and the acceptor's.
-pub(crate) fn pair() -> (Cipher, Cipher) {
+/// The two ends of a connection, the same each time.
+pub(crate) fn repeatable_pair() -> (Cipher, Cipher) {
+    noise::repeatable_pair().expect("the same secret")
+}
+
+fn pair() -> (Cipher, Cipher) {
     open(Secret([1; 32]), Secret([1; 32])).expect("the same secret")
 }
 
