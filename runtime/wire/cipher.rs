@@ -109,6 +109,18 @@ mod noise {
         snow::Builder::new(PATTERN.parse()?).psk(0, &secret.0)
     }
 
+    /// The two ends of a connection, with the same keys each time: what is simulated can be repeated.
+    #[cfg(test)]
+    pub(super) fn repeatable_pair() -> Result<(Cipher, Cipher), CipherError> {
+        let secret = Secret([1; 32]);
+        let with = |key| Ok::<_, CipherError>(builder(&secret)?.fixed_ephemeral_key_for_testing_only(key));
+        let (mut dialer, mut acceptor) =
+            (Opening(with(&[2; 32])?.build_initiator()?), Opening(with(&[3; 32])?.build_responder()?));
+        acceptor.read(&dialer.write()?)?;
+        dialer.read(&acceptor.write()?)?;
+        Ok((dialer.finish()?, acceptor.finish()?))
+    }
+
     /// What stands between the engine's plain bytes and the socket's sealed ones.
     pub(crate) struct Cipher {
         noise: snow::TransportState,

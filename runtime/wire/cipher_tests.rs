@@ -7,7 +7,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Both ends of a link.
+/// The two ends of a connection, the same each time.
+pub(crate) fn repeatable_pair() -> (Cipher, Cipher) {
+    noise::repeatable_pair().expect("the same secret")
+}
+
+/// The same with keys of its own.
 pub(crate) fn pair() -> (Cipher, Cipher) {
     open(Secret([1; 32]), Secret([1; 32])).expect("the same secret")
 }

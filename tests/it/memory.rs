@@ -58,8 +58,16 @@ pub(crate) fn tags(count: u32, bytes: usize) -> Result<()> {
     node.barrier()?;
     let (last, before) = (node.size() - 1, peak_kib());
     if node.rank() == last {
-        thread::sleep(Duration::from_millis(1500));
-        say("grown", peak_kib() - before);
+        // Until nothing more comes.
+        let mut seen = before;
+        loop {
+            thread::sleep(Duration::from_millis(1000));
+            match peak_kib() {
+                now if now == seen => break,
+                now => seen = now,
+            }
+        }
+        say("grown", seen - before);
         for from in 0..last {
             for tag in 0..count {
                 let got = node.initread(from, tag, vec![0u8; bytes])?.wait()?;

@@ -1,6 +1,8 @@
 //! Whole jobs in one process, thousands of them, each from a seed; and tests of single promises.
 
 mod babble;
+mod costs;
+mod faulty;
 mod network;
 mod oracle;
 mod order;

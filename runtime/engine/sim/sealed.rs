@@ -10,7 +10,7 @@ use crate::buffer::Element;
 use crate::engine::{Engine, Limits, OpId, Outcome, Sent};
 use crate::ids::{Rank, Tag};
 use crate::wire::cipher::Cipher;
-use crate::wire::cipher::tests::pair;
+use crate::wire::cipher::tests::repeatable_pair;
 use crate::wire::frame::{Key, Stamp};
 
 const NOW: Duration = Duration::ZERO;
@@ -135,7 +135,7 @@ fn pattern(seed: usize, bytes: usize) -> Vec<u8> {
 }
 
 fn ciphers(record_bytes: usize) -> [Cipher; 2] {
-    let (mut one, mut other) = pair();
+    let (mut one, mut other) = repeatable_pair();
     one.seal_records_of(record_bytes);
     other.seal_records_of(record_bytes);
     [one, other]

@@ -11,15 +11,15 @@ use crate::buffer::{Element, Source};
 use crate::engine::{Engine, Limits, OpId, Outcome, Sent};
 use crate::error::OperationKind;
 use crate::ids::{Rank, Tag};
-use crate::wire::frame::{HEADER_BYTES, Key, OPENING_BYTES, Stamp};
+use crate::wire::frame::{HEADER_BYTES, Key, OPENING_BYTES};
 
-const NOW: Duration = Duration::ZERO;
+pub(super) const NOW: Duration = Duration::ZERO;
 const FRAGMENT: usize = 4096;
 const MIB: usize = 1 << 20;
 
 /// Two engines and what is between them.
-struct Pair {
-    engines: [Engine; 2],
+pub(super) struct Pair {
+    pub(super) engines: [Engine; 2],
     /// Bytes on their way from rank 0 and from rank 1.
     wires: [VecDeque<u8>; 2],
     wire_bytes_max: usize,
@@ -35,7 +35,7 @@ struct Pair {
 const STEPS_MAX: u32 = 1_000_000;
 
 impl Pair {
-    fn new(window_bytes: u64, envelopes_max: u32, wire_bytes_max: usize) -> Self {
+    pub(super) fn new(window_bytes: u64, envelopes_max: u32, wire_bytes_max: usize) -> Self {
         let limits = Limits { window_bytes, envelopes_max, fragment_bytes: FRAGMENT as u32 };
         let engine = |rank| Engine::new(Rank(rank), &[limits, limits]);
         Pair {
@@ -49,14 +49,14 @@ impl Pair {
         }
     }
 
-    fn write(&mut self, from: usize, tag: u32, source: impl Source + 'static) -> OpId {
+    pub(super) fn write(&mut self, from: usize, tag: u32, source: impl Source + 'static) -> OpId {
         let to = Rank(1 - from as u32);
         let op = self.engines[from].initwrite(NOW, to, Key::user(Tag(tag)), u8::TYPE, Box::new(source));
         self.settle(from);
         op.unwrap()
     }
 
-    fn read(&mut self, rank: usize, tag: u32, bytes: usize) -> OpId {
+    pub(super) fn read(&mut self, rank: usize, tag: u32, bytes: usize) -> OpId {
         let (from, place) = (Rank(1 - rank as u32), Box::new(vec![0u8; bytes]));
         let op = self.engines[rank].initread(NOW, from, Key::user(Tag(tag)), u8::TYPE, place);
         self.settle(rank);
@@ -97,7 +97,7 @@ impl Pair {
         count
     }
 
-    fn settle(&mut self, rank: usize) {
+    pub(super) fn settle(&mut self, rank: usize) {
         self.steps += 1;
         assert!(self.steps < STEPS_MAX, "no end: {:?}", self.engines.each_ref().map(|engine| engine.outstanding()));
         let engine = &mut self.engines[rank];
@@ -108,7 +108,7 @@ impl Pair {
     }
 
     /// Moves bytes both ways until none move.
-    fn run(&mut self) {
+    pub(super) fn run(&mut self) {
         let mut idle = false;
         while !idle {
             idle = true;
@@ -127,7 +127,7 @@ impl Pair {
         self.done[rank].contains_key(&op)
     }
 
-    fn take(&mut self, rank: usize, op: OpId) -> Vec<u8> {
+    pub(super) fn take(&mut self, rank: usize, op: OpId) -> Vec<u8> {
         match self.done[rank].remove(&op) {
             Some(Outcome::Read(place)) => *place.into_any().downcast().expect("the buffer that was posted"),
             _ => panic!("{op:?} is not a read that has ended; {:?}", self.engines[rank].outstanding()),
@@ -140,7 +140,7 @@ impl Pair {
 }
 
 /// `bytes` bytes that tell their places and `seed` apart.
-fn pattern(seed: usize, bytes: usize) -> Vec<u8> {
+pub(super) fn pattern(seed: usize, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| (at.wrapping_mul(31) ^ (at >> 8) ^ seed) as u8).collect()
 }
 
@@ -379,144 +379,6 @@ fn a_message_that_nobody_reads_costs_no_more_than_itself() {
     let (order, queues) =
         (pair.engines[0].links[1].outgoing.held_order_len(), pair.engines[1].links[0].incoming.posted_queues());
     assert!(order <= 200 && queues <= 200, "{order} entries of held messages, {queues} queues of posted reads");
-}
-
-/// Ids pass 2^32 while a message of each kind stays: complete and unread, announced, and to oneself.
-#[test]
-fn a_message_that_stays_keeps_its_id_for_itself() {
-    let mut pair = Pair::new(2000, 2, 1 << 20);
-    let own = |pair: &mut Pair, byte: u8| {
-        let (key, bytes) = (Key::user(Tag(9)), Box::new(vec![byte; 10]));
-        pair.engines[0].initwrite(NOW, Rank(0), key, u8::TYPE, bytes).unwrap();
-        pair.settle(0);
-    };
-    pair.write(0, 1, vec![1u8; 10]);
-    pair.write(0, 2, vec![2u8; 3000]);
-    own(&mut pair, 1);
-    pair.run();
-    for link in &mut pair.engines[0].links {
-        (link.next_own_slot, link.outgoing.next_slot) = (u64::from(u32::MAX), u64::from(u32::MAX));
-    }
-    for message in 3..7 {
-        pair.write(0, message, vec![message as u8; 10]);
-        own(&mut pair, message as u8);
-    }
-    pair.run();
-    for (tag, bytes) in [(1, 10), (2, 3000), (3, 10), (4, 10), (5, 10), (6, 10)] {
-        let read = pair.read(1, tag, bytes);
-        pair.run();
-        assert_eq!(pair.take(1, read), vec![tag as u8; bytes]);
-    }
-    for byte in [1, 3, 4, 5, 6] {
-        let read = pair.engines[0].initread(NOW, Rank(0), Key::user(Tag(9)), u8::TYPE, Box::new(vec![0u8; 10]));
-        pair.settle(0);
-        assert_eq!(pair.take(0, read.unwrap()), [byte; 10]);
-    }
-}
-
-/// Of the shortest messages, each of a tag of its own, as many as the window takes; read in another order.
-#[test]
-fn what_a_message_costs_is_what_it_takes() {
-    const WINDOW: u64 = 16 << 20;
-    for bytes in [0, 1, 25] {
-        let messages = (WINDOW / (256 + bytes as u64)) as usize;
-        let mut pair = Pair::new(WINDOW, 16, 1 << 20);
-        for message in 0..messages {
-            pair.write(0, message as u32, pattern(message, bytes));
-            if message % 1000 == 0 {
-                pair.run();
-                check_footprint(&pair);
-            }
-        }
-        pair.run();
-        let most = pair.engines[1].links[0].incoming.footprint();
-        assert!(most <= WINDOW, "{messages} messages of {bytes} bytes take {most} bytes");
-        for message in (0..messages).map(|message| message * 7919 % messages) {
-            let read = pair.read(1, message as u32, bytes);
-            assert_eq!(pair.take(1, read), pattern(message, bytes));
-            if message % 1000 == 0 {
-                check_footprint(&pair);
-            }
-        }
-        let left = pair.engines[1].links[0].incoming.footprint();
-        println!("{messages} messages of {bytes} bytes took {most} bytes, and left {left}");
-        assert!(left < 256 << 10, "{left} bytes are left of {most}");
-    }
-}
-
-fn check_footprint(pair: &Pair) {
-    let incoming = &pair.engines[1].links[0].incoming;
-    let (takes, most) = (incoming.footprint(), incoming.footprint_max());
-    assert!(takes <= most, "{takes} bytes are taken and {most} charged");
-}
-
-/// A peer that reads nothing and asks for answers.
-#[test]
-fn pings_do_not_pile_up() {
-    let mut pair = Pair::new(1 << 20, 16, 1 << 20);
-    for _ in 0..100_000 {
-        pair.engines[0].ping(Rank(1), Stamp { sent_ns: 0, echo_ns: None }, 1);
-    }
-    let waiting = pair.engines[0].links[1].outgoing.control.len();
-    assert!(waiting <= 16, "{waiting} pings wait");
-}
-
-/// A buffer of a type of the program's own that gives its bytes so many times.
-struct Faulty {
-    bytes: Vec<u8>,
-    left: std::sync::atomic::AtomicUsize,
-    shrinks: bool,
-}
-
-impl crate::buffer::WriteBuffer for Faulty {
-    const TYPE: crate::buffer::ElementType = u8::TYPE;
-    const ELEMENT_BYTES: usize = 1;
-    fn bytes(&self) -> &[u8] {
-        let left = self.left.load(std::sync::atomic::Ordering::Relaxed);
-        self.left.store(left.saturating_sub(1), std::sync::atomic::Ordering::Relaxed);
-        match (left, self.shrinks) {
-            (0, true) => &[],
-            (0, false) => panic!("a fault of the program's buffer, which this test wants"),
-            _ => &self.bytes,
-        }
-    }
-}
-
-#[test]
-fn a_buffer_that_fails_fails_its_node_and_every_operation_of_it_ends() {
-    for (bytes, left, shrinks, to) in (0..12).flat_map(|left| {
-        [100, 5000, 100_000].into_iter().flat_map(move |bytes| {
-            [(bytes, left, true, 0), (bytes, left, false, 0), (bytes, left, true, 1), (bytes, left, false, 1)]
-        })
-    }) {
-        let mut pair = Pair::new(64 << 20, 16, 9000);
-        let place = || Box::new(vec![0u8; 100_000]);
-        let faulty = Faulty { bytes: vec![7; bytes], left: left.into(), shrinks };
-        let (engine, key) = (&mut pair.engines[0], Key::user(Tag(1)));
-        let mut ops: Vec<OpId> = vec![engine.initread(NOW, Rank(1), Key::user(Tag(5)), u8::TYPE, place()).unwrap()];
-        ops.extend(engine.initwrite(NOW, Rank(to), key, u8::TYPE, Box::new(faulty)).ok());
-        ops.extend(engine.initread(NOW, Rank(to), key, u8::TYPE, place()).ok());
-        ops.extend(engine.initwrite(NOW, Rank(1), key, u8::TYPE, Box::new(vec![8u8; 20_000])).ok());
-        pair.engines[1].initread(NOW, Rank(0), key, u8::TYPE, place()).unwrap();
-        let (mut ended, mut steps) = (Vec::new(), 0);
-        while pair.engines[0].failure().is_none() && steps < 100 {
-            steps += 1;
-            let mut write =
-                |slices: &[IoSlice<'_>]| Ok(slices.iter().map(|slice| slice.len()).sum::<usize>().min(5000));
-            pair.engines[0].transmit(Rank(1), &mut write).unwrap();
-        }
-        if let Some(failure) = pair.engines[0].failure() {
-            let text = failure.to_string();
-            assert!(text.contains("rank 0's initwrite to rank 1 (tag 1") && text.contains("`bytes`"), "{text}");
-        }
-        pair.engines[0].fail(crate::error::Error::Shutdown { rank: Rank(0) });
-        pair.engines[0].goodbye(Some((Rank(0), "it failed")));
-        ended.extend(std::iter::from_fn(|| pair.engines[0].poll_completion()).map(|completion| completion.op));
-        ended.sort_unstable();
-        ops.sort_unstable();
-        assert_eq!(ended, ops, "{bytes} bytes given {left} times to rank {to}, shrinks: {shrinks}");
-        drop(pair.engines[0].take_spent());
-    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::engine::{Arrival, Completion, Engine, LateRefusal, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::Rank;
 use crate::wire::cipher::Cipher;
-use crate::wire::cipher::tests::pair as cipher_pair;
+use crate::wire::cipher::tests::repeatable_pair;
 use crate::wire::frame::Stamp;
 
 /// `Err`: what is wrong with the run.
@@ -418,7 +418,7 @@ fn no_ciphers(size: usize) -> Vec<Option<Cipher>> {
 fn ciphers(size: usize, rng: &mut Rng) -> Vec<Option<Cipher>> {
     let mut ciphers = no_ciphers(size);
     for (one, other) in (0..size).flat_map(|one| (0..one).map(move |other| (one, other))) {
-        let mut pair = cipher_pair();
+        let mut pair = repeatable_pair();
         pair.0.seal_records_of(rng.pick(&RECORD_BYTES));
         pair.1.seal_records_of(rng.pick(&RECORD_BYTES));
         (ciphers[other * size + one], ciphers[one * size + other]) = (Some(pair.0), Some(pair.1));
