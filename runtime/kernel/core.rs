@@ -1,5 +1,7 @@
 //! The engine with its sockets, under one lock: whoever holds the lock drives.
 
+mod loss;
+
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::TcpStream;
@@ -30,9 +32,6 @@ use crate::error::Error;
 use crate::ids::Rank;
 use crate::wire::cipher::{Cipher, CipherError};
 
-/// Between two looks for silent peers, if none is silent.
-const LOOK_MIN: Duration = Duration::from_secs(1);
-const LOOK_MAX: Duration = Duration::from_secs(3600);
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;
 /// A read of this much is part of a long transfer.
@@ -376,20 +375,6 @@ impl Core {
         }
     }
 
-    /// Looks whether the peers' hosts are there, those that have not answered for `silence` being lost. Returns how long
-    /// until the next look.
-    pub(crate) fn look_for_silence(&mut self, silence: Duration) -> Duration {
-        let mut next = silence.clamp(LOOK_MIN, LOOK_MAX);
-        for rank in 0..self.sockets.len() {
-            let Some(socket) = &self.sockets[rank] else { continue };
-            match silence::look(&socket.stream, silence) {
-                Ok(pause) => next = next.min(pause),
-                Err(error) => self.lost(Rank(rank as u32), &silence::explain(&error)),
-            }
-        }
-        next
-    }
-
     /// The most that is still to come of one message from those that were `ready`, as far as is known.
     pub(crate) fn to_come(&self, ready: &[Ready]) -> u64 {
         ready.iter().map(|link| self.engine.to_come(link.peer)).max().unwrap_or(0)
@@ -470,49 +455,6 @@ impl Core {
         }
         if let Err(error) = self.poller.watch_writable(peer, socket.stream.as_fd(), room) {
             self.lost(peer, &format!("its connection cannot be watched: {error}"));
-        }
-    }
-
-    /// The connection to `peer` has ended. Without its goodbye, the peer is lost; but others may be too, and who
-    /// was first only the rendezvous can tell. As long as it is there, it has a moment to say so.
-    fn lost(&mut self, peer: Rank, cause: &str) {
-        if let Some(socket) = self.sockets[peer.index()].take() {
-            self.poller.remove(socket.stream.as_fd());
-        }
-        if self.engine.is_over(peer) {
-            return;
-        }
-        let cause = format!("{cause}; look for the first failure in that rank's output");
-        self.suspect(peer, cause);
-    }
-
-    /// What came from `peer` is not what it sealed. That is certain, whatever else has happened.
-    fn tampered(&mut self, peer: Rank) {
-        if let Some(socket) = self.sockets[peer.index()].take() {
-            self.poller.remove(socket.stream.as_fd());
-        }
-        self.engine.fail(Error::Tampered { peer, operation: None });
-    }
-
-    fn suspect(&mut self, peer: Rank, cause: String) {
-        if self.is_advised {
-            self.suspect.get_or_insert((peer, cause));
-            self.suspicion.notify_one();
-        } else {
-            self.engine.fail_lost(peer, &cause);
-        }
-    }
-
-    /// Whether a rank may be lost, and it is not known yet which was first.
-    pub(crate) fn is_suspicious(&self) -> bool {
-        self.suspect.is_some() && self.engine.failure().is_none()
-    }
-
-    /// The rendezvous has had its moment, or is gone: what was seen here stands.
-    pub(crate) fn confirm_loss(&mut self) {
-        if let Some((peer, cause)) = self.suspect.take() {
-            self.engine.fail_lost(peer, &cause);
-            self.hand_on();
         }
     }
 }

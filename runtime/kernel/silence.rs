@@ -15,7 +15,7 @@ use socket2::{SockRef, TcpKeepalive};
 /// A silence has room for so many attempts.
 const ATTEMPTS: u32 = 10;
 /// How long an answer may take, beside the attempt.
-const ANSWER: Duration = Duration::from_millis(400);
+const ANSWER: Duration = Duration::from_millis(500);
 /// Longer pauses between attempts would make TCP give up before the silence is over: it counts them.
 const PAUSE_MAX: Duration = Duration::from_secs(20);
 /// TCP's own longest pause.
@@ -130,7 +130,7 @@ mod tests {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
         limit(&socket, Some(SILENCE), EndedBy::Look).unwrap();
         assert_eq!(socket.tcp_keepalive_interval().unwrap(), Duration::from_secs(1));
-        assert_eq!(patience(SILENCE), Duration::from_millis(11_400));
+        assert_eq!(patience(SILENCE), Duration::from_millis(11_500));
         if let Ok(pause) = tcp::resends_every(socket.as_fd()) {
             assert_eq!(pause, Duration::from_secs(1));
             // TCP gives up after so many attempts: without a limit to the silence they must not follow each other so soon.

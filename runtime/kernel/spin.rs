@@ -172,7 +172,7 @@ mod tests {
             let mut mask = CpuSet::new();
             processors.iter().for_each(|&processor| mask.set(processor));
             let mut config = Config::new(rank, 2, Some(root.to_string()));
-            config.key = Key::from_bytes([7; 32]);
+            config.key = Key::from_bytes(std::array::from_fn(|place| place as u8));
             std::thread::spawn(move || {
                 sched_setaffinity(None, &mask).unwrap();
                 Kernel::start(config).unwrap()

@@ -141,14 +141,18 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
             order = orders.recv() => match order {
                 Some(Order::Report(report)) => {
                     // The queue is full only if the rendezvous does not read; it hears the next report.
-                    let _ = reports.as_ref().map(|reports| reports.try_send(report));
+                    if let Some(reports) = &reports {
+                        let _ = reports.try_send(report);
+                    }
                 }
                 Some(Order::Leave(last)) => break last,
                 None => return,
             },
             notice = hear(&mut control), if is_heard => match notice {
                 Some(Notice::Ask) => {
-                    let _ = reports.as_ref().map(|reports| reports.try_send(Report::Shows(kernel.shows())));
+                    if let Some(reports) = &reports {
+                        let _ = reports.try_send(Report::Shows(kernel.shows()));
+                    }
                 }
                 Some(notice) => kernel.hear(notice),
                 None => {

@@ -45,6 +45,7 @@ pub(crate) type Rewrite = Box<dyn FnOnce(Vec<SocketAddr>) -> io::Result<(Vec<Soc
 
 /// The launcher tells the rendezvous.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "only the launcher gives orders, and tests some"))]
 pub(crate) enum Order {
     /// Find out what every rank waits for: [`Event::Shown`].
     Ask,

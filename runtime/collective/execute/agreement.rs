@@ -28,6 +28,8 @@ const DIGEST_BITS: u32 = 20;
 
 pub(super) struct Agreement {
     rank: Rank,
+    /// The number of the first collective: 0, but for tests.
+    first: u64,
     /// The number of the next collective.
     next: u64,
     /// The signatures of the last ones, the newest last, each with the chain of all up to it.
@@ -69,6 +71,7 @@ impl Agreement {
     pub(super) fn new(rank: Rank) -> Self {
         Agreement {
             rank,
+            first: 0,
             next: 0,
             history: VecDeque::new(),
             awaited: BTreeSet::new(),
@@ -82,7 +85,7 @@ impl Agreement {
 
     #[cfg(test)]
     pub(super) fn begin_at(&mut self, number: u64) {
-        self.next = number;
+        (self.first, self.next) = (number, number);
     }
 
     /// This rank calls its next collective.
@@ -153,6 +156,11 @@ impl Agreement {
     /// The number of the oldest signature that is remembered.
     pub(super) fn oldest(&self) -> u64 {
         self.next - self.history.len() as u64
+    }
+
+    /// Whether there are collectives whose signatures are not remembered any more.
+    pub(super) fn has_forgotten(&self) -> bool {
+        self.oldest() > self.first
     }
 
     /// The chain of the first `number` collectives.

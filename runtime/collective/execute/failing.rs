@@ -69,7 +69,7 @@ impl Collectives {
                 let oldest = self.agreement.oldest();
                 (oldest..number).for_each(|number| self.ask_about(engine, now, number, from));
                 // Who is gone does not answer, and what is not remembered cannot be asked about.
-                if engine.has_left(from) || oldest > 0 {
+                if engine.has_left(from) || self.agreement.has_forgotten() {
                     match self.agreement.differs(number - 1, (from, last)) {
                         Some(differs) => self.revoke(engine, now, number - 1, Cause::Disagreement(differs)),
                         None => self.unanswered.push((number - 1, from)),

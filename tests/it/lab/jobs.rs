@@ -101,13 +101,17 @@ struct Ended {
     status: i32,
     /// After the cut.
     after_s: f64,
+    /// How long the cable was cut, mending it included; 0 if for good.
+    cut_s: f64,
     text: String,
 }
 
 /// Cuts a host's cable for so many seconds, or for good, when the job has run for 2 s.
 fn cut_for(seconds: Option<f64>, environment: &str, role: &str, program: &[&str]) -> Ended {
     // `lathide lab mend` takes its time on a busy machine, which would be part of the cut.
-    let mend = seconds.map_or(String::new(), |seconds| format!("sleep {seconds}; $l lab mend host1;"));
+    let mend = seconds.map_or(String::new(), |seconds| {
+        format!("sleep {seconds}; $l lab mend host1; echo \"mended $(($(date +%s%N) - begin))\";")
+    });
     let script = format!(
         "l=$1; shift; export {environment} LATHIDE_LAB_TEST_ROLE={role}; \
          $l run --hosts host0,host1 \"$@\" & job=$!; sleep 2; $l lab cut host1; begin=$(date +%s%N); {mend} \
@@ -116,8 +120,22 @@ fn cut_for(seconds: Option<f64>, environment: &str, role: &str, program: &[&str]
     let (_, text, _) = in_lab(&["--hosts", "2", "--delay", "10ms"], &script, program);
     let ended = text.lines().rev().find_map(|line| line.strip_prefix("ended ")).unwrap_or_else(|| panic!("{text}"));
     let (status, nanoseconds) = ended.split_once(' ').expect("two numbers");
-    let after_s = nanoseconds.parse::<f64>().expect("a number") / 1e9;
-    Ended { status: status.parse().expect("a status"), after_s, text }
+    let seconds = |nanoseconds: &str| nanoseconds.parse::<f64>().expect("a number") / 1e9;
+    let cut_s = text.lines().find_map(|line| line.strip_prefix("mended ")).map_or(0.0, seconds);
+    Ended { status: status.parse().expect("a status"), after_s: seconds(nanoseconds), cut_s, text }
+}
+
+/// The same; on a busy machine mending may take so long that the cut was another one, and is tried again.
+fn cut_for_no_longer(seconds: f64, environment: &str, role: &str, program: &[&str]) -> Ended {
+    let mut ended = cut_for(Some(seconds), environment, role, program);
+    for _ in 0..3 {
+        if ended.status == 0 || ended.cut_s <= seconds + 0.05 {
+            break;
+        }
+        println!("{seconds} s became {:.2}: once more", ended.cut_s);
+        ended = cut_for(Some(seconds), environment, role, program);
+    }
+    ended
 }
 
 /// Whether the system can send again every second; else a mended cable may be found late, as the manual says.
@@ -152,7 +170,7 @@ fn cuts_of_up_to_nine_and_a_half_seconds_are_delays() {
     ];
     std::thread::scope(|scope| {
         let labs: Vec<_> =
-            cases.map(|case| (case, scope.spawn(move || cut_for(Some(case.0), case.1, case.2, case.3)))).into();
+            cases.map(|case| (case, scope.spawn(move || cut_for_no_longer(case.0, case.1, case.2, case.3)))).into();
         for (case, lab) in labs {
             let ended = lab.join().expect("a lab");
             println!("{} s, {}, {}: ended {} after {:.1} s", case.0, case.1, case.2, ended.status, ended.after_s);

@@ -237,6 +237,7 @@ fn nobody_finalizes_in_peace_when_ranks_disagree() {
             };
             assert!([disagreement.one.0, disagreement.other.0].iter().any(|rank| rank.index() == odd), "{error}");
             assert!(node.collectives.is_idle(), "rank {rank}: {}", world.describe());
+            assert!(node.engine.is_leaving(), "rank {rank} cannot leave: {}", world.describe());
         }
     });
 }
