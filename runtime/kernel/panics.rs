@@ -2,7 +2,7 @@
 //!
 //! Code of the program runs under the core's lock in few places (a buffer's methods), and outside it where wakers wake.
 //! Whoever unwinds with the core locked leaves it half changed, so nothing of it is trusted any more: its connections
-//! close, and every operation ends with [`Error::Panicked`].
+//! close, and every operation ends with [`crate::error::Error::Panicked`].
 
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
