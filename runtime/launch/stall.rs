@@ -274,8 +274,11 @@ fn missing_partner(rank: Rank, operation: &Outstanding, ranks: &[Seen]) -> Optio
     match operation.kind {
         OperationKind::Write => Some(format!(
             "rank {rank}'s write of {} bytes is larger than the window and needs its read: on rank {peer} call initread \
-             (rank {rank}, tag {tag}) before the wait for its own write, or raise LATHIDE_WINDOW above {} bytes",
-            operation.bytes, operation.bytes
+             (rank {rank}, tag {tag}) before the wait for its own write, or raise LATHIDE_WINDOW above {} bytes and \
+             LATHIDE_BUDGET above {} times as much",
+            operation.bytes,
+            operation.bytes,
+            ranks.len()
         )),
         _ => Some(format!(
             "rank {rank} reads tag {tag}, which rank {peer} has not written: on rank {peer} call initwrite (rank {rank}, \

@@ -11,9 +11,8 @@ use std::time::Duration;
 
 use lathide::{Element, ElementType, Error, Node, Result, WriteBuffer};
 
-use crate::spmd::programs::{join, say};
+use crate::spmd::programs::{block_on, join, say};
 use crate::spmd::{Job, STARTS, Start};
-use crate::standstill::block_on;
 
 /// More than a socket takes at once.
 const LONG: usize = 16 << 20;

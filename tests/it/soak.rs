@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use lathide::{Error, Node, Operator, Result, Test, wait_any};
 
-use crate::spmd::programs::{join, say};
+use crate::spmd::programs::{block_on, join, say};
 use crate::spmd::{ARGUMENTS, Ended, Job, prepared, this};
 use crate::stress::Numbers;
 
@@ -123,7 +123,7 @@ impl Load {
         } else {
             for (number, from, bytes, read) in reads {
                 let got = match way {
-                    0 => crate::standstill::block_on(read)?,
+                    0 => block_on(read)?,
                     1 => polled(read)?,
                     _ => read.wait()?,
                 };

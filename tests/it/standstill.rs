@@ -1,19 +1,15 @@
 //! Jobs that stand still: what can never go on is ended with who waits for whom, what may go on is left alone, and what
 //! cannot be decided is reported.
 
-use std::future::Future;
 use std::io::Read;
-use std::pin::pin;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use lathide::{Error, Node, Operator, Result, Test};
 
-use crate::spmd::programs::{join, say};
+use crate::spmd::programs::{block_on, join, say};
 use crate::spmd::{Ended, Job, STARTS, Start};
 
 /// Ranks look twice a second and take half a second for a standstill.
@@ -156,24 +152,6 @@ fn act(node: &Node, kind: &str) -> Result<()> {
             read(4)?.wait().map(drop)
         }
         _ => panic!("no program is called {kind:?}"),
-    }
-}
-
-/// As small executors do: parks the thread until the future's waker unparks it.
-pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let (mut context, mut future) = (Context::from_waker(&waker), pin!(future));
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
     }
 }
 
