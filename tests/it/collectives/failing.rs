@@ -144,11 +144,22 @@ fn disagreements_are_told_without_a_later_call() {
                 |_| {},
                 move |node| {
                     let rank = node.rank();
+                    // So that all have joined: their `init` would return the first failure.
+                    let met = || {
+                        for peer in (0..node.size()).filter(|&peer| peer != rank.0) {
+                            node.initwrite(peer, Tag(3), vec![1u8])?.wait()?;
+                        }
+                        (0..node.size())
+                            .filter(|&peer| peer != rank.0)
+                            .try_for_each(|peer| node.initread(peer, Tag(3), vec![0u8])?.wait().map(drop))
+                    };
+                    let met = met();
                     if late == Some(rank.0) {
                         std::thread::sleep(Duration::from_millis(20));
                     }
                     let call = if rank == 2 { odd } else { most };
-                    let error = call(&node).and_then(|()| node.finalize()).expect_err(&format!("row {row}, {rank}"));
+                    let error = met.and_then(|()| call(&node)).and_then(|()| node.finalize());
+                    let error = error.expect_err(&format!("row {row}, {rank}"));
                     // Others end with the error, which fails the job: then that quotes it.
                     let is_told = matches!(error, Error::Disagreement { number: 1, .. } | Error::PeerLost { .. });
                     assert!(is_told, "row {row}, rank {rank}, {late:?} late: {error:?}");
