@@ -16,6 +16,8 @@ use socket2::{SockRef, TcpKeepalive};
 const ATTEMPTS: u32 = 10;
 /// How long an answer may take, beside the attempt.
 const ANSWER: Duration = Duration::from_millis(500);
+/// By so much the system's timers for probes may be late, all in all.
+const QUIET: Duration = Duration::from_millis(300);
 /// Longer pauses between attempts would make TCP give up before the silence is over: it counts them.
 const PAUSE_MAX: Duration = Duration::from_secs(20);
 /// TCP's own longest pause.
@@ -56,6 +58,8 @@ pub(crate) fn look(socket: &impl AsFd, silence: Duration) -> io::Result<Duration
     let (patience, pause) = (patience(silence), pause(silence));
     // A socket that has ended tells so by itself.
     let Ok(heard) = tcp::heard(socket.as_fd()) else { return Ok(patience) };
+    // Between probes it may have been cut off for up to a pause before anybody asked.
+    let patience = if heard.has_bytes_under_way { patience } else { patience + QUIET };
     let left = patience.saturating_sub(heard.since);
     if !left.is_zero() {
         return Ok(left);

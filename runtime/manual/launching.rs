@@ -103,7 +103,7 @@
 //!
 //! Each connection asks ten times in that time whether its other end is there: once a second, by TCP's keepalive or by sending
 //! again what was not acknowledged. A cut of up to 9.5 s ends nothing, and the job goes on within a second after it. A host
-//! that stays away is lost 11.5 s after it was last heard of: that is one more attempt, and 0.5 s for its answer. Other
+//! that stays away is lost 11.5 s after it was last heard of, 11.8 s if nothing was under way: one more attempt, and its answer. Other
 //! limits go the same way, in whole seconds between two attempts.
 //!
 //! - Linux before 6.15 knows no limit for the pause between two attempts to send again (`TCP_RTO_MAX_MS`): it doubles, and

@@ -11,6 +11,8 @@ pub struct Heard {
     pub since: Duration,
     /// Bytes, or more than one probe, went without an answer.
     pub is_awaited: bool,
+    /// Bytes did: so it was last heard of while they were on their way, not at the last probe before.
+    pub has_bytes_under_way: bool,
 }
 
 /// When the other end of a TCP connection was last heard of.
@@ -26,7 +28,8 @@ pub fn heard(socket: BorrowedFd<'_>) -> io::Result<Heard> {
     };
     outcome(result)?;
     let since = Duration::from_millis(info.last_ack_received_ms.into());
-    Ok(Heard { since, is_awaited: info.unacknowledged > 0 || info.probes > 1 })
+    let has_bytes_under_way = info.unacknowledged > 0;
+    Ok(Heard { since, is_awaited: has_bytes_under_way || info.probes > 1, has_bytes_under_way })
 }
 
 /// Has bytes that are not acknowledged sent again at least every `interval`, 1 to 120 s, however often that was in vain.
