@@ -373,7 +373,7 @@ impl Office {
         self.announce(now).await;
         let late = self.first_join.is_some_and(|first| now > first + self.settings.join_timeout);
         if late && !self.table_sent && self.failed.is_none() {
-            let missing = self.ranks(|seat| seat.is_none_or(|seat| seat.gone || seat.address.is_none()));
+            let missing = self.missing();
             let size = self.settings.size;
             let after = self.settings.join_timeout;
             self.fail(format!(
@@ -401,7 +401,7 @@ impl Office {
     /// Asks every rank that is there what it waits for.
     async fn ask(&mut self) {
         if !self.table_sent {
-            let missing = self.ranks(|seat| seat.is_none_or(|seat| seat.gone || seat.address.is_none()));
+            let missing = self.missing();
             let text = format!("not all ranks have joined the job: {} did not", listed(&missing));
             return self.emit(Event::Shown(text)).await;
         }
@@ -453,6 +453,11 @@ impl Office {
         let report = stall::report(&set, &self.seen);
         self.tell_all(&Notice::Deadlock { report: report.clone() });
         self.emit(Event::Deadlock(report)).await;
+    }
+
+    /// The ranks that have not joined, or not any more.
+    fn missing(&self) -> Vec<Rank> {
+        self.ranks(|seat| seat.is_none_or(|seat| seat.gone || seat.address.is_none()))
     }
 
     fn ranks(&self, which: impl Fn(Option<&Seat>) -> bool) -> Vec<Rank> {
