@@ -149,11 +149,13 @@ fn written_exchange(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
 }
 
 fn allgather(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
-    let all = node.allgather(std::mem::take(buffer))?;
-    *buffer = all[..all.len() / node.size() as usize].to_vec();
+    let mut all = node.allgather(std::mem::take(buffer))?;
+    all.truncate(all.len() / node.size() as usize);
+    *buffer = all;
     Ok(())
 }
 
+/// Each block in a buffer of its own, the own one where it is.
 fn written_allgather(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
     let bytes = buffer.len();
     let reads = others(node).map(|from| node.initread(from, 1, vec![0u8; bytes])).collect::<Result<Vec<_>>>()?;

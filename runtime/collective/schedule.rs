@@ -141,6 +141,15 @@ impl Action {
         }
     }
 
+    /// The one or two regions that the step works on.
+    pub(super) fn regions(&self) -> [Option<Region>; 2] {
+        match *self {
+            Action::Combine { into, with: from, .. } | Action::Copy { from, into } => [Some(from), Some(into)],
+            Action::Receive { into: region, .. } | Action::Send { from: region, .. } => [Some(region), None],
+            Action::Await { .. } | Action::Signal { .. } => [None, None],
+        }
+    }
+
     /// What the step writes.
     pub fn writes(&self) -> Option<Region> {
         match *self {

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use lathide_slice::pieces::{Exclusive, Shared};
+
 use super::operator::Operator;
 use super::progress::Progress;
 use super::schedule::{Action, Region, Schedule, StepId};
@@ -50,15 +52,19 @@ enum Event {
     Complete(usize, StepId),
 }
 
+/// A message's elements where they are until it is over; a signal has none. The loan proves that no other step touches them.
+type Sent<T> = Option<Shared<T>>;
+type Read<T> = Option<Exclusive<T>>;
+
 struct Stream<T> {
     sends: VecDeque<Message<T>>,
-    reads: VecDeque<(StepId, Option<Region>)>,
+    reads: VecDeque<(StepId, Read<T>)>,
     /// Whether a delivery is among the events.
     is_due: bool,
 }
 
 enum Message<T> {
-    Waiting(StepId, Option<Region>),
+    Waiting(StepId, Sent<T>),
     Taken(Vec<T>),
 }
 
@@ -108,7 +114,7 @@ pub(super) fn run<T: Copy>(
         }
     }
     trial.check_is_over();
-    trial.work.into_iter().map(|work| work.into_buffers().1).collect()
+    trial.work.into_iter().map(|work| work.into_output()).collect()
 }
 
 impl<T: Copy> Trial<'_, T> {
@@ -137,9 +143,9 @@ impl<T: Copy> Trial<'_, T> {
         };
         let message = if is_taken {
             self.events.push(Event::Complete(rank, step));
-            Message::Taken(region.map(|region| self.work[rank].slice(region).to_vec()).unwrap_or_default())
+            Message::Taken(region.map(|region| self.work[rank].share(region).to_vec()).unwrap_or_default())
         } else {
-            Message::Waiting(step, region)
+            Message::Waiting(step, region.map(|region| self.work[rank].share(region)))
         };
         let stream = self.streams.entry((rank, to.index())).or_insert_with(Stream::new);
         stream.sends.push_back(message);
@@ -148,7 +154,7 @@ impl<T: Copy> Trial<'_, T> {
 
     fn receive(&mut self, rank: usize, from: Rank, step: StepId, region: Option<Region>) {
         let stream = self.streams.entry((from.index(), rank)).or_insert_with(Stream::new);
-        stream.reads.push_back((step, region));
+        stream.reads.push_back((step, region.map(|region| self.work[rank].lend(region))));
         self.match_up(from.index(), rank);
     }
 
@@ -166,15 +172,15 @@ impl<T: Copy> Trial<'_, T> {
         let (message, (read, into)) = (stream.sends.pop_front().unwrap(), stream.reads.pop_front().unwrap());
         let data = match message {
             Message::Taken(data) => data,
-            Message::Waiting(send, region) => {
+            Message::Waiting(send, elements) => {
                 self.events.push(Event::Complete(from, send));
-                region.map(|region| self.work[from].slice(region).to_vec()).unwrap_or_default()
+                elements.map(|elements| elements.to_vec()).unwrap_or_default()
             }
         };
-        let count = into.map_or(0, |into| into.count);
-        assert_eq!(data.len() as u64, count, "message and read of rank {from} to rank {to} are as long");
-        if let Some(into) = into {
-            self.work[to].slice_mut(into).copy_from_slice(&data);
+        let count = into.as_ref().map_or(0, |into| into.len());
+        assert_eq!(data.len(), count, "message and read of rank {from} to rank {to} are as long");
+        if let Some(mut into) = into {
+            into.copy_from_slice(&data);
         }
         self.events.push(Event::Complete(to, read));
         self.match_up(from, to);

@@ -1,153 +1,83 @@
 //! The buffers a schedule works on, and the steps that need no message: copies and combinations.
 //!
-//! A buffer that no step writes any more, such as the input or the output of a broadcast's root, may be shared with
-//! the messages that are sent from it: then these need no copy.
+//! Messages are sent from these buffers and received into them, without a copy: each step under way borrows its regions,
+//! and a schedule has no two steps under way at once that would write what the other needs.
 
 use std::ops::Range;
-use std::sync::Arc;
+
+use lathide_slice::pieces::{Exclusive, Pieces, Shared};
 
 use super::operator::Operator;
 use super::schedule::{Action, Buffer, Region, Schedule};
-use crate::buffer::Element;
 
 /// One rank's buffers while its schedule is under way.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Workspace<T> {
-    buffers: [Arc<Vec<T>>; 3],
-    /// Elements of each that steps are still to write.
-    unwritten: [u64; 3],
-}
-
-/// A part of a buffer, shared.
-#[derive(Clone, Debug)]
-pub(super) struct Shared<T> {
-    buffer: Arc<Vec<T>>,
-    span: Range<usize>,
-}
-
-impl<T> Shared<T> {
-    /// All of a buffer.
-    pub(super) fn whole(buffer: Arc<Vec<T>>) -> Self {
-        let span = 0..buffer.len();
-        Shared { buffer, span }
-    }
-
-    /// Its elements.
-    pub(super) fn slice(&self) -> &[T] {
-        &self.buffer[self.span.clone()]
-    }
+    buffers: [Pieces<T>; 3],
 }
 
 impl<T: Copy> Workspace<T> {
     /// Buffers for `schedule`. `blank` fills the scratch buffer; no schedule reads what it has not written.
     pub fn new(schedule: &Schedule, input: Vec<T>, output: Vec<T>, blank: T) -> Self {
-        let mut unwritten = [0; 3];
-        for region in schedule.steps().filter_map(|step| schedule.action(step).writes()) {
-            unwritten[place(region.buffer)] += region.count;
+        let mut cuts: [Vec<usize>; 3] = Default::default();
+        for action in schedule.steps().map(|step| schedule.action(step)) {
+            for region in action.regions().into_iter().flatten() {
+                let Range { start, end } = span(region);
+                cuts[place(region.buffer)].extend([start, end]);
+            }
         }
-        Workspace { buffers: [input, output, vec![blank; schedule.scratch() as usize]].map(Arc::new), unwritten }
+        let scratch = vec![blank; schedule.scratch() as usize];
+        let [input_cuts, output_cuts, scratch_cuts] = cuts;
+        Workspace {
+            buffers: [
+                Pieces::new(input, input_cuts),
+                Pieces::new(output, output_cuts),
+                Pieces::new(scratch, scratch_cuts),
+            ],
+        }
     }
 
-    /// The elements of a region.
-    pub fn slice(&self, region: Region) -> &[T] {
-        &self.buffers[place(region.buffer)][span(region)]
+    /// The elements of a region, to be read.
+    ///
+    /// # Panics
+    /// If a step under way writes some of them, or they lie outside the buffer: a schedule of other sizes.
+    pub fn share(&self, region: Region) -> Shared<T> {
+        self.buffers[place(region.buffer)].share(span(region)).expect(APART)
     }
 
     /// The elements of a region, to be written.
-    pub fn slice_mut(&mut self, region: Region) -> &mut [T] {
-        &mut Arc::make_mut(&mut self.buffers[place(region.buffer)])[span(region)]
-    }
-
-    /// A region to be sent without a copy: `None` if its buffer is still to be written.
-    pub(super) fn share(&self, region: Region) -> Option<Shared<T>> {
-        let buffer = &self.buffers[place(region.buffer)];
-        (self.unwritten[place(region.buffer)] == 0).then(|| Shared { buffer: buffer.clone(), span: span(region) })
-    }
-
-    /// The whole buffer, if that is what `region` is: a step that writes all of it has it for itself.
-    pub(super) fn take(&mut self, region: Region) -> Option<Vec<T>> {
-        let buffer = &mut self.buffers[place(region.buffer)];
-        if span(region) != (0..buffer.len()) {
-            return None;
-        }
-        Arc::get_mut(buffer).map(std::mem::take)
-    }
-
-    /// A step writes these elements to `region`.
-    pub(super) fn put(&mut self, region: Region, elements: &[T]) {
-        self.slice_mut(region).copy_from_slice(elements);
-        self.wrote(region);
-    }
-
-    /// Whether the buffer of `region` was [taken](Workspace::take).
-    pub(super) fn is_taken(&self, region: Region) -> bool {
-        self.buffers[place(region.buffer)].is_empty() && region.count > 0
-    }
-
-    /// Gives a buffer back that was [taken](Workspace::take) and is written.
-    pub(super) fn put_back(&mut self, region: Region, buffer: Vec<T>) {
-        self.buffers[place(region.buffer)] = Arc::new(buffer);
-        self.wrote(region);
-    }
-
-    fn wrote(&mut self, region: Region) {
-        let unwritten = &mut self.unwritten[place(region.buffer)];
-        *unwritten = unwritten.saturating_sub(region.count);
+    ///
+    /// # Panics
+    /// If a step under way reads or writes some of them, or they lie outside the buffer.
+    pub fn lend(&self, region: Region) -> Exclusive<T> {
+        self.buffers[place(region.buffer)].lend_alone(span(region)).expect(APART)
     }
 
     /// Does a copy or a combination. Returns whether it was one: all else is for whoever moves messages.
     ///
     /// # Panics
-    /// If a region lies outside its buffer, or source and destination overlap: schedules of other sizes. If the operator
-    /// does, or is missing where one is needed.
+    /// As [`Workspace::share`] and [`Workspace::lend`] do. If the operator does, or is missing where one is needed.
     pub fn apply(&mut self, action: &Action, operator: Option<&Operator<T>>) -> bool {
         match *action {
             Action::Combine { into, with, side } => {
                 let operator = operator.expect("who combines has an operator");
-                let (into, with) = self.pair(into, with);
-                operator.combine(into, with, side);
+                operator.combine(&mut self.lend(into), &self.share(with), side);
             }
-            Action::Copy { from, into } => {
-                let (into, from) = self.pair(into, from);
-                into.copy_from_slice(from);
-            }
+            Action::Copy { from, into } => self.lend(into).copy_from_slice(&self.share(from)),
             _ => return false,
         }
-        action.writes().into_iter().for_each(|region| self.wrote(region));
         true
     }
 
-    /// Input and output, given back.
-    pub fn into_buffers(self) -> (Vec<T>, Vec<T>) {
-        let [input, output, _] = self.buffers.map(Arc::unwrap_or_clone);
-        (input, output)
-    }
-
-    fn pair(&mut self, into: Region, from: Region) -> (&mut [T], &[T]) {
-        const APART: &str = "a step's regions lie apart and within their buffers";
-        let [a, b] = [place(into.buffer), place(from.buffer)];
-        if a == b {
-            let buffer = Arc::make_mut(&mut self.buffers[a]);
-            let [into, from] = buffer.get_disjoint_mut([span(into), span(from)]).expect(APART);
-            (into, from)
-        } else {
-            let [a, b] = self.buffers.get_disjoint_mut([a, b]).expect(APART);
-            (&mut Arc::make_mut(a)[span(into)], &b[span(from)])
-        }
+    /// The output, given back. What a message has borrowed still is copied.
+    pub fn into_output(self) -> Vec<T> {
+        let [_, output, _] = self.buffers;
+        output.into_vec().unwrap_or_else(|lent| lent.share(0..lent.len()).expect(APART).to_vec())
     }
 }
 
-impl<T: Element> Workspace<T> {
-    /// The bytes of a region, to be sent.
-    pub fn bytes(&self, region: Region) -> &[u8] {
-        bytemuck::cast_slice(self.slice(region))
-    }
-
-    /// The bytes of a region, to be received into.
-    pub fn bytes_mut(&mut self, region: Region) -> &mut [u8] {
-        bytemuck::cast_slice_mut(self.slice_mut(region))
-    }
-}
+/// What schedules are checked for.
+const APART: &str = "steps that are under way at once keep apart, within their buffers";
 
 fn place(buffer: Buffer) -> usize {
     match buffer {
@@ -171,19 +101,25 @@ mod tests {
         let mut builder = Builder::new();
         let room = builder.scratch(4);
         let minus = Operator::new("minus", false, |left: i32, right: i32| left - right);
-        let mut work = Workspace::new(&builder.finish(), vec![1, 2], vec![10, 20], 0);
         let (low, high) = (room.part(&(0..2)), room.part(&(2..4)));
-        assert!(work.apply(&Action::Copy { from: Region::input(0, 2), into: high }, Some(&minus)));
-        assert!(work.apply(&Action::Copy { from: high, into: low }, Some(&minus)));
-        assert_eq!(work.slice(room), [1, 2, 1, 2]);
-        let (into, with) = (Region::output(0, 2), low);
-        assert!(work.apply(&Action::Combine { into, with, side: Side::Right }, Some(&minus)));
-        assert_eq!(work.slice(into), [9, 18]);
-        assert!(work.apply(&Action::Combine { into, with, side: Side::Left }, Some(&minus)));
-        assert_eq!(work.slice(into), [-8, -16]);
-        work.bytes_mut(low)[0] = 7;
-        assert_eq!(work.bytes(low)[..5], [7, 0, 0, 0, 2]);
+        let steps = [
+            Action::Copy { from: Region::input(0, 2), into: high },
+            Action::Copy { from: high, into: low },
+            Action::Combine { into: Region::output(0, 2), with: low, side: Side::Right },
+            Action::Combine { into: Region::output(0, 2), with: low, side: Side::Left },
+        ];
+        builder.copy(Region::input(0, 2), high, &[]);
+        builder.copy(high, low, &[]);
+        let mut work = Workspace::new(&builder.finish(), vec![1, 2], vec![10, 20], 0);
+        for (step, expected) in steps.iter().zip([[10, 20], [10, 20], [9, 18], [-8, -16]]) {
+            assert!(work.apply(step, Some(&minus)));
+            assert_eq!(work.share(Region::output(0, 2))[..], expected, "{step:?}");
+        }
+        assert_eq!(work.share(room)[..], [1, 2, 1, 2]);
+        let mut lent = work.lend(low);
+        lent[0] = 7;
         assert!(!work.apply(&Action::Signal { to: crate::ids::Rank(1) }, Some(&minus)));
-        assert_eq!(work.into_buffers(), (vec![1, 2], vec![-8, -16]));
+        assert_eq!((work.share(high)[..].to_vec(), lent[..].to_vec()), (vec![1, 2], vec![7, 2]));
+        assert_eq!(work.into_output(), [-8, -16]);
     }
 }

@@ -1,5 +1,6 @@
 //! What Linux offers and no safe crate does: short slices of a processor for a thread that works little and should not wait,
-//! a descriptor given by its number that no other program shall inherit, and how a TCP connection tries again ([`tcp`]).
+//! a descriptor given by its number that no other program shall inherit, and how a TCP connection tries again ([`tcp`]). And
+//! what the language has no borrow for: a vector whose pieces are lent one by one ([`pieces`]).
 //!
 //! # Slices
 //!
@@ -8,8 +9,9 @@
 //! `sched_runtime` of `sched_setattr(2)`, without any privilege; its share of the processor stays the same. Without that a
 //! thread that wakes up while others compute waits for the end of their slices, of some milliseconds.
 //!
-//! For Linux only. A package of its own, since these system calls need `unsafe`, which lathide itself forbids.
+//! For Linux only. A package of its own, since all this needs `unsafe`, which lathide itself forbids.
 
+pub mod pieces;
 pub mod tcp;
 
 use std::io;

@@ -124,13 +124,12 @@ pub(crate) fn flood(count: u64, bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// What a collective takes beside the buffers it is given and gives back: a share of these. One that fills a buffer by one
-/// message takes nothing; parts of one are received beside it.
+/// What a collective takes beside the buffers it is given and gives back: messages are sent from these and received into
+/// them, whole or in parts.
 #[test]
 fn collectives_take_little_beside_their_buffers() {
-    for (operation, ranks, share) in
-        [("broadcast", 2, 0.25), ("broadcast", 3, 0.7), ("allgather", 4, 0.7), ("exchange", 2, 0.7)]
-    {
+    let share = 0.1;
+    for (operation, ranks) in [("broadcast", 2), ("broadcast", 3), ("allgather", 4), ("exchange", 2)] {
         let program = format!("collected {operation} {}", 64 << 20);
         let ended = Job::start(STARTS[0], ranks, &program, &[("LATHIDE_WINDOW", "1MiB")]).end();
         assert!(ended.statuses.iter().all(|status| status.success()), "{ended}");
