@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::collective::Forced;
 use crate::collective::price::Machine;
 use crate::ids::Rank;
-use crate::launch::foreign::Meeting;
-use crate::launch::interface::Interfaces;
+use crate::join::foreign::Meeting;
+use crate::join::interface::Interfaces;
 
 /// How long a connection may be silent, unless a configuration says otherwise.
 pub(crate) const SILENCE: Duration = Duration::from_secs(10);

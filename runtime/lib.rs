@@ -33,7 +33,8 @@
 //! | `engine` | the protocol, without I/O |
 //! | `kernel` | the task, the sockets, the helping waiter |
 //! | [`collective`] | schedules of operations of all ranks, their prices, and the choice |
-//! | [`launch`] | rendezvous, environment, the launcher, the emulated link, the lab |
+//! | [`join`] | from the start of a process to its open links: environment, rendezvous, handshakes |
+//! | [`launch`] | the launcher, the emulated link, the lab |
 //! | [`observe`] | what a node sees of itself: [`Node::report`] |
 //! | [`model`] | the papers' equations |
 //! | [`manual`] | architecture, wire format, launching, measuring, observing |
@@ -59,6 +60,7 @@ mod engine;
 pub mod error;
 pub mod handle;
 pub mod ids;
+pub mod join;
 mod kernel;
 pub mod launch;
 pub mod manual;

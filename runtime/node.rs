@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::error::{Misuse, Result};
 use crate::handle::{ReadHandle, WriteHandle, read_handle, write_handle};
 use crate::ids::{Rank, Tag};
+use crate::join::environment;
 use crate::kernel::Kernel;
-use crate::launch::environment;
 use crate::observe::Report;
 use crate::wire::frame::Key;
 

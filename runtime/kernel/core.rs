@@ -18,11 +18,9 @@ use tokio::sync::Notify;
 
 use super::clock::Clock;
 use super::flurry::Flurry;
-use super::greeting::Connection;
 use super::observed::Observed;
 use super::pacing::Pacing;
 use super::poller::{Poller, Ready};
-use super::silence;
 use super::slot::Slot;
 use super::unsent::Unsent;
 use crate::buffer::Source;
@@ -30,6 +28,8 @@ use crate::collective::execute::Collectives;
 use crate::engine::{Completion, Engine, LateRefusal, OpId, Outcome, Sent};
 use crate::error::Error;
 use crate::ids::Rank;
+use crate::join::handshake::Connection;
+use crate::join::keepalive;
 use crate::wire::cipher::{Cipher, CipherError};
 
 /// Bytes read from one link before the others have their turn.
@@ -359,7 +359,7 @@ impl Core {
                 Err(error) => {
                     match CipherError::of(&error) {
                         Some(_) => self.tampered(peer),
-                        None => self.lost(peer, &silence::explain(&error)),
+                        None => self.lost(peer, &keepalive::explain(&error)),
                     }
                     break;
                 }
@@ -441,7 +441,7 @@ impl Core {
             Ok(Sent::All) => {}
             // More to send: the poller says at once that there is room, and the other links have their turn.
             Ok(Sent::Blocked | Sent::More) => self.watch(peer, true),
-            Err(error) => self.lost(peer, &silence::explain(&error)),
+            Err(error) => self.lost(peer, &keepalive::explain(&error)),
         }
         written
     }

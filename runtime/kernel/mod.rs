@@ -9,22 +9,16 @@ mod callers;
 mod clock;
 mod collectives;
 mod core;
-pub(crate) mod descriptors;
 mod flurry;
-pub(crate) mod greeting;
 mod hand_over;
 mod help;
-pub(crate) mod meeting;
-pub(crate) mod mesh;
 mod observed;
 mod pacing;
 mod panics;
-mod pending;
 mod poller;
 mod rest;
 #[cfg(test)]
 mod schedules;
-pub(crate) mod silence;
 mod slot;
 mod spin;
 mod stall;
@@ -47,7 +41,8 @@ use crate::config::{Config, Overlap};
 use crate::engine::{Engine, OpId};
 use crate::error::{Error, Misuse, Operation, OperationKind, Result};
 use crate::ids::Rank;
-use crate::launch::control::Report;
+use crate::join::control::Report;
+use crate::join::{keepalive, mesh};
 use crate::observe::{self, Observer};
 use crate::wire::frame::Key;
 use callers::Callers;
@@ -157,7 +152,7 @@ impl Kernel {
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
         let suspicion = Arc::new(Notify::new());
         for link in links.iter().flatten() {
-            silence::limit(&link.stream, config.silence, silence::EndedBy::Look)?;
+            keepalive::limit(&link.stream, config.silence, keepalive::EndedBy::Look)?;
         }
         let mut core = Core::new(engine, links, poller.clone(), clock, suspicion.clone())?;
         core.is_advised = control.is_some();

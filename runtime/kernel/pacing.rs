@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use socket2::SockRef;
 
-use super::greeting::is_local;
+use crate::join::handshake::is_local;
 
 /// The traffic that is judged at a time.
 const SAMPLE_BYTES: usize = 1 << 20;

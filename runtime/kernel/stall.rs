@@ -4,9 +4,8 @@
 //! handle is pending, or if the program keeps asking (`test`, `wait_timeout`) in vain. If it waits and no byte has come or
 //! gone for some seconds, the task tells the rendezvous what is outstanding. Whether that is *certain* to last, as far as
 //! this process goes, [`crate::observe::threads`] finds out; the rendezvous puts the ranks' reports together
-//! ([`crate::launch::stall`]).
+//! ([`crate::join::deadlock`]).
 
-use std::io::Write;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -15,8 +14,9 @@ use super::core::Core;
 use super::help::Condition;
 use crate::error::{Error, Operation, OperationKind};
 use crate::ids::Rank;
-use crate::launch::control::{Outstanding, Report, Standstill, Unread};
-use crate::launch::stall::{self, Seen};
+use crate::join::control::{Outstanding, Report, Standstill, Unread};
+use crate::join::deadlock::{self, Seen};
+use crate::observe::say;
 use crate::observe::threads::{self, Look, Waiting};
 
 /// How often the task looks, and how long a thread waits before it counts as waiting.
@@ -113,12 +113,12 @@ impl Kernel {
         }
         detector.alone.stalled(standstill);
         let ranks = std::slice::from_ref(&detector.alone);
-        let set = stall::deadlocked(ranks);
+        let set = deadlock::deadlocked(ranks);
         if !set.is_empty() {
-            core.engine.fail(Error::Deadlock { report: stall::report(&set, ranks).into() });
+            core.engine.fail(Error::Deadlock { report: deadlock::report(&set, ranks).into() });
             core.hand_on();
         } else if still >= WORD_AFTER && !std::mem::replace(&mut detector.has_said, true) {
-            say(self.rank, &stall::undecided(ranks, still.as_secs_f64()));
+            say(self.rank, &deadlock::undecided(ranks, still.as_secs_f64()));
         }
         self.unlock(core);
         None
@@ -162,7 +162,7 @@ impl Kernel {
         partners.dedup();
         let state = match &partners[..] {
             [] => "not begun, or an operator works".to_owned(),
-            _ => format!("messages from or to {} are missing", stall::listed(&partners)),
+            _ => format!("messages from or to {} are missing", deadlock::listed(&partners)),
         };
         outstanding.extend(core.collectives_under_way().map(|operation| Outstanding {
             kind: operation.kind,
@@ -200,15 +200,5 @@ impl Core {
         let mut all: Vec<_> = self.under_way().filter(|slot| is_one(slot.operation().kind)).collect();
         all.sort_by_key(|slot| slot.op);
         all.into_iter().map(|slot| slot.operation())
-    }
-}
-
-/// Says what no call returns: through `tracing`, or on standard error if the program has set up no subscriber, for a job
-/// must not hang in silence.
-pub(crate) fn say(rank: Rank, text: &str) {
-    if tracing::dispatcher::has_been_set() {
-        tracing::warn!(%rank, "{text}");
-    } else {
-        let _ = writeln!(std::io::stderr(), "lathide: rank {rank}: {text}");
     }
 }

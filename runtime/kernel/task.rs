@@ -13,7 +13,6 @@ use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 
 use super::collectives::ASK_TICK;
-use super::mesh::{self, Control};
 use super::panics::wake;
 use super::poller::GateDescriptor;
 use super::rest::Rests;
@@ -21,7 +20,8 @@ use super::stall::Detector;
 use super::{Kernel, Order, Started, watch};
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::launch::control::{Notice, Report};
+use crate::join::control::{Notice, Report};
+use crate::join::mesh::{self, Control};
 use crate::observe::threads::OwnThread;
 
 /// How long the rendezvous has to say who was lost first, when a connection ends without goodbye.

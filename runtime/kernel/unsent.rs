@@ -7,8 +7,8 @@
 
 use std::time::Duration;
 
-/// Where nothing is known yet.
-pub(super) const FIRST_BYTES: u32 = 32 << 10;
+use crate::join::handshake::UNSENT_BYTES;
+
 /// Enough for slow links. More would have messages to two ranks pass at once where one could pass before the other: the
 /// first of a tree's children would have its message late.
 const LEAST_BYTES: u32 = 8 << 10;
@@ -39,7 +39,7 @@ pub(super) struct Unsent {
 impl Unsent {
     pub(super) fn new() -> Self {
         Unsent {
-            limit: FIRST_BYTES,
+            limit: UNSENT_BYTES,
             rate: 0.0,
             since: Duration::ZERO,
             bytes: 0,
@@ -126,7 +126,7 @@ mod tests {
                 "nothing is known"
             );
         }
-        assert_eq!(unsent.limit, FIRST_BYTES);
+        assert_eq!(unsent.limit, UNSENT_BYTES);
     }
 
     /// Messages with pauses between them show how fast the link is all the same.

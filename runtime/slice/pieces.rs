@@ -106,8 +106,7 @@ impl<T> Pieces<T> {
             return None;
         }
         let first = memory.pieces.partition_point(|piece| piece.end <= elements.start);
-        let mut loan =
-            Loan { memory: memory.clone(), elements: elements.clone(), pieces: first..first, is_exclusive };
+        let mut loan = Loan { memory: memory.clone(), elements: elements.clone(), pieces: first..first, is_exclusive };
         // An empty range touches no element.
         while !elements.is_empty() {
             let piece = &memory.pieces[loan.pieces.end];

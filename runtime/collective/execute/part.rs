@@ -74,7 +74,8 @@ impl Job {
     pub(crate) fn run(&mut self, now: impl Fn() -> Duration) -> bool {
         let Some(work) = &mut self.part.work else { return false };
         for (step, outcome) in self.ended.drain(..) {
-            if let (Outcome::Read(mut place), Action::Receive { from, into }) = (outcome, self.part.progress.action(step))
+            if let (Outcome::Read(mut place), Action::Receive { from, into }) =
+                (outcome, self.part.progress.action(step))
                 && place.bytes_mut().len() as u64 != into.count * work.element_bytes()
             {
                 // Digests that are equal by chance: once in a million disagreements.

@@ -3,10 +3,10 @@
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use super::super::silence;
 use super::Core;
 use crate::error::Error;
 use crate::ids::Rank;
+use crate::join::keepalive;
 
 /// Between two looks for silent peers, if none is silent.
 const LOOK_MIN: Duration = Duration::from_secs(1);
@@ -19,9 +19,9 @@ impl Core {
         let mut next = silence.clamp(LOOK_MIN, LOOK_MAX);
         for rank in 0..self.sockets.len() {
             let Some(socket) = &self.sockets[rank] else { continue };
-            match silence::look(&socket.stream, silence) {
+            match keepalive::look(&socket.stream, silence) {
                 Ok(pause) => next = next.min(pause),
-                Err(error) => self.lost(Rank(rank as u32), &silence::explain(&error)),
+                Err(error) => self.lost(Rank(rank as u32), &keepalive::explain(&error)),
             }
         }
         next

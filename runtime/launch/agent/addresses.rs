@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use crate::config::{Config, Key};
-use crate::kernel::{greeting, meeting};
-use crate::launch::interface::{Interfaces, own};
+use crate::join::interface::{Interfaces, own};
+use crate::join::{discovery, handshake};
 use crate::wire::handshake::{Limits, Party, VERSIONS};
 
 /// How long the launcher is looked for in all.
@@ -37,7 +37,7 @@ pub(super) async fn first_that_answers(roots: &[SocketAddr], key: &Key, size: u3
     let from = std::env::var("SLURM_LAUNCH_NODE_IPADDR").or_else(|_| std::env::var("SSH_CONNECTION")).ok();
     let roots = resolved(roots, from.as_deref());
     let party = party(key, 0, size)?;
-    let causes = match meeting::first_that_answers(&roots, &party, PATIENCE).await {
+    let causes = match discovery::first_that_answers(&roots, &party, PATIENCE).await {
         Ok(root) => return Ok(root),
         Err(causes) => causes.join("; "),
     };
@@ -46,7 +46,7 @@ pub(super) async fn first_that_answers(roots: &[SocketAddr], key: &Key, size: u3
 
 /// An agent or a launcher as it presents itself, in a rank's place or the rendezvous'.
 pub(super) fn party(key: &Key, rank: u32, size: u32) -> Result<Party, String> {
-    let incarnation = greeting::incarnation().map_err(|error| format!("no random numbers: {error}"))?;
+    let incarnation = handshake::incarnation().map_err(|error| format!("no random numbers: {error}"))?;
     let limits = Limits::of(&Config::alone());
     Ok(Party { key: key.clone(), rank, size, incarnation, limits, encrypts: false, versions: VERSIONS })
 }

@@ -15,9 +15,9 @@ use tokio::time::timeout;
 use super::bootstrap::{Hello, Image};
 use super::messages::{Order, PROTOCOL, Word};
 use super::{Hosts, starter};
-use crate::launch::control;
+use crate::join::control;
+use crate::join::rendezvous::read_frame;
 use crate::launch::hosts::Host;
-use crate::launch::rendezvous::read_frame;
 use crate::wire::text::printable;
 
 /// How long a host may take to say its first word.

@@ -17,10 +17,10 @@ use super::questions::{Answer, Facts, Question, Route, Seat};
 use super::starter::Reach;
 use super::{Hosts, addresses, starter};
 use crate::config::Key;
-use crate::kernel::greeting::{self, Guest};
-use crate::kernel::meeting;
+use crate::join::discovery;
+use crate::join::handshake::{self, Guest};
+use crate::join::interface::{self, Interfaces};
 use crate::launch::hosts::Host;
-use crate::launch::interface::{self, Interfaces};
 use crate::launch::local::LaunchError;
 use crate::launch::local::spawn::new_key;
 use crate::wire::handshake::{Purpose, RENDEZVOUS};
@@ -184,12 +184,13 @@ fn addresses_of(host: &Host, facts: &Facts, port: u16) -> Vec<SocketAddr> {
 
 /// Proves itself to hosts that try to reach the launcher.
 async fn launcher(seat: &Seat, ports: Option<RangeInclusive<u16>>) -> Result<(JoinSet<()>, u16), String> {
-    let listener = meeting::bind_all(ports).await?;
+    let listener = discovery::bind_all(ports).await?;
     let party = addresses::party(&Key::from_bytes(seat.key), RENDEZVOUS, seat.hosts)?;
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let (guests, mut nobody) = mpsc::channel::<Guest>(1);
     let mut tasks = JoinSet::new();
-    tasks.spawn(async move { drop(greeting::receive(listener, party, Purpose::Control, guests, |guest| guest).await) });
+    tasks
+        .spawn(async move { drop(handshake::receive(listener, party, Purpose::Control, guests, |guest| guest).await) });
     tasks.spawn(async move { while nobody.recv().await.is_some() {} });
     Ok((tasks, port))
 }

@@ -15,9 +15,9 @@ use super::addresses;
 use super::messages::{Order, Word};
 use super::questions::{Answer, Facts, Question, Route, Seat};
 use crate::config::Key;
-use crate::kernel::greeting::{self, Guest};
-use crate::kernel::meeting;
-use crate::launch::interface::{self, Interfaces};
+use crate::join::discovery;
+use crate::join::handshake::{self, Guest};
+use crate::join::interface::{self, Interfaces};
 use crate::wire::handshake::{Purpose, Target};
 
 /// Round trips of a look at the clock there.
@@ -118,11 +118,11 @@ fn clock_s() -> f64 {
 }
 
 async fn listen(seat: &Seat, ports: Option<RangeInclusive<u16>>, tasks: &mut JoinSet<()>) -> Result<u16, String> {
-    let listener = meeting::bind_all(ports).await?;
+    let listener = discovery::bind_all(ports).await?;
     let party = addresses::party(&Key::from_bytes(seat.key), seat.index, seat.hosts)?;
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let (sender, mut guests) = mpsc::channel::<Guest>(16);
-    tasks.spawn(async move { drop(greeting::receive(listener, party, Purpose::Link, sender, |guest| guest).await) });
+    tasks.spawn(async move { drop(handshake::receive(listener, party, Purpose::Link, sender, |guest| guest).await) });
     tasks.spawn(async move {
         let mut hosting = JoinSet::new();
         while let Some(guest) = guests.recv().await {
@@ -177,7 +177,7 @@ async fn reach(seat: &Seat, peer: u32, all: &[SocketAddr]) -> Result<Route, Vec<
     let target = Target { purpose: Purpose::Link, rank: peer, incarnation: None, epoch: 1 };
     let mut in_vain = Vec::new();
     for address in all {
-        let cause = match greeting::dial(*address, &party, target, 0).await {
+        let cause = match handshake::dial(*address, &party, target, 0).await {
             Ok((connection, _)) => match look(connection.stream, in_vain.clone()).await {
                 Ok(way) => return Ok(way),
                 Err(error) => format!("the connection broke: {error}"),

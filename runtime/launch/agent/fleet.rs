@@ -21,15 +21,15 @@ use super::messages::{Errand, Order, PIECE_BYTES_MAX, Raw, Secret, Word};
 use super::starter::{self, Reach};
 use super::{Hosts, addresses};
 use crate::ids::Rank;
-use crate::launch::control;
+use crate::join::control;
+use crate::join::interface::{self, Interfaces};
+use crate::join::invitation;
+use crate::join::rendezvous::read_frame;
 use crate::launch::hosts::Host;
-use crate::launch::interface::{self, Interfaces};
-use crate::launch::invitation;
 use crate::launch::local::crew::{Hand, Outlets};
 use crate::launch::local::inputs;
 use crate::launch::local::output::{Output, Tail};
 use crate::launch::local::{Job, LaunchError, Stdin, Stream};
-use crate::launch::rendezvous::read_frame;
 use crate::observe::tape::rank_file;
 
 /// How long an agent may take to look whether it can do what it shall.

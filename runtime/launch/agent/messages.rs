@@ -41,7 +41,7 @@ pub(super) enum Order {
 pub(super) enum Secret {
     /// Here it is: nobody else hears what the launcher says.
     Told([u8; 32]),
-    /// The launcher has left it under this name ([`crate::launch::invitation`]).
+    /// The launcher has left it under this name ([`crate::join::invitation`]).
     Left(String),
 }
 
@@ -170,7 +170,7 @@ impl<'de> Deserialize<'de> for Raw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::control::{FRAME_BYTES_MAX, decode, encode};
+    use crate::join::control::{FRAME_BYTES_MAX, decode, encode};
 
     #[test]
     fn any_bytes_come_back_as_they_went() {

@@ -25,7 +25,7 @@ pub use questions::{Facts, Route};
 pub use serve::serve;
 
 use super::hosts::Host;
-use super::interface::Interfaces;
+use crate::join::interface::Interfaces;
 
 /// The hosts of a job, and how they are reached.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use tokio::process::Command;
 use super::bootstrap::Image;
 use super::{AGENT, Hosts, Way};
 use crate::config::SILENCE;
-use crate::launch::environment;
+use crate::join::environment;
 use crate::launch::hosts::Host;
 use crate::launch::local::LaunchError;
 

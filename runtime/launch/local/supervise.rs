@@ -19,12 +19,12 @@ use super::verdict::{Evidence, Process};
 use super::{End, Failure, Job, LaunchError, Outcome, RankEnd, Sink, WITHOUT_FINALIZE, system};
 use crate::config::Key;
 use crate::ids::Rank;
-use crate::kernel::{descriptors, meeting};
+use crate::join::deadlock::listed;
+use crate::join::interface;
+use crate::join::rendezvous::{self, Order, Settings};
+use crate::join::{descriptors, discovery};
 use crate::launch::agent::{Fleet, Hosts, Loss, Plan};
-use crate::launch::interface;
 use crate::launch::link::Relay;
-use crate::launch::rendezvous::{self, Order, Settings};
-use crate::launch::stall::listed;
 use crate::observe::timeline;
 use crate::wire::handshake::job_id;
 
@@ -107,7 +107,7 @@ fn descriptors_needed(job: &Job) -> (u64, String) {
 async fn listen(hosts: Option<&Hosts>) -> std::io::Result<TcpListener> {
     match hosts {
         None => TcpListener::bind((interface::loopback(), 0)).await,
-        Some(hosts) => meeting::bind_all(hosts.ports.clone()).await.map_err(std::io::Error::other),
+        Some(hosts) => discovery::bind_all(hosts.ports.clone()).await.map_err(std::io::Error::other),
     }
 }
 

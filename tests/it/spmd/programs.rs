@@ -256,7 +256,7 @@ fn children() -> Result<()> {
     let node = join()?;
     let listed = std::process::Command::new("ls").args(["-l", "/proc/self/fd"]).output().expect("a program");
     say("child", String::from_utf8_lossy(&listed.stdout));
-    let key = lathide::launch::environment::config().map(|config| config.key);
+    let key = lathide::join::environment::config().map(|config| config.key);
     say("again", key.is_ok_and(|key| key != lathide::Key::default()));
     node.finalize()
 }

@@ -6,10 +6,10 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use clap::Args;
+use lathide::join::environment::port_range;
+use lathide::join::interface::Interfaces;
 use lathide::launch::agent::{Hosts, Way};
-use lathide::launch::environment::port_range;
 use lathide::launch::hosts::{Host, allocation, parse_file, parse_list, place};
-use lathide::launch::interface::Interfaces;
 use lathide::launch::lab;
 use lathide::launch::link::LinkSpec;
 

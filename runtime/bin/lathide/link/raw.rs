@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use lathide::launch::environment::port_range;
+use lathide::join::environment::port_range;
 use lathide::{Node, Rank, Tag};
 use rustix::event::{PollFd, PollFlags, poll};
 use socket2::{Domain, SockRef, Socket, Type};

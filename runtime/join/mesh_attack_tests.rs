@@ -262,7 +262,7 @@ async fn besieged(seed: u64) {
     }
 
     // With silent ones at every place, rank 0 still comes in, and rank 1 still has its connection.
-    let (mut last, _) = greeting::dial(address, &party(0), target(2, 1), 0).await.expect("rank 0 belongs here");
+    let (mut last, _) = handshake::dial(address, &party(0), target(2, 1), 0).await.expect("rank 0 belongs here");
     let mut links = victim.await.unwrap().expect("all links are there");
     for (rank, own) in [(0, &mut last.stream), (1, &mut first)] {
         let (link, _) = links[rank].as_mut().expect("a link");

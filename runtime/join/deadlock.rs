@@ -321,5 +321,5 @@ pub(crate) fn listed(ranks: &[Rank]) -> String {
 }
 
 #[cfg(test)]
-#[path = "stall_tests.rs"]
+#[path = "deadlock_tests.rs"]
 mod tests;

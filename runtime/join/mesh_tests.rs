@@ -134,7 +134,7 @@ fn noise_on_a_ranks_listener_has_no_effect() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (guests, mut arrived) = mpsc::channel(4);
-        tokio::spawn(greeting::receive(listener, party(1), Purpose::Link, guests, |guest| guest));
+        tokio::spawn(handshake::receive(listener, party(1), Purpose::Link, guests, |guest| guest));
         let mut silent = Vec::new();
         for n in 0..500 {
             let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
@@ -145,7 +145,7 @@ fn noise_on_a_ranks_listener_has_no_effect() {
         // Among those of its own address it may be the one that makes room; it dials again then, as a rank does.
         let dialer = tokio::spawn(async move {
             loop {
-                match greeting::dial(address, &party(0), target, 0).await {
+                match handshake::dial(address, &party(0), target, 0).await {
                     Err(error) if !error.is_final() => {}
                     ended => return ended,
                 }
@@ -249,7 +249,7 @@ async fn launched(size: u32) -> (String, mpsc::Sender<rendezvous::Order>, mpsc::
 
 #[test]
 fn losses_deadlocks_and_goodbyes_go_through_the_rendezvous() {
-    use crate::launch::control::Standstill;
+    use crate::join::control::Standstill;
     use rendezvous::{Event, Order};
     on_runtime(async {
         let (root, orders, mut events) = launched(3).await;

@@ -12,14 +12,14 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::descriptors;
-use super::greeting::{self, Line, Pauses};
+use super::foreign::Meeting;
+use super::handshake::{self, Line, Pauses};
+use super::interface;
+use super::invitation::{Invitation, Place, Posted};
 use super::mesh::bind;
-use super::stall;
+use super::rendezvous::{self, Settings};
 use crate::config::{Config, Key};
-use crate::launch::foreign::Meeting;
-use crate::launch::interface;
-use crate::launch::invitation::{Invitation, Place, Posted};
-use crate::launch::rendezvous::{self, Settings};
+use crate::observe::say;
 use crate::wire::handshake::Party;
 
 /// An address that comes earlier in a list has this much time to answer before the next is tried beside it.
@@ -155,7 +155,7 @@ async fn call(roots: &[String], party: &Party, epoch: u32) -> Result<(Line, Stri
         causes.extend(more);
         causes.join("; ")
     })?;
-    match greeting::call(address, party, epoch).await {
+    match handshake::call(address, party, epoch).await {
         Ok(line) => Ok((line, address.to_string())),
         Err(error) => Err(format!("{address}: {error}")),
     }
@@ -172,7 +172,7 @@ pub(crate) async fn first_that_answers(
         let party = party.clone();
         tries.spawn(async move {
             sleep(HEAD_START * index).await;
-            (root, greeting::probe(root, &party).await.map_err(|error| error.to_string()))
+            (root, handshake::probe(root, &party).await.map_err(|error| error.to_string()))
         });
     }
     let mut causes = Vec::new();
@@ -279,7 +279,7 @@ fn serve(listener: TcpListener, config: &Config, key: &Key) -> Result<JoinHandle
     tokio::spawn(async move {
         while let Some(event) = happened.recv().await {
             if let rendezvous::Event::Stalled(text) = event {
-                stall::say(rank, &text);
+                say(rank, &text);
             }
         }
     });
@@ -300,7 +300,7 @@ async fn reach(root: &str, party: &Party, deadline: Instant) -> Result<Line, Str
                 let mut cause = "its name has no address".to_string();
                 for address in addresses {
                     epoch += 1;
-                    match greeting::call(address, party, epoch).await {
+                    match handshake::call(address, party, epoch).await {
                         Ok(line) => return Ok(line),
                         Err(error) if error.is_final() => {
                             return Err(format!("the rendezvous at {root} ({address}) refuses it: {error}"));

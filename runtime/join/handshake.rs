@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::descriptors;
+use super::keepalive::{self, EndedBy};
 use super::pending::{self, Pending, Proof};
-use super::silence::{self, EndedBy};
-use super::{descriptors, unsent};
 use crate::config::SILENCE;
 use crate::wire::cipher::{Cipher, CipherError, OPENING_BYTES, Opening};
 use crate::wire::handshake::{
@@ -25,6 +25,8 @@ use crate::wire::seal::Seals;
 pub(crate) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the other side's system may take to accept: less, so that the two can be told apart.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
+/// What a socket holds unsent at first, until it is known how fast its link is.
+pub(crate) const UNSENT_BYTES: u32 = 32 << 10;
 /// The pauses between attempts to connect: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
 
@@ -309,12 +311,12 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
     let socket = socket2::SockRef::from(stream);
     socket.set_tcp_nodelay(true)?;
     // Until it is known what the job has set.
-    silence::limit(stream, Some(SILENCE), EndedBy::System)?;
-    socket.set_tcp_notsent_lowat(unsent::FIRST_BYTES)
+    keepalive::limit(stream, Some(SILENCE), EndedBy::System)?;
+    socket.set_tcp_notsent_lowat(UNSENT_BYTES)
 }
 
 /// Whether both ends of a connection are on this host.
-pub(super) fn is_local(socket: &socket2::SockRef<'_>) -> bool {
+pub(crate) fn is_local(socket: &socket2::SockRef<'_>) -> bool {
     let address = |address: io::Result<socket2::SockAddr>| address.ok()?.as_socket().map(|address| address.ip());
     let (own, peer) = (address(socket.local_addr()), address(socket.peer_addr()));
     own.is_some() && own == peer

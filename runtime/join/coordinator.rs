@@ -11,10 +11,10 @@ use tokio::time::timeout;
 
 use super::control::{Notice, Report, Standstill};
 use super::cores::{self, Cores};
+use super::deadlock::{self, Seen, listed};
+use super::handshake::{self, Guest, Line};
 use super::rendezvous::{Event, Order, Settings, read_reports, write_notices};
-use super::stall::{self, Seen, listed};
 use crate::ids::Rank;
-use crate::kernel::greeting::{self, Guest, Line};
 use crate::wire::handshake::Refusal;
 
 /// How often deadlines and the stall rule are looked at while there is something to decide.
@@ -156,7 +156,7 @@ impl Office {
                 }
             }
             Input::Deaf(error) if !self.table_sent => {
-                let error = greeting::explain(&error);
+                let error = handshake::explain(&error);
                 self.fail(format!("the rendezvous cannot accept the ranks' connections: {error}")).await;
             }
             Input::Deaf(error) => tracing::warn!(%error, "the rendezvous accepts no more connections"),
@@ -234,7 +234,7 @@ impl Office {
                 }
                 self.seen[rank.index()].moved();
                 self.still[rank.index()] = None;
-                stall::finish(&mut self.seen, rank, sent);
+                deadlock::finish(&mut self.seen, rank, sent);
                 self.emit(Event::Left { rank, at: Instant::now(), finalized, blames }).await;
                 self.partings.retain(|parting| parting.rank != rank);
                 self.judge().await;
@@ -394,7 +394,7 @@ impl Office {
         let is_due = self.told.is_none_or(|(told_of, at)| told_of != since && now > at + WORD_PAUSE);
         if now > since + STANDSTILL_WORD && is_due && !self.deadlock_sent {
             self.told = Some((since, now));
-            self.emit(Event::Stalled(stall::undecided(&self.seen, (now - since).as_secs_f64()))).await;
+            self.emit(Event::Stalled(deadlock::undecided(&self.seen, (now - since).as_secs_f64()))).await;
         }
     }
 
@@ -433,7 +433,7 @@ impl Office {
             Seen { standstill: answer.filter(Standstill::waits_for_something), finished, ..Seen::default() }
         };
         let seen: Vec<Seen> = answers.into_iter().zip(&self.seats).map(seen).collect();
-        self.emit(Event::Shown(stall::state(
+        self.emit(Event::Shown(deadlock::state(
             "what each rank waits for:",
             &seen,
             "no operation of theirs is under way",
@@ -445,12 +445,12 @@ impl Office {
         if self.deadlock_sent || self.lost.contains(&true) {
             return;
         }
-        let set = stall::deadlocked(&self.seen);
+        let set = deadlock::deadlocked(&self.seen);
         if set.is_empty() {
             return;
         }
         self.deadlock_sent = true;
-        let report = stall::report(&set, &self.seen);
+        let report = deadlock::report(&set, &self.seen);
         self.tell_all(&Notice::Deadlock { report: report.clone() });
         self.emit(Event::Deadlock(report)).await;
     }

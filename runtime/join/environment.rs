@@ -23,8 +23,8 @@
 //! | `LATHIDE_REPORT` | `on`: the node sends its report to the launcher when it leaves |
 //! | `LATHIDE_OBSERVE` | `on` (default) or `off`: whether the node counts what it does |
 //!
-//! Without `LATHIDE_RANK` and `LATHIDE_SIZE` the variables of other starters say who this is (`launch::foreign`); what
-//! they leave open, the key or the rendezvous, comes in an invitation of rank 0 (`launch::invitation`). If they say that
+//! Without `LATHIDE_RANK` and `LATHIDE_SIZE` the variables of other starters say who this is (`foreign`); what
+//! they leave open, the key or the rendezvous, comes in an invitation of rank 0 (`invitation`). If they say that
 //! there are several ranks and there is no way to join, that is an error: a silent "rank 0 of 1" would compute nonsense.
 //! With none of them the program is a job of one.
 

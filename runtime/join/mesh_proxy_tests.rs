@@ -7,7 +7,7 @@ use tokio::net::{TcpSocket, TcpStream};
 
 use super::*;
 use crate::config::Key;
-use crate::launch::rendezvous::Settings;
+use crate::join::rendezvous::Settings;
 use crate::wire::handshake::{CHALLENGE_BYTES, HELLO_BYTES, PROOF_BYTES, READY_BYTES};
 
 const KEY: [u8; 32] = *b"a key that only these tests know";
@@ -265,7 +265,7 @@ async fn attempts_beside_a_flood(from: &'static str, pause: Option<Duration>) ->
     let (guests, mut arrived) = mpsc::channel(4);
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
-        let _ = greeting::receive(listener, party(1), Purpose::Link, guests, |guest| guest).await;
+        let _ = handshake::receive(listener, party(1), Purpose::Link, guests, |guest| guest).await;
     });
     tasks.spawn(async move {
         while let Some(guest) = arrived.recv().await {
@@ -279,7 +279,7 @@ async fn attempts_beside_a_flood(from: &'static str, pause: Option<Duration>) ->
     tokio::time::sleep(Duration::from_millis(500)).await;
     for epoch in 1.. {
         let target = Target { purpose: Purpose::Link, rank: 1, incarnation: Some(7), epoch };
-        match greeting::dial(by_way, &party(0), target, 0).await {
+        match handshake::dial(by_way, &party(0), target, 0).await {
             Ok(_) => return epoch,
             Err(error) => assert!(epoch < 200, "kept out: {error}"),
         }

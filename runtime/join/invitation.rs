@@ -174,7 +174,7 @@ impl Drop for Posted {
 /// # Errors
 /// Why it cannot be left.
 #[cfg(feature = "cli")]
-pub(super) fn leave_key(key: &[u8; 32]) -> Result<(Posted, String), String> {
+pub(crate) fn leave_key(key: &[u8; 32]) -> Result<(Posted, String), String> {
     let name = format!("key-{:016x}", getrandom::u64().map_err(|error| format!("no random numbers: {error}"))?);
     let place = Place::named(name.clone())?;
     place.sweep();
@@ -188,7 +188,7 @@ pub(super) fn leave_key(key: &[u8; 32]) -> Result<(Posted, String), String> {
 /// # Errors
 /// Why there is none, and what to do.
 #[cfg(feature = "cli")]
-pub(super) fn fetch_key(name: &str) -> Result<[u8; 32], String> {
+pub(crate) fn fetch_key(name: &str) -> Result<[u8; 32], String> {
     if name.contains('/') {
         return Err(format!("{name:?} is no name of a key"));
     }

@@ -5,7 +5,7 @@ use tokio::net::TcpStream;
 
 use super::proxy_tests::{config, here, on_runtime, serve, settings};
 use super::*;
-use crate::launch::rendezvous::Settings;
+use crate::join::rendezvous::Settings;
 use crate::wire::handshake::{CHALLENGE_BYTES, HELLO_BYTES, PROOF_BYTES, READY_BYTES};
 use crate::wire::seal::TAG_BYTES;
 
@@ -127,7 +127,7 @@ struct Heard {
 
 /// Frames of rank 1: Join, Moving, Stalled, Moving; to it: the table, and that rank 0 is lost.
 async fn job_with(place: Place, what: Meddling) -> Heard {
-    use crate::launch::control::Standstill;
+    use crate::join::control::Standstill;
     let ((listener, root), (front, by_way)) = (here().await, here().await);
     let served = serve(listener, Settings { join_timeout: Duration::from_secs(2), ..settings(2) });
     tokio::spawn(meddle(front, root, place, what));

@@ -21,19 +21,19 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
+use super::control::{self, Notice, Report};
+use super::cores::Cores;
+use super::deadlock::listed;
 use super::descriptors;
-use super::greeting::{self, Connection, DialError, Guest, Line, Pauses};
-use super::meeting::{self, Found};
-use super::silence::{self, EndedBy};
+use super::discovery::{self, Found};
+use super::environment::{check_key, rank_out_of_range};
+use super::handshake::{self, Connection, DialError, Guest, Line, Pauses};
+use super::invitation::Posted;
+use super::keepalive::{self, EndedBy};
+use super::rendezvous;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
-use crate::launch::control::{self, Notice, Report};
-use crate::launch::cores::Cores;
-use crate::launch::environment::{check_key, rank_out_of_range};
-use crate::launch::invitation::Posted;
-use crate::launch::rendezvous;
-use crate::launch::stall::listed;
 use crate::wire::handshake::{Established, Limits, Party, Proven, Purpose, Refusal, Target, VERSIONS};
 use crate::wire::seal::Seal;
 
@@ -77,7 +77,7 @@ pub(crate) struct Control {
 impl Control {
     fn new(Line { stream, seals }: Line, silence: Option<Duration>) -> io::Result<Self> {
         let local = stream.local_addr()?.ip();
-        silence::limit(&stream, silence, EndedBy::System)?;
+        keepalive::limit(&stream, silence, EndedBy::System)?;
         let (reader, writer) = stream.into_split();
         let (reports, queue) = mpsc::channel(QUEUE_MAX);
         let (sender, notices) = mpsc::channel(QUEUE_MAX);
@@ -141,7 +141,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
     if config.meeting.as_ref().is_none_or(|meeting| meeting.has_key) {
         check_key(&config.key, config.size)?;
     }
-    let incarnation = greeting::incarnation().map_err(|error| failed(format!("no random numbers: {error}")))?;
+    let incarnation = handshake::incarnation().map_err(|error| failed(format!("no random numbers: {error}")))?;
     let mut party = Party {
         key: config.key.clone(),
         rank: config.rank.0,
@@ -153,7 +153,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
     };
     let deadline = Instant::now() + config.join_timeout;
     descriptors::ensure(u64::from(config.size), "its connections to the other ranks").map_err(&failed)?;
-    let Found { line, root, posted, served } = meeting::find(config, &mut party, deadline).await.map_err(&failed)?;
+    let Found { line, root, posted, served } = discovery::find(config, &mut party, deadline).await.map_err(&failed)?;
     let mut control = Control::new(line, config.silence).map_err(|error| failed(error.to_string()))?;
     match links(config, party, &mut control, &root, posted).await {
         Ok(membership) => Ok(Membership { control: Some(control), ..membership }),
@@ -225,7 +225,7 @@ async fn listen(local: IpAddr, config: &Config) -> Result<(TcpListener, SocketAd
     };
     // Behind a router, packets for the address that is told may come in at any, of either family.
     let listener = if config.advertise.is_some_and(|told| told != local) {
-        meeting::bind_all(config.ports.clone()).await?
+        discovery::bind_all(config.ports.clone()).await?
     } else {
         bind(local, config.ports.clone()).await?
     };
@@ -260,7 +260,7 @@ pub(crate) async fn bind(address: IpAddr, ports: Option<RangeInclusive<u16>>) ->
         match TcpListener::bind((address, port)).await {
             Ok(listener) => return Ok(listener),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => cause = "all are in use".to_owned(),
-            Err(error) => return Err(format!("it cannot listen on {address}{named}: {}", greeting::explain(&error))),
+            Err(error) => return Err(format!("it cannot listen on {address}{named}: {}", handshake::explain(&error))),
         }
     }
     Err(format!("it cannot listen on {address}{named}: {cause}"))
@@ -365,7 +365,7 @@ async fn connect(
     let (guests, deaf, acceptor) = (steps.clone(), steps.clone(), party.clone());
     tasks.spawn(async move {
         let error =
-            greeting::receive(listener, acceptor, Purpose::Link, guests, |guest| Step::Guest(Box::new(guest))).await;
+            handshake::receive(listener, acceptor, Purpose::Link, guests, |guest| Step::Guest(Box::new(guest))).await;
         let _ = deaf.send(Step::Deaf(error)).await;
     });
     for peer in own + 1..size {
@@ -422,7 +422,7 @@ async fn connect(
             },
             Ok(Step::Admitted(..)) => {}
             Ok(Step::Deaf(error)) => {
-                let error = greeting::explain(&error);
+                let error = handshake::explain(&error);
                 return Err(format!("it cannot accept the other ranks' connections: {error}").into());
             }
             Ok(Step::Notice(Some(notice))) => return Err(bad_news(notice)),
@@ -462,7 +462,7 @@ async fn dial_peer(
     let mut pauses = Pauses::new();
     for epoch in 1.. {
         let target = Target { purpose: Purpose::Link, rank: peer.0, incarnation: Some(incarnation), epoch };
-        let error: DialError = match greeting::dial(address, party, target, 0).await {
+        let error: DialError = match handshake::dial(address, party, target, 0).await {
             Ok(link) => return Ok(link),
             Err(error) => error,
         };

@@ -16,11 +16,11 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::control::{self, ControlError, Notice, Report};
-use super::office::{Contact, Input, Office};
+use super::coordinator::{Contact, Input, Office};
+use super::handshake;
+use super::keepalive::{self, EndedBy};
 use crate::config::{Config, Key};
 use crate::ids::Rank;
-use crate::kernel::greeting;
-use crate::kernel::silence::{self, EndedBy};
 use crate::wire::handshake::{Limits, Party, Purpose, RENDEZVOUS, VERSIONS};
 use crate::wire::seal::{Seal, TAG_BYTES};
 
@@ -99,7 +99,7 @@ pub(crate) async fn serve(
         key: settings.key.clone(),
         rank: RENDEZVOUS,
         size: settings.size,
-        incarnation: greeting::incarnation()?,
+        incarnation: handshake::incarnation()?,
         limits,
         encrypts: false,
         versions: VERSIONS,
@@ -109,7 +109,7 @@ pub(crate) async fn serve(
     let (guests, deaf) = (sender.clone(), sender.clone());
     tasks.spawn(async move {
         let error =
-            greeting::receive(listener, party, Purpose::Control, guests, |guest| Input::Guest(Box::new(guest))).await;
+            handshake::receive(listener, party, Purpose::Control, guests, |guest| Input::Guest(Box::new(guest))).await;
         let _ = deaf.send(Input::Deaf(error)).await;
     });
     tasks.spawn(relay_orders(orders, sender.clone()));
@@ -158,7 +158,7 @@ pub(super) async fn read_reports(
         match read_sealed::<Report>(&mut reader, &mut seal).await {
             Ok(report) => {
                 if let Report::Join { silence, .. } = &report {
-                    let _ = silence::limit(reader.as_ref(), *silence, EndedBy::System);
+                    let _ = keepalive::limit(reader.as_ref(), *silence, EndedBy::System);
                 }
                 if inputs.send(Input::Report(rank, contact, Box::new(report))).await.is_err() {
                     return;
@@ -173,7 +173,7 @@ pub(super) async fn read_reports(
                 let _ = inputs.send(Input::Forged(rank, contact, why)).await;
                 return;
             }
-            Err(error) => break silence::explain(&error),
+            Err(error) => break keepalive::explain(&error),
         }
     };
     let _ = inputs.send(Input::Closed(rank, contact, why)).await;

@@ -1,0 +1,29 @@
+//! Joining a job: everything between the start of a process and the moment when its links are open and proven, and what watches
+//! over it until it leaves.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`environment`], `foreign`, `invitation` | who this process is: from our launcher, from another's variables, or by a file |
+//! | [`interface`], `discovery` | the addresses of this host, and where the others meet |
+//! | `rendezvous`, `coordinator`, `control` | the service that all ranks report to, its decisions (pure), and its messages |
+//! | `handshake`, `pending`, `descriptors` | connections that prove themselves, and how many may not have yet |
+//! | `mesh` | a link to each other rank |
+//! | `keepalive` | a host that is gone is noticed |
+//! | `deadlock` | who waits for whom, and whether that can end (pure) |
+//! | `cores` | whether each rank of a host has a core of its own (pure) |
+
+pub(crate) mod control;
+mod coordinator;
+pub(crate) mod cores;
+pub(crate) mod deadlock;
+pub(crate) mod descriptors;
+pub(crate) mod discovery;
+pub mod environment;
+pub(crate) mod foreign;
+pub(crate) mod handshake;
+pub mod interface;
+pub(crate) mod invitation;
+pub(crate) mod keepalive;
+pub(crate) mod mesh;
+mod pending;
+pub(crate) mod rendezvous;
