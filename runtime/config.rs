@@ -12,7 +12,7 @@ use crate::join::foreign::Meeting;
 use crate::join::interface::Interfaces;
 
 /// How long a connection may be silent, unless a configuration says otherwise.
-pub(crate) const SILENCE: Duration = Duration::from_secs(10);
+pub const SILENCE: Duration = Duration::from_secs(10);
 
 /// A node's place in its job and its limits. [`Config::alone`] is a job of one; `lathide::init` fills it from
 /// the environment (see the manual's launch contract).
@@ -121,7 +121,7 @@ pub enum Overlap {
 
 /// Where the job's 32-byte secret comes from, before it is read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum KeySource {
+pub(crate) enum KeySource {
     /// An open file descriptor (`LATHIDE_KEY_FD`).
     Descriptor(u32),
     /// A file only its owner can read (`LATHIDE_KEY_FILE`).

@@ -116,7 +116,7 @@ pub enum Error {
     },
 }
 
-debug_is_display!(Error);
+lathide_models::debug_is_display!(Error);
 
 impl Error {
     /// Names the operation that met a loss or tampering, if none is named yet.
@@ -293,7 +293,7 @@ pub enum Misuse {
     },
 }
 
-debug_is_display!(Misuse);
+lathide_models::debug_is_display!(Misuse);
 
 /// The words for a collective's number.
 fn collective(number: u64) -> String {
@@ -325,6 +325,6 @@ mod tests {
         shown(&Error::PeerLost { peer: Rank(1), cause: "it panicked".into(), operation: Some(operation) });
         shown(&Error::Protocol { peer: Rank(1), cause: WireError::AfterGoodbye });
         shown(&WireError::UnknownKind { kind: 3 });
-        shown(&crate::model::BadParameter { name: "gamma", value: -1.0, domain: "above 0" });
+        shown(&lathide_models::BadParameter { name: "gamma", value: -1.0, domain: "above 0" });
     }
 }

@@ -33,25 +33,12 @@
 //! | `engine` | the protocol, without I/O |
 //! | `kernel` | the task, the sockets, the helping waiter |
 //! | [`collective`] | schedules of operations of all ranks, their prices, and the choice |
-//! | [`join`] | from the start of a process to its open links: environment, rendezvous, handshakes |
-//! | [`launch`] | the launcher, the emulated link, the lab |
+//! | `join` | from the start of a process to its open links: environment, rendezvous, handshakes |
 //! | [`observe`] | what a node sees of itself: [`Node::report`] |
-//! | [`model`] | the papers' equations |
 //! | [`manual`] | architecture, wire format, launching, measuring, observing |
 //!
 //! Limits: Linux; order per (peer, tag) and nothing across; connections are authenticated, encrypted only on request
 //! ([`Config::encrypt`]), and one that is cut ends the job.
-
-/// A `main` that returns an error has it printed by `Debug`: so that shows the text.
-macro_rules! debug_is_display {
-    ($error:ty) => {
-        impl std::fmt::Debug for $error {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                std::fmt::Display::fmt(self, f)
-            }
-        }
-    };
-}
 
 pub mod buffer;
 pub mod collective;
@@ -60,16 +47,14 @@ mod engine;
 pub mod error;
 pub mod handle;
 pub mod ids;
-pub mod join;
+mod join;
 mod kernel;
-pub mod launch;
+#[doc(hidden)]
+pub mod launcher;
 pub mod manual;
-pub mod model;
 mod node;
 pub mod observe;
-#[cfg(feature = "cli")]
-pub mod report;
-pub mod wire;
+mod wire;
 
 pub use buffer::{Element, ElementType, WriteBuffer};
 pub use bytemuck;

@@ -12,7 +12,6 @@ use crate::error::Error;
 use crate::error::{Misuse, Result};
 use crate::handle::{ReadHandle, WriteHandle, read_handle, write_handle};
 use crate::ids::{Rank, Tag};
-use crate::join::environment;
 use crate::kernel::Kernel;
 use crate::observe::Report;
 use crate::wire::frame::Key;
@@ -22,7 +21,7 @@ use crate::wire::frame::Key;
 /// # Errors
 /// [`Error::Misuse`] if the environment makes no sense, [`Error::Join`] if the job cannot be reached.
 pub fn init() -> Result<Node> {
-    init_with(environment::config()?)
+    init_with(Config::from_environment()?)
 }
 
 /// Joins a job by an explicit configuration; several nodes may live in one process.

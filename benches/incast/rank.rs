@@ -47,7 +47,7 @@ impl Troubles {
 
 pub(super) fn run() -> Result<(), Box<dyn Error>> {
     let repeats: usize = std::env::var(REPEATS)?.parse()?;
-    let mut config = lathide::join::environment::config()?;
+    let mut config = lathide::Config::from_environment()?;
     let bytes = std::env::var(QUEUE)?.parse()?;
     // A sender is as fast as the port; TCP's timer is at least 0.2 s.
     config.machine.queue = Some(Queue { bytes, gap_ratio: 1.0, timeout: 0.2 });

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use lathide_slice::pieces::{Exclusive, Shared};
+use lathide_sys::pieces::{Exclusive, Shared};
 
 use super::operator::Operator;
 use super::progress::Progress;

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use lathide_slice::pieces::{Exclusive, Pieces, Shared};
+use lathide_sys::pieces::{Exclusive, Pieces, Shared};
 
 use super::operator::Operator;
 use super::schedule::{Action, Buffer, Region, Schedule};

@@ -18,7 +18,7 @@ use crate::wire::seal::{Seal, TAG_BYTES};
 use crate::wire::text;
 
 /// The most a control frame may carry. A declared length beyond it ends the connection.
-pub(crate) const FRAME_BYTES_MAX: usize = 1 << 20;
+pub const FRAME_BYTES_MAX: usize = 1 << 20;
 /// The most operations and the most waiting threads a [`Standstill`] lists.
 pub(crate) const OUTSTANDING_MAX: usize = 1024;
 /// The most links a report names.
@@ -196,7 +196,7 @@ impl Outstanding {
 
 /// What is wrong with a control frame.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ControlError {
+pub enum ControlError {
     /// Its tag does not fit.
     #[error("it was changed on its way, or is not the next one that was sent")]
     Changed,
@@ -237,7 +237,7 @@ fn encode_report(report: Report) -> Result<Vec<u8>, ControlError> {
 }
 
 /// The frame of a message, without a tag.
-pub(crate) fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, ControlError> {
+pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, ControlError> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, message)?;
     let length = frame.len() - 4;
@@ -249,7 +249,7 @@ pub(crate) fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, ControlError>
 }
 
 /// The length a frame's first four bytes declare, if it is within the limit.
-pub(crate) fn frame_length(prefix: [u8; 4]) -> Result<usize, ControlError> {
+pub fn frame_length(prefix: [u8; 4]) -> Result<usize, ControlError> {
     let length = u32::from_le_bytes(prefix) as usize;
     if length > FRAME_BYTES_MAX { Err(ControlError::TooLong(length)) } else { Ok(length) }
 }
@@ -263,7 +263,7 @@ pub(crate) fn unseal<T: DeserializeOwned>(prefix: [u8; 4], rest: &[u8], seal: &m
 }
 
 /// The message of a frame's payload.
-pub(crate) fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, ControlError> {
+pub fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, ControlError> {
     Ok(serde_json::from_slice(payload)?)
 }
 

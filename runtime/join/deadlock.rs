@@ -309,7 +309,7 @@ fn outstanding(ranks: &[Seen], rank: Rank) -> impl Iterator<Item = &Outstanding>
 }
 
 /// `rank 3`, `ranks 0 and 2`, `ranks 0, 1 and 5`.
-pub(crate) fn listed(ranks: &[Rank]) -> String {
+pub fn listed(ranks: &[Rank]) -> String {
     match ranks {
         [] => "no rank".into(),
         [only] => format!("rank {only}"),

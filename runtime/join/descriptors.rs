@@ -14,7 +14,7 @@ const BESIDE: u64 = 24;
 ///
 /// # Errors
 /// The numbers, and what to do, if it may not.
-pub(crate) fn ensure(more: u64, what: &str) -> Result<(), String> {
+pub fn ensure(more: u64, what: &str) -> Result<(), String> {
     let (open, limit) = (open(), getrlimit(Resource::Nofile));
     let needed = open + more + BESIDE;
     if limit.current.is_none_or(|current| current >= needed) {

@@ -162,7 +162,7 @@ async fn call(roots: &[String], party: &Party, epoch: u32) -> Result<(Line, Stri
 }
 
 /// The first of `roots` at which this job's rendezvous proves itself; otherwise what came of each.
-pub(crate) async fn first_that_answers(
+pub async fn first_that_answers(
     roots: &[SocketAddr],
     party: &Party,
     patience: Duration,
@@ -228,7 +228,7 @@ fn outward() -> Option<IpAddr> {
 }
 
 /// Listens on all addresses, of both families where the system has both, at the first of `ports` that is free.
-pub(crate) async fn bind_all(ports: Option<RangeInclusive<u16>>) -> Result<TcpListener, String> {
+pub async fn bind_all(ports: Option<RangeInclusive<u16>>) -> Result<TcpListener, String> {
     // Linux takes connections of both families on this one, unless it has no IPv6 or is told otherwise.
     let both = |port: u16| {
         let socket = Socket::new(Domain::IPV6, Type::STREAM, None)?;

@@ -52,24 +52,26 @@ const KEY_BYTES: usize = 32;
 /// The last of the descriptors that every program inherits.
 const STANDARD_ERROR: i32 = 2;
 
-/// This process's configuration, with the job's key read.
-///
-/// # Errors
-/// [`Error::Misuse`] for a variable that makes no sense, or a job that cannot be joined.
-pub fn config() -> Result<Config> {
-    let lookup = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-    let (mut config, key) = parse(&lookup)?;
-    if let Some(source) = key {
-        config.key = read_key(&source)?;
+impl Config {
+    /// This process's configuration, from its environment variables, with the job's key read. [`crate::init`] begins with it.
+    ///
+    /// # Errors
+    /// [`Error::Misuse`] for a variable that makes no sense, or a job that cannot be joined.
+    pub fn from_environment() -> Result<Self> {
+        let lookup = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+        let (mut config, key) = parse(&lookup)?;
+        if let Some(source) = key {
+            config.key = read_key(&source)?;
+        }
+        Ok(config)
     }
-    Ok(config)
 }
 
 /// The configuration that the variables `lookup` knows describe, and where its key is. Pure.
 ///
 /// # Errors
 /// [`Error::Misuse`] for a variable that makes no sense, or a job that cannot be joined.
-pub fn parse(lookup: &dyn Fn(&str) -> Option<String>) -> Result<(Config, Option<KeySource>)> {
+pub(crate) fn parse(lookup: &dyn Fn(&str) -> Option<String>) -> Result<(Config, Option<KeySource>)> {
     let variables = Variables(lookup);
     let Some(seat) = foreign::seat(&variables)? else {
         let mut config = Config::alone();
@@ -107,7 +109,7 @@ fn root(variables: &Variables<'_>, seat: &Seat, has_key: bool) -> Result<Option<
 ///
 /// # Errors
 /// [`Error::Misuse`] if it cannot be read, has not 32 bytes, or others can read it.
-pub fn read_key(source: &KeySource) -> Result<Key> {
+pub(crate) fn read_key(source: &KeySource) -> Result<Key> {
     match source {
         KeySource::Descriptor(number) => {
             // A new description of the same file: nobody else's position in it matters.
@@ -115,7 +117,7 @@ pub fn read_key(source: &KeySource) -> Result<Key> {
             let key = read_key_file(&path, "LATHIDE_KEY_FD", number.to_string(), false)?;
             // What this program starts is not of the job. It may call `init` again itself.
             if let Some(inherited) = i32::try_from(*number).ok().filter(|number| *number > STANDARD_ERROR) {
-                let closed = lathide_slice::close_on_exec(inherited);
+                let closed = lathide_sys::close_on_exec(inherited);
                 closed.or_else(|error| {
                     wrong(
                         "LATHIDE_KEY_FD",
@@ -238,7 +240,7 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
 }
 
 /// How long a host may not answer.
-pub(crate) fn silence(variables: &dyn Fn(&str) -> Option<String>) -> Result<Option<Duration>> {
+pub fn silence(variables: &dyn Fn(&str) -> Option<String>) -> Result<Option<Duration>> {
     match Variables(variables).text("LATHIDE_SILENCE") {
         None => Ok(Some(SILENCE)),
         Some(text) if text == "off" => Ok(None),

@@ -32,7 +32,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_m
 
 /// Why a connection could not be opened.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum DialError {
+pub enum DialError {
     /// The socket failed.
     #[error("{}", explain(.0))]
     Io(#[from] io::Error),
@@ -79,9 +79,9 @@ pub(crate) fn explain(error: &io::Error) -> String {
 
 /// A connection whose ends have proved themselves.
 #[derive(Debug)]
-pub(crate) struct Connection<S = TcpStream> {
+pub struct Connection<S = TcpStream> {
     /// The socket.
-    pub(crate) stream: S,
+    pub stream: S,
     /// What encrypts it, if it is a link of a job that wants it.
     pub(crate) cipher: Option<Box<Cipher>>,
 }
@@ -106,7 +106,7 @@ pub(crate) async fn call(address: SocketAddr, party: &Party, epoch: u32) -> Resu
 }
 
 /// Opens a link to `target` at `address`.
-pub(crate) async fn dial(
+pub async fn dial(
     address: SocketAddr,
     party: &Party,
     target: Target,
@@ -179,9 +179,9 @@ async fn challenge(
 
 /// A connection whose dialer has proved itself and waits for READY.
 #[derive(Debug)]
-pub(crate) struct Guest {
+pub struct Guest {
     /// Who it is, and whether what it wants fits.
-    pub(crate) proven: Proven,
+    pub proven: Proven,
     stream: TcpStream,
     acceptor: Acceptor,
 }
@@ -194,7 +194,7 @@ impl Guest {
     }
 
     /// Lets a link in. It counts when its dialer has said that it knows.
-    pub(crate) async fn admit(self, next_expected: u64) -> io::Result<Connection> {
+    pub async fn admit(self, next_expected: u64) -> io::Result<Connection> {
         timeout(HANDSHAKE_TIMEOUT, self.open(next_expected)).await?
     }
 
@@ -219,7 +219,7 @@ impl Guest {
     }
 
     /// Tells it why not, and hangs up.
-    pub(crate) async fn turn_away(mut self, refusal: &Refusal) {
+    pub async fn turn_away(mut self, refusal: &Refusal) {
         let ready = self.acceptor.ready(Err(refusal));
         // Only a courtesy: who has gone already needs no answer.
         let _ = timeout(HANDSHAKE_TIMEOUT, self.stream.write_all(&ready)).await;
@@ -248,7 +248,7 @@ impl Pauses {
 /// and slow ones have no effect: each has a task, a deadline and less than a kilobyte, and there are not many at a time.
 ///
 /// Returns when no descriptor is left for a connection, and none that could be closed.
-pub(crate) async fn receive<T: Send + 'static>(
+pub async fn receive<T: Send + 'static>(
     listener: TcpListener,
     party: Party,
     purpose: Purpose,
@@ -329,6 +329,6 @@ fn nonce() -> io::Result<Nonce> {
 }
 
 /// A number drawn once per process.
-pub(crate) fn incarnation() -> io::Result<u64> {
+pub fn incarnation() -> io::Result<u64> {
     getrandom::u64().map_err(io::Error::other)
 }

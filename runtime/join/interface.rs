@@ -92,7 +92,7 @@ impl Interfaces {
 }
 
 /// This host's addresses that others might know, or those that `rules` allow.
-pub(crate) fn own(rules: Option<&Interfaces>) -> Vec<IpAddr> {
+pub fn own(rules: Option<&Interfaces>) -> Vec<IpAddr> {
     let is_useful = |address: &IpAddr| match address {
         IpAddr::V4(address) => !address.is_loopback() && !address.is_link_local(),
         IpAddr::V6(address) => !address.is_loopback(),
@@ -111,7 +111,7 @@ fn needs_scope(address: &IpAddr) -> bool {
 }
 
 /// This host's loopback address: IPv4's, unless the host has only IPv6's.
-pub(crate) fn loopback() -> IpAddr {
+pub fn loopback() -> IpAddr {
     let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
     loopback_of(interfaces.iter().map(|interface| interface.ip()))
 }

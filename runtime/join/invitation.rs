@@ -19,7 +19,6 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
-#[cfg(feature = "cli")]
 use std::time::Instant;
 use std::time::{Duration, SystemTime};
 
@@ -33,7 +32,6 @@ const BYTES_MAX: u64 = 64 << 10;
 /// An invitation that has lain this long is nobody's: clocks of hosts do not differ so much, and jobs join within minutes.
 const OLD: Duration = Duration::from_secs(7 * 86_400);
 /// How long a key may take to be seen on another host.
-#[cfg(feature = "cli")]
 const KEY_PATIENCE: Duration = Duration::from_secs(4);
 
 /// What rank 0 tells the others.
@@ -53,7 +51,7 @@ pub(crate) struct Place {
 }
 
 /// An invitation that lies there. Dropped, it is gone.
-pub(crate) struct Posted {
+pub struct Posted {
     directory: OwnedFd,
     name: String,
     /// Open, so that no other file can get its number.
@@ -173,8 +171,7 @@ impl Drop for Posted {
 ///
 /// # Errors
 /// Why it cannot be left.
-#[cfg(feature = "cli")]
-pub(crate) fn leave_key(key: &[u8; 32]) -> Result<(Posted, String), String> {
+pub fn leave_key(key: &[u8; 32]) -> Result<(Posted, String), String> {
     let name = format!("key-{:016x}", getrandom::u64().map_err(|error| format!("no random numbers: {error}"))?);
     let place = Place::named(name.clone())?;
     place.sweep();
@@ -187,8 +184,7 @@ pub(crate) fn leave_key(key: &[u8; 32]) -> Result<(Posted, String), String> {
 ///
 /// # Errors
 /// Why there is none, and what to do.
-#[cfg(feature = "cli")]
-pub(crate) fn fetch_key(name: &str) -> Result<[u8; 32], String> {
+pub fn fetch_key(name: &str) -> Result<[u8; 32], String> {
     if name.contains('/') {
         return Err(format!("{name:?} is no name of a key"));
     }

@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use lathide_slice::tcp;
+use lathide_sys::tcp;
 use socket2::{SockRef, TcpKeepalive};
 
 /// A silence has room for so many attempts.

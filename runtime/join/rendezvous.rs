@@ -25,28 +25,27 @@ use crate::wire::handshake::{Limits, Party, Purpose, RENDEZVOUS, VERSIONS};
 use crate::wire::seal::{Seal, TAG_BYTES};
 
 /// What a rendezvous needs to know.
-pub(crate) struct Settings {
+pub struct Settings {
     /// The number of ranks.
-    pub(crate) size: u32,
+    pub size: u32,
     /// The job's secret.
-    pub(crate) key: Key,
+    pub key: Key,
     /// How long after the first rank joined the others may take.
-    pub(crate) join_timeout: Duration,
+    pub join_timeout: Duration,
     /// Whether a launcher watches the processes.
-    pub(crate) launcher: bool,
+    pub launcher: bool,
     /// The host of each rank, if there are several.
-    pub(crate) hosts: Vec<String>,
+    pub hosts: Vec<String>,
     /// Replaces the ranks' addresses by those others shall use: an emulated link's relays.
-    pub(crate) rewrite: Option<Rewrite>,
+    pub rewrite: Option<Rewrite>,
 }
 
 /// See [`Settings::rewrite`]. What it returns beside the addresses is kept until the rendezvous ends.
-pub(crate) type Rewrite = Box<dyn FnOnce(Vec<SocketAddr>) -> io::Result<(Vec<SocketAddr>, Box<dyn Send>)> + Send>;
+pub type Rewrite = Box<dyn FnOnce(Vec<SocketAddr>) -> io::Result<(Vec<SocketAddr>, Box<dyn Send>)> + Send>;
 
 /// The launcher tells the rendezvous.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "only the launcher gives orders, and tests some"))]
-pub(crate) enum Order {
+pub enum Order {
     /// Find out what every rank waits for: [`Event::Shown`].
     Ask,
     /// A process has ended.
@@ -60,7 +59,7 @@ pub(crate) enum Order {
 
 /// The rendezvous tells the launcher.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Event {
+pub enum Event {
     /// The last rank has joined.
     AllJoined(Instant),
     /// There will be no job: why.
@@ -88,7 +87,7 @@ pub(crate) enum Event {
 }
 
 /// Serves a job until every rank that joined has left. `orders` may be closed from the start.
-pub(crate) async fn serve(
+pub async fn serve(
     listener: TcpListener,
     settings: Settings,
     orders: mpsc::Receiver<Order>,
@@ -180,8 +179,7 @@ pub(super) async fn read_reports(
 }
 
 /// Reads one frame without a tag.
-#[cfg(feature = "cli")]
-pub(crate) async fn read_frame<T: DeserializeOwned>(reader: impl AsyncRead + Unpin) -> io::Result<T> {
+pub async fn read_frame<T: DeserializeOwned>(reader: impl AsyncRead + Unpin) -> io::Result<T> {
     let (_, payload) = read_bytes(reader, 0).await?;
     control::decode(&payload).map_err(invalid)
 }

@@ -26,7 +26,7 @@
 //! calculation did not take the same time, is repeated within limits; what is left is said below the table.
 //!
 //! *Extension*: where the computing core itself moves the bytes, what a step loses goes with its traffic, not with its
-//! calculation: [`Omega = omega_com t_com / t_calc`](crate::model::fit::traffic). It is fitted beside eq. (4), with its own
+//! calculation: [`Omega = omega_com t_com / t_calc`](lathide_models::fit::traffic). It is fitted beside eq. (4), with its own
 //! held-out error (`extension`). On a kernel-shaped link of 1 Gbit/s (`--repeats 9`) eq. (4) misses by 4.7 % at half the
 //! points and 9.4 % at nine of ten, the extension by 3.9 % and 5.6 %; at 200 Mbit/s (`--repeats 7`) eq. (4) by 1.4 % and 4.2 %,
 //! at 100 Mbit/s by 3.8 % and 4.7 %.

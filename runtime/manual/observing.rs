@@ -30,7 +30,7 @@
 //! | Omega | (t_post + t_kernel) / t_calc: the processor time that hiding costs; where a core is free for the kernel it costs less |
 //! | hidden | 1 - t_exposed / t_com |
 //! | G as observed | (t_calc + t_com) / (t_calc + t_post + t_exposed) |
-//! | G by eq. (4) | `(1 + x) / ((1 - f) + max(f + Omega, x))`, x = 1/gamma: [`gain::with_overhead`](crate::model::gain::with_overhead) |
+//! | G by eq. (4) | `(1 + x) / ((1 - f) + max(f + Omega, x))`, x = 1/gamma: [`gain::with_overhead`](lathide_models::gain::with_overhead) |
 //! | G by eq. (1) | the same with f = 1 and Omega = 0 |
 //!
 //! G as observed is no measurement of two runs: nobody has run the program without overlap. That is what
@@ -48,7 +48,7 @@
 //! minimum round trip: the least time any short stamp took in either direction, lately; half of the sum of both is the
 //! bound of the error. Where nothing short passes in both directions, a stamp of no message asks, twice a second. So the
 //! one-way time of eq. (3) of Stoica, Sultan and Keyes is observed while the program runs; a and b are fitted where
-//! there are sizes at least four times apart ([`fit::hyperbolic`](crate::model::fit::hyperbolic)), with their error on
+//! there are sizes at least four times apart ([`fit::hyperbolic`](lathide_models::fit::hyperbolic)), with their error on
 //! sizes the fit has not seen. At most 32 samples of each class are kept, the newest.
 //!
 //! A message beyond the window waits for its read first and carries no stamp.

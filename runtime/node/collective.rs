@@ -14,8 +14,8 @@ use crate::error::Error;
 use crate::error::{Misuse, Operation, OperationKind, Result};
 use crate::handle::Handle;
 use crate::ids::Rank;
-use crate::model::fit::{Sample, segmented};
 use crate::observe::SizeReport;
+use lathide_models::fit::{Sample, segmented};
 
 /// # Collectives
 ///

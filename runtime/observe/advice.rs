@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::BadParameter;
-use crate::model::gain::{self, Messages, Scaling};
+use lathide_models::BadParameter;
+use lathide_models::gain::{self, Messages, Scaling};
 
 /// Less than this share of a step is not worth a word.
 const MUCH: f64 = 0.05;

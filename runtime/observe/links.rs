@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::offset::{LinkClock, Offset};
 use crate::engine::Arrival;
 use crate::ids::Rank;
-use crate::model::fit::Sample;
 use crate::wire::frame::Stamp;
+use lathide_models::fit::Sample;
 
 /// Sizes are counted by classes of a factor of 2: up to 64 bytes, 128, ... beyond 64 MiB.
 pub(crate) const CLASSES: usize = 22;

@@ -10,8 +10,8 @@ use super::offset::Offset;
 use super::phases::Times;
 use crate::collective::CollectiveReport;
 use crate::ids::Rank;
-use crate::model::fit::{Sample, hyperbolic};
-use crate::model::gain;
+use lathide_models::fit::{Sample, hyperbolic};
+use lathide_models::gain;
 
 /// A fit needs sizes that are so many times apart; nearer ones do not tell a from b.
 const SPREAD_MIN: u64 = 4;

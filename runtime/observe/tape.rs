@@ -48,7 +48,7 @@ struct Waiting {
 }
 
 /// The file of one rank, beside the file that all are merged into.
-pub(crate) fn rank_file(trace: &Path, rank: u32) -> PathBuf {
+pub fn rank_file(trace: &Path, rank: u32) -> PathBuf {
     let mut name = trace.as_os_str().to_owned();
     name.push(format!(".rank{rank}"));
     name.into()

@@ -23,7 +23,7 @@ pub(crate) use none::{Cipher, Opening};
 
 /// Why a cipher cannot be opened, or a record is not what was sent.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum CipherError {
+pub enum CipherError {
     /// The bytes are not what the other side sealed.
     #[cfg(feature = "encrypt")]
     #[error("what came is not what was sealed ({0}): bytes were changed on their way")]

@@ -52,4 +52,4 @@ pub enum WireError {
     Handshake(&'static str),
 }
 
-debug_is_display!(WireError);
+lathide_models::debug_is_display!(WireError);

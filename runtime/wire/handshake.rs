@@ -10,17 +10,17 @@
 //! control connection needs no OPEN: the rank's first report says the same.
 
 use super::cipher::Secret;
-pub(crate) use super::proof::job_id;
+pub use super::proof::job_id;
 use super::proof::{frame_seals, prove, seal, secret};
 use super::refusal::CODE_READY;
-pub(crate) use super::refusal::Refusal;
+pub use super::refusal::Refusal;
 use super::seal::Seals;
 use crate::config::{Config, Key};
 
 /// The protocol versions this build speaks: first and last.
-pub(crate) const VERSIONS: (u16, u16) = (2, 2);
+pub const VERSIONS: (u16, u16) = (2, 2);
 /// The rendezvous' place in the `to` field of a HELLO, where a rank's number would be.
-pub(crate) const RENDEZVOUS: u32 = u32::MAX;
+pub const RENDEZVOUS: u32 = u32::MAX;
 /// What the kernel counts on when it dials or accepts: the size of each pass in bytes.
 pub(crate) const HELLO_BYTES: usize = 8 + 4 + 1 + OPTIONS_BYTES + 16 + 12 + 8 + 4 + NONCE_BYTES;
 /// CHALLENGE; not longer than HELLO, so that answering a stranger multiplies nothing.
@@ -44,7 +44,7 @@ pub(crate) type Nonce = [u8; NONCE_BYTES];
 
 /// What a connection is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Purpose {
+pub enum Purpose {
     /// A node's connection to the rendezvous.
     Control = 1,
     /// A link between two ranks.
@@ -53,13 +53,13 @@ pub(crate) enum Purpose {
 
 /// What each side tells the other of itself, inside the proof.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// How much may arrive before a read is posted for it.
-    pub(crate) window_bytes: u64,
+    pub window_bytes: u64,
     /// How many messages beyond the window may be announced.
-    pub(crate) envelopes_max: u32,
+    pub envelopes_max: u32,
     /// The most payload its fragments carry.
-    pub(crate) fragment_bytes: u32,
+    pub fragment_bytes: u32,
 }
 
 /// The least share of a node's budget that one link has, however many there are: enough for a burst of small messages.
@@ -67,7 +67,7 @@ const SHARE_BYTES_MIN: u64 = 64 << 10;
 
 impl Limits {
     /// The limits of a node with this configuration.
-    pub(crate) fn of(config: &Config) -> Self {
+    pub fn of(config: &Config) -> Self {
         let share = config.budget_bytes / u64::from(config.size.max(1));
         Limits {
             window_bytes: config.window_bytes.min(share.max(SHARE_BYTES_MIN)),
@@ -79,21 +79,21 @@ impl Limits {
 
 /// One end of a handshake: this process as it presents itself.
 #[derive(Clone, Debug)]
-pub(crate) struct Party {
+pub struct Party {
     /// The job's secret.
-    pub(crate) key: Key,
+    pub key: Key,
     /// Its rank, or [`RENDEZVOUS`].
-    pub(crate) rank: u32,
+    pub rank: u32,
     /// The number of ranks it believes the job has.
-    pub(crate) size: u32,
+    pub size: u32,
     /// Drawn once per process, so that a process of an earlier run is not taken for this one.
-    pub(crate) incarnation: u64,
+    pub incarnation: u64,
     /// Its limits.
-    pub(crate) limits: Limits,
+    pub limits: Limits,
     /// Whether it encrypts its links.
-    pub(crate) encrypts: bool,
+    pub encrypts: bool,
     /// The versions it speaks.
-    pub(crate) versions: (u16, u16),
+    pub versions: (u16, u16),
 }
 
 impl Party {
@@ -104,26 +104,26 @@ impl Party {
 
 /// Whom a dialer wants to reach.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target {
+pub struct Target {
     /// What for.
-    pub(crate) purpose: Purpose,
+    pub purpose: Purpose,
     /// Its rank, or [`RENDEZVOUS`].
-    pub(crate) rank: u32,
+    pub rank: u32,
     /// Its incarnation, if the rendezvous has told it.
-    pub(crate) incarnation: Option<u64>,
+    pub incarnation: Option<u64>,
     /// The number of this connection of the link; a later one replaces an earlier one.
-    pub(crate) epoch: u32,
+    pub epoch: u32,
 }
 
 /// What a finished handshake established about the other side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Established {
+pub struct Established {
     /// Its limits.
-    pub(crate) limits: Limits,
+    pub limits: Limits,
     /// Its incarnation.
-    pub(crate) incarnation: u64,
+    pub incarnation: u64,
     /// The number of the next frame it expects.
-    pub(crate) next_expected: u64,
+    pub next_expected: u64,
 }
 
 /// The side that connected.
@@ -237,15 +237,15 @@ pub(crate) struct Acceptor {
 
 /// A dialer that has proved that it knows the key, and whether what it wants fits.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Proven {
+pub struct Proven {
     /// Its rank, below the job's size if `fits` is `Ok`.
-    pub(crate) rank: u32,
+    pub rank: u32,
     /// The number of this connection of the link.
-    pub(crate) epoch: u32,
+    pub epoch: u32,
     /// Its limits, its incarnation, the next frame it expects.
-    pub(crate) established: Established,
+    pub established: Established,
     /// What does not fit, if anything.
-    pub(crate) fits: Result<(), Refusal>,
+    pub fits: Result<(), Refusal>,
 }
 
 impl Acceptor {

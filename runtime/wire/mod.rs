@@ -8,6 +8,6 @@ pub(crate) mod handshake;
 mod proof;
 mod refusal;
 pub(crate) mod seal;
-pub(crate) mod text;
+pub mod text;
 
 pub use error::WireError;

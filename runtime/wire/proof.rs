@@ -5,7 +5,7 @@ use super::seal::Seal;
 use crate::config::Key;
 
 /// The job's public name: follows from the key, and does not give it away.
-pub(crate) fn job_id(key: &Key) -> [u8; 16] {
+pub fn job_id(key: &Key) -> [u8; 16] {
     let id = blake3::derive_key("lathide v1 job id", &key.0);
     let mut short = [0; 16];
     short.copy_from_slice(&id[..16]);

@@ -4,7 +4,7 @@ use super::handshake::RENDEZVOUS;
 
 /// Why a handshake ended without a connection.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub(crate) enum Refusal {
+pub enum Refusal {
     /// The bytes are not lathide's.
     #[error("it does not speak lathide's protocol ({0})")]
     Stranger(&'static str),

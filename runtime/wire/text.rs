@@ -6,7 +6,7 @@
 use serde::{Deserialize, Deserializer};
 
 /// The same, with characters that control a terminal, or the direction of writing, as `\u{1b}`. Lines stay.
-pub(crate) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
         if is_harmless(character) {
@@ -19,12 +19,12 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 /// [`printable`] for a field of a message.
-pub(crate) fn string<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub fn string<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     String::deserialize(deserializer).map(|text| printable(&text))
 }
 
 /// [`printable`] for a field that may be missing.
-pub(crate) fn option<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+pub fn option<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
     Ok(text.map(|text| printable(&text)))
 }

@@ -10,7 +10,6 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::p2p::sizes_arrive_exactly;
 use crate::spmd::programs::{join, say};
-#[cfg(feature = "cli")]
 use crate::spmd::{ARGUMENTS, Job, prepared, this};
 use crate::support::{KEY, free_root, job_within};
 
@@ -73,7 +72,6 @@ fn small_and_long_messages_and_collectives_mix() {
 }
 
 /// A link on which the socket is full most of the time, so that sealed bytes wait.
-#[cfg(feature = "cli")]
 fn over_a_slow_link(program: &str, overlap: &str) {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lathide"));
     command.args(["run", "--encrypt", "-n", "2", "--link", "rate=20mbit,delay=1ms"]).arg(this()).args(ARGUMENTS);
@@ -82,7 +80,6 @@ fn over_a_slow_link(program: &str, overlap: &str) {
     assert_eq!(ended.all("done").len(), 2, "{program}, overlap {overlap}: {ended}");
 }
 
-#[cfg(feature = "cli")]
 #[test]
 fn odd_lengths_pass_a_slow_link_both_ways() {
     let seed = u64::from(std::process::id());
@@ -92,7 +89,6 @@ fn odd_lengths_pass_a_slow_link_both_ways() {
     }
 }
 
-#[cfg(feature = "cli")]
 #[test]
 fn the_last_bytes_do_not_wait_for_more() {
     for overlap in ["on", "off"] {
@@ -265,7 +261,6 @@ fn who_listens_in_sees_nothing() {
     assert_eq!(packets_that_show_the_message(true), Some(0));
 }
 
-#[cfg(feature = "cli")]
 #[test]
 fn the_command_passes_it_on() {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_lathide"))

@@ -71,7 +71,6 @@ fn wrong_arguments_are_explained() {
 }
 
 /// On several ranks, by the launcher.
-#[cfg(feature = "cli")]
 mod jobs {
     use super::*;
 

@@ -52,7 +52,6 @@ fn check_survivors(ended: &Ended, size: u32, victim: u32, ended_ms: f64) -> f64 
     latest
 }
 
-#[cfg(feature = "cli")]
 fn check_launcher(ended: &Ended, status: i32, words: &str) {
     assert_eq!(ended.statuses[0].code(), Some(status), "{ended}");
     let errors = &ended.errors[0];
@@ -76,7 +75,6 @@ fn a_rank_killed_at_any_moment_is_the_one_that_all_others_name() {
             let ended = job.end();
             println!("{start:?}, overlap {overlap}, {program}: rank {victim} killed after {moment} us");
             latest.push(check_survivors(&ended, 4, victim, killed));
-            #[cfg(feature = "cli")]
             if start == Start::Launched {
                 check_launcher(&ended, 137, &format!("rank {victim} was killed by signal 9 (SIGKILL)"));
             }
@@ -126,7 +124,6 @@ fn every_block(ends: &[(&str, &str)]) {
             for line in ended.all("lost") {
                 assert!(line.rest.contains(words), "{program}: {words:?} is not in {}", line.rest);
             }
-            #[cfg(feature = "cli")]
             match (start, end) {
                 (Start::Launched, "end-kill") => check_launcher(&ended, 137, &format!("rank {victim} was killed")),
                 (Start::Launched, "end-panic") => check_launcher(&ended, 101, &format!("rank {victim} failed first")),
@@ -199,7 +196,6 @@ fn a_stopped_rank_is_waited_for() {
 }
 
 /// A stopped process answers nobody, but its host is there, and the launcher sees why.
-#[cfg(feature = "cli")]
 #[test]
 fn a_rank_that_is_stopped_is_said_to_be() {
     // It is waited for, also by one whose bytes find no room there, and after a while the launcher says for what.
@@ -213,7 +209,6 @@ fn a_rank_that_is_stopped_is_said_to_be() {
     }
 }
 
-#[cfg(feature = "cli")]
 #[test]
 fn a_killed_launcher_takes_its_ranks_along() {
     for _ in 0..3 {

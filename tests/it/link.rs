@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lathide::launch::link::{LinkSpec, Relay};
+use lathide_cli::{LinkSpec, Relay};
 use socket2::SockRef;
 
 mod streams;

@@ -1,12 +1,10 @@
 //! Wrong use: each has a clear error that names ranks and the next step, on both sides where there are two; none
 //! panics but where that is documented, none hangs, and the job goes on where it can.
 
-#[cfg(feature = "cli")]
 mod attackers;
 mod joining;
 mod late;
 mod limits;
-#[cfg(feature = "cli")]
 mod siege;
 mod strangers;
 

@@ -305,7 +305,6 @@ fn ranks_started_by_hand_leave_one_timeline() {
     assert_eq!(left, ["trace.json"], "{ended}");
 }
 
-#[cfg(feature = "cli")]
 mod launched {
     use std::process::Command;
 

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::examples::example;
 
+/// The workspace.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const README: &str = include_str!("../../README.md");
 /// A second package is built, and its dependencies, perhaps beside other builds.
 const WATCHDOG: Duration = Duration::from_secs(900);
@@ -38,13 +40,11 @@ const COMMANDS: &[(&str, How)] = &[
     ),
     ("lathide predict decomposition --n 1024 --t-s 35e-6 --t-w 0.23e-6 --procs 16", InClone("")),
     // What it installs is what the others run as `lathide`.
-    ("cargo install --path .", Next("lathide --version")),
+    ("cargo install --path runtime/cli", Next("lathide --version")),
     ("cargo new ../halo && cd ../halo", Next("cargo new --offline --vcs none ../halo && cd ../halo")),
     (
-        "cargo add lathide --path ../lathide --no-default-features",
-        Next(
-            "cargo add --offline lathide --path ../lathide --no-default-features && cp ../lathide/Cargo.lock . && $PROGRAM",
-        ),
+        "cargo add lathide --path ../lathide",
+        Next("cargo add --offline lathide --path ../lathide && cp ../lathide/Cargo.lock . && $PROGRAM"),
     ),
     (
         "cargo run --release",
@@ -89,7 +89,7 @@ fn program() -> &'static str {
 fn every_command_is_run_by_a_test() {
     let known: Vec<&str> = COMMANDS.iter().map(|(command, _)| *command).collect();
     assert_eq!(commands(), known, "each command of the README stands in this file, in the same order");
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let tests = Path::new(ROOT).join("tests/it");
     for (command, how) in COMMANDS {
         if let By(file) = how {
             assert!(tests.join(file).is_file(), "{command}: no test {file}");
@@ -109,7 +109,7 @@ impl Scratch {
         let clone = path.join("lathide");
         fs::create_dir_all(&clone).expect("a directory");
         for entry in ["Cargo.toml", "Cargo.lock", "README.md", "runtime", "examples", "tests", "benches"] {
-            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(entry);
+            let source = Path::new(ROOT).join(entry);
             std::os::unix::fs::symlink(source, clone.join(entry)).expect("a link to the sources");
         }
         Scratch(path)

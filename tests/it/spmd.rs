@@ -40,18 +40,13 @@ pub(crate) fn now_ms() -> f64 {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Start {
     /// By `lathide run`.
-    #[cfg(feature = "cli")]
     Launched,
     /// One process per rank with its variables; rank 0 serves the rendezvous.
     ByHand,
 }
 
 /// Every way to start a job.
-pub(crate) const STARTS: &[Start] = &[
-    #[cfg(feature = "cli")]
-    Start::Launched,
-    Start::ByHand,
-];
+pub(crate) const STARTS: &[Start] = &[Start::Launched, Start::ByHand];
 
 /// A job under way. Dropped, it leaves no process behind.
 pub(crate) struct Job {
@@ -79,7 +74,6 @@ impl Job {
         let mut job =
             Job { children: Vec::new(), lines, said: Vec::new(), errors: Vec::new(), readers: Vec::new(), key: None };
         match start {
-            #[cfg(feature = "cli")]
             Start::Launched => {
                 let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
                 // Who is busy is not ended before it has said what it has to.
@@ -102,7 +96,6 @@ impl Job {
     }
 
     /// The job that this [`prepared`] command starts.
-    #[cfg(feature = "cli")]
     pub(crate) fn of(command: Command) -> Job {
         let (sender, lines) = channel();
         let mut job =
@@ -177,7 +170,6 @@ impl Job {
     }
 
     /// Kills the launcher, or with none, rank 0.
-    #[cfg(feature = "cli")]
     pub(crate) fn kill_launcher(&mut self) {
         self.children[0].kill().unwrap();
     }

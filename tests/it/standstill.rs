@@ -264,7 +264,6 @@ fn what_cannot_be_decided_is_reported() {
 }
 
 /// A job whose time is over says what each rank waits for before it is ended, however it waits.
-#[cfg(feature = "cli")]
 #[test]
 fn a_job_whose_time_is_over_says_what_its_ranks_wait_for() {
     for (kind, words) in [("polls", "rank 1 waits for rank 0: initread from rank 0, tag 4"), ("late-thread", "tag 4")] {

@@ -68,7 +68,6 @@ pub(crate) fn job<T: Send + 'static>(size: u32, program: impl Fn(Node) -> T + Cl
 
 /// The `lathide` program, which answers signals as it does by default: a shell's background job and one of nohup ignore
 /// some, and so does all that they start, such as these tests.
-#[cfg(feature = "cli")]
 pub(crate) fn lathide() -> std::process::Command {
     let mut command = std::process::Command::new("env");
     command.args(["--default-signal=HUP,INT,QUIT", env!("CARGO_BIN_EXE_lathide")]);

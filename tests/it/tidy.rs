@@ -11,7 +11,7 @@ const PURE: &[&str] = &[
     "runtime/buffer.rs",
     "runtime/wire",
     "runtime/engine",
-    "runtime/model",
+    "runtime/models",
     "runtime/collective",
     "runtime/observe/advice.rs",
     "runtime/observe/event.rs",
@@ -23,18 +23,18 @@ const PURE: &[&str] = &[
     "runtime/observe/timeline/chrome.rs",
     "runtime/observe/timeline/messages.rs",
     "runtime/observe/timeline/spans.rs",
-    "runtime/report/html",
-    "runtime/launch/control.rs",
-    "runtime/launch/cores.rs",
-    "runtime/launch/lab/address.rs",
-    "runtime/launch/lab/cable.rs",
-    "runtime/launch/lab/packet.rs",
-    "runtime/launch/lab/switch.rs",
-    "runtime/launch/hosts",
-    "runtime/launch/interface.rs",
-    "runtime/launch/stall.rs",
-    "runtime/launch/link/spec.rs",
-    "runtime/launch/link/medium.rs",
+    "runtime/cli/report/html",
+    "runtime/join/control.rs",
+    "runtime/join/cores.rs",
+    "runtime/cli/launch/lab/address.rs",
+    "runtime/cli/launch/lab/cable.rs",
+    "runtime/cli/launch/lab/packet.rs",
+    "runtime/cli/launch/lab/switch.rs",
+    "runtime/cli/launch/hosts",
+    "runtime/join/interface.rs",
+    "runtime/join/deadlock.rs",
+    "runtime/cli/launch/link/spec.rs",
+    "runtime/cli/launch/link/medium.rs",
 ];
 
 /// What pure code does not name.
@@ -55,7 +55,7 @@ const IMPURE: &[&str] = &[
 ];
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
 /// The Rust files at or below `place`, relative to the package.
@@ -104,12 +104,12 @@ fn pure_modules_name_nothing_impure() {
 #[test]
 fn only_the_command_prints_or_exits() {
     for path in sources("runtime") {
-        if path.starts_with(root().join("runtime/bin")) {
+        if path.starts_with(root().join("runtime/cli")) {
             continue;
         }
         let code = code(&path);
         for word in ["println!", "eprintln!", "print!(", "process::exit", "dbg!"] {
-            assert!(!code.contains(word), "{} has {word}; only runtime/bin may", path.display());
+            assert!(!code.contains(word), "{} has {word}; only runtime/cli may", path.display());
         }
     }
 }
@@ -122,7 +122,7 @@ fn nothing_is_unsafe() {
     let block = ["unsafe", "{"].join(" ");
     let sources = ["runtime", "examples", "benches", "tests"].into_iter().flat_map(sources);
     let with_it: Vec<PathBuf> = sources.filter(|path| code(path).contains(&block)).collect();
-    let own = ["lib.rs", "tcp.rs"].map(|file| root().join("runtime/slice").join(file));
+    let own = ["lib.rs", "pieces.rs", "tcp.rs"].map(|file| root().join("runtime/sys").join(file));
     assert_eq!(with_it, own, "a package of its own, for a few system calls");
 }
 

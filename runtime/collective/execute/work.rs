@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use lathide_slice::pieces::{Exclusive, Shared};
+use lathide_sys::pieces::{Exclusive, Shared};
 
 use crate::buffer::{Element, ElementType, Place, Source};
 use crate::collective::operator::Operator;

@@ -1,4 +1,4 @@
-//! The cluster model (Tam, Wang): account and misprints. The code is [`crate::model::cluster`].
+//! The cluster model (Tam, Wang): account and misprints. The code is [`lathide_models::cluster`].
 //!
 //! # What it says
 //!
@@ -10,7 +10,7 @@
 //!
 //! In Table 1, `L = 1.556 p + 16.684 + 0.0826 m max(1, p m / (90 g_s(m)))`. Nothing in the paper explains the 90; by
 //! its place it is in bytes per microsecond, an aggregate bandwidth of 90 MB/s beside 12 MB/s per link, and that is what
-//! [`Transfer`](crate::model::cluster::Transfer) makes of it.
+//! [`Transfer`](lathide_models::cluster::Transfer) makes of it.
 //!
 //! **Broadcast** of k packets on the binomial tree, one tree after the other. Eq. (1), the Postal model, lets receiving
 //! cost nothing; eq. (2) adds `O_r + U_r` for each further packet at processor p/2, and has one g_s less. For one packet
@@ -47,7 +47,7 @@
 //!
 //! Eq. (7) as printed refuses every window that divides the senders evenly, although its last group is full. With Table 1
 //! Ga_l is 1 for every packet size, so it refuses exactly the even divisions.
-//! [`window_printed`](crate::model::cluster::window_printed) is that form.
+//! [`window_printed`](lathide_models::cluster::window_printed) is that form.
 //!
 //! Eq. (4) is printed as what is expected "in long run"; for a steady stream it is exact from the moment the buffer is
 //! full. Only one number of the paper can be computed from its formulas: the parts 0.4 + 1.3 + 0.6 + 0.7 of Fig. 3 make

@@ -1,5 +1,5 @@
 //! Decomposition and communication complexity: J. Hanuliak, *Modeling of communication complexity in parallel
-//! computing*, American Journal of Networks and Communications 3 (5-1), 2014. Code: [`crate::model::decomposition`].
+//! computing*, American Journal of Networks and Communications 3 (5-1), 2014. Code: [`lathide_models::decomposition`].
 //!
 //! # Account
 //!
@@ -70,22 +70,22 @@
 //!
 //! Figures 9, 16, 17 and 18 are curves drawn from the two tables, without further numbers.
 //!
-//! [`Channel`]: crate::model::decomposition::Channel
-//! [`Channel::strips_s`]: crate::model::decomposition::Channel::strips_s
-//! [`Channel::blocks_s`]: crate::model::decomposition::Channel::blocks_s
-//! [`Channel::side_threshold`]: crate::model::decomposition::Channel::side_threshold
-//! [`Channel::processes_threshold`]: crate::model::decomposition::Channel::processes_threshold
-//! [`Channel::strips_up_to_side`]: crate::model::decomposition::Channel::strips_up_to_side
-//! [`Channel::broadcast_s`]: crate::model::decomposition::Channel::broadcast_s
-//! [`Channel::collective_s`]: crate::model::decomposition::Channel::collective_s
-//! [`Channel::broadcast_one_message_s`]: crate::model::decomposition::Channel::broadcast_one_message_s
-//! [`Channel::collective_one_message_s`]: crate::model::decomposition::Channel::collective_one_message_s
-//! [`Channel::cut_through_s`]: crate::model::decomposition::Channel::cut_through_s
-//! [`Channel::store_and_forward_s`]: crate::model::decomposition::Channel::store_and_forward_s
-//! [`Channel::across_s`]: crate::model::decomposition::Channel::across_s
-//! [`Channel::message_s`]: crate::model::decomposition::Channel::message_s
-//! [`Channel::of_rate`]: crate::model::decomposition::Channel::of_rate
-//! [`start_up_threshold_s`]: crate::model::decomposition::start_up_threshold_s
-//! [`word_threshold_s`]: crate::model::decomposition::word_threshold_s
-//! [`isoefficiency_s`]: crate::model::decomposition::isoefficiency_s
-//! [`hop_as_printed`]: crate::model::decomposition::hop_as_printed
+//! [`Channel`]: lathide_models::decomposition::Channel
+//! [`Channel::strips_s`]: lathide_models::decomposition::Channel::strips_s
+//! [`Channel::blocks_s`]: lathide_models::decomposition::Channel::blocks_s
+//! [`Channel::side_threshold`]: lathide_models::decomposition::Channel::side_threshold
+//! [`Channel::processes_threshold`]: lathide_models::decomposition::Channel::processes_threshold
+//! [`Channel::strips_up_to_side`]: lathide_models::decomposition::Channel::strips_up_to_side
+//! [`Channel::broadcast_s`]: lathide_models::decomposition::Channel::broadcast_s
+//! [`Channel::collective_s`]: lathide_models::decomposition::Channel::collective_s
+//! [`Channel::broadcast_one_message_s`]: lathide_models::decomposition::Channel::broadcast_one_message_s
+//! [`Channel::collective_one_message_s`]: lathide_models::decomposition::Channel::collective_one_message_s
+//! [`Channel::cut_through_s`]: lathide_models::decomposition::Channel::cut_through_s
+//! [`Channel::store_and_forward_s`]: lathide_models::decomposition::Channel::store_and_forward_s
+//! [`Channel::across_s`]: lathide_models::decomposition::Channel::across_s
+//! [`Channel::message_s`]: lathide_models::decomposition::Channel::message_s
+//! [`Channel::of_rate`]: lathide_models::decomposition::Channel::of_rate
+//! [`start_up_threshold_s`]: lathide_models::decomposition::start_up_threshold_s
+//! [`word_threshold_s`]: lathide_models::decomposition::word_threshold_s
+//! [`isoefficiency_s`]: lathide_models::decomposition::isoefficiency_s
+//! [`hop_as_printed`]: lathide_models::decomposition::hop_as_printed

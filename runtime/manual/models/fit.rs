@@ -1,4 +1,4 @@
-//! Fitting the models to measurements. Code: [`crate::model::fit`].
+//! Fitting the models to measurements. Code: [`lathide_models::fit`].
 //!
 //! # What all fits have in common
 //!
@@ -83,10 +83,10 @@
 //! is no procedure for it here. The row T_s of Table 1 is defined nowhere.
 //! `lathide link` runs these experiments; what it does for each is on the page on [measuring](crate::manual::measuring).
 //!
-//! [`hyperbolic::fit`]: crate::model::fit::hyperbolic::fit
-//! [`Hyperbolic::beyond_packets_s_per_byte`]: crate::model::fit::hyperbolic::Hyperbolic::beyond_packets_s_per_byte
-//! [`segmented::fit`]: crate::model::fit::segmented::fit
-//! [`segmented::fit_with`]: crate::model::fit::segmented::fit_with
-//! [`gain::fit`]: crate::model::fit::gain::fit
-//! [`Phases::point`]: crate::model::fit::gain::Phases::point
-//! [`cluster`]: crate::model::fit::cluster
+//! [`hyperbolic::fit`]: lathide_models::fit::hyperbolic::fit
+//! [`Hyperbolic::beyond_packets_s_per_byte`]: lathide_models::fit::hyperbolic::Hyperbolic::beyond_packets_s_per_byte
+//! [`segmented::fit`]: lathide_models::fit::segmented::fit
+//! [`segmented::fit_with`]: lathide_models::fit::segmented::fit_with
+//! [`gain::fit`]: lathide_models::fit::gain::fit
+//! [`Phases::point`]: lathide_models::fit::gain::Phases::point
+//! [`cluster`]: lathide_models::fit::cluster

@@ -1,21 +1,21 @@
 //! Gain (Strumpen): which equation is where, and where the paper is wrong.
 //!
 //! Volker Strumpen, *Communication latency hiding: model and implementation in high-latency computer networks*, ETH
-//! Zürich, Technical Report 216, 1994. Module [`gain`](crate::model::gain).
+//! Zürich, Technical Report 216, 1994. Module [`gain`](lathide_models::gain).
 //!
 //! | formula | place | function |
 //! | --- | --- | --- |
-//! | G, ideal and for a fraction f | eq. 1, section 2.1 | [`ideal`](crate::model::gain::ideal), [`partial`](crate::model::gain::partial) |
-//! | S, S_lh | eq. 2 | [`speedup`](crate::model::gain::speedup), [`speedup_hidden`](crate::model::gain::speedup_hidden) |
-//! | x = t_com / t_calc from q, startup, gamma_h, gamma_s | eqs. 4 and 5 | [`communication_ratio`](crate::model::gain::communication_ratio) |
-//! | G with Omega | eqs. 4 and 5 | [`with_overhead`](crate::model::gain::with_overhead) |
-//! | greatest G, and the gamma that has it | sections 2.1, 2.3.1 | [`maximum`](crate::model::gain::maximum), [`maximum_partial`](crate::model::gain::maximum_partial), [`best_gamma`](crate::model::gain::best_gamma) |
-//! | where a gain becomes a loss | sections 2.3.1, 2.3.2 | [`break_even_gamma`](crate::model::gain::break_even_gamma) |
-//! | granularities for a wanted G | section 2.3.1 | [`gamma_range_for_gain`](crate::model::gain::gamma_range_for_gain), [`software_range_for_gain`](crate::model::gain::software_range_for_gain) |
-//! | which machine for a program | Examples 1 and 2 | [`best_machine`](crate::model::gain::best_machine), [`Machine`](crate::model::gain::Machine) |
-//! | G, S, S_lh over p with lambda; best p | eq. 6, section 2.3.2 | [`Scaling`](crate::model::gain::Scaling) |
-//! | CG and parCG | section 4.3 | [`ConjugateGradient`](crate::model::gain::ConjugateGradient) |
-//! | penalty of the protocol | section 4.1, Tables 1 and 2 | [`penalty`](crate::model::gain::penalty) |
+//! | G, ideal and for a fraction f | eq. 1, section 2.1 | [`ideal`](lathide_models::gain::ideal), [`partial`](lathide_models::gain::partial) |
+//! | S, S_lh | eq. 2 | [`speedup`](lathide_models::gain::speedup), [`speedup_hidden`](lathide_models::gain::speedup_hidden) |
+//! | x = t_com / t_calc from q, startup, gamma_h, gamma_s | eqs. 4 and 5 | [`communication_ratio`](lathide_models::gain::communication_ratio) |
+//! | G with Omega | eqs. 4 and 5 | [`with_overhead`](lathide_models::gain::with_overhead) |
+//! | greatest G, and the gamma that has it | sections 2.1, 2.3.1 | [`maximum`](lathide_models::gain::maximum), [`maximum_partial`](lathide_models::gain::maximum_partial), [`best_gamma`](lathide_models::gain::best_gamma) |
+//! | where a gain becomes a loss | sections 2.3.1, 2.3.2 | [`break_even_gamma`](lathide_models::gain::break_even_gamma) |
+//! | granularities for a wanted G | section 2.3.1 | [`gamma_range_for_gain`](lathide_models::gain::gamma_range_for_gain), [`software_range_for_gain`](lathide_models::gain::software_range_for_gain) |
+//! | which machine for a program | Examples 1 and 2 | [`best_machine`](lathide_models::gain::best_machine), [`Machine`](lathide_models::gain::Machine) |
+//! | G, S, S_lh over p with lambda; best p | eq. 6, section 2.3.2 | [`Scaling`](lathide_models::gain::Scaling) |
+//! | CG and parCG | section 4.3 | [`ConjugateGradient`](lathide_models::gain::ConjugateGradient) |
+//! | penalty of the protocol | section 4.1, Tables 1 and 2 | [`penalty`](lathide_models::gain::penalty) |
 //!
 //! What is wrong as printed:
 //!

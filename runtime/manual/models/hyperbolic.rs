@@ -1,20 +1,20 @@
 //! Hyperbolic (Stoica, Sultan, Keyes) and LogP: which equation is where, and where the paper is wrong.
 //!
 //! Ion Stoica, Florin Sultan, David Keyes, *A simple hyperbolic model for communication in parallel processing
-//! environments*, ICASE Report 94-78, 1994. Modules [`hyperbolic`](crate::model::hyperbolic) and
-//! [`logp`](crate::model::logp).
+//! environments*, ICASE Report 94-78, 1994. Modules [`hyperbolic`](lathide_models::hyperbolic) and
+//! [`logp`](lathide_models::logp).
 //!
 //! | formula | place | function |
 //! | --- | --- | --- |
-//! | t(x; a, m, p), b = a/p + m | eqs. 1 to 3 | [`Packets`](crate::model::hyperbolic::Packets) |
-//! | T(x; a, b), a + b x | eqs. 3, 4 and 15 | [`Block`](crate::model::hyperbolic::Block) |
-//! | first packet dearer | end of section 2 | [`Wormhole`](crate::model::hyperbolic::Wormhole) |
-//! | rules 1 to 4 | eqs. 5 to 15 | [`serial`](crate::model::hyperbolic::serial), [`parallel`](crate::model::hyperbolic::parallel), [`concurrent`](crate::model::hyperbolic::concurrent), [`general`](crate::model::hyperbolic::general) |
-//! | communication graphs | section 2, Figs. 1 and 7 | [`Graph`](crate::model::hyperbolic::Graph) |
-//! | T_c, T_s, T_r | section 2.5, Fig. 8 | [`Path`](crate::model::hyperbolic::Path) |
-//! | machine model, broadcast, global operation, neighbours | section 3 | [`Network`](crate::model::hyperbolic::Network) |
-//! | parameters from pairs | eqs. 16 and 17 | [`Network::pairs`](crate::model::hyperbolic::Network::pairs), [`Estimate`](crate::model::hyperbolic::Estimate) |
-//! | LogP and its bounds | section 6, eqs. 18 and 19 | [`LogP`](crate::model::logp::LogP), [`ratio`](crate::model::logp::ratio), [`sending_ratio`](crate::model::logp::sending_ratio) |
+//! | t(x; a, m, p), b = a/p + m | eqs. 1 to 3 | [`Packets`](lathide_models::hyperbolic::Packets) |
+//! | T(x; a, b), a + b x | eqs. 3, 4 and 15 | [`Block`](lathide_models::hyperbolic::Block) |
+//! | first packet dearer | end of section 2 | [`Wormhole`](lathide_models::hyperbolic::Wormhole) |
+//! | rules 1 to 4 | eqs. 5 to 15 | [`serial`](lathide_models::hyperbolic::serial), [`parallel`](lathide_models::hyperbolic::parallel), [`concurrent`](lathide_models::hyperbolic::concurrent), [`general`](lathide_models::hyperbolic::general) |
+//! | communication graphs | section 2, Figs. 1 and 7 | [`Graph`](lathide_models::hyperbolic::Graph) |
+//! | T_c, T_s, T_r | section 2.5, Fig. 8 | [`Path`](lathide_models::hyperbolic::Path) |
+//! | machine model, broadcast, global operation, neighbours | section 3 | [`Network`](lathide_models::hyperbolic::Network) |
+//! | parameters from pairs | eqs. 16 and 17 | [`Network::pairs`](lathide_models::hyperbolic::Network::pairs), [`Estimate`](lathide_models::hyperbolic::Estimate) |
+//! | LogP and its bounds | section 6, eqs. 18 and 19 | [`LogP`](lathide_models::logp::LogP), [`ratio`](lathide_models::logp::ratio), [`sending_ratio`](lathide_models::logp::sending_ratio) |
 //!
 //! What is wrong as printed:
 //!

@@ -1,5 +1,5 @@
 //! Multigrid on massively parallel computers (Matheson, Tarjan 1993): account and misprints. The code is
-//! [`crate::model::multigrid`].
+//! [`lathide_models::multigrid`].
 //!
 //! # What it says
 //!

@@ -204,7 +204,6 @@ fn a_port_of_somebody_else_is_named() {
     }
 }
 
-#[cfg(feature = "cli")]
 #[test]
 fn the_command_line_is_refused_with_the_part_that_is_wrong() {
     for (args, status, words) in [

@@ -15,7 +15,6 @@ fn limited(limit: &str, command: &[&str], program: &str) -> Command {
     all
 }
 
-#[cfg(feature = "cli")]
 #[test]
 fn a_launcher_with_too_few_descriptors_says_so_before_it_starts_a_rank() {
     let lathide = env!("CARGO_BIN_EXE_lathide");

@@ -42,7 +42,6 @@ fn program() {
         ["operations"] => super::super::collectives::results::operations(),
         ["observed", ending] => super::super::observe::program(ending),
         ["panics", how] => super::super::panics::program(how),
-        #[cfg(feature = "cli")]
         ["soak", seconds, seed, bytes_max] => {
             super::super::soak::program(seconds.parse().unwrap(), seed.parse().unwrap(), bytes_max.parse().unwrap())
         }
@@ -256,7 +255,7 @@ fn children() -> Result<()> {
     let node = join()?;
     let listed = std::process::Command::new("ls").args(["-l", "/proc/self/fd"]).output().expect("a program");
     say("child", String::from_utf8_lossy(&listed.stdout));
-    let key = lathide::join::environment::config().map(|config| config.key);
+    let key = lathide::Config::from_environment().map(|config| config.key);
     say("again", key.is_ok_and(|key| key != lathide::Key::default()));
     node.finalize()
 }

@@ -1,0 +1,106 @@
+//! What each node does: learns what its links can do, measures every point in turn, again and again, then overlap.
+
+use std::time::Instant;
+
+use lathide::Node;
+use lathide::collective::choose::Prices;
+use lathide::collective::price::Machine;
+use lathide::collective::{Collective, Forced};
+
+use super::plan::{self, Event, Parameters, Plan, Point, REPEATS_MIN};
+use super::together::Together;
+use super::{learn, overlap};
+use crate::commands::common::nodes::{keep_to_one_core, report};
+
+/// More would not change a median.
+const REPEATS_MAX: u32 = 30;
+/// The part of the time for learning, and that for the grid.
+const LEARN_SHARE: f64 = 0.15;
+const GRID_SHARE: f64 = 0.65;
+
+/// Why a node could not measure.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NodeError {
+    #[error(transparent)]
+    Lathide(#[from] lathide::Error),
+    #[error("cannot report results: {0}")]
+    Report(#[from] std::io::Error),
+    #[error("an algorithm cannot be forced: {0}")]
+    Forced(String),
+}
+
+pub(super) type Result<T> = std::result::Result<T, NodeError>;
+
+/// A node process of `lathide collectives`, from its environment.
+pub(super) fn run(plan: &Plan) -> Result<()> {
+    let node = lathide::init()?;
+    keep_to_one_core(node.rank());
+    let began = Instant::now();
+    tell(&node, (0, 1), "learning the link".to_owned())?;
+    let (machine, is_fitted) = learn::machine(&node, LEARN_SHARE * plan.seconds)?;
+    if let Some(way) = plan.ways.first() {
+        report(node.rank(), &Event::Parameters(parameters((way.operation, node.size()), &machine, is_fitted)))?;
+    }
+    let mut prices = Prices::new(machine);
+    let points = plan::grid(plan, node.size(), &mut prices);
+    let together = Together::new(&node, &mut prices)?;
+    report(node.rank(), &Event::Grid(points.clone()))?;
+    let forced: Vec<Forced> = points.iter().map(force).collect::<Result<_>>()?;
+    let deadline_s = (LEARN_SHARE + GRID_SHARE) * plan.seconds;
+    for round in 0..=REPEATS_MAX {
+        if !goes_on(&node, round <= REPEATS_MIN || began.elapsed().as_secs_f64() < deadline_s)? {
+            break;
+        }
+        let times = measured(&together, &points, &forced, round)?;
+        if round > 0 {
+            report(node.rank(), &Event::Round(times))?;
+        }
+    }
+    overlap::run(&together, &points, || began.elapsed().as_secs_f64() < plan.seconds)?;
+    Ok(node.finalize()?)
+}
+
+fn force(point: &Point) -> Result<Forced> {
+    Forced::parse(&point.way.forced()).map_err(NodeError::Forced)
+}
+
+fn parameters((operation, ranks): (Collective, u32), machine: &Machine, is_fitted: bool) -> Parameters {
+    Parameters {
+        operation,
+        ranks,
+        a_s: 2.0 * machine.node.fixed + machine.flight(),
+        b_s_per_byte: machine.node.per_byte,
+        overhead_s: machine.node.fixed,
+        is_fitted,
+    }
+}
+
+/// Every point once, in one order and in the other in turns: seconds of the slowest rank.
+fn measured(together: &Together<'_>, points: &[Point], forced: &[Forced], round: u32) -> Result<Vec<f64>> {
+    let (node, mut times) = (together.node, vec![0.0; points.len()]);
+    for turn in 0..points.len() {
+        let at = if round.is_multiple_of(2) { turn } else { points.len() - 1 - turn };
+        let Point { way, bytes, .. } = &points[at];
+        if turn % 16 == 0 {
+            let what = format!("{} by {}, {bytes} bytes, round {round}", way.operation, way.algorithm);
+            let (done, each) = (u64::from(round) * points.len() as u64 + turn as u64, points.len() as u64);
+            tell(node, (done, (u64::from(REPEATS_MIN + 1) * each).max(done + 1)), what)?;
+        }
+        times[at] = together.timed(&forced[at], (way.operation, *bytes), || ())?;
+    }
+    slowest(node, times)
+}
+
+/// Of each time, that of the slowest rank.
+pub(super) fn slowest(node: &Node, times: Vec<f64>) -> Result<Vec<f64>> {
+    Ok(node.allreduce(&lathide::Operator::max(), times)?)
+}
+
+/// What rank 0 says.
+pub(super) fn goes_on(node: &Node, wants: bool) -> Result<bool> {
+    Ok(node.broadcast(0, vec![u8::from(wants)])? == [1])
+}
+
+pub(super) fn tell(node: &Node, (done, of): (u64, u64), now: String) -> Result<()> {
+    Ok(report(node.rank(), &Event::Progress(done, of, now))?)
+}

@@ -1,0 +1,183 @@
+//! Rounds worked out by hand, through the analysis to JSON and text; the grid by prices known beforehand.
+
+use crate::launch::link::LinkSpec;
+use crate::report::WIDTH;
+use lathide::collective::Collective;
+use lathide::collective::choose::Prices;
+use lathide::collective::price::Machine;
+
+use super::outcome::{Heard, Outcome};
+use super::overlap;
+use super::plan::{self, Event, Hidden, Parameters, Plan, Point, Way};
+use crate::commands::common::console::describe;
+
+fn way(operation: Collective, algorithm: &str) -> Way {
+    Way { operation, algorithm: algorithm.to_owned() }
+}
+
+fn point(operation: Collective, algorithm: &str, bytes: u64, predicted_s: f64, is_chosen: bool) -> Point {
+    Point { way: way(operation, algorithm), bytes, predicted_s, is_chosen }
+}
+
+/// Four ranks: of two sizes of a broadcast the choice is good for one; a barrier; an allgather without its choice.
+fn heard() -> Heard {
+    let mut heard = Heard::default();
+    let operation = Collective::Broadcast;
+    let parameters =
+        Parameters { operation, ranks: 4, a_s: 1e-4, b_s_per_byte: 1e-8, overhead_s: 1e-5, is_fitted: true };
+    heard.take(Event::Parameters(parameters));
+    heard.take(Event::Grid(vec![
+        point(Collective::Broadcast, "serial", 8, 1.0e-3, true),
+        point(Collective::Broadcast, "chain", 8, 3.0e-3, false),
+        point(Collective::Broadcast, "serial", 65_536, 9.0e-3, false),
+        point(Collective::Broadcast, "chain", 65_536, 4.0e-3, true),
+        point(Collective::Barrier, "dissemination", 0, 1.0e-3, true),
+        point(Collective::Allgather, "ring", 65_536, 2.0e-3, false),
+    ]));
+    for slower in [1.0, 1.5, 1.0, 0.5, 1.0] {
+        heard.take(Event::Round([1.05e-3, 1.0e-3, 1.0e-2, 1.2e-2, 2.0e-3, 2.0e-3].map(|time| slower * time).to_vec()));
+    }
+    for total_s in [1.2e-2, 1.3e-2, 2.2e-2] {
+        let (operation, bytes, calc_s, com_s) = (Collective::Broadcast, 65_536, 1.2e-2, 1.0e-2);
+        heard.take(Event::Hidden(Hidden { operation, bytes, calc_s, com_s, total_s }));
+    }
+    heard.take(Event::Progress(1, 2, "ignored".to_owned()));
+    heard
+}
+
+fn outcome(others_share: Option<f64>) -> Outcome {
+    Outcome::new(describe(&LinkSpec::default()), &[heard()], others_share).unwrap()
+}
+
+#[test]
+fn errors_choice_and_overlap_are_those_worked_out_by_hand() {
+    let outcome = outcome(None);
+    assert_eq!((outcome.repeats, outcome.points.len()), (5, 6));
+    let chain = outcome.points.iter().find(|point| point.algorithm == "chain" && point.bytes == 65_536).unwrap();
+    let near = |left: f64, right: f64| assert!((left - right).abs() < 1e-9, "{left} is not {right}");
+    near(chain.measured_s, 1.2e-2);
+    near(chain.measured_s_min, 0.6e-2);
+    near(chain.measured_s_max, 1.8e-2);
+    near(chain.error, 4.0 / 12.0 - 1.0);
+    // Of 1/1.05 - 1, 3 - 1, 9/10 - 1 and 4/12 - 1.
+    let broadcast = outcome.errors[&Collective::Broadcast];
+    near(broadcast.median, (0.1 + 8.0 / 12.0) / 2.0);
+    near(broadcast.p90, 2.0);
+    near(outcome.errors[&Collective::Barrier].p90, 0.5);
+    // Serial takes 1.05 of chain's time with 8 bytes, chain 1.2 of serial's with more. Nothing else has a choice.
+    assert_eq!((outcome.choice.points, outcome.choice.good, outcome.choice.share), (2, 1, Some(0.5)));
+    let overlap = outcome.overlap[0];
+    near(overlap.overlap, 0.9);
+    near(overlap.overlap_min, 0.0);
+    near(overlap.overlap_max, 1.0);
+}
+
+#[test]
+fn json_has_what_the_manual_promises() {
+    let json = serde_json::to_value(outcome(Some(0.1))).unwrap();
+    let point = &json["points"][1];
+    for member in ["measured_s", "measured_s_min", "measured_s_max", "predicted_s", "error", "ranks", "bytes"] {
+        assert!(point[member].is_number(), "{member}: {point}");
+    }
+    assert!(
+        point["operation"].is_string() && point["algorithm"].is_string() && point["chosen"].is_boolean(),
+        "{point}"
+    );
+    assert!(json["errors"]["broadcast"]["median"].is_f64() && json["errors"]["barrier"]["p90"].is_f64(), "{json}");
+    assert_eq!((&json["choice"]["points"], &json["choice"]["share"]), (&2.into(), &0.5.into()));
+    let parameters = &json["parameters"][0];
+    assert_eq!((&parameters["operation"], &parameters["a_s"]), (&"broadcast".into(), &1e-4.into()));
+    assert_eq!((&json["schema"], &json["link"]["spec"]), (&"lathide-collectives-1".into(), &"loopback".into()));
+    assert!(json["machine"]["cores"].is_u64() && json["overlap"][0]["overlap"].is_f64(), "{json}");
+}
+
+#[test]
+fn text_fits_the_terminal_and_says_what_matters() {
+    let text = outcome(Some(0.4)).text(false);
+    assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "too wide:\n{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "broadcast 4 ranks: a = 100.0 us (10.0 us of processor at each end), b = 10.000 ns per byte, fitted. ranks",
+        "4 65 536 chain 12.0 6.00 .. 18.0 4.00 -67 <- 1.20",
+        "broadcast 4 65 536 12.0 10.0 13.0 90 0 .. 100",
+        "broadcast 4 38 200",
+        "the fastest or within 10 % of it in 1 of 2 cases (50 %)",
+        "Other programs had 40 %",
+        "4 ranks; signs: measured, dots: predicted",
+    ] {
+        assert!(words.contains(part), "{part} is missing:\n{text}");
+    }
+    assert!(outcome(None).text(true).contains("\x1b["), "colour where it is wanted");
+    let over = |spec: &str| Outcome::new(describe(&spec.parse().unwrap()), &[heard()], None).unwrap().text(false);
+    for (spec, has_paths) in [("delay=1ms", true), ("loopback", false), ("ethernet", false)] {
+        assert_eq!(over(spec).contains("a path of its own"), has_paths, "{spec}");
+    }
+}
+
+#[test]
+fn nothing_measured_is_no_result() {
+    assert_eq!(Outcome::new(describe(&LinkSpec::default()), &[], None), None);
+    assert_eq!(Outcome::new(describe(&LinkSpec::default()), &[Heard::default()], None), None);
+}
+
+#[test]
+fn the_grid_has_a_price_for_every_algorithm_and_one_choice_each() {
+    let ways: Vec<Way> = Collective::ALL.into_iter().flat_map(plan::ways).collect();
+    let wanted = Plan { ways: ways.clone(), bytes: Some(vec![3, 65_536]), seconds: 1.0 };
+    let points = plan::grid(&wanted, 4, &mut Prices::new(Machine::lan()));
+    // A barrier has no size.
+    assert_eq!(points.len(), 2 * ways.len() - 1);
+    for operation in Collective::ALL {
+        for bytes in points.iter().filter(|point| point.way.operation == operation).map(|point| point.bytes) {
+            let cell: Vec<&Point> =
+                points.iter().filter(|point| point.way.operation == operation && point.bytes == bytes).collect();
+            assert_eq!(cell.iter().filter(|point| point.is_chosen).count(), 1, "{operation} of {bytes}: {cell:?}");
+            let chosen_s = cell.iter().find(|point| point.is_chosen).unwrap().predicted_s;
+            assert!(cell.iter().all(|point| point.predicted_s >= chosen_s), "the cheapest: {cell:?}");
+        }
+    }
+    // A reduction's elements have 8 bytes.
+    assert!(points.iter().any(|point| point.way == way(Collective::Reduce, "binary") && point.bytes == 8));
+    assert_eq!(overlap::cases(&points).len(), 3);
+    let windows: Vec<String> = plan::ways(Collective::Alltoall).into_iter().map(|way| way.algorithm).collect();
+    assert_eq!(windows, ["pairwise/1", "pairwise/0"]);
+}
+
+#[test]
+fn sizes_are_left_out_where_time_is_short() {
+    let plan = |seconds| Plan { ways: plan::ways(Collective::Broadcast), bytes: None, seconds };
+    let slow = Machine::ethernet_1994();
+    let sizes = |seconds| plan::grid(&plan(seconds), 8, &mut Prices::new(slow)).len() / 4;
+    assert_eq!((sizes(0.01), sizes(1e6)), (1, 7), "the shortest in any case");
+    assert!((2..7).contains(&sizes(20.0)), "{}", sizes(20.0));
+}
+
+#[test]
+fn every_operation_has_a_plan_and_its_share_of_the_time() {
+    let ways = vec![
+        way(Collective::Gather, "simple"),
+        way(Collective::Broadcast, "chain"),
+        way(Collective::Gather, "binomial"),
+    ];
+    let plans = Plan { ways: ways.clone(), bytes: Some(vec![8]), seconds: 12.0 }.by_operation(2);
+    let part = |ways: Vec<Way>| Plan { ways, bytes: Some(vec![8]), seconds: 3.0 };
+    assert_eq!(plans, [part(vec![ways[1].clone()]), part(vec![ways[0].clone(), ways[2].clone()])]);
+}
+
+#[test]
+fn algorithms_are_found_in_every_operation_that_has_them() {
+    let operations = [Collective::Broadcast, Collective::Gather];
+    let all: Vec<Way> = operations.into_iter().flat_map(plan::ways).collect();
+    let chosen = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        plan::chosen_ways(&operations, &all, &names)
+    };
+    let expected = vec![
+        way(Collective::Broadcast, "binomial"),
+        way(Collective::Gather, "binomial"),
+        way(Collective::Gather, "windowed/2"),
+    ];
+    assert_eq!(chosen(&["binomial", "windowed/2", "binomial"]), Ok(expected));
+    let error = chosen(&["ring"]).unwrap_err();
+    assert!(error.contains("\"ring\"") && error.contains("granted"), "{error}");
+}

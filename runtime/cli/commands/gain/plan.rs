@@ -1,0 +1,139 @@
+//! What the command tells its two nodes, and what they tell it: plain data, sent as JSON.
+
+use serde::{Deserialize, Serialize};
+
+use crate::commands::common::strip::Shape;
+
+/// What the two nodes shall measure.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct Plan {
+    /// Points per column; 8 bytes each make a message.
+    pub(super) rows: usize,
+    /// The most columns of a strip. More hide a greater fraction f, and take more memory.
+    pub(super) columns_max: usize,
+    /// The granularities to measure at.
+    pub(super) gammas: Vec<f64>,
+    /// How often every version is measured at each of them.
+    pub(super) repeats: u32,
+    /// How often at least, if the time is over.
+    pub(super) repeats_min: u32,
+    /// How many seconds it may take to repeat what other programs disturbed.
+    pub(super) deadline_s: f64,
+    /// How long a block of steps should at least take, in seconds.
+    pub(super) block_s: f64,
+}
+
+impl Plan {
+    /// Time steps per block where an exchange takes `t_com_s`: enough that a block is long against what a clock and
+    /// a wake-up disturb.
+    pub(super) fn steps(&self, gamma: f64, t_com_s: f64) -> u32 {
+        (self.block_s / (t_com_s * (1.0 + gamma))).ceil().clamp(1.0, 10_000.0) as u32
+    }
+
+    /// Time steps that show how fast the machine is, before a repetition with so many `steps` per block.
+    pub(super) fn steps_before(steps: u32) -> u32 {
+        steps.div_ceil(4)
+    }
+
+    /// About how many seconds it all takes where an exchange takes `t_com_s`.
+    pub(super) fn estimate_s(&self, t_com_s: f64) -> f64 {
+        let point = |gamma: &f64| {
+            let steps = self.steps(*gamma, t_com_s);
+            // Versions I.1 and I.2, I.3, calculation twice, exchange; and what is measured before.
+            let round = 2.0 * (1.0 + gamma) + gamma.max(1.0) + 2.0 * gamma + 1.0;
+            let before = gamma * f64::from(Self::steps_before(steps));
+            f64::from(self.repeats) * (f64::from(steps) * round + before)
+        };
+        // Calibration has three exchanges.
+        t_com_s * (3.0 + self.gammas.iter().map(point).sum::<f64>())
+    }
+}
+
+/// What rank 0 reports, one line of JSON each.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) enum Event {
+    /// How far it is.
+    Progress {
+        /// Rounds done.
+        done: u64,
+        /// Rounds in all.
+        of: u64,
+        /// What is being measured, for people.
+        now: String,
+    },
+    /// One granularity is measured.
+    Measured(Measured),
+}
+
+/// The measurements at one granularity.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct Measured {
+    /// The granularity that was asked for.
+    pub(super) gamma_wanted: f64,
+    /// What was calculated; each repetition has a [`Round::work`] of its own.
+    pub(super) shape: Shape,
+    /// Time steps per block.
+    pub(super) steps: u32,
+    /// The repetitions.
+    pub(super) rounds: Vec<Round>,
+}
+
+impl Measured {
+    /// The `count` repetitions that other programs disturbed least, and how many were left out.
+    pub(super) fn calmest(&self, count: usize) -> (Vec<Round>, usize) {
+        let mut rounds = self.rounds.clone();
+        rounds.sort_by(|a, b| a.disturbed.total_cmp(&b.disturbed));
+        rounds.truncate(count);
+        let left_out = self.rounds.len() - rounds.len();
+        (rounds, left_out)
+    }
+}
+
+/// One repetition. All times are seconds per time step, of the slower of the two nodes.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Round {
+    /// Substeps per point.
+    pub(super) work: u32,
+    /// Calculation alone.
+    pub(super) t_calc: f64,
+    /// The interior's part of it.
+    pub(super) interior: f64,
+    /// The exchange alone.
+    pub(super) t_com: f64,
+    /// A step of version I.1.
+    pub(super) t_i1: f64,
+    /// A step of version I.2.
+    pub(super) t_i2: f64,
+    /// A step of version I.3.
+    pub(super) t_i3: f64,
+    /// Within version I.3: the calls that start the transfer, and the interior calculated while it runs.
+    pub(super) busy: f64,
+    /// The share of the calculation's time for which other programs had the processor, or, if that is greater, by
+    /// which the processor's speed changed within the repetition.
+    pub(super) disturbed: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimates() {
+        let plan = |gammas: &[f64], repeats| Plan {
+            rows: 1,
+            columns_max: 2,
+            gammas: gammas.to_vec(),
+            repeats,
+            repeats_min: repeats,
+            deadline_s: 0.0,
+            block_s: 0.1,
+        };
+        assert_eq!(plan(&[1.0], 5).steps(1.0, 0.065), 1);
+        assert_eq!(plan(&[1.0], 5).steps(0.25, 0.01), 8);
+        assert_eq!(plan(&[1.0], 5).steps(1.0, 1e-12), 10_000, "bounded");
+        // One step each: 1 + 2 + 2 + 1 + 2 + 1 exchanges' time, five times, and calibration.
+        assert!((plan(&[1.0], 5).estimate_s(0.1) - 0.1 * (5.0 * 9.0 + 3.0)).abs() < 1e-9);
+        let sweep = plan(&[0.5, 1.0, 4.0], 5);
+        assert!((sweep.estimate_s(2.0) / sweep.estimate_s(1.0) - 2.0).abs() < 1e-9, "slow links take longer");
+    }
+}

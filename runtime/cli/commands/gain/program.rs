@@ -1,0 +1,133 @@
+//! The gain of a user's program: it runs unchanged, with overlap off and on in turns.
+
+use std::collections::VecDeque;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use crate::launch::local::{Job, Outcome, Output};
+use lathide::observe::Report;
+use parking_lot::Mutex;
+
+use super::compare::{Comparison, Run};
+use super::{Args, COMMAND, REPEATS};
+use crate::commands::common::console::{self, progress};
+use crate::commands::common::ground::Ground;
+use crate::commands::common::nodes::Failed;
+
+/// How much of the program's output is shown if it fails.
+const LAST_LINES: usize = 20;
+
+/// The times of one run, in seconds.
+struct Clocks {
+    /// From all ranks joined to the last one leaving; `None` if the ranks are not lathide programs.
+    joined_s: Option<f64>,
+    /// From the first process's start to the last one's end.
+    process_s: f64,
+    /// What the ranks have observed of themselves.
+    reports: Vec<Report>,
+}
+
+/// `lathide gain` with a program.
+pub(super) fn run(args: &Args) -> ExitCode {
+    let ground = match args.ground("loopback") {
+        Ok(ground) => ground,
+        Err(message) => return console::fail(COMMAND, &message, 2),
+    };
+    let comparison = match measure(args, &ground) {
+        Ok(comparison) => comparison,
+        Err(Failed { message, status }) => {
+            return console::fail(COMMAND, &message, status);
+        }
+    };
+    if args.json { console::print_json(COMMAND, &comparison) } else { console::print(COMMAND, &comparison.text()) }
+}
+
+fn measure(args: &Args, ground: &Ground) -> Result<Comparison, Failed> {
+    let command: Vec<String> = args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let bar = progress(COMMAND, args.quiet, &format!("running {} on {} ranks", command[0], args.ranks));
+    let repeats = args.repeats.unwrap_or(REPEATS);
+    bar.set_length(1 + 2 * u64::from(repeats));
+    let timed = |overlap: &str| {
+        bar.set_message(format!("LATHIDE_OVERLAP={overlap}"));
+        let clocks = once(args, ground, overlap)?;
+        bar.inc(1);
+        Ok(clocks)
+    };
+    // The first run loads the program and its files; it does not count.
+    timed("on")?;
+    let mut pairs = Vec::new();
+    for repeat in 0..repeats {
+        if repeat % 2 == 0 {
+            let off = timed("off")?;
+            pairs.push((off, timed("on")?));
+        } else {
+            let on = timed("on")?;
+            pairs.push((timed("off")?, on));
+        }
+    }
+    bar.finish_and_clear();
+    let reports = middle(&pairs);
+    let joined: Option<Vec<Run>> =
+        pairs.iter().map(|(off, on)| Some(Run { off_s: off.joined_s?, on_s: on.joined_s? })).collect();
+    let process = || pairs.iter().map(|(off, on)| Run { off_s: off.process_s, on_s: on.process_s }).collect();
+    let all_joined = joined.is_some();
+    let runs: Vec<Run> = joined.unwrap_or_else(process);
+    let nothing = || Failed { message: "the program took no time at all".to_owned(), status: 1 };
+    Comparison::new(ground.describe(), command, args.ranks, all_joined, &runs, reports).ok_or_else(nothing)
+}
+
+/// What the ranks have observed in the run with overlap that took the middle of all times.
+fn middle(pairs: &[(Clocks, Clocks)]) -> Vec<Report> {
+    let mut on: Vec<&Clocks> = pairs.iter().map(|(_, on)| on).collect();
+    on.sort_by(|a, b| a.process_s.total_cmp(&b.process_s));
+    on.get(on.len() / 2).map(|clocks| clocks.reports.clone()).unwrap_or_default()
+}
+
+/// One run to its end.
+fn once(args: &Args, ground: &Ground, overlap: &str) -> Result<Clocks, Failed> {
+    let mut job = ground.on(Job::new(args.ranks, &args.program[0], args.program[1..].iter().cloned()))?;
+    job.env = vec![("LATHIDE_OVERLAP".into(), overlap.into())];
+    job.report = true;
+    let last = Arc::new(Mutex::new(VecDeque::new()));
+    let sink = Arc::clone(&last);
+    let outcome = job
+        .run(Box::new(move |output| {
+            keep(&mut sink.lock(), &output);
+            Ok(())
+        }))
+        .map_err(|error| Failed { message: error.to_string(), status: error.exit_status() })?;
+    match outcome.exit_status() {
+        0 => Ok(clocks(&outcome)),
+        status => Err(Failed { message: why(&outcome, overlap, &last.lock()), status }),
+    }
+}
+
+fn clocks(outcome: &Outcome) -> Clocks {
+    let left: Option<Vec<_>> = outcome.ranks.iter().map(|rank| rank.left).collect();
+    let left = left.and_then(|left| left.into_iter().max());
+    let joined_s = outcome.joined.zip(left).map(|(joined, left)| (left - joined).as_secs_f64());
+    Clocks { joined_s, process_s: (outcome.ended - outcome.started).as_secs_f64(), reports: outcome.reports.clone() }
+}
+
+/// Keeps the last lines, each behind its rank.
+fn keep(last: &mut VecDeque<String>, output: &Output) {
+    for line in String::from_utf8_lossy(&output.bytes).lines() {
+        if last.len() == LAST_LINES {
+            last.pop_front();
+        }
+        let rank = output.rank.map(|rank| format!("[{rank}] ")).unwrap_or_default();
+        last.push_back(format!("{rank}{line}"));
+    }
+}
+
+fn why(outcome: &Outcome, overlap: &str, last: &VecDeque<String>) -> String {
+    if let Some(signal) = outcome.interrupted {
+        return format!("interrupted by signal {signal}");
+    }
+    let what = match &outcome.first_failure {
+        Some(failure) => format!("rank {} {failure}", failure.rank),
+        None => "the job failed".to_owned(),
+    };
+    let lines: String = last.iter().map(|line| format!("\n  {line}")).collect();
+    format!("with LATHIDE_OVERLAP={overlap}, {what}; its last lines:{lines}")
+}

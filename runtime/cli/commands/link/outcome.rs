@@ -1,0 +1,131 @@
+//! The result as one JSON object.
+
+use crate::report::machine::Machine;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::analysis::{self, Block};
+use super::cluster::Cluster;
+use super::fit;
+use super::plan::{Direction, Probe};
+use super::raw::{CALL_BYTES, CONGESTION_CONTROL};
+use super::results::{
+    Bandwidth, Exchange, Fragments, Hyperbolic, Latency, Loaded, Overlap, ProcessorUse, Rate, Segmented,
+};
+use crate::commands::common::console::Link;
+
+/// The version of the JSON object; it changes when a member changes its meaning or goes.
+const SCHEMA: &str = "lathide-link-1";
+
+/// All that a run of `lathide link` found out.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(super) struct Outcome {
+    pub(super) schema: &'static str,
+    pub(super) lathide: &'static str,
+    pub(super) machine: Machine,
+    pub(super) link: Link,
+    /// What raw TCP was compared with.
+    pub(super) raw: RawReference,
+    /// The first look at the link, by which the sizes were chosen.
+    pub(super) probe: Probe,
+    /// Repetitions, at what was repeated least.
+    pub(super) repeats: usize,
+    /// The share of all processors' time that other programs had; unknown on some systems.
+    pub(super) others_share: Option<f64>,
+    pub(super) latency: Vec<Latency>,
+    pub(super) bandwidth: Vec<Bandwidth>,
+    pub(super) message_rate: Option<Rate>,
+    pub(super) exchange: Vec<Exchange>,
+    /// Of messages one way.
+    pub(super) overlap: Vec<Overlap>,
+    /// Of messages both ways at once.
+    pub(super) exchange_overlap: Vec<Overlap>,
+    pub(super) under_load: Option<Loaded>,
+    pub(super) processor: ProcessorUse,
+    pub(super) fragments: Vec<Fragments>,
+    /// Fitted to lathide's one-way times.
+    pub(super) hyperbolic: Option<Hyperbolic>,
+    pub(super) segmented: Option<Segmented>,
+    /// The parameters of the cluster model.
+    pub(super) cluster: Option<Cluster>,
+}
+
+/// How raw TCP was used.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(super) struct RawReference {
+    pub(super) congestion_control: &'static str,
+    pub(super) nodelay: bool,
+    /// Bytes per write and read of a stream.
+    pub(super) stream_call_bytes: usize,
+}
+
+impl Outcome {
+    /// `None` if nothing was measured.
+    pub(super) fn new(
+        link: Link,
+        probe: Probe,
+        blocks: &[Block],
+        fragments: Vec<Fragments>,
+        cluster: Option<Cluster>,
+        others_share: Option<f64>,
+    ) -> Option<Self> {
+        let latency = analysis::latency(blocks);
+        let times = analysis::times(blocks);
+        Some(Outcome {
+            schema: SCHEMA,
+            lathide: env!("CARGO_PKG_VERSION"),
+            machine: Machine::here(),
+            link,
+            raw: RawReference { congestion_control: CONGESTION_CONTROL, nodelay: true, stream_call_bytes: CALL_BYTES },
+            probe,
+            repeats: latency.iter().map(|latency| latency.repeats).min()?,
+            others_share,
+            latency,
+            bandwidth: analysis::bandwidth(blocks),
+            message_rate: analysis::rate(blocks),
+            exchange: analysis::exchange(blocks),
+            overlap: analysis::overlap(blocks, Direction::OneWay),
+            exchange_overlap: analysis::overlap(blocks, Direction::BothWays),
+            under_load: analysis::loaded(blocks),
+            processor: analysis::processor(blocks),
+            fragments,
+            hyperbolic: fit::hyperbolic(&times),
+            segmented: fit::segmented(&times),
+            cluster,
+        })
+    }
+
+    /// As JSON: what is repeated as its median, with `_min` and `_max` beside it.
+    pub(super) fn json(&self) -> serde_json::Result<Value> {
+        Ok(spread(serde_json::to_value(self)?))
+    }
+}
+
+/// Members that are summaries become three members each.
+fn spread(value: Value) -> Value {
+    match value {
+        Value::Array(values) => Value::Array(values.into_iter().map(spread).collect()),
+        Value::Object(members) => {
+            let mut flat = Map::new();
+            for (name, member) in members {
+                match summary(&member) {
+                    Some([median, min, max]) => {
+                        flat.insert(format!("{name}_min"), min);
+                        flat.insert(format!("{name}_max"), max);
+                        flat.insert(name, median);
+                    }
+                    None => _ = flat.insert(name, spread(member)),
+                }
+            }
+            Value::Object(flat)
+        }
+        plain => plain,
+    }
+}
+
+/// Median, minimum and maximum, if that is what the value consists of.
+fn summary(value: &Value) -> Option<[Value; 3]> {
+    let members = value.as_object().filter(|members| members.len() == 3)?;
+    let member = |name| members.get(name).cloned();
+    Some([member("median")?, member("min")?, member("max")?])
+}

@@ -1,0 +1,192 @@
+//! Blocks worked out by hand, through the analysis to JSON and text.
+
+use crate::launch::link::LinkSpec;
+use crate::report::WIDTH;
+use serde_json::Value;
+
+use super::analysis::{self, Block, quantile};
+use super::cluster::tests::seen;
+use super::cluster::{Cluster, Seen};
+use super::outcome::Outcome;
+use super::plan::{Cost, Direction, Exchanged, Hidden, Order, Own, Probe};
+use crate::commands::common::console::describe;
+
+fn block(order: Order, mine: Own, theirs: Own) -> Block {
+    Block { order, mine, theirs }
+}
+
+fn ways(wall_s: [f64; 3], cpu_s: f64) -> Own {
+    Own::Ways(wall_s.map(|wall_s| Cost { wall_s, cpu_s }))
+}
+
+fn hidden(calc_s: f64, com_s: f64, total_s: f64, busy_s: f64, own_cpu_s: f64) -> Own {
+    Own::Overlap(Hidden { calc_s, com_s, total_s, busy_s, own_cpu_s, spare_s: calc_s / 0.8 })
+}
+
+/// Five repetitions of everything, one of them twice as slow as the others.
+fn blocks() -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for slower in [1.0, 1.0, 2.0, 1.0, 1.0] {
+        for (bytes, one_way_s) in [(8, 5e-6), (64, 6e-6), (1024, 8e-6), (65_536, 2e-5), (1 << 20, 2e-4)] {
+            // Ten round trips, of which lathide takes a quarter of blocking and 1.25 of polled.
+            let lathide = 20.0 * one_way_s * slower;
+            let walls = [4.0 * lathide, 0.8 * lathide, lathide];
+            blocks.push(block(Order::OneWay { bytes, round_trips: 10 }, ways(walls, 1e-4), ways([9.0; 3], 3e-4)));
+        }
+        let stream = Order::Stream { bytes: 1 << 20, messages: 10 };
+        blocks.push(block(stream, ways([9.0; 3], 0.1), ways([0.02 * slower, 0.01 * slower, 0.0125 * slower], 0.1)));
+        blocks.push(block(Order::Rate { messages: 1000 }, ways([9.0; 3], 0.0), ways([1e-3, 2e-3, 1e-4], 0.0)));
+        let exchanged = |simultaneous_s| {
+            Own::Exchange(Exchanged { pingpong_s: 0.2 * slower, simultaneous_s, raw_simultaneous_s: 0.1 * slower })
+        };
+        let exchange = Order::Exchange { bytes: 4096, count: 1 };
+        blocks.push(block(exchange, exchanged(0.09 * slower), exchanged(0.1 * slower)));
+        let overlap = Order::Overlap { direction: Direction::OneWay, bytes: 1 << 20, steps: 2, work: 7 };
+        let mine = hidden(1.1 * slower, 1.0 * slower, 1.2 * slower, 1.15 * slower, 0.05 * slower);
+        let theirs = hidden(1.1 * slower, 0.9 * slower, 1.15 * slower, 1.05 * slower, 0.02 * slower);
+        blocks.push(block(overlap, mine, theirs));
+        let loaded = Own::Loaded { idle_s: vec![1e-5; 40], loaded_s: [vec![3e-5; 19], vec![9e-5]].concat() };
+        let nobody = Own::Loaded { idle_s: vec![], loaded_s: vec![] };
+        blocks.push(block(Order::Loaded { bytes: 1 << 20, idle: 40 }, loaded, nobody));
+    }
+    blocks
+}
+
+fn cluster() -> Option<Cluster> {
+    let seen: Vec<Seen> = [8, 64, 512, 4096, 65_536].map(seen).into();
+    Cluster::new(&seen, &[], 64 << 20)
+}
+
+fn outcome(link: &str, others_share: Option<f64>) -> Outcome {
+    let link: LinkSpec = link.parse().unwrap();
+    let fragments = analysis::fragments(1 << 20, &[(4096, 2e-4), (1024, 3e-4), (4096, 4e-4)]);
+    let probe = Probe { start_s: 1e-5, byte_s: 1e-9 };
+    Outcome::new(describe(&link), probe, &blocks(), fragments, cluster(), others_share).unwrap()
+}
+
+fn close(value: f64, expected: f64) {
+    assert!((value - expected).abs() <= 1e-9 * expected.abs().max(1e-6), "{value} is not {expected}");
+}
+
+#[test]
+fn times_and_rates_by_hand() {
+    let outcome = outcome("wan", None);
+    let short = &outcome.latency[0];
+    assert_eq!((short.bytes, short.repeats, outcome.repeats), (8, 5, 5));
+    close(short.lathide_s.median, 5e-6);
+    close(short.lathide_s.max, 1e-5);
+    close(short.penalty.median, 0.25);
+    close(short.penalty.max, 0.25);
+    close(short.penalty_polled.median, 1.25);
+    let bandwidth = &outcome.bandwidth[0];
+    close(bandwidth.raw_polled_bytes_per_s.median, f64::from(1 << 20) * 1000.0);
+    close(bandwidth.ratio.median, 0.8);
+    let rate = outcome.message_rate.unwrap();
+    close(rate.lathide_per_s.median, 1e7);
+    close(rate.ratio.median, 10.0);
+    let processor = outcome.processor;
+    close(processor.message.unwrap().lathide_s.median, 4e-4 / 20.0);
+    close(processor.mib.unwrap().raw_s.median, 0.02);
+}
+
+#[test]
+fn overlap_by_hand() {
+    let outcome = outcome("wan", None);
+    let exchange = &outcome.exchange[0];
+    close(exchange.speedup.median, 2.0);
+    close(exchange.penalty.median, 1.0);
+    let overlap = &outcome.overlap[0];
+    // The slower node's: 1 - (1.2 - 1.1) / 1.
+    close(overlap.overlap.median, 0.9);
+    close(overlap.effective_overlap.median, 0.85);
+    close(overlap.availability.median, 1.0);
+    close(overlap.availability_spare.median, 0.8);
+    assert!(outcome.exchange_overlap.is_empty(), "none was measured both ways");
+    close(overlap.t_total_s.max, 2.4);
+    let loaded = outcome.under_load.unwrap();
+    assert_eq!((loaded.samples, loaded.idle_samples), (100, 200));
+    close(loaded.p50_ratio, 3.0);
+    close(loaded.p99_ratio, 9.0);
+    let fragments: Vec<(usize, f64)> = outcome.fragments.iter().map(|row| (row.fragment_bytes, row.s.median)).collect();
+    assert_eq!(fragments.iter().map(|row| row.0).collect::<Vec<_>>(), [1024, 4096]);
+    close(fragments[1].1, 3e-4);
+}
+
+#[test]
+fn json_has_the_agreed_members() {
+    let json = outcome("ethernet", Some(0.01)).json().unwrap();
+    let arrays = [
+        ("latency", &["bytes", "raw_s", "raw_polled_s", "lathide_s", "penalty", "penalty_polled", "lathide_s_max"][..]),
+        ("bandwidth", &["bytes", "raw_bytes_per_s", "raw_polled_bytes_per_s", "lathide_bytes_per_s", "ratio"]),
+        ("exchange", &["bytes", "pingpong_s", "simultaneous_s", "speedup", "speedup_min"]),
+        ("fragments", &["fragment_bytes", "s", "s_min", "s_max"]),
+        ("overlap", &["bytes", "overlap", "availability", "effective_overlap", "overlap_max"]),
+    ];
+    for (array, members) in arrays {
+        let row = &json[array][0];
+        assert!(members.iter().all(|member| row[member].is_number()), "{array}: {row}");
+    }
+    for member in ["a_s", "b_s_per_byte", "median_error", "p90_error"] {
+        assert!(json["hyperbolic"][member].is_f64(), "{member}: {json}");
+    }
+    for cost in ["o_s", "g_s", "l", "g_r", "o_r", "u_r", "m_ctc", "m_ctm", "m_mtm"] {
+        for member in ["startup_s", "s_per_byte", "median_error", "p90_error"] {
+            assert!(json["cluster"][cost][member].is_f64(), "{cost}.{member}: {json}");
+        }
+    }
+    assert_eq!((&json["cluster"]["packet_bytes"], &json["cluster"]["buffer_packets"]), (&65_536.into(), &1024.into()));
+    assert_eq!(json["schema"], "lathide-link-1");
+    assert_eq!(json["link"]["spec"], "delay=50us,rate=10mbit,shared");
+    assert!(json["machine"]["cores"].is_u64() && json["raw"]["congestion_control"] == "reno");
+    assert!(!contains_median(&json), "a summary was left whole: {json}");
+}
+
+fn contains_median(value: &Value) -> bool {
+    match value {
+        Value::Array(values) => values.iter().any(contains_median),
+        Value::Object(members) => members.contains_key("median") || members.values().any(contains_median),
+        _ => false,
+    }
+}
+
+#[test]
+fn text_fits_the_terminal_and_says_what_matters() {
+    let text = outcome("wan", Some(0.4)).text(false);
+    assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "too wide:\n{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "emulated by a relay",
+        "both use reno",
+        "8 bytes take 5.00 us one way with lathide, 0.25 of blocking raw TCP and 1.25 of polled",
+        "90 % of an exchange of 1 MiB hide behind a calculation",
+        "10 000 000 messages of 8 bytes per second, 10.00",
+        "a message of 1 048 576 bytes to the same rank, 8 bytes take 30.0 us one way (p99 90.0 us)",
+        "a receiver holds 1 024 of each sender",
+        "O_r 1.00 0.100 1.00",
+        "Other programs had 40 % of the processors' time",
+    ] {
+        assert!(words.contains(part), "{part} is missing:\n{text}");
+    }
+    assert!(outcome("loopback", None).text(true).contains("\x1b["), "colour where it is wanted");
+    assert!(!outcome("loopback", Some(0.01)).text(false).contains("Other programs"));
+}
+
+#[test]
+fn little_is_shown_as_little() {
+    let one = [block(Order::OneWay { bytes: 8, round_trips: 1 }, ways([1.0; 3], 0.0), ways([1.0; 3], 0.0))];
+    let probe = Probe { start_s: 1e-5, byte_s: 1e-9 };
+    let link = describe(&LinkSpec::default());
+    let outcome = Outcome::new(link.clone(), probe, &one, vec![], None, None).unwrap();
+    assert_eq!((outcome.hyperbolic.is_some(), outcome.bandwidth.len()), (false, 0));
+    let text = outcome.text(false);
+    assert!(text.contains("8 bytes take 500 ms") && !text.contains("Overlap:"), "{text}");
+    assert!(Outcome::new(link, probe, &[], vec![], None, None).is_none());
+}
+
+#[test]
+fn quantiles() {
+    let values: Vec<f64> = (1..=100).map(f64::from).collect();
+    assert_eq!([0.0, 0.5, 0.99, 1.0].map(|share| quantile(&values, share).unwrap()), [1.0, 50.0, 99.0, 100.0]);
+    assert_eq!(quantile(&[7.0], 0.99), Some(7.0));
+    assert_eq!(quantile(&[], 0.5), None);
+}

@@ -1,0 +1,109 @@
+//! The commands, one module each.
+
+mod collectives;
+mod common;
+mod doctor;
+mod gain;
+mod lab;
+mod link;
+mod predict;
+mod report;
+mod run;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Latency-hiding message passing over plain TCP: run jobs, measure what hiding gains.
+#[derive(Parser)]
+#[command(name = "lathide", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(run::Arguments),
+    Gain(gain::Args),
+    Predict(Box<predict::Args>),
+    Report(report::Args),
+    Doctor(doctor::Args),
+    /// One of the two nodes that `gain` measures with.
+    #[command(name = "__gain-node", hide = true)]
+    GainNode(gain::NodeArgs),
+    Link(link::Args),
+    /// One of the two nodes that `link` measures with.
+    #[command(name = "__link-node", hide = true)]
+    LinkNode(link::NodeArgs),
+    Collectives(collectives::Args),
+    /// One of the nodes that `collectives` measures with.
+    #[command(name = "__collectives-node", hide = true)]
+    CollectivesNode(collectives::NodeArgs),
+    Lab(Box<lab::Args>),
+    /// Becomes a program on a host of the lab.
+    #[command(name = "__in-host", hide = true)]
+    InHost(lab::InHostArgs),
+    /// Takes a lab away that has ended.
+    #[command(name = "__lab-warden", hide = true)]
+    LabWarden {
+        directory: PathBuf,
+    },
+    /// Becomes a rank's program.
+    #[command(name = "__start", hide = true)]
+    Start {
+        launcher: u32,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, num_args = 1.., required = true)]
+        command: Vec<OsString>,
+    },
+    /// Starts the ranks of one host.
+    #[command(name = "__agent", hide = true)]
+    Agent,
+    /// Ends what a killed launcher leaves.
+    #[command(name = "__warden", hide = true)]
+    Warden {
+        job: String,
+    },
+}
+
+pub(crate) fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Run(arguments) => run::run(arguments),
+        Command::Gain(args) => gain::run(&args),
+        Command::Predict(args) => predict::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::GainNode(args) => gain::run_node(&args),
+        Command::Link(args) => link::run(&args),
+        Command::LinkNode(args) => link::run_node(&args),
+        Command::Collectives(args) => collectives::run(&args),
+        Command::CollectivesNode(args) => collectives::run_node(&args),
+        Command::Lab(args) => lab::run(*args),
+        Command::InHost(args) => lab::run_in_host(&args),
+        Command::LabWarden { directory } => {
+            crate::launch::lab::warden(&directory);
+            ExitCode::SUCCESS
+        }
+        Command::Start { launcher, command } => start(launcher, &command),
+        Command::Agent => match crate::launch::agent::serve() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("lathide: the agent cannot work: {error}");
+                ExitCode::from(125)
+            }
+        },
+        Command::Warden { job } => {
+            crate::launch::local::warden(&job);
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+fn start(launcher: u32, command: &[OsString]) -> ExitCode {
+    let Some((program, args)) = command.split_first() else { return ExitCode::from(2) };
+    let error = crate::launch::local::start(launcher, program, args);
+    eprintln!("lathide: {} cannot be executed: {error}", program.display());
+    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+}

@@ -1,0 +1,199 @@
+//! `lathide predict broadcast`: one message to all (Stoica, Sultan, Keyes 1994; Tam, Wang).
+
+use std::fmt::Write as _;
+
+use lathide_models::cluster::broadcast_postal_s;
+use lathide_models::hyperbolic::{Broadcast, Network};
+use serde_json::{Map, json};
+
+use super::answer::{Answer, Form, column, given, row};
+use super::curve::{chart_of, grouped};
+use super::format;
+use super::network::NetworkArgs;
+use super::saved::Saved;
+use super::switch::{Known, SwitchArgs};
+use super::values::{self, Counts, Values};
+use super::{Common, Predict, Problem};
+
+/// How to bring one message to all: tree or serial (hyperbolic model), or in packets down a tree (cluster model)
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Numbers of processes, the root included
+    #[arg(long, value_name = "LIST", value_parser = values::counts, allow_hyphen_values = true, default_value = "16")]
+    procs: Counts,
+    /// Message sizes
+    #[arg(long, value_name = "LIST", value_parser = values::sizes, allow_hyphen_values = true,
+          default_value = "1..1MiB*4")]
+    bytes: Values,
+    /// Whose model: hyperbolic (Stoica, Sultan, Keyes) with --a-w .. --a-l, or cluster (Tam, Wang) with --o-s .. --buffer
+    #[arg(long, value_name = "MODEL", default_value = "hyperbolic")]
+    model: Whose,
+    #[command(flatten)]
+    network: NetworkArgs,
+    #[command(flatten)]
+    switch: SwitchArgs,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, clap::ValueEnum)]
+enum Whose {
+    Cluster,
+    Hyperbolic,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  lathide predict broadcast --procs 2..64*2 --bytes 8,1KiB,64KiB
+  lathide predict broadcast --from link.json --procs 16
+  lathide predict broadcast --model cluster --procs 2..16*2 --bytes 64KiB";
+
+impl Predict for Args {
+    const NAME: &'static str = "broadcast";
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
+        match self.model {
+            Whose::Cluster => self.in_packets(&self.switch.cluster(saved)?),
+            Whose::Hyperbolic => self.tree_or_serial(saved),
+        }
+    }
+}
+
+impl Args {
+    fn tree_or_serial(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
+        let known = self.network.network(saved)?;
+        let network = known.network;
+        let columns = vec![
+            given("procs", "p", Form::Count),
+            given("bytes", "x", Form::Bytes),
+            column("tree_s", "tree", Form::Seconds),
+            column("serial_s", "serial", Form::Seconds),
+            column("ratio", "tree /\nserial", Form::Number),
+            column("cheaper", "cheaper", Form::Word),
+        ];
+        let (mut rows, mut points) = (Vec::new(), Vec::new());
+        for procs in self.procs.iter() {
+            let (tree, serial) = (network.broadcast_tree(procs)?, network.broadcast_serial(procs)?);
+            for bytes in self.bytes.iter() {
+                let (tree_s, serial_s) = (tree.time_s(bytes)?, serial.time_s(bytes)?);
+                let ratio = (serial_s > 0.0).then(|| tree_s / serial_s);
+                rows.push(row![procs, bytes, tree_s, serial_s, ratio, name(&network, procs, bytes)?]);
+                points.extend(ratio.map(|ratio| (procs, bytes, ratio)));
+            }
+        }
+        let over_bytes = self.bytes.len() >= self.procs.len();
+        let series = grouped(points.into_iter().map(|(procs, bytes, ratio)| match over_bytes {
+            true => (format!("p = {procs}"), bytes, ratio),
+            false => (format::bytes(bytes), procs.into(), ratio),
+        }));
+        let chart = chart_of(if over_bytes { "bytes" } else { "p" }, "tree / serial", series);
+        let (changes, conclusion) = self.verdict(&network)?;
+        let equation = "Stoica, Sultan, Keyes 1994, section 3.1 with eq. (3); tree: a = max_i t(i), b = sum_k max(n_k b_C, b_W); \
+                        serial: a = (N + 1) a_W + a_C + a_L, b = N max(b_C, b_W), N = p - 1";
+        Ok(Answer {
+            parameters: known.parameters,
+            chart,
+            findings: Map::from_iter([("changes".to_owned(), json!(changes))]),
+            notes: known.notes,
+            ..Answer::new(Self::NAME, equation, columns, rows, conclusion)
+        })
+    }
+
+    /// Which way is cheaper where: for each number of processes, the sizes at which it changes.
+    fn verdict(&self, network: &Network) -> Result<(Vec<serde_json::Value>, String), Problem> {
+        let mut sizes: Vec<f64> = self.bytes.iter().collect();
+        sizes.sort_by(f64::total_cmp);
+        let (mut changes, mut said) = (Vec::new(), Vec::<(String, Vec<u32>)>::new());
+        for procs in self.procs.iter() {
+            let mut text = name(network, procs, sizes[0])?.to_owned();
+            for pair in sizes.windows(2) {
+                let next = name(network, procs, pair[1])?;
+                if next != name(network, procs, pair[0])? {
+                    let at = change(network, procs, pair[0], pair[1])?;
+                    _ = write!(text, " up to {}, then {next}", format::bytes(at));
+                    changes.push(json!({ "procs": procs, "bytes": at, "to": next }));
+                }
+            }
+            match said.iter_mut().find(|(said, _)| *said == text) {
+                Some((_, same)) => same.push(procs),
+                None => said.push((text, vec![procs])),
+            }
+        }
+        let sentences = said.iter().map(|(text, procs)| {
+            let procs: Vec<String> = procs.iter().map(u32::to_string).collect();
+            let everywhere = if text.contains("then") || sizes.len() == 1 { "" } else { " for all these sizes" };
+            format!("p = {}: {text}{everywhere}", procs.join(", "))
+        });
+        Ok((changes, format!("Cheaper with {}.", sentences.collect::<Vec<_>>().join("; "))))
+    }
+
+    fn in_packets(&self, known: &Known) -> Result<Answer, Problem> {
+        let columns = vec![
+            given("procs", "p", Form::Count),
+            given("bytes", "message", Form::Bytes),
+            column("packets", "packets\nk", Form::Count),
+            column("time_s", "B_k\neq. 2", Form::Seconds),
+            column("postal_s", "Postal\neq. 1", Form::Seconds),
+            column("ratio", "eq. 2 /\neq. 1", Form::Number),
+        ];
+        let (mut rows, mut points, mut conclusion) = (Vec::new(), Vec::new(), String::new());
+        for procs in self.procs.iter() {
+            for bytes in self.bytes.iter() {
+                let time_s = known.cluster.broadcast_s(bytes, known.packet_bytes, procs)?;
+                // As the model cuts it, which has checked both sizes by now.
+                let packets = (bytes / known.packet_bytes - 1e-12).ceil().max(1.0);
+                let packet = known.cluster.packet(known.packet_bytes.min(bytes), procs)?;
+                let postal_s = broadcast_postal_s(packets as u64, procs, packet.send_gap_s, packet.one_way_s()?)?;
+                let ratio = (postal_s > 0.0).then(|| time_s / postal_s);
+                rows.push(row![procs, bytes, packets, time_s, postal_s, ratio]);
+                points.push((procs, bytes, time_s));
+                conclusion = format!(
+                    "{} to {procs} processors take {}; the Postal model, which has no cost of reception, says {}.",
+                    format::bytes(bytes),
+                    format::seconds(time_s),
+                    format::seconds(postal_s)
+                );
+            }
+        }
+        let over_bytes = self.bytes.len() >= self.procs.len();
+        let series = grouped(points.into_iter().map(|(procs, bytes, time_s)| match over_bytes {
+            true => (format!("p = {procs}"), bytes, 1e3 * time_s),
+            false => (format::bytes(bytes), procs.into(), 1e3 * time_s),
+        }));
+        let chart = chart_of(if over_bytes { "bytes" } else { "p" }, "B_k, ms", series);
+        let equation = "Tam, Wang, eq. (2): B_k = (k - 1) ((log2 p - 1) g_s + O_r + U_r) + log2 p (O_s + L + O_r + U_r); \
+                        eq. (1): log2 p (k g_s + L - g_s), its L all of the way";
+        let parameters = known.parameters.clone();
+        Ok(Answer { parameters, chart, ..Answer::new(Self::NAME, equation, columns, rows, conclusion) })
+    }
+}
+
+/// The cheaper way, or that both take the same time.
+fn name(network: &Network, procs: u32, bytes: f64) -> Result<&'static str, Problem> {
+    let (tree_s, serial_s) =
+        (network.broadcast_tree(procs)?.time_s(bytes)?, network.broadcast_serial(procs)?.time_s(bytes)?);
+    // Both are sums, taken in different orders.
+    if (tree_s - serial_s).abs() <= 1e-12 * serial_s {
+        return Ok("equal");
+    }
+    Ok(match network.cheaper_broadcast(procs, bytes)?.0 {
+        Broadcast::Serial => "serial",
+        Broadcast::Tree => "tree",
+    })
+}
+
+/// The size between two at which another way becomes the cheaper one, by halving.
+fn change(network: &Network, procs: u32, below: f64, above: f64) -> Result<f64, Problem> {
+    let before = name(network, procs, below)?;
+    let (mut below, mut above) = (below, above);
+    for _ in 0..60 {
+        let middle = f64::midpoint(below, above);
+        if name(network, procs, middle)? == before { below = middle } else { above = middle }
+    }
+    Ok(above)
+}

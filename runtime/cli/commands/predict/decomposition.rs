@@ -1,0 +1,211 @@
+//! `lathide predict decomposition`: strips or blocks (Hanuliak 2014).
+
+use lathide_models::decomposition::{Channel, Comparison, Shape, calculation_s};
+use lathide_models::gain;
+use serde_json::{Map, json};
+
+use super::answer::{Answer, Form, column, given, parameter, row};
+use super::curve::{chart_of, grouped};
+use super::format;
+use super::saved::Saved;
+use super::values::{self, Counts};
+use super::{Common, Predict, Problem};
+
+/// How to cut a matrix: in strips or in blocks, and from where on (Hanuliak 2014)
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Rows and columns of the matrix
+    #[arg(long, value_name = "LIST", value_parser = values::counts, allow_hyphen_values = true, default_value = "1024")]
+    n: Counts,
+    /// Numbers of processes, at least 9
+    #[arg(long, value_name = "LIST", value_parser = values::counts, allow_hyphen_values = true, default_value = "16")]
+    procs: Counts,
+    /// t_s, the start-up of a message [default: 1500us, the paper's Ethernet; or a of --from link.json]
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
+    t_s: Option<f64>,
+    /// t_w, the time of a word [default: 5us, the paper's Ethernet; or b of --from link.json times --word-bytes]
+    #[arg(long, value_name = "TIME", value_parser = values::time_per, allow_hyphen_values = true)]
+    t_w: Option<f64>,
+    /// The size of a word, with --from
+    #[arg(long, value_name = "SIZE", value_parser = values::size, allow_hyphen_values = true, default_value = "8")]
+    word_bytes: f64,
+    /// t_c, the time to calculate an element: also say gamma and what hiding can gain
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
+    t_c: Option<f64>,
+    #[command(flatten)]
+    common: Common,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  lathide predict decomposition --n 1024 --t-s 35e-6 --t-w 0.23e-6 --procs 16
+  lathide predict decomposition --n 256..8192*2 --procs 64 --from link.json
+  lathide predict decomposition --n 4096 --procs 16..1024*4 --t-c 2ns";
+
+impl Predict for Args {
+    const NAME: &'static str = "decomposition";
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
+        let channel = channel(self.t_s, self.t_w, self.word_bytes, saved)?;
+        let mut columns = vec![
+            given("n", "n", Form::Count),
+            given("procs", "p", Form::Count),
+            column("strips_s", "strips\n6.1", Form::Seconds),
+            column("blocks_s", "blocks\n6.1.1", Form::Seconds),
+            column("better", "better", Form::Word),
+            column("t_s_threshold_s", "strips if\nt_s above\n6.1.2", Form::Seconds),
+            column("t_w_threshold_s", "or t_w\nbelow\n7.1.1", Form::Seconds),
+            column("n_threshold", "or n\nbelow", Form::Plain),
+            column("procs_threshold", "or p\nbelow", Form::Plain),
+        ];
+        if self.t_c.is_some() {
+            columns.push(column("calculation_s", "t_calc\n4.1", Form::Seconds));
+            columns.push(column("gamma", "gamma", Form::Number));
+            columns.push(column("gain_ideal", "G of\nhiding", Form::Fixed(2)));
+        }
+        let (mut rows, mut points, mut compared) = (Vec::new(), Vec::new(), Vec::new());
+        for side in self.n.iter() {
+            for procs in self.procs.iter() {
+                let it = channel.compare(side.into(), procs)?;
+                let mut row = row![
+                    side,
+                    procs,
+                    it.strips_s,
+                    it.blocks_s,
+                    name(it.better),
+                    it.start_up_threshold_s,
+                    it.word_threshold_s,
+                    it.side_threshold,
+                    it.processes_threshold
+                ];
+                if let Some(t_c) = self.t_c {
+                    let calculation_s = calculation_s(u64::from(side) * u64::from(side), t_c, procs)?;
+                    let gamma =
+                        Some(calculation_s / it.strips_s.min(it.blocks_s)).filter(|it| it.is_finite() && *it > 0.0);
+                    let gain = gamma.map(gain::ideal).transpose()?;
+                    row.extend([calculation_s.into(), gamma.into(), gain.into()]);
+                }
+                rows.push(row);
+                points.push((side, procs, it));
+                compared.push((side, procs, it));
+            }
+        }
+        let over_n = self.n.len() >= self.procs.len();
+        let series = grouped(points.iter().flat_map(|(side, procs, it)| {
+            let (of, x) = if over_n { (format!("p = {procs}"), *side) } else { (format!("n = {side}"), *procs) };
+            let several = self.n.len() > 1 && self.procs.len() > 1;
+            let called = |shape: &str| if several { format!("{shape}, {of}") } else { shape.to_owned() };
+            [(called("strips"), x.into(), 1e3 * it.strips_s), (called("blocks"), x.into(), 1e3 * it.blocks_s)]
+        }));
+        let chart = chart_of(if over_n { "n" } else { "p" }, "ms per step", series);
+        let up_to_side = channel.strips_up_to_side()?;
+        let equation = "Hanuliak 2014, sections 6.1 and 6.1.1: strips 4 (t_s + n t_w), blocks 8 (t_s + n t_w / sqrt p) per step; \
+                        6.1.2, 7.1.1: strips if t_s > n (1 - 2/sqrt p) t_w";
+        let conclusion = self.verdict(&channel, &compared)?;
+        Ok(Answer {
+            parameters: stated(&channel),
+            chart,
+            findings: Map::from_iter([("strips_up_to_side_where_p_is_n".to_owned(), json!(up_to_side))]),
+            ..Answer::new(Self::NAME, equation, columns, rows, conclusion)
+        })
+    }
+}
+
+impl Args {
+    fn verdict(&self, channel: &Channel, compared: &[(u32, u32, Comparison)]) -> Result<String, Problem> {
+        if let [(side, procs, it)] = compared {
+            return Ok(one(*side, *procs, it));
+        }
+        let sentence = |of: String, what: &str, least: f64, threshold: Option<f64>| match threshold {
+            Some(at) if at <= least => format!("{of}: blocks for every {what}"),
+            Some(at) => format!("{of}: strips for {what} below {}, then blocks", format::plain(at)),
+            None => format!("{of}: strips for every {what}"),
+        };
+        let mut sentences = Vec::new();
+        if self.n.len() >= self.procs.len() {
+            for procs in self.procs.iter() {
+                sentences.push(sentence(format!("p = {procs}"), "n", 1.0, channel.side_threshold(procs)?));
+            }
+        } else {
+            for side in self.n.iter() {
+                let threshold = channel.processes_threshold(side.into())?;
+                sentences.push(sentence(format!("n = {side}"), "p", 9.0, threshold));
+            }
+        }
+        Ok(format!("Less communication with {}.", sentences.join("; ")))
+    }
+}
+
+/// What a single case means, and what would turn it round.
+fn one(side: u32, procs: u32, it: &Comparison) -> String {
+    let (better_s, worse_s) = (it.strips_s.min(it.blocks_s), it.strips_s.max(it.blocks_s));
+    let (shape, other, start_up, rest) = match it.better {
+        Shape::Blocks => ("Blocks", "Strips", "above", "below"),
+        Shape::Strips => ("Strips", "Blocks", "below", "above"),
+    };
+    let mut text = format!(
+        "{shape} communicate less: {} per step instead of {} (n = {side}, p = {procs}). {other} would be better if t_s were \
+         {start_up} {}, or t_w {rest} {}",
+        format::seconds(better_s),
+        format::seconds(worse_s),
+        format::seconds(it.start_up_threshold_s),
+        format::seconds(it.word_threshold_s)
+    );
+    // With fewer than nine processes there are no blocks to compare with.
+    let processes = it.processes_threshold.filter(|processes| *processes > 9.0);
+    for (name, threshold) in [("n", it.side_threshold), ("p", processes)] {
+        if let Some(at) = threshold {
+            text += &format!(", or {name} {rest} {}", format::plain(at));
+        }
+    }
+    text + "."
+}
+
+fn name(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Blocks => "blocks",
+        Shape::Strips => "strips",
+    }
+}
+
+/// t_s and t_w, from options first, then from `saved`, then from the paper.
+pub(super) fn channel(
+    t_s: Option<f64>,
+    t_w: Option<f64>,
+    word_bytes: f64,
+    saved: Option<&Saved>,
+) -> Result<Channel, Problem> {
+    let paper = Channel::ETHERNET;
+    let t_s = match (t_s, saved) {
+        (Some(t_s), _) => t_s,
+        (None, Some(saved)) => saved.number("hyperbolic.a_s", "give --t-s")?,
+        (None, None) => paper.start_up_s(),
+    };
+    let t_w = match (t_w, saved) {
+        (Some(t_w), _) => t_w,
+        (None, Some(saved)) => saved.number("hyperbolic.b_s_per_byte", "give --t-w")? * positive_word(word_bytes)?,
+        (None, None) => paper.word_s(),
+    };
+    Ok(Channel::new(t_s, t_w)?)
+}
+
+/// The size of a word, if it is one.
+pub(super) fn positive_word(bytes: f64) -> Result<f64, Problem> {
+    if bytes > 0.0 && bytes.is_finite() {
+        return Ok(bytes);
+    }
+    Err(Problem::new(format!("--word-bytes is {bytes}, but must be a finite number above 0")))
+}
+
+/// t_s and t_w.
+pub(super) fn stated(channel: &Channel) -> Vec<super::answer::Parameter> {
+    vec![
+        parameter("t_s_s", "t_s", Form::Seconds, channel.start_up_s()),
+        parameter("t_w_s", "t_w", Form::Seconds, channel.word_s()),
+    ]
+}

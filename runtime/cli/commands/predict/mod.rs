@@ -1,0 +1,166 @@
+//! `lathide predict`: what the papers' models say, from parameters given or measured.
+//!
+//! One file per model: its options, and what it answers. Shared are numbers on the command line ([`values`]), saved
+//! results ([`saved`]), the parameters of a network or cluster ([`network`], [`switch`]), and answers ([`answer`]).
+
+mod answer;
+mod broadcast;
+mod collectives;
+mod curve;
+mod decomposition;
+mod format;
+mod gain;
+mod gather;
+mod hyperbolic;
+mod logp;
+mod multigrid;
+mod network;
+mod saved;
+mod switch;
+mod values;
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use lathide_models::BadParameter;
+
+use answer::Answer;
+use saved::Saved;
+
+/// Ask the papers' models: what hiding gains, what messages and collectives cost, how to cut a matrix
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    model: Model,
+}
+
+#[derive(Clone, Debug, clap::Subcommand)]
+enum Model {
+    Gain(gain::Args),
+    Hyperbolic(hyperbolic::Args),
+    Broadcast(broadcast::Args),
+    Gather(gather::Args),
+    Collectives(collectives::Args),
+    #[command(name = "logp")]
+    LogP(logp::Args),
+    Decomposition(decomposition::Args),
+    Multigrid(multigrid::Args),
+}
+
+const EXAMPLES: &str = "\
+Lists have values and ranges: 256,1024 or 2..40 or 1..64*2 (doubling) or 0.5..4+0.5. Times are in seconds or have
+us, ms, s (35e-6, 35us), sizes in bytes or have KiB, MiB, kB, MB (64KiB).
+
+Examples:
+  lathide predict gain --gamma-h 10 --gamma-s 2..40 --omega 0.2
+  lathide predict multigrid --dims 2 --procs 256,1024 --fixed 2500 --variable 200 --long-messages
+  lathide predict decomposition --n 1024 --t-s 35e-6 --t-w 0.23e-6 --procs 16
+  lathide link --json > link.json && lathide predict broadcast --from link.json --procs 2..64*2";
+
+/// The options of every model.
+#[derive(Clone, Debug, clap::Args)]
+struct Common {
+    /// Take parameters from a saved result of lathide link --json or lathide gain --json (- for standard input);
+    /// an option given as well counts instead
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// One JSON object on stdout, nothing else there
+    #[arg(long)]
+    json: bool,
+    /// Nothing on stderr but errors
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// A model that can be asked.
+trait Predict {
+    /// The subcommand.
+    const NAME: &'static str;
+
+    fn common(&self) -> &Common;
+
+    /// The answer; `saved` is what `--from` read.
+    fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem>;
+}
+
+/// Why there is no answer. Always what was typed, or the file it names.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+enum Problem {
+    #[error(transparent)]
+    Parameter(#[from] BadParameter),
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Problem {
+    fn new(message: impl Into<String>) -> Self {
+        Problem::Other(message.into())
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> ExitCode {
+    match &args.model {
+        Model::Gain(args) => ask(args),
+        Model::Hyperbolic(args) => ask(args),
+        Model::Broadcast(args) => ask(args),
+        Model::Gather(args) => ask(args),
+        Model::Collectives(args) => ask(args),
+        Model::LogP(args) => ask(args),
+        Model::Decomposition(args) => ask(args),
+        Model::Multigrid(args) => ask(args),
+    }
+}
+
+fn ask<M: Predict>(model: &M) -> ExitCode {
+    let common = model.common();
+    let saved = common.from.as_deref().map(Saved::read).transpose();
+    let answer = saved.and_then(|saved| {
+        let answer = model.predict(saved.as_ref()).map_err(|problem| located(problem, saved.as_ref()))?;
+        Ok((answer, saved))
+    });
+    let (answer, saved) = match answer {
+        Ok(answered) => answered,
+        Err(problem) => {
+            eprintln!("lathide predict {}: {problem}", M::NAME);
+            return ExitCode::from(2);
+        }
+    };
+    if !common.quiet {
+        for note in &answer.notes {
+            eprintln!("lathide predict {}: {note}", M::NAME);
+        }
+    }
+    let text =
+        if common.json { answer.json(saved.map(|saved| saved.origin())).to_string() } else { answer.text(colour()) };
+    print(M::NAME, &text)
+}
+
+/// A bad parameter may be the file's and not the option's.
+fn located(problem: Problem, saved: Option<&Saved>) -> Problem {
+    match (problem, saved) {
+        (Problem::Parameter(bad), Some(saved)) => {
+            Problem::Other(format!("{bad} (what no option gives is from {})", saved.name()))
+        }
+        (problem, _) => problem,
+    }
+}
+
+/// Whether to colour what goes to stdout.
+fn colour() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Writes to stdout. Whoever reads it may have gone.
+fn print(name: &str, text: &str) -> ExitCode {
+    match writeln!(std::io::stdout(), "{text}") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lathide predict {name}: the answer cannot be written: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

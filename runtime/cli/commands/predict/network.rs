@@ -1,0 +1,249 @@
+//! The hyperbolic model's network (Stoica, Sultan, Keyes 1994), from options or a measured link.
+
+use lathide_models::BadParameter;
+use lathide_models::hyperbolic::{Block, Network};
+
+use super::Problem;
+use super::answer::{Form, Parameter, parameter};
+use super::saved::Saved;
+use super::values;
+
+/// The options.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(super) struct NetworkArgs {
+    /// T(x; a, b) of a message alone: the time of the smallest [default: from --from link.json]
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
+    a: Option<f64>,
+    /// T(x; a, b) of a message alone: the time of each byte of the largest [default: from --from link.json]
+    #[arg(long, value_name = "TIME", value_parser = values::time_per, allow_hyphen_values = true)]
+    b: Option<f64>,
+    /// With a and b: whether all messages share one medium, b_C = b, or a switch keeps them apart, b_C = 0
+    /// [default: switched; with --from as the link was]
+    #[arg(long, value_name = "KIND")]
+    medium: Option<Medium>,
+    /// a_W, the workstation's time for the smallest message
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
+    a_w: Option<f64>,
+    /// b_W, the workstation's time per byte
+    #[arg(long, value_name = "TIME", value_parser = values::time_per, allow_hyphen_values = true)]
+    b_w: Option<f64>,
+    /// a_C, the network's time for the smallest message
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
+    a_c: Option<f64>,
+    /// b_C, the network's time per byte. Without --a, --b and --from, a and b of workstation and network are those of
+    /// the paper's SparcstationELC on Ethernet: 859.52us, 1.42us/B, 345.6us, 0.92us/B
+    #[arg(long, value_name = "TIME", value_parser = values::time_per, allow_hyphen_values = true)]
+    b_c: Option<f64>,
+    /// a_L, a delay
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
+    a_l: Option<f64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, clap::ValueEnum)]
+enum Medium {
+    Shared,
+    Switched,
+}
+
+/// A network, how it is stated, and what was assumed.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) network: Network,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) notes: Vec<String>,
+}
+
+/// The five parameters, in s and s/byte.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Five {
+    a_w: f64,
+    b_w: f64,
+    a_c: f64,
+    b_c: f64,
+    a_l: f64,
+}
+
+/// The parts of a, and how they were found.
+struct Fixed {
+    a_w: f64,
+    a_l: f64,
+    how: &'static str,
+}
+
+impl NetworkArgs {
+    /// The network, from options first, then from `saved`, then from the paper.
+    pub(super) fn network(&self, saved: Option<&Saved>) -> Result<Known, Problem> {
+        let mut notes = Vec::new();
+        let five = match self.message(saved)? {
+            Some((a, b)) => self.split(a, b, saved, &mut notes)?,
+            None if self.medium.is_some() => {
+                return Err(Problem::new(
+                    "--medium says how to take --a and --b (or --from) apart; give them, or --b-c",
+                ));
+            }
+            None => self.of_the_paper(),
+        };
+        let Five { a_w, b_w, a_c, b_c, a_l } = five;
+        let workstation = named(Block::new(a_w, b_w), "a_W", "b_W")?;
+        let network = Network::new(workstation, named(Block::new(a_c, b_c), "a_C", "b_C")?, a_l)?;
+        let parameters = vec![
+            parameter("a_w_s", "a_W", Form::Seconds, a_w),
+            parameter("b_w_s_per_byte", "b_W", Form::SecondsPerByte, b_w),
+            parameter("a_c_s", "a_C", Form::Seconds, a_c),
+            parameter("b_c_s_per_byte", "b_C", Form::SecondsPerByte, b_c),
+            parameter("a_l_s", "a_L", Form::Seconds, a_l),
+        ];
+        Ok(Known { network, parameters, notes })
+    }
+
+    /// a and b of a message alone, if they are given.
+    fn message(&self, saved: Option<&Saved>) -> Result<Option<(f64, f64)>, Problem> {
+        let one = |option: Option<f64>, path: &str, name: &str, other: &str| match (option, saved) {
+            (Some(value), _) => Ok(value),
+            (None, Some(saved)) => saved.number(path, &format!("give {name}")),
+            (None, None) => Err(Problem::new(format!("{other} needs {name}"))),
+        };
+        if self.a.is_none() && self.b.is_none() && saved.is_none() {
+            return Ok(None);
+        }
+        let a = one(self.a, "hyperbolic.a_s", "--a", "--b")?;
+        let b = one(self.b, "hyperbolic.b_s_per_byte", "--b", "--a")?;
+        named(Block::new(a, b), "a", "b")?;
+        Ok(Some((a, b)))
+    }
+
+    /// Who has which part of a and b: `a = 2 a_W + a_C + a_L`, `b = max(b_W, b_C)`. One message alone does not tell, so
+    /// this is an assumption, helped by what else is known of the link.
+    fn split(&self, a: f64, b: f64, saved: Option<&Saved>, notes: &mut Vec<String>) -> Result<Five, Problem> {
+        let shared_link = saved.is_some_and(Saved::is_shared);
+        let medium = self.medium.unwrap_or(if shared_link { Medium::Shared } else { Medium::Switched });
+        let a_c = self.a_c.unwrap_or(0.0);
+        let Fixed { a_w, a_l, how } = self.fixed(a, a_c, saved);
+        if self.b_c.is_none() || self.a_w.is_none() {
+            let medium = match medium {
+                Medium::Shared => "all messages share one medium, b_C = b",
+                Medium::Switched => "a switch keeps different pairs apart, b_C = 0",
+            };
+            notes.push(format!(
+                "a message alone does not tell workstation and network apart; assumed: {medium}, and {how} \
+                 (--medium, --a-w, --a-c, --b-c, --a-l say otherwise)"
+            ));
+        }
+        let b_c = self.b_c.unwrap_or(if medium == Medium::Shared { b } else { 0.0 });
+        Ok(Five { a_w, b_w: self.b_w.unwrap_or(b), a_c, b_c, a_l })
+    }
+
+    /// The workstation's part of a, and the delay's.
+    fn fixed(&self, a: f64, a_c: f64, saved: Option<&Saved>) -> Fixed {
+        let halves = |a_l: f64| (a - a_c - a_l) / 2.0;
+        // A stream of short messages keeps the workstation busy and nothing waits for the delay.
+        let streamed = saved.and_then(Saved::short_messages_per_s).map(|rate| (1.0 / rate).min(halves(0.0)));
+        let delay = saved.and_then(Saved::delay_s).map(|delay| delay.min(a - a_c));
+        match (self.a_w, self.a_l, streamed, delay) {
+            (Some(a_w), a_l, ..) => {
+                let a_l = a_l.unwrap_or(a - a_c - 2.0 * a_w);
+                Fixed { a_w, a_l, how: "a_L is the rest of a" }
+            }
+            (None, Some(a_l), ..) => Fixed { a_w: halves(a_l), a_l, how: "both workstations have the rest of a" },
+            (None, None, Some(a_w), _) => Fixed {
+                a_w,
+                a_l: a - a_c - 2.0 * a_w,
+                how: "a_W is the time of a message in a stream, a_L the rest of a",
+            },
+            (None, None, None, Some(a_l)) => {
+                Fixed { a_w: halves(a_l), a_l, how: "a_L is the link's delay, both workstations have the rest of a" }
+            }
+            (None, None, None, None) => Fixed { a_w: halves(0.0), a_l: 0.0, how: "both workstations have all of a" },
+        }
+    }
+
+    fn of_the_paper(&self) -> Five {
+        Five {
+            a_w: self.a_w.unwrap_or(859.52e-6),
+            b_w: self.b_w.unwrap_or(1.42e-6),
+            a_c: self.a_c.unwrap_or(345.60e-6),
+            b_c: self.b_c.unwrap_or(0.92e-6),
+            a_l: self.a_l.unwrap_or(0.0),
+        }
+    }
+}
+
+/// A block's error in the names of whose block it is.
+fn named(block: Result<Block, BadParameter>, a: &'static str, b: &'static str) -> Result<Block, BadParameter> {
+    block.map_err(|bad| BadParameter { name: if bad.name == "a" { a } else { b }, ..bad })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::commands::predict::answer::Cell;
+    use crate::commands::predict::saved::tests::saved;
+
+    #[test]
+    fn without_options_it_is_the_paper_s() {
+        let known = NetworkArgs::default().network(None).unwrap();
+        assert_eq!(known.network, Network::SPARCSTATION);
+        assert!(known.notes.is_empty());
+    }
+
+    #[test]
+    fn a_measured_link_keeps_its_one_way_time() {
+        let link =
+            |spec: &str| saved(json!({"link": {"spec": spec}, "hyperbolic": {"a_s": 40e-6, "b_s_per_byte": 1e-9}}));
+        for (spec, pairs_b) in [("rate=1gbit", 1e-9), ("rate=10mbit,shared", 4e-9)] {
+            let known = NetworkArgs::default().network(Some(&link(spec))).unwrap();
+            let one = known.network.point_to_point().unwrap();
+            assert!((one.a_s() - 40e-6).abs() < 1e-18 && one.b_s_per_byte() == 1e-9, "{spec}: {one:?}");
+            assert_eq!(known.network.pairs(4).unwrap().b_s_per_byte(), pairs_b, "{spec}");
+            assert_eq!(known.notes.len(), 1, "{spec}");
+        }
+        let delayed = NetworkArgs { a_c: Some(10e-6), a_l: Some(20e-6), ..NetworkArgs::default() };
+        let one = delayed.network(Some(&link("lan"))).unwrap().network.point_to_point().unwrap();
+        assert!((one.a_s() - 40e-6).abs() < 1e-18, "a stays what was measured: {one:?}");
+    }
+
+    /// What else is known of a link tells its delay from its ends.
+    #[test]
+    fn a_delay_is_nobody_s_work() {
+        let link = |rate: Value, spec: &str| {
+            let message = json!({"a_s": 26e-3, "b_s_per_byte": 1e-7});
+            saved(json!({"link": {"spec": spec}, "message_rate": rate, "hyperbolic": message}))
+        };
+        let five = |saved: Saved, args: NetworkArgs| {
+            let known = args.network(Some(&saved)).unwrap();
+            let one = known.network.point_to_point().unwrap();
+            assert!((one.a_s() - 26e-3).abs() < 1e-15, "{one:?}");
+            let value = |key: &str| known.parameters.iter().find(|it| it.key == key).unwrap().value.clone();
+            (value("a_w_s"), value("a_l_s"))
+        };
+        let none = NetworkArgs::default;
+        let near = |(a_w, a_l): (Cell, Cell), expected: (f64, f64)| {
+            let (Cell::Number(a_w), Cell::Number(a_l)) = (a_w, a_l) else { panic!("numbers") };
+            assert!((a_w - expected.0).abs() < 1e-12 && (a_l - expected.1).abs() < 1e-12, "{a_w} {a_l}");
+        };
+        near(five(link(json!({"lathide_per_s": 1e5}), "delay=25ms"), none()), (1e-5, 26e-3 - 2e-5));
+        near(five(link(json!({"lathide_per_s": 10.0}), "delay=25ms"), none()), (13e-3, 0.0));
+        near(five(link(Value::Null, "delay=25ms"), none()), (0.5e-3, 25e-3));
+        near(five(link(Value::Null, "delay=25s"), none()), (0.0, 26e-3));
+        near(five(link(Value::Null, "loopback"), none()), (13e-3, 0.0));
+        near(five(link(Value::Null, "delay=25ms"), NetworkArgs { a_w: Some(1e-3), ..none() }), (1e-3, 24e-3));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let refused = |args: NetworkArgs| args.network(None).unwrap_err().to_string();
+        let with = NetworkArgs::default;
+        assert!(refused(NetworkArgs { a_w: Some(-1.0), ..with() }).contains("a_W is -1"));
+        assert!(refused(NetworkArgs { b_c: Some(f64::NAN), ..with() }).contains("b_C is NaN"));
+        assert!(refused(NetworkArgs { a_l: Some(-1.0), ..with() }).contains("a_L is -1"));
+        assert!(refused(NetworkArgs { a: Some(1.0), ..with() }).contains("--a needs --b"));
+        assert!(refused(NetworkArgs { b: Some(1.0), ..with() }).contains("--b needs --a"));
+        let long_delay = NetworkArgs { a: Some(1.0), b: Some(0.0), a_l: Some(2.0), ..with() };
+        let long_work = NetworkArgs { a: Some(1.0), b: Some(0.0), a_w: Some(2.0), ..with() };
+        assert!(refused(long_work).contains("a_L is -3"));
+        assert!(refused(long_delay).contains("a_W is -0.5"));
+        assert!(refused(NetworkArgs { medium: Some(Medium::Shared), ..with() }).contains("--medium"));
+    }
+}

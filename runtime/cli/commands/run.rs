@@ -1,0 +1,313 @@
+//! `lathide run`: a program as a job of several ranks, on this machine or on several hosts.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::launch::agent::Hosts;
+use crate::launch::link::LinkSpec;
+use crate::launch::local::{End, Job, Outcome, Output, Stdin, Stream, prefixed};
+use clap::{Args, ValueEnum};
+use lathide::Rank;
+use lathide::launcher::timeline::Merged;
+use lathide::observe::{closing, file};
+use serde_json::json;
+
+use crate::commands::common::console::print_json;
+use crate::commands::common::hosts::HostArgs;
+
+/// What the person typed, before messages of other rooms.
+const COMMAND: &str = "lathide";
+
+const EXAMPLES: &str = "\
+Examples:
+  lathide run -n 4 ./stencil                  four ranks on this machine
+  lathide run -n 2 --link wan ./stencil       the same over an emulated 25 ms, 50 Mbit/s link
+  lathide run -n 3 hostname                   any program can be a rank
+  lathide run --hosts a:4,me@b:2 ./stencil    six ranks on two hosts, over ssh; ./stencil is at the same path on both
+  lathide run -n 8 --hostfile hosts.txt ./stencil
+  lathide run -n 2 --report --trace t.json --link lan ./stencil    what limits it, and a timeline
+
+Exit status: 0, or that of the rank that failed first (128+N if signal N killed it); 2 wrong usage, 124 time over,
+125 the launcher failed or the output found no room, 126 the program cannot be executed, 127 it was not found, 128+N
+interrupted by signal N.";
+
+/// Start a program as a job of several ranks, on this machine or over ssh on others.
+///
+/// Output is shown line by line behind the rank's number. Input goes to rank 0. When a rank fails, the others are
+/// ended within two seconds (--grace gives them longer), and the one that failed first is named.
+///
+/// On other hosts the ranks run in the directory in which the command was given, if it is there too, and otherwise in
+/// the home directory. They get the variables that ssh gives them, those of -x, and those that begin with LATHIDE_ or
+/// RUST_ here.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Number of ranks [default: one for each slot of --hosts, or each task of a Slurm allocation]
+    #[arg(short = 'n', long = "ranks", alias = "np", value_name = "N",
+          value_parser = clap::value_parser!(u32).range(1..=65536))]
+    ranks: Option<u32>,
+    #[command(flatten)]
+    hosts: HostArgs,
+    /// Emulated link between the ranks: loopback, lan, wan, ethernet, or delay=25ms,rate=50mbit[,jitter=1ms]
+    #[arg(long, value_name = "SPEC", default_value = "loopback", conflicts_with = "hosts")]
+    link: LinkSpec,
+    /// Whether each line is shown behind its rank
+    #[arg(long, value_name = "WHEN", default_value = "always")]
+    tag: Tag,
+    /// End the job after this many seconds, with exit status 124
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// When a rank has failed, the others have so many seconds to end by themselves, for instance to save their work
+    #[arg(long, value_name = "S", value_parser = seconds, default_value = "1")]
+    grace: Duration,
+    /// Encrypt what passes between the ranks; their program must be built with lathide's feature `encrypt`
+    #[arg(long)]
+    encrypt: bool,
+    /// Set a variable for every rank; NAME alone passes the launcher's own value (may be repeated)
+    #[arg(short = 'x', value_name = "NAME[=V]", value_parser = variable)]
+    variables: Vec<(OsString, OsString)>,
+    /// Run the ranks in this directory
+    #[arg(long, value_name = "DIR")]
+    wdir: Option<PathBuf>,
+    /// Write a timeline of all ranks, for ui.perfetto.dev or chrome://tracing (default: LATHIDE_TRACE, if it is set)
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Say at the end what was observed, what limits the program and what would change it; --report=FILE also writes the
+    /// ranks' reports as JSON
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    report: Option<Option<PathBuf>>,
+    /// Say nothing but why the job failed
+    #[arg(short, long)]
+    quiet: bool,
+    /// One JSON object on standard output when the job has ended; the ranks' output goes to standard error
+    #[arg(long)]
+    json: bool,
+    /// The program and its arguments
+    #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    program: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Tag {
+    Always,
+    Never,
+}
+
+pub(crate) fn run(arguments: Arguments) -> ExitCode {
+    let Arguments { mut ranks, mut hosts, mut link, tag, timeout, grace, encrypt, mut variables, .. } = arguments;
+    let Arguments { wdir, trace, report, quiet, json, mut program, .. } = arguments;
+    if encrypt {
+        variables.push(("LATHIDE_ENCRYPT".into(), "on".into()));
+    }
+    // What begins with a dash is an option of the program only behind the program.
+    if program[0].as_encoded_bytes().starts_with(b"-") {
+        let option = program[0].display();
+        eprintln!("lathide: run has no option {option}; see lathide run --help (a program of that name is ./{option})");
+        return ExitCode::from(2);
+    }
+    match hosts.stand_in() {
+        Err(failed) => {
+            eprintln!("lathide: {}", failed.message);
+            return ExitCode::from(failed.status);
+        }
+        Ok(None) => {}
+        Ok(Some((relay, slots))) => (link, ranks, hosts) = (relay, ranks.or(Some(slots)), HostArgs::default()),
+    }
+    let is_emulated = !link.is_loopback();
+    let hosts = match if is_emulated { Ok(None) } else { hosts.place_or_allocation(ranks) } {
+        Ok(hosts) => hosts,
+        Err(failed) => {
+            eprintln!("lathide: {}", failed.message);
+            return ExitCode::from(failed.status);
+        }
+    };
+    let Some(ranks) = hosts.as_ref().map(|hosts| hosts.names().len() as u32).or(ranks) else {
+        eprintln!("lathide: how many ranks? give their number (--ranks, -n N), or hosts (--hosts a:4,b:4)");
+        return ExitCode::from(2);
+    };
+    let args = program.split_off(1);
+    let mut job = Job::new(ranks, program.remove(0), args);
+    job.hosts = hosts;
+    job.link = link;
+    job.timeout = timeout;
+    job.grace = grace;
+    job.env = variables;
+    job.directory = wdir;
+    job.stdin = Stdin::Forward;
+    job.trace = trace.or_else(|| std::env::var_os("LATHIDE_TRACE").filter(|file| !file.is_empty()).map(PathBuf::from));
+    job.report = report.is_some();
+    let report = match report.flatten().map(|file| file::check(&file).map_err(|error| (file, error))).transpose() {
+        Ok(report) => report,
+        Err((file, error)) => {
+            eprintln!("lathide: the reports cannot be written to {}: {error}", file.display());
+            return ExitCode::from(125);
+        }
+    };
+    if !quiet {
+        notes(&job);
+    }
+    let names = job.hosts.as_ref().map(Hosts::names);
+    let label = move |rank: Rank| match &names {
+        _ if tag == Tag::Never => None,
+        Some(names) => Some(format!("[{rank}@{}] ", names.get(rank.index()).map_or("?", String::as_str))),
+        None => Some(format!("[{rank}] ")),
+    };
+    let mut show = prefixed(io::stdout(), io::stderr(), label);
+    let sink = Box::new(move |output: Output| {
+        let stream = if json { Stream::Stderr } else { output.stream };
+        show(output.to(stream))
+    });
+    match job.clone().run(sink) {
+        Ok(outcome) => {
+            let is_shown = !json || print_json(COMMAND, &as_json(&job, &outcome)) == ExitCode::SUCCESS;
+            explain(&job, &outcome, quiet);
+            let is_written = observations(&job, &outcome, report, quiet);
+            if outcome.exit_status() == 0 && !(is_shown && is_written) {
+                return ExitCode::from(125);
+            }
+            ExitCode::from(outcome.exit_status())
+        }
+        Err(error) => {
+            eprintln!("lathide: {error}");
+            ExitCode::from(error.exit_status())
+        }
+    }
+}
+
+/// What a person at a terminal should know before the job starts.
+fn notes(job: &Job) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if job.hosts.is_none() && io::stderr().is_terminal() && job.size as usize > cores {
+        eprintln!("lathide: {} ranks share {cores} cores: they take turns, so times say little", job.size);
+    }
+    if !job.link.is_loopback() {
+        eprintln!("lathide: the link is emulated: {}", job.link);
+    }
+}
+
+/// Why the job failed, if it did.
+fn explain(job: &Job, outcome: &Outcome, quiet: bool) {
+    if let Some(error) = &outcome.output_failed {
+        eprintln!("lathide: the job was ended: what its ranks write cannot be passed on: {error}");
+    }
+    if outcome.timed_out {
+        eprintln!("lathide: the job was ended after {} s (--timeout)", job.timeout.unwrap_or_default().as_secs_f64());
+    }
+    let Some(failure) = &outcome.first_failure else { return };
+    let first = if job.size > 1 { " first" } else { "" };
+    let names = job.hosts.as_ref().map(Hosts::names).unwrap_or_default();
+    let place = names.get(failure.rank.index()).map(|host| format!(" on {host}")).unwrap_or_default();
+    match failure.end {
+        End::Exited(_) => eprintln!("lathide: rank {}{place} failed{first}: it {failure}", failure.rank),
+        _ => eprintln!("lathide: rank {}{place} {failure}", failure.rank),
+    }
+    if job.size > 1 && !quiet && !failure.stderr.is_empty() {
+        eprintln!("lathide: its last lines on standard error:");
+        for line in &failure.stderr {
+            eprintln!("  {line}");
+        }
+    }
+}
+
+/// Shows and writes what was observed. Returns whether it could be written.
+fn observations(job: &Job, outcome: &Outcome, report: Option<PathBuf>, quiet: bool) -> bool {
+    let mut is_written = true;
+    if let (Some(file), Some(trace)) = (&job.trace, &outcome.trace) {
+        match trace {
+            Ok(Merged { cut_off, dropped, .. }) if !quiet => {
+                let cut = if *cut_off > 0 { format!("; {cut_off} ranks ended early") } else { String::new() };
+                let lost = if *dropped > 0 { format!("; {dropped} events had no room") } else { String::new() };
+                eprintln!("lathide: the timeline is {} (open it in ui.perfetto.dev){cut}{lost}", file.display());
+            }
+            Ok(_) => {}
+            Err(error) => {
+                eprintln!("lathide: there is no timeline {}: {error}", file.display());
+                is_written = false;
+            }
+        }
+    }
+    if job.report && !quiet {
+        closing(&outcome.reports, job.size).iter().for_each(|line| eprintln!("lathide: {line}"));
+    }
+    if let Some(file) = report {
+        let write = |out: &mut io::BufWriter<_>| Ok(serde_json::to_writer_pretty(out, &outcome.reports)?);
+        if let Err(error) = file::replace(&file, write) {
+            eprintln!("lathide: the reports cannot be written to {}: {error}", file.display());
+            is_written = false;
+        }
+    }
+    is_written
+}
+
+fn as_json(job: &Job, outcome: &Outcome) -> serde_json::Value {
+    let since = |instant: std::time::Instant| (instant - outcome.started).as_secs_f64();
+    let (status, signal) = (
+        |end: End| if let End::Exited(status) = end { Some(status) } else { None },
+        |end: End| if let End::Signalled(signal) = end { Some(signal) } else { None },
+    );
+    let names = job.hosts.as_ref().map(Hosts::names);
+    let ranks: Vec<_> = (0u32..)
+        .zip(&outcome.ranks)
+        .map(|(rank, end)| {
+            json!({
+                "rank": rank,
+                "host": names.as_ref().and_then(|names| names.get(rank as usize)),
+                "lost": end.end == End::Lost,
+                "status": status(end.end),
+                "signal": signal(end.end),
+                "told_to_end": end.told,
+                "left_s": end.left.map(since),
+            })
+        })
+        .collect();
+    let failure = outcome.first_failure.as_ref().map(|failure| {
+        json!({
+            "rank": failure.rank,
+            "status": status(failure.end),
+            "signal": signal(failure.end),
+            "stderr": failure.stderr,
+        })
+    });
+    json!({
+        "schema": "lathide-run-1",
+        "program": job.program.to_string_lossy(),
+        "size": job.size,
+        "link": job.link.to_string(),
+        "exit_status": outcome.exit_status(),
+        "first_failure": failure,
+        "interrupted_by_signal": outcome.interrupted,
+        "timed_out": outcome.timed_out,
+        "output_failed": outcome.output_failed,
+        "deadlock": outcome.deadlock,
+        "lost_hosts": outcome.lost_hosts,
+        "join_failed": outcome.join_failed,
+        "joined_s": outcome.joined.map(since),
+        "ended_s": since(outcome.ended),
+        "ranks": ranks,
+        "reports": job.report.then_some(&outcome.reports),
+        "closing": job.report.then(|| closing(&outcome.reports, job.size)),
+        "trace": outcome.trace.as_ref().map(|trace| match trace {
+            Ok(merged) => json!({ "file": job.trace, "merged": merged }),
+            Err(error) => json!({ "file": job.trace, "error": error }),
+        }),
+    })
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|&seconds| seconds > 0.0 && seconds <= 3.2e7);
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "this is a number of seconds above 0, such as 30 or 0.5".into())
+}
+
+fn variable(text: &str) -> Result<(OsString, OsString), String> {
+    match text.split_once('=') {
+        Some(("", _)) => Err("a variable needs a name: NAME=VALUE".into()),
+        Some((name, value)) => Ok((name.into(), value.into())),
+        None => match std::env::var_os(text) {
+            Some(value) => Ok((text.into(), value)),
+            None => Err(format!("{text} is not set here; give it a value: {text}=VALUE")),
+        },
+    }
+}

@@ -1,0 +1,180 @@
+//! The command that starts an agent on a host.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::process::Command;
+
+use super::bootstrap::Image;
+use super::{AGENT, Hosts, Way};
+use crate::launch::hosts::Host;
+use crate::launch::local::LaunchError;
+use lathide::launcher::SILENCE;
+use lathide::launcher::environment;
+
+/// What `ssh` gets beside the user's own configuration. Before them come the user's options, of which the first counts.
+///
+/// Nobody can answer questions: several hosts would ask at once, and only the launcher may read the terminal. So ssh must
+/// not ask, but fail and say why.
+const SSH_OPTIONS: [&str; 9] = [
+    "-T",
+    "-o",
+    "BatchMode=yes",
+    "-o",
+    "ConnectTimeout=8",
+    "-o",
+    "ClearAllForwardings=yes",
+    "-o",
+    "ServerAliveCountMax=3",
+];
+
+/// How a host is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reach {
+    /// It is this one.
+    Here,
+    /// It is in the virtual network of `lathide lab` around this process.
+    Lab,
+    Ssh,
+    Srun,
+}
+
+impl Reach {
+    pub(super) fn of(host: &Host, way: Way) -> Self {
+        let lab = std::env::var("LATHIDE_LAB").ok().and_then(|_| std::env::var("LATHIDE_LAB_HOSTS").ok());
+        if lab.is_some_and(|hosts| hosts.split(',').any(|name| name.trim() == host.name)) {
+            return Reach::Lab;
+        }
+        if way == Way::Srun {
+            return Reach::Srun;
+        }
+        let own = rustix::system::uname();
+        let own = own.nodename().to_string_lossy();
+        let short = own.split('.').next().unwrap_or_default();
+        let names = ["localhost", "127.0.0.1", "::1", &own, short];
+        let is_plain = host.user.is_none() && host.port.is_none();
+        if is_plain && names.contains(&host.name.as_str()) { Reach::Here } else { Reach::Ssh }
+    }
+
+    /// Whether the program must be sent there.
+    pub(super) fn needs_image(self) -> bool {
+        matches!(self, Reach::Ssh)
+    }
+}
+
+/// The launcher's own program, if it must be sent to any of the hosts.
+///
+/// # Errors
+/// If it cannot be read.
+pub(super) fn image(hosts: &Hosts, own: &Path) -> Result<Option<Image>, LaunchError> {
+    let is_sent = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.way).needs_image());
+    if !is_sent || hosts.agent.is_some() {
+        return Ok(None);
+    }
+    let what = format!("{} cannot be read, to be sent to the hosts", own.display());
+    Image::read(own).map(Some).map_err(|error| LaunchError::System { what, error })
+}
+
+/// The command, with three pipes.
+pub(super) fn command(hosts: &Hosts, host: &Host, own: &Path, image: Option<&Image>) -> Command {
+    let agent = hosts.agent.clone().unwrap_or_else(|| own.into());
+    let mut command = match Reach::of(host, hosts.way) {
+        Reach::Here => {
+            let mut command = Command::new(own);
+            command.arg(AGENT);
+            command
+        }
+        Reach::Lab => {
+            let mut command = Command::new(own);
+            command.arg("__in-host").arg(&host.name).arg(&agent).arg(AGENT);
+            command
+        }
+        Reach::Srun => {
+            let mut command = Command::new("srun");
+            command.args([
+                "--nodes=1",
+                "--ntasks=1",
+                "--overlap",
+                "--cpu-bind=none",
+                "--mpi=none",
+                "--quiet",
+                "--nodelist",
+                &host.name,
+            ]);
+            command.arg(&agent).arg(AGENT);
+            command
+        }
+        Reach::Ssh => ssh(hosts, host, &agent, image),
+    };
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    // The terminal's Ctrl-C is for the launcher alone.
+    command.process_group(0);
+    command
+}
+
+fn ssh(hosts: &Hosts, host: &Host, agent: &OsString, image: Option<&Image>) -> Command {
+    let program = hosts.ssh.first().map_or("ssh", String::as_str);
+    let mut command = Command::new(program);
+    command.args(hosts.ssh.iter().skip(1)).args(SSH_OPTIONS).args(["-o", &alive_option(silence())]);
+    if let Some(port) = host.port {
+        command.arg("-p").arg(port.to_string());
+    }
+    command.arg("--").arg(host.destination());
+    // What ssh gets, the login shell there takes apart again.
+    let words = match image {
+        Some(image) => shell_words::join(["sh", "-c", &image.script()]),
+        None => shell_words::join(["exec", &agent.to_string_lossy(), AGENT]),
+    };
+    command.arg(words);
+    command
+}
+
+/// How long a host may not answer: of the launcher, as of the ranks that it starts with its environment.
+fn silence() -> Option<Duration> {
+    // What is wrong there the ranks say.
+    environment::silence(&|name| std::env::var(name).ok()).unwrap_or(Some(SILENCE))
+}
+
+/// After how many seconds without a word ssh asks the host for one; after three more such times without, it ends. That is
+/// late enough for a cut that is mended within `silence`: ssh's own connection tries again only after up to twice as long.
+fn alive_option(silence: Option<Duration>) -> String {
+    format!("ServerAliveInterval={}", silence.map_or(0, |silence| (silence.as_secs_f64() / 2.0).ceil() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::hosts::parse_list;
+
+    #[test]
+    fn ssh_gets_the_users_options_first_and_one_command() {
+        let host = Host { port: Some(2222), ..parse_list("me@b").unwrap().remove(0) };
+        let mut hosts = Hosts::new(vec![(host.clone(), vec![0])]);
+        hosts.ssh = ["ssh", "-i", "my key"].map(String::from).to_vec();
+        hosts.agent = Some("/opt/my tools/lathide".into());
+        let command = command(&hosts, &host, Path::new("/own"), None);
+        let args: Vec<_> = command.as_std().get_args().map(|arg| arg.to_str().unwrap()).collect();
+        assert_eq!(args[..2], ["-i", "my key"]);
+        assert_eq!(args[args.len() - 5..], ["-p", "2222", "--", "me@b", "exec '/opt/my tools/lathide' __agent"]);
+        assert!(args.contains(&"BatchMode=yes"));
+    }
+
+    #[test]
+    fn this_host_is_recognised_by_its_names_only() {
+        let reach = |text: &str| Reach::of(&parse_list(text).unwrap()[0], Way::Ssh);
+        assert_eq!(reach("localhost"), Reach::Here);
+        assert_eq!(reach("[::1]"), Reach::Here);
+        assert_eq!(reach(&rustix::system::uname().nodename().to_string_lossy()), Reach::Here);
+        assert_eq!(reach("me@localhost"), Reach::Ssh);
+        assert_eq!(reach("127.0.0.2"), Reach::Ssh);
+    }
+
+    #[test]
+    fn ssh_outlasts_a_cut_that_the_links_outlast() {
+        assert_eq!(alive_option(Some(SILENCE)), "ServerAliveInterval=5");
+        assert_eq!(alive_option(Some(Duration::from_millis(100))), "ServerAliveInterval=1");
+        assert_eq!(alive_option(None), "ServerAliveInterval=0", "which means never");
+    }
+}

@@ -1,0 +1,250 @@
+//! Lists of hosts and hostfiles: `mpirun`'s dialect, Hydra's, and ours.
+//!
+//! ```text
+//! node01 slots=4 max_slots=8                           # mpirun
+//! node02:4                                             # Hydra
+//! user@node03 slots=2 port=2222 addr=10.0.0.3          # ours
+//! [fd00::7]:4                                          # an IPv6 address
+//! ```
+
+use std::net::IpAddr;
+
+use super::{Host, merged};
+
+/// The most slots a host may have: more ranks than that no job can have.
+const SLOTS_MAX: u32 = 1 << 16;
+
+/// What is wrong with a list of hosts or a hostfile.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {why}")]
+#[non_exhaustive]
+pub(crate) struct HostsError {
+    /// The line, from 1; always 1 in a list.
+    pub line: usize,
+    /// The column, from 1, in characters.
+    pub column: usize,
+    /// What is wrong, and what would be right.
+    pub why: String,
+}
+
+lathide_models::debug_is_display!(HostsError);
+
+/// A list such as `a:4,user@b,[fd00::7]:2`.
+///
+/// # Errors
+/// [`HostsError`] with the place of what it does not understand, or if there is no host.
+pub(crate) fn parse_list(text: &str) -> Result<Vec<Host>, HostsError> {
+    let mut hosts = Vec::new();
+    let mut column = 1;
+    for part in text.split(',') {
+        let word = Word { line: 1, column: column + leading(part), text: part.trim() };
+        if word.text.is_empty() {
+            return word.wrong("a host is missing: a list is a,b or a:4,user@b:2");
+        }
+        hosts.push(head(&word)?);
+        column += part.chars().count() + 1;
+    }
+    Ok(merged(hosts))
+}
+
+/// The hosts of a hostfile.
+///
+/// # Errors
+/// [`HostsError`] with the place of what it does not understand, or if there is no host.
+pub(crate) fn parse_file(text: &str) -> Result<Vec<Host>, HostsError> {
+    let mut hosts = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let mut words = words(line, index + 1);
+        let Some(first) = words.next() else { continue };
+        let mut host = head(&first)?;
+        let mut has_slots = first.text.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with(':');
+        for word in words {
+            setting(&mut host, &word, &mut has_slots)?;
+        }
+        hosts.push(host);
+    }
+    if hosts.is_empty() {
+        let word = Word { line: text.lines().count().max(1), column: 1, text: "" };
+        return word.wrong("there is no host in it; one line per host, such as node01 slots=4");
+    }
+    Ok(merged(hosts))
+}
+
+/// A word and its place.
+struct Word<'a> {
+    line: usize,
+    column: usize,
+    text: &'a str,
+}
+
+impl Word<'_> {
+    fn wrong<T>(&self, why: impl Into<String>) -> Result<T, HostsError> {
+        Err(HostsError { line: self.line, column: self.column, why: why.into() })
+    }
+}
+
+fn leading(text: &str) -> usize {
+    text.chars().take_while(|c| c.is_whitespace()).count()
+}
+
+/// The words of a line up to a `#`.
+fn words(line: &str, number: usize) -> impl Iterator<Item = Word<'_>> {
+    let line = line.split('#').next().unwrap_or_default();
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start();
+        let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let column = line[..line.len() - rest.len()].chars().count() + 1;
+        let (text, after) = rest.split_at(length);
+        rest = after;
+        (!text.is_empty()).then_some(Word { line: number, column, text })
+    })
+}
+
+/// `[user@]name[:slots]`, where the name may be an IPv6 address in brackets.
+fn head(word: &Word<'_>) -> Result<Host, HostsError> {
+    let (user, rest) = match word.text.rsplit_once('@') {
+        Some((user, rest)) => (Some(user), rest),
+        None => (None, word.text),
+    };
+    let (name, slots) = match rest.strip_prefix('[') {
+        Some(bracketed) => {
+            let Some((address, after)) = bracketed.split_once(']') else {
+                return word.wrong(format!("{rest}: the bracket of the IPv6 address is not closed"));
+            };
+            // A scope such as %eth0 belongs to ssh.
+            if address.split('%').next().and_then(|address| address.parse::<std::net::Ipv6Addr>().ok()).is_none() {
+                return word.wrong(format!("{address}: only an IPv6 address stands in brackets"));
+            }
+            match after.strip_prefix(':') {
+                Some(slots) => (address, Some(slots)),
+                None if after.is_empty() => (address, None),
+                None => return word.wrong(format!("{after}: after the brackets comes :SLOTS, or nothing")),
+            }
+        }
+        None if rest.matches(':').count() > 1 => {
+            return word.wrong(format!("{rest}: an IPv6 address stands in brackets: [fd00::7]:4"));
+        }
+        None => match rest.split_once(':') {
+            Some((name, slots)) => (name, Some(slots)),
+            None => (rest, None),
+        },
+    };
+    let mut host = Host::new(name);
+    if !is_name(name) {
+        return word.wrong(format!("{name:?} is no host: a name or an address, such as node01 or 10.0.0.3"));
+    }
+    if let Some(user) = user {
+        if !is_name(user) {
+            return word.wrong(format!("{user:?} is no user"));
+        }
+        host.user = Some(user.to_owned());
+    }
+    if let Some(slots) = slots {
+        host.slots = count(word, slots)?;
+    }
+    Ok(host)
+}
+
+/// What can be neither an option nor several words for whoever gets it.
+fn is_name(text: &str) -> bool {
+    let forbidden = |c: char| c.is_whitespace() || c.is_control() || "=/\\'\"`$;&|<>()[]{}*?!,#".contains(c);
+    !text.is_empty() && !text.starts_with('-') && !text.contains(forbidden)
+}
+
+fn setting(host: &mut Host, word: &Word<'_>, has_slots: &mut bool) -> Result<(), HostsError> {
+    let Some((key, value)) = word.text.split_once('=') else {
+        return word.wrong(format!("{}: a setting is key=value, such as slots=4", word.text));
+    };
+    let at_value = Word { line: word.line, column: word.column + key.chars().count() + 1, text: value };
+    let twice = match key {
+        "slots" => {
+            host.slots = count(&at_value, value)?;
+            std::mem::replace(has_slots, true)
+        }
+        "max_slots" | "max-slots" => host.max_slots.replace(count(&at_value, value)?).is_some(),
+        "port" => match value.parse::<u16>() {
+            Ok(port @ 1..) => host.port.replace(port).is_some(),
+            _ => return at_value.wrong(format!("port={value}: a port is a number from 1 to 65535")),
+        },
+        "addr" => match value.trim_matches(['[', ']']).parse::<IpAddr>() {
+            Ok(addr) => host.addr.replace(addr).is_some(),
+            Err(_) => return at_value.wrong(format!("addr={value}: this is an IP address, such as 10.0.0.3")),
+        },
+        _ => return word.wrong(format!("{key}: no such setting; there are slots, max_slots, port and addr")),
+    };
+    if twice { word.wrong(format!("{key} is given twice")) } else { Ok(()) }
+}
+
+fn count(word: &Word<'_>, text: &str) -> Result<u32, HostsError> {
+    match text.parse() {
+        Ok(count @ 1..=SLOTS_MAX) => Ok(count),
+        _ => word.wrong(format!("{text:?}: a number of slots is from 1 to {SLOTS_MAX}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list() {
+        let hosts = parse_list("a:4, user@b,[fd00::7]:2,[fe80::1%eth0],a").unwrap();
+        let shown: Vec<_> = hosts.iter().map(|host| (host.destination(), host.slots)).collect();
+        let expected = [("a", 5), ("user@b", 1), ("fd00::7", 2), ("fe80::1%eth0", 1)];
+        assert_eq!(shown, expected.map(|(name, slots)| (name.to_owned(), slots)));
+    }
+
+    #[test]
+    fn a_file_in_three_dialects() {
+        let text = "# comment\n\nnode01 slots=4 max_slots=8\nnode02:4 # Hydra\n\
+                    \tuser@node03 slots=2 port=2222 addr=10.0.0.3\nnode02:1\n[::1] addr=[fd00::7]";
+        let hosts = parse_file(text).unwrap();
+        let third = Host {
+            user: Some("user".into()),
+            slots: 2,
+            port: Some(2222),
+            addr: Some("10.0.0.3".parse().unwrap()),
+            ..Host::new("node03")
+        };
+        assert_eq!(hosts[0], Host { slots: 4, max_slots: Some(8), ..Host::new("node01") });
+        assert_eq!(hosts[1], Host { slots: 5, ..Host::new("node02") });
+        assert_eq!(hosts[2], third);
+        assert_eq!(hosts[3], Host { addr: Some("fd00::7".parse().unwrap()), ..Host::new("::1") });
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        for (text, line, column, part) in [
+            ("a\nb slot=4", 2, 3, "slot: no such setting"),
+            ("a slots=0", 1, 9, "from 1 to"),
+            ("a slots=4 slots=5", 1, 11, "slots is given twice"),
+            ("a:4 slots=5", 1, 5, "slots is given twice"),
+            ("a slots = 4", 1, 3, "key=value"),
+            ("a port=0", 1, 8, "from 1 to 65535"),
+            ("a addr=b", 1, 8, "IP address"),
+            ("fd00::7", 1, 1, "in brackets"),
+            ("  [fd00::7", 1, 3, "not closed"),
+            ("[a]:4", 1, 1, "only an IPv6 address"),
+            ("[::1]4", 1, 1, "after the brackets"),
+            ("-oProxyCommand=x", 1, 1, "no host"),
+            ("-b@a", 1, 1, "no user"),
+            ("@a", 1, 1, "no user"),
+            ("a:", 1, 1, "number of slots"),
+            ("é slots=x", 1, 9, "number of slots"),
+            ("# nothing\n", 1, 1, "no host in it"),
+            ("", 1, 1, "no host in it"),
+        ] {
+            let error = parse_file(text).unwrap_err();
+            assert_eq!((error.line, error.column), (line, column), "{text}: {error}");
+            assert!(error.why.contains(part), "{text}: {error}");
+        }
+        for (text, column, part) in
+            [("", 1, "missing"), ("a,,b", 3, "missing"), ("a, b:x", 4, "number of slots"), ("a b", 1, "no host")]
+        {
+            let error = parse_list(text).unwrap_err();
+            assert_eq!((error.line, error.column), (1, column), "{text}: {error}");
+            assert!(error.why.contains(part), "{text}: {error}");
+        }
+    }
+}

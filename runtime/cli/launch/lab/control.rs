@@ -1,0 +1,223 @@
+//! Talking to a running lab: a socket in its directory, one line of JSON each way.
+//!
+//! Who may reach the directory may change the lab and get its namespaces; the directory is its owner's alone.
+
+use std::io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    recvmsg, sendmsg,
+};
+use serde::{Deserialize, Serialize};
+
+use super::address::{name, named};
+use super::cable::{Cable, Change, Traffic};
+use super::host::Host;
+use super::namespace::{self, Namespaces};
+use super::switch::Switch;
+use super::wire::Frame;
+use super::{LabError, system};
+use crate::launch::alarm::clock_ns;
+
+/// The name of the socket in the lab's directory.
+pub(super) const SOCKET: &str = "control";
+/// How long either side waits for the other.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// No request is longer.
+const REQUEST_BYTES_MAX: u64 = 4096;
+
+/// What is asked of a running lab.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Request {
+    /// All packets from and to a host get lost.
+    Cut(String),
+    /// The end of that.
+    Mend(String),
+    /// A host's cable, or every cable, becomes different.
+    Change(Option<String>, Change),
+    /// Nothing, only the status.
+    Status,
+    /// The namespaces of a host.
+    Enter(String),
+}
+
+/// A lab as it is.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub(crate) struct Status {
+    /// Whether all hosts share one medium.
+    pub shared: bool,
+    /// The hosts, by number.
+    pub hosts: Vec<HostStatus>,
+}
+
+/// A host's cable and what it has carried.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub(crate) struct HostStatus {
+    /// Its name.
+    pub host: String,
+    /// Its address.
+    pub address: std::net::Ipv4Addr,
+    /// Its cable.
+    pub cable: Cable,
+    /// Whether that is cut.
+    pub is_cut: bool,
+    /// From the host.
+    pub up: Traffic,
+    /// To the host.
+    pub down: Traffic,
+}
+
+type Answer = Result<Status, String>;
+
+/// What answers requests.
+pub(super) struct Control {
+    pub(super) hosts: Arc<Vec<Host>>,
+    pub(super) switch: Arc<Mutex<Switch<Frame>>>,
+    pub(super) shared: bool,
+    pub(super) user: OwnedFd,
+    pub(super) mount: OwnedFd,
+}
+
+impl Control {
+    /// Answers until the listener is shut down. Who is slow to ask keeps nobody else waiting.
+    pub(super) fn serve(self: Arc<Self>, listener: &UnixListener) {
+        while let Ok((mut client, _)) = listener.accept() {
+            let control = self.clone();
+            let answer = move || {
+                if let Err(error) = control.converse(&mut client) {
+                    tracing::debug!("a request to the lab came to nothing: {error}");
+                }
+            };
+            if let Err(error) = thread::Builder::new().name("lab-answer".into()).spawn(answer) {
+                tracing::warn!("a request to the lab is not answered: {error}");
+            }
+        }
+    }
+
+    fn converse(&self, client: &mut UnixStream) -> io::Result<()> {
+        client.set_read_timeout(Some(PATIENCE))?;
+        client.set_write_timeout(Some(PATIENCE))?;
+        let mut line = String::new();
+        BufReader::new((&*client).take(REQUEST_BYTES_MAX)).read_line(&mut line)?;
+        let request = serde_json::from_str(&line).map_err(|error| format!("the lab does not understand: {error}"));
+        let host = match &request {
+            Ok(Request::Enter(name)) => named(name, self.hosts.len()),
+            _ => None,
+        };
+        let answer: Answer = request.and_then(|request| self.obey(&request));
+        let mut text = serde_json::to_string(&answer)?;
+        text.push('\n');
+        match host {
+            None => client.write_all(text.as_bytes()),
+            Some(host) => {
+                let descriptors = [self.user.as_fd(), self.mount.as_fd(), self.hosts[host].network.as_fd()];
+                let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+                let mut ancillary = SendAncillaryBuffer::new(&mut space);
+                ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+                // They go with one byte; the rest follows.
+                sendmsg(&*client, &[IoSlice::new(&text.as_bytes()[..1])], &mut ancillary, SendFlags::empty())?;
+                client.write_all(&text.as_bytes()[1..])
+            }
+        }
+    }
+
+    fn obey(&self, request: &Request) -> Answer {
+        let find = |name: &str| {
+            let last = super::address::name(self.hosts.len() - 1);
+            named(name, self.hosts.len()).ok_or_else(|| format!("there is no host {name:?}: they are host0 to {last}"))
+        };
+        match request {
+            Request::Cut(name) => self.switch.lock().cut(clock_ns(), find(name)?),
+            Request::Mend(name) => self.switch.lock().mend(clock_ns(), find(name)?),
+            Request::Change(Some(name), change) => self.change(find(name)?, change)?,
+            Request::Change(None, change) => (0..self.hosts.len()).try_for_each(|host| self.change(host, change))?,
+            Request::Enter(name) => drop(find(name)?),
+            Request::Status => {}
+        }
+        Ok(self.status())
+    }
+
+    fn change(&self, host: usize, change: &Change) -> Result<(), String> {
+        let cable = {
+            let mut switch = self.switch.lock();
+            switch.change(clock_ns(), host, change);
+            *switch.cable(host)
+        };
+        let limited = self.hosts[host].limit_trains(&cable);
+        limited.map_err(|error| format!("{} cannot be told how long its trains of packets may be: {error}", name(host)))
+    }
+
+    pub(super) fn status(&self) -> Status {
+        let switch = self.switch.lock();
+        let host = |host: usize| {
+            let (up, down) = switch.traffic(host);
+            HostStatus {
+                host: name(host),
+                address: super::address::addresses(host).0,
+                cable: *switch.cable(host),
+                is_cut: switch.is_cut(host),
+                up,
+                down,
+            }
+        };
+        Status { shared: self.shared, hosts: (0..self.hosts.len()).map(host).collect() }
+    }
+}
+
+/// Asks the lab in this directory.
+///
+/// # Errors
+/// [`LabError`] if there is no lab any more, or if it refuses.
+pub(crate) fn ask(directory: &Path, request: &Request) -> Result<Status, LabError> {
+    converse(directory, request).map(|(status, _)| status)
+}
+
+/// Makes this process, which must have a single thread, one of a host of the lab in this directory.
+///
+/// # Errors
+/// [`LabError`] if there is no such lab or host, or if the system refuses.
+pub(crate) fn enter(directory: &Path, host: &str) -> Result<(), LabError> {
+    let (_, descriptors) = converse(directory, &Request::Enter(host.into()))?;
+    match <[OwnedFd; 3]>::try_from(descriptors) {
+        Ok([user, mount, network]) => namespace::enter(&Namespaces { user, mount, network }),
+        Err(_) => Err(LabError::Request("the lab did not send its namespaces".into())),
+    }
+}
+
+fn converse(directory: &Path, request: &Request) -> Result<(Status, Vec<OwnedFd>), LabError> {
+    let what = format!("the lab in {} does not answer; has it ended?", directory.display());
+    let mut lab = UnixStream::connect(directory.join(SOCKET)).map_err(system(what.clone()))?;
+    let (answer, descriptors) = exchange(&mut lab, request).map_err(system(what))?;
+    answer.map(|status| (status, descriptors)).map_err(LabError::Request)
+}
+
+fn exchange(lab: &mut UnixStream, request: &Request) -> io::Result<(Answer, Vec<OwnedFd>)> {
+    lab.set_read_timeout(Some(PATIENCE))?;
+    lab.set_write_timeout(Some(PATIENCE))?;
+    let mut line = serde_json::to_string(request)?;
+    line.push('\n');
+    lab.write_all(line.as_bytes())?;
+    let (mut first, mut descriptors) = ([0], Vec::new());
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    recvmsg(&*lab, &mut [IoSliceMut::new(&mut first)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(received) = message {
+            descriptors.extend(received);
+        }
+    }
+    let mut text = first.to_vec();
+    lab.read_to_end(&mut text)?;
+    Ok((serde_json::from_slice(&text)?, descriptors))
+}

@@ -1,0 +1,124 @@
+//! The relay: where it listens, and its thread's life.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use rustix::event::{EventfdFlags, eventfd};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::medium::Shape;
+use super::spec::LinkSpec;
+use super::worker::{Listener, Worker};
+use crate::launch::slices;
+
+/// An emulated link: one loopback listener per target. Each connection to a listener is connected to its target, and
+/// bytes, half-close, close and reset pass both ways as [`LinkSpec`] says. It needs no privileges, and one thread, which
+/// runs at a higher priority where the system allows it. Dropping the relay ends the thread and closes all sockets.
+///
+/// A connection to a target that cannot be reached is accepted and then reset. Opening a connection takes no delay.
+///
+/// ```
+/// use std::io::{Read, Write};
+/// use lathide_cli::Relay;
+///
+/// let target = std::net::TcpListener::bind("127.0.0.1:0")?;
+/// let relay = Relay::start(&"delay=1ms,rate=100mbit".parse().unwrap(), vec![target.local_addr()?])?;
+/// let mut near = std::net::TcpStream::connect(relay.addresses()[0])?;
+/// let (mut far, _) = target.accept()?;
+/// near.write_all(b"hello")?;
+/// far.read_exact(&mut [0; 5])?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Relay {
+    addresses: Vec<SocketAddr>,
+    stop: Arc<OwnedFd>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Relay {
+    /// Starts a link like `spec` to each of `targets`. The targets need not listen yet.
+    ///
+    /// Fails if `spec` holds more bytes in flight than the relay would (256 MiB per direction), or if the system gives
+    /// no socket or thread.
+    pub fn start(spec: &LinkSpec, targets: Vec<SocketAddr>) -> io::Result<Relay> {
+        let shape = Shape::of(spec).map_err(|bytes| {
+            let cause = format!(
+                "the link {spec} holds {} MB in flight per direction, the relay at most 256 MiB; lower its delay or its rate",
+                bytes / 1_000_000
+            );
+            io::Error::new(io::ErrorKind::InvalidInput, cause)
+        })?;
+        let mut listeners = Vec::with_capacity(targets.len());
+        let mut addresses = Vec::with_capacity(targets.len());
+        for target in targets {
+            let socket = listen(&shape, target)?;
+            addresses.push(socket.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?);
+            listeners.push(Listener { socket, target });
+        }
+        let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let worker = Worker::new(shape, listeners, Arc::clone(&stop))?;
+        let thread = std::thread::Builder::new().name("lathide-link".into()).spawn(move || {
+            slices::shorten();
+            worker.run();
+        })?;
+        Ok(Relay { addresses, stop, thread: Some(thread) })
+    }
+
+    /// Where to connect to instead of to the targets, in their order.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        // Adding one to a counter that nobody else writes cannot fail.
+        let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread has been reported, and its sockets are closed either way.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn listen(shape: &Shape, target: SocketAddr) -> io::Result<Socket> {
+    let socket = socket(shape, target)?;
+    let near: SocketAddr = match target {
+        SocketAddr::V4(_) => (Ipv4Addr::LOCALHOST, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::LOCALHOST, 0).into(),
+    };
+    socket.bind(&near.into())?;
+    socket.listen(LISTEN_BACKLOG)?;
+    Ok(socket)
+}
+
+/// A socket of `target`'s family. With a rate its buffers are short, so that back pressure reaches the sender: they
+/// hold what passes between two turns of the relay. Without one the system sizes them.
+pub(super) fn socket(shape: &Shape, target: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(target), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    socket.set_tcp_nodelay(true)?;
+    if let Some(bytes) = shape.bytes_in(RECEIVE_BUFFER_NS) {
+        // Accepted sockets inherit both; the receive window's scale is fixed when the connection opens.
+        socket.set_recv_buffer_size(bytes.clamp(RECEIVE_BUFFER_BYTES_MIN, BUFFER_BYTES_MAX))?;
+    }
+    if let Some(bytes) = shape.bytes_in(SEND_BUFFER_NS) {
+        socket.set_send_buffer_size(bytes.clamp(SEND_BUFFER_BYTES_MIN, BUFFER_BYTES_MAX))?;
+    }
+    Ok(socket)
+}
+
+/// All ranks of a large job may connect at once.
+const LISTEN_BACKLOG: i32 = 1024;
+/// Twice what is taken at once.
+const RECEIVE_BUFFER_NS: u64 = 4_000_000;
+/// Several pieces, since a late relay writes them together.
+const SEND_BUFFER_NS: u64 = 5_000_000;
+/// Below this the loopback device's 64 KiB packets do not fit, and the sender stalls until a timer expires.
+const RECEIVE_BUFFER_BYTES_MIN: usize = 32 << 10;
+const SEND_BUFFER_BYTES_MIN: usize = 64 << 10;
+const BUFFER_BYTES_MAX: usize = 4 << 20;

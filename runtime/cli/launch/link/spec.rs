@@ -1,0 +1,368 @@
+//! What an emulated link is like, and how that is written on a command line. Pure.
+
+use std::fmt;
+use std::num::NonZeroU64;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// What an emulated link is like. Written as
+///
+/// - a preset: `loopback` (no delay, no limit), `ethernet` (10 Mbit/s, half duplex and shared by all, 50 us: the
+///   medium of the 1994 papers), `lan` (1 Gbit/s, 0.1 ms), `wan` (50 Mbit/s, 25 ms);
+/// - or its parts: `delay=25ms,rate=50mbit,jitter=1ms,shared`, each optional;
+/// - or a preset and what differs from it: `wan,delay=5ms`.
+///
+/// Times are in `us`, `ms` or `s`, rates in `bit`, `kbit`, `mbit` or `gbit` per second (powers of ten). Upper and lower
+/// case are the same. [`Display`](fmt::Display) writes the parts; reading them again gives an equal value.
+///
+/// ```
+/// use lathide_cli::LinkSpec;
+/// let link: LinkSpec = "wan,delay=5ms".parse()?;
+/// assert_eq!(link.to_string(), "delay=5ms,rate=50mbit");
+/// # Ok::<(), lathide_cli::LinkSpecError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LinkSpec {
+    /// How long a byte travels, one way.
+    pub delay: Duration,
+    /// The most by which a byte may take longer than `delay`: uniform between zero and this; the order is kept.
+    pub jitter: Duration,
+    /// Payload bits per second; `None`: unlimited.
+    pub rate_bits_per_s: Option<NonZeroU64>,
+    /// Whether all directions of all connections share one capacity (half duplex) or each direction has its own.
+    pub shared: bool,
+}
+
+impl LinkSpec {
+    /// Whether this link neither delays nor limits, so that no relay is needed.
+    pub fn is_loopback(&self) -> bool {
+        *self == LinkSpec::default()
+    }
+
+    /// A delay as a link's `delay=` takes it: `25ms`.
+    ///
+    /// # Errors
+    /// [`LinkSpecError`] says what is allowed.
+    pub fn parse_delay(text: &str) -> Result<Duration, LinkSpecError> {
+        time(Key::Delay, text.trim().to_ascii_lowercase().as_str())
+    }
+
+    /// A rate in bits per second as a link's `rate=` takes it: `50mbit`.
+    ///
+    /// # Errors
+    /// [`LinkSpecError`] says what is allowed.
+    pub fn parse_rate(text: &str) -> Result<NonZeroU64, LinkSpecError> {
+        rate(Key::Rate, text.trim().to_ascii_lowercase().as_str())
+    }
+
+    fn preset(name: &str) -> Option<Self> {
+        let link = |delay_us: u64, mbit: u64, shared: bool| LinkSpec {
+            delay: Duration::from_micros(delay_us),
+            jitter: Duration::ZERO,
+            rate_bits_per_s: NonZeroU64::new(mbit * 1_000_000),
+            shared,
+        };
+        match name {
+            // The delay is about the slot time of 10 Mbit/s Ethernet, 512 bits.
+            "ethernet" => Some(link(50, 10, true)),
+            "lan" => Some(link(100, 1000, false)),
+            "loopback" => Some(LinkSpec::default()),
+            "wan" => Some(link(25_000, 50, false)),
+            _ => None,
+        }
+    }
+
+    fn set(&mut self, key: Key, value: Option<&str>) -> Result<(), LinkSpecError> {
+        let text = match (key, value) {
+            (Key::Shared, None) => {
+                self.shared = true;
+                return Ok(());
+            }
+            (Key::Shared, Some(_)) => return Err(LinkSpecError::SharedValue),
+            (_, None) => "",
+            (_, Some(text)) => text,
+        };
+        match key {
+            Key::Delay => self.delay = time(key, text)?,
+            Key::Jitter => self.jitter = time(key, text)?,
+            Key::Rate => self.rate_bits_per_s = Some(rate(key, text)?),
+            Key::Shared => {}
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for LinkSpec {
+    type Err = LinkSpecError;
+
+    fn from_str(text: &str) -> Result<Self, LinkSpecError> {
+        let text = text.trim().to_ascii_lowercase();
+        if text.is_empty() {
+            return Err(LinkSpecError::Empty);
+        }
+        let (mut link, mut seen) = (LinkSpec::default(), Vec::new());
+        for (place, part) in text.split(',').map(str::trim).enumerate() {
+            if let Some(preset) = LinkSpec::preset(part) {
+                if place > 0 {
+                    return Err(LinkSpecError::PresetNotFirst { preset: part.into() });
+                }
+                link = preset;
+                continue;
+            }
+            let (name, value) = match part.split_once('=') {
+                Some((name, value)) => (name.trim(), Some(value.trim())),
+                None => (part, None),
+            };
+            let key = Key::named(name).ok_or_else(|| LinkSpecError::Unknown { part: part.into() })?;
+            if seen.contains(&key) {
+                return Err(LinkSpecError::Twice { key: key.name() });
+            }
+            seen.push(key);
+            link.set(key, value)?;
+        }
+        match link {
+            LinkSpec { shared: true, rate_bits_per_s: None, .. } => Err(LinkSpecError::SharedWithoutRate),
+            link => Ok(link),
+        }
+    }
+}
+
+impl fmt::Display for LinkSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_loopback() {
+            return f.write_str("loopback");
+        }
+        let mut parts = Vec::new();
+        if !self.delay.is_zero() {
+            parts.push(format!("delay={}", decimal(self.delay.as_nanos(), &TIME_UNITS)));
+        }
+        if let Some(rate) = self.rate_bits_per_s {
+            parts.push(format!("rate={}", decimal(rate.get().into(), &RATE_UNITS)));
+        }
+        if !self.jitter.is_zero() {
+            parts.push(format!("jitter={}", decimal(self.jitter.as_nanos(), &TIME_UNITS)));
+        }
+        if self.shared {
+            parts.push("shared".into());
+        }
+        f.write_str(&parts.join(","))
+    }
+}
+
+/// Why a text is not a [`LinkSpec`]; each message says what would be.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinkSpecError {
+    /// The text, or the part of it for one key, is empty.
+    #[error("the link is empty; {SYNTAX}")]
+    Empty,
+    /// The number of a key is missing, negative, not a number or out of its range.
+    #[error("{key}={text}: the number must be decimal and {range}; {}", units_of(.key))]
+    Number {
+        /// The key.
+        key: &'static str,
+        /// What was written.
+        text: String,
+        /// What is allowed.
+        range: &'static str,
+    },
+    /// A preset stands behind something else.
+    #[error("{preset} must come first: a preset, then what differs from it, such as wan,delay=5ms")]
+    PresetNotFirst {
+        /// The preset.
+        preset: String,
+    },
+    /// `shared` has a value.
+    #[error("shared takes no value; write shared, or leave it out")]
+    SharedValue,
+    /// The capacity is shared but not limited.
+    #[error("shared needs a rate to share; add rate=10mbit, for example")]
+    SharedWithoutRate,
+    /// A key is there twice.
+    #[error("{key} is there twice; keep one")]
+    Twice {
+        /// The key.
+        key: &'static str,
+    },
+    /// A unit is missing or unknown.
+    #[error("{key}={text}: {}", units_of(.key))]
+    Unit {
+        /// The key.
+        key: &'static str,
+        /// What was written.
+        text: String,
+    },
+    /// Neither a preset nor a key.
+    #[error("{part:?} is not part of a link; {SYNTAX}")]
+    Unknown {
+        /// What was written.
+        part: String,
+    },
+    /// A link without any capacity.
+    #[error("the rate is zero, nothing would ever arrive; leave rate out for an unlimited link")]
+    ZeroRate,
+}
+
+lathide_models::debug_is_display!(LinkSpecError);
+
+#[derive(Clone, Copy, PartialEq)]
+enum Key {
+    Delay,
+    Jitter,
+    Rate,
+    Shared,
+}
+
+impl Key {
+    fn named(name: &str) -> Option<Key> {
+        [Key::Delay, Key::Jitter, Key::Rate, Key::Shared].into_iter().find(|key| key.name() == name)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Key::Delay => "delay",
+            Key::Jitter => "jitter",
+            Key::Rate => "rate",
+            Key::Shared => "shared",
+        }
+    }
+}
+
+fn time(key: Key, text: &str) -> Result<Duration, LinkSpecError> {
+    amount(key, text, &TIME_UNITS, TIME_NS_MAX, "between 0 and 60s").map(Duration::from_nanos)
+}
+
+fn rate(key: Key, text: &str) -> Result<NonZeroU64, LinkSpecError> {
+    let rate = amount(key, text, &RATE_UNITS, RATE_BITS_PER_S_MAX, "between 1bit and 1000gbit")?;
+    NonZeroU64::new(rate).ok_or(LinkSpecError::ZeroRate)
+}
+
+/// A decimal number with its unit, in units of one, rounded to a whole number.
+fn amount(key: Key, text: &str, units: &Units, max: u64, range: &'static str) -> Result<u64, LinkSpecError> {
+    let key = key.name();
+    let wrong_number = || LinkSpecError::Number { key, text: text.into(), range };
+    let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = (text[..unit_at].trim(), &text[unit_at..]);
+    // `f64::from_str` would also take signs, exponents, infinities and NaN.
+    if !number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return Err(wrong_number());
+    }
+    let number: f64 = number.parse().map_err(|_| wrong_number())?;
+    let Some((_, size)) = units.iter().find(|(name, _)| *name == unit) else {
+        return Err(LinkSpecError::Unit { key, text: text.into() });
+    };
+    // Both limits are far below 2^53, so that every whole number up to them survives.
+    let value = (number * *size as f64).round();
+    if value > max as f64 { Err(wrong_number()) } else { Ok(value as u64) }
+}
+
+/// `value` in the largest unit that leaves a whole part, without trailing zeros: 1500 us is 1.5ms.
+fn decimal(value: u128, units: &Units) -> String {
+    let (name, size) = units.iter().rev().find(|(_, size)| value >= u128::from(*size)).unwrap_or(&units[0]);
+    let size = u128::from(*size);
+    let digits = size.ilog10() as usize;
+    let whole = value / size;
+    let text = if digits == 0 { format!("{whole}.") } else { format!("{whole}.{:0digits$}", value % size) };
+    format!("{}{name}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn units_of(key: &str) -> &'static str {
+    if key == "rate" {
+        "a rate is a number with bit, kbit, mbit or gbit, such as rate=50mbit"
+    } else {
+        "a time is a number with us, ms or s, such as delay=25ms"
+    }
+}
+
+type Units = [(&'static str, u64)];
+const TIME_UNITS: [(&str, u64); 3] = [("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+const RATE_UNITS: [(&str, u64); 4] = [("bit", 1), ("kbit", 1_000), ("mbit", 1_000_000), ("gbit", 1_000_000_000)];
+
+/// Beyond a minute no program takes a link for alive.
+const TIME_NS_MAX: u64 = 60_000_000_000;
+/// 1 Tbit/s; beyond it a byte takes less than the clock can tell.
+const RATE_BITS_PER_S_MAX: u64 = 1_000_000_000_000;
+
+const SYNTAX: &str = "write loopback, ethernet, lan or wan, or parts such as delay=25ms,rate=50mbit,jitter=1ms,shared, \
+                      or a preset and what differs from it, such as wan,delay=5ms";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn spec(text: &str) -> LinkSpec {
+        text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    fn refused(text: &str) -> String {
+        text.parse::<LinkSpec>().expect_err(text).to_string()
+    }
+
+    #[test]
+    fn presets_and_overrides() {
+        assert!(spec("loopback").is_loopback());
+        assert_eq!(spec("wan").to_string(), "delay=25ms,rate=50mbit");
+        assert_eq!(spec("lan").to_string(), "delay=100us,rate=1gbit");
+        assert_eq!(spec("Ethernet").to_string(), "delay=50us,rate=10mbit,shared");
+        assert_eq!(spec("wan,delay=5ms,jitter=0.5MS"), spec("delay=5ms, rate=50Mbit, jitter=500us"));
+        assert_eq!(spec("lan,shared,rate=2.5gbit").to_string(), "delay=100us,rate=2.5gbit,shared");
+        assert_eq!(spec("loopback,delay=1.5s").delay, Duration::from_millis(1500));
+        assert_eq!(spec("rate=9600bit").to_string(), "rate=9.6kbit");
+        assert!(spec("delay=0ms").is_loopback());
+    }
+
+    #[test]
+    fn errors_say_what_is_allowed() {
+        for text in ["", "  ", "dsl", "delay=1ms,", "wan,,shared", "latency=1ms", "delay:1ms", "="] {
+            assert!(refused(text).contains("loopback, ethernet, lan or wan"), "{text}: {}", refused(text));
+        }
+        for text in ["delay=25", "delay=1min", "delay=1mbit", "delay=1e3ms", "jitter=5"] {
+            assert!(refused(text).contains("us, ms or s"), "{text}: {}", refused(text));
+        }
+        for text in ["rate=50", "rate=50mb", "rate=1ms", "rate=50mbit/s"] {
+            assert!(refused(text).contains("bit, kbit, mbit or gbit"), "{text}: {}", refused(text));
+        }
+        for text in
+            ["delay=-1ms", "delay=nanms", "delay=infs", "delay=", "delay", "delay=1.2.3ms", "delay=61s", "delay=.s"]
+        {
+            assert!(refused(text).contains("decimal and between 0 and 60s"), "{text}: {}", refused(text));
+        }
+        for text in ["rate=-1mbit", "rate=nan", "rate=1001gbit", "rate=9999999999999999999999gbit", "rate=+1mbit"] {
+            assert!(refused(text).contains("between 1bit and 1000gbit"), "{text}: {}", refused(text));
+        }
+        assert!(refused("rate=0mbit").contains("leave rate out"));
+        assert!(refused("rate=0.4bit").contains("leave rate out"));
+        assert!(refused("delay=1ms,delay=2ms").contains("delay is there twice"));
+        assert!(refused("rate=1mbit,shared,shared").contains("shared is there twice"));
+        assert!(refused("delay=1ms,wan").contains("must come first"));
+        assert!(refused("wan,wan").contains("must come first"));
+        assert!(refused("rate=1mbit,shared=1").contains("no value"));
+        assert!(refused("delay=1ms,shared").contains("rate"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_again(
+            delay_ns in 0..=TIME_NS_MAX,
+            jitter_ns in prop_oneof![Just(0), 0..=TIME_NS_MAX],
+            rate in prop_oneof![Just(0), 1..=RATE_BITS_PER_S_MAX, 1..100_000u64],
+            shared: bool,
+        ) {
+            let link = LinkSpec {
+                delay: Duration::from_nanos(delay_ns),
+                jitter: Duration::from_nanos(jitter_ns),
+                rate_bits_per_s: NonZeroU64::new(rate),
+                shared: shared && rate > 0,
+            };
+            prop_assert_eq!(link.to_string().parse::<LinkSpec>(), Ok(link.clone()), "{}", link);
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC{0,40}|[a-z0-9=,.]{0,40}|(delay|rate)=[0-9.]{0,30}[a-z]{0,4}") {
+            if let Ok(link) = text.parse::<LinkSpec>() {
+                prop_assert_eq!(link.to_string().parse::<LinkSpec>(), Ok(link));
+            }
+        }
+    }
+}

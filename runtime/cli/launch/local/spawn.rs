@@ -1,0 +1,204 @@
+//! Starting processes: the program, the key, one process per rank, and the two hidden commands.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use rustix::fs::{Access, MemfdFlags, access, memfd_create};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use tokio::process::{Child, Command};
+
+use super::cleanup::{JOB_VARIABLE, kill_left_overs};
+use super::{Job, LaunchError, Stdin, system};
+
+/// What all ranks of a job share.
+pub(crate) struct Common {
+    /// The `lathide` program.
+    pub(crate) starter: PathBuf,
+    /// The program to run, as the ranks shall execute it.
+    pub(crate) program: OsString,
+    /// The job's public name.
+    pub(crate) id: String,
+    /// The rendezvous.
+    pub(crate) root: SocketAddr,
+    /// Holds the job's key; every child inherits it.
+    pub(crate) key: OwnedFd,
+}
+
+/// A new secret.
+pub(in crate::launch) fn new_key() -> io::Result<[u8; 32]> {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(io::Error::other)?;
+    Ok(key)
+}
+
+/// Puts the secret into memory that only inheriting processes can reach: no file, no argument, no variable.
+pub(crate) fn in_memory(key: &[u8; 32]) -> io::Result<OwnedFd> {
+    // Without CLOEXEC: the ranks shall inherit it.
+    let memory = File::from(memfd_create("lathide-key", MemfdFlags::empty())?);
+    (&memory).write_all(key)?;
+    Ok(memory.into())
+}
+
+/// A rank's place on its host.
+#[derive(Clone, Copy)]
+pub(super) struct Seat {
+    /// Its number in the job.
+    pub(super) rank: u32,
+    /// Its number among the ranks of this host.
+    pub(super) local_rank: u32,
+    /// How many these are.
+    pub(super) local_size: u32,
+}
+
+/// Starts one rank through the starter.
+pub(super) fn rank(job: &Job, common: &Common, seat: Seat) -> io::Result<Child> {
+    let mut command = Command::new(&common.starter);
+    command.arg(START).arg(std::process::id().to_string()).arg(&common.program).args(&job.args);
+    command.env_remove("LATHIDE_KEY_FILE").env_remove("LATHIDE_TRACE").env_remove("LATHIDE_REPORT");
+    command.envs(job.env.iter().map(|(name, value)| (name, value)));
+    command
+        .env("LATHIDE_RANK", seat.rank.to_string())
+        .env("LATHIDE_SIZE", job.size.to_string())
+        .env("LATHIDE_LOCAL_RANK", seat.local_rank.to_string())
+        .env("LATHIDE_LOCAL_SIZE", seat.local_size.to_string())
+        .env("LATHIDE_ROOT", common.root.to_string())
+        .env("LATHIDE_KEY_FD", common.key.as_raw_fd().to_string())
+        .env(JOB_VARIABLE, &common.id);
+    if let Some(trace) = &job.trace {
+        command.env("LATHIDE_TRACE", trace);
+    }
+    if job.report {
+        command.env("LATHIDE_REPORT", "on");
+    }
+    if let Some(directory) = &job.directory {
+        command.current_dir(directory);
+    }
+    command.stdin(if seat.rank == 0 { rank_0_input(job.stdin) } else { Stdio::null() });
+    // A group of its own: a signal reaches what the rank starts too, and the terminal's Ctrl-C only the launcher.
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
+    command.spawn()
+}
+
+/// A terminal belongs to the launcher's process group, so its input is carried over; anything else can be inherited.
+fn rank_0_input(stdin: Stdin) -> Stdio {
+    match stdin {
+        Stdin::Null => Stdio::null(),
+        Stdin::Forward if io::stdin().is_terminal() => Stdio::piped(),
+        Stdin::Forward => Stdio::inherit(),
+        Stdin::Carry => Stdio::piped(),
+    }
+}
+
+/// The process that cleans up if the launcher cannot. It learns of the launcher's end from its standard input.
+pub(super) fn start_warden(common: &Common) -> io::Result<std::process::Child> {
+    let mut command = std::process::Command::new(&common.starter);
+    command.arg(WARDEN).arg(&common.id).env_remove(JOB_VARIABLE).process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+}
+
+/// Tells the warden that nothing is left to do.
+pub(super) fn dismiss(warden: &mut std::process::Child) {
+    if let Some(mut stdin) = warden.stdin.take() {
+        // A warden that was killed needs no word.
+        let _ = stdin.write_all(b".");
+    }
+    let _ = warden.wait();
+}
+
+/// The hidden commands of the `lathide` program.
+const START: &str = "__start";
+const WARDEN: &str = "__warden";
+
+/// The hidden starter: dies with its parent `launcher`, and becomes the program. Returns only the error why it did not.
+pub(crate) fn start(launcher: u32, program: &OsStr, args: &[OsString]) -> io::Error {
+    if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
+        return error.into();
+    }
+    // The launcher may have died before the line above; then nobody would send the signal.
+    if getppid() != i32::try_from(launcher).ok().and_then(Pid::from_raw) {
+        return io::Error::other("the launcher is gone");
+    }
+    std::process::Command::new(program).args(args).exec()
+}
+
+/// The hidden warden: waits for the launcher to say that all is done or to die, and then ends the job's left-overs.
+pub(crate) fn warden(job: &str) {
+    let mut word = [0];
+    // One byte: all is done. The end of the input without it: the launcher died.
+    if !matches!(io::stdin().read(&mut word), Ok(1)) {
+        kill_left_overs(job, &[]);
+    }
+}
+
+/// What to execute for `job.program`, or why it cannot be.
+pub(crate) fn resolve(job: &Job) -> Result<OsString, LaunchError> {
+    if job.is_lathide {
+        return starter(job).map(PathBuf::into_os_string);
+    }
+    let program = Path::new(&job.program);
+    let shown = program.display().to_string();
+    let base = job.directory.clone().unwrap_or_default();
+    if job.directory.is_some() {
+        std::fs::read_dir(&base).map_err(system(format!("{} is no directory to run in", base.display())))?;
+    }
+    if program.components().count() > 1 || shown.contains('/') {
+        return match executable(&base.join(program)) {
+            Ok(()) => Ok(job.program.clone()),
+            Err(why) => Err(why.named(shown, String::new())),
+        };
+    }
+    let own = job.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+    let path = own.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+    let mut found = Unusable::Missing;
+    for directory in std::env::split_paths(&path) {
+        match executable(&base.join(&directory).join(program)) {
+            Ok(()) => return Ok(directory.join(program).into_os_string()),
+            Err(Unusable::Missing) => {}
+            Err(other) => found = other,
+        }
+    }
+    let here = base.join(program).is_file();
+    let hint =
+        if here { format!("; it is not in PATH, but in the current directory: ./{shown}") } else { String::new() };
+    Err(found.named(shown, hint))
+}
+
+enum Unusable {
+    Missing,
+    Other(String),
+}
+
+impl Unusable {
+    fn named(self, program: String, hint: String) -> LaunchError {
+        match self {
+            Unusable::Missing => LaunchError::NotFound { program, hint },
+            Unusable::Other(why) => LaunchError::NotExecutable { program, why },
+        }
+    }
+}
+
+fn executable(path: &Path) -> Result<(), Unusable> {
+    match std::fs::metadata(path) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Err(Unusable::Missing)
+        }
+        Err(error) => Err(Unusable::Other(error.to_string())),
+        Ok(metadata) if metadata.is_dir() => Err(Unusable::Other("it is a directory".into())),
+        Ok(_) => access(path, Access::EXEC_OK)
+            .map_err(|_| Unusable::Other("it has no permission to be executed (chmod +x)".into())),
+    }
+}
+
+/// The `lathide` program that starts the ranks.
+pub(crate) fn starter(job: &Job) -> Result<PathBuf, LaunchError> {
+    match &job.starter {
+        Some(starter) => Ok(starter.clone()),
+        None => std::env::current_exe().map_err(system("the lathide program cannot be found")),
+    }
+}

@@ -1,0 +1,518 @@
+//! The life of a job: starts the ranks, hears of every end, signal and deadline through one queue, and ends the rest
+//! when one fails.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, getpid, kill_process};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout, timeout_at};
+
+use super::crew::{Crew, Hand, Outlets};
+use super::inputs;
+use super::output::{self, Output};
+use super::spawn::{self, Common};
+use super::verdict::{Evidence, Process};
+
+use super::{End, Failure, Job, LaunchError, Outcome, RankEnd, Sink, WITHOUT_FINALIZE, system};
+use crate::launch::agent::{Fleet, Hosts, Loss, Plan};
+use crate::launch::link::Relay;
+use lathide::config::Key;
+use lathide::ids::Rank;
+use lathide::launcher::deadlock::listed;
+use lathide::launcher::handshake::job_id;
+use lathide::launcher::interface;
+use lathide::launcher::rendezvous::{self, Order, Settings};
+use lathide::launcher::timeline;
+use lathide::launcher::{descriptors, discovery};
+
+/// A rank that failed ends the job: the others have [`Job::grace`] to end by themselves, then this long to heed SIGTERM.
+const AFTER_FAILURE: Duration = Duration::from_millis(400);
+/// How long ranks have to end by themselves, and then to heed SIGTERM, after a signal from outside; programs may want to
+/// save their work then.
+const AFTER_SIGNAL: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(5));
+/// The same when the job's time is over, or nobody takes its output.
+const AT_ONCE: (Duration, Duration) = (Duration::ZERO, Duration::from_millis(500));
+/// How long ranks may take to say what they wait for when the job's time is over.
+const ANSWERS: Duration = Duration::from_secs(1);
+/// How long orders to the agents may take until they are in the pipes to them.
+const ORDERS_LEAVE: Duration = Duration::from_millis(50);
+/// How long the last words of ranks may take through the rendezvous after their processes have ended.
+const LAST_WORDS: Duration = Duration::from_millis(50);
+/// The same for reports, which are longer and wanted.
+const LAST_REPORTS: Duration = Duration::from_millis(500);
+
+pub(super) fn run(mut job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
+    if job.size == 0 {
+        return Err(LaunchError::NoRanks);
+    }
+    if let Some(trace) = &mut job.trace {
+        *trace = timeline::prepare(trace, job.size)
+            .map_err(system(format!("the timeline {} cannot be written", trace.display())))?;
+    }
+    let (trace, size) = (job.trace.clone(), job.size);
+    let mut outcome = start(job, sink)?;
+    outcome.trace = trace.map(|trace| timeline::merge(&trace, size).map_err(|error| error.to_string()));
+    Ok(outcome)
+}
+
+fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
+    // On other hosts the agents look for it.
+    let program = if job.hosts.is_some() { job.program.clone() } else { spawn::resolve(&job)? };
+    let starter = spawn::starter(&job)?;
+    let (more, what) = descriptors_needed(&job);
+    descriptors::ensure(more, &what)
+        .map_err(|why| system("the launcher cannot run so many ranks")(std::io::Error::other(why)))?;
+    // This thread starts the ranks and lives as long as they: their parent-death signal is tied to it.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let outcome = runtime.map_err(system("the launcher cannot start"))?.block_on(async {
+        let secret = spawn::new_key().map_err(system("the job's key cannot be made"))?;
+        let memory = spawn::in_memory(&secret).map_err(system("the job's key cannot be kept"))?;
+        let key = Key::from_bytes(secret);
+        let listener = listen(job.hosts.as_ref()).await.map_err(system("the rendezvous cannot listen"))?;
+        let root = listener.local_addr().map_err(system("the rendezvous cannot listen"))?;
+        let id = job_id(&key).iter().map(|byte| format!("{byte:02x}")).collect();
+        let common = Common { starter, program, id, root, key: memory };
+        let settings = Settings {
+            size: job.size,
+            key,
+            join_timeout: job.join_timeout,
+            launcher: true,
+            hosts: job.hosts.as_ref().map(Hosts::names).unwrap_or_default(),
+            rewrite: (!job.link.is_loopback()).then(|| relay(&job)),
+        };
+        let (orders, received) = mpsc::channel(job.size as usize + 16);
+        let (events, happened) = mpsc::channel(64);
+        let server = tokio::spawn(rendezvous::serve(listener, settings, received, events));
+        let outcome = Supervisor::supervise(job, &common, secret, sink, orders, happened).await;
+        server.abort();
+        outcome
+    })?;
+    Ok(outcome)
+}
+
+/// How many descriptors the launcher opens, and for what.
+fn descriptors_needed(job: &Job) -> (u64, String) {
+    let ranks = u64::from(job.size);
+    // Its connection; if its process is here, its output, its errors and the process itself.
+    let (each, hosts) = job.hosts.as_ref().map_or((4, 0), |hosts| (1, 4 * hosts.places.len() as u64));
+    // Both ends of each link pass through the relay.
+    let links = if job.link.is_loopback() { 0 } else { ranks * ranks };
+    (ranks * each + hosts + links, format!("{ranks} ranks"))
+}
+
+/// On all addresses if other hosts shall reach it.
+async fn listen(hosts: Option<&Hosts>) -> std::io::Result<TcpListener> {
+    match hosts {
+        None => TcpListener::bind((interface::loopback(), 0)).await,
+        Some(hosts) => discovery::bind_all(hosts.ports.clone()).await.map_err(std::io::Error::other),
+    }
+}
+
+/// Puts the emulated link between the ranks when their addresses are known. It lives as long as the rendezvous.
+fn relay(job: &Job) -> rendezvous::Rewrite {
+    let link = job.link.clone();
+    Box::new(move |addresses| {
+        let relay = Relay::start(&link, addresses)?;
+        Ok((relay.addresses().to_vec(), Box::new(relay)))
+    })
+}
+
+/// All that can happen to a job comes through one queue.
+pub(super) enum Event {
+    Ended(u32, End),
+    OutputBroken(std::io::Error),
+    HostLost(Loss),
+    Rendezvous(rendezvous::Event),
+    Signal(Signal),
+}
+
+/// Who holds the ranks' processes.
+enum Hands {
+    /// This process.
+    Here(Crew),
+    /// An agent on each host.
+    There(Fleet),
+}
+
+struct Supervisor {
+    processes: Vec<Process>,
+    orders: mpsc::Sender<Order>,
+    notes: mpsc::Sender<Output>,
+    /// Who holds the processes; `None` before they are started and after they have ended.
+    hands: Option<Hands>,
+    /// The order in which ranks failed by themselves.
+    failures: Vec<usize>,
+    /// The order in which ranks left the rendezvous without finalize.
+    partings: Vec<usize>,
+    /// Signals still to be sent to who is left, and when.
+    steps: VecDeque<(Instant, Signal)>,
+    ending: bool,
+    /// The job's time is over and the ranks are asked what they wait for: until when they may answer.
+    asked: Option<Instant>,
+    /// How long the others have to end by themselves when a rank has failed.
+    grace: Duration,
+    /// Whether the ranks report what they have observed.
+    reports: bool,
+    outcome: Outcome,
+}
+
+impl Supervisor {
+    async fn supervise(
+        job: Job,
+        common: &Common,
+        key: [u8; 32],
+        sink: Sink,
+        orders: mpsc::Sender<Order>,
+        happened: mpsc::Receiver<rendezvous::Event>,
+    ) -> Result<Outcome, LaunchError> {
+        let (inbox, mut events) = mpsc::channel(256);
+        let (notes, lines) = mpsc::channel(output::QUEUE_MAX);
+        let drain = output::drain(sink, lines).map_err(system("the output thread cannot start"))?;
+        let mut tasks = JoinSet::new();
+        tasks.spawn(forward(happened, inbox.clone(), Event::Rendezvous));
+        tasks.spawn(forward(drain.breaks, inbox.clone(), Event::OutputBroken));
+        inputs::listen_to_signals(&mut tasks, &inbox).map_err(system("signals cannot be received"))?;
+        let (losses, lost) = mpsc::channel(16);
+        tasks.spawn(forward(lost, inbox.clone(), Event::HostLost));
+        let (ends, ended) = mpsc::channel(256);
+        tasks.spawn(forward(ended, inbox.clone(), |(rank, end)| Event::Ended(rank, end)));
+        let outlets = Outlets { ends, lines: notes.clone() };
+
+        let mut supervisor = Supervisor::new(&job, orders, notes);
+        let hands = supervisor.hands();
+        supervisor.hands = Some(match &job.hosts {
+            None => {
+                let mut crew = Crew::start(&job, common, hands, &outlets)?;
+                if let Some(input) = crew.take_input() {
+                    tasks.spawn(inputs::carry_input(input));
+                }
+                Hands::Here(crew)
+            }
+            Some(hosts) => {
+                let (port, own) = (common.root.port(), &*common.starter);
+                let plan = Plan { job: &job, hosts, key, port, own, hands, outlets: outlets.clone(), losses };
+                Hands::There(start_fleet(plan, &mut events).await?)
+            }
+        });
+        drop(outlets);
+        let deadline = job.timeout.map(|timeout| supervisor.outcome.started + timeout);
+        supervisor.watch(&mut events, deadline).await;
+        match supervisor.hands.take() {
+            Some(Hands::Here(crew)) => crew.clean_up().await,
+            Some(Hands::There(fleet)) => fleet.clean_up().await,
+            None => {}
+        }
+        supervisor.hear_last_words(&mut events).await;
+        let outcome = supervisor.finish();
+        // Who shows the output may take its time, unless somebody wants the end now.
+        match outcome.interrupted {
+            None => drop(drain.all_taken.await),
+            Some(_) => drop(timeout(AT_ONCE.1, drain.all_taken).await),
+        }
+        Ok(outcome)
+    }
+
+    fn new(job: &Job, orders: mpsc::Sender<Order>, notes: mpsc::Sender<Output>) -> Self {
+        let now = Instant::now();
+        let outcome = Outcome {
+            ranks: Vec::new(),
+            first_failure: None,
+            interrupted: None,
+            timed_out: false,
+            output_failed: None,
+            deadlock: None,
+            join_failed: None,
+            lost_hosts: Vec::new(),
+            reports: Vec::new(),
+            trace: None,
+            started: now,
+            joined: None,
+            ended: now,
+        };
+        let processes = (0..job.size).map(|_| Process::default()).collect();
+        Supervisor {
+            processes,
+            orders,
+            notes,
+            hands: None,
+            failures: Vec::new(),
+            partings: Vec::new(),
+            steps: VecDeque::new(),
+            ending: false,
+            asked: None,
+            grace: job.grace,
+            reports: job.report,
+            outcome,
+        }
+    }
+
+    fn hands(&self) -> Vec<Hand> {
+        let hand = |(rank, process): (u32, &Process)| Hand { rank, tail: Some(process.tail.clone()) };
+        (0u32..).zip(&self.processes).map(hand).collect()
+    }
+
+    /// Until every rank has ended.
+    async fn watch(&mut self, events: &mut mpsc::Receiver<Event>, deadline: Option<Instant>) {
+        while self.processes.iter().any(|process| process.end.is_none()) {
+            let step = self.steps.front().map(|(at, _)| *at);
+            let time = self.asked.or(deadline).filter(|_| !self.ending);
+            let next = step.into_iter().chain(time).min();
+            let next = next.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
+            match timeout_at(next.into(), events.recv()).await {
+                Ok(Some(event)) => self.take(event).await,
+                Ok(None) => return,
+                Err(_) => {}
+            }
+            let now = Instant::now();
+            if time.is_some_and(|time| now >= time) {
+                self.time_is_over(now);
+            }
+            while let Some((_, signal)) = self.steps.pop_front_if(|(at, _)| *at <= now) {
+                self.tell_to_end(signal);
+            }
+        }
+        self.outcome.ended = Instant::now();
+    }
+
+    /// What the ranks wait for is said before they are ended.
+    fn time_is_over(&mut self, now: Instant) {
+        self.outcome.timed_out = true;
+        if self.asked.is_none() && self.orders.try_send(Order::Ask).is_ok() {
+            self.asked = Some(now + ANSWERS);
+        } else {
+            self.end_after(AT_ONCE);
+        }
+    }
+
+    async fn take(&mut self, event: Event) {
+        match event {
+            Event::Ended(rank, end) => self.ended(rank, end),
+            Event::HostLost(loss) => self.lost(loss),
+            Event::OutputBroken(error) => {
+                if error.kind() == std::io::ErrorKind::BrokenPipe {
+                    // As a pipeline ends a program whose reader has gone.
+                    self.outcome.interrupted.get_or_insert(Signal::PIPE.as_raw());
+                } else {
+                    self.outcome.output_failed = Some(error.to_string());
+                }
+                self.end_after(AT_ONCE);
+            }
+            Event::Rendezvous(event) => self.hear(event).await,
+            Event::Signal(Signal::TSTP) => self.stop().await,
+            // CONT: whoever has continued the launcher means the ranks too.
+            Event::Signal(signal) if matches!(signal, Signal::USR1 | Signal::USR2 | Signal::CONT) => {
+                self.signal_all(signal);
+            }
+            Event::Signal(_) if self.outcome.interrupted.is_some() => self.tell_to_end(Signal::KILL),
+            Event::Signal(signal) => {
+                self.outcome.interrupted = Some(signal.as_raw());
+                self.tell_to_end(signal);
+                self.end_after(AFTER_SIGNAL);
+            }
+        }
+    }
+
+    /// Stops the ranks and then the launcher itself, as a shell's job control wants it, until it is continued.
+    async fn stop(&self) {
+        self.signal_all(Signal::STOP);
+        if let Some(Hands::There(_)) = self.hands {
+            // The tasks that write to the agents need this thread; they stop with it.
+            sleep(ORDERS_LEAVE).await;
+        }
+        // The ranks are continued by the event of SIGCONT: only that is sure to come after this process has stopped.
+        let _ = kill_process(getpid(), Signal::STOP);
+    }
+
+    fn ended(&mut self, rank: u32, end: End) {
+        if let Some(Hands::Here(crew)) = &mut self.hands {
+            crew.has_ended(rank);
+        }
+        let process = &mut self.processes[rank as usize];
+        process.end = Some(end);
+        process.ended_at = Some(Instant::now());
+        let has_node = self.outcome.joined.is_some();
+        let why = if end == End::Exited(0) && has_node { format!(" {WITHOUT_FINALIZE}") } else { String::new() };
+        // The queue has room for every rank's end. Of a rank that has finalized, nobody wants to know.
+        let _ = self.orders.try_send(Order::Lost { rank: Rank(rank), cause: format!("its process {end}{why}") });
+        if end.failed() && !process.told {
+            self.failures.push(rank as usize);
+            self.end_after((self.grace, AFTER_FAILURE));
+        }
+    }
+
+    /// All ranks of that host that have not ended are lost with it.
+    fn lost(&mut self, loss: Loss) {
+        let Loss { host, ranks, cause } = loss;
+        let is_left = |rank: &u32| self.processes[*rank as usize].end.is_none();
+        let left: Vec<u32> = ranks.into_iter().filter(is_left).collect();
+        if left.is_empty() {
+            return;
+        }
+        let named: Vec<Rank> = left.iter().copied().map(Rank).collect();
+        let text = format!("host {host} was lost with {}: {cause}", listed(&named));
+        // If output stands still, the outcome still says it.
+        let _ = self.notes.try_send(Output::note(&text));
+        self.outcome.lost_hosts.push(text);
+        for rank in left {
+            self.ended(rank, End::Lost);
+        }
+    }
+
+    async fn hear(&mut self, event: rendezvous::Event) {
+        let note = match event {
+            rendezvous::Event::AllJoined(at) => {
+                self.outcome.joined = Some(at);
+                return;
+            }
+            rendezvous::Event::Left { rank, at, finalized, blames } => {
+                if let Some(process) = self.processes.get_mut(rank.index()) {
+                    process.left = finalized.then_some(at);
+                    process.blames = blames;
+                }
+                if !finalized {
+                    self.partings.push(rank.index());
+                }
+                match blames.and_then(|blamed| self.stopped(Some(blamed))) {
+                    Some(stopped) => stopped,
+                    None => return,
+                }
+            }
+            rendezvous::Event::Observed(rank, report) => {
+                self.outcome.reports.retain(|other| other.rank != rank);
+                self.outcome.reports.push(*report);
+                return;
+            }
+            rendezvous::Event::JoinFailed(cause) => {
+                if self.outcome.join_failed.is_some() || self.ending {
+                    return;
+                }
+                self.outcome.join_failed = Some(cause.clone());
+                cause
+            }
+            rendezvous::Event::Deadlock(report) => {
+                self.outcome.deadlock.get_or_insert_with(|| report.clone());
+                format!("deadlock: {report}")
+            }
+            rendezvous::Event::Stalled(report) => match self.stopped(None) {
+                Some(stopped) => format!("{report}\n  {stopped}"),
+                None => report,
+            },
+            rendezvous::Event::Shown(report) => {
+                self.end_after(AT_ONCE);
+                report
+            }
+        };
+        // If output stands still, the outcome still says it.
+        let _ = self.notes.try_send(Output::note(&note));
+    }
+
+    /// That processes of this host are stopped, if they are; only that of `blamed`, if a rank failed for want of it.
+    fn stopped(&self, blamed: Option<Rank>) -> Option<String> {
+        let Some(Hands::Here(crew)) = &self.hands else { return None };
+        let mut stopped = crew.stopped();
+        stopped.retain(|(rank, _)| blamed.is_none_or(|blamed| blamed == *rank));
+        let why = "is stopped (Ctrl-Z, SIGSTOP or a debugger); kill -CONT";
+        let stopped: Vec<String> = stopped
+            .into_iter()
+            .map(|(rank, process)| format!("the process of rank {rank} {why} {process} lets it go on"))
+            .collect();
+        (!stopped.is_empty()).then(|| stopped.join("\n  "))
+    }
+
+    /// Ranks that end after their processes' last words have been read are known by what they said.
+    async fn hear_last_words(&mut self, events: &mut mpsc::Receiver<Event>) {
+        let patience = if self.reports { LAST_REPORTS } else { LAST_WORDS };
+        let until = tokio::time::Instant::now() + patience;
+        while !(self.failures.is_empty() && self.has_heard_all())
+            && let Ok(Some(event)) = timeout_at(until, events.recv()).await
+        {
+            if let Event::Rendezvous(event) = event {
+                self.hear(event).await;
+            }
+        }
+    }
+
+    /// Whether every rank of a job that has ended well has said goodbye, and what it observed if that is wanted. Both may
+    /// come later than the process's end.
+    fn has_heard_all(&self) -> bool {
+        let ended_well = |process: &&Process| process.end == Some(End::Exited(0));
+        let all_left = self.processes.iter().filter(ended_well).all(|process| process.left.is_some());
+        let reports = if self.reports { self.processes.iter().filter(ended_well).count() } else { 0 };
+        self.outcome.joined.is_none() || (all_left && self.outcome.reports.len() >= reports)
+    }
+
+    fn end_after(&mut self, (term, kill): (Duration, Duration)) {
+        let now = Instant::now();
+        let first = self.steps.front().map(|(at, _)| *at);
+        // What was to come sooner stays.
+        if !self.ending || first.is_some_and(|first| now + term < first) {
+            self.steps = VecDeque::from([(now + term, Signal::TERM), (now + term + kill, Signal::KILL)]);
+        }
+        self.ending = true;
+    }
+
+    fn tell_to_end(&mut self, signal: Signal) {
+        for process in &mut self.processes {
+            process.told |= process.end.is_none();
+        }
+        self.signal_all(signal);
+    }
+
+    fn signal_all(&self, signal: Signal) {
+        match &self.hands {
+            Some(Hands::Here(crew)) => crew.signal(signal),
+            Some(Hands::There(fleet)) => fleet.signal(signal),
+            None => {}
+        }
+    }
+
+    fn finish(self) -> Outcome {
+        let Supervisor { processes, failures, partings, .. } = &self;
+        let evidence = Evidence { processes, failures, partings };
+        let mut outcome = self.outcome.clone();
+        outcome.first_failure = evidence.first().map(|first| {
+            let process = &self.processes[first];
+            let end = process.end.unwrap_or(End::Exited(1));
+            Failure { rank: Rank(first as u32), end, stderr: process.tail.lines() }
+        });
+        let end = |process: &Process| RankEnd {
+            end: process.end.unwrap_or(End::Exited(1)),
+            told: process.told,
+            left: process.left,
+        };
+        outcome.ranks = self.processes.iter().map(end).collect();
+        outcome.reports.sort_by_key(|report| report.rank);
+        outcome
+    }
+}
+
+/// Starts the agents, unless a signal comes before they are ready.
+async fn start_fleet(plan: Plan<'_>, events: &mut mpsc::Receiver<Event>) -> Result<Fleet, LaunchError> {
+    let interrupted = async {
+        while let Some(event) = events.recv().await {
+            match event {
+                // No rank has been started: there is nobody to tell, and nobody else would stop this process.
+                Event::Signal(Signal::TSTP) => drop(kill_process(getpid(), Signal::STOP)),
+                Event::Signal(Signal::CONT) => {}
+                Event::Signal(signal) => return signal,
+                _ => {}
+            }
+        }
+        std::future::pending().await
+    };
+    tokio::select! {
+        fleet = Fleet::start(plan) => fleet,
+        signal = interrupted => Err(LaunchError::Interrupted(signal.as_raw())),
+    }
+}
+
+async fn forward<T>(mut from: mpsc::Receiver<T>, to: mpsc::Sender<Event>, wrap: fn(T) -> Event) {
+    while let Some(item) = from.recv().await {
+        if to.send(wrap(item)).await.is_err() {
+            return;
+        }
+    }
+}

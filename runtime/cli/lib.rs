@@ -1,0 +1,29 @@
+//! The command `lathide`: starts jobs, and measures and predicts what latency hiding gains.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `commands` | one module per command |
+//! | `launch` | the launcher, its agents on other hosts, the emulated link, the virtual network |
+//! | `report` | tables, curves and pages of results |
+//!
+//! A library so that tests and benches reach the emulated link; nothing in it is for programs.
+
+/// As the standard one, but a standard error that takes nothing, such as a full disk, is no reason to panic: there is
+/// nobody else to tell.
+macro_rules! eprintln {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        _ = writeln!(std::io::stderr(), $($words)*);
+    }};
+}
+
+mod commands;
+mod launch;
+mod report;
+
+pub use launch::link::{LinkSpec, LinkSpecError, Relay};
+
+/// Runs the command line. Returns its exit status.
+pub fn main() -> std::process::ExitCode {
+    commands::main()
+}

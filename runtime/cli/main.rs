@@ -1,0 +1,5 @@
+//! The command `lathide`.
+
+fn main() -> std::process::ExitCode {
+    lathide_cli::main()
+}

@@ -1,0 +1,182 @@
+//! Saved results as one self-contained page: curves, timelines, tables, advice. Nothing is loaded from anywhere.
+
+mod gain;
+mod link;
+mod run;
+mod svg;
+mod timeline;
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+/// Why a file is no result.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unknown {
+    /// It is not one of those that the page shows.
+    #[error(
+        "{file} is no result of lathide: it has {found}; the page shows what lathide gain --json, lathide link --json, \
+         lathide run --trace FILE, --report=FILE and run --json write"
+    )]
+    Schema {
+        /// The file.
+        file: String,
+        /// What it says that it is.
+        found: String,
+    },
+    /// It is one of an unknown version, or a part of one.
+    #[error("{file} says that it is {schema}, but has no {member}; write it anew with this version of lathide")]
+    Incomplete {
+        /// The file.
+        file: String,
+        /// What it says that it is.
+        schema: String,
+        /// The member that is not there.
+        member: &'static str,
+    },
+}
+
+lathide_models::debug_is_display!(Unknown);
+
+/// A part of the page: HTML.
+struct Section {
+    title: String,
+    body: String,
+}
+
+/// The page of these files, by name and content.
+///
+/// # Errors
+/// If one of them is no result of lathide.
+pub(crate) fn page(files: &[(String, Value)]) -> Result<String, Unknown> {
+    let mut sections = Vec::new();
+    for (file, json) in files {
+        sections.push(section(file, json)?);
+    }
+    let mut html = String::from(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>lathide report</title>\n<style>\n",
+    );
+    html += STYLE;
+    html += "</style>\n</head>\n<body>\n<h1>lathide report</h1>\n<nav>";
+    for (number, Section { title, .. }) in sections.iter().enumerate() {
+        // Writing to a string cannot fail.
+        let _ = write!(html, "<a href=\"#s{number}\">{title}</a> ");
+    }
+    html += "</nav>\n";
+    for (number, Section { title, body }) in sections.iter().enumerate() {
+        let _ = write!(html, "<section id=\"s{number}\">\n<h2>{title}</h2>\n{body}</section>\n");
+    }
+    let _ = write!(html, "<footer>lathide {}</footer>\n</body>\n</html>\n", env!("CARGO_PKG_VERSION"));
+    Ok(html)
+}
+
+fn section(file: &str, json: &Value) -> Result<Section, Unknown> {
+    let schema = json["schema"].as_str().or(json["otherData"]["schema"].as_str());
+    let needs = |schema: &str, member: &'static str| match json.pointer(&format!("/{member}")) {
+        Some(Value::Array(_)) => Ok(()),
+        _ => Err(Unknown::Incomplete { file: file.to_owned(), schema: schema.to_owned(), member }),
+    };
+    match schema {
+        Some(schema @ "lathide-gain-1") => needs(schema, "points").map(|()| gain::sweep(file, json)),
+        Some(schema @ "lathide-gain-program-1") => needs(schema, "closing").map(|()| gain::program(file, json)),
+        Some(schema @ "lathide-link-1") => needs(schema, "latency").map(|()| link::section(file, json)),
+        Some(schema @ "lathide-trace-1") => needs(schema, "traceEvents").map(|()| timeline::section(file, json)),
+        Some(schema @ "lathide-run-1") => needs(schema, "reports").map(|()| run::section(file, &json["reports"])),
+        None if json[0]["advice"].is_object() => Ok(run::section(file, json)),
+        schema => {
+            let found = schema.map_or("no schema".to_owned(), |schema| format!("the schema {schema}"));
+            Err(Unknown::Schema { file: file.to_owned(), found })
+        }
+    }
+}
+
+/// Text as HTML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+fn paragraph(text: &str) -> String {
+    format!("<p>{}</p>\n", escaped(text))
+}
+
+/// A table of texts; the first column is flush left.
+fn table(titles: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let cells = |tag: &str, cells: &mut dyn Iterator<Item = String>| {
+        cells.map(|cell| format!("<{tag}>{}</{tag}>", escaped(&cell))).collect::<String>()
+    };
+    let mut html = String::from("<table>\n<tr>");
+    html += &cells("th", &mut titles.iter().map(|title| (*title).to_owned()));
+    html += "</tr>\n";
+    for row in rows {
+        let _ = writeln!(html, "<tr>{}</tr>", cells("td", &mut row.into_iter()));
+    }
+    html + "</table>\n"
+}
+
+/// 0.5 as "50 %".
+fn share(value: f64) -> String {
+    format!("{:.0} %", 100.0 * value)
+}
+
+/// Where and how a result was measured.
+fn header(json: &Value) -> String {
+    let text = |pointer: &str| json.pointer(pointer).and_then(Value::as_str).unwrap_or("unknown").to_owned();
+    let cores = json["machine"]["cores"].as_u64().unwrap_or(0);
+    paragraph(&format!(
+        "Link: {}. Machine: {cores} cores, {}, TCP {}. Medians of {} repetitions.",
+        text("/link/how"),
+        text("/machine/kernel"),
+        text("/machine/congestion_control"),
+        json["repeats"].as_u64().unwrap_or(0)
+    ))
+}
+
+/// The numbers of `member` in each of the rows, with least and greatest where they are there.
+fn points(rows: &[Value], x: &str, member: &str) -> Vec<[f64; 4]> {
+    let point = |row: &Value| {
+        let value = row[member].as_f64()?;
+        let end = |end: &str| row[format!("{member}_{end}")].as_f64().unwrap_or(value);
+        Some([row[x].as_f64()?, value, end("min"), end("max")])
+    };
+    rows.iter().filter_map(point).collect()
+}
+
+/// The members of a list; nothing if it is none.
+fn list<'a>(json: &'a Value, member: &str) -> &'a [Value] {
+    json[member].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+const STYLE: &str = "\
+:root { color-scheme: light dark; --ink: #1c2430; --dim: #667; --paper: #fff; --rule: #dde1e7;
+  --s0: #1f6fb2; --s1: #c8553d; --s2: #3a7d44; --s3: #8d6a9f; --s4: #b08900; --s5: #667; }
+@media (prefers-color-scheme: dark) { :root { --ink: #dde3ea; --dim: #99a3b0; --paper: #14181e; --rule: #2c3440;
+  --s0: #62a8e5; --s1: #ef8a70; --s2: #74bf80; --s3: #c09fd3; --s4: #dcb94a; --s5: #99a3b0; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 1100px;
+  margin: 2em auto; padding: 0 1em; }
+h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2.2em; border-bottom: 1px solid var(--rule); }
+h3 { font-size: 1em; margin: 1.4em 0 .3em; } nav a { margin-right: 1em; }
+svg { display: block; width: 100%; height: auto; } svg.chart { max-width: 720px; }
+svg text { font: 11px system-ui, sans-serif; fill: var(--dim); } .mid { text-anchor: middle; } .end { text-anchor: end; }
+.grid { stroke: var(--rule); fill: none; } .line { fill: none; stroke-width: 1.8; } .range { stroke-width: 1.2; }
+.legend { font-size: .9em; color: var(--dim); margin: .2em 0 1em; } .legend span { margin-right: 1.2em; white-space: nowrap; }
+.line.s0, .range.s0 { stroke: var(--s0); } .line.s1, .range.s1 { stroke: var(--s1); }
+.line.s2, .range.s2 { stroke: var(--s2); } .line.s3, .range.s3 { stroke: var(--s3); }
+.line.s4, .range.s4 { stroke: var(--s4); } .line.s5, .range.s5 { stroke: var(--s5); }
+.point.s0 { fill: var(--s0); } .point.s1 { fill: var(--s1); } .point.s2 { fill: var(--s2); }
+.point.s3 { fill: var(--s3); } .point.s4 { fill: var(--s4); } .point.s5 { fill: var(--s5); }
+b.s0 { color: var(--s0); } b.s1 { color: var(--s1); } b.s2 { color: var(--s2); } b.s3 { color: var(--s3); }
+b.s4 { color: var(--s4); } b.s5 { color: var(--s5); }
+.t-compute { fill: #4c9a6a; color: #4c9a6a; } .t-initread { fill: #e0a13e; color: #e0a13e; }
+.t-initwrite { fill: #b9722d; color: #b9722d; } .t-wait { fill: #d1495b; color: #d1495b; }
+.t-finalize, .t-other { fill: #8a94a0; color: #8a94a0; } .t-in { fill: #4f83c4; color: #4f83c4; fill-opacity: .75; }
+.t-out { fill: #86b5dd; color: #86b5dd; fill-opacity: .75; }
+table { border-collapse: collapse; margin: .6em 0 1.2em; font-variant-numeric: tabular-nums; display: block; overflow-x: auto; }
+th, td { text-align: right; padding: .15em .8em; border-bottom: 1px solid var(--rule); }
+th { font-weight: 600; color: var(--dim); } th:first-child, td:first-child { text-align: left; padding-left: 0; }
+footer { margin-top: 3em; color: var(--dim); font-size: .85em; }
+";
+
+#[cfg(test)]
+#[path = "page_tests.rs"]
+mod tests;

@@ -1,0 +1,60 @@
+//! The door for the package `lathide-cli`: what a launcher shares with the ranks that it starts. It is no interface for
+//! programs, and changes with any version.
+
+pub use crate::config::SILENCE;
+pub use crate::wire::text;
+
+/// Control messages, as they travel without a tag.
+pub mod control {
+    pub use crate::join::control::{FRAME_BYTES_MAX, decode, encode, frame_length};
+}
+
+/// Names of ranks in a sentence.
+pub mod deadlock {
+    pub use crate::join::deadlock::listed;
+}
+
+/// How many descriptors a process may open.
+pub mod descriptors {
+    pub use crate::join::descriptors::ensure;
+}
+
+/// Listening, and finding who answers.
+pub mod discovery {
+    pub use crate::join::discovery::{bind_all, first_that_answers};
+}
+
+/// What variables say.
+pub mod environment {
+    pub use crate::join::environment::{port_range, silence};
+}
+
+/// Connections that prove themselves.
+pub mod handshake {
+    pub use crate::join::handshake::{Connection, DialError, Guest, dial, incarnation, receive};
+    pub use crate::wire::cipher::CipherError;
+    pub use crate::wire::handshake::{
+        Established, Limits, Party, Proven, Purpose, RENDEZVOUS, Refusal, Target, VERSIONS, job_id,
+    };
+}
+
+/// The addresses of this host.
+pub mod interface {
+    pub use crate::join::interface::{Interfaces, loopback, own};
+}
+
+/// A key that is left for others on a shared file system.
+pub mod invitation {
+    pub use crate::join::invitation::{Posted, fetch_key, leave_key};
+}
+
+/// The service where ranks meet.
+pub mod rendezvous {
+    pub use crate::join::rendezvous::{Event, Order, Rewrite, Settings, read_frame, serve};
+}
+
+/// Timelines of ranks, made one.
+pub mod timeline {
+    pub use crate::observe::tape::rank_file;
+    pub use crate::observe::timeline::{Merged, merge, prepare};
+}
