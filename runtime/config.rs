@@ -5,11 +5,10 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::collective::Forced;
-use crate::collective::price::Machine;
+use crate::cost::CostModel;
 use crate::ids::Rank;
-use crate::join::foreign::Meeting;
-use crate::join::interface::Interfaces;
+use crate::interfaces::Interfaces;
+use crate::overrides::Overrides;
 
 /// How long a connection may be silent, unless a configuration says otherwise.
 pub const SILENCE: Duration = Duration::from_secs(10);
@@ -26,7 +25,7 @@ pub struct Config {
     /// `host:port` of the rendezvous; needed when `size` is above 1. Rank 0 listens there if nobody does yet.
     pub root: Option<String>,
     /// How the ranks find each other where the starter names no rendezvous or no key.
-    pub(crate) meeting: Option<Meeting>,
+    pub(crate) discovery: Option<Discovery>,
     /// Which of this host's addresses the node listens on, if not the one from which it reaches the rendezvous.
     pub interface: Option<Interfaces>,
     /// The ports it may listen on; any if `None`.
@@ -50,10 +49,10 @@ pub struct Config {
     pub budget_bytes: u64,
     /// Per link: how many messages beyond the window may be announced at a time.
     pub envelopes_max: u32,
-    /// The machine whose model the choice of a collective's algorithm follows. It must be the same on every rank.
-    pub machine: Machine,
+    /// The cost model by which the algorithm of a collective is chosen. It must be the same on every rank.
+    pub cost_model: CostModel,
     /// Algorithms that are used whatever they cost (`LATHIDE_COLLECTIVE`). They must be the same on every rank.
-    pub collective: Forced,
+    pub collective: Overrides,
     /// How long the node tries to reach its job before it gives up.
     pub join_timeout: Duration,
     /// How long a job may stand still before ranks report what they wait for. `None`: never.
@@ -84,7 +83,7 @@ impl Config {
             rank: rank.into(),
             size,
             root,
-            meeting: None,
+            discovery: None,
             interface: None,
             ports: None,
             advertise: None,
@@ -95,8 +94,8 @@ impl Config {
             window_bytes: 64 << 20,
             budget_bytes: 512 << 20,
             envelopes_max: 1024,
-            machine: Machine::lan(),
-            collective: Forced::none(),
+            cost_model: CostModel::lan(),
+            collective: Overrides::none(),
             join_timeout: Duration::from_secs(30),
             stall_timeout: Some(Duration::from_secs(3)),
             silence: Some(SILENCE),
@@ -153,4 +152,26 @@ impl std::fmt::Debug for Key {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key(..)")
     }
+}
+
+/// A job whose ranks find each other through an invitation (`join::invitation`) of rank 0.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Discovery {
+    /// For people: which job.
+    pub(crate) name: String,
+    /// The same on all ranks, and different from any other job's.
+    pub(crate) identity: Identity,
+    /// Whether all ranks are on this host.
+    pub(crate) is_local: bool,
+    /// Whether the key was given; otherwise rank 0 makes one.
+    pub(crate) has_key: bool,
+}
+
+/// What tells jobs apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Identity {
+    /// What the starter calls the job.
+    Named(Vec<String>),
+    /// The process that started the ranks: the nearest ancestor whose environment does not have this variable.
+    Process(&'static str),
 }

@@ -1,14 +1,15 @@
 //! What can go wrong, sorted by fault. Every message names ranks, the operation and the next thing to look at.
 
+mod wire;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::buffer::ElementType;
-use crate::collective::Collective;
-use crate::collective::signature::Disagreement;
 use crate::ids::{Rank, Tag};
-use crate::wire::WireError;
+use crate::operation::Operation;
+pub use wire::WireError;
 
 /// The result of lathide's calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -30,12 +31,14 @@ pub enum Error {
     },
     /// Ranks have called different collectives, or one differently. Every rank has this error from that collective, as
     /// far as it is not complete there, and from all after it; messages between two ranks go on.
-    #[error("collective {number}: {disagreement}")]
+    #[error("collective {number}: {cause}")]
     Disagreement {
         /// Which: the first that the program has called is 1.
         number: u64,
-        /// Two ranks, and what each has called.
-        disagreement: Arc<Disagreement>,
+        /// Two ranks that differ.
+        ranks: (Rank, Rank),
+        /// What each of the two has called, and what to change.
+        cause: Arc<str>,
     },
     /// No rank can move any more: every waiting rank waits for another that waits too.
     #[error("deadlock: {report}")]
@@ -134,58 +137,6 @@ impl Error {
             _ => None,
         }
     }
-}
-
-/// A primitive with its peer and tag, or a collective, as errors name it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Operation {
-    /// Read, write, or which collective.
-    pub kind: OperationKind,
-    /// The rank that made the call.
-    pub rank: Rank,
-    /// The rank on the other side; of a collective its root, or the caller itself where there is none.
-    pub peer: Rank,
-    /// The tag; `None` for collectives and their messages.
-    pub tag: Option<Tag>,
-    /// The bytes written, or the most that can be read; of a collective those this rank contributes, or receives if
-    /// they are more.
-    pub bytes: u64,
-}
-
-impl Operation {
-    pub(crate) fn new(kind: OperationKind, rank: Rank, peer: Rank, tag: Option<Tag>, bytes: u64) -> Self {
-        Operation { kind, rank, peer, tag, bytes }
-    }
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Operation { kind, rank, peer, tag, bytes } = self;
-        match kind {
-            OperationKind::Read => write!(f, "rank {rank}'s initread from rank {peer}")?,
-            OperationKind::Write => write!(f, "rank {rank}'s initwrite to rank {peer}")?,
-            OperationKind::Collective(collective) => return write!(f, "rank {rank}'s {collective}, {bytes} bytes"),
-            OperationKind::Exchange => return write!(f, "rank {rank}'s exchange, {bytes} bytes"),
-        }
-        match tag {
-            Some(tag) => write!(f, " (tag {tag}, {bytes} bytes)"),
-            None => write!(f, " (inside a collective)"),
-        }
-    }
-}
-
-/// Which primitive an [`Operation`] is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
-pub enum OperationKind {
-    /// `initread`
-    Read,
-    /// `initwrite`
-    Write,
-    /// A collective.
-    Collective(Collective),
-    /// A neighbours' exchange.
-    Exchange,
 }
 
 /// A message met a read it does not fit: the buffer is too short, or the elements are of another type.
@@ -308,6 +259,7 @@ fn during(operation: &Option<Operation>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operation::OperationKind;
 
     /// As a `main` that returns an error shows it.
     fn shown<E: fmt::Debug + fmt::Display>(error: &E) {

@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use crate::buffer::{Element, WriteBuffer};
 use crate::collective::choose::Choice;
 use crate::engine::Outcome;
-use crate::error::{Error, Misuse, Operation, Result};
+use crate::error::{Error, Misuse, Result};
 use crate::kernel::{HasSlot, Kernel, Slot};
+use crate::operation::Operation;
 
 /// A read under way. `wait` gives the buffer back, filled and cut to the message's length.
 ///

@@ -40,7 +40,8 @@ pub mod handshake {
 
 /// The addresses of this host.
 pub mod interface {
-    pub use crate::join::interface::{Interfaces, loopback, own};
+    pub use crate::interfaces::Interfaces;
+    pub use crate::join::interface::{loopback, own};
 }
 
 /// A key that is left for others on a shared file system.

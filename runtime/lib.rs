@@ -43,10 +43,12 @@
 pub mod buffer;
 pub mod collective;
 pub mod config;
+pub mod cost;
 mod engine;
 pub mod error;
 pub mod handle;
 pub mod ids;
+mod interfaces;
 mod join;
 mod kernel;
 #[doc(hidden)]
@@ -54,6 +56,8 @@ pub mod launcher;
 pub mod manual;
 mod node;
 pub mod observe;
+mod operation;
+mod overrides;
 mod wire;
 
 pub use buffer::{Element, ElementType, WriteBuffer};
@@ -61,12 +65,15 @@ pub use bytemuck;
 pub use bytes::Bytes;
 pub use collective::Operator;
 pub use config::{Config, Key, Overlap};
-pub use error::{Error, Mismatch, Misuse, Operation, OperationKind, Result};
+pub use cost::CostModel;
+pub use error::{Error, Mismatch, Misuse, Result, WireError};
 pub use handle::{Handle, ReadHandle, Test, WriteHandle, wait_all, wait_any};
 pub use ids::{Rank, Tag};
+pub use interfaces::Interfaces;
 pub use node::{Node, init, init_with};
 pub use observe::Report;
-pub use wire::WireError;
+pub use operation::{Collective, Operation, OperationKind};
+pub use overrides::Overrides;
 
 /// The README's programs are tests.
 #[cfg(doctest)]

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::time::Instant;
 
-use lathide::collective::price::Queue;
-use lathide::collective::{Forced, Operator};
+use lathide::collective::{Operator, Overrides};
+use lathide::cost::Queue;
 
 /// Says that this process is a rank.
 pub(super) const IS_RANK: &str = "LATHIDE_BENCH_INCAST";
@@ -50,7 +50,7 @@ pub(super) fn run() -> Result<(), Box<dyn Error>> {
     let mut config = lathide::Config::from_environment()?;
     let bytes = std::env::var(QUEUE)?.parse()?;
     // A sender is as fast as the port; TCP's timer is at least 0.2 s.
-    config.machine.queue = Some(Queue { bytes, gap_ratio: 1.0, timeout: 0.2 });
+    config.cost_model.queue = Some(Queue { bytes, gap_ratio: 1.0, timeout: 0.2 });
     let node = lathide::init_with(config)?;
     let senders = node.size() - 1;
     if node.rank() == 0 {
@@ -67,7 +67,7 @@ pub(super) fn run() -> Result<(), Box<dyn Error>> {
     let mut troubles = vec![[0u64; 2]; GATHERS.len()];
     for repeat in 0..=repeats {
         for (index, name) in GATHERS.iter().enumerate() {
-            node.force(Forced::parse(name).map_err(|why| format!("{name}: {why}"))?);
+            node.force(Overrides::parse(name).map_err(|why| format!("{name}: {why}"))?);
             let block = vec![node.rank().0 as u8; BLOCK_BYTES];
             node.barrier()?;
             let (before, began) = (Troubles::so_far()?, Instant::now());
@@ -81,7 +81,7 @@ pub(super) fn run() -> Result<(), Box<dyn Error>> {
             // What is still under way, an acknowledgement or a last segment, is part of it.
             node.barrier()?;
             let after = Troubles::so_far()?;
-            node.force(Forced::none());
+            node.force(Overrides::none());
             let own = vec![after.timeouts - before.timeouts, after.sent_again - before.sent_again];
             let all = node.allreduce(&Operator::sum(), own)?;
             if repeat > 0 {

@@ -3,8 +3,9 @@
 //! Pairwise: in round k everybody sends to the rank k further on and receives from the rank k before, so that
 //! nobody is sent to by two ranks in one round. Cost: `ranks - 1` messages of a block.
 
-use super::price::{Line, Machine};
+use super::price::Line;
 use super::schedule::{After, Builder, Region, Schedule};
+use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// The part of `rank`, with blocks of `count` elements. A message waits until the one before has left, and until
@@ -27,14 +28,14 @@ pub fn schedule(rank: Rank, ranks: u32, count: u64, window: u32) -> Schedule {
 }
 
 /// The price of rounds that wait for each other (a window of 1), per byte of a block.
-pub fn price(machine: &Machine, ranks: u32) -> Line {
+pub fn price(machine: &CostModel, ranks: u32) -> Line {
     let rounds = f64::from(ranks - 1);
     Line { fixed: rounds * machine.exchange_fixed(), per_byte: rounds * machine.transfer(ranks as usize) }
 }
 
 /// The price of rounds that do not wait for each other (a window of 0), per byte of a block. It is a lower bound: a
 /// processor sends and receives all messages, or waits for the last one.
-pub fn price_at_once(machine: &Machine, ranks: u32) -> Line {
+pub fn price_at_once(machine: &CostModel, ranks: u32) -> Line {
     let rounds = f64::from(ranks - 1);
     if ranks < 2 {
         return Line::default();

@@ -2,68 +2,11 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
 use super::blocks::Blocks;
 use super::schedule::Schedule;
 use super::{allgather, allreduce, alltoall, barrier, broadcast, gather, reduce, scatter};
 use crate::ids::Rank;
-
-/// What all ranks do together.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Collective {
-    /// Everybody's block to everybody.
-    Allgather,
-    /// A reduction whose result everybody gets.
-    Allreduce,
-    /// A block of everybody's to each rank.
-    Alltoall,
-    /// Nobody goes on before everybody has come.
-    Barrier,
-    /// The root's data to everybody.
-    Broadcast,
-    /// Everybody's block to the root.
-    Gather,
-    /// Everybody's contributions, combined, to the root.
-    Reduce,
-    /// The root's blocks to each rank.
-    Scatter,
-}
-
-impl Collective {
-    /// Its name: that of the call.
-    pub fn name(self) -> &'static str {
-        match self {
-            Collective::Allgather => "allgather",
-            Collective::Allreduce => "allreduce",
-            Collective::Alltoall => "alltoall",
-            Collective::Barrier => "barrier",
-            Collective::Broadcast => "broadcast",
-            Collective::Gather => "gather",
-            Collective::Reduce => "reduce",
-            Collective::Scatter => "scatter",
-        }
-    }
-
-    /// All of them, by name.
-    pub const ALL: [Collective; 8] = [
-        Collective::Allgather,
-        Collective::Allreduce,
-        Collective::Alltoall,
-        Collective::Barrier,
-        Collective::Broadcast,
-        Collective::Gather,
-        Collective::Reduce,
-        Collective::Scatter,
-    ];
-}
-
-impl fmt::Display for Collective {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+use crate::operation::Collective;
 
 /// A way to carry out a collective. Segments are in elements; 0 is one piece.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -294,6 +237,25 @@ impl Call {
             }
             Collective::Reduce => vec![By::Binary { segment }, By::Binomial { segment }, By::Chain { segment }],
             Collective::Scatter => vec![By::Serial, By::Binomial { segment }],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overrides::WINDOWED;
+
+    #[test]
+    fn the_names_are_those_of_the_algorithms() {
+        for collective in Collective::ALL {
+            let algorithms = Call::new(collective, 2, 1, 1).algorithms();
+            let mut names: Vec<&str> = algorithms.iter().map(Algorithm::name).collect();
+            names.dedup();
+            assert_eq!(names, collective.algorithms(), "{collective}");
+            for algorithm in algorithms {
+                assert_eq!(algorithm.window().is_some(), WINDOWED.contains(&algorithm.name()), "{algorithm}");
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Which algorithm carries out a call: the one whose predicted cost is lowest.
 //!
-//! Ranks do not talk about the choice. They choose alike because they know the same: the call, and a [`Machine`]
+//! Ranks do not talk about the choice. They choose alike because they know the same: the call, and a [`CostModel`]
 //! that all of them must have agreed on before. The prices come from the same schedules in the same order, so they
 //! are the same numbers; of equal prices the first in [`Call::algorithms`] is taken.
 //!
@@ -9,8 +9,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::price::{self, Line, Machine};
+use super::price::{self, Line};
 use super::{Algorithm, Call, Collective, allgather, allreduce, alltoall, broadcast, gather, scatter};
+use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// Numbers of segments that are tried are powers of two up to this.
@@ -75,7 +76,7 @@ impl fmt::Display for Choice {
 /// The prices of algorithms on one machine, as far as they have been asked for.
 #[derive(Clone, Debug)]
 pub struct Prices {
-    machine: Machine,
+    machine: CostModel,
     lines: BTreeMap<Priced, Line>,
 }
 
@@ -85,12 +86,12 @@ type Priced = (Collective, Algorithm, u32, Rank);
 
 impl Prices {
     /// Prices on `machine`; none is known yet.
-    pub fn new(machine: Machine) -> Self {
+    pub fn new(machine: CostModel) -> Self {
         Prices { machine, lines: BTreeMap::new() }
     }
 
     /// The machine.
-    pub fn machine(&self) -> &Machine {
+    pub fn machine(&self) -> &CostModel {
         &self.machine
     }
 
@@ -230,7 +231,7 @@ fn mean_bytes(call: &Call) -> f64 {
 /// Prices known without a simulation, above all those of algorithms whose messages grow with the square of the
 /// number of ranks. They equal what a simulation finds, but for the alltoall's lower bound
 /// among many ranks, and for the copies of the allgather, which are free there.
-fn formula(collective: Collective, algorithm: Algorithm, machine: &Machine, ranks: u32) -> Option<Line> {
+fn formula(collective: Collective, algorithm: Algorithm, machine: &CostModel, ranks: u32) -> Option<Line> {
     Some(match (collective, algorithm) {
         (Collective::Allgather, Algorithm::Bruck) => {
             let line = allgather::bruck::price(machine, ranks);

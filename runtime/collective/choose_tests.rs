@@ -1,8 +1,8 @@
 //! What is chosen, and that everybody chooses alike.
 
 use super::choose::{Choice, Prices};
-use super::price::{Machine, Queue};
 use super::{Algorithm, Blocks, Call, Collective};
+use crate::cost::{CostModel, Queue};
 use crate::ids::Rank;
 
 const ALL: [Collective; 8] = [
@@ -17,12 +17,12 @@ const ALL: [Collective; 8] = [
 ];
 
 /// A port of 1 Gbit/s with a queue of 128 KiB.
-fn short_queue() -> Machine {
-    Machine { queue: Some(Queue { bytes: 131_072.0, gap_ratio: 1.0, timeout: 0.2 }), ..Machine::lan() }
+fn short_queue() -> CostModel {
+    CostModel { queue: Some(Queue { bytes: 131_072.0, gap_ratio: 1.0, timeout: 0.2 }), ..CostModel::lan() }
 }
 
 #[track_caller]
-fn chooses(machine: Machine, collective: Collective, ranks: u32, bytes: u64, name: &str) {
+fn chooses(machine: CostModel, collective: Collective, ranks: u32, bytes: u64, name: &str) {
     let choice = Prices::new(machine).choose(&Call::new(collective, ranks, bytes, 1));
     assert_eq!(choice.best().algorithm.name(), name, "{collective} of {bytes} among {ranks}: {choice}");
 }
@@ -42,7 +42,8 @@ fn everybody_chooses_alike() {
             }
         }
     }
-    for machine in [Machine::lan(), Machine::ethernet_1994(), short_queue(), Machine::of_link(50e-3, 2e-8, 20e-6)] {
+    for machine in [CostModel::lan(), CostModel::ethernet_1994(), short_queue(), CostModel::of_link(50e-3, 2e-8, 20e-6)]
+    {
         let mut forwards = Prices::new(machine);
         let choices: Vec<Choice> = calls.iter().map(|call| forwards.choose(call)).collect();
         let mut backwards = Prices::new(machine);
@@ -64,7 +65,7 @@ fn everybody_chooses_alike() {
 
 #[test]
 fn sizes_decide() {
-    let lan = Machine::lan();
+    let lan = CostModel::lan();
     chooses(lan, Collective::Broadcast, 16, 8, "serial");
     chooses(lan, Collective::Broadcast, 64, 8, "binomial");
     chooses(lan, Collective::Broadcast, 16, 8 << 20, "chain");
@@ -73,7 +74,7 @@ fn sizes_decide() {
     chooses(lan, Collective::Allgather, 16, 8, "bruck");
     chooses(lan, Collective::Scatter, 16, 1 << 20, "serial");
     // A delay of 50 ms: who sends to all at once waits once.
-    let wide = Machine::of_link(50e-3, 2e-8, 20e-6);
+    let wide = CostModel::of_link(50e-3, 2e-8, 20e-6);
     chooses(wide, Collective::Broadcast, 16, 8, "serial");
 }
 
@@ -81,7 +82,7 @@ fn sizes_decide() {
 /// beats the serial one; short ones go down a tree.
 #[test]
 fn the_shared_network_of_1994() {
-    let mut machine = Machine::ethernet_1994();
+    let mut machine = CostModel::ethernet_1994();
     let prices = Prices::new(machine).choose(&Call::new(Collective::Broadcast, 16, 8, 1));
     assert!(prices.named("binary").unwrap().seconds < prices.named("serial").unwrap().seconds, "{prices}");
     machine.network.per_byte = machine.node.per_byte;
@@ -114,7 +115,7 @@ fn the_gather_that_does_not_collapse() {
 #[test]
 fn the_operator_decides() {
     let call = Call { is_commutative: false, ..Call::new(Collective::Allreduce, 8, 1 << 20, 8) };
-    let choice = Prices::new(Machine::lan()).choose(&call);
+    let choice = Prices::new(CostModel::lan()).choose(&call);
     assert_eq!(choice.named("ring"), None, "{choice}");
     assert_eq!(call.schedule(Algorithm::Ring, Rank(0)), None);
     assert_eq!(choice.best().algorithm.name(), "chain", "{choice}");
@@ -123,7 +124,7 @@ fn the_operator_decides() {
 /// The choice says in words what it was between.
 #[test]
 fn the_choice_in_words() {
-    let choice = Prices::new(Machine::lan()).choose(&Call::new(Collective::Scatter, 4, 100, 8));
+    let choice = Prices::new(CostModel::lan()).choose(&Call::new(Collective::Scatter, 4, 100, 8));
     let words = choice.to_string();
     assert!(words.starts_with(&format!("{} (serial: ", choice.best().algorithm)), "{words}");
     assert!(words.contains("; binomial: "), "{words}");

@@ -6,8 +6,9 @@
 
 use std::collections::VecDeque;
 
-use super::price::{Line, Machine};
+use super::price::Line;
 use super::schedule::{Builder, Region, Schedule};
+use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// One direction of an exchange. At the edge of a grid one side or both are missing.
@@ -57,7 +58,7 @@ pub fn schedule(rank: Rank, shifts: &[Shift]) -> Schedule {
 
 /// The paper's price for `ranks` ranks with `neighbours` neighbours each on a network that all share, per byte of
 /// a message: `a = 2 K a_W + K N a_C + a_L`, `b = max(K N b_C, K b_W)` (the paper prints `b_W`; rule 3 gives `K b_W`).
-pub fn price(machine: &Machine, ranks: u32, neighbours: u32) -> Line {
+pub fn price(machine: &CostModel, ranks: u32, neighbours: u32) -> Line {
     let (ranks, neighbours) = (f64::from(ranks), f64::from(neighbours));
     let messages = neighbours * ranks;
     let fixed = 2.0 * neighbours * machine.node.fixed + messages * machine.network.fixed + machine.latency;

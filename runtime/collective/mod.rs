@@ -9,7 +9,6 @@
 //! | [`Workspace`], [`Operator`] | the buffers, and the steps without messages |
 //! | [`barrier`], [`broadcast`], [`reduce`], [`allreduce`] | one algorithm per file |
 //! | [`gather`], [`scatter`], [`allgather`], [`alltoall`], [`exchange`] | and so on |
-//! | [`Forced`] | algorithms that are used whatever they cost |
 //! | [`price`] | what a schedule costs on a machine of the hyperbolic model |
 //! | [`signature`] | what ranks must agree on, and the words when they do not |
 //! | [`choose`] | the candidates for a call, with their prices |
@@ -28,7 +27,6 @@ mod choose_tests;
 mod correct_tests;
 pub mod exchange;
 pub(crate) mod execute;
-mod forced;
 pub mod gather;
 mod operator;
 #[cfg(test)]
@@ -49,10 +47,12 @@ mod trial_tests;
 mod workspace;
 
 pub use blocks::Blocks;
-pub use call::{Algorithm, Call, Collective};
-pub use forced::Forced;
+pub use call::{Algorithm, Call};
 pub use operator::{Number, Operator};
 pub use progress::Progress;
 pub use report::{CandidateReport, CollectiveReport};
 pub use schedule::Schedule;
 pub use workspace::Workspace;
+
+pub use crate::operation::Collective;
+pub use crate::overrides::Overrides;

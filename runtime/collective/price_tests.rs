@@ -1,13 +1,14 @@
 //! The simulated makespan is the price: the papers' where they give one, ours elsewhere.
 
 use super::exchange::Shift;
-use super::price::{self, Block, Line, Machine};
+use super::price::{self, Line};
 use super::{Algorithm, Call, Collective, allgather, allreduce, alltoall, broadcast, exchange, scatter};
+use crate::cost::{Block, CostModel};
 use crate::ids::Rank;
 
 /// Machines on which processor, network and delay matter differently, shared and not.
-fn machines() -> Vec<Machine> {
-    let machine = |node: (f64, f64), network: (f64, f64), latency, is_shared| Machine {
+fn machines() -> Vec<CostModel> {
+    let machine = |node: (f64, f64), network: (f64, f64), latency, is_shared| CostModel {
         node: Block { fixed: node.0, per_byte: node.1 },
         network: Block { fixed: network.0, per_byte: network.1 },
         is_shared,
@@ -16,9 +17,9 @@ fn machines() -> Vec<Machine> {
         queue: None,
     };
     vec![
-        Machine::ethernet_1994(),
-        Machine { combine: 0.25e-6, ..Machine::ethernet_1994() },
-        Machine::lan(),
+        CostModel::ethernet_1994(),
+        CostModel { combine: 0.25e-6, ..CostModel::ethernet_1994() },
+        CostModel::lan(),
         machine((1.0, 1.0), (0.0, 0.4), 0.0, true),
         machine((1.0, 1.0), (0.25, 0.3), 7.5, true),
         machine((0.0, 0.5), (1.0, 2.0), 3.0, true),
@@ -26,7 +27,7 @@ fn machines() -> Vec<Machine> {
     ]
 }
 
-fn simulated(call: &Call, algorithm: Algorithm, machine: &Machine) -> Line {
+fn simulated(call: &Call, algorithm: Algorithm, machine: &CostModel) -> Line {
     let schedules = (0..call.ranks).map(|rank| call.schedule(algorithm, Rank(rank)).expect("an algorithm"));
     let bytes = (call.blocks.longest() * call.element_bytes) as f64;
     price::line(schedules.collect(), call.element_bytes as f64, bytes, machine).expect("a collective ends")
@@ -37,7 +38,7 @@ fn is_close(left: f64, right: f64) -> bool {
 }
 
 /// Compares with a formula for up to 64 ranks on every machine.
-fn compare(collective: Collective, algorithm: Algorithm, formula: impl Fn(&Machine, u32) -> Line) {
+fn compare(collective: Collective, algorithm: Algorithm, formula: impl Fn(&CostModel, u32) -> Line) {
     for machine in machines() {
         for ranks in 1..=64u32 {
             // A block for each rank of the ring.
@@ -65,7 +66,7 @@ fn tree_broadcast_costs_what_the_paper_says() {
 /// 11 processes as in Fig. 10: `8 a_W + 3 a_C + 3 a_L`, and 1, 2, 3, 3, 1 transfers.
 #[test]
 fn eleven_workstations() {
-    let machine = Machine { latency: 1e-3, ..Machine::ethernet_1994() };
+    let machine = CostModel { latency: 1e-3, ..CostModel::ethernet_1994() };
     let (node, network) = (machine.node, machine.network);
     let call = Call::new(Collective::Broadcast, 11, 4, 8);
     let tree = simulated(&call, Algorithm::Binary { segment: 0 }, &machine);
@@ -121,7 +122,7 @@ fn rounds_at_once_cost_at_least_their_messages() {
 /// Numbers the paper's formulas give for its SparcStations, in microseconds.
 #[test]
 fn workstations_of_1994() {
-    let machine = Machine::ethernet_1994();
+    let machine = CostModel::ethernet_1994();
     let fixed =
         |collective, algorithm, ranks| simulated(&Call::new(collective, ranks, 1, 8), algorithm, &machine).fixed * 1e6;
     for (ranks, expected) in [(2, 4129.28), (6, 10491.52), (12, 18572.8), (15, 22010.88), (16, 22870.4)] {
@@ -153,7 +154,7 @@ fn neighbour_exchange_costs_what_the_paper_says() {
         let line = price::line(schedules(), 1.0, 8.0, &machine).unwrap();
         assert!(is_close(line.per_byte, formula.per_byte), "{line:?}, by formula {formula:?} on {machine:?}");
         assert!(line.fixed <= formula.fixed * (1.0 + 1e-9), "rule 3 is an upper bound");
-        let free = Machine { network: Block { fixed: 0.0, ..machine.network }, latency: 0.0, ..machine };
+        let free = CostModel { network: Block { fixed: 0.0, ..machine.network }, latency: 0.0, ..machine };
         let line = price::line(schedules(), 1.0, 8.0, &free).unwrap();
         assert!(is_close(line.fixed, exchange::price(&free, 16, 4).fixed));
     }
@@ -162,7 +163,7 @@ fn neighbour_exchange_costs_what_the_paper_says() {
 /// Segments fill the chain: `ranks - 2 + s` of them, one after the other.
 #[test]
 fn long_chains_cost_little_more_than_one_message() {
-    let machine = Machine::lan();
+    let machine = CostModel::lan();
     for ranks in [2u32, 3, 8, 33] {
         for segments in [1u64, 2, 16] {
             let call = Call::new(Collective::Broadcast, ranks, segments * 4, 1);
@@ -208,14 +209,14 @@ fn schedules_that_do_not_fit_have_no_price() {
     let to = |root| Call { root: Rank(root), ..Call::new(Collective::Broadcast, 2, 1, 8) };
     let schedules =
         vec![to(1).schedule(Algorithm::Serial, Rank(0)).unwrap(), to(0).schedule(Algorithm::Serial, Rank(1)).unwrap()];
-    assert_eq!(price::line(schedules, 8.0, 8.0, &Machine::lan()), None);
+    assert_eq!(price::line(schedules, 8.0, 8.0, &CostModel::lan()), None);
 }
 
 /// A message one way takes as long as before; to send to many, or to receive from many, takes longer.
 #[test]
 fn the_processors_part_of_a_message_changes_nothing_else() {
-    let machine = Machine::of_link(300e-6, 160e-9, 10e-6);
-    let price = |machine: &Machine, ranks| broadcast::serial::price(machine, ranks);
+    let machine = CostModel::of_link(300e-6, 160e-9, 10e-6);
+    let price = |machine: &CostModel, ranks| broadcast::serial::price(machine, ranks);
     let busy = machine.with_overhead(40e-6);
     assert!(is_close(busy.exchange_fixed(), 300e-6) && is_close(busy.node.fixed, 40e-6), "{busy:?}");
     let (one, many) = (price(&busy, 2), price(&busy, 4));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::call::Collective;
+use crate::operation::Collective;
 
 /// Calls of one collective with about as many bytes (within a factor of 2), and how its algorithm was chosen.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -7,9 +7,10 @@
 use std::fmt;
 
 use super::blocks::Blocks;
-use super::call::{Algorithm, Call, Collective};
+use super::call::{Algorithm, Call};
 use crate::buffer::ElementType;
 use crate::ids::Rank;
+use crate::operation::Collective;
 
 /// Bytes of an encoded signature.
 pub const SIGNATURE_BYTES: usize = 64;

@@ -3,12 +3,12 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-use super::price::Machine;
 use super::progress::Progress;
 use super::schedule::{Action, Region, Schedule, StepId};
+use crate::cost::CostModel;
 
 /// See [`super::price::makespan`].
-pub(super) fn makespan(schedules: Vec<Schedule>, element_bytes: f64, machine: &Machine) -> Option<f64> {
+pub(super) fn makespan(schedules: Vec<Schedule>, element_bytes: f64, machine: &CostModel) -> Option<f64> {
     let mut world = World {
         machine,
         element_bytes,
@@ -29,7 +29,7 @@ pub(super) fn makespan(schedules: Vec<Schedule>, element_bytes: f64, machine: &M
 }
 
 struct World<'a> {
-    machine: &'a Machine,
+    machine: &'a CostModel,
     element_bytes: f64,
     now: f64,
     ranks: Vec<Station>,

@@ -11,9 +11,10 @@ use super::outgoing::{Body, Control, Ended, Outgoing};
 use super::receive::{Frames, Head, Parser};
 use super::{Arrival, Completion, LateRefusal, Limits, OpId, Outcome};
 use crate::buffer::Source;
-use crate::error::{Error, Mismatch, Operation, OperationKind};
+use crate::error::WireError;
+use crate::error::{Error, Mismatch};
 use crate::ids::Rank;
-use crate::wire::WireError;
+use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{
     ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Key, Kind, Opening, PING, Stamp,
 };

@@ -23,9 +23,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::buffer::{ElementType, Place, Source};
-use crate::error::{Error, Misuse, Operation, OperationKind};
+use crate::error::WireError;
+use crate::error::{Error, Misuse};
 use crate::ids::Rank;
-use crate::wire::WireError;
+use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{Context, Key, Opening, Stamp};
 pub(crate) use crate::wire::handshake::Limits;
 use arriving::Posted;

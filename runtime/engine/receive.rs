@@ -10,7 +10,7 @@
 use std::io::{self, IoSliceMut};
 
 use super::incoming::Incoming;
-use crate::wire::WireError;
+use crate::error::WireError;
 use crate::wire::frame::{FIRST, HEADER_BYTES, Header, Kind, OPENING_BYTES, Opening};
 
 /// Fragments that one call may read straight into a posted buffer.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::Engine;
 use super::arriving::Sink;
 use super::outgoing::Stage;
-use crate::error::OperationKind;
 use crate::ids::{Rank, Tag};
+use crate::operation::OperationKind;
 use crate::wire::frame::Context;
 
 /// An operation that is not complete.

@@ -11,9 +11,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::cores::Cores;
-use crate::error::OperationKind;
 use crate::ids::{Rank, Tag};
 use crate::observe;
+use crate::operation::OperationKind;
 use crate::wire::seal::{Seal, TAG_BYTES};
 use crate::wire::text;
 

@@ -9,8 +9,8 @@
 use std::fmt::Write;
 
 use super::control::{Outstanding, Standstill};
-use crate::error::OperationKind;
 use crate::ids::{Rank, Tag};
+use crate::operation::OperationKind;
 
 /// How many consecutive reports must agree before a rank counts as stuck: one may be overtaken by a frame.
 const REPORTS_MIN: u32 = 2;

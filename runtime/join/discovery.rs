@@ -12,12 +12,12 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::descriptors;
-use super::foreign::Meeting;
 use super::handshake::{self, Line, Pauses};
 use super::interface;
 use super::invitation::{Invitation, Place, Posted};
 use super::mesh::bind;
 use super::rendezvous::{self, Settings};
+use crate::config::Discovery;
 use crate::config::{Config, Key};
 use crate::observe::say;
 use crate::wire::handshake::Party;
@@ -41,9 +41,9 @@ pub(super) struct Found {
 
 /// Finds the rendezvous, which rank 0 opens unless a launcher has, and the key if `party` has none yet.
 pub(super) async fn find(config: &Config, party: &mut Party, deadline: Instant) -> Result<Found, String> {
-    match (&config.meeting, config.root.as_deref()) {
-        (Some(meeting), root) if config.rank == 0 => invite(config, meeting, root, party, deadline).await,
-        (Some(meeting), root) => accept(config, meeting, root, party, deadline).await,
+    match (&config.discovery, config.root.as_deref()) {
+        (Some(discovery), root) if config.rank == 0 => invite(config, discovery, root, party, deadline).await,
+        (Some(discovery), root) => accept(config, discovery, root, party, deadline).await,
         (None, Some(root)) => {
             let served = if config.rank == 0 { serve_unless_served(root, config, &party.key).await? } else { None };
             let line = reach(root, party, deadline).await?;
@@ -56,13 +56,13 @@ pub(super) async fn find(config: &Config, party: &mut Party, deadline: Instant) 
 /// What rank 0 does: makes the key, opens the rendezvous and invites the others.
 async fn invite(
     config: &Config,
-    meeting: &Meeting,
+    discovery: &Discovery,
     root: Option<&str>,
     party: &mut Party,
     deadline: Instant,
 ) -> Result<Found, String> {
-    let place = Place::of(meeting)?;
-    if !meeting.has_key {
+    let place = Place::of(discovery)?;
+    if !discovery.has_key {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|error| format!("no random numbers: {error}"))?;
         party.key = Key::from_bytes(key);
@@ -74,13 +74,13 @@ async fn invite(
         }
         None => {
             let loopback = interface::loopback();
-            let listener = if meeting.is_local {
+            let listener = if discovery.is_local {
                 bind(loopback, config.ports.clone()).await?
             } else {
                 bind_all(config.ports.clone()).await?
             };
             let port = listener.local_addr().map_err(|error| error.to_string())?.port();
-            let addresses = if meeting.is_local { vec![loopback] } else { known_addresses(config)? };
+            let addresses = if discovery.is_local { vec![loopback] } else { known_addresses(config)? };
             let served = serve(listener, config, &party.key)?;
             // What reaches this rank's own rendezvous is what it tells the others, unless they are told another one.
             let own = if config.advertise.is_some() { loopback } else { addresses[0] };
@@ -88,7 +88,7 @@ async fn invite(
             (addresses.into_iter().map(shown).collect(), shown(own), Some(served))
         }
     };
-    let key = (!meeting.has_key).then_some(party.key.0);
+    let key = (!discovery.has_key).then_some(party.key.0);
     let posted = place.post(&Invitation { key, roots })?;
     let line = reach(&own, party, deadline).await?;
     Ok(Found { line, root: own, posted: Some(posted), served })
@@ -97,18 +97,18 @@ async fn invite(
 /// What the others do: wait for an invitation that leads somewhere.
 async fn accept(
     config: &Config,
-    meeting: &Meeting,
+    discovery: &Discovery,
     root: Option<&str>,
     party: &mut Party,
     deadline: Instant,
 ) -> Result<Found, String> {
-    let place = Place::of(meeting)?;
+    let place = Place::of(discovery)?;
     let (mut pauses, mut epoch) = (Pauses::new(), 0);
     loop {
         epoch += 1;
         let cause = match place.read() {
             Err(cause) => cause,
-            Ok(invitation) if invitation.key.is_some() == meeting.has_key => UNLIKE.to_owned(),
+            Ok(invitation) if invitation.key.is_some() == discovery.has_key => UNLIKE.to_owned(),
             Ok(Invitation { key: Some(key), .. }) if Key::from_bytes(key).is_guessable() => {
                 "its key is no secret".to_owned()
             }
@@ -129,7 +129,7 @@ async fn accept(
                 "rank 0 of {} has left no invitation in {} that can be used, for {:?}: {cause}; has rank 0 started, and do \
                  all ranks share that directory? If not, give every rank the same key in LATHIDE_KEY_FILE and the \
                  host:port of rank 0 in LATHIDE_ROOT, or start the program with `lathide run`",
-                meeting.name,
+                discovery.name,
                 place.path(),
                 config.join_timeout
             ));

@@ -35,12 +35,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::collective::Forced;
 use crate::config::{Config, Key, KeySource, Overlap, SILENCE};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
+use crate::overrides::Overrides;
 
-use super::foreign::{self, Meeting, Seat};
+use super::foreign::{self, Seat};
+use super::variables::{Variables, number, wrong};
+use crate::config::Discovery;
 
 const NO_KEY: &str = "no key: give every rank the same 32 secret bytes in a file only its owner can read, named by \
                       LATHIDE_KEY_FILE, or start the program with `lathide run`; to run it as a job of one, set \
@@ -82,9 +84,9 @@ pub(crate) fn parse(lookup: &dyn Fn(&str) -> Option<String>) -> Result<(Config, 
     let mut config = Config::new(seat.rank, seat.size, root(&variables, &seat, key.is_some())?);
     settings(&variables, &mut config)?;
     if seat.size > 1 && (config.root.is_none() || key.is_none()) {
-        config.meeting =
-            foreign::meeting(&variables, &seat).map(|meeting| Meeting { has_key: key.is_some(), ..meeting });
-        if config.meeting.is_none() {
+        config.discovery =
+            foreign::discovery(&variables, &seat).map(|discovery| Discovery { has_key: key.is_some(), ..discovery });
+        if config.discovery.is_none() {
             let (name, value) = (seat.size_name, seat.size.to_string());
             let missing = if config.root.is_none() { seat.starter.no_root() } else { NO_KEY };
             return wrong(name, value, format!("the job has several ranks, but {missing}"));
@@ -231,7 +233,7 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
         config.linger = seconds("LATHIDE_LINGER", &linger)?;
     }
     if let Some(text) = variables.text("LATHIDE_COLLECTIVE") {
-        config.collective = match Forced::parse(&text) {
+        config.collective = match Overrides::parse(&text) {
             Ok(forced) => forced,
             Err(why) => return wrong("LATHIDE_COLLECTIVE", text, &why),
         };
@@ -248,28 +250,11 @@ pub fn silence(variables: &dyn Fn(&str) -> Option<String>) -> Result<Option<Dura
     }
 }
 
-/// The environment, as a function.
-pub(super) struct Variables<'a>(pub(super) &'a dyn Fn(&str) -> Option<String>);
-
-impl Variables<'_> {
-    /// A variable's value; one that is empty counts as absent, because `NAME= program` is how shells unset one.
-    pub(super) fn text(&self, name: &str) -> Option<String> {
-        (self.0)(name).map(|value| value.trim().to_string()).filter(|value| !value.is_empty())
-    }
-}
-
 fn on_or_off(name: &str, value: &str) -> Result<bool> {
     match value {
         "on" => Ok(true),
         "off" => Ok(false),
         _ => wrong(name, value, "this is on or off"),
-    }
-}
-
-pub(super) fn number(name: &str, value: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64> {
-    match value.parse::<u64>() {
-        Ok(number) if range.contains(&number) => Ok(number),
-        _ => wrong(name, value, format!("this is a whole number from {} to {}", range.start(), range.end())),
     }
 }
 
@@ -297,10 +282,6 @@ fn seconds(name: &str, value: &str) -> Result<Duration> {
         Some(duration) if duration <= Duration::from_secs(366 * 86_400) => Ok(duration),
         _ => wrong(name, value, "this is a number of seconds above 0 and at most a year, such as 3 or 0.5"),
     }
-}
-
-pub(super) fn wrong<T>(name: &str, value: impl Into<String>, why: impl Into<String>) -> Result<T> {
-    Err(Error::Misuse(Misuse::Config { name: name.into(), value: value.into(), why: why.into() }))
 }
 
 /// Refuses a key that keeps nobody out of a job of several ranks.

@@ -137,9 +137,9 @@ fn torchrun_and_srun_name_the_rendezvous() {
     assert_eq!(from(&torch).unwrap().0.root.as_deref(), Some("10.0.0.1:29500"));
     let agent = [&torch[..], &[("TORCHELASTIC_USE_AGENT_STORE", "True")]].concat();
     let (config, _) = from(&agent).unwrap();
-    assert!(config.root.is_none() && config.meeting.unwrap().has_key, "torchrun itself has that port");
+    assert!(config.root.is_none() && config.discovery.unwrap().has_key, "torchrun itself has that port");
     let (config, key) = from(&torch[..4]).unwrap();
-    assert!(config.root.is_none() && key.is_none() && !config.meeting.unwrap().has_key, "rank 0 makes the key");
+    assert!(config.root.is_none() && key.is_none() && !config.discovery.unwrap().has_key, "rank 0 makes the key");
     assert_eq!(from(&torch[..2]).unwrap().0.size, 1, "RANK and WORLD_SIZE alone are nobody's");
 
     let slurm = [

@@ -8,34 +8,13 @@
 //! | torchrun | `RANK`, `WORLD_SIZE`, with `MASTER_ADDR` | run, restarts, master's address and port |
 //! | an indexed job of Kubernetes | `JOB_COMPLETION_INDEX`, with `LATHIDE_SIZE` | nothing: key and rendezvous are given |
 
+use crate::config::{Discovery, Identity};
 use crate::error::Result;
 
-use super::environment::{Variables, number, wrong};
+use super::variables::{Variables, number, wrong};
 
 /// The most ranks a job may have: a full mesh of more connections than this fits no process's descriptor limit.
 const SIZE_MAX: u32 = 1 << 16;
-
-/// A job whose ranks find each other through an invitation ([`super::invitation`]) of rank 0.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Meeting {
-    /// For people: which job.
-    pub(crate) name: String,
-    /// The same on all ranks, and different from any other job's.
-    pub(crate) identity: Identity,
-    /// Whether all ranks are on this host.
-    pub(crate) is_local: bool,
-    /// Whether the key was given; otherwise rank 0 makes one.
-    pub(crate) has_key: bool,
-}
-
-/// What tells jobs apart.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Identity {
-    /// What the starter calls the job.
-    Named(Vec<String>),
-    /// The process that started the ranks: the nearest ancestor whose environment does not have this variable.
-    Process(&'static str),
-}
 
 /// Who said what this node's place is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -164,7 +143,7 @@ fn first_host(list: &str) -> Option<String> {
 }
 
 /// How the ranks can find each other without a rendezvous or a key; `None` if nothing tells this job from others.
-pub(super) fn meeting(variables: &Variables<'_>, seat: &Seat) -> Option<Meeting> {
+pub(super) fn discovery(variables: &Variables<'_>, seat: &Seat) -> Option<Discovery> {
     let text = |name: &str| variables.text(name);
     let size = seat.size.to_string();
     let all_of = |name: &str| text(name).as_ref() == Some(&size);
@@ -173,7 +152,7 @@ pub(super) fn meeting(variables: &Variables<'_>, seat: &Seat) -> Option<Meeting>
         let parts = parts.iter().map(|part| part.clone().unwrap_or_default());
         let identity = [starter.to_owned()].into_iter().chain(parts).collect();
         let name = format!("job {shown} of {starter}");
-        Some(Meeting { name, identity: Identity::Named(identity), is_local, has_key: false })
+        Some(Discovery { name, identity: Identity::Named(identity), is_local, has_key: false })
     };
     match seat.starter {
         Starter::Lathide | Starter::Kubernetes => None,
@@ -187,7 +166,7 @@ pub(super) fn meeting(variables: &Variables<'_>, seat: &Seat) -> Option<Meeting>
         // Hydra names the ranks of a host, but not the job.
         Starter::Pmi if text("MPI_LOCALNRANKS").is_some() => all_of("MPI_LOCALNRANKS").then(|| {
             let name = "the job of mpiexec on this host".to_owned();
-            Meeting { name, identity: Identity::Process("PMI_RANK"), is_local: true, has_key: false }
+            Discovery { name, identity: Identity::Process("PMI_RANK"), is_local: true, has_key: false }
         }),
         // That of srun with PMI-2: job and step.
         Starter::Pmi => {

@@ -1,10 +1,10 @@
 use super::*;
 
-fn found(list: &[(&str, &str)]) -> (u32, u32, Option<Meeting>) {
+fn found(list: &[(&str, &str)]) -> (u32, u32, Option<Discovery>) {
     let lookup = |name: &str| list.iter().rev().find(|(n, _)| *n == name).map(|(_, value)| value.to_string());
     let variables = Variables(&lookup);
     let seat = seat(&variables).unwrap().expect("somebody names a seat");
-    (seat.rank, seat.size, meeting(&variables, &seat))
+    (seat.rank, seat.size, discovery(&variables, &seat))
 }
 
 const OPEN_MPI: [(&str, &str); 5] = [
@@ -42,8 +42,8 @@ fn every_starter_names_its_job() {
         (&TORCH[..], "job none of torchrun", true),
         (&[("PMI_RANK", "0"), ("PMI_SIZE", "2"), ("PMI_JOBID", "77.1")][..], "job 77.1 of srun", false),
     ] {
-        let meeting = found(list).2.expect(name);
-        assert_eq!((meeting.name.as_str(), meeting.is_local, meeting.has_key), (name, is_local, false));
+        let discovery = found(list).2.expect(name);
+        assert_eq!((discovery.name.as_str(), discovery.is_local, discovery.has_key), (name, is_local, false));
     }
 }
 

@@ -25,7 +25,7 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, renameat, statat, unlinkat};
 use serde::{Deserialize, Serialize};
 
-use super::foreign::{Identity, Meeting};
+use crate::config::{Discovery, Identity};
 
 /// No invitation is longer, however many addresses a host has.
 const BYTES_MAX: u64 = 64 << 10;
@@ -63,8 +63,8 @@ impl Place {
     ///
     /// # Errors
     /// If there is no home, it cannot be made, or others may enter it.
-    pub(crate) fn of(meeting: &Meeting) -> Result<Place, String> {
-        Self::named(name(&meeting.identity)?)
+    pub(crate) fn of(discovery: &Discovery) -> Result<Place, String> {
+        Self::named(name(&discovery.identity)?)
     }
 
     /// A place for something of this name.

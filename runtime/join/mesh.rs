@@ -138,7 +138,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
             control: None,
         });
     }
-    if config.meeting.as_ref().is_none_or(|meeting| meeting.has_key) {
+    if config.discovery.as_ref().is_none_or(|discovery| discovery.has_key) {
         check_key(&config.key, config.size)?;
     }
     let incarnation = handshake::incarnation().map_err(|error| failed(format!("no random numbers: {error}")))?;

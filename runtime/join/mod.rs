@@ -27,3 +27,4 @@ pub(crate) mod keepalive;
 pub(crate) mod mesh;
 mod pending;
 pub(crate) mod rendezvous;
+mod variables;

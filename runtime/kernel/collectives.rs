@@ -11,12 +11,13 @@ use super::core::Core;
 use super::slot::{OfCollective, Slot};
 use super::{CollectiveCall, Kernel};
 use crate::collective::execute::{Job, Plan, Start};
-use crate::collective::price::Machine;
-use crate::collective::{Call, Forced, Schedule};
+use crate::collective::{Call, Overrides, Schedule};
+use crate::cost::CostModel;
 use crate::engine::{Completion, OpId};
-use crate::error::{Error, Misuse, Operation, Result};
+use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::observe::event::What;
+use crate::operation::Operation;
 
 /// How often the task looks for collectives that wait in vain, and for how long one has not moved then.
 pub(super) const ASK_TICK: Duration = Duration::from_millis(500);
@@ -45,17 +46,17 @@ impl Kernel {
     }
 
     /// The machine whose prices algorithms are chosen by.
-    pub(crate) fn machine(&self) -> Machine {
+    pub(crate) fn machine(&self) -> CostModel {
         self.planner.lock().machine()
     }
 
     /// From the next call on algorithms are chosen by the prices of `machine`.
-    pub(crate) fn adopt(&self, machine: Machine) {
+    pub(crate) fn adopt(&self, machine: CostModel) {
         self.planner.lock().adopt(machine);
     }
 
     /// From the next call on these algorithms are used.
-    pub(crate) fn force(&self, forced: Forced) {
+    pub(crate) fn force(&self, forced: Overrides) {
         self.planner.lock().force(forced);
     }
 

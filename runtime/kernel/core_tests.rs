@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::*;
 use crate::config::Config;
 use crate::engine::Limits;
-use crate::error::{Operation, OperationKind};
+use crate::operation::{Operation, OperationKind};
 use crate::wire::cipher::tests::pair;
 
 const PEER: Rank = Rank(1);

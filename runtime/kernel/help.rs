@@ -22,9 +22,9 @@ use super::stall::LongWait;
 use super::sync::thread::{self, Thread};
 use super::sync::{AtomicBool, AtomicUsize, Instant, Mutex};
 use crate::engine::OpId;
-use crate::error::Operation;
 use crate::ids::Rank;
 use crate::observe::event::What;
+use crate::operation::Operation;
 
 /// How often a thread that waits long looks whether the job stands still.
 const TICK: Duration = Duration::from_secs(1);

@@ -39,11 +39,12 @@ use crate::buffer::{ElementType, Place, Source};
 use crate::collective::execute::Planner;
 use crate::config::{Config, Overlap};
 use crate::engine::{Engine, OpId};
-use crate::error::{Error, Misuse, Operation, OperationKind, Result};
+use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::join::control::Report;
 use crate::join::{keepalive, mesh};
 use crate::observe::{self, Observer};
+use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::Key;
 use callers::Callers;
 pub(crate) use callers::CollectiveCall;
@@ -185,7 +186,7 @@ impl Kernel {
             is_gathering: AtomicBool::new(false),
             gathering: Notify::new(),
             due: Notify::new(),
-            planner: Mutex::new(Planner::new(config.rank, config.machine, config.collective.clone())),
+            planner: Mutex::new(Planner::new(config.rank, config.cost_model, config.collective.clone())),
             asking: collectives::Asking::default(),
             is_told: AtomicBool::new(false),
             orders: sender,

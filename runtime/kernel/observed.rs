@@ -7,11 +7,11 @@ use super::core::Core;
 use super::slot::Slot;
 use crate::collective::execute::Traffic;
 use crate::engine::{OpId, Outcome, Progress};
-use crate::error::OperationKind;
 use crate::ids::Rank;
 use crate::observe::event::What;
 use crate::observe::links::{ANSWERS, Link, Links};
 use crate::observe::{Observer, Tape, nanoseconds};
+use crate::operation::OperationKind;
 
 /// How often both ends answer at the start, where a timeline is to be aligned.
 const FIRST_ANSWERS: u32 = 16;

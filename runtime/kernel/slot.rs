@@ -7,8 +7,9 @@ use std::task::Waker;
 use super::sync::{AtomicBool, Mutex};
 use crate::collective::choose::Choice;
 use crate::engine::{OpId, Outcome};
-use crate::error::{Error, Operation, OperationKind};
+use crate::error::Error;
 use crate::ids::{Rank, Tag};
+use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{Context, Key};
 
 /// Shared by a handle and the kernel. Holds an outcome at most once.

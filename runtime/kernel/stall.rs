@@ -12,12 +12,13 @@ use std::time::Duration;
 use super::Kernel;
 use super::core::Core;
 use super::help::Condition;
-use crate::error::{Error, Operation, OperationKind};
+use crate::error::Error;
 use crate::ids::Rank;
 use crate::join::control::{Outstanding, Report, Standstill, Unread};
 use crate::join::deadlock::{self, Seen};
 use crate::observe::say;
 use crate::observe::threads::{self, Look, Waiting};
+use crate::operation::{Operation, OperationKind};
 
 /// How often the task looks, and how long a thread waits before it counts as waiting.
 pub(super) const TICK: Duration = Duration::from_secs(1);

@@ -38,14 +38,14 @@
 //! Too many senders fill the queue in front of the root's link; it drops packets, and TCP waits for its timer. `simple` has
 //! all send at once. `windowed` lets w ranks send, and who has sent starts the rank w further on; w is that of equations
 //! 5 to 7 ([`senders`](crate::collective::gather::window::senders)) for the queue and gaps of
-//! [`Machine::queue`](crate::collective::price::Machine). `granted` has the root ask for pieces, so many at once as the queue
+//! [`CostModel::queue`](crate::cost::CostModel). `granted` has the root ask for pieces, so many at once as the queue
 //! holds. Where no queue is stated, nothing limits w, unless it is forced: `gather:windowed/4`.
 //!
 //! # How an algorithm is chosen
 //!
-//! By price: what the schedule costs on the [`Machine`](crate::collective::price::Machine), a network of the hyperbolic
+//! By price: what the schedule costs on the [`CostModel`](crate::cost::CostModel), a network of the hyperbolic
 //! model. All candidates are priced with the numbers of segments that come into question; the cheapest is taken. Ranks do
-//! not talk about it. They choose alike because they know the same: the call, and the machine, which is `Config::machine`
+//! not talk about it. They choose alike because they know the same: the call, and the machine, which is `Config::cost_model`
 //! (1 Gbit/s Ethernet, as a guess) until the program calls [`Node::refit`](crate::Node::refit): then all take the median of
 //! the straight lines `a + b x` fitted to their links. (Not the a and b of the paper's hyperbola, which the report has. A price
 //! is the sum of both limits, and of a link that is a straight line the hyperbola's a and b are a tenth too great.)
@@ -135,7 +135,7 @@
 //! misses by more than a fifth, then or in other runs:
 //!
 //! - *What many send to one at once* (8 hosts: alltoall, gather by `simple`): the switch's queue of 64 KiB overflows, and
-//!   what is lost comes later. [`Machine::queue`](crate::collective::price::Machine) prices that, if it is stated.
+//!   what is lost comes later. [`CostModel::queue`](crate::cost::CostModel) prices that, if it is stated.
 //! - *Barriers and exchanges of 8 bytes* (13 to 19 %): ranks share two cores with the switch, and the slowest of them counts.
 //! - *Two messages of 4 KiB from one rank* (broadcast by `binary` or `binomial`): the model sends one after the other, TCP
 //!   both at once, so the first arrives late. Longer ones leave one after the other.

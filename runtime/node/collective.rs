@@ -6,15 +6,17 @@ use super::Node;
 use crate::buffer::Element;
 use crate::collective::exchange::{self, Shift};
 use crate::collective::execute::{Start, Typed};
-use crate::collective::price::{self, Machine};
+use crate::collective::price;
 use crate::collective::signature::Signature;
-use crate::collective::{Blocks, Call, Collective, Forced, Operator};
+use crate::collective::{Blocks, Call, Collective, Operator, Overrides};
+use crate::cost::CostModel;
 #[expect(unused_imports, reason = "named in documentation")]
 use crate::error::Error;
-use crate::error::{Misuse, Operation, OperationKind, Result};
+use crate::error::{Misuse, Result};
 use crate::handle::Handle;
 use crate::ids::Rank;
 use crate::observe::SizeReport;
+use crate::operation::{Operation, OperationKind};
 use lathide_models::fit::{Sample, segmented};
 
 /// # Collectives
@@ -73,7 +75,7 @@ impl Node {
 
     /// Has the choice of algorithms follow what this job's links have shown. A collective, and it waits: ranks tell each
     /// other the straight lines `a + b x` fitted to their links' one-way times ([`Node::report`]), and all take the
-    /// median. Before it, and if no link has shown enough, prices are those of [`Config::machine`].
+    /// median. Before it, and if no link has shown enough, prices are those of [`Config::cost_model`].
     ///
     /// Not the a and b of eq. (3) of Stoica, Sultan and Keyes (1994), which the report has: a price is the sum of both
     /// limits, and of a link that is a straight line the hyperbola's a and b are both a tenth too great, since it lies
@@ -84,8 +86,8 @@ impl Node {
     /// # Errors
     /// As all collectives.
     ///
-    /// [`Config::machine`]: crate::Config::machine
-    pub fn refit(&self) -> Result<Machine> {
+    /// [`Config::cost_model`]: crate::Config::cost_model
+    pub fn refit(&self) -> Result<CostModel> {
         let report = self.report();
         let known = report.links.iter().filter(|link| link.hyperbolic.is_some());
         let own = price::typical(known.filter_map(|link| line(&link.sizes)));
@@ -110,7 +112,7 @@ impl Node {
     /// node.finalize()?;
     /// # Ok::<_, lathide::Error>(())
     /// ```
-    pub fn price_by(&self, machine: Machine) {
+    pub fn price_by(&self, machine: CostModel) {
         self.inner.kernel.adopt(machine);
     }
 
@@ -119,17 +121,17 @@ impl Node {
     /// do not, the next one fails with [`Error::Disagreement`].
     ///
     /// ```
-    /// use lathide::collective::Forced;
+    /// use lathide::collective::Overrides;
     /// let node = lathide::init()?;
-    /// node.force(Forced::parse("broadcast:chain").expect("an algorithm that exists"));
+    /// node.force(Overrides::parse("broadcast:chain").expect("an algorithm that exists"));
     /// node.broadcast(0, vec![1u8; 1000])?;
-    /// node.force(Forced::none());
+    /// node.force(Overrides::none());
     /// node.finalize()?;
     /// # Ok::<_, lathide::Error>(())
     /// ```
     ///
     /// [`Config::collective`]: crate::Config::collective
-    pub fn force(&self, forced: Forced) {
+    pub fn force(&self, forced: Overrides) {
         self.inner.kernel.force(forced);
     }
 

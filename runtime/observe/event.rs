@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::offset::Offset;
-use crate::error::OperationKind;
 use crate::ids::{Rank, Tag};
+use crate::operation::OperationKind;
 
 /// One thing that happened on a node.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -35,8 +35,8 @@ use std::time::Duration;
 
 use crate::config::{Config, Overlap};
 use crate::engine::OpId;
-use crate::error::Operation;
 use crate::ids::Rank;
+use crate::operation::Operation;
 pub use advice::{Advice, Figure, Limit};
 use event::{Awaited, Head, What};
 use links::{Link, Links, Typical};

@@ -11,8 +11,8 @@
 //! envelope, a want and a refusal; the table in [`Kind`] says what else follows.
 
 use crate::buffer::ElementType;
+use crate::error::WireError;
 use crate::ids::Tag;
-use crate::wire::WireError;
 
 /// Bytes of a header.
 pub(crate) const HEADER_BYTES: usize = 16;

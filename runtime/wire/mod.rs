@@ -2,12 +2,9 @@
 //! codec; text that came from elsewhere. Pure.
 
 pub(crate) mod cipher;
-mod error;
 pub(crate) mod frame;
 pub(crate) mod handshake;
 mod proof;
 mod refusal;
 pub(crate) mod seal;
 pub mod text;
-
-pub use error::WireError;

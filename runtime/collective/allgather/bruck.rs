@@ -1,8 +1,9 @@
 //! Bruck's algorithm for short blocks and any number of ranks: in round k everybody sends all it has, up to 2^k
 //! blocks, to the rank 2^k before. Cost: `ceil(log2 ranks)` messages; blocks are turned into place at the end.
 
-use crate::collective::price::{Line, Machine};
+use crate::collective::price::Line;
 use crate::collective::schedule::{Builder, Region, Schedule};
+use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// The part of `rank`, with blocks of `count` elements.
@@ -31,7 +32,7 @@ fn rounds(ranks: u32) -> impl Iterator<Item = (u32, u32)> {
 }
 
 /// The price, per byte of a block.
-pub fn price(machine: &Machine, ranks: u32) -> Line {
+pub fn price(machine: &CostModel, ranks: u32) -> Line {
     let (mut fixed, mut blocks) = (0.0, 0);
     for (_, sent) in rounds(ranks) {
         fixed += machine.exchange_fixed();

@@ -2,8 +2,9 @@
 //! after the other, each between neighbours.
 
 use crate::collective::blocks::Blocks;
-use crate::collective::price::{Line, Machine};
+use crate::collective::price::Line;
 use crate::collective::schedule::{After, Builder, Region, Schedule};
+use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// The part of `rank`.
@@ -41,7 +42,7 @@ pub(in crate::collective) fn append(
 }
 
 /// The price of blocks of equal length, per byte of a block.
-pub fn price(machine: &Machine, ranks: u32) -> Line {
+pub fn price(machine: &CostModel, ranks: u32) -> Line {
     let rounds = f64::from(ranks - 1);
     Line { fixed: rounds * machine.exchange_fixed(), per_byte: rounds * machine.transfer(ranks as usize) }
 }

@@ -6,9 +6,9 @@
 //! node `i` has taken what its children sent, `a_W` each, in the order of arrival.
 
 use crate::collective::broadcast::serial;
-use crate::collective::price::Machine;
 use crate::collective::reduce::binary;
 use crate::collective::schedule::{Builder, Region, Schedule};
+use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// The part of `rank` in the global operation on `count` elements.
@@ -21,7 +21,7 @@ pub fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
 }
 
 /// The paper's price of a short message, in seconds.
-pub fn price_fixed(machine: &Machine, ranks: u32) -> f64 {
+pub fn price_fixed(machine: &CostModel, ranks: u32) -> f64 {
     if ranks < 2 {
         return 0.0;
     }

@@ -7,8 +7,9 @@
 
 use crate::collective::allgather::ring;
 use crate::collective::blocks::Blocks;
-use crate::collective::price::{Line, Machine};
+use crate::collective::price::Line;
 use crate::collective::schedule::{After, Builder, Region, Schedule, Side};
+use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// The part of `rank` in the reduction of `count` elements.
@@ -37,7 +38,7 @@ pub fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
 }
 
 /// The price of blocks of equal length, per byte of the whole.
-pub fn price(machine: &Machine, ranks: u32) -> Line {
+pub fn price(machine: &CostModel, ranks: u32) -> Line {
     let rounds = f64::from(2 * (ranks - 1));
     let block = 1.0 / f64::from(ranks);
     Line {

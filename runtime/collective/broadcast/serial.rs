@@ -4,8 +4,9 @@
 //! share and that is the bottleneck, no broadcast has a smaller b.
 
 use super::pass_down;
-use crate::collective::price::{Line, Machine};
+use crate::collective::price::Line;
 use crate::collective::schedule::{Builder, Region, Schedule};
+use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// The part of `rank` in the broadcast of `count` elements from `root`.
@@ -33,7 +34,7 @@ pub(in crate::collective) fn append(
 }
 
 /// The paper's price, per byte of the message.
-pub fn price(machine: &Machine, ranks: u32) -> Line {
+pub fn price(machine: &CostModel, ranks: u32) -> Line {
     if ranks < 2 {
         return Line::default();
     }

@@ -12,7 +12,6 @@
 //! agrees, or both find out where they differ.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
 
 use super::words::{Cause, Revocation};
 use crate::collective::signature::{Disagreement, Signature};
@@ -266,7 +265,10 @@ impl Revocation {
         // People count from one.
         let number = self.number + 1;
         match &self.cause {
-            Cause::Disagreement(disagreement) => Error::Disagreement { number, disagreement: Arc::new(*disagreement) },
+            Cause::Disagreement(found) => {
+                let ranks = (found.one.0, found.other.0);
+                Error::Disagreement { number, ranks, cause: found.to_string().into() }
+            }
             Cause::Failed { rank, words } => Error::Collective { number, rank: *rank, cause: words.as_str().into() },
             Cause::Lost { peer, words } => {
                 Error::PeerLost { peer: *peer, cause: words.as_str().into(), operation: None }

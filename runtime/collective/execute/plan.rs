@@ -7,9 +7,9 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt};
 
 use crate::collective::choose::{Candidate, Choice, Prices};
-use crate::collective::price::Machine;
 use crate::collective::schedule::Schedule;
-use crate::collective::{Algorithm, Call, CandidateReport, Collective, CollectiveReport, Forced};
+use crate::collective::{Algorithm, Call, CandidateReport, Collective, CollectiveReport, Overrides};
+use crate::cost::CostModel;
 use crate::error::{Misuse, Result};
 use crate::ids::Rank;
 
@@ -29,10 +29,10 @@ pub(crate) struct Plan {
 pub(crate) struct Planner {
     rank: Rank,
     prices: Prices,
-    forced: Forced,
+    forced: Overrides,
     plans: HashMap<Call, Arc<Plan>>,
     /// Plans with what else was forced before.
-    set_aside: BTreeMap<Forced, HashMap<Call, Arc<Plan>>>,
+    set_aside: BTreeMap<Overrides, HashMap<Call, Arc<Plan>>>,
     /// What was called, by size: a class of a factor of 2.
     used: BTreeMap<(Collective, u32), Used>,
 }
@@ -46,7 +46,7 @@ struct Used {
 
 impl Planner {
     /// A planner with the prices of `machine`, on which all ranks must agree.
-    pub(crate) fn new(rank: Rank, machine: Machine, forced: Forced) -> Self {
+    pub(crate) fn new(rank: Rank, machine: CostModel, forced: Overrides) -> Self {
         let (prices, plans) = (Prices::new(machine), HashMap::new());
         Planner { rank, prices, forced, plans, set_aside: BTreeMap::new(), used: BTreeMap::new() }
     }
@@ -97,12 +97,12 @@ impl Planner {
     }
 
     /// The machine that prices are of.
-    pub(crate) fn machine(&self) -> Machine {
+    pub(crate) fn machine(&self) -> CostModel {
         *self.prices.machine()
     }
 
     /// From now on prices are those of `machine`, on which all ranks must agree.
-    pub(crate) fn adopt(&mut self, machine: Machine) {
+    pub(crate) fn adopt(&mut self, machine: CostModel) {
         self.prices = Prices::new(machine);
         self.plans.clear();
         self.set_aside.clear();
@@ -110,7 +110,7 @@ impl Planner {
 
     /// From now on these algorithms are used, on which all ranks must agree. Who goes to and fro between a few finds the
     /// plans of before.
-    pub(crate) fn force(&mut self, forced: Forced) {
+    pub(crate) fn force(&mut self, forced: Overrides) {
         if forced == self.forced {
             return;
         }

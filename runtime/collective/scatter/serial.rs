@@ -1,8 +1,9 @@
 //! Serial scatter: the root sends each block to its rank, one after the other.
 
 use crate::collective::blocks::Blocks;
-use crate::collective::price::{Line, Machine};
+use crate::collective::price::Line;
 use crate::collective::schedule::{After, Builder, Region, Schedule};
+use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// The part of `rank` in the scatter from `root`.
@@ -25,6 +26,6 @@ pub fn schedule(rank: Rank, ranks: u32, root: Rank, blocks: &Blocks) -> Schedule
 }
 
 /// The price of blocks of equal length, per byte of a block: that of a serial broadcast.
-pub fn price(machine: &Machine, ranks: u32) -> Line {
+pub fn price(machine: &CostModel, ranks: u32) -> Line {
     crate::collective::broadcast::serial::price(machine, ranks)
 }

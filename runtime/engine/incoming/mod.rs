@@ -14,9 +14,10 @@ use super::outgoing::MESSAGE_COST;
 use super::outgoing::{Control, cost};
 use super::{Completion, Limits, OpId, Outcome};
 use crate::buffer::{Place, Source};
-use crate::error::{Error, Misuse, Operation, OperationKind};
+use crate::error::WireError;
+use crate::error::{Error, Misuse};
 use crate::ids::Rank;
-use crate::wire::WireError;
+use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{Context, Key, Opening};
 use matching::shrink;
 

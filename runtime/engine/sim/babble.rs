@@ -11,8 +11,8 @@ use super::world::Verdict;
 use crate::buffer::{Element, ElementType};
 use crate::engine::{Engine, Limits, OpId, Outcome};
 use crate::error::Error;
+use crate::error::WireError;
 use crate::ids::{Rank, Tag};
-use crate::wire::WireError;
 use crate::wire::frame::{ANSWER, CHARGED, Context, FIRST, HOLDING, Header, Key, Kind, Opening, PING, Stamp};
 
 const PEER: Rank = Rank(1);

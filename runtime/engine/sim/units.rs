@@ -9,8 +9,8 @@ use bytes::Bytes;
 
 use crate::buffer::{Element, Source};
 use crate::engine::{Engine, Limits, OpId, Outcome, Sent};
-use crate::error::OperationKind;
 use crate::ids::{Rank, Tag};
+use crate::operation::OperationKind;
 use crate::wire::frame::{HEADER_BYTES, Key, OPENING_BYTES};
 
 pub(super) const NOW: Duration = Duration::ZERO;

@@ -62,7 +62,7 @@ pub(super) struct State {
 /// Time does not pass so far: no sleeper is saved by looking again once a second.
 const NEVER: Duration = Duration::from_secs(1);
 
-struct Machine {
+struct CostModel {
     state: Mutex<State>,
     changed: Condvar,
     /// Locks held, by thread.
@@ -71,7 +71,7 @@ struct Machine {
 
 thread_local! {
     /// Shuttle runs all threads of an execution on one of the system's.
-    static MACHINE: RefCell<Option<Rc<Machine>>> = const { RefCell::new(None) };
+    static MACHINE: RefCell<Option<Rc<CostModel>>> = const { RefCell::new(None) };
 }
 
 /// Begins an execution.
@@ -90,11 +90,11 @@ pub(super) fn start(links: usize, room: u32, fault: Fault) {
         is_over: false,
         helping: 0,
     };
-    let machine = Machine { state: Mutex::new(state), changed: Condvar::new(), held: RefCell::default() };
+    let machine = CostModel { state: Mutex::new(state), changed: Condvar::new(), held: RefCell::default() };
     MACHINE.with(|place| *place.borrow_mut() = Some(Rc::new(machine)));
 }
 
-fn machine() -> Rc<Machine> {
+fn machine() -> Rc<CostModel> {
     MACHINE.with(|place| place.borrow().clone()).expect("the execution has begun")
 }
 

@@ -42,9 +42,9 @@ use self::sync::{AtomicBool, AtomicUsize, Mutex};
 use self::watch::Watch;
 use crate::config::Overlap;
 use crate::engine::OpId;
-use crate::error::Operation;
 use crate::ids::Rank;
 use crate::observe::event::What;
+use crate::operation::Operation;
 
 /// The real one's fields, as far as the hand-over knows them.
 pub(crate) struct Kernel {

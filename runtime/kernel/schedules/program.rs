@@ -15,8 +15,9 @@ use super::sync::Instant;
 use super::sync::thread::{self, Thread};
 use crate::config::Overlap;
 use crate::engine::{OpId, Outcome};
-use crate::error::{Error, Operation, OperationKind};
+use crate::error::Error;
 use crate::ids::{Rank, Tag};
+use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::Key;
 
 /// A tag nobody reads.

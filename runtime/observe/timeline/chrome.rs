@@ -11,7 +11,7 @@ use super::Track;
 use super::align::{Alignment, align};
 use super::messages::{Message, Operation, Operations, messages, under_way};
 use super::spans::Spans;
-use crate::error::OperationKind;
+use crate::operation::OperationKind;
 
 /// Calculation of less is not shown.
 const COMPUTE_NS: i64 = 1000;

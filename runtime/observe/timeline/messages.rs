@@ -6,8 +6,8 @@ use super::super::event::What;
 use super::Track;
 use super::align::Alignment;
 use super::spans::Spans;
-use crate::error::OperationKind;
 use crate::ids::{Rank, Tag};
+use crate::operation::OperationKind;
 
 /// One operation of one rank. Times are those of the common clock, in nanoseconds.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::super::event::{Awaited, What};
 use super::super::offset::Offset;
 use super::*;
-use crate::error::OperationKind;
 use crate::ids::{Rank, Tag};
+use crate::operation::OperationKind;
 
 const READ: OperationKind = OperationKind::Read;
 const WRITE: OperationKind = OperationKind::Write;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lathide::collective::Forced;
+use lathide::collective::Overrides;
 use lathide::{Node, Operator, Overlap, Tag};
 
 use crate::support::job_within;
@@ -24,7 +24,7 @@ fn compute() -> Instant {
 /// Rank 2 of 4 begins a collective and computes; returns by how much the last of the others was complete before the
 /// computation was over.
 fn lead(forced: &str, overlap: Overlap, collective: fn(&Node) -> lathide::Handle<Vec<u64>>) -> f64 {
-    let forced = Forced::parse(forced).unwrap();
+    let forced = Overrides::parse(forced).unwrap();
     let configure = move |config: &mut lathide::Config| {
         config.collective = forced.clone();
         config.overlap = overlap;

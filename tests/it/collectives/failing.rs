@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lathide::collective::Forced;
+use lathide::collective::Overrides;
 use lathide::{Error, Misuse, Node, Operator, Result, Tag};
 use rustix::process::Signal;
 
@@ -113,10 +113,10 @@ fn disagreements_are_told_on_every_rank_with_both_sides() {
             let rank = node.rank();
             node.barrier().unwrap();
             let error = first_error(&node, if rank == 2 { odd } else { most });
-            let Error::Disagreement { number: 2, disagreement } = &error else {
+            let Error::Disagreement { number: 2, ranks: (one, other), .. } = &error else {
                 panic!("row {row}, {rank}: {error:?}")
             };
-            assert!([disagreement.one.0.0, disagreement.other.0.0].contains(&2), "row {row}: {error}");
+            assert!([one.0, other.0].contains(&2), "row {row}: {error}");
             for words in [words, odd_words, "rank 2", "all ranks must call the same"] {
                 assert!(error.to_string().contains(words), "row {row}, rank {rank}: {words:?} is not in {error}");
             }
@@ -210,7 +210,7 @@ fn ranks_that_force_different_algorithms_are_told() {
         .map(|rank| {
             let mut config = lathide::Config::new(rank, 2, Some(root.clone()));
             config.key = lathide::Key::from_bytes(crate::support::KEY);
-            config.collective = Forced::parse(["allreduce:ring", "allreduce:doubling"][rank as usize]).unwrap();
+            config.collective = Overrides::parse(["allreduce:ring", "allreduce:doubling"][rank as usize]).unwrap();
             std::thread::spawn(move || {
                 let node = lathide::init_with(config).unwrap();
                 let error = node.allreduce(&Operator::sum(), vec![1u8; 8]).unwrap_err().to_string();
@@ -319,7 +319,7 @@ fn calls_that_cannot_be_right_are_refused_at_once() {
         },
     );
     assert!(matches!(
-        Forced::parse("broadcast:ring").map_err(|why| Misuse::Config {
+        Overrides::parse("broadcast:ring").map_err(|why| Misuse::Config {
             name: String::new(),
             value: String::new(),
             why

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use lathide::CostModel;
 use lathide::collective::exchange::Shift;
-use lathide::collective::price::Machine;
-use lathide::collective::{Call, Collective, Forced};
+use lathide::collective::{Call, Collective, Overrides};
 use lathide::{Node, Operator, Overlap, Rank, Tag};
 
 use crate::spmd::{Job, STARTS, programs};
@@ -159,7 +159,7 @@ fn every_algorithm_can_be_forced_and_has_the_right_result() {
     let most = Collective::ALL.into_iter().map(|collective| algorithms(collective).len()).max().unwrap();
     for turn in 0..most {
         for size in [3, 6] {
-            let forced = Collective::ALL.into_iter().fold(Forced::none(), |forced, collective| {
+            let forced = Collective::ALL.into_iter().fold(Overrides::none(), |forced, collective| {
                 let names = algorithms(collective);
                 forced.with(collective, names[turn % names.len()]).unwrap()
             });
@@ -253,9 +253,9 @@ fn links_that_have_shown_enough_change_the_prices() {
     let machines = job_within(
         LIMIT,
         3,
-        |config| config.collective = Forced::parse("gather:windowed/2").unwrap(),
+        |config| config.collective = Overrides::parse("gather:windowed/2").unwrap(),
         |node| {
-            assert_eq!(node.refit().unwrap(), Machine::lan(), "nothing is known yet");
+            assert_eq!(node.refit().unwrap(), CostModel::lan(), "nothing is known yet");
             for count in [1, 100, 10_000, 100_000] {
                 for _ in 0..20 {
                     node.alltoall(vec![1u64; 3 * count]).unwrap();
@@ -279,7 +279,7 @@ fn links_that_have_shown_enough_change_the_prices() {
         },
     );
     assert!(machines.iter().all(|machine| *machine == machines[0]), "{machines:?}");
-    assert_ne!(machines[0], Machine::lan());
+    assert_ne!(machines[0], CostModel::lan());
 }
 
 /// What is forced counts from the next call on, and what was forced before counts again when it is named again.
@@ -299,14 +299,14 @@ fn algorithms_are_forced_from_one_call_to_the_next() {
             let free = taken();
             for _ in 0..2 {
                 for name in ["chain", "serial", "chain", "chain", "binomial"] {
-                    node.force(Forced::none().with(Collective::Broadcast, name).unwrap());
+                    node.force(Overrides::none().with(Collective::Broadcast, name).unwrap());
                     assert_eq!((taken(), taken()), (name, name));
                 }
-                node.force(Forced::none());
+                node.force(Overrides::none());
                 assert_eq!(taken(), free);
             }
             node.refit().unwrap();
-            node.force(Forced::parse("broadcast:chain").unwrap());
+            node.force(Overrides::parse("broadcast:chain").unwrap());
             assert_eq!(taken(), "chain", "with the plans of new prices, too");
             node.finalize().unwrap();
         },
@@ -316,14 +316,14 @@ fn algorithms_are_forced_from_one_call_to_the_next() {
 /// What a program knows of its machine decides from the next call on; who says something else than the others is found out.
 #[test]
 fn algorithms_are_chosen_by_the_prices_of_a_machine_that_is_given() {
-    let slow_links = Machine::of_link(1e-3, 1e-6, 1e-6);
+    let slow_links = CostModel::of_link(1e-3, 1e-6, 1e-6);
     let slow_processors = slow_links.with_overhead(500e-6);
     let outcomes = job_within(
         LIMIT,
         8,
         |_| {},
         move |node| {
-            let taken = |machine: Machine| {
+            let taken = |machine: CostModel| {
                 node.price_by(machine);
                 let sent = node.initbroadcast(0, vec![node.rank().0; 2])?;
                 let best = sent.choice().expect("a broadcast is chosen").best();

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use lathide::collective::price::Machine;
+use lathide::CostModel;
 use lathide::{Node, Rank, Tag};
 
 use super::node::{Result, goes_on};
@@ -22,7 +22,7 @@ const FAN_EACH: usize = 20;
 
 /// The machine by whose prices this job's collectives are predicted and chosen, the same on every rank; and whether links
 /// have shown enough for it, or only the processor's part is not a guess. `seconds`: about how long it may take.
-pub(super) fn machine(node: &Node, seconds: f64) -> Result<(Machine, bool)> {
+pub(super) fn machine(node: &Node, seconds: f64) -> Result<(CostModel, bool)> {
     let began = Instant::now();
     for bytes in SHORT_BYTES {
         node.barrier()?;
@@ -40,7 +40,7 @@ pub(super) fn machine(node: &Node, seconds: f64) -> Result<(Machine, bool)> {
     let fitted = node.refit()?;
     let machine = overhead_s.map_or(fitted, |overhead_s| fitted.with_overhead(overhead_s));
     node.price_by(machine);
-    Ok((machine, fitted != Machine::lan()))
+    Ok((machine, fitted != CostModel::lan()))
 }
 
 /// Everybody to the next rank and to the one before in turns: all send and receive at once, as in a collective, and

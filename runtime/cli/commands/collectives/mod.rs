@@ -19,7 +19,7 @@ mod together;
 use std::process::ExitCode;
 
 use crate::launch::link::LinkSpec;
-use lathide::collective::{Collective, Forced};
+use lathide::collective::{Collective, Overrides};
 
 use crate::commands::common::console;
 use crate::commands::common::ground::Ground;
@@ -121,7 +121,7 @@ fn wanted(args: &Args) -> Result<plan::Plan, String> {
         Some(names) => plan::chosen_ways(&operations, &all, names)?,
     };
     for way in &ways {
-        Forced::parse(&way.forced())?;
+        Overrides::parse(&way.forced())?;
     }
     Ok(plan::Plan { ways, bytes: args.bytes.clone().map(sorted), seconds: args.seconds })
 }

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
+use lathide::CostModel;
 use lathide::Node;
 use lathide::collective::choose::Prices;
-use lathide::collective::price::Machine;
-use lathide::collective::{Collective, Forced};
+use lathide::collective::{Collective, Overrides};
 
 use super::plan::{self, Event, Parameters, Plan, Point, REPEATS_MIN};
 use super::together::Together;
@@ -26,7 +26,7 @@ pub(super) enum NodeError {
     #[error("cannot report results: {0}")]
     Report(#[from] std::io::Error),
     #[error("an algorithm cannot be forced: {0}")]
-    Forced(String),
+    Overrides(String),
 }
 
 pub(super) type Result<T> = std::result::Result<T, NodeError>;
@@ -45,7 +45,7 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     let points = plan::grid(plan, node.size(), &mut prices);
     let together = Together::new(&node, &mut prices)?;
     report(node.rank(), &Event::Grid(points.clone()))?;
-    let forced: Vec<Forced> = points.iter().map(force).collect::<Result<_>>()?;
+    let forced: Vec<Overrides> = points.iter().map(force).collect::<Result<_>>()?;
     let deadline_s = (LEARN_SHARE + GRID_SHARE) * plan.seconds;
     for round in 0..=REPEATS_MAX {
         if !goes_on(&node, round <= REPEATS_MIN || began.elapsed().as_secs_f64() < deadline_s)? {
@@ -60,11 +60,11 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     Ok(node.finalize()?)
 }
 
-fn force(point: &Point) -> Result<Forced> {
-    Forced::parse(&point.way.forced()).map_err(NodeError::Forced)
+fn force(point: &Point) -> Result<Overrides> {
+    Overrides::parse(&point.way.forced()).map_err(NodeError::Overrides)
 }
 
-fn parameters((operation, ranks): (Collective, u32), machine: &Machine, is_fitted: bool) -> Parameters {
+fn parameters((operation, ranks): (Collective, u32), machine: &CostModel, is_fitted: bool) -> Parameters {
     Parameters {
         operation,
         ranks,
@@ -76,7 +76,7 @@ fn parameters((operation, ranks): (Collective, u32), machine: &Machine, is_fitte
 }
 
 /// Every point once, in one order and in the other in turns: seconds of the slowest rank.
-fn measured(together: &Together<'_>, points: &[Point], forced: &[Forced], round: u32) -> Result<Vec<f64>> {
+fn measured(together: &Together<'_>, points: &[Point], forced: &[Overrides], round: u32) -> Result<Vec<f64>> {
     let (node, mut times) = (together.node, vec![0.0; points.len()]);
     for turn in 0..points.len() {
         let at = if round.is_multiple_of(2) { turn } else { points.len() - 1 - turn };

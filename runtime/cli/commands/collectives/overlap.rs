@@ -1,7 +1,7 @@
 //! Collectives behind a calculation.
 
 use lathide::Node;
-use lathide::collective::{Collective, Forced};
+use lathide::collective::{Collective, Overrides};
 
 use super::node::{Result, goes_on, slowest, tell};
 use super::plan::{Event, Hidden, Point, REPEATS_MIN};
@@ -52,7 +52,7 @@ pub(super) fn cases(points: &[Point]) -> Vec<(Collective, u64)> {
 }
 
 fn measure(together: &Together<'_>, what: (Collective, u64)) -> Result<()> {
-    let (node, choice, (operation, bytes)) = (together.node, Forced::none(), what);
+    let (node, choice, (operation, bytes)) = (together.node, Overrides::none(), what);
     let mut calculation = Calculation::new();
     node.barrier()?;
     let unit_s = slowest_one(node, calculation.unit_s())?;

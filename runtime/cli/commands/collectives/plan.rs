@@ -95,7 +95,7 @@ impl Plan {
 }
 
 impl Way {
-    /// As [`lathide::collective::Forced::parse`] takes it.
+    /// As [`lathide::collective::Overrides::parse`] takes it.
     pub(super) fn forced(&self) -> String {
         format!("{}:{}", self.operation, self.algorithm)
     }

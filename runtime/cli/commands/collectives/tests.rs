@@ -2,9 +2,9 @@
 
 use crate::launch::link::LinkSpec;
 use crate::report::WIDTH;
+use lathide::CostModel;
 use lathide::collective::Collective;
 use lathide::collective::choose::Prices;
-use lathide::collective::price::Machine;
 
 use super::outcome::{Heard, Outcome};
 use super::overlap;
@@ -124,7 +124,7 @@ fn nothing_measured_is_no_result() {
 fn the_grid_has_a_price_for_every_algorithm_and_one_choice_each() {
     let ways: Vec<Way> = Collective::ALL.into_iter().flat_map(plan::ways).collect();
     let wanted = Plan { ways: ways.clone(), bytes: Some(vec![3, 65_536]), seconds: 1.0 };
-    let points = plan::grid(&wanted, 4, &mut Prices::new(Machine::lan()));
+    let points = plan::grid(&wanted, 4, &mut Prices::new(CostModel::lan()));
     // A barrier has no size.
     assert_eq!(points.len(), 2 * ways.len() - 1);
     for operation in Collective::ALL {
@@ -146,7 +146,7 @@ fn the_grid_has_a_price_for_every_algorithm_and_one_choice_each() {
 #[test]
 fn sizes_are_left_out_where_time_is_short() {
     let plan = |seconds| Plan { ways: plan::ways(Collective::Broadcast), bytes: None, seconds };
-    let slow = Machine::ethernet_1994();
+    let slow = CostModel::ethernet_1994();
     let sizes = |seconds| plan::grid(&plan(seconds), 8, &mut Prices::new(slow)).len() / 4;
     assert_eq!((sizes(0.01), sizes(1e6)), (1, 7), "the shortest in any case");
     assert!((2..7).contains(&sizes(20.0)), "{}", sizes(20.0));

@@ -2,7 +2,7 @@
 
 use lathide::Node;
 use lathide::collective::choose::Prices;
-use lathide::collective::{Collective, Forced};
+use lathide::collective::{Collective, Overrides};
 
 use super::call;
 use super::node::Result;
@@ -26,7 +26,7 @@ impl<'a> Together<'a> {
     /// Seconds from the moment that all begin to the end of this rank's part, with something done `meanwhile`.
     pub(super) fn timed(
         &self,
-        forced: &Forced,
+        forced: &Overrides,
         (operation, bytes): (Collective, u64),
         meanwhile: impl FnOnce(),
     ) -> Result<f64> {
@@ -38,7 +38,7 @@ impl<'a> Together<'a> {
         meanwhile();
         pending.wait()?;
         let took_s = self.clock.now_s() - start_s;
-        node.force(Forced::none());
+        node.force(Overrides::none());
         Ok(took_s)
     }
 }

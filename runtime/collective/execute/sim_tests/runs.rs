@@ -202,7 +202,7 @@ fn disagreements_are_told_to_all_ranks() {
             return;
         }
         check_over(&world, at, |error| {
-            let Error::Disagreement { disagreement, .. } = error else {
+            let Error::Disagreement { ranks: (one, other), .. } = error else {
                 // Digests that are equal by chance: alltoalls of 2 and of 3 elements among 6 ranks are.
                 let words = error.to_string();
                 return words.contains("another number of elements")
@@ -210,7 +210,7 @@ fn disagreements_are_told_to_all_ranks() {
                     // Who has left at once, without waiting for the others to agree, cannot be asked.
                     || words.contains("tells no more which");
             };
-            [disagreement.one.0, disagreement.other.0].iter().any(|rank| rank.index() == odd)
+            [one, other].iter().any(|rank| rank.index() == odd)
         });
     });
 }
@@ -230,12 +230,12 @@ fn nobody_finalizes_in_peace_when_ranks_disagree() {
             let Some(error) = node.collectives.failure() else {
                 panic!("rank {rank} has left in peace: {}", world.describe());
             };
-            let Error::Disagreement { disagreement, .. } = &error else {
+            let Error::Disagreement { ranks: (one, other), .. } = &error else {
                 let words = error.to_string();
                 assert!(words.contains("another number of elements") || words.contains("met a read of"), "{words}");
                 continue;
             };
-            assert!([disagreement.one.0, disagreement.other.0].iter().any(|rank| rank.index() == odd), "{error}");
+            assert!([one, other].iter().any(|rank| rank.index() == odd), "{error}");
             assert!(node.collectives.is_idle(), "rank {rank}: {}", world.describe());
             assert!(node.engine.is_leaving(), "rank {rank} cannot leave: {}", world.describe());
         }

@@ -2,38 +2,41 @@
 
 use std::collections::BTreeMap;
 
-use super::call::{Call, Collective};
+use crate::operation::Collective;
 
 /// For some collectives, the name of the algorithm that carries them out: see [`Algorithm::name`]. It must be the same
-/// on every rank. Where the algorithm has a window ([`Algorithm::window`]), that may be forced too. A call that the algorithm cannot carry out, such as a ring with an operator that is not
-/// commutative, is carried out by the cheapest one as ever.
+/// on every rank. Where the algorithm has a window ([`Algorithm::window`]), that may be forced too. A call that the algorithm
+/// cannot carry out, such as a ring with an operator that is not commutative, is carried out by the cheapest one.
 ///
-/// [`Algorithm::name`]: super::Algorithm::name
-/// [`Algorithm::window`]: super::Algorithm::window
+/// [`Algorithm::name`]: crate::collective::Algorithm::name
+/// [`Algorithm::window`]: crate::collective::Algorithm::window
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Forced(BTreeMap<Collective, (String, Option<u32>)>);
+pub struct Overrides(BTreeMap<Collective, (String, Option<u32>)>);
 
-impl Forced {
+/// The algorithms that have a window.
+pub(crate) const WINDOWED: [&str; 3] = ["granted", "pairwise", "windowed"];
+
+impl Overrides {
     /// Nothing is forced.
     pub fn none() -> Self {
-        Forced::default()
+        Overrides::default()
     }
 
     /// Reads `collective:algorithm` pairs with commas between them, as in `LATHIDE_COLLECTIVE`; a window follows after a
     /// slash.
     ///
     /// ```
-    /// use lathide::collective::{Collective, Forced};
-    /// let forced = Forced::parse("broadcast:chain,allreduce:ring").unwrap();
+    /// use lathide::{Collective, Overrides};
+    /// let forced = Overrides::parse("broadcast:chain,allreduce:ring").unwrap();
     /// assert_eq!(forced.of(Collective::Broadcast), Some("chain"));
-    /// assert_eq!(Forced::parse("gather:windowed/4").unwrap().window_of(Collective::Gather), Some(4));
-    /// assert!(Forced::parse("broadcast:ring").unwrap_err().contains("serial, binary, binomial, chain"));
+    /// assert_eq!(Overrides::parse("gather:windowed/4").unwrap().window_of(Collective::Gather), Some(4));
+    /// assert!(Overrides::parse("broadcast:ring").unwrap_err().contains("serial, binary, binomial, chain"));
     /// ```
     ///
     /// # Errors
     /// In words, what is wrong and what would be right.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut forced = Forced::none();
+        let mut forced = Overrides::none();
         for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
             let Some((collective, algorithm)) = pair.split_once(':') else {
                 return Err(format!("{pair:?} is not collective:algorithm, such as broadcast:chain"));
@@ -60,9 +63,7 @@ impl Forced {
     /// # Errors
     /// In words, if `collective` has no such algorithm.
     pub fn with(mut self, collective: Collective, algorithm: &str) -> Result<Self, String> {
-        let mut names: Vec<&str> =
-            Call::new(collective, 2, 1, 1).algorithms().iter().map(|algorithm| algorithm.name()).collect();
-        names.dedup();
+        let names = collective.algorithms();
         if !names.contains(&algorithm) {
             let names = names.join(", ");
             return Err(format!("{algorithm:?} is no algorithm for {collective}; these are: {names}"));
@@ -77,9 +78,7 @@ impl Forced {
     /// In words, if `collective` has no such algorithm, or that has no such window.
     pub fn with_window(self, collective: Collective, algorithm: &str, window: u32) -> Result<Self, String> {
         let mut forced = self.with(collective, algorithm)?;
-        let all = Call::new(collective, 2, 1, 1).algorithms();
-        let of_name = all.iter().find(|known| known.name() == algorithm);
-        if of_name.is_none_or(|known| known.window().is_none()) {
+        if !WINDOWED.contains(&algorithm) {
             return Err(format!("{algorithm} of {collective} has no window"));
         }
         if window == 0 && algorithm != "pairwise" {
@@ -106,8 +105,8 @@ mod tests {
 
     #[test]
     fn pairs_are_read_and_what_is_wrong_is_said() {
-        assert_eq!(Forced::parse(""), Ok(Forced::none()));
-        let forced = Forced::parse(" gather:windowed , alltoall:pairwise,").unwrap();
+        assert_eq!(Overrides::parse(""), Ok(Overrides::none()));
+        let forced = Overrides::parse(" gather:windowed , alltoall:pairwise,").unwrap();
         assert_eq!(forced.of(Collective::Gather), Some("windowed"));
         assert_eq!(forced.of(Collective::Alltoall), Some("pairwise"));
         assert_eq!(forced.of(Collective::Broadcast), None);
@@ -120,7 +119,7 @@ mod tests {
             ("gather:windowed/0", "would never send"),
             ("gather:simple/4", "simple of gather has no window"),
         ] {
-            let error = Forced::parse(text).unwrap_err();
+            let error = Overrides::parse(text).unwrap_err();
             assert!(error.contains(words), "{error}");
         }
     }

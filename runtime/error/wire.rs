@@ -1,3 +1,5 @@
+//! What peers' bytes can have wrong with them.
+
 use crate::ids::Tag;
 
 /// What is wrong with bytes that came from a peer.

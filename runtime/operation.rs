@@ -1,0 +1,129 @@
+//! What a rank does, as errors, reports and timelines name it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{Rank, Tag};
+
+/// A primitive with its peer and tag, or a collective, as errors name it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Operation {
+    /// Read, write, or which collective.
+    pub kind: OperationKind,
+    /// The rank that made the call.
+    pub rank: Rank,
+    /// The rank on the other side; of a collective its root, or the caller itself where there is none.
+    pub peer: Rank,
+    /// The tag; `None` for collectives and their messages.
+    pub tag: Option<Tag>,
+    /// The bytes written, or the most that can be read; of a collective those this rank contributes, or receives if
+    /// they are more.
+    pub bytes: u64,
+}
+
+impl Operation {
+    pub(crate) fn new(kind: OperationKind, rank: Rank, peer: Rank, tag: Option<Tag>, bytes: u64) -> Self {
+        Operation { kind, rank, peer, tag, bytes }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Operation { kind, rank, peer, tag, bytes } = self;
+        match kind {
+            OperationKind::Read => write!(f, "rank {rank}'s initread from rank {peer}")?,
+            OperationKind::Write => write!(f, "rank {rank}'s initwrite to rank {peer}")?,
+            OperationKind::Collective(collective) => return write!(f, "rank {rank}'s {collective}, {bytes} bytes"),
+            OperationKind::Exchange => return write!(f, "rank {rank}'s exchange, {bytes} bytes"),
+        }
+        match tag {
+            Some(tag) => write!(f, " (tag {tag}, {bytes} bytes)"),
+            None => write!(f, " (inside a collective)"),
+        }
+    }
+}
+
+/// Which primitive an [`Operation`] is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum OperationKind {
+    /// `initread`
+    Read,
+    /// `initwrite`
+    Write,
+    /// A collective.
+    Collective(Collective),
+    /// A neighbours' exchange.
+    Exchange,
+}
+
+/// What all ranks do together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Collective {
+    /// Everybody's block to everybody.
+    Allgather,
+    /// A reduction whose result everybody gets.
+    Allreduce,
+    /// A block of everybody's to each rank.
+    Alltoall,
+    /// Nobody goes on before everybody has come.
+    Barrier,
+    /// The root's data to everybody.
+    Broadcast,
+    /// Everybody's block to the root.
+    Gather,
+    /// Everybody's contributions, combined, to the root.
+    Reduce,
+    /// The root's blocks to each rank.
+    Scatter,
+}
+
+impl Collective {
+    /// Its name: that of the call.
+    pub fn name(self) -> &'static str {
+        match self {
+            Collective::Allgather => "allgather",
+            Collective::Allreduce => "allreduce",
+            Collective::Alltoall => "alltoall",
+            Collective::Barrier => "barrier",
+            Collective::Broadcast => "broadcast",
+            Collective::Gather => "gather",
+            Collective::Reduce => "reduce",
+            Collective::Scatter => "scatter",
+        }
+    }
+
+    /// The names of the algorithms that can carry it out.
+    pub fn algorithms(self) -> &'static [&'static str] {
+        match self {
+            Collective::Allgather => &["bruck", "ring"],
+            Collective::Allreduce => &["doubling", "global", "binomial", "ring", "chain"],
+            Collective::Alltoall => &["pairwise"],
+            Collective::Barrier => &["dissemination"],
+            Collective::Broadcast => &["serial", "binary", "binomial", "chain"],
+            Collective::Gather => &["simple", "binomial", "windowed", "granted"],
+            Collective::Reduce => &["binary", "binomial", "chain"],
+            Collective::Scatter => &["serial", "binomial"],
+        }
+    }
+
+    /// All of them, by name.
+    pub const ALL: [Collective; 8] = [
+        Collective::Allgather,
+        Collective::Allreduce,
+        Collective::Alltoall,
+        Collective::Barrier,
+        Collective::Broadcast,
+        Collective::Gather,
+        Collective::Reduce,
+        Collective::Scatter,
+    ];
+}
+
+impl fmt::Display for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
