@@ -40,6 +40,9 @@
 //! Limits: Linux; order per (peer, tag) and nothing across; connections are authenticated, encrypted only on request
 //! ([`Config::encrypt`]), and one that is cut ends the job.
 
+// Tests may: their queues and clocks are not the product's.
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod buffer;
 pub mod collective;
 pub mod config;

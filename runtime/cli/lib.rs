@@ -8,6 +8,9 @@
 //!
 //! A library so that tests and benches reach the emulated link; nothing in it is for programs.
 
+// Tests may: their queues and clocks are not the product's.
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
+
 /// As the standard one, but a standard error that takes nothing, such as a full disk, is no reason to panic: there is
 /// nobody else to tell.
 macro_rules! eprintln {

@@ -12,6 +12,7 @@ use super::{Completion, Progress};
 use crate::buffer::ElementType;
 use crate::ids::Rank;
 use crate::wire::frame::{ANSWER, CHARGED, CONTROL_BYTES_MAX, FAILED, FIRST, Header, Key, Kind, Opening};
+use crate::wire::text;
 
 /// Slices in one vectored call: far below the system's limit of 1024, enough for 64 fragments.
 const SLICES_MAX: usize = 130;
@@ -467,8 +468,8 @@ impl Control {
         match cause {
             None => goodbye,
             Some((culprit, cause)) => {
-                let end = cause.floor_char_boundary(CONTROL_BYTES_MAX);
-                Control { flags: FAILED, slot: culprit.0.into(), body: Body::Words(cause[..end].to_owned()), ..goodbye }
+                let words = text::cut(cause, CONTROL_BYTES_MAX).to_owned();
+                Control { flags: FAILED, slot: culprit.0.into(), body: Body::Words(words), ..goodbye }
             }
         }
     }

@@ -333,7 +333,8 @@ impl Office {
     }
 
     async fn announce(&mut self, now: Instant) {
-        while let Some(parting) = self.partings.pop_front_if(|parting| parting.complete || parting.until <= now) {
+        while self.partings.front().is_some_and(|parting| parting.complete || parting.until <= now) {
+            let Some(parting) = self.partings.pop_front() else { return };
             self.lose(parting.rank, parting.cause).await;
         }
     }

@@ -119,7 +119,7 @@ pub(crate) fn read_key(source: &KeySource) -> Result<Key> {
             let key = read_key_file(&path, "LATHIDE_KEY_FD", number.to_string(), false)?;
             // What this program starts is not of the job. It may call `init` again itself.
             if let Some(inherited) = i32::try_from(*number).ok().filter(|number| *number > STANDARD_ERROR) {
-                let closed = lathide_sys::close_on_exec(inherited);
+                let closed = lathide_sys::descriptor::close_on_exec(inherited);
                 closed.or_else(|error| {
                     wrong(
                         "LATHIDE_KEY_FD",

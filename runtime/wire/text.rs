@@ -34,6 +34,15 @@ fn is_harmless(character: char) -> bool {
     matches!(character, '\n' | '\t') || !(character.is_control() || turns)
 }
 
+/// As much of the text as is no longer than `bytes_max` bytes.
+pub(crate) fn cut(text: &str, bytes_max: usize) -> &str {
+    let mut end = text.len().min(bytes_max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,5 +60,14 @@ mod tests {
         }
         let all: String = (0..=u32::from('\u{2100}')).filter_map(char::from_u32).collect();
         assert!(printable(&all).chars().all(|character| matches!(character, '\n' | '\t') || !character.is_control()));
+    }
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        for (text, bytes_max, left) in
+            [("", 0, ""), ("ab", 9, "ab"), ("ab", 1, "a"), ("a\u{e9}b", 2, "a"), ("\u{1f600}", 3, "")]
+        {
+            assert_eq!(cut(text, bytes_max), left, "{text} to {bytes_max}");
+        }
     }
 }

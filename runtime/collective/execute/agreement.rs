@@ -109,7 +109,10 @@ impl Agreement {
         let ask = early.into_iter().filter(|&(_, other)| other != tag).map(|(rank, _)| rank).collect();
         let announced = self.announced.remove(&number).unwrap_or_default();
         let disagreement = announced.into_iter().find_map(|theirs| self.between(signature, theirs));
-        let level = self.ahead.extract_if(.., |_, called| called.number == number + 1).collect();
+        let is_level = |called: &Called| called.number == number + 1;
+        let level =
+            self.ahead.iter().filter(|(_, called)| is_level(called)).map(|(&rank, &called)| (rank, called)).collect();
+        self.ahead.retain(|_, called| !is_level(called));
         Ok(Begun { number, tag, ask, disagreement, level })
     }
 

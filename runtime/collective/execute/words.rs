@@ -12,6 +12,7 @@
 
 use crate::collective::signature::{Disagreement, SIGNATURE_BYTES, Signature};
 use crate::ids::Rank;
+use crate::wire::text;
 
 /// The longest message.
 pub(super) const WORD_BYTES_MAX: usize = 1024;
@@ -144,7 +145,7 @@ fn rank_and_rest(bytes: &[u8]) -> Option<(Rank, &[u8])> {
 
 /// As much of `words` as travels.
 fn cut(words: &str) -> &[u8] {
-    &words.as_bytes()[..words.floor_char_boundary(CAUSE_BYTES_MAX)]
+    text::cut(words, CAUSE_BYTES_MAX).as_bytes()
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ fn by_size<'a, T>(blocks: &'a [Block], of: impl Fn(&'a Block) -> Option<(usize, 
     sizes
 }
 
-/// A value for each way, in the order of [`Way::ALL`], summed up over the repetitions.
+/// A value for each way, in the order of `Way::ALL`, summed up over the repetitions.
 struct Ways {
     raw: Summary,
     polled: Summary,

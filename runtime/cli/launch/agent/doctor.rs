@@ -246,6 +246,7 @@ async fn open(hosts: &Hosts, own: &Path, image: Option<&Arc<Image>>) -> Vec<Resu
 }
 
 /// What one host has to say, and the port at which it listens.
+#[expect(clippy::disallowed_methods, reason = "whether hosts' clocks agree is what is examined")]
 async fn history(
     patient: &Patient,
     facts: Question,

@@ -160,8 +160,8 @@ impl Fleet {
         let mut tails: HashMap<u32, Tail> =
             plan.hands.into_iter().filter_map(|hand| Some((hand.rank, hand.tail?))).collect();
         for Candidate { host, ranks, connection, .. } in ready {
-            let (orders, queue) = mpsc::unbounded_channel();
-            let (outputs, shown) = mpsc::unbounded_channel();
+            let (orders, queue) = queue_of_credits();
+            let (outputs, shown) = queue_of_credits();
             let taken = Arc::new(Notify::new());
             if plan.job.stdin != Stdin::Null && ranks.contains(&0) {
                 fleet.others.spawn(carry_input(orders.clone(), taken.clone()));
@@ -279,6 +279,13 @@ fn errand(job: &Job, hosts: &Hosts, host: &Host, key: Secret, ranks: Vec<u32>, r
         trace: job.trace.is_some(),
         report: job.report,
     }
+}
+
+/// A queue whose sender must not wait. It is bounded all the same: the agent sends no more output than it has been told is
+/// taken, and a piece of input follows when the one before is taken.
+#[expect(clippy::disallowed_methods, reason = "bounded by credits")]
+fn queue_of_credits<T>() -> (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T>) {
+    mpsc::unbounded_channel()
 }
 
 async fn write_orders(mut stdin: ChildStdin, mut orders: mpsc::UnboundedReceiver<Order>) {

@@ -1,4 +1,4 @@
-//! What the launcher and an agent tell each other, in frames as [`super::super::control`] makes them. Pure.
+//! What the launcher and an agent tell each other, in frames as [`lathide::launcher::control`] makes them. Pure.
 
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;

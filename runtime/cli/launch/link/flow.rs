@@ -122,16 +122,18 @@ impl Flow {
     /// The end of what a source sends is what a receiver waits for: that is never late for the grain's sake, nor is
     /// what goes before it.
     fn mark_end(&mut self, mut bytes: usize) {
-        while let Some(mark) = self.marks.pop_back_if(|mark| mark.due_ns >= self.arrived_ns) {
+        while let Some(mark) = self.marks.back().filter(|mark| mark.due_ns >= self.arrived_ns) {
             bytes += mark.bytes;
+            self.marks.pop_back();
         }
         self.marks.push_back(Mark { due_ns: self.arrived_ns, bytes });
     }
 
     /// Writes what has arrived, then passes the end on.
     pub(super) fn release(&mut self, sink: &mut Side, at: &mut Turn<'_>) -> Released {
-        while let Some(mark) = self.marks.pop_front_if(|mark| mark.due_ns <= at.now_ns) {
+        while let Some(mark) = self.marks.front().filter(|mark| mark.due_ns <= at.now_ns) {
             self.ready += mark.bytes;
+            self.marks.pop_front();
         }
         while self.ready > 0 && sink.writable {
             match self.queue.write_to(&sink.socket, self.ready, at.pool) {

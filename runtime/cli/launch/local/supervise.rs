@@ -270,7 +270,10 @@ impl Supervisor {
             if time.is_some_and(|time| now >= time) {
                 self.time_is_over(now);
             }
-            while let Some((_, signal)) = self.steps.pop_front_if(|(at, _)| *at <= now) {
+            while let Some(&(at, signal)) = self.steps.front()
+                && at <= now
+            {
+                self.steps.pop_front();
                 self.tell_to_end(signal);
             }
         }

@@ -334,7 +334,7 @@ impl World {
             for (line, end) in node.program.iter().zip(&node.ends) {
                 if !matches!(line, Line::Wait(_)) {
                     let end = format!("{end:?}");
-                    text += &format!("\n  {line:?}: {}", &end[..end.floor_char_boundary(100)]);
+                    text += &format!("\n  {line:?}: {}", crate::wire::text::cut(&end, 100));
                 }
             }
         }
