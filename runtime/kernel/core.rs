@@ -368,13 +368,6 @@ impl Core {
         turn
     }
 
-    /// Reads what has come on every link: news of a failure may have overtaken it on their way by the rendezvous.
-    pub(crate) fn read_all(&mut self) {
-        for rank in 0..self.sockets.len() as u32 {
-            self.read(Rank(rank));
-        }
-    }
-
     /// The most that is still to come of one message from those that were `ready`, as far as is known.
     pub(crate) fn to_come(&self, ready: &[Ready]) -> u64 {
         ready.iter().map(|link| self.engine.to_come(link.peer)).max().unwrap_or(0)

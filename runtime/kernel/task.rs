@@ -223,7 +223,7 @@ impl Kernel {
 
     fn confirm_loss(&self) {
         self.intervene(|core| {
-            core.read_all();
+            core.hear_all();
             core.confirm_loss();
         });
     }
@@ -237,9 +237,6 @@ impl Kernel {
             Notice::Refused { cause } => Error::Join { rank: self.rank, cause: cause.into() },
             Notice::Ask | Notice::Table { .. } => return,
         };
-        self.intervene(|core| {
-            core.read_all();
-            core.engine.fail(error);
-        });
+        self.intervene(|core| core.hear_failure(error));
     }
 }

@@ -130,7 +130,12 @@
 //! `--json`: `{link, machine, parameters: [{operation, ranks, a_s, b_s_per_byte, overhead_s, is_fitted}], points: [{operation, algorithm,
 //! ranks, bytes, measured_s, measured_s_min, measured_s_max, predicted_s, error, chosen}], errors: {operation: {median,
 //! p90, points}}, choice: {points, good, share}, overlap: [{operation, ranks, bytes, t_calc_s, t_com_s, t_total_s, overlap,
-//! overlap_min, overlap_max}], repeats, others_share, ...}`.
+//! overlap_min, overlap_max, messages_t_com_s, messages_overlap, messages_overlap_min, messages_overlap_max}], repeats,
+//! others_share, ...}`.
+//!
+//! Overlap is measured of blocks of calls one after the other, whose roots change from call to call, since one call after a pause
+//! may pass a token bucket or a queue at once. Beside it stands that of *messages* point to point of as many bytes in the
+//! same minute: from the root to the next rank where the collective has a root, else from each rank to the next.
 //!
 //! # `cargo bench --bench p2p`
 //!

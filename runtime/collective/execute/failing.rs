@@ -117,7 +117,8 @@ impl Collectives {
         let (failures, unanswered) = (std::mem::take(&mut self.failures), std::mem::take(&mut self.unanswered));
         let are_there = !failures.is_empty() || !unanswered.is_empty();
         for (number, peer) in unanswered {
-            if self.failure().is_none() {
+            // A job that has failed says why itself.
+            if self.failure().is_none() && engine.failure().is_none() {
                 let words =
                     format!("it has called another collective than rank {}, and tells no more which", self.rank);
                 self.revoke(engine, now, number, Cause::Failed { rank: peer, words });

@@ -11,6 +11,8 @@ use crate::join::keepalive;
 /// Between two looks for silent peers, if none is silent.
 const LOOK_MIN: Duration = Duration::from_secs(1);
 const LOOK_MAX: Duration = Duration::from_secs(3600);
+/// A socket holds less; who sends on and on is not heard to the end.
+const HEARD_MAX: usize = 16 << 20;
 
 impl Core {
     /// Looks whether the peers' hosts are there, those that have not answered for `silence` being lost. Returns how long
@@ -53,7 +55,32 @@ impl Core {
             self.suspect.get_or_insert((peer, cause));
             self.suspicion.notify_one();
         } else {
+            // What was read before is heard before.
+            self.flush();
             self.engine.fail_lost(peer, &cause);
+        }
+    }
+
+    /// The job has failed, as the rendezvous knows.
+    pub(crate) fn hear_failure(&mut self, error: Error) {
+        self.hear_all();
+        self.engine.fail(error);
+    }
+
+    /// Reads what has come on every link, hands it on and passes on what that has to say: news of a failure may have
+    /// overtaken it on their way by the rendezvous, and what ranks have said before, such as how they disagree, says more.
+    pub(crate) fn hear_all(&mut self) {
+        for rank in (0..self.sockets.len() as u32).map(Rank) {
+            let mut count = 0;
+            // A read ends where the program could post the next.
+            while count < HEARD_MAX {
+                let more = self.read(rank);
+                self.flush();
+                if more == 0 {
+                    break;
+                }
+                count += more;
+            }
         }
     }
 
@@ -70,3 +97,7 @@ impl Core {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "loss_tests.rs"]
+mod tests;

@@ -138,7 +138,7 @@ fn disagreements_are_told_on_every_rank_with_both_sides() {
 fn disagreements_are_told_without_a_later_call() {
     for (row, (most, odd, words, odd_words)) in DISAGREEMENTS.into_iter().enumerate() {
         for late in [None, Some(2), Some(0), Some(1)] {
-            let told = job_within(
+            job_within(
                 LIMIT,
                 4,
                 |_| {},
@@ -160,10 +160,6 @@ fn disagreements_are_told_without_a_later_call() {
                     let call = if rank == 2 { odd } else { most };
                     let error = met.and_then(|()| call(&node)).and_then(|()| node.finalize());
                     let error = error.expect_err(&format!("row {row}, {rank}"));
-                    // Who hears of it from a rank that leaves knows that this one differs, but not always how.
-                    if error.to_string().contains("tells no more which") {
-                        return false;
-                    }
                     // Others end with the error, which fails the job: then that quotes it.
                     let is_told = matches!(error, Error::Disagreement { number: 1, .. } | Error::PeerLost { .. });
                     assert!(is_told, "row {row}, rank {rank}, {late:?} late: {error:?}");
@@ -173,11 +169,8 @@ fn disagreements_are_told_without_a_later_call() {
                             "row {row}, rank {rank}: {words:?} is not in {error}"
                         );
                     }
-                    true
                 },
             );
-            let count = told.iter().filter(|told| **told).count();
-            assert!(count >= 2, "row {row}, {late:?} late: {count} ranks know how they differ");
         }
     }
 }

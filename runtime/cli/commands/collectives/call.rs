@@ -1,7 +1,7 @@
 //! Calls of any collective, blocking or not.
 
 use lathide::collective::Collective;
-use lathide::{Handle, Node, Operator, Result};
+use lathide::{Handle, Node, Operator, Rank, Result};
 
 use super::plan;
 
@@ -21,6 +21,27 @@ pub(super) enum Pending {
     NumbersAtRoot(Handle<Option<Vec<f64>>>),
 }
 
+impl Input {
+    /// Its number of elements.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Input::Nothing => 0,
+            Input::Bytes(bytes) => bytes.len(),
+            Input::Numbers(numbers) => numbers.len(),
+        }
+    }
+
+    /// Its first `count` elements.
+    pub(super) fn cut(mut self, count: usize) -> Self {
+        match &mut self {
+            Input::Nothing => {}
+            Input::Bytes(bytes) => bytes.truncate(count),
+            Input::Numbers(numbers) => numbers.truncate(count),
+        }
+        self
+    }
+}
+
 /// What this rank gives to a call with so many bytes.
 pub(super) fn input(node: &Node, operation: Collective, bytes: u64) -> Input {
     let count = plan::call(operation, node.size(), bytes).blocks.longest() as usize;
@@ -34,8 +55,8 @@ pub(super) fn input(node: &Node, operation: Collective, bytes: u64) -> Input {
     }
 }
 
-/// Begins.
-pub(super) fn begin(node: &Node, operation: Collective, bytes: u64, input: Input) -> Result<Pending> {
+/// Begins; `root` if the operation has one.
+pub(super) fn begin(node: &Node, (operation, root): (Collective, Rank), bytes: u64, input: Input) -> Result<Pending> {
     let (numbers, block) = match input {
         Input::Nothing => (Vec::new(), Vec::new()),
         Input::Bytes(bytes) => (Vec::new(), bytes),
@@ -46,21 +67,22 @@ pub(super) fn begin(node: &Node, operation: Collective, bytes: u64, input: Input
         Collective::Allreduce => Pending::Numbers(node.initallreduce(&Operator::sum(), numbers)?),
         Collective::Alltoall => Pending::Bytes(node.initalltoall(block)?),
         Collective::Barrier => Pending::Barrier(node.initbarrier()?),
-        Collective::Broadcast => Pending::Bytes(node.initbroadcast(0, block)?),
-        Collective::Gather => Pending::AtRoot(node.initgather(0, block)?),
-        Collective::Reduce => Pending::NumbersAtRoot(node.initreduce(0, &Operator::sum(), numbers)?),
-        Collective::Scatter => Pending::Bytes(node.initscatter(0, bytes as usize, block)?),
+        Collective::Broadcast => Pending::Bytes(node.initbroadcast(root, block)?),
+        Collective::Gather => Pending::AtRoot(node.initgather(root, block)?),
+        Collective::Reduce => Pending::NumbersAtRoot(node.initreduce(root, &Operator::sum(), numbers)?),
+        Collective::Scatter => Pending::Bytes(node.initscatter(root, bytes as usize, block)?),
     })
 }
 
 impl Pending {
-    pub(super) fn wait(self) -> Result<()> {
+    /// What it ends with, of which the next one may begin.
+    pub(super) fn wait(self) -> Result<Input> {
         match self {
-            Pending::Barrier(handle) => handle.wait(),
-            Pending::Bytes(handle) => handle.wait().map(drop),
-            Pending::Numbers(handle) => handle.wait().map(drop),
-            Pending::AtRoot(handle) => handle.wait().map(drop),
-            Pending::NumbersAtRoot(handle) => handle.wait().map(drop),
+            Pending::Barrier(handle) => handle.wait().map(|()| Input::Nothing),
+            Pending::Bytes(handle) => handle.wait().map(Input::Bytes),
+            Pending::Numbers(handle) => handle.wait().map(Input::Numbers),
+            Pending::AtRoot(handle) => handle.wait().map(|bytes| Input::Bytes(bytes.unwrap_or_default())),
+            Pending::NumbersAtRoot(handle) => handle.wait().map(|numbers| Input::Numbers(numbers.unwrap_or_default())),
         }
     }
 }

@@ -86,7 +86,7 @@ fn measured(together: &Together<'_>, points: &[Point], forced: &[Overrides], rou
             let (done, each) = (u64::from(round) * points.len() as u64 + turn as u64, points.len() as u64);
             tell(node, (done, (u64::from(REPEATS_MIN + 1) * each).max(done + 1)), what)?;
         }
-        times[at] = together.timed(&forced[at], (way.operation, *bytes), || ())?;
+        times[at] = together.timed(&forced[at], (way.operation, *bytes))?;
     }
     slowest(node, times)
 }

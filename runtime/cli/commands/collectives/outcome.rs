@@ -7,7 +7,7 @@ use crate::report::summary::Summary;
 use lathide::collective::Collective;
 use serde::Serialize;
 
-use super::plan::{Event, Hidden, Parameters, Point};
+use super::plan::{Event, Hidden, Parameters, Point, Times};
 use crate::commands::common::console::Link;
 
 /// The version of the JSON object; it changes when a member changes its meaning or goes.
@@ -93,7 +93,8 @@ pub(super) struct Choice {
     pub(super) share: Option<f64>,
 }
 
-/// A collective behind a calculation. Times are medians, of the slowest rank.
+/// A collective behind a calculation. Times are medians, of the slowest rank. Beside it messages point to point of as many
+/// bytes behind a calculation of their own: what can be hidden on this link.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub(super) struct Overlap {
     pub(super) operation: Collective,
@@ -106,6 +107,10 @@ pub(super) struct Overlap {
     pub(super) overlap: f64,
     pub(super) overlap_min: f64,
     pub(super) overlap_max: f64,
+    pub(super) messages_t_com_s: f64,
+    pub(super) messages_overlap: f64,
+    pub(super) messages_overlap_min: f64,
+    pub(super) messages_overlap_max: f64,
 }
 
 impl Outcome {
@@ -197,19 +202,29 @@ fn overlap(heard: &Heard) -> Vec<Overlap> {
     }
     let sum = |((operation, bytes), all): ((Collective, u64), Vec<&Hidden>)| {
         let median = |of: fn(&Hidden) -> f64| Some(Summary::of(all.iter().map(|hidden| of(hidden)))?.median);
-        let share = |hidden: &&Hidden| 1.0 - (hidden.total_s - hidden.calc_s) / hidden.com_s;
-        let overlap = Summary::of(all.iter().map(share))?;
+        let own = Summary::of(all.iter().map(|hidden| hidden.collective.overlap()))?;
+        let messages = Summary::of(all.iter().map(|hidden| hidden.messages.overlap()))?;
         Some(Overlap {
             operation,
             ranks,
             bytes,
-            t_calc_s: median(|hidden| hidden.calc_s)?,
-            t_com_s: median(|hidden| hidden.com_s)?,
-            t_total_s: median(|hidden| hidden.total_s)?,
-            overlap: overlap.median,
-            overlap_min: overlap.min,
-            overlap_max: overlap.max,
+            t_calc_s: median(|hidden| hidden.collective.calc_s)?,
+            t_com_s: median(|hidden| hidden.collective.com_s)?,
+            t_total_s: median(|hidden| hidden.collective.total_s)?,
+            overlap: own.median,
+            overlap_min: own.min,
+            overlap_max: own.max,
+            messages_t_com_s: median(|hidden| hidden.messages.com_s)?,
+            messages_overlap: messages.median,
+            messages_overlap_min: messages.min,
+            messages_overlap_max: messages.max,
         })
     };
     cases.into_iter().filter_map(sum).collect()
+}
+
+impl Times {
+    fn overlap(&self) -> f64 {
+        1.0 - (self.total_s - self.calc_s) / self.com_s
+    }
 }

@@ -59,11 +59,18 @@ pub(super) struct Parameters {
     pub(super) is_fitted: bool,
 }
 
-/// A collective behind a calculation, once: seconds of the slowest rank.
+/// A collective behind a calculation, and messages point to point of as many bytes, once.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Hidden {
     pub(super) operation: Collective,
     pub(super) bytes: u64,
+    pub(super) collective: Times,
+    pub(super) messages: Times,
+}
+
+/// Seconds of the slowest rank for each step of a block: the calculation alone, the transfer alone, and both at once.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct Times {
     pub(super) calc_s: f64,
     pub(super) com_s: f64,
     pub(super) total_s: f64,

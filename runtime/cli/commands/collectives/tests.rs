@@ -8,7 +8,7 @@ use lathide::collective::choose::Prices;
 
 use super::outcome::{Heard, Outcome};
 use super::overlap;
-use super::plan::{self, Event, Hidden, Parameters, Plan, Point, Way};
+use super::plan::{self, Event, Hidden, Parameters, Plan, Point, Times, Way};
 use crate::commands::common::console::describe;
 
 fn way(operation: Collective, algorithm: &str) -> Way {
@@ -38,8 +38,10 @@ fn heard() -> Heard {
         heard.take(Event::Round([1.05e-3, 1.0e-3, 1.0e-2, 1.2e-2, 2.0e-3, 2.0e-3].map(|time| slower * time).to_vec()));
     }
     for total_s in [1.2e-2, 1.3e-2, 2.2e-2] {
-        let (operation, bytes, calc_s, com_s) = (Collective::Broadcast, 65_536, 1.2e-2, 1.0e-2);
-        heard.take(Event::Hidden(Hidden { operation, bytes, calc_s, com_s, total_s }));
+        let collective = Times { calc_s: 1.2e-2, com_s: 1.0e-2, total_s };
+        let messages = Times { total_s: total_s - 1.0e-3, ..collective };
+        let (operation, bytes) = (Collective::Broadcast, 65_536);
+        heard.take(Event::Hidden(Hidden { operation, bytes, collective, messages }));
     }
     heard.take(Event::Progress(1, 2, "ignored".to_owned()));
     heard
@@ -70,6 +72,9 @@ fn errors_choice_and_overlap_are_those_worked_out_by_hand() {
     near(overlap.overlap, 0.9);
     near(overlap.overlap_min, 0.0);
     near(overlap.overlap_max, 1.0);
+    near(overlap.messages_overlap, 1.0);
+    near(overlap.messages_overlap_min, 0.1);
+    near(overlap.messages_overlap_max, 1.1);
 }
 
 #[test]
@@ -99,7 +104,7 @@ fn text_fits_the_terminal_and_says_what_matters() {
     for part in [
         "broadcast 4 ranks: a = 100.0 us (10.0 us of processor at each end), b = 10.000 ns per byte, fitted. ranks",
         "4 65 536 chain 12.0 6.00 .. 18.0 4.00 -67 <- 1.20",
-        "broadcast 4 65 536 12.0 10.0 13.0 90 0 .. 100",
+        "broadcast 4 65 536 12.0 10.0 13.0 90 0 .. 100 100 10 .. 110",
         "broadcast 4 38 200",
         "the fastest or within 10 % of it in 1 of 2 cases (50 %)",
         "Other programs had 40 %",

@@ -101,6 +101,8 @@ impl Outcome {
             "t_total\nms",
             "overlap\n%",
             "\nmin .. max",
+            "messages\n%",
+            "\nmin .. max",
         ]);
         for row in &self.overlap {
             let percent = |share: f64| format!("{:.0}", 100.0 * share);
@@ -113,6 +115,8 @@ impl Outcome {
                 milliseconds(row.t_total_s),
                 percent(row.overlap),
                 format!("{} .. {}", percent(row.overlap_min), percent(row.overlap_max)),
+                percent(row.messages_overlap),
+                format!("{} .. {}", percent(row.messages_overlap_min), percent(row.messages_overlap_max)),
             ]);
         }
         let most = self.overlap.iter().map(|row| row.ranks as usize).max().unwrap_or(0);
@@ -125,7 +129,8 @@ impl Outcome {
             String::new()
         };
         let title = format!(
-            "Behind a calculation of about 1.1 t_com on all ranks at once. Overlap: 1 - (t_total - t_calc) / t_com.{shared}"
+            "Each of a row behind a calculation of about 1.1 t_com on all ranks at once, roots in turn. Overlap: 1 - (t_total - \
+             t_calc) / t_com; of messages: that of as many bytes point to point, in the same minute.{shared}"
         );
         format!("{}\n{table}", wrap(&title))
     }

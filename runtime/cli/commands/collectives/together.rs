@@ -1,8 +1,8 @@
-//! Collectives that all ranks begin at the same moment.
+//! What all ranks begin at the same moment.
 
-use lathide::Node;
 use lathide::collective::choose::Prices;
 use lathide::collective::{Collective, Overrides};
+use lathide::{Node, Rank};
 
 use super::call;
 use super::node::Result;
@@ -23,22 +23,21 @@ impl<'a> Together<'a> {
         Ok(Together { node, clock: CommonClock::set(node)?, telling_s })
     }
 
-    /// Seconds from the moment that all begin to the end of this rank's part, with something done `meanwhile`.
-    pub(super) fn timed(
-        &self,
-        forced: &Overrides,
-        (operation, bytes): (Collective, u64),
-        meanwhile: impl FnOnce(),
-    ) -> Result<f64> {
-        let node = self.node;
-        let input = call::input(node, operation, bytes);
-        let start_s = self.clock.meet(node, self.telling_s)?;
-        node.force(forced.clone());
-        let pending = call::begin(node, operation, bytes, input)?;
-        meanwhile();
-        pending.wait()?;
-        let took_s = self.clock.now_s() - start_s;
-        node.force(Overrides::none());
-        Ok(took_s)
+    /// Seconds from the moment that all begin to the end of this rank's part.
+    pub(super) fn timed(&self, forced: &Overrides, (operation, bytes): (Collective, u64)) -> Result<f64> {
+        let input = call::input(self.node, operation, bytes);
+        self.block(|node| {
+            node.force(forced.clone());
+            call::begin(node, (operation, Rank(0)), bytes, input)?.wait()?;
+            node.force(Overrides::none());
+            Ok(())
+        })
+    }
+
+    /// Seconds from the moment that all begin with `block` to its end on this rank.
+    pub(super) fn block(&self, block: impl FnOnce(&Node) -> lathide::Result<()>) -> Result<f64> {
+        let start_s = self.clock.meet(self.node, self.telling_s)?;
+        block(self.node)?;
+        Ok(self.clock.now_s() - start_s)
     }
 }

@@ -1,5 +1,6 @@
 //! What the measuring commands share: node processes of this same binary, their reports, and how results look.
 
+pub(crate) mod blocks;
 pub(crate) mod calculation;
 pub(crate) mod clock;
 pub(crate) mod console;

@@ -2,6 +2,7 @@
 
 use super::cluster::Trial;
 use super::plan::{Direction, Order, Own, Probe, Way, Wishes};
+use crate::commands::common::blocks::{self, CALCULATION, WORK_MAX, count};
 
 /// Shares of the time. What is left is for starting, and for what takes longer than thought.
 const ONE_WAY: f64 = 0.29;
@@ -33,22 +34,16 @@ const BLOCK_S: f64 = 0.012;
 const ALONE_S: f64 = 0.006;
 /// Of the sizes that models are fitted to, in a round.
 const PASSES_MAX: usize = 4;
-const OVERLAP_S: f64 = 0.03;
 const STREAM_S: f64 = 0.06;
 const RATE_S: f64 = 0.03;
-const COUNT_MAX: f64 = 4000.0;
 /// The first message of a stream does not count, so there must be some more.
 const STREAM_MIN: f64 = 4.0;
+const STREAM_MAX: f64 = 4000.0;
 const RATE_MIN: f64 = 100.0;
 const RATE_MAX: f64 = 20_000.0;
 /// What a short message takes at least, in seconds and, with its header, in bytes.
 const MESSAGE_S: f64 = 2e-6;
 const MESSAGE_BYTES: f64 = 40.0;
-
-/// The calculation is so much longer than the exchange that is to hide behind it: enough that all of it can, not so
-/// much that the calculation runs undisturbed for long.
-const CALCULATION: f64 = 1.1;
-const WORK_MAX: f64 = 1e8;
 
 /// What is measured in each round. `unit_s`: what a unit of work takes.
 pub(super) fn schedule(wishes: &Wishes, probe: &Probe, unit_s: f64) -> Vec<Order> {
@@ -154,14 +149,8 @@ pub(super) fn correct(order: Order, mine: &Own, theirs: &Own) -> Order {
     else {
         return order;
     };
-    let wanted_s = CALCULATION * mine.com_s.max(theirs.com_s);
-    let took_s = (mine.calc_s + theirs.calc_s) / 2.0;
-    if took_s <= 0.0 {
-        return order;
-    }
-    // One disturbed round must not make the next one endless.
-    let factor = (wanted_s / took_s).clamp(0.2, 5.0);
-    Order::Overlap { direction, bytes, steps, work: (f64::from(work) * factor).round().clamp(1.0, WORK_MAX) as u32 }
+    let (calc_s, com_s) = ((mine.calc_s + theirs.calc_s) / 2.0, mine.com_s.max(theirs.com_s));
+    Order::Overlap { direction, bytes, steps, work: blocks::corrected(work, calc_s, com_s) }
 }
 
 struct Budget<'a> {
@@ -238,7 +227,7 @@ impl Budget<'_> {
     }
 
     fn stream(&self, bytes: usize) -> Order {
-        let messages = (STREAM_S / (self.probe.byte_s * bytes as f64)).ceil().clamp(STREAM_MIN, COUNT_MAX);
+        let messages = (STREAM_S / (self.probe.byte_s * bytes as f64)).ceil().clamp(STREAM_MIN, STREAM_MAX);
         Order::Stream { bytes, messages: messages as u32 }
     }
 
@@ -259,7 +248,7 @@ impl Budget<'_> {
         let transfer_s = self.transfer_s(direction, bytes);
         let work = (CALCULATION * transfer_s / self.unit_s).clamp(1.0, WORK_MAX);
         // Each node writes as often as the other.
-        let steps = count(OVERLAP_S, transfer_s).next_multiple_of(2);
+        let steps = count(blocks::BLOCK_S, transfer_s).next_multiple_of(2);
         Order::Overlap { direction, bytes, steps, work: work as u32 }
     }
 
@@ -332,11 +321,6 @@ impl Budget<'_> {
             Order::End => start_s,
         }
     }
-}
-
-/// How often something of `one_s` seconds is done per block.
-fn count(block_s: f64, one_s: f64) -> u32 {
-    (block_s / one_s).ceil().clamp(1.0, COUNT_MAX) as u32
 }
 
 /// The least size, and every `step`-th power of two below `longest`, and that one; ascending.

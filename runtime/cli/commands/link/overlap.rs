@@ -7,40 +7,29 @@ use lathide::{Handle, Tag};
 use super::node::Result;
 use super::pair::{Pair, thread_s};
 use super::plan::{Cost, Direction, Exchanged, Hidden, Own, SIGNAL_BYTES, Way};
+use crate::commands::common::blocks::Messages;
 use crate::commands::common::calculation::Calculation;
 
 const EXCHANGE: Tag = Tag(4);
 const BULK: Tag = Tag(5);
-
-/// The two buffers of an exchange.
-struct Buffers {
-    out: Vec<u8>,
-    into: Vec<u8>,
-}
-
-impl Buffers {
-    fn new(bytes: usize) -> Self {
-        Buffers { out: vec![1; bytes], into: vec![1; bytes] }
-    }
-}
 
 impl Pair<'_> {
     /// A message to and fro, and both at once.
     pub(super) fn exchange(&mut self, bytes: usize, count: u32) -> Result<Own> {
         let each = f64::from(count);
         let pingpong_s = self.one_way(Way::Lathide, bytes, count)?.wall_s / each;
-        let mut buffers = Buffers::new(bytes);
-        let simultaneous_s = self.simultaneous(&mut buffers, count)? / each;
-        let Buffers { out, mut into } = buffers;
+        let mut messages = Messages::new(bytes);
+        let simultaneous_s = self.simultaneous(&mut messages, count)? / each;
+        let Messages { out, mut into } = messages;
         self.begin_together(Way::RawPolled)?;
         let raw = self.timed(|pair| (0..count).try_for_each(|_| Ok(pair.raw()?.exchange(&out, &mut into)?)))?;
         Ok(Own::Exchange(Exchanged { pingpong_s, simultaneous_s, raw_simultaneous_s: raw.wall_s / each }))
     }
 
     /// Seconds for exchanges with nothing behind which to hide.
-    fn simultaneous(&mut self, buffers: &mut Buffers, count: u32) -> Result<f64> {
+    fn simultaneous(&mut self, messages: &mut Messages, count: u32) -> Result<f64> {
         self.begin_together(Way::Lathide)?;
-        let cost = self.timed(|pair| (0..count).try_for_each(|_| pair.step(buffers, [true; 2], || ())))?;
+        let cost = self.timed(|pair| (0..count).try_for_each(|_| pair.step(messages, [true; 2], || ())))?;
         Ok(cost.wall_s)
     }
 
@@ -52,20 +41,20 @@ impl Pair<'_> {
         steps: u32,
         work: u32,
     ) -> Result<Hidden> {
-        let (mut buffers, each) = (Buffers::new(bytes), f64::from(steps));
+        let (mut messages, each) = (Messages::new(bytes), f64::from(steps));
         calculation.prepare(work);
         let alone = |pair: &mut Self, calculation: &mut Calculation| -> Result<f64> {
             pair.begin_together(Way::Lathide)?;
             Ok((0..steps).map(|_| calculation.run()).sum::<f64>() / each)
         };
         let before_s = alone(self, calculation)?;
-        let com_s = self.steps(direction, &mut buffers, steps, || ())?.wall_s / each;
+        let com_s = self.steps(direction, &mut messages, steps, || ())?.wall_s / each;
         let (mut busy_s, thread_before_s) = (0.0, thread_s());
-        let cost = self.steps(direction, &mut buffers, steps, || busy_s += calculation.run())?;
+        let cost = self.steps(direction, &mut messages, steps, || busy_s += calculation.run())?;
         let own_cpu_s = (cost.cpu_s - (thread_s() - thread_before_s)).max(0.0);
         let mut spare_s = 0.0;
         for is_mine in [self.leads(), !self.leads()] {
-            self.steps(direction, &mut buffers, steps, || {
+            self.steps(direction, &mut messages, steps, || {
                 if is_mine {
                     spare_s += calculation.run();
                 }
@@ -80,7 +69,7 @@ impl Pair<'_> {
     fn steps(
         &mut self,
         direction: Direction,
-        buffers: &mut Buffers,
+        messages: &mut Messages,
         steps: u32,
         mut meanwhile: impl FnMut(),
     ) -> Result<Cost> {
@@ -92,24 +81,15 @@ impl Pair<'_> {
                     Direction::OneWay => [!is_writer, is_writer],
                     Direction::BothWays => [true; 2],
                 };
-                pair.step(buffers, moves, &mut meanwhile)
+                pair.step(messages, moves, &mut meanwhile)
             })
         })
     }
 
     /// A message in one or both directions, and something to do meanwhile.
-    fn step(&mut self, buffers: &mut Buffers, [reads, writes]: [bool; 2], mut meanwhile: impl FnMut()) -> Result<()> {
-        let Buffers { out, into } = buffers;
-        let read = reads.then(|| self.node.initread(self.other, EXCHANGE, std::mem::take(into))).transpose()?;
-        let write = writes.then(|| self.node.initwrite(self.other, EXCHANGE, std::mem::take(out))).transpose()?;
-        meanwhile();
-        if let Some(write) = write {
-            *out = write.wait()?;
-        }
-        if let Some(read) = read {
-            *into = read.wait()?;
-        }
-        Ok(())
+    fn step(&self, messages: &mut Messages, [reads, writes]: [bool; 2], meanwhile: impl FnOnce()) -> Result<()> {
+        let peers = [reads, writes].map(|moves| moves.then_some(self.other));
+        Ok(messages.step(self.node, EXCHANGE, peers, meanwhile)?)
     }
 
     /// Short messages to and fro, first alone, then until a long message from rank 0 has left.
