@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::engine::{Engine, Limits, Sent};
 use crate::ids::Tag;
 use crate::kernel::clock::Clock;
-use crate::kernel::greeting::Connection;
+use crate::join::handshake::Connection;
 use crate::kernel::poller::Poller;
 use crate::wire::frame::Key;
 
