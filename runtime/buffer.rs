@@ -104,12 +104,12 @@ impl WriteBuffer for Bytes {
 }
 
 /// A buffer on its way out, its type forgotten.
-pub(crate) trait Source: Send + Sync {
+pub(crate) trait SendBuffer: Send + Sync {
     fn bytes(&self) -> &[u8];
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
 }
 
-impl dyn Source {
+impl dyn SendBuffer {
     /// The bytes. The type may be the program's own: `None` if it panics.
     pub(crate) fn all(&self) -> Option<&[u8]> {
         catch_unwind(AssertUnwindSafe(|| self.bytes())).ok()
@@ -121,7 +121,7 @@ impl dyn Source {
     }
 }
 
-impl<B: WriteBuffer> Source for B {
+impl<B: WriteBuffer> SendBuffer for B {
     fn bytes(&self) -> &[u8] {
         WriteBuffer::bytes(self)
     }
@@ -131,14 +131,14 @@ impl<B: WriteBuffer> Source for B {
 }
 
 /// A buffer that waits to be filled, its type forgotten.
-pub(crate) trait Place: Send {
+pub(crate) trait ReceiveBuffer: Send {
     fn bytes_mut(&mut self) -> &mut [u8];
     /// Cuts the buffer to the message that filled it.
     fn truncate(&mut self, bytes: usize);
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
 }
 
-impl<T: Element> Place for Vec<T> {
+impl<T: Element> ReceiveBuffer for Vec<T> {
     fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(self)
     }

@@ -14,7 +14,7 @@ use crate::buffer::{Element, WriteBuffer};
 use crate::collective::choose::Choice;
 use crate::engine::Outcome;
 use crate::error::{Error, Misuse, Result};
-use crate::kernel::{HasSlot, Kernel, Slot};
+use crate::kernel::{HasCompletion, Kernel, Completion};
 use crate::operation::Operation;
 
 /// A read under way. `wait` gives the buffer back, filled and cut to the message's length.
@@ -34,14 +34,14 @@ pub type WriteHandle<B> = Handle<B>;
 #[must_use = "wait for the operation, or drop its handle to abandon it"]
 pub struct Handle<B> {
     kernel: Arc<Kernel>,
-    slot: Arc<Slot>,
+    completion: Arc<Completion>,
     buffer: PhantomData<fn() -> B>,
 }
 
 impl<B: Send + 'static> Handle<B> {
-    pub(crate) fn new(kernel: Arc<Kernel>, slot: Arc<Slot>) -> Self {
-        slot.opener.store(kernel.observer.opens(), Relaxed);
-        Handle { kernel, slot, buffer: PhantomData }
+    pub(crate) fn new(kernel: Arc<Kernel>, completion: Arc<Completion>) -> Self {
+        completion.opener.store(kernel.observer.opens(), Relaxed);
+        Handle { kernel, completion, buffer: PhantomData }
     }
 
     /// Waits until the operation is complete and gives the buffer back. The waiting thread moves the bytes
@@ -51,7 +51,7 @@ impl<B: Send + 'static> Handle<B> {
     /// [`Error::Mismatch`] if the message does not fit the read, [`Error::PeerLost`] if a rank is gone,
     /// [`Error::Deadlock`] if the job stands still for good.
     pub fn wait(self) -> Result<B> {
-        self.kernel.wait_any(std::slice::from_ref(&self.slot), None);
+        self.kernel.wait_any(std::slice::from_ref(&self.completion), None);
         self.take().unwrap_or_else(|| Err(self.taken()))
     }
 
@@ -62,7 +62,7 @@ impl<B: Send + 'static> Handle<B> {
     /// [`Error::Timeout`] with the handle; all others as `wait`, without it.
     pub fn wait_timeout(self, timeout: Duration) -> Result<B, (Error, Option<Self>)> {
         let deadline = Instant::now().checked_add(timeout);
-        if self.kernel.wait_any(std::slice::from_ref(&self.slot), deadline) {
+        if self.kernel.wait_any(std::slice::from_ref(&self.completion), deadline) {
             return self.take().unwrap_or_else(|| Err(self.taken())).map_err(|error| (error, None));
         }
         Err((Error::Timeout { operation: self.operation(), after: timeout }, Some(self)))
@@ -76,7 +76,7 @@ impl<B: Send + 'static> Handle<B> {
         self.kernel.begin_asking();
         self.kernel.poke();
         // Asked first: it may be completed at any moment, and then is not taken yet.
-        let was_done = self.slot.is_done();
+        let was_done = self.completion.is_done();
         match self.take() {
             Some(result) => result.map(Test::Ready),
             None if was_done => Err(self.taken()),
@@ -91,7 +91,7 @@ impl<B: Send + 'static> Handle<B> {
     pub fn is_complete(&self) -> bool {
         self.kernel.begin_asking();
         self.kernel.poke();
-        let is_done = self.slot.is_done();
+        let is_done = self.completion.is_done();
         if !is_done {
             self.kernel.asks_in_vain();
         }
@@ -100,17 +100,17 @@ impl<B: Send + 'static> Handle<B> {
 
     /// What was called, by whom, with whom.
     pub fn operation(&self) -> Operation {
-        self.slot.operation()
+        self.completion.operation()
     }
 
     /// Why a collective is carried out as it is: the price of each candidate, and the one that was taken. `None` if there
     /// was nothing to choose.
     pub fn choice(&self) -> Option<&Choice> {
-        self.slot.choice().map(|choice| &**choice)
+        self.completion.choice().map(|choice| &**choice)
     }
 
     fn take(&self) -> Option<Result<B>> {
-        Some(match self.slot.take()? {
+        Some(match self.completion.take()? {
             Outcome::Read(place) => Ok(downcast(place.into_any())),
             Outcome::Written(source) => Ok(downcast(source.into_any())),
             Outcome::Failed(error) => {
@@ -155,7 +155,7 @@ pub fn wait_all<B: Send + 'static>(handles: impl IntoIterator<Item = Handle<B>>)
 /// If there are no handles.
 pub fn wait_any<B: Send + 'static>(handles: &mut Vec<Handle<B>>) -> Result<(usize, B)> {
     assert!(!handles.is_empty(), "wait_any needs a handle to wait for");
-    let first_done = |handles: &[Handle<B>]| handles.iter().position(|handle| handle.slot.is_done());
+    let first_done = |handles: &[Handle<B>]| handles.iter().position(|handle| handle.completion.is_done());
     let at = first_done(handles).or_else(|| {
         let kernel = &handles[0].kernel;
         if handles.len() > 1 && handles.iter().all(|handle| Arc::ptr_eq(&handle.kernel, kernel)) {
@@ -169,9 +169,9 @@ pub fn wait_any<B: Send + 'static>(handles: &mut Vec<Handle<B>>) -> Result<(usiz
     handles.remove(at).wait().map(|buffer| (at, buffer))
 }
 
-impl<B> HasSlot for Handle<B> {
-    fn slot(&self) -> &Slot {
-        &self.slot
+impl<B> HasCompletion for Handle<B> {
+    fn completion(&self) -> &Completion {
+        &self.completion
     }
 }
 
@@ -180,8 +180,8 @@ impl<B: Send + 'static> Future for Handle<B> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        if this.slot.register(context.waker()) {
-            if !this.slot.is_awaited.swap(true, Relaxed) {
+        if this.completion.register(context.waker()) {
+            if !this.completion.is_awaited.swap(true, Relaxed) {
                 this.kernel.begin_await();
                 this.kernel.begin_asking();
             }
@@ -193,18 +193,18 @@ impl<B: Send + 'static> Future for Handle<B> {
 
 impl<B> Drop for Handle<B> {
     fn drop(&mut self) {
-        if self.slot.is_awaited.load(Relaxed) {
+        if self.completion.is_awaited.load(Relaxed) {
             self.kernel.end_await();
         }
-        self.kernel.observer.closes(self.slot.opener.load(Relaxed));
-        self.kernel.abandon(&self.slot);
+        self.kernel.observer.closes(self.completion.opener.load(Relaxed));
+        self.kernel.abandon(&self.completion);
     }
 }
 
 impl<B> fmt::Debug for Handle<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = if self.slot.is_done() { "complete" } else { "under way" };
-        write!(f, "Handle({}, {state})", self.slot.operation())
+        let state = if self.completion.is_done() { "complete" } else { "under way" };
+        write!(f, "Handle({}, {state})", self.completion.operation())
     }
 }
 
@@ -214,11 +214,11 @@ fn downcast<B: 'static>(buffer: Box<dyn Any + Send>) -> B {
 }
 
 /// Handles are made with the buffer types that operations accept.
-pub(crate) fn read_handle<T: Element>(kernel: Arc<Kernel>, slot: Arc<Slot>) -> ReadHandle<T> {
-    Handle::new(kernel, slot)
+pub(crate) fn read_handle<T: Element>(kernel: Arc<Kernel>, completion: Arc<Completion>) -> ReadHandle<T> {
+    Handle::new(kernel, completion)
 }
 
 /// See [`read_handle`].
-pub(crate) fn write_handle<B: WriteBuffer>(kernel: Arc<Kernel>, slot: Arc<Slot>) -> WriteHandle<B> {
-    Handle::new(kernel, slot)
+pub(crate) fn write_handle<B: WriteBuffer>(kernel: Arc<Kernel>, completion: Arc<Completion>) -> WriteHandle<B> {
+    Handle::new(kernel, completion)
 }

@@ -34,7 +34,7 @@ pub mod handshake {
     pub use crate::join::handshake::{Connection, DialError, Guest, dial, incarnation, receive};
     pub use crate::wire::cipher::CipherError;
     pub use crate::wire::handshake::{
-        Established, Limits, Party, Proven, Purpose, RENDEZVOUS, Refusal, Target, VERSIONS, job_id,
+        Established, Limits, Party, Authenticated, Purpose, RENDEZVOUS, Refusal, Target, VERSIONS, job_id,
     };
 }
 

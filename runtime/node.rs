@@ -14,7 +14,7 @@ use crate::handle::{ReadHandle, WriteHandle, read_handle, write_handle};
 use crate::ids::{Rank, Tag};
 use crate::kernel::Kernel;
 use crate::observe::Report;
-use crate::wire::frame::Key;
+use crate::wire::frame::MatchKey;
 
 /// Joins the job this process was started in, as its environment says. A program started alone is a job of one.
 ///
@@ -68,8 +68,8 @@ impl Node {
         tag: impl Into<Tag>,
         buffer: Vec<T>,
     ) -> Result<ReadHandle<T>> {
-        let slot = self.post_read(from.into(), Key::user(tag.into()), buffer)?;
-        Ok(read_handle(self.inner.kernel.clone(), slot))
+        let completion = self.post_read(from.into(), MatchKey::user(tag.into()), buffer)?;
+        Ok(read_handle(self.inner.kernel.clone(), completion))
     }
 
     /// Starts to write `buffer` to `to` as a message of `tag` (Strumpen 3.2.2, I.3). Does not wait.
@@ -87,8 +87,8 @@ impl Node {
     ) -> Result<WriteHandle<B>> {
         self.check_element(B::TYPE, B::ELEMENT_BYTES)?;
         let kernel = &self.inner.kernel;
-        let slot = kernel.initwrite(to.into(), Key::user(tag.into()), B::TYPE, Box::new(buffer));
-        Ok(write_handle(kernel.clone(), self.noting(slot)?))
+        let completion = kernel.initwrite(to.into(), MatchKey::user(tag.into()), B::TYPE, Box::new(buffer));
+        Ok(write_handle(kernel.clone(), self.noting(completion)?))
     }
 
     /// What the node has observed so far: where its time went, what its links carried, and what the models say to that.
@@ -137,11 +137,11 @@ impl Node {
         self.inner.kernel.finish(None)
     }
 
-    fn post_read<T: Element>(&self, from: Rank, key: Key, buffer: Vec<T>) -> Result<Arc<crate::kernel::Slot>> {
+    fn post_read<T: Element>(&self, from: Rank, key: MatchKey, buffer: Vec<T>) -> Result<Arc<crate::kernel::Completion>> {
         self.check_element(T::TYPE, size_of::<T>())?;
         let bytes = size_of_val(&buffer[..]) as u64;
-        let slot = self.inner.kernel.initread(from, key, T::TYPE, Box::new(buffer), bytes);
-        self.noting(slot)
+        let completion = self.inner.kernel.initread(from, key, T::TYPE, Box::new(buffer), bytes);
+        self.noting(completion)
     }
 
     fn check_element(&self, element: ElementType, bytes: usize) -> Result<()> {

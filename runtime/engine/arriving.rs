@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::OpId;
-use crate::buffer::{ElementType, Place, Source};
-use crate::wire::frame::Opening;
+use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
+use crate::wire::frame::MessageHeader;
 
 /// A read that waits for its message.
 pub(super) struct Posted {
     pub(super) op: OpId,
-    pub(super) place: Box<dyn Place>,
+    pub(super) place: Box<dyn ReceiveBuffer>,
     pub(super) element: ElementType,
     pub(super) capacity: u64,
     pub(super) since: Duration,
@@ -18,7 +18,7 @@ pub(super) struct Posted {
 }
 
 impl Posted {
-    pub(super) fn new(op: OpId, mut place: Box<dyn Place>, element: ElementType, since: Duration) -> Self {
+    pub(super) fn new(op: OpId, mut place: Box<dyn ReceiveBuffer>, element: ElementType, since: Duration) -> Self {
         let capacity = place.bytes_mut().len() as u64;
         Posted { op, place, element, capacity, since, wanted: false }
     }
@@ -26,16 +26,16 @@ impl Posted {
 
 /// A message that has been opened and is not complete, or not matched yet.
 pub(super) struct Arriving {
-    pub(super) opening: Opening,
+    pub(super) opening: MessageHeader,
     pub(super) received: u64,
     pub(super) sink: Sink,
     pub(super) since: Duration,
-    /// The unmatched message of its key that was opened next; none: [`NO_SLOT`].
+    /// The unmatched message of its key that was opened next; none: [`NO_MESSAGE`].
     pub(super) next: u64,
 }
 
 /// No message's.
-pub(super) const NO_SLOT: u64 = u64::MAX;
+pub(super) const NO_MESSAGE: u64 = u64::MAX;
 
 /// The unmatched messages of a key, in the order of their openings: each names the next.
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ pub(super) struct Unmatched {
 /// Where a message's bytes go.
 pub(super) enum Sink {
     /// Straight into the posted buffer.
-    Place { op: OpId, place: Box<dyn Place> },
+    ReceiveBuffer { op: OpId, place: Box<dyn ReceiveBuffer> },
     /// Into memory of the window, until a read is posted.
     Buffer(Vec<u8>),
     /// Nowhere yet: an envelope without a grant. `answer`: it answered a want.
@@ -55,11 +55,11 @@ pub(super) enum Sink {
     /// Nowhere: refused.
     Discard,
     /// A message of the node to itself, beyond the window: it stays with the writer until it is read.
-    Own { op: OpId, source: Box<dyn Source> },
+    Own { op: OpId, source: Box<dyn SendBuffer> },
 }
 
 impl Arriving {
-    pub(super) fn new(opening: Opening, sink: Sink, since: Duration) -> Self {
-        Arriving { opening, received: 0, sink, since, next: NO_SLOT }
+    pub(super) fn new(opening: MessageHeader, sink: Sink, since: Duration) -> Self {
+        Arriving { opening, received: 0, sink, since, next: NO_MESSAGE }
     }
 }

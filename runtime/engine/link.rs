@@ -9,14 +9,14 @@ use super::arriving::Posted;
 use super::incoming::Incoming;
 use super::outgoing::{Body, Control, Ended, Outgoing};
 use super::receive::{Frames, Head, Parser};
-use super::{Arrival, Completion, LateRefusal, Limits, OpId, Outcome};
-use crate::buffer::Source;
+use super::{Arrival, Completed, LateRefusal, Limits, OpId, Outcome};
+use crate::buffer::SendBuffer;
 use crate::error::WireError;
 use crate::error::{Error, Mismatch};
 use crate::ids::Rank;
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{
-    ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Key, Kind, Opening, PING, Stamp,
+    ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, MatchKey, Kind, MessageHeader, PING, Stamp,
 };
 use crate::wire::text;
 
@@ -24,10 +24,10 @@ use crate::wire::text;
 #[derive(Default)]
 pub(super) struct Shared {
     pub(super) now: Duration,
-    pub(super) completions: VecDeque<Completion>,
+    pub(super) completions: VecDeque<Completed>,
     pub(super) refusals: VecDeque<LateRefusal>,
     /// Messages about and of collectives that have met no read.
-    pub(super) strangers: VecDeque<(Rank, Opening)>,
+    pub(super) strangers: VecDeque<(Rank, MessageHeader)>,
     /// Peers that have begun to hold messages which they cannot announce.
     pub(super) holders: Vec<Rank>,
     /// Links with new output.
@@ -37,12 +37,12 @@ pub(super) struct Shared {
     /// Stamps that have come; at most [`ARRIVALS_MAX`].
     pub(super) arrivals: Vec<Arrival>,
     /// Buffers of writes that have failed.
-    pub(super) spent: Vec<Box<dyn Source>>,
+    pub(super) spent: Vec<Box<dyn SendBuffer>>,
 }
 
 impl Shared {
     /// A message has opened. One that met no read may need one, or may show that ranks disagree.
-    fn meet(&mut self, from: Rank, opening: Opening, is_met: bool) {
+    fn meet(&mut self, from: Rank, opening: MessageHeader, is_met: bool) {
         if !is_met && matches!(opening.key.context, Context::Collective | Context::Agreement) {
             self.strangers.push_back((from, opening));
         }
@@ -75,7 +75,7 @@ pub(super) struct Link {
     pub(super) parser: Parser,
     farewell: Farewell,
     /// Writes whose last bytes are in a sealed record that the socket has not taken.
-    pub(super) sealed: VecDeque<Completion>,
+    pub(super) sealed: VecDeque<Completed>,
     /// The time of the last event before.
     pub(super) sealed_since: Duration,
     /// Whether `Shared::pending` names this link.
@@ -102,7 +102,7 @@ impl Link {
 
     pub(super) fn initread(
         &mut self,
-        key: Key,
+        key: MatchKey,
         read: Posted,
         operation: Operation,
         shared: &mut Shared,
@@ -115,7 +115,7 @@ impl Link {
             self.collect_spent(shared);
             for refusal in control {
                 if let Body::Openings(posted, message) = &refusal.body {
-                    self.hear_refusal(refusal.slot, posted, message, shared);
+                    self.hear_refusal(refusal.message_id, posted, message, shared);
                 }
             }
             return Ok(());
@@ -132,16 +132,16 @@ impl Link {
     pub(super) fn initwrite(
         &mut self,
         op: OpId,
-        opening: Opening,
-        source: Box<dyn Source>,
+        opening: MessageHeader,
+        source: Box<dyn SendBuffer>,
         now: Duration,
         shared: &mut Shared,
     ) -> Result<(), Error> {
         if self.is_own() {
-            let slot = self.next_own_slot;
+            let message_id = self.next_own_slot;
             self.next_own_slot += 1;
-            self.outgoing.remember(slot, op, opening);
-            self.incoming.write_own(slot, op, opening, source, now, &mut shared.completions);
+            self.outgoing.remember(message_id, op, opening);
+            self.incoming.write_own(message_id, op, opening, source, now, &mut shared.completions);
             self.incoming.settle_own_credit();
             self.collect_spent(shared);
             return Ok(());
@@ -202,7 +202,7 @@ impl Link {
         self.release_sealed(&mut shared.completions);
         let (reads, writes) = (self.incoming.clear(true), self.outgoing.clear());
         self.collect_spent(shared);
-        let fail = |op, error| Completion { op, outcome: Outcome::Failed(error) };
+        let fail = |op, error| Completed { op, outcome: Outcome::Failed(error) };
         let reads = reads.into_iter().map(|op| fail(op, error.clone()));
         let writes = writes.into_iter();
         let writes = writes.map(|Ended { op, refused, .. }| fail(op, refused.unwrap_or_else(|| error.clone())));
@@ -233,7 +233,7 @@ impl Link {
 
     /// Bytes still to come of the message that was heard of last.
     pub(super) fn to_come(&self) -> u64 {
-        self.parser.last.and_then(|(slot, _)| self.incoming.missing(slot).ok()).unwrap_or(0)
+        self.parser.last.and_then(|(message_id, _)| self.incoming.missing(message_id).ok()).unwrap_or(0)
     }
 
     /// Frames sent and received.
@@ -304,7 +304,7 @@ impl Link {
                 Error::PeerLost { peer: self.peer, cause: cause.into(), operation: Some(operation) }
             };
             let error = refused.unwrap_or_else(lost);
-            shared.completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
+            shared.completions.push_back(Completed { op, outcome: Outcome::Failed(error) });
         }
         self.outgoing.control.push_back(Control::about(Kind::GoodbyeAck, 0));
         let mut reads: Vec<_> = self.incoming.posted().map(|(key, read)| (key, read.op, read.capacity)).collect();
@@ -312,7 +312,7 @@ impl Link {
         for (key, op, capacity) in reads {
             let operation = Operation::new(OperationKind::Read, self.rank, self.peer, key.user_tag(), capacity);
             let error = self.left(operation);
-            shared.completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
+            shared.completions.push_back(Completed { op, outcome: Outcome::Failed(error) });
         }
         self.incoming.clear(false);
     }
@@ -322,15 +322,15 @@ impl Link {
         self.farewell.confirmed = self.farewell.said;
         if self.farewell.confirmed {
             let error = Error::Shutdown { rank: self.rank };
-            let end = |op| Completion { op, outcome: Outcome::Failed(error.clone()) };
+            let end = |op| Completed { op, outcome: Outcome::Failed(error.clone()) };
             shared.completions.extend(self.incoming.clear(true).into_iter().map(end));
         }
     }
 
-    fn hear_stamp(&mut self, is_ping: bool, slot: u64, stamp: Stamp, shared: &mut Shared) {
+    fn hear_stamp(&mut self, is_ping: bool, message_id: u64, stamp: Stamp, shared: &mut Shared) {
         let (bytes, answers) = match is_ping {
-            true => (None, slot.try_into().unwrap_or(0)),
-            false => (self.incoming.complete_bytes(slot), 0),
+            true => (None, message_id.try_into().unwrap_or(0)),
+            false => (self.incoming.complete_bytes(message_id), 0),
         };
         if (is_ping || bytes.is_some()) && shared.arrivals.len() < ARRIVALS_MAX {
             shared.arrivals.push(Arrival { peer: self.peer, bytes, stamp, answers });
@@ -338,7 +338,7 @@ impl Link {
     }
 
     /// The peer's read, `posted`, does not fit the `message`.
-    fn hear_refusal(&mut self, slot: u64, posted: &Opening, message: &Opening, shared: &mut Shared) {
+    fn hear_refusal(&mut self, message_id: u64, posted: &MessageHeader, message: &MessageHeader, shared: &mut Shared) {
         let error = Error::Mismatch(Arc::new(Mismatch {
             from: self.rank,
             to: self.peer,
@@ -348,7 +348,7 @@ impl Link {
         }));
         // Who refuses a message of a collective says why: it has failed.
         let is_heard_otherwise = matches!(posted.key.context, Context::Collective | Context::Agreement);
-        if let Some((op, error)) = self.outgoing.refuse(slot, error, &mut shared.completions)
+        if let Some((op, error)) = self.outgoing.refuse(message_id, error, &mut shared.completions)
             && !is_heard_otherwise
         {
             shared.refusals.push_back(LateRefusal { op, error });
@@ -366,7 +366,7 @@ impl Frames for Acting<'_> {
     fn head(&mut self, head: Head) -> Result<(), WireError> {
         let Acting { link, shared } = self;
         let Head { header, opening, body } = head;
-        let (flags, slot) = (header.flags, header.slot);
+        let (flags, message_id) = (header.flags, header.message_id);
         if link.farewell.heard && header.kind != Kind::GoodbyeAck {
             return Err(WireError::AfterGoodbye);
         }
@@ -374,20 +374,20 @@ impl Frames for Acting<'_> {
         match (header.kind, opening) {
             (Kind::Data, Some(opening)) => {
                 let (control, completions) = (&mut outgoing.control, &mut shared.completions);
-                let is_met = incoming.open(slot, opening, shared.now, control, completions)?;
+                let is_met = incoming.open(message_id, opening, shared.now, control, completions)?;
                 shared.meet(link.peer, opening, is_met);
             }
-            (Kind::Data, None) if flags & CHARGED != 0 => incoming.charged(slot)?,
+            (Kind::Data, None) if flags & CHARGED != 0 => incoming.charged(message_id)?,
             (Kind::Data, None) => {}
             (Kind::Envelope, Some(opening)) => {
                 let answer = flags & ANSWER != 0;
                 let (control, completions) = (&mut outgoing.control, &mut shared.completions);
-                let is_met = incoming.envelope(slot, opening, answer, shared.now, control, completions)?;
+                let is_met = incoming.envelope(message_id, opening, answer, shared.now, control, completions)?;
                 shared.meet(link.peer, opening, is_met);
             }
             (Kind::Grant, _) => {
-                if !outgoing.grant(slot) {
-                    return Err(WireError::NoSuchMessage { what: "a grant", slot });
+                if !outgoing.grant(message_id) {
+                    return Err(WireError::NoSuchMessage { what: "a grant", message_id });
                 }
             }
             (Kind::Credit, _) => {
@@ -408,25 +408,25 @@ impl Frames for Acting<'_> {
             }
             (Kind::Refuse, Some(posted)) => {
                 let message = body.first_chunk().ok_or(WireError::Handshake("a refusal without its message"))?;
-                link.hear_refusal(slot, &posted, &Opening::decode(message)?, shared);
+                link.hear_refusal(message_id, &posted, &MessageHeader::decode(message)?, shared);
             }
-            (Kind::Abort, _) => incoming.abort(slot)?,
+            (Kind::Abort, _) => incoming.abort(message_id)?,
             (Kind::Goodbye, _) => {
-                let culprit = (flags & FAILED != 0).then(|| Rank(slot.try_into().unwrap_or(u32::MAX)));
+                let culprit = (flags & FAILED != 0).then(|| Rank(message_id.try_into().unwrap_or(u32::MAX)));
                 link.hear_goodbye(culprit, &body, shared);
             }
             (Kind::GoodbyeAck, _) => link.hear_confirmation(shared),
             (Kind::Stamp, _) => {
                 let stamp = body.first_chunk().ok_or(WireError::Handshake("a stamp frame without its times"))?;
-                link.hear_stamp(flags & PING != 0, slot, Stamp::decode(stamp), shared);
+                link.hear_stamp(flags & PING != 0, message_id, Stamp::decode(stamp), shared);
             }
             (Kind::Envelope | Kind::Want | Kind::Refuse, None) => unreachable!("the parser reads their opening"),
         }
         Ok(())
     }
 
-    fn settle(&mut self, slot: u64) {
-        self.link.incoming.settle(slot, &mut self.shared.completions);
+    fn settle(&mut self, message_id: u64) {
+        self.link.incoming.settle(message_id, &mut self.shared.completions);
     }
 
     fn incoming(&mut self) -> &mut Incoming {

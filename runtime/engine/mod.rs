@@ -14,20 +14,20 @@ mod receive;
 mod sealed;
 #[cfg(test)]
 mod sim;
-mod standstill;
-mod train;
+mod snapshot;
+mod batch;
 mod transmit;
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::buffer::{ElementType, Place, Source};
+use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
 use crate::error::WireError;
 use crate::error::{Error, Misuse};
 use crate::ids::Rank;
 use crate::operation::{Operation, OperationKind};
-use crate::wire::frame::{Context, Key, Opening, Stamp};
+use crate::wire::frame::{Context, MatchKey, MessageHeader, Stamp};
 pub(crate) use crate::wire::handshake::Limits;
 use arriving::Posted;
 use link::{Link, Shared};
@@ -45,7 +45,7 @@ const READ_BYTES: usize = 64 << 10;
 pub(crate) struct OpId(pub(crate) u64);
 
 /// An operation has ended. Every operation ends exactly once.
-pub(crate) struct Completion {
+pub(crate) struct Completed {
     pub(crate) op: OpId,
     pub(crate) outcome: Outcome,
 }
@@ -53,9 +53,9 @@ pub(crate) struct Completion {
 /// How an operation ended.
 pub(crate) enum Outcome {
     /// A read's buffer, filled and cut to the message.
-    Read(Box<dyn Place>),
+    Read(Box<dyn ReceiveBuffer>),
     /// A write's buffer, free for reuse.
-    Written(Box<dyn Source>),
+    Written(Box<dyn SendBuffer>),
     Failed(Error),
     /// A read withdrawn before it met a message.
     Abandoned,
@@ -101,9 +101,9 @@ impl Engine {
         &mut self,
         now: Duration,
         from: Rank,
-        key: Key,
+        key: MatchKey,
         element: ElementType,
-        place: Box<dyn Place>,
+        place: Box<dyn ReceiveBuffer>,
     ) -> Result<OpId, Error> {
         self.check(from)?;
         let op = self.new_op();
@@ -118,15 +118,15 @@ impl Engine {
         &mut self,
         now: Duration,
         to: Rank,
-        key: Key,
+        key: MatchKey,
         element: ElementType,
-        source: Box<dyn Source>,
+        source: Box<dyn SendBuffer>,
     ) -> Result<OpId, Error> {
         self.check(to)?;
         let operation = |total| Operation::new(OperationKind::Write, self.rank, to, key.user_tag(), total);
         let total = source.all().map(|bytes| bytes.len() as u64);
         let total = total.ok_or_else(|| Misuse::Buffer { operation: operation(0) })?;
-        let opening = Opening { key, element, total };
+        let opening = MessageHeader { key, element, total };
         let op = self.new_op();
         self.links[to.index()].initwrite(op, opening, source, now, &mut self.shared)?;
         Ok(op)
@@ -144,9 +144,9 @@ impl Engine {
     }
 
     /// Withdraws a read that nobody waits for any more, if it has not met its message.
-    pub(crate) fn withdraw(&mut self, from: Rank, key: Key, op: OpId) {
+    pub(crate) fn withdraw(&mut self, from: Rank, key: MatchKey, op: OpId) {
         if self.links[from.index()].incoming.withdraw(key, op) {
-            self.shared.completions.push_back(Completion { op, outcome: Outcome::Abandoned });
+            self.shared.completions.push_back(Completed { op, outcome: Outcome::Abandoned });
         }
     }
 
@@ -273,7 +273,7 @@ impl Engine {
 
     /// Buffers of writes that have failed. Their types may be the program's own: they are to be dropped while nothing is
     /// locked.
-    pub(crate) fn take_spent(&mut self) -> Vec<Box<dyn Source>> {
+    pub(crate) fn take_spent(&mut self) -> Vec<Box<dyn SendBuffer>> {
         std::mem::take(&mut self.shared.spent)
     }
 
@@ -290,7 +290,7 @@ impl Engine {
     }
 
     /// The next operation that has ended.
-    pub(crate) fn poll_completion(&mut self) -> Option<Completion> {
+    pub(crate) fn poll_completion(&mut self) -> Option<Completed> {
         self.shared.completions.pop_front()
     }
 
@@ -321,7 +321,7 @@ impl Engine {
     pub(crate) fn notes(&mut self, peer: Rank) -> impl Iterator<Item = Note> {
         let link = &mut self.links[peer.index()];
         let taken = [&mut link.outgoing.notes, &mut link.incoming.notes].into_iter().flat_map(Notes::drain);
-        taken.map(move |(slot, progress)| Note { peer, slot, progress })
+        taken.map(move |(message_id, progress)| Note { peer, message_id, progress })
     }
 
     /// The next refusal of a message whose write was over already.
@@ -330,7 +330,7 @@ impl Engine {
     }
 
     /// The next message about or of a collective that has met no read.
-    pub(crate) fn poll_stranger(&mut self) -> Option<(Rank, Opening)> {
+    pub(crate) fn poll_stranger(&mut self) -> Option<(Rank, MessageHeader)> {
         self.shared.strangers.pop_front()
     }
 
@@ -345,7 +345,7 @@ impl Engine {
     }
 
     /// The messages of `context` that have met no read, in order: from whom, and how many of each key.
-    pub(crate) fn unmatched(&self, context: Context) -> Vec<(Rank, Key, usize)> {
+    pub(crate) fn unmatched(&self, context: Context) -> Vec<(Rank, MatchKey, usize)> {
         let of = |link: &Link| {
             let peer = link.peer();
             let mut keys: Vec<_> = link.incoming.unmatched(context).map(|(key, count)| (peer, key, count)).collect();

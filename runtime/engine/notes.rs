@@ -33,11 +33,11 @@ pub(crate) enum Progress {
     Meets(OpId),
 }
 
-/// A message's progress. `slot` names it on both sides of the link.
+/// A message's progress. `message_id` names it on both sides of the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Note {
     pub(crate) peer: Rank,
-    pub(crate) slot: u64,
+    pub(crate) message_id: u64,
     pub(crate) progress: Progress,
 }
 
@@ -58,21 +58,21 @@ impl Notes {
         self.taken.iter_mut().flat_map(|notes| notes.drain(..))
     }
 
-    pub(super) fn take(&mut self, slot: u64, progress: Progress) {
+    pub(super) fn take(&mut self, message_id: u64, progress: Progress) {
         if let Some(notes) = &mut self.taken {
             if matches!(progress, Progress::Arrives { .. }) {
-                self.begun.remove(&slot);
+                self.begun.remove(&message_id);
             }
-            notes.push((slot, progress));
+            notes.push((message_id, progress));
         }
     }
 
     /// Of a message that this is told of already, until something else is, it is not told again.
-    pub(super) fn take_once(&mut self, slot: u64, progress: Progress) {
+    pub(super) fn take_once(&mut self, message_id: u64, progress: Progress) {
         if let Some(notes) = &mut self.taken
-            && self.begun.insert(slot)
+            && self.begun.insert(message_id)
         {
-            notes.push((slot, progress));
+            notes.push((message_id, progress));
         }
     }
 }

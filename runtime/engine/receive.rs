@@ -11,7 +11,7 @@ use std::io::{self, IoSliceMut};
 
 use super::incoming::Incoming;
 use crate::error::WireError;
-use crate::wire::frame::{FIRST, HEADER_BYTES, Header, Kind, OPENING_BYTES, Opening};
+use crate::wire::frame::{FIRST, HEADER_BYTES, Header, Kind, MESSAGE_HEADER_BYTES, MessageHeader};
 
 /// Fragments that one call may read straight into a posted buffer.
 const PREDICTED_MAX: usize = 64;
@@ -19,7 +19,7 @@ const PREDICTED_MAX: usize = 64;
 /// caches: a megabyte at a time costs long messages a third of their bandwidth over loopback (manual: targets).
 const PREDICTED_BYTES: usize = 128 << 10;
 /// Bytes of a first fragment's head.
-const HEAD_BYTES: usize = HEADER_BYTES + OPENING_BYTES;
+const HEAD_BYTES: usize = HEADER_BYTES + MESSAGE_HEADER_BYTES;
 /// Predicting pays from two frames on ...
 const PREDICTED_MIN: usize = 2;
 /// ... or if it saves copying more than this.
@@ -43,7 +43,7 @@ pub(super) struct Parser {
 /// A frame, payload apart.
 pub(super) struct Head {
     pub(super) header: Header,
-    pub(super) opening: Option<Opening>,
+    pub(super) opening: Option<MessageHeader>,
     /// What follows in a control frame.
     pub(super) body: Vec<u8>,
 }
@@ -51,7 +51,7 @@ pub(super) struct Head {
 /// Who acts on frames: the link.
 pub(super) trait Frames {
     fn head(&mut self, head: Head) -> Result<(), WireError>;
-    fn settle(&mut self, slot: u64);
+    fn settle(&mut self, message_id: u64);
     fn incoming(&mut self) -> &mut Incoming;
 }
 
@@ -59,11 +59,11 @@ impl Parser {
     /// Takes bytes as they came, in pieces of any size.
     pub(super) fn feed(&mut self, frames: &mut impl Frames, mut bytes: &[u8]) -> Result<(), WireError> {
         while !bytes.is_empty() {
-            if let Some((slot, left)) = self.payload {
+            if let Some((message_id, left)) = self.payload {
                 let now = left.min(bytes.len());
-                frames.incoming().deliver(slot, &bytes[..now]);
+                frames.incoming().deliver(message_id, &bytes[..now]);
                 bytes = &bytes[now..];
-                self.advance(frames, slot, left - now);
+                self.advance(frames, message_id, left - now);
                 continue;
             }
             let needed = self.head_bytes()?;
@@ -88,7 +88,7 @@ impl Parser {
         let (tail, mut head) = (HEAD_BYTES, [0; HEAD_BYTES]);
         let count;
         let taken = if let Some(plan) = self.next_fragments(frames) {
-            let Some(place) = frames.incoming().place(plan.slot) else { return Ok(Ok(0)) };
+            let Some(place) = frames.incoming().place(plan.message_id) else { return Ok(Ok(0)) };
             let mut slices = Vec::with_capacity(2 * PREDICTED_MAX + 3);
             plan.offer(&mut slices, place, &mut headers);
             slices.push(IoSliceMut::new(&mut buffer[..tail]));
@@ -102,8 +102,8 @@ impl Parser {
             slices.push(IoSliceMut::new(&mut buffer[..tail]));
             count = read(&mut slices)?;
             match self.opens(&head[..count.min(HEAD_BYTES)], &opening, plan.left) {
-                Some(slot) => {
-                    plan.slot = slot;
+                Some(message_id) => {
+                    plan.message_id = message_id;
                     let accepted = self.feed(frames, &head);
                     accepted.and_then(|()| self.accept(frames, &plan, &headers, buffer, count - HEAD_BYTES))
                 }
@@ -126,36 +126,36 @@ impl Parser {
         if !self.stage.is_empty() {
             return None;
         }
-        let (slot, fragment) = self.last?;
+        let (message_id, fragment) = self.last?;
         let left = match self.payload {
-            Some((current, left)) if current == slot => left,
+            Some((current, left)) if current == message_id => left,
             Some(_) => return None,
             None => 0,
         };
-        let place = frames.incoming().place(slot)?.len();
-        (fragment > 0 && pays(place, left, fragment)).then_some(Plan { slot, left, fragment })
+        let place = frames.incoming().place(message_id)?.len();
+        (fragment > 0 && pays(place, left, fragment)).then_some(Plan { message_id, left, fragment })
     }
 
-    /// The message that probably comes next, and how its first bytes will be cut; its slot is not known yet.
-    fn next_message(&self, frames: &mut impl Frames) -> Option<(Opening, Plan)> {
+    /// The message that probably comes next, and how its first bytes will be cut; its message_id is not known yet.
+    fn next_message(&self, frames: &mut impl Frames) -> Option<(MessageHeader, Plan)> {
         if !self.stage.is_empty() || self.payload.is_some() {
             return None;
         }
         let fragment = self.first?;
         let (opening, place) = frames.incoming().expected()?;
         let place = place.len();
-        let plan = Plan { slot: 0, left: fragment.min(place), fragment };
+        let plan = Plan { message_id: 0, left: fragment.min(place), fragment };
         (fragment > 0 && pays(place, 0, fragment)).then_some((opening, plan))
     }
 
-    /// Whether `head` opens the expected message with a first fragment of `length`; its slot.
-    fn opens(&self, head: &[u8], expected: &Opening, length: usize) -> Option<u64> {
+    /// Whether `head` opens the expected message with a first fragment of `length`; its message_id.
+    fn opens(&self, head: &[u8], expected: &MessageHeader, length: usize) -> Option<u64> {
         let (header, opening) = head.split_first_chunk()?;
         let header = Header::decode(header).ok()?;
-        let opening = Opening::decode(opening.first_chunk()?).ok()?;
+        let opening = MessageHeader::decode(opening.first_chunk()?).ok()?;
         let (kind, flags, number) = (Kind::Data, FIRST, self.number);
-        let alike = Header { kind, flags, number, slot: header.slot, length: length as u32 };
-        (header == alike && opening == *expected).then_some(header.slot)
+        let alike = Header { kind, flags, number, message_id: header.message_id, length: length as u32 };
+        (header == alike && opening == *expected).then_some(header.message_id)
     }
 
     /// Goes through what a predicted read has brought.
@@ -170,8 +170,8 @@ impl Parser {
         let mut rest = count;
         let now = rest.min(plan.left);
         if plan.left > 0 {
-            frames.incoming().delivered(plan.slot, now);
-            self.advance(frames, plan.slot, plan.left - now);
+            frames.incoming().delivered(plan.message_id, now);
+            self.advance(frames, plan.message_id, plan.left - now);
             rest -= now;
         }
         let headers = &headers[..plan.most()];
@@ -179,22 +179,22 @@ impl Parser {
             if rest == 0 {
                 return Ok(());
             }
-            let Some(missing) = frames.incoming().place(plan.slot).map(|place| place.len()) else { break };
+            let Some(missing) = frames.incoming().place(plan.message_id).map(|place| place.len()) else { break };
             let length = plan.fragment.min(missing);
             if rest < HEADER_BYTES {
                 return self.feed(frames, &header[..rest]);
             }
             let (kind, number) = (Kind::Data, self.number);
-            let expected = Header { kind, flags: 0, number, slot: plan.slot, length: length as u32 };
+            let expected = Header { kind, flags: 0, number, message_id: plan.message_id, length: length as u32 };
             if *header != expected.encode() {
                 return self.repair(frames, plan, &headers[at..], buffer, rest);
             }
             rest -= HEADER_BYTES;
             self.number = number.wrapping_add(1);
             let now = rest.min(length);
-            frames.incoming().delivered(plan.slot, now);
-            self.payload = Some((plan.slot, length));
-            self.advance(frames, plan.slot, length - now);
+            frames.incoming().delivered(plan.message_id, now);
+            self.payload = Some((plan.message_id, length));
+            self.advance(frames, plan.message_id, length - now);
             rest -= now;
         }
         self.feed(frames, &buffer[..rest])
@@ -210,7 +210,7 @@ impl Parser {
         rest: usize,
     ) -> Result<(), WireError> {
         let plan = Plan { left: 0, ..*plan };
-        let place = frames.incoming().place(plan.slot);
+        let place = frames.incoming().place(plan.message_id);
         let bytes = plan.gather(&[], place.unwrap_or_default(), headers, buffer, rest);
         self.feed(frames, &bytes)
     }
@@ -219,7 +219,7 @@ impl Parser {
     fn head_bytes(&self) -> Result<usize, WireError> {
         let Some(header) = self.stage.first_chunk() else { return Ok(HEADER_BYTES) };
         let header = Header::decode(header)?;
-        let opening = if header.has_opening() { OPENING_BYTES } else { 0 };
+        let opening = if header.has_opening() { MESSAGE_HEADER_BYTES } else { 0 };
         let body = if header.kind == Kind::Data { 0 } else { header.length as usize };
         Ok(HEADER_BYTES + opening + body)
     }
@@ -237,35 +237,35 @@ impl Parser {
         if header.has_opening()
             && let Some((first, rest)) = body.split_first_chunk()
         {
-            opening = Some(Opening::decode(first)?);
+            opening = Some(MessageHeader::decode(first)?);
             body = rest;
         }
         let body = body.to_vec();
         self.stage.clear();
         frames.head(Head { header, opening, body })?;
         if header.kind == Kind::Data {
-            let (slot, length) = (header.slot, header.length as usize);
-            let missing = frames.incoming().missing(slot)?;
+            let (message_id, length) = (header.message_id, header.length as usize);
+            let missing = frames.incoming().missing(message_id)?;
             if length as u64 > missing {
                 return Err(WireError::TooLong { what: "a fragment", got: length as u64, most: missing });
             }
-            self.last = Some((slot, length));
+            self.last = Some((message_id, length));
             if opening.is_some_and(|opening| opening.total > length as u64 || length > COPIED_MAX) {
                 self.first = Some(length);
             }
-            self.payload = Some((slot, length));
+            self.payload = Some((message_id, length));
             if length == 0 {
-                self.advance(frames, slot, 0);
+                self.advance(frames, message_id, 0);
             }
         }
         Ok(())
     }
 
     /// `left` bytes of the frame's payload remain.
-    fn advance(&mut self, frames: &mut impl Frames, slot: u64, left: usize) {
-        self.payload = (left > 0).then_some((slot, left));
+    fn advance(&mut self, frames: &mut impl Frames, message_id: u64, left: usize) {
+        self.payload = (left > 0).then_some((message_id, left));
         if left == 0 {
-            frames.settle(slot);
+            frames.settle(message_id);
         }
     }
 }
@@ -277,7 +277,7 @@ fn pays(place: usize, left: usize, fragment: usize) -> bool {
 
 /// How the next bytes are probably cut.
 struct Plan {
-    slot: u64,
+    message_id: u64,
     /// Payload bytes that complete the frame under way.
     left: usize,
     /// The length of the fragments to come.

@@ -10,10 +10,10 @@ use std::collections::VecDeque;
 use std::io;
 
 use super::link::Link;
-use super::{Completion, Engine, Sent};
+use super::{Completed, Engine, Sent};
 use crate::ids::Rank;
 use crate::wire::cipher::Cipher;
-use crate::wire::frame::Opening;
+use crate::wire::frame::MessageHeader;
 
 impl Engine {
     /// As [`Engine::transmit`], by way of `cipher`; `send` is a non-blocking write of sealed bytes.
@@ -51,12 +51,12 @@ impl Engine {
 
 impl Link {
     /// The writes whose last bytes wait, sealed, for room in the socket.
-    pub(super) fn sealed(&self) -> impl Iterator<Item = &Opening> {
+    pub(super) fn sealed(&self) -> impl Iterator<Item = &MessageHeader> {
         self.sealed.iter().filter_map(|completion| self.outgoing.remembered(completion.op))
     }
 
     /// The cipher holds nothing of these writes any more, or never will send it.
-    pub(super) fn release_sealed(&mut self, completions: &mut VecDeque<Completion>) {
+    pub(super) fn release_sealed(&mut self, completions: &mut VecDeque<Completed>) {
         completions.append(&mut self.sealed);
     }
 }

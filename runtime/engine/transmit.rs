@@ -8,10 +8,10 @@ use std::io::{self, IoSlice};
 use std::ops::Range;
 
 use super::outgoing::{Body, Control, Express, Outgoing, Partial, Stage, TURN_FRAGMENTS};
-use super::{Completion, Progress};
+use super::{Completed, Progress};
 use crate::buffer::ElementType;
 use crate::ids::Rank;
-use crate::wire::frame::{ANSWER, CHARGED, CONTROL_BYTES_MAX, FAILED, FIRST, Header, Key, Kind, Opening};
+use crate::wire::frame::{ANSWER, CHARGED, CONTROL_BYTES_MAX, FAILED, FIRST, Header, MatchKey, Kind, MessageHeader};
 use crate::wire::text;
 
 /// Slices in one vectored call: far below the system's limit of 1024, enough for 64 fragments.
@@ -55,7 +55,7 @@ struct Frame {
 enum Unsent {
     Socket(io::Error),
     /// The message's buffer does not give its bytes.
-    Buffer(Opening),
+    Buffer(MessageHeader),
 }
 
 /// How to put a frame back.
@@ -91,7 +91,7 @@ impl Outgoing {
     pub(super) fn transmit(
         &mut self,
         batch: &mut Batch,
-        completions: &mut VecDeque<Completion>,
+        completions: &mut VecDeque<Completed>,
         write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<Sent> {
         if self.is_mute {
@@ -107,7 +107,7 @@ impl Outgoing {
                     self.put_back(batch, 0);
                     match unsent {
                         Unsent::Socket(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                            self.train.was_blocked(burst);
+                            self.batch.was_blocked(burst);
                         }
                         Unsent::Socket(error) => return Err(error),
                         Unsent::Buffer(opening) => self.broken = Some(opening),
@@ -118,10 +118,10 @@ impl Outgoing {
             self.commit(batch, written, completions);
             burst += written;
             if written < offered {
-                self.train.was_blocked(burst);
+                self.batch.was_blocked(burst);
                 return Ok(Sent::Blocked);
             }
-            self.train.was_taken(offered);
+            self.batch.was_taken(offered);
             if !self.has_output() {
                 return Ok(Sent::All);
             }
@@ -196,7 +196,7 @@ impl Outgoing {
     }
 
     /// The first `written` bytes are gone: completes what they complete and puts the rest back.
-    fn commit(&mut self, batch: &mut Batch, mut written: usize, completions: &mut VecDeque<Completion>) {
+    fn commit(&mut self, batch: &mut Batch, mut written: usize, completions: &mut VecDeque<Completed>) {
         if let Some(mut partial) = self.partial.take() {
             written = partial.advance(written);
             if partial.is_written() {
@@ -233,7 +233,7 @@ impl Outgoing {
         self.put_back(batch, kept);
     }
 
-    fn finish(&mut self, finishes: Option<usize>, completions: &mut VecDeque<Completion>) {
+    fn finish(&mut self, finishes: Option<usize>, completions: &mut VecDeque<Completed>) {
         if let Some(index) = finishes {
             self.complete(index, completions);
         }
@@ -322,13 +322,13 @@ impl Outgoing {
                 &opening_bytes[..]
             }
             Body::Words(words) => words.as_bytes(),
-            Body::Empty | Body::Opening(_) => &[],
+            Body::Empty | Body::MessageHeader(_) => &[],
         };
         let opening = match &control.body {
-            Body::Opening(opening) | Body::Openings(opening, _) => Some(*opening),
+            Body::MessageHeader(opening) | Body::Openings(opening, _) => Some(*opening),
             _ => None,
         };
-        let head = self.head(control.kind, control.flags, control.slot, opening, body.len(), scratch);
+        let head = self.head(control.kind, control.flags, control.message_id, opening, body.len(), scratch);
         scratch.extend_from_slice(body);
         Frame { head: head.start..scratch.len(), payload: None, finishes: None, undo: Undo::Control(control) }
     }
@@ -342,9 +342,9 @@ impl Outgoing {
             }
             stage => unreachable!("an envelope of a message that is {stage:?}"),
         };
-        let (slot, opening) = (message.slot, message.opening);
+        let (message_id, opening) = (message.message_id, message.opening);
         let flags = if answer { ANSWER } else { 0 };
-        let head = self.head(Kind::Envelope, flags, slot, Some(opening), 0, scratch);
+        let head = self.head(Kind::Envelope, flags, message_id, Some(opening), 0, scratch);
         let undo = Undo::Envelope { index, express_run: self.express_run };
         self.express_run += head.len();
         Frame { head, payload: None, finishes: None, undo }
@@ -394,9 +394,9 @@ impl Outgoing {
     }
 
     fn data_frame(&mut self, index: usize, undo: Undo, scratch: &mut Vec<u8>) -> Frame {
-        let train_bytes = self.train.bytes();
+        let train_bytes = self.batch.bytes();
         let message = self.message_mut(index);
-        let (slot, opening, from) = (message.slot, message.opening, message.sent as usize);
+        let (message_id, opening, from) = (message.message_id, message.opening, message.sent as usize);
         let Stage::Ready { opened, charged } = message.stage else {
             unreachable!("data of a message that is not ready")
         };
@@ -406,13 +406,13 @@ impl Outgoing {
         let is_last = message.sent == opening.total;
         let op = message.op;
         if is_last && let Some(stamp) = message.stamp {
-            self.stamp_due = Some(Control { body: Body::Stamp(stamp), ..Control::about(Kind::Stamp, slot) });
+            self.stamp_due = Some(Control { body: Body::Stamp(stamp), ..Control::about(Kind::Stamp, message_id) });
         }
         if from == 0 && !is_last {
-            self.notes.take(slot, Progress::Goes(op));
+            self.notes.take(message_id, Progress::Goes(op));
         }
         let flags = if opened { 0 } else { FIRST } | if charged { CHARGED } else { 0 };
-        let mut head = self.head(Kind::Data, flags, slot, (!opened).then_some(opening), to - from, scratch);
+        let mut head = self.head(Kind::Data, flags, message_id, (!opened).then_some(opening), to - from, scratch);
         let (mut payload, finishes) = (Some((index, from..to)), is_last.then_some(index));
         // A buffer that does not give them now is asked again when they are to go, and fails then.
         if to - from <= COPY_BYTES_MAX
@@ -429,13 +429,13 @@ impl Outgoing {
         &mut self,
         kind: Kind,
         flags: u8,
-        slot: u64,
-        opening: Option<Opening>,
+        message_id: u64,
+        opening: Option<MessageHeader>,
         length: usize,
         scratch: &mut Vec<u8>,
     ) -> Range<usize> {
         let start = scratch.len();
-        let header = Header { kind, flags, number: self.number, slot, length: length as u32 };
+        let header = Header { kind, flags, number: self.number, message_id, length: length as u32 };
         self.number = self.number.wrapping_add(1);
         scratch.extend_from_slice(&header.encode());
         if let Some(opening) = opening {
@@ -446,20 +446,20 @@ impl Outgoing {
 }
 
 impl Control {
-    pub(super) fn about(kind: Kind, slot: u64) -> Self {
-        Control { kind, flags: 0, slot, body: Body::Empty }
+    pub(super) fn about(kind: Kind, message_id: u64) -> Self {
+        Control { kind, flags: 0, message_id, body: Body::Empty }
     }
 
     pub(super) fn credit(bytes: u64) -> Self {
         Control { body: Body::Number(bytes), ..Control::about(Kind::Credit, 0) }
     }
 
-    pub(super) fn want(key: Key, element: ElementType, capacity: u64) -> Self {
-        Control { body: Body::Opening(Opening { key, element, total: capacity }), ..Control::about(Kind::Want, 0) }
+    pub(super) fn want(key: MatchKey, element: ElementType, capacity: u64) -> Self {
+        Control { body: Body::MessageHeader(MessageHeader { key, element, total: capacity }), ..Control::about(Kind::Want, 0) }
     }
 
-    pub(super) fn refuse(slot: u64, posted: Opening, message: Opening) -> Self {
-        Control { body: Body::Openings(posted, message), ..Control::about(Kind::Refuse, slot) }
+    pub(super) fn refuse(message_id: u64, posted: MessageHeader, message: MessageHeader) -> Self {
+        Control { body: Body::Openings(posted, message), ..Control::about(Kind::Refuse, message_id) }
     }
 
     /// `cause`: by which rank's fault the job failed, if it did, and why; cut to what a control frame may carry.
@@ -469,7 +469,7 @@ impl Control {
             None => goodbye,
             Some((culprit, cause)) => {
                 let words = text::cut(cause, CONTROL_BYTES_MAX).to_owned();
-                Control { flags: FAILED, slot: culprit.0.into(), body: Body::Words(words), ..goodbye }
+                Control { flags: FAILED, message_id: culprit.0.into(), body: Body::Words(words), ..goodbye }
             }
         }
     }

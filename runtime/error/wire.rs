@@ -31,18 +31,18 @@ pub enum WireError {
         most: u64,
     },
     /// A frame about a message that is not under way.
-    #[error("{what} for message {slot}, which is not under way")]
+    #[error("{what} for message {message_id}, which is not under way")]
     NoSuchMessage {
         /// Which frame.
         what: &'static str,
         /// The message's number.
-        slot: u64,
+        message_id: u64,
     },
     /// A message was opened twice.
-    #[error("message {slot} (tag {tag}) was opened twice")]
+    #[error("message {message_id} (tag {tag}) was opened twice")]
     Twice {
         /// The message's number.
-        slot: u64,
+        message_id: u64,
         /// Its tag.
         tag: Tag,
     },

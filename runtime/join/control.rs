@@ -19,7 +19,7 @@ use crate::wire::text;
 
 /// The most a control frame may carry. A declared length beyond it ends the connection.
 pub const FRAME_BYTES_MAX: usize = 1 << 20;
-/// The most operations and the most waiting threads a [`Standstill`] lists.
+/// The most operations and the most waiting threads a [`Snapshot`] lists.
 pub(crate) const OUTSTANDING_MAX: usize = 1024;
 /// The most links a report names.
 const LINKS_MAX: usize = 128;
@@ -42,11 +42,11 @@ pub(crate) enum Report {
         cores: Box<Cores>,
     },
     /// Every operation I have stands still.
-    Stalled(Standstill),
+    Stalled(Snapshot),
     /// I move again.
     Moving,
     /// What I wait for now, as asked.
-    Shows(Standstill),
+    Shows(Snapshot),
     /// What I have observed.
     Observed(Box<observe::Report>),
     /// My last word on this connection.
@@ -105,7 +105,7 @@ pub(crate) enum Notice {
 
 /// A node that stands still: what it waits for.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Standstill {
+pub(crate) struct Snapshot {
     /// Its operations under way; at most [`OUTSTANDING_MAX`].
     pub(crate) outstanding: Vec<Outstanding>,
     /// Messages that have come and that no read has asked for; at most [`OUTSTANDING_MAX`].
@@ -120,9 +120,9 @@ pub(crate) struct Standstill {
     pub(crate) received: Vec<u64>,
 }
 
-impl Standstill {
+impl Snapshot {
     /// Whether nothing has moved since `before`. Ages differ, so they do not count.
-    pub(crate) fn same_as(&self, before: &Standstill) -> bool {
+    pub(crate) fn same_as(&self, before: &Snapshot) -> bool {
         let same = |(a, b): (&Outstanding, &Outstanding)| a.same_as(b);
         self.certain == before.certain
             && self.waits == before.waits
@@ -226,8 +226,8 @@ fn sealed(mut frame: Vec<u8>, seal: &mut Seal) -> Vec<u8> {
 
 fn encode_report(report: Report) -> Result<Vec<u8>, ControlError> {
     match report {
-        Report::Stalled(standstill) => encode(&Report::Stalled(standstill.bounded())),
-        Report::Shows(standstill) => encode(&Report::Shows(standstill.bounded())),
+        Report::Stalled(snapshot) => encode(&Report::Stalled(snapshot.bounded())),
+        Report::Shows(snapshot) => encode(&Report::Shows(snapshot.bounded())),
         Report::Observed(mut report) => {
             report.keep_busiest_links(LINKS_MAX);
             encode(&Report::Observed(report))
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn reports_and_notices_come_back_as_they_went() {
-        let standstill = Standstill {
+        let snapshot = Snapshot {
             outstanding: vec![operation(1), Outstanding { tag: None, kind: OperationKind::Write, ..operation(2) }],
             unread: vec![Unread { from: Rank(1), tag: Tag(u32::MAX), count: 1 << 40 }],
             waits: vec![vec![Rank(1)], vec![]],
@@ -297,8 +297,8 @@ mod tests {
         let silence = Some(Duration::from_millis(1500));
         let reports = [
             Report::Join { address: "[::1]:80".parse().unwrap(), process: 9, version: "0.1.0".into(), silence, cores },
-            Report::Stalled(standstill.clone()),
-            Report::Shows(standstill),
+            Report::Stalled(snapshot.clone()),
+            Report::Shows(snapshot),
             Report::Moving,
             Report::Leaving {
                 finalized: false, error: Some("é\n".into()), blames: Some(Rank(2)), sent: vec![1 << 40]
@@ -334,19 +334,19 @@ mod tests {
     fn a_long_standstill_is_cut_to_a_frame() {
         let outstanding = (0..100_000).map(|n| Outstanding { state: "y".repeat(1000), ..operation(n) }).collect();
         let waits = vec![vec![Rank(1); 100]; 1000];
-        let standstill = Standstill { outstanding, waits, certain: true, ..Standstill::default() };
-        let frame = encode_report(Report::Stalled(standstill)).unwrap();
+        let snapshot = Snapshot { outstanding, waits, certain: true, ..Snapshot::default() };
+        let frame = encode_report(Report::Stalled(snapshot)).unwrap();
         let Report::Stalled(cut) = decode(&frame[4..]).unwrap() else { panic!("another report") };
         assert_eq!((cut.outstanding.len(), cut.certain), (OUTSTANDING_MAX, false));
     }
 
     #[test]
     fn only_age_may_differ_in_an_unchanged_standstill() {
-        let one = Standstill { outstanding: vec![operation(1)], ..Standstill::default() };
-        let older = Standstill { outstanding: vec![Outstanding { since_s: 9.0, ..operation(1) }], ..one.clone() };
+        let one = Snapshot { outstanding: vec![operation(1)], ..Snapshot::default() };
+        let older = Snapshot { outstanding: vec![Outstanding { since_s: 9.0, ..operation(1) }], ..one.clone() };
         assert!(one.same_as(&older));
-        let moved = Standstill { outstanding: vec![Outstanding { done: 4, ..operation(1) }], ..one.clone() };
+        let moved = Snapshot { outstanding: vec![Outstanding { done: 4, ..operation(1) }], ..one.clone() };
         assert!(!one.same_as(&moved));
-        assert!(!one.same_as(&Standstill { received: vec![1], ..one.clone() }));
+        assert!(!one.same_as(&Snapshot { received: vec![1], ..one.clone() }));
     }
 }

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::control::{Notice, Report, Standstill};
+use super::control::{Notice, Report, Snapshot};
 use super::cores::{self, Cores};
 use super::deadlock::{self, Seen, listed};
 use super::handshake::{self, Guest, Line};
@@ -21,7 +21,7 @@ use crate::wire::handshake::Refusal;
 const TICK: Duration = Duration::from_millis(100);
 /// A process that dies shows it twice, to the launcher and by its closed connection. How long the second may take.
 const OTHER_HALF: Duration = Duration::from_millis(300);
-/// After how long an undecided standstill is worth a word to the user.
+/// After how long an undecided snapshot is worth a word to the user.
 const STANDSTILL_WORD: Duration = Duration::from_secs(10);
 /// A program may rightly wait for long again and again: so much passes between two such words.
 const WORD_PAUSE: Duration = Duration::from_secs(30);
@@ -48,7 +48,7 @@ pub(super) struct Contact {
 }
 
 /// A rank that has a connection, or had one.
-struct Seat {
+struct RankSlot {
     contact: Contact,
     /// Where its peers reach it, once it has said so: then it has joined.
     address: Option<SocketAddr>,
@@ -59,7 +59,7 @@ struct Seat {
 }
 
 /// A rank that has gone without finalize: its process has ended, its connection has closed, or it said so.
-struct Parting {
+struct PendingFailure {
     rank: Rank,
     /// The best cause so far.
     cause: String,
@@ -69,32 +69,32 @@ struct Parting {
     until: Instant,
 }
 
-pub(super) struct Office {
+pub(super) struct Coordinator {
     settings: Settings,
     events: mpsc::Sender<Event>,
     inputs: mpsc::Sender<Input>,
     tasks: JoinSet<()>,
     writers: JoinSet<()>,
-    seats: Vec<Option<Seat>>,
+    slots: Vec<Option<RankSlot>>,
     seen: Vec<Seen>,
     lost: Vec<bool>,
     /// Ranks that have gone without finalize, in the order in which that was seen, and are not yet announced.
-    partings: VecDeque<Parting>,
+    pending_failures: VecDeque<PendingFailure>,
     first_join: Option<Instant>,
     table_sent: bool,
     failed: Option<String>,
     deadlock_sent: bool,
     /// Since when each rank has stood still.
     still: Vec<Option<Instant>>,
-    /// The standstill that the user was last told of: since when it lasted, and when that was told.
+    /// The snapshot that the user was last told of: since when it lasted, and when that was told.
     told: Option<(Instant, Instant)>,
     /// What ranks have answered to being asked what they wait for, and until when they may.
-    answers: Option<(Vec<Option<Standstill>>, Instant)>,
+    answers: Option<(Vec<Option<Snapshot>>, Instant)>,
     /// Whatever carries the rewritten addresses.
     kept: Option<Box<dyn Send>>,
 }
 
-impl Office {
+impl Coordinator {
     pub(super) fn new(
         settings: Settings,
         events: mpsc::Sender<Event>,
@@ -102,16 +102,16 @@ impl Office {
         tasks: JoinSet<()>,
     ) -> Self {
         let size = settings.size as usize;
-        Office {
+        Coordinator {
             settings,
             events,
             inputs,
             tasks,
             writers: JoinSet::new(),
-            seats: (0..size).map(|_| None).collect(),
+            slots: (0..size).map(|_| None).collect(),
             seen: vec![Seen::default(); size],
             lost: vec![false; size],
-            partings: VecDeque::new(),
+            pending_failures: VecDeque::new(),
             first_join: None,
             table_sent: false,
             failed: None,
@@ -126,14 +126,14 @@ impl Office {
     /// Without a launcher nobody else ends it. With one, it lives as long as the launcher wants.
     pub(super) fn is_done(&self) -> bool {
         let over = self.table_sent || self.failed.is_some();
-        !self.settings.launcher && over && self.seats.iter().flatten().all(|seat| seat.gone)
+        !self.settings.launcher && over && self.slots.iter().flatten().all(|slot| slot.gone)
     }
 
     /// How long it may sleep: with nothing to decide, until something comes.
     pub(super) fn patience(&self) -> Duration {
         let joining = self.first_join.is_some() && !self.table_sent && self.failed.is_none();
         let standing = self.answers.is_some() || self.still.iter().any(Option::is_some);
-        let deciding = joining || standing || !self.partings.is_empty();
+        let deciding = joining || standing || !self.pending_failures.is_empty();
         if deciding { TICK } else { Duration::from_secs(3600) }
     }
 
@@ -166,19 +166,19 @@ impl Office {
     }
 
     fn is_current(&self, rank: Rank, contact: Contact) -> bool {
-        let seat = self.seats.get(rank.index()).and_then(Option::as_ref);
-        seat.is_some_and(|seat| seat.contact == contact)
+        let slot = self.slots.get(rank.index()).and_then(Option::as_ref);
+        slot.is_some_and(|slot| slot.contact == contact)
     }
 
     async fn welcome(&mut self, guest: Guest) {
-        let rank = Rank(guest.proven.rank);
-        let contact = Contact { incarnation: guest.proven.established.incarnation, epoch: guest.proven.epoch };
-        if let Err(refusal) = &guest.proven.fits {
+        let rank = Rank(guest.authenticated.rank);
+        let contact = Contact { incarnation: guest.authenticated.established.incarnation, epoch: guest.authenticated.epoch };
+        if let Err(refusal) = &guest.authenticated.fits {
             let refusal = refusal.clone();
             tracing::warn!(%rank, %refusal, "a process of this job does not fit");
             return guest.turn_away(&refusal).await;
         }
-        if self.seats[rank.index()].as_ref().is_some_and(|seat| self.keeps(seat, contact)) {
+        if self.slots[rank.index()].as_ref().is_some_and(|slot| self.keeps(slot, contact)) {
             return guest.turn_away(&Refusal::Duplicate(rank.0)).await;
         }
         let Ok(Line { stream, seals }) = guest.register().await else { return };
@@ -186,24 +186,24 @@ impl Office {
         let (notices, queue) = mpsc::channel(self.settings.size as usize + 16);
         self.writers.spawn(write_notices(writer, seals.outgoing, queue));
         self.tasks.spawn(read_reports(reader, seals.incoming, (rank, contact), self.inputs.clone()));
-        self.seats[rank.index()] = Some(Seat { contact, address: None, cores: Cores::default(), notices, gone: false });
+        self.slots[rank.index()] = Some(RankSlot { contact, address: None, cores: Cores::default(), notices, gone: false });
     }
 
-    /// Whether `seat` stays its rank's though another connection has come for that rank.
-    fn keeps(&self, seat: &Seat, contact: Contact) -> bool {
+    /// Whether `slot` stays its rank's though another connection has come for that rank.
+    fn keeps(&self, slot: &RankSlot, contact: Contact) -> bool {
         // One that never knew that it was in, because its connection broke before, has said nothing, and comes again.
-        let comes_again = seat.address.is_none()
-            && seat.contact.incarnation == contact.incarnation
-            && seat.contact.epoch < contact.epoch;
-        self.table_sent || !(seat.gone || comes_again)
+        let comes_again = slot.address.is_none()
+            && slot.contact.incarnation == contact.incarnation
+            && slot.contact.epoch < contact.epoch;
+        self.table_sent || !(slot.gone || comes_again)
     }
 
     async fn hear(&mut self, rank: Rank, report: Report) {
         match report {
             Report::Join { address, cores, .. } => {
                 self.first_join.get_or_insert_with(Instant::now);
-                if let Some(seat) = &mut self.seats[rank.index()] {
-                    (seat.address, seat.cores) = (Some(address), *cores);
+                if let Some(slot) = &mut self.slots[rank.index()] {
+                    (slot.address, slot.cores) = (Some(address), *cores);
                 }
                 match self.failed.clone() {
                     Some(cause) => {
@@ -213,8 +213,8 @@ impl Office {
                     None => self.hand_out_table().await,
                 }
             }
-            Report::Stalled(standstill) => {
-                self.seen[rank.index()].stalled(standstill);
+            Report::Stalled(snapshot) => {
+                self.seen[rank.index()].stalled(snapshot);
                 self.still[rank.index()].get_or_insert_with(Instant::now);
                 self.judge().await;
             }
@@ -223,20 +223,20 @@ impl Office {
                 self.still[rank.index()] = None;
                 self.deadlock_sent = false;
             }
-            Report::Shows(standstill) => self.answered(rank, standstill).await,
+            Report::Shows(snapshot) => self.answered(rank, snapshot).await,
             Report::Observed(report) => self.emit(Event::Observed(rank, report)).await,
             Report::Leaving { finalized, error, blames, sent } => {
                 if !finalized {
                     return self.left(rank, error, blames).await;
                 }
-                if let Some(seat) = &mut self.seats[rank.index()] {
-                    seat.gone = true;
+                if let Some(slot) = &mut self.slots[rank.index()] {
+                    slot.gone = true;
                 }
                 self.seen[rank.index()].moved();
                 self.still[rank.index()] = None;
                 deadlock::finish(&mut self.seen, rank, sent);
                 self.emit(Event::Left { rank, at: Instant::now(), finalized, blames }).await;
-                self.partings.retain(|parting| parting.rank != rank);
+                self.pending_failures.retain(|failure| failure.rank != rank);
                 self.judge().await;
             }
         }
@@ -244,8 +244,8 @@ impl Office {
 
     /// A rank has left without finalize, for a reason that is known.
     async fn left(&mut self, rank: Rank, why: Option<String>, blames: Option<Rank>) {
-        if let Some(seat) = &mut self.seats[rank.index()] {
-            seat.gone = true;
+        if let Some(slot) = &mut self.slots[rank.index()] {
+            slot.gone = true;
         }
         self.seen[rank.index()].moved();
         self.still[rank.index()] = None;
@@ -259,10 +259,10 @@ impl Office {
             return;
         }
         let present: Option<Vec<(SocketAddr, u64)>> = self
-            .seats
+            .slots
             .iter()
-            .map(|seat| {
-                seat.as_ref().and_then(|seat| Some((seat.address?, seat.contact.incarnation)).filter(|_| !seat.gone))
+            .map(|slot| {
+                slot.as_ref().and_then(|slot| Some((slot.address?, slot.contact.incarnation)).filter(|_| !slot.gone))
             })
             .collect();
         let Some(present) = present else { return };
@@ -277,7 +277,7 @@ impl Office {
             };
         }
         self.table_sent = true;
-        let cores: Vec<Cores> = self.seats.iter().flatten().map(|seat| seat.cores.clone()).collect();
+        let cores: Vec<Cores> = self.slots.iter().flatten().map(|slot| slot.cores.clone()).collect();
         let may_poll = cores::may_poll(&cores);
         self.tell_all(&Notice::Table { addresses, incarnations, launcher: self.settings.launcher, may_poll });
         self.emit(Event::AllJoined(Instant::now())).await;
@@ -285,19 +285,19 @@ impl Office {
 
     /// The launcher saw a process end. What it said last may still be on its way; its connection's end comes after it.
     async fn ended(&mut self, rank: Rank, cause: String) {
-        let connected = self.seats.get(rank.index()).and_then(Option::as_ref).is_some_and(|seat| !seat.gone);
+        let connected = self.slots.get(rank.index()).and_then(Option::as_ref).is_some_and(|slot| !slot.gone);
         self.part(rank, cause, !connected, true).await;
     }
 
     /// A connection ended. If its rank has not said goodbye, it is lost; the launcher knows better why.
     async fn closed(&mut self, rank: Rank, why: String) {
-        let Some(seat) = &mut self.seats[rank.index()] else { return };
-        if std::mem::replace(&mut seat.gone, true) {
+        let Some(slot) = &mut self.slots[rank.index()] else { return };
+        if std::mem::replace(&mut slot.gone, true) {
             return;
         }
-        if seat.address.is_none() && !self.table_sent {
+        if slot.address.is_none() && !self.table_sent {
             // It may not have known that it was in, and comes again. If its process has ended, the launcher says so.
-            self.seats[rank.index()] = None;
+            self.slots[rank.index()] = None;
             return;
         }
         self.emit(Event::Left { rank, at: Instant::now(), finalized: false, blames: None }).await;
@@ -305,7 +305,7 @@ impl Office {
             Some(host) => format!("{host}: {why}"),
             None => why,
         };
-        let both = !self.settings.launcher || self.partings.iter().any(|parting| parting.rank == rank);
+        let both = !self.settings.launcher || self.pending_failures.iter().any(|failure| failure.rank == rank);
         self.part(rank, cause, both, false).await;
     }
 
@@ -316,26 +316,26 @@ impl Office {
         if index >= self.lost.len() || self.seen[index].finished || self.lost[index] {
             return;
         }
-        match self.partings.iter_mut().find(|parting| parting.rank == rank) {
-            Some(parting) => {
-                if knows_better && !parting.complete {
-                    parting.cause = cause;
+        match self.pending_failures.iter_mut().find(|failure| failure.rank == rank) {
+            Some(failure) => {
+                if knows_better && !failure.complete {
+                    failure.cause = cause;
                 }
                 // The first word and this one are the process's end and its connection's, in either order.
-                parting.complete = true;
+                failure.complete = true;
             }
             None => {
                 let until = Instant::now() + OTHER_HALF;
-                self.partings.push_back(Parting { rank, cause, complete, until });
+                self.pending_failures.push_back(PendingFailure { rank, cause, complete, until });
             }
         }
         self.announce(Instant::now()).await;
     }
 
     async fn announce(&mut self, now: Instant) {
-        while self.partings.front().is_some_and(|parting| parting.complete || parting.until <= now) {
-            let Some(parting) = self.partings.pop_front() else { return };
-            self.lose(parting.rank, parting.cause).await;
+        while self.pending_failures.front().is_some_and(|failure| failure.complete || failure.until <= now) {
+            let Some(failure) = self.pending_failures.pop_front() else { return };
+            self.lose(failure.rank, failure.cause).await;
         }
     }
 
@@ -343,20 +343,20 @@ impl Office {
         let index = rank.index();
         self.lost[index] = true;
         self.seen[index].moved();
-        if let Some(seat) = &mut self.seats[index] {
-            seat.gone = true;
+        if let Some(slot) = &mut self.slots[index] {
+            slot.gone = true;
         }
         if self.table_sent {
             return self.tell_all(&Notice::Lost { rank, cause });
         }
-        let waiting: Vec<Rank> = self.ranks(|seat| seat.is_some_and(|seat| !seat.gone));
+        let waiting: Vec<Rank> = self.ranks(|slot| slot.is_some_and(|slot| !slot.gone));
         if waiting.is_empty() {
             // Nobody has joined yet; whoever comes must still hear it.
             self.failed.get_or_insert(format!("rank {rank} will not come: {cause}"));
         } else {
             let wait = if waiting.len() == 1 { "waits" } else { "wait" };
             let who = listed(&waiting);
-            let has_joined = self.seats[index].as_ref().is_some_and(|seat| seat.address.is_some());
+            let has_joined = self.slots[index].as_ref().is_some_and(|slot| slot.address.is_some());
             let when = if has_joined { "was lost before all had joined" } else { "ended before it joined" };
             self.fail(format!("rank {rank} {when}: {cause}; {who} {wait} for it in vain")).await;
         }
@@ -406,22 +406,22 @@ impl Office {
             let text = format!("not all ranks have joined the job: {} did not", listed(&missing));
             return self.emit(Event::Shown(text)).await;
         }
-        self.answers = Some((vec![None; self.seats.len()], Instant::now() + ANSWER));
+        self.answers = Some((vec![None; self.slots.len()], Instant::now() + ANSWER));
         self.tell_all(&Notice::Ask);
         self.show_if_all_answered().await;
     }
 
-    async fn answered(&mut self, rank: Rank, standstill: Standstill) {
+    async fn answered(&mut self, rank: Rank, snapshot: Snapshot) {
         if let Some((answers, _)) = &mut self.answers {
-            answers[rank.index()] = Some(standstill);
+            answers[rank.index()] = Some(snapshot);
         }
         self.show_if_all_answered().await;
     }
 
     async fn show_if_all_answered(&mut self) {
         let Some((answers, _)) = &self.answers else { return };
-        let mut seats = answers.iter().zip(&self.seats);
-        if seats.all(|(answer, seat)| answer.is_some() || seat.as_ref().is_none_or(|seat| seat.gone)) {
+        let mut slots = answers.iter().zip(&self.slots);
+        if slots.all(|(answer, slot)| answer.is_some() || slot.as_ref().is_none_or(|slot| slot.gone)) {
             self.show().await;
         }
     }
@@ -429,11 +429,11 @@ impl Office {
     /// Shows what the ranks have answered.
     async fn show(&mut self) {
         let Some((answers, _)) = self.answers.take() else { return };
-        let seen = |(answer, seat): (Option<Standstill>, &Option<Seat>)| {
-            let finished = seat.as_ref().is_none_or(|seat| seat.gone);
-            Seen { standstill: answer.filter(Standstill::waits_for_something), finished, ..Seen::default() }
+        let seen = |(answer, slot): (Option<Snapshot>, &Option<RankSlot>)| {
+            let finished = slot.as_ref().is_none_or(|slot| slot.gone);
+            Seen { snapshot: answer.filter(Snapshot::waits_for_something), finished, ..Seen::default() }
         };
-        let seen: Vec<Seen> = answers.into_iter().zip(&self.seats).map(seen).collect();
+        let seen: Vec<Seen> = answers.into_iter().zip(&self.slots).map(seen).collect();
         self.emit(Event::Shown(deadlock::state(
             "what each rank waits for:",
             &seen,
@@ -458,11 +458,11 @@ impl Office {
 
     /// The ranks that have not joined, or not any more.
     fn missing(&self) -> Vec<Rank> {
-        self.ranks(|seat| seat.is_none_or(|seat| seat.gone || seat.address.is_none()))
+        self.ranks(|slot| slot.is_none_or(|slot| slot.gone || slot.address.is_none()))
     }
 
-    fn ranks(&self, which: impl Fn(Option<&Seat>) -> bool) -> Vec<Rank> {
-        (0u32..).zip(&self.seats).filter(|(_, seat)| which(seat.as_ref())).map(|(rank, _)| Rank(rank)).collect()
+    fn ranks(&self, which: impl Fn(Option<&RankSlot>) -> bool) -> Vec<Rank> {
+        (0u32..).zip(&self.slots).filter(|(_, slot)| which(slot.as_ref())).map(|(rank, _)| Rank(rank)).collect()
     }
 
     fn tell_all(&mut self, notice: &Notice) {
@@ -472,9 +472,9 @@ impl Office {
     }
 
     fn tell(&mut self, rank: Rank, notice: Notice) {
-        if let Some(seat) = &self.seats[rank.index()] {
+        if let Some(slot) = &self.slots[rank.index()] {
             // The queue holds a notice for each event a job can have; a rank that reads none of them is not listening.
-            if seat.notices.try_send(notice).is_err() {
+            if slot.notices.try_send(notice).is_err() {
                 tracing::debug!(%rank, "a notice found no room or no rank");
             }
         }
@@ -486,7 +486,7 @@ impl Office {
 
     /// Lets the writers send what is queued, for a bounded time.
     pub(super) async fn flush(mut self) {
-        self.seats.clear();
+        self.slots.clear();
         let all = async { while self.writers.join_next().await.is_some() {} };
         let _ = timeout(Duration::from_secs(1), all).await;
     }

@@ -8,7 +8,7 @@
 
 use std::fmt::Write;
 
-use super::control::{Outstanding, Standstill};
+use super::control::{Outstanding, Snapshot};
 use crate::ids::{Rank, Tag};
 use crate::operation::OperationKind;
 
@@ -20,8 +20,8 @@ const LINES_MAX: usize = 64;
 /// What is known of one rank.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
-    /// Its latest standstill, if it stands still.
-    pub(crate) standstill: Option<Standstill>,
+    /// Its latest snapshot, if it stands still.
+    pub(crate) snapshot: Option<Snapshot>,
     /// How many consecutive reports said the same, this one included.
     pub(crate) unchanged: u32,
     /// Whether it has left in order; it will never send again.
@@ -32,15 +32,15 @@ pub(crate) struct Seen {
 
 impl Seen {
     /// Takes a rank's new report.
-    pub(crate) fn stalled(&mut self, standstill: Standstill) {
-        let same = self.standstill.as_ref().is_some_and(|before| standstill.same_as(before));
+    pub(crate) fn stalled(&mut self, snapshot: Snapshot) {
+        let same = self.snapshot.as_ref().is_some_and(|before| snapshot.same_as(before));
         self.unchanged = if same { self.unchanged.saturating_add(1) } else { 1 };
-        self.standstill = Some(standstill);
+        self.snapshot = Some(snapshot);
     }
 
     /// The rank moves again.
     pub(crate) fn moved(&mut self) {
-        self.standstill = None;
+        self.snapshot = None;
         self.unchanged = 0;
     }
 }
@@ -56,8 +56,8 @@ pub(crate) fn deadlocked(ranks: &[Seen]) -> Vec<Rank> {
     loop {
         let before = stuck.clone();
         for (index, seen) in ranks.iter().enumerate() {
-            let Some(standstill) = &seen.standstill else { continue };
-            stuck[index] &= no_wait_can_end(standstill, ranks, &before) && nothing_under_way(index, ranks, &before);
+            let Some(snapshot) = &seen.snapshot else { continue };
+            stuck[index] &= no_wait_can_end(snapshot, ranks, &before) && nothing_under_way(index, ranks, &before);
         }
         if stuck == before {
             return (0u32..).zip(stuck).filter_map(|(rank, stuck)| stuck.then_some(Rank(rank))).collect();
@@ -66,27 +66,27 @@ pub(crate) fn deadlocked(ranks: &[Seen]) -> Vec<Rank> {
 }
 
 fn is_stuck(seen: &Seen) -> bool {
-    let waits = |standstill: &Standstill| standstill.certain && !standstill.waits.is_empty();
-    !seen.finished && seen.unchanged >= REPORTS_MIN && seen.standstill.as_ref().is_some_and(waits)
+    let waits = |snapshot: &Snapshot| snapshot.certain && !snapshot.waits.is_empty();
+    !seen.finished && seen.unchanged >= REPORTS_MIN && seen.snapshot.as_ref().is_some_and(waits)
 }
 
 /// Whether each waiting thread waits only for ranks that are stuck or finished. One that names no rank waits for
 /// something else, which may come.
-fn no_wait_can_end(standstill: &Standstill, ranks: &[Seen], stuck: &[bool]) -> bool {
+fn no_wait_can_end(snapshot: &Snapshot, ranks: &[Seen], stuck: &[bool]) -> bool {
     let hopeless = |rank: &Rank| {
         stuck.get(rank.index()) == Some(&true) || ranks.get(rank.index()).is_some_and(|seen| seen.finished)
     };
-    standstill.waits.iter().all(|wait| !wait.is_empty() && wait.iter().all(hopeless))
+    snapshot.waits.iter().all(|wait| !wait.is_empty() && wait.iter().all(hopeless))
 }
 
 /// Whether all that stuck and finished ranks have sent to this one has been received, as both sides count.
 fn nothing_under_way(to: usize, ranks: &[Seen], stuck: &[bool]) -> bool {
     (0..ranks.len()).filter(|&from| from != to && (stuck[from] || ranks[from].finished)).all(|from| {
-        let sent = match &ranks[from].standstill {
-            Some(standstill) => standstill.sent.get(to),
+        let sent = match &ranks[from].snapshot {
+            Some(snapshot) => snapshot.sent.get(to),
             None => ranks[from].sent.get(to),
         };
-        let received = ranks[to].standstill.as_ref().and_then(|standstill| standstill.received.get(from));
+        let received = ranks[to].snapshot.as_ref().and_then(|snapshot| snapshot.received.get(from));
         sent.is_some() && sent == received
     })
 }
@@ -120,7 +120,7 @@ pub(crate) fn state(head: &str, ranks: &[Seen], verdict: &str) -> String {
     let mut lines = Lines { text: &mut text, left: LINES_MAX, omitted: 0 };
     let mut busy = Vec::new();
     for (rank, seen) in (0u32..).map(Rank).zip(ranks) {
-        match seen.standstill {
+        match seen.snapshot {
             Some(_) => operations(rank, seen, &mut lines),
             None if !seen.finished => busy.push(rank),
             None => {}
@@ -165,16 +165,16 @@ impl Lines<'_> {
 }
 
 fn operations(rank: Rank, seen: &Seen, lines: &mut Lines<'_>) {
-    let Some(standstill) = &seen.standstill else { return };
-    if standstill.outstanding.is_empty() {
-        for wait in &standstill.waits {
+    let Some(snapshot) = &seen.snapshot else { return };
+    if snapshot.outstanding.is_empty() {
+        for wait in &snapshot.waits {
             lines.push(&format!("rank {rank} waits for {}", listed(wait)));
         }
     }
-    for operation in &standstill.outstanding {
+    for operation in &snapshot.outstanding {
         lines.push(&described(rank, operation));
     }
-    for unread in &standstill.unread {
+    for unread in &snapshot.unread {
         let (messages, from, tag) = (counted(unread.count, "message"), unread.from, unread.tag);
         lines.push(&format!("rank {rank} has {messages} of tag {tag} from rank {from} that no read has asked for"));
     }
@@ -206,7 +206,7 @@ fn counted(count: u64, noun: &str) -> String {
 fn advice(set: &[Rank], ranks: &[Seen]) -> Vec<String> {
     let mut advice = Vec::new();
     let is_read = |operation: &Outstanding| operation.kind == OperationKind::Read;
-    let has_unread = |rank: &Rank| standstill(ranks, *rank).is_some_and(|standstill| !standstill.unread.is_empty());
+    let has_unread = |rank: &Rank| snapshot(ranks, *rank).is_some_and(|snapshot| !snapshot.unread.is_empty());
     let reads_only = set.iter().all(|&rank| outstanding(ranks, rank).all(is_read));
     if reads_only && set.len() > 1 && !set.iter().any(has_unread) {
         let all = "every one of these ranks waits for a read, and no message lies unread: call initwrite before the wait \
@@ -291,7 +291,7 @@ fn missing_partner(rank: Rank, operation: &Outstanding, ranks: &[Seen]) -> Optio
 fn unread_beside(rank: Rank, operation: &Outstanding, ranks: &[Seen]) -> Option<String> {
     let (peer, tag) = (operation.peer, operation.tag.filter(|_| operation.kind == OperationKind::Read)?);
     let is_of_peer = |unread: &&super::control::Unread| unread.from == peer;
-    let tags: Vec<Tag> = standstill(ranks, rank)?.unread.iter().filter(is_of_peer).map(|unread| unread.tag).collect();
+    let tags: Vec<Tag> = snapshot(ranks, rank)?.unread.iter().filter(is_of_peer).map(|unread| unread.tag).collect();
     let (first, more) = (tags.first()?, tags.len() - 1);
     let more = if more > 0 { format!(" and {}", counted(more as u64, "other tag")) } else { String::new() };
     Some(format!(
@@ -300,12 +300,12 @@ fn unread_beside(rank: Rank, operation: &Outstanding, ranks: &[Seen]) -> Option<
     ))
 }
 
-fn standstill(ranks: &[Seen], rank: Rank) -> Option<&Standstill> {
-    ranks.get(rank.index())?.standstill.as_ref()
+fn snapshot(ranks: &[Seen], rank: Rank) -> Option<&Snapshot> {
+    ranks.get(rank.index())?.snapshot.as_ref()
 }
 
 fn outstanding(ranks: &[Seen], rank: Rank) -> impl Iterator<Item = &Outstanding> {
-    standstill(ranks, rank).into_iter().flat_map(|standstill| &standstill.outstanding)
+    snapshot(ranks, rank).into_iter().flat_map(|snapshot| &snapshot.outstanding)
 }
 
 /// `rank 3`, `ranks 0 and 2`, `ranks 0, 1 and 5`.

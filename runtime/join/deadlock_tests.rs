@@ -5,8 +5,8 @@ use crate::ids::Tag;
 /// A rank of four that stands still, with one thread for each list of ranks it waits for.
 fn still(waits: &[&[u32]]) -> Seen {
     let waits = waits.iter().map(|wait| wait.iter().copied().map(Rank).collect()).collect();
-    let standstill = Standstill { waits, certain: true, sent: vec![5; 4], received: vec![5; 4], ..Default::default() };
-    Seen { standstill: Some(standstill), unchanged: 2, ..Seen::default() }
+    let snapshot = Snapshot { waits, certain: true, sent: vec![5; 4], received: vec![5; 4], ..Default::default() };
+    Seen { snapshot: Some(snapshot), unchanged: 2, ..Seen::default() }
 }
 
 fn with(mut seen: Seen, operations: &[(OperationKind, u32, u32, u64)]) -> Seen {
@@ -19,7 +19,7 @@ fn with(mut seen: Seen, operations: &[(OperationKind, u32, u32, u64)]) -> Seen {
         since_s: 3.25,
         state: "waits for its partner".into(),
     });
-    seen.standstill.as_mut().unwrap().outstanding = outstanding.collect();
+    seen.snapshot.as_mut().unwrap().outstanding = outstanding.collect();
     seen
 }
 
@@ -82,13 +82,13 @@ fn a_rank_that_finished_ends_no_wait() {
 #[test]
 fn data_under_way_may_still_change_everything() {
     let mut receiver = still(&[&[0]]);
-    receiver.standstill.as_mut().unwrap().received[0] = 4;
+    receiver.snapshot.as_mut().unwrap().received[0] = 4;
     assert!(set(&[still(&[&[1]]), receiver.clone()]).is_empty());
     // A frame to one of three keeps those alive that it could set free in turn.
     assert!(set(&[still(&[&[1]]), receiver, still(&[&[1]])]).is_empty());
     // Counts that are not there prove nothing.
     let mut silent = still(&[&[0]]);
-    silent.standstill.as_mut().unwrap().sent.clear();
+    silent.snapshot.as_mut().unwrap().sent.clear();
     assert!(set(&[still(&[&[1]]), silent]).is_empty());
 }
 
@@ -97,7 +97,7 @@ fn one_report_or_an_uncertain_one_decides_nothing() {
     let once = Seen { unchanged: 1, ..still(&[&[0]]) };
     assert!(set(&[still(&[&[1]]), once]).is_empty());
     let mut uncertain = still(&[&[0]]);
-    uncertain.standstill.as_mut().unwrap().certain = false;
+    uncertain.snapshot.as_mut().unwrap().certain = false;
     assert!(set(&[still(&[&[1]]), uncertain]).is_empty());
     assert!(set(&[still(&[&[1]]), still(&[])]).is_empty(), "nobody waits there");
     assert!(set(&[still(&[&[1]]), still(&[&[]])]).is_empty(), "it waits for something else");
@@ -106,17 +106,17 @@ fn one_report_or_an_uncertain_one_decides_nothing() {
 
 #[test]
 fn consecutive_equal_reports_are_counted() {
-    let standstill = still(&[&[1]]).standstill.unwrap();
+    let snapshot = still(&[&[1]]).snapshot.unwrap();
     let mut seen = Seen::default();
-    seen.stalled(standstill.clone());
+    seen.stalled(snapshot.clone());
     assert_eq!(seen.unchanged, 1);
-    seen.stalled(standstill.clone());
+    seen.stalled(snapshot.clone());
     assert_eq!(seen.unchanged, 2);
-    seen.stalled(Standstill { received: vec![6; 4], ..standstill.clone() });
+    seen.stalled(Snapshot { received: vec![6; 4], ..snapshot.clone() });
     assert_eq!(seen.unchanged, 1);
-    seen.stalled(Standstill { received: vec![6; 4], ..standstill.clone() });
+    seen.stalled(Snapshot { received: vec![6; 4], ..snapshot.clone() });
     seen.moved();
-    seen.stalled(Standstill { received: vec![6; 4], ..standstill });
+    seen.stalled(Snapshot { received: vec![6; 4], ..snapshot });
     assert_eq!(seen.unchanged, 1);
 }
 
@@ -144,9 +144,9 @@ fn the_set_is_the_largest_one_by_exhaustive_comparison() {
             .collect();
         let closed = |subset: u32| {
             (0..4).filter(|rank| subset & (1 << rank) != 0).all(|rank| {
-                let Some(standstill) = &ranks[rank].standstill else { return false };
+                let Some(snapshot) = &ranks[rank].snapshot else { return false };
                 let hopeless = |to: &Rank| subset & (1 << to.0) != 0 || ranks[to.index()].finished;
-                standstill.waits.iter().all(|wait| !wait.is_empty() && wait.iter().all(hopeless))
+                snapshot.waits.iter().all(|wait| !wait.is_empty() && wait.iter().all(hopeless))
             })
         };
         let largest = (0..16u32).filter(|&subset| closed(subset)).fold(0, |all, subset| all | subset);
@@ -176,7 +176,7 @@ fn the_report_names_ranks_tags_sizes_and_the_way_out() {
 
     // Rank 0 wrote tag 1 before it waits; rank 1 reads tag 2.
     let mut reader = with(still(&[&[0]]), &[(Read, 0, 2, 8)]);
-    reader.standstill.as_mut().unwrap().unread = vec![Unread { from: Rank(0), tag: Tag(1), count: 1 }];
+    reader.snapshot.as_mut().unwrap().unread = vec![Unread { from: Rank(0), tag: Tag(1), count: 1 }];
     let ranks = [with(still(&[&[1]]), &[(Read, 1, 3, 8)]), reader];
     let text = report(&deadlocked(&ranks), &ranks);
     for part in [
@@ -192,7 +192,7 @@ fn the_report_names_ranks_tags_sizes_and_the_way_out() {
         let state = "messages from or to rank 1 are missing".into();
         let peer = Rank(0);
         let one = Outstanding { kind, peer, tag: None, bytes: 0, done: 0, since_s: 3.0, state };
-        seen.standstill.as_mut().unwrap().outstanding = vec![one];
+        seen.snapshot.as_mut().unwrap().outstanding = vec![one];
         seen
     };
     let ranks = [barrier(still(&[&[1]])), with(still(&[&[0]]), &[(Read, 0, 2, 8)])];

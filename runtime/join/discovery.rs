@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use super::descriptors;
 use super::handshake::{self, Line, Pauses};
 use super::interface;
-use super::invitation::{Invitation, Place, Posted};
+use super::invitation::{Invitation, Location, Posted};
 use super::mesh::bind;
 use super::rendezvous::{self, Settings};
 use crate::config::Discovery;
@@ -61,7 +61,7 @@ async fn invite(
     party: &mut Party,
     deadline: Instant,
 ) -> Result<Found, String> {
-    let place = Place::of(discovery)?;
+    let place = Location::of(discovery)?;
     if !discovery.has_key {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|error| format!("no random numbers: {error}"))?;
@@ -102,7 +102,7 @@ async fn accept(
     party: &mut Party,
     deadline: Instant,
 ) -> Result<Found, String> {
-    let place = Place::of(discovery)?;
+    let place = Location::of(discovery)?;
     let (mut pauses, mut epoch) = (Pauses::new(), 0);
     loop {
         epoch += 1;

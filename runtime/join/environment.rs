@@ -15,7 +15,7 @@
 //! | `LATHIDE_FRAGMENT` | payload of a fragment in bytes, 4096 by default |
 //! | `LATHIDE_ENVELOPES` | per link, messages beyond the window announced at a time, 1024 by default |
 //! | `LATHIDE_COLLECTIVE` | algorithms to use whatever they cost, the same on every rank: `broadcast:chain,allreduce:ring` |
-//! | `LATHIDE_STALL` | seconds of standstill before ranks report what they wait for, 3 by default, or `off` |
+//! | `LATHIDE_STALL` | seconds of snapshot before ranks report what they wait for, 3 by default, or `off` |
 //! | `LATHIDE_SILENCE` | seconds a peer's host may not answer before its rank is lost, 10 by default, or `off` |
 //! | `LATHIDE_JOIN` | seconds to reach the job, 30 by default |
 //! | `LATHIDE_LINGER` | seconds `finalize` waits for peers to confirm, 5 by default |
@@ -40,7 +40,7 @@ use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::overrides::Overrides;
 
-use super::foreign::{self, Seat};
+use super::foreign::{self, RankSlot};
 use super::variables::{Variables, number, wrong};
 use crate::config::Discovery;
 
@@ -75,30 +75,30 @@ impl Config {
 /// [`Error::Misuse`] for a variable that makes no sense, or a job that cannot be joined.
 pub(crate) fn parse(lookup: &dyn Fn(&str) -> Option<String>) -> Result<(Config, Option<KeySource>)> {
     let variables = Variables(lookup);
-    let Some(seat) = foreign::seat(&variables)? else {
+    let Some(slot) = foreign::slot(&variables)? else {
         let mut config = Config::alone();
         settings(&variables, &mut config)?;
         return Ok((config, None));
     };
     let key = key_source(&variables)?;
-    let mut config = Config::new(seat.rank, seat.size, root(&variables, &seat, key.is_some())?);
+    let mut config = Config::new(slot.rank, slot.size, root(&variables, &slot, key.is_some())?);
     settings(&variables, &mut config)?;
-    if seat.size > 1 && (config.root.is_none() || key.is_none()) {
+    if slot.size > 1 && (config.root.is_none() || key.is_none()) {
         config.discovery =
-            foreign::discovery(&variables, &seat).map(|discovery| Discovery { has_key: key.is_some(), ..discovery });
+            foreign::discovery(&variables, &slot).map(|discovery| Discovery { has_key: key.is_some(), ..discovery });
         if config.discovery.is_none() {
-            let (name, value) = (seat.size_name, seat.size.to_string());
-            let missing = if config.root.is_none() { seat.starter.no_root() } else { NO_KEY };
+            let (name, value) = (slot.size_name, slot.size.to_string());
+            let missing = if config.root.is_none() { slot.starter.no_root() } else { NO_KEY };
             return wrong(name, value, format!("the job has several ranks, but {missing}"));
         }
     }
     Ok((config, key))
 }
 
-fn root(variables: &Variables<'_>, seat: &Seat, has_key: bool) -> Result<Option<String>> {
+fn root(variables: &Variables<'_>, slot: &RankSlot, has_key: bool) -> Result<Option<String>> {
     let Some(root) = variables.text("LATHIDE_ROOT") else {
         // Without a key there is an invitation anyway, and it names a port that is free for certain.
-        return if has_key { foreign::root(variables, seat) } else { Ok(None) };
+        return if has_key { foreign::root(variables, slot) } else { Ok(None) };
     };
     let port = root.rsplit_once(':').and_then(|(host, port)| (!host.is_empty()).then_some(port));
     match port.map(str::parse::<u16>) {

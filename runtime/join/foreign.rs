@@ -49,7 +49,7 @@ impl Starter {
 }
 
 /// A node's place, and who named it.
-pub(super) struct Seat {
+pub(super) struct RankSlot {
     pub(super) starter: Starter,
     pub(super) rank: u32,
     pub(super) size: u32,
@@ -69,7 +69,7 @@ const SEATS: [(Starter, &str, &str); 7] = [
 ];
 
 /// This node's place; `None` if nobody names one.
-pub(super) fn seat(variables: &Variables<'_>) -> Result<Option<Seat>> {
+pub(super) fn slot(variables: &Variables<'_>) -> Result<Option<RankSlot>> {
     for (starter, rank_name, size_name) in SEATS {
         let (rank, size) = match (variables.text(rank_name), variables.text(size_name)) {
             (None, None) => continue,
@@ -94,14 +94,14 @@ pub(super) fn seat(variables: &Variables<'_>) -> Result<Option<Seat>> {
         }
         let size = number(size_name, &size, 1..=u64::from(SIZE_MAX))? as u32;
         let rank = number(rank_name, &rank, 0..=u64::from(size) - 1)? as u32;
-        return Ok(Some(Seat { starter, rank, size, size_name }));
+        return Ok(Some(RankSlot { starter, rank, size, size_name }));
     }
     Ok(None)
 }
 
 /// The rendezvous that the starter names, if it names one.
-pub(super) fn root(variables: &Variables<'_>, seat: &Seat) -> Result<Option<String>> {
-    match seat.starter {
+pub(super) fn root(variables: &Variables<'_>, slot: &RankSlot) -> Result<Option<String>> {
+    match slot.starter {
         // torchrun itself listens there, unless it was told not to.
         Starter::Torch if variables.text("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|text| text == "True") => Ok(None),
         Starter::Torch => {
@@ -143,9 +143,9 @@ fn first_host(list: &str) -> Option<String> {
 }
 
 /// How the ranks can find each other without a rendezvous or a key; `None` if nothing tells this job from others.
-pub(super) fn discovery(variables: &Variables<'_>, seat: &Seat) -> Option<Discovery> {
+pub(super) fn discovery(variables: &Variables<'_>, slot: &RankSlot) -> Option<Discovery> {
     let text = |name: &str| variables.text(name);
-    let size = seat.size.to_string();
+    let size = slot.size.to_string();
     let all_of = |name: &str| text(name).as_ref() == Some(&size);
     let one_node = text("SLURM_STEP_NUM_NODES").is_some_and(|nodes| nodes == "1");
     let named = |starter: &str, shown: &str, parts: &[Option<String>], is_local: bool| {
@@ -154,7 +154,7 @@ pub(super) fn discovery(variables: &Variables<'_>, seat: &Seat) -> Option<Discov
         let name = format!("job {shown} of {starter}");
         Some(Discovery { name, identity: Identity::Named(identity), is_local, has_key: false })
     };
-    match seat.starter {
+    match slot.starter {
         Starter::Lathide | Starter::Kubernetes => None,
         Starter::OpenMpi => {
             let ids = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "OMPI_MCA_orte_ess_jobid"];

@@ -3,8 +3,8 @@ use super::*;
 fn found(list: &[(&str, &str)]) -> (u32, u32, Option<Discovery>) {
     let lookup = |name: &str| list.iter().rev().find(|(n, _)| *n == name).map(|(_, value)| value.to_string());
     let variables = Variables(&lookup);
-    let seat = seat(&variables).unwrap().expect("somebody names a seat");
-    (seat.rank, seat.size, discovery(&variables, &seat))
+    let slot = slot(&variables).unwrap().expect("somebody names a slot");
+    (slot.rank, slot.size, discovery(&variables, &slot))
 }
 
 const OPEN_MPI: [(&str, &str); 5] = [

@@ -16,7 +16,7 @@ use super::pending::{self, Pending, Proof};
 use crate::config::SILENCE;
 use crate::wire::cipher::{Cipher, CipherError, OPENING_BYTES, Opening};
 use crate::wire::handshake::{
-    Acceptor, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, OPEN_BYTES, PROOF_BYTES, Party, Proven,
+    Acceptor, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, OPEN_BYTES, PROOF_BYTES, Party, Authenticated,
     Purpose, READY_BYTES, RENDEZVOUS, Refusal, Target,
 };
 use crate::wire::seal::Seals;
@@ -26,7 +26,7 @@ pub(crate) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the other side's system may take to accept: less, so that the two can be told apart.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 /// What a socket holds unsent at first, until it is known how fast its link is.
-pub(crate) const UNSENT_BYTES: u32 = 32 << 10;
+pub(crate) const NOTSENT_LOWAT_BYTES: u32 = 32 << 10;
 /// The pauses between attempts to connect: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
 
@@ -181,7 +181,7 @@ async fn challenge(
 #[derive(Debug)]
 pub struct Guest {
     /// Who it is, and whether what it wants fits.
-    pub proven: Proven,
+    pub authenticated: Authenticated,
     stream: TcpStream,
     acceptor: Acceptor,
 }
@@ -301,8 +301,8 @@ async fn greet(mut stream: TcpStream, party: &Party, purpose: Purpose) -> Result
     stream.write_all(&challenge).await?;
     let mut proof = [0; PROOF_BYTES];
     stream.read_exact(&mut proof).await?;
-    let proven = acceptor.proof(&proof)?;
-    Ok(Guest { proven, stream, acceptor })
+    let authenticated = acceptor.proof(&proof)?;
+    Ok(Guest { authenticated, stream, acceptor })
 }
 
 /// Small messages leave at once, and pass large ones to the last: little is handed to the system before it can go. A host
@@ -312,7 +312,7 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     // Until it is known what the job has set.
     keepalive::limit(stream, Some(SILENCE), EndedBy::System)?;
-    socket.set_tcp_notsent_lowat(UNSENT_BYTES)
+    socket.set_tcp_notsent_lowat(NOTSENT_LOWAT_BYTES)
 }
 
 /// Whether both ends of a connection are on this host.

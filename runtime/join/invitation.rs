@@ -7,7 +7,7 @@
 //! Why an invitation that is left over does no harm: a reader believes nothing that it says. It calls the address, and
 //! who answers must prove that it knows the key in the file; only the process that wrote the file can, or its job. A
 //! dead rank 0 does not answer, a stranger at its old port proves nothing, and an earlier job of the same ranks (two
-//! programs one after the other under one `srun`) has no seat left. In all these cases the reader looks at the file again
+//! programs one after the other under one `srun`) has no slot left. In all these cases the reader looks at the file again
 //! until its time is over; rank 0 replaces whatever has the name, in one step, so nobody ever reads half of one. And rank 0
 //! removes only what it has written itself. Old ones are swept away a week later, when any job leaves a new one.
 //!
@@ -44,7 +44,7 @@ pub(crate) struct Invitation {
 }
 
 /// Where a job's invitation lies, or will.
-pub(crate) struct Place {
+pub(crate) struct Location {
     directory: OwnedFd,
     path: PathBuf,
     name: String,
@@ -58,17 +58,17 @@ pub struct Posted {
     file: File,
 }
 
-impl Place {
+impl Location {
     /// Opens the directory, and makes it if it is not there.
     ///
     /// # Errors
     /// If there is no home, it cannot be made, or others may enter it.
-    pub(crate) fn of(discovery: &Discovery) -> Result<Place, String> {
+    pub(crate) fn of(discovery: &Discovery) -> Result<Location, String> {
         Self::named(name(&discovery.identity)?)
     }
 
     /// A place for something of this name.
-    fn named(name: String) -> Result<Place, String> {
+    fn named(name: String) -> Result<Location, String> {
         let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
         let cache =
@@ -80,7 +80,7 @@ impl Place {
         let directory = openat(CWD, &path, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
         let stat = fstat(&directory).map_err(|error| failed(error.into()))?;
         is_private(&stat).map_err(|why| format!("{}: {why}, so the job's key is not safe there", path.display()))?;
-        Ok(Place { directory, path: path.join(&name), name })
+        Ok(Location { directory, path: path.join(&name), name })
     }
 
     /// The file, for messages.
@@ -174,7 +174,7 @@ impl Drop for Posted {
 /// Why it cannot be left.
 pub fn leave_key(key: &[u8; 32]) -> Result<(Posted, String), String> {
     let name = format!("key-{:016x}", getrandom::u64().map_err(|error| format!("no random numbers: {error}"))?);
-    let place = Place::named(name.clone())?;
+    let place = Location::named(name.clone())?;
     place.sweep();
     let shown = place.path();
     let posted = place.write(key).map_err(|error| format!("the job's key cannot be left in {shown}: {error}"))?;
@@ -189,7 +189,7 @@ pub fn fetch_key(name: &str) -> Result<[u8; 32], String> {
     if name.contains('/') {
         return Err(format!("{name:?} is no name of a key"));
     }
-    let place = Place::named(name.to_owned())?;
+    let place = Location::named(name.to_owned())?;
     let until = Instant::now() + KEY_PATIENCE;
     let bytes = loop {
         match place.bytes() {

@@ -3,9 +3,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use super::*;
 
 /// A directory of the test's own, and the place of an invitation in it.
-fn place(directory: &std::path::Path) -> Place {
+fn place(directory: &std::path::Path) -> Location {
     let opened = openat(CWD, directory, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
-    Place { directory: opened, path: directory.join("job"), name: "job".into() }
+    Location { directory: opened, path: directory.join("job"), name: "job".into() }
 }
 
 fn in_directory(test: impl FnOnce(&std::path::Path)) {
@@ -21,7 +21,7 @@ fn invitation(byte: u8) -> Invitation {
     Invitation { key: Some([byte; 32]), roots: vec!["127.0.0.1:7000".into(), "[fd00::1]:7000".into()] }
 }
 
-fn refused(place: &Place) -> String {
+fn refused(place: &Location) -> String {
     place.read().map(|_| ()).unwrap_err()
 }
 

@@ -34,7 +34,7 @@ use super::rendezvous;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
-use crate::wire::handshake::{Established, Limits, Party, Proven, Purpose, Refusal, Target, VERSIONS};
+use crate::wire::handshake::{Established, Limits, Party, Authenticated, Purpose, Refusal, Target, VERSIONS};
 use crate::wire::seal::Seal;
 
 /// Reports and notices that may wait to be sent or read.
@@ -397,15 +397,15 @@ async fn connect(
         };
         match tokio::time::timeout_at(deadline.into(), step).await {
             Ok(Step::Dialed(rank, link)) => links[rank.index()] = Some((*link)?),
-            Ok(Step::Guest(guest)) => match fits(own, &guest.proven, &table, &epochs) {
+            Ok(Step::Guest(guest)) => match fits(own, &guest.authenticated, &table, &epochs) {
                 // Neither is waited for: one that stands still on its way holds nobody up.
                 Err(refusal) => {
-                    tracing::warn!(rank = guest.proven.rank, %refusal, "a connection does not fit");
+                    tracing::warn!(rank = guest.authenticated.rank, %refusal, "a connection does not fit");
                     tasks.spawn(async move { guest.turn_away(&refusal).await });
                 }
                 Ok(()) => {
-                    let (rank, epoch) = (guest.proven.rank, guest.proven.epoch);
-                    let established = guest.proven.established;
+                    let (rank, epoch) = (guest.authenticated.rank, guest.authenticated.epoch);
+                    let established = guest.authenticated.established;
                     links[rank as usize] = None;
                     epochs[rank as usize] = epoch;
                     let steps = steps.clone();
@@ -438,15 +438,15 @@ async fn connect(
 
 /// Whether a lower rank may come in: if it is the process the table names, and with a later connection than any before,
 /// which it replaces.
-fn fits(own: u32, proven: &Proven, table: &Table, epochs: &[u32]) -> Result<(), Refusal> {
-    proven.fits.clone()?;
-    let rank = proven.rank as usize;
-    if proven.rank >= own {
+fn fits(own: u32, authenticated: &Authenticated, table: &Table, epochs: &[u32]) -> Result<(), Refusal> {
+    authenticated.fits.clone()?;
+    let rank = authenticated.rank as usize;
+    if authenticated.rank >= own {
         Err(Refusal::WrongPeer { wanted: own, theirs: own })
-    } else if table.incarnations[rank] != proven.established.incarnation {
+    } else if table.incarnations[rank] != authenticated.established.incarnation {
         Err(Refusal::Incarnation)
-    } else if proven.epoch <= epochs[rank] {
-        Err(Refusal::Duplicate(proven.rank))
+    } else if authenticated.epoch <= epochs[rank] {
+        Err(Refusal::Duplicate(authenticated.rank))
     } else {
         Ok(())
     }

@@ -31,7 +31,7 @@ enum Meddling {
 }
 
 /// Which frame of one direction, from 0 on.
-type Place = (bool, usize);
+type ReceiveBuffer = (bool, usize);
 
 /// Words that nobody has said: an address where nobody is, a lost rank, the end of the job.
 const FORGED: [(bool, &str); 6] = [
@@ -74,7 +74,7 @@ fn meddled(what: Meddling, is_report: bool, frame: &[u8], other: &[u8]) -> Vec<V
 }
 
 /// Passes a control connection on, and meddles with one of its frames.
-async fn meddle(listener: TcpListener, target: SocketAddr, place: Place, what: Meddling) {
+async fn meddle(listener: TcpListener, target: SocketAddr, place: ReceiveBuffer, what: Meddling) {
     let (near, _) = listener.accept().await.unwrap();
     let far = TcpStream::connect(target).await.unwrap();
     let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
@@ -126,8 +126,8 @@ struct Heard {
 }
 
 /// Frames of rank 1: Join, Moving, Stalled, Moving; to it: the table, and that rank 0 is lost.
-async fn job_with(place: Place, what: Meddling) -> Heard {
-    use crate::join::control::Standstill;
+async fn job_with(place: ReceiveBuffer, what: Meddling) -> Heard {
+    use crate::join::control::Snapshot;
     let ((listener, root), (front, by_way)) = (here().await, here().await);
     let served = serve(listener, Settings { join_timeout: Duration::from_secs(2), ..settings(2) });
     tokio::spawn(meddle(front, root, place, what));
@@ -136,7 +136,7 @@ async fn job_with(place: Place, what: Meddling) -> Heard {
     let heard = match (a, b) {
         (Ok(a), Ok(b)) => {
             let (mut a, mut b) = (a.control.unwrap(), b.control.unwrap());
-            for report in [Report::Moving, Report::Stalled(Standstill::default()), Report::Moving] {
+            for report in [Report::Moving, Report::Stalled(Snapshot::default()), Report::Moving] {
                 b.sender().send(report).await.unwrap();
             }
             let mut texts = Vec::new();

@@ -152,7 +152,7 @@ fn noise_on_a_ranks_listener_has_no_effect() {
             }
         });
         let guest = arrived.recv().await.unwrap();
-        assert_eq!((guest.proven.rank, guest.proven.fits.clone()), (0, Ok(())));
+        assert_eq!((guest.authenticated.rank, guest.authenticated.fits.clone()), (0, Ok(())));
         guest.admit(0).await.unwrap();
         dialer.await.unwrap().unwrap();
         assert!(arrived.try_recv().is_err(), "noise proved itself");
@@ -249,7 +249,7 @@ async fn launched(size: u32) -> (String, mpsc::Sender<rendezvous::Order>, mpsc::
 
 #[test]
 fn losses_deadlocks_and_goodbyes_go_through_the_rendezvous() {
-    use crate::join::control::Standstill;
+    use crate::join::control::Snapshot;
     use rendezvous::{Event, Order};
     on_runtime(async {
         let (root, orders, mut events) = launched(3).await;
@@ -264,14 +264,14 @@ fn losses_deadlocks_and_goodbyes_go_through_the_rendezvous() {
         // Ranks 0 and 1 wait for each other; the third computes.
         for _ in 0..2 {
             for (control, other) in [(&a, 1), (&b, 0)] {
-                let standstill = Standstill {
+                let snapshot = Snapshot {
                     waits: vec![vec![Rank(other)]],
                     certain: true,
                     sent: vec![4; 3],
                     received: vec![4; 3],
-                    ..Standstill::default()
+                    ..Snapshot::default()
                 };
-                control.sender().send(Report::Stalled(standstill)).await.unwrap();
+                control.sender().send(Report::Stalled(snapshot)).await.unwrap();
             }
         }
         let Some(Notice::Deadlock { report }) = a.notices.recv().await else { panic!("no verdict") };

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::control::{self, ControlError, Notice, Report};
-use super::coordinator::{Contact, Input, Office};
+use super::coordinator::{Contact, Input, Coordinator};
 use super::handshake;
 use super::keepalive::{self, EndedBy};
 use crate::config::{Config, Key};
@@ -112,17 +112,17 @@ pub async fn serve(
         let _ = deaf.send(Input::Deaf(error)).await;
     });
     tasks.spawn(relay_orders(orders, sender.clone()));
-    let mut office = Office::new(settings, events, sender, tasks);
-    while !office.is_done() {
-        match timeout(office.patience(), inputs.recv()).await {
-            Ok(Some(input)) => office.take(input).await,
+    let mut coordinator = Coordinator::new(settings, events, sender, tasks);
+    while !coordinator.is_done() {
+        match timeout(coordinator.patience(), inputs.recv()).await {
+            Ok(Some(input)) => coordinator.take(input).await,
             Ok(None) => break,
             Err(_) => {}
         }
-        office.look_at_clock(Instant::now()).await;
+        coordinator.look_at_clock(Instant::now()).await;
     }
     // Last words are under way in the writers' queues.
-    office.flush().await;
+    coordinator.flush().await;
     Ok(())
 }
 

@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::core::Core;
-use super::slot::{OfCollective, Slot};
+use super::completion::{OfCollective, Completion};
 use super::{CollectiveCall, Kernel};
 use crate::collective::execute::{Job, Plan, Start};
 use crate::collective::{Call, Overrides, Schedule};
 use crate::cost::CostModel;
-use crate::engine::{Completion, OpId};
+use crate::engine::{Completed, OpId};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::observe::event::What;
@@ -62,28 +62,28 @@ impl Kernel {
 
     /// Begins a collective and posts its first steps; a burst of what it sends leaves at once. `plan`: `None` for an
     /// exchange.
-    pub(crate) fn initcollective(&self, operation: Operation, plan: Option<&Plan>, start: Start) -> Result<Arc<Slot>> {
+    pub(crate) fn initcollective(&self, operation: Operation, plan: Option<&Plan>, start: Start) -> Result<Arc<Completion>> {
         let _call = self.call_collective()?;
         let now = self.clock.now();
-        self.watch.program_enters(now);
+        self.ownership.program_enters(now);
         self.observer.enters(now);
         let choice = plan.map(|plan| plan.choice.clone());
         let of = OfCollective { peers: peers(&start.schedule), choice };
         let mut core = self.lock();
         let op = core.start(start).map_err(|error| error.during(operation))?;
-        let slot = Arc::new(Slot::of_collective(operation, op, of));
-        core.expect(slot.clone());
+        let completion = Arc::new(Completion::of_collective(operation, op, of));
+        core.expect(completion.clone());
         let core = self.begin_collective(core, op);
         self.unlock(core);
         // Not yet the task: that would wake it on a core that computes.
         let _ = self.asking.state.compare_exchange(IDLE, BEGUN, Ordering::SeqCst, Ordering::Relaxed);
         let left = self.clock.now();
         self.observer.leaves_post(now, left, (op, operation), false);
-        if let Some(choice) = slot.choice() {
+        if let Some(choice) = completion.choice() {
             self.observer.tell(|| left, What::Chosen { op: op.0, choice: choice.to_string() });
         }
-        self.watch.program_leaves(left);
-        Ok(slot)
+        self.ownership.program_leaves(left);
+        Ok(completion)
     }
 
     /// The calling thread calls a collective, as long as what is returned lives.
@@ -151,7 +151,7 @@ impl Kernel {
 
 impl Core {
     /// A message has ended while collectives wait for some: if it is none of theirs, it is the program's.
-    pub(super) fn complete_for_collectives(&mut self, completion: Completion) {
+    pub(super) fn complete_for_collectives(&mut self, completion: Completed) {
         let now = self.clock.now();
         if let Some(completion) = self.collectives.complete(&mut self.engine, now, completion) {
             self.fill_slot(completion);

@@ -17,15 +17,15 @@ use socket2::SockRef;
 use tokio::sync::Notify;
 
 use super::clock::Clock;
-use super::flurry::Flurry;
+use super::tuning::batching::Batching;
 use super::observed::Observed;
-use super::pacing::Pacing;
+use super::tuning::pacing::Pacing;
 use super::poller::{Poller, Ready};
-use super::slot::Slot;
-use super::unsent::Unsent;
-use crate::buffer::Source;
+use super::completion::Completion;
+use super::tuning::notsent_lowat::NotsentLowat;
+use crate::buffer::SendBuffer;
 use crate::collective::execute::Collectives;
-use crate::engine::{Completion, Engine, LateRefusal, OpId, Outcome, Sent};
+use crate::engine::{Completed, Engine, LateRefusal, OpId, Outcome, Sent};
 use crate::error::Error;
 use crate::ids::Rank;
 use crate::join::handshake::Connection;
@@ -47,19 +47,19 @@ pub(crate) struct Core {
     sockets: Vec<Option<Socket>>,
     poller: Arc<Poller>,
     pub(super) clock: Clock,
-    slots: HashMap<OpId, Arc<Slot>>,
-    recent: VecDeque<(OpId, Arc<Slot>)>,
+    completions: HashMap<OpId, Arc<Completion>>,
+    recent: VecDeque<(OpId, Arc<Completion>)>,
     /// Refusals that no handle has returned, until the program asks for them or finalizes.
     refusals: VecDeque<Error>,
     /// Who is to be woken once the lock is free.
     wakers: Vec<Waker>,
     /// Operations that were completed so far.
-    pub(crate) completions: u64,
+    pub(crate) completed_count: u64,
     /// Who is to be woken by the next that is.
     pub(crate) watchers: Vec<Waker>,
     /// What nobody wants any more; dropped once the lock is free, since a buffer's drop may be the program's code.
     unwanted: Vec<Outcome>,
-    /// Waits for something that no slot tells; woken once, by the next who may have changed it.
+    /// Waits for something that no completion tells; woken once, by the next who may have changed it.
     pub(crate) onlooker: Option<Waker>,
     /// Whether the rendezvous is there to say who was lost first.
     pub(crate) is_advised: bool,
@@ -82,8 +82,8 @@ struct Socket {
     /// Seals and opens what passes, if the job wants it.
     cipher: Option<Box<Cipher>>,
     pacing: Pacing,
-    flurry: Flurry,
-    unsent: Unsent,
+    batching: Batching,
+    notsent_lowat: NotsentLowat,
     /// The last write found no room.
     is_blocked: bool,
     /// The poller watches for room.
@@ -97,8 +97,8 @@ impl Socket {
             stream,
             cipher,
             pacing,
-            flurry: Flurry::default(),
-            unsent: Unsent::new(),
+            batching: Batching::default(),
+            notsent_lowat: NotsentLowat::new(),
             is_blocked: false,
             is_watched: false,
         }
@@ -121,7 +121,7 @@ impl Core {
             }
             sockets.push(link.map(Socket::new));
         }
-        let (slots, recent, refusals) = (HashMap::new(), VecDeque::new(), VecDeque::new());
+        let (completions, recent, refusals) = (HashMap::new(), VecDeque::new(), VecDeque::new());
         let traffic = (vec![0; sockets.len()], vec![0; sockets.len()]);
         Ok(Core {
             engine,
@@ -129,11 +129,11 @@ impl Core {
             sockets,
             poller,
             clock,
-            slots,
+            completions,
             recent,
             refusals,
             wakers: Vec::new(),
-            completions: 0,
+            completed_count: 0,
             watchers: Vec::new(),
             unwanted: Vec::new(),
             onlooker: None,
@@ -147,19 +147,19 @@ impl Core {
         })
     }
 
-    /// Has `slot` filled when its operation completes.
-    pub(crate) fn expect(&mut self, slot: Arc<Slot>) {
-        self.slots.insert(slot.op, slot);
+    /// Has `completion` filled when its operation completes.
+    pub(crate) fn expect(&mut self, completion: Arc<Completion>) {
+        self.completions.insert(completion.op, completion);
     }
 
     /// The operations that are not complete.
-    pub(super) fn under_way(&self) -> impl Iterator<Item = &Slot> {
-        self.slots.values().map(|slot| &**slot)
+    pub(super) fn under_way(&self) -> impl Iterator<Item = &Completion> {
+        self.completions.values().map(|completion| &**completion)
     }
 
     /// Withdraws a read nobody waits for any more, if it has met no message.
-    pub(crate) fn withdraw(&mut self, slot: &Slot) {
-        self.engine.withdraw(slot.operation().peer, slot.key, slot.op);
+    pub(crate) fn withdraw(&mut self, completion: &Completion) {
+        self.engine.withdraw(completion.operation().peer, completion.key, completion.op);
         self.hand_on();
     }
 
@@ -184,14 +184,14 @@ impl Core {
 
     /// A write of `bytes` to `peer` begins, at `now`. Returns whether it may wait for others to leave with.
     pub(crate) fn gathers(&mut self, peer: Rank, bytes: u64, now: Duration) -> bool {
-        self.sockets[peer.index()].as_mut().is_some_and(|socket| socket.flurry.gathers(bytes, now))
+        self.sockets[peer.index()].as_mut().is_some_and(|socket| socket.batching.gathers(bytes, now))
     }
 
     /// Sends a write to `peer` that does not wait for others, and all before it.
     pub(crate) fn send(&mut self, peer: Rank) {
         self.flush();
         if let Some(socket) = self.sockets[peer.index()].as_mut() {
-            socket.flurry.was_sent(self.clock.now());
+            socket.batching.was_sent(self.clock.now());
         }
     }
 
@@ -217,7 +217,7 @@ impl Core {
         has_written
     }
 
-    /// Hands outcomes to their slots.
+    /// Hands outcomes to their completions.
     pub(crate) fn hand_on(&mut self) {
         loop {
             while let Some(completion) = self.engine.poll_completion() {
@@ -236,8 +236,8 @@ impl Core {
             self.suspect(culprit, cause);
         }
         while let Some(LateRefusal { op, error }) = self.engine.poll_refusal() {
-            let slot = self.recent.iter().find(|(recent, _)| Some(*recent) == op);
-            if !slot.is_some_and(|(_, slot)| slot.refuse(&error)) {
+            let completion = self.recent.iter().find(|(recent, _)| Some(*recent) == op);
+            if !completion.is_some_and(|(_, completion)| completion.refuse(&error)) {
                 self.keep_refusal(error);
             }
         }
@@ -251,25 +251,25 @@ impl Core {
         }
     }
 
-    pub(super) fn fill_slot(&mut self, Completion { op, mut outcome }: Completion) {
-        let Some(slot) = self.slots.remove(&op) else { return self.unwanted.push(outcome) };
-        self.observe_end(&slot, &mut outcome);
+    pub(super) fn fill_slot(&mut self, Completed { op, mut outcome }: Completed) {
+        let Some(completion) = self.completions.remove(&op) else { return self.unwanted.push(outcome) };
+        self.observe_end(&completion, &mut outcome);
         let is_written = matches!(outcome, Outcome::Written(_));
-        let (waker, unclaimed) = slot.complete(outcome);
+        let (waker, unclaimed) = completion.complete(outcome);
         self.wakers.extend(waker);
         if let Some(outcome) = unclaimed {
-            if let Some(refusal) = slot.as_refusal(&outcome) {
+            if let Some(refusal) = completion.as_refusal(&outcome) {
                 self.keep_refusal(refusal);
             }
             self.unwanted.push(outcome);
         }
-        self.completions += 1;
+        self.completed_count += 1;
         self.wakers.append(&mut self.watchers);
         if is_written {
             if self.recent.len() == RECENT_MAX {
                 self.recent.pop_front();
             }
-            self.recent.push_back((op, slot));
+            self.recent.push_back((op, completion));
         }
     }
 
@@ -296,7 +296,7 @@ impl Core {
         self.is_broken = true;
         self.engine.declare_failed(error.clone());
         self.close();
-        let wakers = self.slots.drain().filter_map(|(_, slot)| slot.fail(&error));
+        let wakers = self.completions.drain().filter_map(|(_, completion)| completion.fail(&error));
         self.wakers.extend(wakers);
         self.wakers.append(&mut self.watchers);
         self.take_wakers()
@@ -401,7 +401,7 @@ impl Core {
         if socket.is_blocked {
             return 0;
         }
-        let Socket { stream, cipher, unsent, pacing, .. } = socket;
+        let Socket { stream, cipher, notsent_lowat, pacing, .. } = socket;
         let (mut written, mut before) = (0, 0);
         let sent = loop {
             let mut write = |slices: &[IoSlice<'_>]| write_now(stream, slices).inspect(|count| written += count);
@@ -409,16 +409,16 @@ impl Core {
                 None => self.engine.transmit(peer, &mut write),
                 Some(cipher) => self.engine.transmit_sealed(peer, cipher, &mut |bytes| write(&[IoSlice::new(bytes)])),
             };
-            unsent.took(written - before);
+            notsent_lowat.took(written - before);
             before = written;
             if !matches!(sent, Ok(Sent::Blocked)) {
                 if matches!(sent, Ok(Sent::All)) {
-                    unsent.is_done();
+                    notsent_lowat.is_done();
                 }
                 break sent;
             }
-            let limit = unsent.limit();
-            let Some(new) = unsent.is_full(self.clock.now(), self.is_helped) else { break sent };
+            let limit = notsent_lowat.limit();
+            let Some(new) = notsent_lowat.is_full(self.clock.now(), self.is_helped) else { break sent };
             // A socket that refuses keeps the limit it has. If it is higher now, there is room again: who computes does
             // not leave to the task what it can hand over itself.
             if SockRef::from(&*stream).set_tcp_notsent_lowat(new).is_err() || new < limit {
@@ -455,7 +455,7 @@ impl Core {
 /// Buffers that nobody wants any more. Their drop may be the program's code: a panic in it ends no thread of lathide's.
 pub(super) struct Unwanted {
     outcomes: Vec<Outcome>,
-    sources: Vec<Box<dyn Source>>,
+    sources: Vec<Box<dyn SendBuffer>>,
 }
 
 impl Drop for Unwanted {

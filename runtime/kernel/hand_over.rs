@@ -151,13 +151,13 @@ impl Kernel {
     /// The task lets bytes gather before it looks again, if it `may`. Returns whether it does. Not while a future waits:
     /// nobody but the task takes what comes for it.
     pub(super) fn rest(&self, may: bool) -> bool {
-        self.watch.rest(&self.poller, || may && self.awaiting.load(Ordering::SeqCst) == 0)
+        self.ownership.rest(&self.poller, || may && self.awaiting.load(Ordering::SeqCst) == 0)
     }
 
     /// No thread helps any more: leaves the links to the task, if it may have them.
     pub(super) fn leave_to_task(&self) {
         let gave_way = self.gave_way.swap(false, Ordering::SeqCst);
-        self.watch.helper_leaves(&self.poller, || self.task_may_move());
+        self.ownership.helper_leaves(&self.poller, || self.task_may_move());
         // A task that gave way has left links ready; at an open gate it would not hear of them again.
         if gave_way {
             self.poller.nudge();
@@ -188,7 +188,7 @@ impl Kernel {
 
     /// Has the task watch the links, if bytes may move while no thread waits.
     pub(super) fn settle_watch(&self) {
-        self.watch.settle(&self.poller, || self.task_may_move());
+        self.ownership.settle(&self.poller, || self.task_may_move());
     }
 
     /// Moves what is there, if the program may and nobody else does: so that testing in a loop makes progress.

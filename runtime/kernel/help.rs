@@ -16,9 +16,9 @@ use super::Kernel;
 use super::core::Core;
 use super::panics::Locked;
 use super::poller::{Poller, Ready};
-use super::slot::Slot;
-use super::spin::Look;
-use super::stall::LongWait;
+use super::completion::Completion;
+use super::tuning::spin::Look;
+use super::deadlock::LongWait;
 use super::sync::thread::{self, Thread};
 use super::sync::{AtomicBool, AtomicUsize, Instant, Mutex};
 use crate::engine::OpId;
@@ -56,13 +56,13 @@ pub(crate) trait Condition {
     /// Takes that back.
     fn unregister(&self, waker: &Waker);
     /// One of the operations waited for, any one of which ends the wait: each, and then `None`.
-    fn slot(&self, index: usize) -> Option<&Slot>;
+    fn completion(&self, index: usize) -> Option<&Completion>;
 }
 
 impl dyn Condition + '_ {
     /// The operations waited for.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
-        (0..).map_while(|index| self.slot(index))
+    pub(crate) fn completions(&self) -> impl Iterator<Item = &Completion> {
+        (0..).map_while(|index| self.completion(index))
     }
 }
 
@@ -101,11 +101,11 @@ impl Kernel {
     /// Waits until `condition` is met or `deadline` has passed, and helps meanwhile. Returns whether it is met.
     pub(crate) fn wait(&self, condition: &dyn Condition, deadline: Option<Instant>) -> bool {
         let entered = self.clock.now();
-        self.watch.program_enters(entered);
+        self.ownership.program_enters(entered);
         self.observer.enters_wait(entered, operations(condition));
         if condition.is_met_outside() {
             // Computation has hidden it whole. Short messages end so by the million: the clock is read once.
-            self.watch.program_leaves(entered);
+            self.ownership.program_leaves(entered);
             self.observer.leaves_wait(entered, entered, operations(condition));
             return true;
         }
@@ -114,7 +114,7 @@ impl Kernel {
             self.asks_in_vain();
         }
         let left = self.clock.now();
-        self.watch.program_leaves(left);
+        self.ownership.program_leaves(left);
         self.observer.leaves_wait(entered, left, operations(condition));
         is_met
     }
@@ -143,7 +143,7 @@ impl Kernel {
     fn help_until(&self, condition: &dyn Condition, deadline: Option<Instant>, wait: &mut LongWait) -> bool {
         let mut ready = Vec::new();
         let peers = peers_to_poll(condition);
-        let is_long = condition.slots().any(|slot| slot.operation().bytes >= RESTED_BYTES);
+        let is_long = condition.completions().any(|completion| completion.operation().bytes >= RESTED_BYTES);
         let mut has_begun = false;
         let mut core = self.lock_to_help();
         core.flush();
@@ -155,7 +155,7 @@ impl Kernel {
                 return is_met;
             }
             self.release(core);
-            self.watch.helper_takes(&self.poller);
+            self.ownership.helper_takes(&self.poller);
             // A long message may come in without a pause; the deadline holds all the same.
             let look = || if is_over(deadline) { Look::Met } else { self.look(&peers, condition) };
             if !is_due && !peers.is_empty() && self.spin.poll(is_long, has_begun, look) {
@@ -266,13 +266,13 @@ impl Drop for Baton<'_> {
 
 /// What is waited for.
 fn operations(condition: &dyn Condition) -> impl Iterator<Item = (OpId, Operation)> {
-    condition.slots().map(|slot| (slot.op, slot.operation()))
+    condition.completions().map(|completion| (completion.op, completion.operation()))
 }
 
 /// The ranks whose bytes would end the wait, if they are few enough to be polled one by one.
 fn peers_to_poll(condition: &dyn Condition) -> Vec<Rank> {
     let mut peers = Vec::new();
-    for &peer in condition.slots().flat_map(Slot::peers) {
+    for &peer in condition.completions().flat_map(Completion::peers) {
         if !peers.contains(&peer) {
             if peers.len() == POLLED_MAX {
                 return Vec::new();
@@ -320,14 +320,14 @@ fn until(deadline: Option<Instant>) -> Duration {
     deadline.map_or(TICK, |deadline| TICK.min(deadline.saturating_duration_since(Instant::now())))
 }
 
-/// What knows its operation: a slot, or the handle that has it.
-pub(crate) trait HasSlot {
+/// What knows its operation: a completion, or the handle that has it.
+pub(crate) trait HasCompletion {
     /// Where its outcome will be.
-    fn slot(&self) -> &Slot;
+    fn completion(&self) -> &Completion;
 }
 
-impl HasSlot for Arc<Slot> {
-    fn slot(&self) -> &Slot {
+impl HasCompletion for Arc<Completion> {
+    fn completion(&self) -> &Completion {
         self
     }
 }
@@ -342,7 +342,7 @@ pub(crate) struct AnyOf<'a, S> {
     none_at: Cell<u64>,
 }
 
-impl<'a, S: HasSlot> AnyOf<'a, S> {
+impl<'a, S: HasCompletion> AnyOf<'a, S> {
     /// A few, of whatever nodes.
     pub(crate) fn few(of: &'a [S]) -> Self {
         AnyOf { of, node: None, none_at: Cell::new(0) }
@@ -354,15 +354,15 @@ impl<'a, S: HasSlot> AnyOf<'a, S> {
     }
 
     fn is_any_done(&self) -> bool {
-        self.of.iter().any(|one| one.slot().is_done())
+        self.of.iter().any(|one| one.completion().is_done())
     }
 }
 
-impl<S: HasSlot> Condition for AnyOf<'_, S> {
+impl<S: HasCompletion> Condition for AnyOf<'_, S> {
     fn is_met(&self, core: &mut Core) -> bool {
-        let is_met = (self.node.is_none() || self.none_at.get() != core.completions) && self.is_any_done();
+        let is_met = (self.node.is_none() || self.none_at.get() != core.completed_count) && self.is_any_done();
         if !is_met {
-            self.none_at.set(core.completions);
+            self.none_at.set(core.completed_count);
         }
         is_met
     }
@@ -376,17 +376,17 @@ impl<S: HasSlot> Condition for AnyOf<'_, S> {
         match self.node {
             Some(node) => node.lock().watchers.push(waker.clone()),
             // One that is complete already is seen by `is_met_outside`.
-            None => self.of.iter().for_each(|one| _ = one.slot().register(waker)),
+            None => self.of.iter().for_each(|one| _ = one.completion().register(waker)),
         }
     }
     fn unregister(&self, waker: &Waker) {
         match self.node {
             Some(node) => node.lock().watchers.retain(|watcher| !watcher.will_wake(waker)),
-            None => self.of.iter().for_each(|one| one.slot().unregister()),
+            None => self.of.iter().for_each(|one| one.completion().unregister()),
         }
     }
-    fn slot(&self, index: usize) -> Option<&Slot> {
-        self.of.get(index).map(HasSlot::slot)
+    fn completion(&self, index: usize) -> Option<&Completion> {
+        self.of.get(index).map(HasCompletion::completion)
     }
 }
 
@@ -407,7 +407,7 @@ impl<F: Fn(&mut Core) -> bool> Condition for Until<'_, F> {
     fn unregister(&self, _: &Waker) {
         self.0.lock().onlooker = None;
     }
-    fn slot(&self, _: usize) -> Option<&Slot> {
+    fn completion(&self, _: usize) -> Option<&Completion> {
         None
     }
 }

@@ -9,23 +9,19 @@ mod callers;
 mod clock;
 mod collectives;
 mod core;
-mod flurry;
 mod hand_over;
 mod help;
 mod observed;
-mod pacing;
 mod panics;
 mod poller;
-mod rest;
 #[cfg(test)]
 mod schedules;
-mod slot;
-mod spin;
-mod stall;
+mod completion;
+mod deadlock;
 mod sync;
 mod task;
-mod unsent;
-mod watch;
+mod tuning;
+mod ownership;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -35,7 +31,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
 
-use crate::buffer::{ElementType, Place, Source};
+use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
 use crate::collective::execute::Planner;
 use crate::config::{Config, Overlap};
 use crate::engine::{Engine, OpId};
@@ -45,19 +41,19 @@ use crate::join::control::Report;
 use crate::join::{keepalive, mesh};
 use crate::observe::{self, Observer};
 use crate::operation::{Operation, OperationKind};
-use crate::wire::frame::Key;
+use crate::wire::frame::MatchKey;
 use callers::Callers;
 pub(crate) use callers::CollectiveCall;
 use clock::Clock;
 use core::Core;
-pub(crate) use help::HasSlot;
+pub(crate) use help::HasCompletion;
 use help::{AnyOf, Help, Until};
 use observed::Observed;
 use poller::Poller;
-use slot::Detached;
-pub(crate) use slot::Slot;
-use spin::Spin;
-use watch::Watch;
+use completion::Detached;
+pub(crate) use completion::Completion;
+use tuning::spin::Spin;
+use ownership::Ownership;
 
 /// What the node's threads and its task share.
 pub(crate) struct Kernel {
@@ -74,7 +70,7 @@ pub(crate) struct Kernel {
     core: Mutex<Core>,
     poller: Arc<Poller>,
     help: Help,
-    watch: Watch,
+    ownership: Ownership,
     spin: Spin,
     /// Names this node within its process.
     id: u64,
@@ -173,7 +169,7 @@ impl Kernel {
             core: Mutex::new(core),
             help: Help::new(poller.clone()),
             poller,
-            watch: Watch::new(),
+            ownership: Ownership::new(),
             spin: Spin::new(may_poll),
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             asked_in_vain: AtomicU64::new(0),
@@ -200,11 +196,11 @@ impl Kernel {
     pub(crate) fn initread(
         &self,
         from: Rank,
-        key: Key,
+        key: MatchKey,
         element: ElementType,
-        place: Box<dyn Place>,
+        place: Box<dyn ReceiveBuffer>,
         bytes: u64,
-    ) -> Result<Arc<Slot>> {
+    ) -> Result<Arc<Completion>> {
         let operation = Operation::new(OperationKind::Read, self.rank, from, key.user_tag(), bytes);
         self.post(operation, key, |core, now| core.engine.initread(now, from, key, element, place))
     }
@@ -213,10 +209,10 @@ impl Kernel {
     pub(crate) fn initwrite(
         &self,
         to: Rank,
-        key: Key,
+        key: MatchKey,
         element: ElementType,
-        source: Box<dyn Source>,
-    ) -> Result<Arc<Slot>> {
+        source: Box<dyn SendBuffer>,
+    ) -> Result<Arc<Completion>> {
         let bytes = source.bytes().len() as u64;
         let operation = Operation::new(OperationKind::Write, self.rank, to, key.user_tag(), bytes);
         self.post(operation, key, |core, now| core.engine.initwrite(now, to, key, element, source))
@@ -225,22 +221,22 @@ impl Kernel {
     fn post(
         &self,
         operation: Operation,
-        key: Key,
+        key: MatchKey,
         post: impl FnOnce(&mut Core, Duration) -> Result<OpId>,
-    ) -> Result<Arc<Slot>> {
+    ) -> Result<Arc<Completion>> {
         if self.is_over.load(Ordering::Relaxed) {
             return Err(Error::Shutdown { rank: self.rank });
         }
         let now = self.clock.now();
-        self.watch.program_enters(now);
+        self.ownership.program_enters(now);
         self.observer.enters(now);
         let mut core = self.lock();
         // Who posts goes on to compute, as far as can be known; a wait says otherwise.
         core.is_helped = self.help.is_held();
         let op = post(&mut core, now).map_err(|error| error.during(operation))?;
-        let slot = Arc::new(Slot::new(operation, op, key));
-        core.expect(slot.clone());
-        core.observe_post(&slot, now);
+        let completion = Arc::new(Completion::new(operation, op, key));
+        core.expect(completion.clone());
+        core.observe_post(&completion, now);
         let may_move = self.task_may_move();
         let is_write = operation.kind == OperationKind::Write;
         let gathers = may_move && is_write && core.gathers(operation.peer, operation.bytes, now);
@@ -258,23 +254,23 @@ impl Kernel {
             let left = self.clock.now();
             self.observer.leaves_post(now, left, (op, operation), is_short);
             if !is_short {
-                self.watch.program_leaves(left);
+                self.ownership.program_leaves(left);
             }
         }
-        Ok(slot)
+        Ok(completion)
     }
 
     /// Waits for the first of a few operations to complete; drives meanwhile. `false`: `deadline` came first.
-    pub(crate) fn wait_any(&self, of: &[impl HasSlot], deadline: Option<Instant>) -> bool {
-        if !of.iter().any(|one| one.slot().is_done()) {
+    pub(crate) fn wait_any(&self, of: &[impl HasCompletion], deadline: Option<Instant>) -> bool {
+        if !of.iter().any(|one| one.completion().is_done()) {
             self.begin_asking();
         }
         self.wait(&AnyOf::few(of), deadline)
     }
 
     /// The same for any number of operations, all of this node.
-    pub(crate) fn wait_any_of_many(&self, of: &[impl HasSlot]) {
-        if !of.iter().any(|one| one.slot().is_done()) {
+    pub(crate) fn wait_any_of_many(&self, of: &[impl HasCompletion]) {
+        if !of.iter().any(|one| one.completion().is_done()) {
             self.begin_asking();
         }
         self.wait(&AnyOf::many(self, of), None);
@@ -297,11 +293,11 @@ impl Kernel {
     }
 
     /// A handle is gone before its operation was complete.
-    pub(crate) fn abandon(&self, slot: &Slot) {
-        match slot.detach() {
-            Detached::UnderWay if slot.operation().kind == OperationKind::Read => {
+    pub(crate) fn abandon(&self, completion: &Completion) {
+        match completion.detach() {
+            Detached::UnderWay if completion.operation().kind == OperationKind::Read => {
                 let mut core = self.lock();
-                core.withdraw(slot);
+                core.withdraw(completion);
                 self.unlock(core);
             }
             Detached::Refused(error) => self.lock().keep_refusal(error),

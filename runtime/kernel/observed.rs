@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::core::Core;
-use super::slot::Slot;
+use super::completion::Completion;
 use crate::collective::execute::Traffic;
 use crate::engine::{OpId, Outcome, Progress};
 use crate::ids::Rank;
@@ -47,10 +47,10 @@ impl Core {
     }
 
     /// An operation has just been posted, at `now`, and nothing of it is sent yet.
-    pub(super) fn observe_post(&mut self, slot: &Slot, now: Duration) {
-        let operation = slot.operation();
+    pub(super) fn observe_post(&mut self, completion: &Completion, now: Duration) {
+        let operation = completion.operation();
         if operation.kind == OperationKind::Write {
-            self.observe_write(slot.op, operation.peer, operation.bytes, now);
+            self.observe_write(completion.op, operation.peer, operation.bytes, now);
         }
         self.observe_progress(operation.peer);
     }
@@ -81,16 +81,16 @@ impl Core {
     }
 
     /// An operation has ended.
-    pub(super) fn observe_end(&mut self, slot: &Slot, outcome: &mut Outcome) {
+    pub(super) fn observe_end(&mut self, completion: &Completion, outcome: &mut Outcome) {
         let Some(observed) = &mut self.observed else { return };
-        if slot.operation().kind == OperationKind::Read
+        if completion.operation().kind == OperationKind::Read
             && let Outcome::Read(place) = outcome
         {
-            observed.links.receives(slot.operation().peer, place.bytes_mut().len() as u64);
+            observed.links.receives(completion.operation().peer, place.bytes_mut().len() as u64);
         }
         if let Some(tape) = &observed.tape {
             let failed = matches!(outcome, Outcome::Failed(_) | Outcome::Abandoned);
-            tape.tell(nanoseconds(self.clock.now()), What::Done { op: slot.op.0, failed });
+            tape.tell(nanoseconds(self.clock.now()), What::Done { op: completion.op.0, failed });
         }
     }
 
@@ -118,15 +118,15 @@ impl Core {
         }
         let now = nanoseconds(clock.now());
         for note in notes {
-            let (peer, slot) = (note.peer, note.slot);
+            let (peer, message_id) = (note.peer, note.message_id);
             tape.tell(
                 now,
                 match note.progress {
-                    Progress::Begins { bytes } => What::Begins { peer, slot, bytes },
-                    Progress::Arrives { bytes } => What::Arrives { peer, slot, bytes },
-                    Progress::Goes(op) => What::Goes { peer, slot, op: op.0 },
-                    Progress::Leaves(op) => What::Leaves { peer, slot, op: op.0 },
-                    Progress::Meets(op) => What::Meets { peer, slot, op: op.0 },
+                    Progress::Begins { bytes } => What::Begins { peer, message_id, bytes },
+                    Progress::Arrives { bytes } => What::Arrives { peer, message_id, bytes },
+                    Progress::Goes(op) => What::Goes { peer, message_id, op: op.0 },
+                    Progress::Leaves(op) => What::Leaves { peer, message_id, op: op.0 },
+                    Progress::Meets(op) => What::Meets { peer, message_id, op: op.0 },
                 },
             );
         }

@@ -15,9 +15,9 @@ use tokio::time::Instant;
 use super::collectives::ASK_TICK;
 use super::panics::wake;
 use super::poller::GateDescriptor;
-use super::rest::Rests;
-use super::stall::Detector;
-use super::{Kernel, Order, Started, watch};
+use super::tuning::poll_interval::PollInterval;
+use super::deadlock::Detector;
+use super::{Kernel, Order, Started, ownership};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::join::control::{Notice, Report};
@@ -98,7 +98,7 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
     let mut is_heard = control.is_some();
     let mut is_ticking = false;
     let (mut confirmation, mut asking) = (None, None);
-    let (mut rests, mut rested) = (Rests::default(), None);
+    let (mut rests, mut rested) = (PollInterval::default(), None);
     let mut detector = Detector::default();
     let mut look = kernel.looks().then(Instant::now);
     let mut looking = kernel.look_for_silence();
@@ -114,13 +114,13 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
             () = kernel.due.notified() => kernel.turn_for_collectives(),
             () = kernel.asking.begin.notified() => asking = Some(Instant::now() + ASK_TICK),
             () = at(asking) => asking = kernel.ask().then(|| Instant::now() + ASK_TICK),
-            () = kernel.watch.begin.notified(), if !is_ticking => is_ticking = true,
-            () = tokio::time::sleep(watch::TICK), if is_ticking => {
-                is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held());
+            () = kernel.ownership.begin.notified(), if !is_ticking => is_ticking = true,
+            () = tokio::time::sleep(ownership::TICK), if is_ticking => {
+                is_ticking = kernel.ownership.tick(&kernel.poller, || kernel.help.is_held());
             }
             () = at(rested) => {
                 rested = None;
-                if kernel.watch.rests() {
+                if kernel.ownership.rests() {
                     let turn = kernel.turn();
                     rested = rest(&kernel, rests.after_rest(turn.moved, turn.to_come));
                 }

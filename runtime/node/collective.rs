@@ -394,8 +394,8 @@ impl Node {
         let operation = Operation::new(OperationKind::Exchange, rank, rank, None, bytes_of(&edges, &ghosts));
         let work = Box::new(Typed::new(&schedule, edges, ghosts, None, |result| result));
         let kernel = &self.inner.kernel;
-        let slot = self.noting(kernel.initcollective(operation, None, Start { schedule, signature: None, work }))?;
-        Ok(Handle::new(kernel.clone(), slot))
+        let completion = self.noting(kernel.initcollective(operation, None, Start { schedule, signature: None, work }))?;
+        Ok(Handle::new(kernel.clone(), completion))
     }
 
     /// A blocking call: no other thread may call a collective while it lasts.
@@ -438,8 +438,8 @@ impl Node {
         let signature = Some(Signature::new(&call, plan.algorithm, T::TYPE, name));
         let work = Typed::new(&plan.schedule, input, output, operator.cloned(), finish);
         let start = Start { schedule: plan.schedule.clone(), signature, work: Box::new(work) };
-        let slot = self.noting(kernel.initcollective(operation, Some(&plan), start))?;
-        Ok(Handle::new(kernel.clone(), slot))
+        let completion = self.noting(kernel.initcollective(operation, Some(&plan), start))?;
+        Ok(Handle::new(kernel.clone(), completion))
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Event {
 }
 
 /// What happened. Operations are named by a number that is never used twice on the node, messages by the sender's
-/// slot, which both sides of the link know.
+/// message_id, which both sides of the link know.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) enum What {
     /// A thread is seen for the first time.
@@ -42,15 +42,15 @@ pub(crate) enum What {
     /// The wait is over.
     Waited,
     /// The first bytes of a write that takes more than one frame are handed to the socket.
-    Goes { peer: Rank, slot: u64, op: u64 },
+    Goes { peer: Rank, message_id: u64, op: u64 },
     /// All bytes of a write are.
-    Leaves { peer: Rank, slot: u64, op: u64 },
+    Leaves { peer: Rank, message_id: u64, op: u64 },
     /// The first bytes of a message of more than one frame have come.
-    Begins { peer: Rank, slot: u64, bytes: u64 },
+    Begins { peer: Rank, message_id: u64, bytes: u64 },
     /// All bytes of a message have.
-    Arrives { peer: Rank, slot: u64, bytes: u64 },
+    Arrives { peer: Rank, message_id: u64, bytes: u64 },
     /// A read and a message have met.
-    Meets { peer: Rank, slot: u64, op: u64 },
+    Meets { peer: Rank, message_id: u64, op: u64 },
     /// An operation is complete.
     Done { op: u64, failed: bool },
     /// The peer's clock was compared with the node's.

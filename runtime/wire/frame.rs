@@ -1,11 +1,11 @@
 //! The header that opens every frame, and what follows it. All integers are little-endian.
 //!
 //! ```text
-//! header   kind u8 | length u24 | number u32 | slot u56 | flags u8                   16 bytes
+//! header   kind u8 | length u24 | number u32 | message_id u56 | flags u8                   16 bytes
 //! opening  tag u32 | element u16 | context u8 | 0 u8 | total u64                     16 bytes
 //! ```
 //!
-//! `number` counts the frames of a direction; it is a check, and wraps. `slot` names a message of the sender's: it counts
+//! `number` counts the frames of a direction; it is a check, and wraps. `message_id` names a message of the sender's: it counts
 //! them and must never wrap, since a message may stay unread for as long as the job runs; 2^56 at ten million a second are
 //! two centuries. `length` is what follows the header without the opening. An opening follows the header of a first fragment ([`FIRST`]), of an
 //! envelope, a want and a refusal; the table in [`Kind`] says what else follows.
@@ -17,7 +17,7 @@ use crate::ids::Tag;
 /// Bytes of a header.
 pub(crate) const HEADER_BYTES: usize = 16;
 /// Bytes of an opening.
-pub(crate) const OPENING_BYTES: usize = 16;
+pub(crate) const MESSAGE_HEADER_BYTES: usize = 16;
 /// The most that follows a control frame's header: the words of a goodbye.
 pub(crate) const CONTROL_BYTES_MAX: usize = 256;
 /// The most payload behind one header: a train of fragments, or the longest fragment.
@@ -31,20 +31,20 @@ pub(crate) const CHARGED: u8 = 2;
 pub(crate) const ANSWER: u8 = 4;
 /// A hold that begins; without it, one that ends.
 pub(crate) const HOLDING: u8 = 8;
-/// A goodbye of a node whose job failed: `slot` is the rank at fault, the words are the cause.
+/// A goodbye of a node whose job failed: `message_id` is the rank at fault, the words are the cause.
 pub(crate) const FAILED: u8 = 16;
-/// A stamp that belongs to no message: `slot` counts the answers still wanted.
+/// A stamp that belongs to no message: `message_id` counts the answers still wanted.
 pub(crate) const PING: u8 = 32;
 
 /// What a frame says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// Fragments of message `slot`, in a row: opening if first, payload.
+    /// Fragments of message `message_id`, in a row: opening if first, payload.
     Data = 1,
-    /// Message `slot` waits at the sender for a grant: opening.
+    /// Message `message_id` waits at the sender for a grant: opening.
     Envelope = 2,
-    /// Message `slot` may be sent: its place is reserved.
+    /// Message `message_id` may be sent: its place is reserved.
     Grant = 3,
     /// The window has room again: bytes u64.
     Credit = 4,
@@ -52,16 +52,16 @@ pub(crate) enum Kind {
     Hold = 5,
     /// A read waits for a message of the opening's tag: opening.
     Want = 6,
-    /// Message `slot` does not fit the read it met: opening (the read's length and element type), and the message's own
+    /// Message `message_id` does not fit the read it met: opening (the read's length and element type), and the message's own
     /// opening: the sender may have forgotten it.
     Refuse = 7,
-    /// No more fragments of the refused message `slot` will come.
+    /// No more fragments of the refused message `message_id` will come.
     Abort = 8,
     /// Nothing else will come: words of the cause if the node failed.
     Goodbye = 9,
     /// The goodbye and all before it has arrived.
     GoodbyeAck = 10,
-    /// Message `slot` was all in the frames before, and posted at this time: [`Stamp`].
+    /// Message `message_id` was all in the frames before, and posted at this time: [`Stamp`].
     Stamp = 11,
 }
 
@@ -91,18 +91,18 @@ pub(crate) struct Header {
     pub(crate) flags: u8,
     pub(crate) number: u32,
     /// Below 2^56.
-    pub(crate) slot: u64,
+    pub(crate) message_id: u64,
     /// Bytes after the header, an opening not counted.
     pub(crate) length: u32,
 }
 
 impl Header {
     pub(crate) fn encode(&self) -> [u8; HEADER_BYTES] {
-        debug_assert!(self.slot >> SLOT_BITS == 0 && self.length >> 24 == 0);
+        debug_assert!(self.message_id >> MESSAGE_ID_BITS == 0 && self.length >> 24 == 0);
         let mut bytes = [0; HEADER_BYTES];
         bytes[0..4].copy_from_slice(&(self.length << 8 | self.kind as u32).to_le_bytes());
         bytes[4..8].copy_from_slice(&self.number.to_le_bytes());
-        bytes[8..16].copy_from_slice(&(u64::from(self.flags) << SLOT_BITS | self.slot).to_le_bytes());
+        bytes[8..16].copy_from_slice(&(u64::from(self.flags) << MESSAGE_ID_BITS | self.message_id).to_le_bytes());
         bytes
     }
 
@@ -117,8 +117,8 @@ impl Header {
         if length as usize > most {
             return Err(WireError::TooLong { what, got: length.into(), most: most as u64 });
         }
-        let slot = u64_at(bytes, 8) & ((1 << SLOT_BITS) - 1);
-        Ok(Header { kind, flags: bytes[15], number: u32_at(bytes, 4), slot, length })
+        let message_id = u64_at(bytes, 8) & ((1 << MESSAGE_ID_BITS) - 1);
+        Ok(Header { kind, flags: bytes[15], number: u32_at(bytes, 4), message_id, length })
     }
 
     /// Whether an opening follows.
@@ -133,14 +133,14 @@ impl Header {
 
 /// What messages are matched by within a link: whose they are, and the tag.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct Key {
+pub(crate) struct MatchKey {
     pub(crate) context: Context,
     pub(crate) tag: Tag,
 }
 
-impl Key {
+impl MatchKey {
     pub(crate) fn user(tag: Tag) -> Self {
-        Key { context: Context::User, tag }
+        MatchKey { context: Context::User, tag }
     }
 
     /// The tag, if it is one the program chose.
@@ -176,16 +176,16 @@ impl Context {
 
 /// What a message is: its key, its element type and its length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Opening {
-    pub(crate) key: Key,
+pub(crate) struct MessageHeader {
+    pub(crate) key: MatchKey,
     pub(crate) element: ElementType,
     /// Bytes of the whole message.
     pub(crate) total: u64,
 }
 
-impl Opening {
-    pub(crate) fn encode(&self) -> [u8; OPENING_BYTES] {
-        let mut bytes = [0; OPENING_BYTES];
+impl MessageHeader {
+    pub(crate) fn encode(&self) -> [u8; MESSAGE_HEADER_BYTES] {
+        let mut bytes = [0; MESSAGE_HEADER_BYTES];
         bytes[0..4].copy_from_slice(&self.key.tag.0.to_le_bytes());
         bytes[4..6].copy_from_slice(&self.element.0.to_le_bytes());
         bytes[6] = self.key.context as u8;
@@ -193,10 +193,10 @@ impl Opening {
         bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8; OPENING_BYTES]) -> Result<Self, WireError> {
+    pub(crate) fn decode(bytes: &[u8; MESSAGE_HEADER_BYTES]) -> Result<Self, WireError> {
         let context = Context::decode(bytes[6])?;
-        Ok(Opening {
-            key: Key { context, tag: Tag(u32_at(bytes, 0)) },
+        Ok(MessageHeader {
+            key: MatchKey { context, tag: Tag(u32_at(bytes, 0)) },
             element: ElementType(u16::from_le_bytes([bytes[4], bytes[5]])),
             total: u64_at(bytes, 8),
         })
@@ -235,8 +235,8 @@ impl Stamp {
     }
 }
 
-/// Bits of a slot.
-const SLOT_BITS: u32 = 56;
+/// Bits of a message_id.
+const MESSAGE_ID_BITS: u32 = 56;
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
@@ -254,16 +254,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn headers_come_back(kind in 1u8..=11, flags: u8, number: u32, slot in 0u64..1 << 56, length in 0u32..=256) {
-            let header = Header { kind: Kind::decode(kind).unwrap(), flags, number, slot, length };
+        fn headers_come_back(kind in 1u8..=11, flags: u8, number: u32, message_id in 0u64..1 << 56, length in 0u32..=256) {
+            let header = Header { kind: Kind::decode(kind).unwrap(), flags, number, message_id, length };
             prop_assert_eq!(Header::decode(&header.encode()), Ok(header));
         }
 
         #[test]
         fn openings_come_back(tag: u32, element: u16, context in 0u8..4, total: u64) {
             let context = Context::decode(context).unwrap();
-            let opening = Opening { key: Key { context, tag: Tag(tag) }, element: ElementType(element), total };
-            prop_assert_eq!(Opening::decode(&opening.encode()), Ok(opening));
+            let opening = MessageHeader { key: MatchKey { context, tag: Tag(tag) }, element: ElementType(element), total };
+            prop_assert_eq!(MessageHeader::decode(&opening.encode()), Ok(opening));
         }
 
         #[test]
@@ -277,13 +277,13 @@ mod tests {
             if let Ok(header) = Header::decode(&bytes) {
                 prop_assert!(header.length as usize <= FRAGMENT_BYTES_MAX);
             }
-            let _ = Opening::decode(&bytes);
+            let _ = MessageHeader::decode(&bytes);
         }
     }
 
     #[test]
     fn lengths_no_honest_peer_sends_are_refused() {
-        let mut bytes = Header { kind: Kind::Data, flags: 0, number: 0, slot: 0, length: 0 }.encode();
+        let mut bytes = Header { kind: Kind::Data, flags: 0, number: 0, message_id: 0, length: 0 }.encode();
         bytes[1..4].copy_from_slice(&[0xff; 3]);
         assert!(matches!(Header::decode(&bytes), Err(WireError::TooLong { .. })));
         bytes[0] = Kind::Credit as u8;

@@ -10,8 +10,8 @@
 //! control connection needs no OPEN: the rank's first report says the same.
 
 use super::cipher::Secret;
-pub use super::proof::job_id;
-use super::proof::{frame_seals, prove, seal, secret};
+pub use super::authentication::job_id;
+use super::authentication::{frame_seals, prove, seal, secret};
 use super::refusal::CODE_READY;
 pub use super::refusal::Refusal;
 use super::seal::Seals;
@@ -237,7 +237,7 @@ pub(crate) struct Acceptor {
 
 /// A dialer that has proved that it knows the key, and whether what it wants fits.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Proven {
+pub struct Authenticated {
     /// Its rank, below the job's size if `fits` is `Ok`.
     pub rank: u32,
     /// The number of this connection of the link.
@@ -278,7 +278,7 @@ impl Acceptor {
     }
 
     /// Takes PROOF: who the dialer is, and whether it fits.
-    pub(crate) fn proof(&mut self, proof: &[u8]) -> Result<Proven, Refusal> {
+    pub(crate) fn proof(&mut self, proof: &[u8]) -> Result<Authenticated, Refusal> {
         let (body, mac) = split_mac(sized(proof, PROOF_BYTES)?);
         self.transcript.update(body);
         if mac != prove(&self.party.key, "dialer", &self.transcript) {
@@ -291,7 +291,7 @@ impl Acceptor {
             incarnation: hello.incarnation,
             next_expected: Fields(body).u64(),
         };
-        Ok(Proven { rank: hello.from, epoch: hello.epoch, established, fits: self.fits(hello) })
+        Ok(Authenticated { rank: hello.from, epoch: hello.epoch, established, fits: self.fits(hello) })
     }
 
     /// What opens the connection's cipher, if it is to have one. PROOF has been taken.

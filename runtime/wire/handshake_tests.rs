@@ -21,7 +21,7 @@ fn shake(
     acceptor: &Party,
     target: Target,
     tamper: Option<Tamper<'_>>,
-) -> (Result<Established, Refusal>, Result<Proven, Refusal>) {
+) -> (Result<Established, Refusal>, Result<Authenticated, Refusal>) {
     let meddle = |pass: usize, mut bytes: Vec<u8>| {
         if let Some((_, change)) = tamper.filter(|tamper| tamper.0 == pass) {
             change(&mut bytes);

@@ -4,7 +4,7 @@
 pub(crate) mod cipher;
 pub(crate) mod frame;
 pub(crate) mod handshake;
-mod proof;
+mod authentication;
 mod refusal;
 pub(crate) mod seal;
 pub mod text;

@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::words::{Cause, Revocation};
+use super::control::{Cause, Revocation};
 use crate::collective::signature::{Disagreement, Signature};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::agreement::Called;
-use super::words::{Cause, Revocation, WORD_BYTES_MAX, Word};
+use super::control::{Cause, Revocation, WORD_BYTES_MAX, ControlMessage};
 use super::{Collectives, Entry, WORDS};
 use crate::buffer::Element;
 use crate::engine::{Engine, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::Rank;
-use crate::wire::frame::{Context, Key};
+use crate::wire::frame::{Context, MatchKey};
 
 impl Collectives {
     /// Collectives that have not moved for `patience` may wait for ranks that called something else: these are asked.
@@ -28,18 +28,18 @@ impl Collectives {
         }
     }
 
-    pub(super) fn hear(&mut self, engine: &mut Engine, now: Duration, from: Rank, word: Word) {
+    pub(super) fn hear(&mut self, engine: &mut Engine, now: Duration, from: Rank, word: ControlMessage) {
         match word {
-            Word::Ask { number, signature } => {
+            ControlMessage::Ask { number, signature } => {
                 if let Some(disagreement) = self.agreement.hear(from, number, signature) {
                     self.revoke(engine, now, number, Cause::Disagreement(disagreement));
                 }
             }
-            Word::Revoke(revocation) => self.spread(engine, now, revocation, from),
-            Word::Leave { number, history, last } => {
+            ControlMessage::Revoke(revocation) => self.spread(engine, now, revocation, from),
+            ControlMessage::Leave { number, history, last } => {
                 self.compare(engine, now, from, Called { number, chain: history, last });
             }
-            Word::Agree { number } => self.agreement.agrees(from, number),
+            ControlMessage::Agree { number } => self.agreement.agrees(from, number),
         }
     }
 
@@ -47,7 +47,7 @@ impl Collectives {
     pub(crate) fn leave(&mut self, engine: &mut Engine, now: Duration) {
         let Some(Called { number, chain, last }) = self.agreement.leave(self.ranks) else { return };
         for peer in (0..self.ranks).map(Rank).filter(|peer| *peer != self.rank) {
-            say(engine, now, peer, &Word::Leave { number, history: chain, last });
+            say(engine, now, peer, &ControlMessage::Leave { number, history: chain, last });
         }
     }
 
@@ -63,7 +63,7 @@ impl Collectives {
         let Called { number, last, .. } = called;
         match self.agreement.compare(from, called) {
             None => {}
-            Some(true) => say(engine, now, from, &Word::Agree { number }),
+            Some(true) => say(engine, now, from, &ControlMessage::Agree { number }),
             Some(false) if self.failure().is_some() => {}
             Some(false) => {
                 let oldest = self.agreement.oldest();
@@ -137,7 +137,7 @@ impl Collectives {
 
     pub(super) fn ask_about(&mut self, engine: &mut Engine, now: Duration, number: u64, peer: Rank) {
         if let Some(signature) = self.agreement.ask(number, peer) {
-            say(engine, now, peer, &Word::Ask { number, signature });
+            say(engine, now, peer, &ControlMessage::Ask { number, signature });
         }
     }
 
@@ -193,7 +193,7 @@ impl Collectives {
 
     /// Tells all others what is news; so nobody sees this rank leave before it hears why.
     fn spread(&mut self, engine: &mut Engine, now: Duration, revocation: Revocation, from: Rank) {
-        let word = Word::Revoke(revocation.clone());
+        let word = ControlMessage::Revoke(revocation.clone());
         if self.take_revocation(engine, now, revocation) {
             for peer in (0..self.ranks).map(Rank).filter(|peer| ![self.rank, from].contains(peer)) {
                 say(engine, now, peer, &word);
@@ -237,7 +237,7 @@ impl Collectives {
 }
 
 /// Sends a word; to a rank that has left there is nothing to say, and who has left says nothing.
-fn say(engine: &mut Engine, now: Duration, to: Rank, word: &Word) {
+fn say(engine: &mut Engine, now: Duration, to: Rank, word: &ControlMessage) {
     if engine.is_leaving() {
         return;
     }
@@ -245,6 +245,6 @@ fn say(engine: &mut Engine, now: Duration, to: Rank, word: &Word) {
 }
 
 /// Has the sender keep a message that nobody will read. One that has no bytes is read.
-fn refuse(engine: &mut Engine, now: Duration, from: Rank, key: Key) {
+fn refuse(engine: &mut Engine, now: Duration, from: Rank, key: MatchKey) {
     let _ = engine.initread(now, from, key, u8::TYPE, Box::new(Vec::<u8>::new()));
 }

@@ -12,7 +12,7 @@ mod part;
 mod plan;
 #[cfg(test)]
 mod sim_tests;
-mod words;
+mod control;
 mod work;
 
 use std::any::Any;
@@ -26,16 +26,16 @@ use self::agreement::Agreement;
 pub(crate) use self::part::Job;
 use self::part::{End, Part, Post};
 pub(crate) use self::plan::{Plan, Planner};
-use self::words::{Cause, Word};
+use self::control::{Cause, ControlMessage};
 pub(crate) use self::work::{Typed, Work};
 use super::progress::Progress;
 use super::schedule::{Schedule, StepId};
 use super::signature::Signature;
-use crate::buffer::Place;
-use crate::engine::{Completion, Engine, OpId, Outcome};
+use crate::buffer::ReceiveBuffer;
+use crate::engine::{Completed, Engine, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
-use crate::wire::frame::{Context, Key};
+use crate::wire::frame::{Context, MatchKey};
 
 /// All collectives of a rank that are under way.
 pub(crate) struct Collectives {
@@ -50,7 +50,7 @@ pub(crate) struct Collectives {
     holders: BTreeSet<Rank>,
     /// Parts that can go on.
     due: VecDeque<OpId>,
-    ended: VecDeque<Completion>,
+    ended: VecDeque<Completed>,
     /// Collectives whose messages have failed, and why, unless a word that has come says more.
     failures: Vec<(OpId, Error)>,
     /// Ranks that have called a collective of this number differently, and have left, unless a word that has come says
@@ -76,7 +76,7 @@ pub(crate) enum Traffic {
 struct Entry {
     /// `None` for neighbours' exchanges, on which ranks need not agree.
     number: Option<u64>,
-    key: Key,
+    key: MatchKey,
     /// `None` while it runs.
     part: Option<Box<Part>>,
     /// Steps that have ended since it ran.
@@ -130,8 +130,8 @@ impl Collectives {
         }
         let begun = signature.map(|signature| self.agreement.begin(signature)).transpose()?;
         let key = match &begun {
-            Some(begun) => Key { context: Context::Collective, tag: begun.tag },
-            None => Key { context: Context::Neighbour, tag: Tag(0) },
+            Some(begun) => MatchKey { context: Context::Collective, tag: begun.tag },
+            None => MatchKey { context: Context::Neighbour, tag: Tag(0) },
         };
         let op = engine.new_op();
         let entry = Entry {
@@ -174,17 +174,17 @@ impl Collectives {
         &mut self,
         engine: &mut Engine,
         now: Duration,
-        completion: Completion,
-    ) -> Option<Completion> {
-        let Completion { op, outcome } = completion;
+        completion: Completed,
+    ) -> Option<Completed> {
+        let Completed { op, outcome } = completion;
         if let Some(&(whole, step)) = self.steps.get(&op) {
             self.steps.remove(&op);
             self.end_step(now, (whole, step, op), outcome);
             return None;
         }
-        let Some(from) = self.words.remove(&op) else { return Some(Completion { op, outcome }) };
+        let Some(from) = self.words.remove(&op) else { return Some(Completed { op, outcome }) };
         if let Outcome::Read(mut place) = outcome
-            && let Some(word) = Word::decode(place.bytes_mut())
+            && let Some(word) = ControlMessage::decode(place.bytes_mut())
         {
             self.hear(engine, now, from, word);
             if self.holders.contains(&from) {
@@ -290,7 +290,7 @@ impl Collectives {
     }
 
     /// The next collective that has ended.
-    pub(crate) fn poll_completion(&mut self) -> Option<Completion> {
+    pub(crate) fn poll_completion(&mut self) -> Option<Completed> {
         self.ended.pop_front()
     }
 
@@ -319,7 +319,7 @@ impl Collectives {
         if let Some(entry) = self.entries.remove(&op) {
             self.spent.extend(entry.part);
         }
-        self.ended.push_back(Completion { op, outcome });
+        self.ended.push_back(Completed { op, outcome });
     }
 
     fn make_due_if_ended(&mut self, op: OpId) {
@@ -340,12 +340,12 @@ impl Collectives {
 }
 
 /// What words are matched by.
-const WORDS: Key = Key { context: Context::Agreement, tag: Tag(0) };
+const WORDS: MatchKey = MatchKey { context: Context::Agreement, tag: Tag(0) };
 
 /// A collective's result, where a read's buffer would be.
 struct Finished(Box<dyn Any + Send>);
 
-impl Place for Finished {
+impl ReceiveBuffer for Finished {
     fn bytes_mut(&mut self) -> &mut [u8] {
         &mut []
     }

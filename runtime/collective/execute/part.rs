@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use super::work::Work;
-use crate::buffer::{Element, ElementType, Place, Source};
+use crate::buffer::{Element, ElementType, ReceiveBuffer, SendBuffer};
 use crate::collective::progress::Progress;
 use crate::collective::schedule::{Action, StepId};
 use crate::engine::{OpId, Outcome};
@@ -46,8 +46,8 @@ pub(crate) struct Job {
 
 /// A message step that is to be posted.
 pub(super) enum Post {
-    Read { step: StepId, from: Rank, element: ElementType, place: Box<dyn Place> },
-    Write { step: StepId, to: Rank, element: ElementType, source: Box<dyn Source> },
+    Read { step: StepId, from: Rank, element: ElementType, place: Box<dyn ReceiveBuffer> },
+    Write { step: StepId, to: Rank, element: ElementType, source: Box<dyn SendBuffer> },
 }
 
 /// How a part has ended by itself.

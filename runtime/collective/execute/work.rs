@@ -4,7 +4,7 @@ use std::any::Any;
 
 use lathide_sys::pieces::{Exclusive, Shared};
 
-use crate::buffer::{Element, ElementType, Place, Source};
+use crate::buffer::{Element, ElementType, ReceiveBuffer, SendBuffer};
 use crate::collective::operator::Operator;
 use crate::collective::schedule::{Action, Region, Schedule};
 use crate::collective::workspace::Workspace;
@@ -16,9 +16,9 @@ pub(crate) trait Work: Send {
     /// Bytes of an element.
     fn element_bytes(&self) -> u64;
     /// What is sent of a region. Nothing is written there before the message has gone.
-    fn source(&mut self, from: Region) -> Box<dyn Source>;
+    fn source(&mut self, from: Region) -> Box<dyn SendBuffer>;
     /// Where the message for a region is received.
-    fn place(&mut self, into: Region) -> Box<dyn Place>;
+    fn place(&mut self, into: Region) -> Box<dyn ReceiveBuffer>;
     /// Does a copy or a combination. Runs the program's operator, which may panic.
     fn apply(&mut self, action: &Action);
     /// The result, as the handle gives it.
@@ -54,11 +54,11 @@ impl<T: Element, R: Send + 'static, F: FnOnce(Vec<T>) -> R + Send> Work for Type
         size_of::<T>() as u64
     }
 
-    fn source(&mut self, from: Region) -> Box<dyn Source> {
+    fn source(&mut self, from: Region) -> Box<dyn SendBuffer> {
         Box::new(Lent(self.buffers.share(from)))
     }
 
-    fn place(&mut self, into: Region) -> Box<dyn Place> {
+    fn place(&mut self, into: Region) -> Box<dyn ReceiveBuffer> {
         let elements = self.buffers.lend(into);
         Box::new(Borrowed { received: elements.len(), elements })
     }
@@ -77,7 +77,7 @@ impl<T: Element, R: Send + 'static, F: FnOnce(Vec<T>) -> R + Send> Work for Type
 /// A region that is sent.
 struct Lent<T>(Shared<T>);
 
-impl<T: Element> Source for Lent<T> {
+impl<T: Element> SendBuffer for Lent<T> {
     fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.0)
     }
@@ -93,7 +93,7 @@ struct Borrowed<T> {
     received: usize,
 }
 
-impl<T: Element> Place for Borrowed<T> {
+impl<T: Element> ReceiveBuffer for Borrowed<T> {
     fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(&mut self.elements[..self.received])
     }

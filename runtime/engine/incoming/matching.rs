@@ -7,53 +7,53 @@ use std::hash::Hash;
 use foldhash::HashMap;
 
 use super::{IDLE_ENTRIES_MAX, IDLE_QUEUES_MAX, Incoming};
-use crate::engine::arriving::{NO_SLOT, Posted, Sink, Unmatched};
+use crate::engine::arriving::{NO_MESSAGE, Posted, Sink, Unmatched};
 use crate::engine::notes::Progress;
 use crate::engine::outgoing::{Control, cost};
-use crate::engine::{Completion, Outcome};
+use crate::engine::{Completed, Outcome};
 use crate::error::{Error, Mismatch};
-use crate::wire::frame::{Key, Opening};
+use crate::wire::frame::{MatchKey, MessageHeader};
 
 impl Incoming {
-    /// A read meets message `slot`, which is known and unmatched.
+    /// A read meets message `message_id`, which is known and unmatched.
     pub(super) fn meet(
         &mut self,
-        slot: u64,
+        message_id: u64,
         read: Posted,
         control: &mut VecDeque<Control>,
-        completions: &mut VecDeque<Completion>,
+        completions: &mut VecDeque<Completed>,
     ) {
-        let Some(mut message) = self.messages.remove(&slot) else { return };
-        message.next = NO_SLOT;
+        let Some(mut message) = self.messages.remove(&message_id) else { return };
+        message.next = NO_MESSAGE;
         let opening = message.opening;
         let fits = self.fits(&opening, &read);
         match message.sink {
             Sink::Buffer(buffer) => {
                 self.credit_due += cost(&opening);
-                message.sink = self.seat(slot, &opening, read, control, completions);
-                if let Sink::Place { place, .. } = &mut message.sink {
+                message.sink = self.seat(message_id, &opening, read, control, completions);
+                if let Sink::ReceiveBuffer { place, .. } = &mut message.sink {
                     place.bytes_mut()[..buffer.len()].copy_from_slice(&buffer);
                 }
             }
             Sink::Envelope { answer } => {
                 self.forget_envelope(answer);
-                message.sink = self.seat(slot, &opening, read, control, completions);
+                message.sink = self.seat(message_id, &opening, read, control, completions);
                 if fits {
-                    control.push_back(Control::about(crate::wire::frame::Kind::Grant, slot));
+                    control.push_back(Control::about(crate::wire::frame::Kind::Grant, message_id));
                 }
-                self.messages.insert(slot, message);
+                self.messages.insert(message_id, message);
                 return;
             }
             Sink::Own { op, source } => {
-                message.sink = self.seat(slot, &opening, read, control, completions);
+                message.sink = self.seat(message_id, &opening, read, control, completions);
                 let failure = match (&mut message.sink, source.part(0..opening.total as usize)) {
-                    (Sink::Place { place, .. }, Some(bytes)) => {
+                    (Sink::ReceiveBuffer { place, .. }, Some(bytes)) => {
                         place.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
                         None
                     }
-                    (Sink::Place { op: read, .. }, None) => {
+                    (Sink::ReceiveBuffer { op: read, .. }, None) => {
                         let error = self.broken(&opening);
-                        completions.push_back(Completion { op: *read, outcome: Outcome::Failed(error.clone()) });
+                        completions.push_back(Completed { op: *read, outcome: Outcome::Failed(error.clone()) });
                         message.sink = Sink::Discard;
                         Some(error)
                     }
@@ -64,31 +64,31 @@ impl Incoming {
                     }
                 };
                 match failure {
-                    None => completions.push_back(Completion { op, outcome: Outcome::Written(source) }),
+                    None => completions.push_back(Completed { op, outcome: Outcome::Written(source) }),
                     Some(error) => {
                         self.spent.push(source);
-                        completions.push_back(Completion { op, outcome: Outcome::Failed(error) });
+                        completions.push_back(Completed { op, outcome: Outcome::Failed(error) });
                     }
                 }
             }
-            Sink::Place { .. } | Sink::Discard => unreachable!("an unmatched message is buffered or announced"),
+            Sink::ReceiveBuffer { .. } | Sink::Discard => unreachable!("an unmatched message is buffered or announced"),
         }
-        self.messages.insert(slot, message);
-        self.finish(slot, completions);
+        self.messages.insert(message_id, message);
+        self.finish(message_id, completions);
     }
 
     /// Where a message goes that met `read`: its place, or nowhere if it does not fit, which both sides learn.
     pub(super) fn seat(
         &mut self,
-        slot: u64,
-        opening: &Opening,
+        message_id: u64,
+        opening: &MessageHeader,
         read: Posted,
         control: &mut VecDeque<Control>,
-        completions: &mut VecDeque<Completion>,
+        completions: &mut VecDeque<Completed>,
     ) -> Sink {
-        self.notes.take(slot, Progress::Meets(read.op));
+        self.notes.take(message_id, Progress::Meets(read.op));
         if self.fits(opening, &read) {
-            return Sink::Place { op: read.op, place: read.place };
+            return Sink::ReceiveBuffer { op: read.op, place: read.place };
         }
         let mismatch = Mismatch {
             from: self.peer,
@@ -97,26 +97,26 @@ impl Incoming {
             sent: (opening.total, opening.element),
             posted: (read.capacity, read.element),
         };
-        completions.push_back(Completion { op: read.op, outcome: Outcome::Failed(Error::Mismatch(mismatch.into())) });
-        let posted = Opening { key: opening.key, element: read.element, total: read.capacity };
-        control.push_back(Control::refuse(slot, posted, *opening));
+        completions.push_back(Completed { op: read.op, outcome: Outcome::Failed(Error::Mismatch(mismatch.into())) });
+        let posted = MessageHeader { key: opening.key, element: read.element, total: read.capacity };
+        control.push_back(Control::refuse(message_id, posted, *opening));
         Sink::Discard
     }
 
-    fn fits(&self, opening: &Opening, read: &Posted) -> bool {
+    fn fits(&self, opening: &MessageHeader, read: &Posted) -> bool {
         opening.total <= read.capacity && opening.element == read.element
     }
 
     /// The error that `seat` just gave the read, for the writer within this node.
-    fn mismatch(&self, opening: &Opening, completions: &VecDeque<Completion>) -> Error {
+    fn mismatch(&self, opening: &MessageHeader, completions: &VecDeque<Completed>) -> Error {
         match completions.back() {
-            Some(Completion { outcome: Outcome::Failed(error), .. }) => error.clone(),
+            Some(Completed { outcome: Outcome::Failed(error), .. }) => error.clone(),
             _ => unreachable!("a message of tag {} was refused without an error", opening.key.tag),
         }
     }
 
     /// Asks for the messages of `key` that reads wait for.
-    pub(super) fn want(&mut self, key: Key, control: &mut VecDeque<Control>) {
+    pub(super) fn want(&mut self, key: MatchKey, control: &mut VecDeque<Control>) {
         let Some(queue) = self.posted.get_mut(&key) else { return };
         // Reads are asked for in order, so those not asked for yet are at the end.
         let first = queue.iter().rposition(|read| read.wanted).map_or(0, |at| at + 1);
@@ -136,32 +136,32 @@ impl Incoming {
         }
     }
 
-    pub(super) fn take_posted(&mut self, key: Key) -> Option<Posted> {
+    pub(super) fn take_posted(&mut self, key: MatchKey) -> Option<Posted> {
         take_front(&mut self.posted, key)
     }
 
     /// The oldest unmatched message of `key` is about to be matched.
-    pub(super) fn take_arrived(&mut self, key: Key) -> Option<u64> {
+    pub(super) fn take_arrived(&mut self, key: MatchKey) -> Option<u64> {
         let queue = self.arrived.get_mut(&key)?;
-        let slot = queue.first;
-        let next = self.messages.get(&slot).map_or(NO_SLOT, |message| message.next);
-        if next == NO_SLOT {
+        let message_id = queue.first;
+        let next = self.messages.get(&message_id).map_or(NO_MESSAGE, |message| message.next);
+        if next == NO_MESSAGE {
             self.arrived.remove(&key);
             shrink(&mut self.arrived);
         } else {
             queue.first = next;
         }
-        Some(slot)
+        Some(message_id)
     }
 
-    /// Message `slot`, which is known, waits for a read behind those of its key.
-    pub(super) fn push_arrived(&mut self, key: Key, slot: u64) {
+    /// Message `message_id`, which is known, waits for a read behind those of its key.
+    pub(super) fn push_arrived(&mut self, key: MatchKey, message_id: u64) {
         match self.arrived.entry(key) {
-            Entry::Vacant(vacant) => _ = vacant.insert(Unmatched { first: slot, last: slot }),
+            Entry::Vacant(vacant) => _ = vacant.insert(Unmatched { first: message_id, last: message_id }),
             Entry::Occupied(mut occupied) => {
-                let last = std::mem::replace(&mut occupied.get_mut().last, slot);
+                let last = std::mem::replace(&mut occupied.get_mut().last, message_id);
                 if let Some(message) = self.messages.get_mut(&last) {
-                    message.next = slot;
+                    message.next = message_id;
                 }
             }
         }
@@ -176,7 +176,7 @@ pub(super) fn shrink<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
 }
 
 /// Takes the front of `key`'s queue. A few empty queues stay for the next use; many would be a leak.
-fn take_front<T>(queues: &mut HashMap<Key, VecDeque<T>>, key: Key) -> Option<T> {
+fn take_front<T>(queues: &mut HashMap<MatchKey, VecDeque<T>>, key: MatchKey) -> Option<T> {
     let queue = queues.get_mut(&key)?;
     let front = queue.pop_front();
     if queue.is_empty() && queues.len() > IDLE_QUEUES_MAX {

@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::arriving::{Arriving, NO_SLOT, Posted, Sink, Unmatched};
+use super::arriving::{Arriving, NO_MESSAGE, Posted, Sink, Unmatched};
 use super::notes::{Notes, Progress};
 #[cfg(test)]
 use super::outgoing::MESSAGE_COST;
 use super::outgoing::{Control, cost};
-use super::{Completion, Limits, OpId, Outcome};
-use crate::buffer::{Place, Source};
+use super::{Completed, Limits, OpId, Outcome};
+use crate::buffer::{ReceiveBuffer, SendBuffer};
 use crate::error::WireError;
 use crate::error::{Error, Misuse};
 use crate::ids::Rank;
 use crate::operation::{Operation, OperationKind};
-use crate::wire::frame::{Context, Key, Opening};
+use crate::wire::frame::{Context, MatchKey, MessageHeader};
 use matching::shrink;
 
 /// The first allocation for an early message; it grows with what really arrives.
@@ -32,9 +32,9 @@ pub(super) struct Incoming {
     /// Who receives and who sends, for errors.
     rank: Rank,
     peer: Rank,
-    posted: HashMap<Key, VecDeque<Posted>>,
+    posted: HashMap<MatchKey, VecDeque<Posted>>,
     /// Unmatched messages by key, in the order of their openings.
-    arrived: HashMap<Key, Unmatched>,
+    arrived: HashMap<MatchKey, Unmatched>,
     /// Boxed, so that the table is small however many messages nobody reads.
     messages: HashMap<u64, Box<Arriving>>,
     /// What the sender may still send unasked. Mirrors the sender's credit.
@@ -51,11 +51,11 @@ pub(super) struct Incoming {
     /// The sender holds messages that it cannot announce.
     holding: bool,
     /// The last message, if it filled its read's buffer.
-    last_filled: Option<Opening>,
+    last_filled: Option<MessageHeader>,
     /// The message that was complete last, and its bytes.
     last_complete: Option<(u64, u64)>,
     /// Buffers of the node's writes to itself that have failed, to be dropped when nothing is locked.
-    pub(super) spent: Vec<Box<dyn Source>>,
+    pub(super) spent: Vec<Box<dyn SendBuffer>>,
     pub(super) notes: Notes,
 }
 
@@ -85,13 +85,13 @@ impl Incoming {
     /// Takes a read: it meets the oldest unmatched message of its key, or waits.
     pub(super) fn post(
         &mut self,
-        key: Key,
+        key: MatchKey,
         read: Posted,
         control: &mut VecDeque<Control>,
-        completions: &mut VecDeque<Completion>,
+        completions: &mut VecDeque<Completed>,
     ) {
-        if let Some(slot) = self.take_arrived(key) {
-            return self.meet(slot, read, control, completions);
+        if let Some(message_id) = self.take_arrived(key) {
+            return self.meet(message_id, read, control, completions);
         }
         let queue = self.posted.entry(key).or_default();
         queue.push_back(read);
@@ -103,41 +103,41 @@ impl Incoming {
     /// A message opens with data behind it. Returns whether it has met a read.
     pub(super) fn open(
         &mut self,
-        slot: u64,
-        opening: Opening,
+        message_id: u64,
+        opening: MessageHeader,
         now: Duration,
         control: &mut VecDeque<Control>,
-        completions: &mut VecDeque<Completion>,
+        completions: &mut VecDeque<Completed>,
     ) -> Result<bool, WireError> {
-        self.check_new(slot, &opening)?;
+        self.check_new(message_id, &opening)?;
         self.charge(&opening)?;
         let read = self.take_posted(opening.key);
         let is_met = read.is_some();
         let sink = match read {
             Some(read) => {
                 self.credit_due += cost(&opening);
-                self.seat(slot, &opening, read, control, completions)
+                self.seat(message_id, &opening, read, control, completions)
             }
             None => {
-                self.push_arrived(opening.key, slot);
+                self.push_arrived(opening.key, message_id);
                 Sink::Buffer(Vec::new())
             }
         };
-        self.messages.insert(slot, Box::new(Arriving::new(opening, sink, now)));
+        self.messages.insert(message_id, Box::new(Arriving::new(opening, sink, now)));
         Ok(is_met)
     }
 
     /// A message is announced. Returns whether it has met a read.
     pub(super) fn envelope(
         &mut self,
-        slot: u64,
-        opening: Opening,
+        message_id: u64,
+        opening: MessageHeader,
         answer: bool,
         now: Duration,
         control: &mut VecDeque<Control>,
-        completions: &mut VecDeque<Completion>,
+        completions: &mut VecDeque<Completed>,
     ) -> Result<bool, WireError> {
-        self.check_new(slot, &opening)?;
+        self.check_new(message_id, &opening)?;
         if answer && self.wants > 0 {
             self.wants -= 1;
             self.answers += 1;
@@ -147,24 +147,24 @@ impl Incoming {
         } else {
             self.envelopes += 1;
         }
-        self.messages.insert(slot, Box::new(Arriving::new(opening, Sink::Envelope { answer }, now)));
+        self.messages.insert(message_id, Box::new(Arriving::new(opening, Sink::Envelope { answer }, now)));
         let read = self.take_posted(opening.key);
         let is_met = read.is_some();
         match read {
-            Some(read) => self.meet(slot, read, control, completions),
-            None => self.push_arrived(opening.key, slot),
+            Some(read) => self.meet(message_id, read, control, completions),
+            None => self.push_arrived(opening.key, message_id),
         }
         Ok(is_met)
     }
 
     /// Data for an announced message came without a grant, by credit.
-    pub(super) fn charged(&mut self, slot: u64) -> Result<(), WireError> {
-        let Some(message) = self.messages.get(&slot) else {
-            return Err(WireError::NoSuchMessage { what: "data", slot });
+    pub(super) fn charged(&mut self, message_id: u64) -> Result<(), WireError> {
+        let Some(message) = self.messages.get(&message_id) else {
+            return Err(WireError::NoSuchMessage { what: "data", message_id });
         };
         let opening = message.opening;
         self.charge(&opening)?;
-        let Some(message) = self.messages.get_mut(&slot) else { return Ok(()) };
+        let Some(message) = self.messages.get_mut(&message_id) else { return Ok(()) };
         if let Sink::Envelope { answer } = message.sink {
             message.sink = Sink::Buffer(Vec::new());
             self.forget_envelope(answer);
@@ -174,32 +174,32 @@ impl Incoming {
         Ok(())
     }
 
-    /// Where the next bytes of message `slot` go, if straight into a posted buffer: the rest of the place.
-    pub(super) fn place(&mut self, slot: u64) -> Option<&mut [u8]> {
-        let message = self.messages.get_mut(&slot)?;
+    /// Where the next bytes of message `message_id` go, if straight into a posted buffer: the rest of the place.
+    pub(super) fn place(&mut self, message_id: u64) -> Option<&mut [u8]> {
+        let message = self.messages.get_mut(&message_id)?;
         let (from, to) = (message.received as usize, message.opening.total as usize);
         match &mut message.sink {
-            Sink::Place { place, .. } => Some(&mut place.bytes_mut()[from..to]),
+            Sink::ReceiveBuffer { place, .. } => Some(&mut place.bytes_mut()[from..to]),
             _ => None,
         }
     }
 
-    /// How much of message `slot` is missing.
-    pub(super) fn missing(&self, slot: u64) -> Result<u64, WireError> {
-        match self.messages.get(&slot) {
+    /// How much of message `message_id` is missing.
+    pub(super) fn missing(&self, message_id: u64) -> Result<u64, WireError> {
+        match self.messages.get(&message_id) {
             Some(message) if !matches!(message.sink, Sink::Envelope { .. } | Sink::Own { .. }) => {
                 Ok(message.opening.total - message.received)
             }
-            _ => Err(WireError::NoSuchMessage { what: "data", slot }),
+            _ => Err(WireError::NoSuchMessage { what: "data", message_id }),
         }
     }
 
-    /// Bytes of message `slot`; not more than are missing.
-    pub(super) fn deliver(&mut self, slot: u64, bytes: &[u8]) {
-        let Some(message) = self.messages.get_mut(&slot) else { return };
+    /// Bytes of message `message_id`; not more than are missing.
+    pub(super) fn deliver(&mut self, message_id: u64, bytes: &[u8]) {
+        let Some(message) = self.messages.get_mut(&message_id) else { return };
         let from = message.received as usize;
         match &mut message.sink {
-            Sink::Place { place, .. } => place.bytes_mut()[from..from + bytes.len()].copy_from_slice(bytes),
+            Sink::ReceiveBuffer { place, .. } => place.bytes_mut()[from..from + bytes.len()].copy_from_slice(bytes),
             Sink::Buffer(buffer) => {
                 let (total, needed) = (message.opening.total as usize, from + bytes.len());
                 if needed > buffer.capacity() {
@@ -214,61 +214,61 @@ impl Incoming {
     }
 
     /// Bytes that were read straight into the place.
-    pub(super) fn delivered(&mut self, slot: u64, bytes: usize) {
-        if let Some(message) = self.messages.get_mut(&slot) {
+    pub(super) fn delivered(&mut self, message_id: u64, bytes: usize) {
+        if let Some(message) = self.messages.get_mut(&message_id) {
             message.received += bytes as u64;
         }
     }
 
-    /// A frame of message `slot` has ended: completes the message if that was all of it.
-    pub(super) fn settle(&mut self, slot: u64, completions: &mut VecDeque<Completion>) {
-        let Some(message) = self.messages.get(&slot) else { return };
+    /// A frame of message `message_id` has ended: completes the message if that was all of it.
+    pub(super) fn settle(&mut self, message_id: u64, completions: &mut VecDeque<Completed>) {
+        let Some(message) = self.messages.get(&message_id) else { return };
         let (received, bytes) = (message.received, message.opening.total);
         if received < bytes {
-            return self.notes.take_once(slot, Progress::Begins { bytes });
+            return self.notes.take_once(message_id, Progress::Begins { bytes });
         }
-        self.notes.take(slot, Progress::Arrives { bytes });
-        self.last_complete = Some((slot, bytes));
-        self.finish(slot, completions);
+        self.notes.take(message_id, Progress::Arrives { bytes });
+        self.last_complete = Some((message_id, bytes));
+        self.finish(message_id, completions);
     }
 
-    /// Completes message `slot`, if all of it is here and a read has met it.
-    fn finish(&mut self, slot: u64, completions: &mut VecDeque<Completion>) {
-        let Some(message) = self.messages.get(&slot) else { return };
+    /// Completes message `message_id`, if all of it is here and a read has met it.
+    fn finish(&mut self, message_id: u64, completions: &mut VecDeque<Completed>) {
+        let Some(message) = self.messages.get(&message_id) else { return };
         if message.received < message.opening.total || matches!(message.sink, Sink::Buffer(_)) {
             return;
         }
-        let removed = self.messages.remove(&slot).map(|message| *message);
+        let removed = self.messages.remove(&message_id).map(|message| *message);
         shrink(&mut self.messages);
-        if let Some(Arriving { sink: Sink::Place { op, mut place }, opening, .. }) = removed {
+        if let Some(Arriving { sink: Sink::ReceiveBuffer { op, mut place }, opening, .. }) = removed {
             let filled = place.bytes_mut().len() as u64 == opening.total;
             self.last_filled = filled.then_some(opening);
             completions.push_back(read_completion(op, place, opening.total));
         }
     }
 
-    /// The bytes of message `slot`, if it was the last to be complete.
-    pub(super) fn complete_bytes(&self, slot: u64) -> Option<u64> {
-        self.last_complete.filter(|(last, _)| *last == slot).map(|(_, bytes)| bytes)
+    /// The bytes of message `message_id`, if it was the last to be complete.
+    pub(super) fn complete_bytes(&self, message_id: u64) -> Option<u64> {
+        self.last_complete.filter(|(last, _)| *last == message_id).map(|(_, bytes)| bytes)
     }
 
     /// The message that probably comes next, with the buffer it will go to: the last message filled its buffer,
     /// and the next read of its key waits with one that is as long.
-    pub(super) fn expected(&mut self) -> Option<(Opening, &mut [u8])> {
+    pub(super) fn expected(&mut self) -> Option<(MessageHeader, &mut [u8])> {
         let opening = self.last_filled?;
         let read = self.posted.get_mut(&opening.key)?.front_mut()?;
         let alike = read.capacity == opening.total && read.element == opening.element;
         alike.then(|| (opening, read.place.bytes_mut()))
     }
 
-    /// The sender sends no more of the refused message `slot`.
-    pub(super) fn abort(&mut self, slot: u64) -> Result<(), WireError> {
-        match self.messages.get(&slot).map(|message| &message.sink) {
+    /// The sender sends no more of the refused message `message_id`.
+    pub(super) fn abort(&mut self, message_id: u64) -> Result<(), WireError> {
+        match self.messages.get(&message_id).map(|message| &message.sink) {
             Some(Sink::Discard) => {
-                self.messages.remove(&slot);
+                self.messages.remove(&message_id);
                 Ok(())
             }
-            Some(_) => Err(WireError::NoSuchMessage { what: "an abort", slot }),
+            Some(_) => Err(WireError::NoSuchMessage { what: "an abort", message_id }),
             // Complete before the sender knew: nothing is left to forget.
             None => Ok(()),
         }
@@ -278,14 +278,14 @@ impl Incoming {
     pub(super) fn hold(&mut self, holding: bool, control: &mut VecDeque<Control>) {
         self.holding = holding;
         if holding {
-            let mut keys: Vec<Key> = self.posted.keys().copied().collect();
+            let mut keys: Vec<MatchKey> = self.posted.keys().copied().collect();
             keys.sort_unstable();
             keys.into_iter().for_each(|key| self.want(key, control));
         }
     }
 
     /// Withdraws a read that has met no message. `false`: it has, and runs to its end.
-    pub(super) fn withdraw(&mut self, key: Key, op: OpId) -> bool {
+    pub(super) fn withdraw(&mut self, key: MatchKey, op: OpId) -> bool {
         let Some(queue) = self.posted.get_mut(&key) else { return false };
         let before = queue.len();
         queue.retain(|read| read.op != op);
@@ -309,15 +309,15 @@ impl Incoming {
     /// Takes a message of the node to itself. It completes when it is copied into the window, or read.
     pub(super) fn write_own(
         &mut self,
-        slot: u64,
+        message_id: u64,
         op: OpId,
-        opening: Opening,
-        source: Box<dyn Source>,
+        opening: MessageHeader,
+        source: Box<dyn SendBuffer>,
         now: Duration,
-        completions: &mut VecDeque<Completion>,
+        completions: &mut VecDeque<Completed>,
     ) {
         let Some(bytes) = source.all().filter(|bytes| bytes.len() as u64 == opening.total) else {
-            completions.push_back(Completion { op, outcome: Outcome::Failed(self.broken(&opening)) });
+            completions.push_back(Completed { op, outcome: Outcome::Failed(self.broken(&opening)) });
             return self.spent.push(source);
         };
         // Within the window it is needed now; beyond it, or if its read waits, when it is read.
@@ -325,27 +325,27 @@ impl Incoming {
         let copy = copies.then(|| bytes.to_vec());
         let sink = Sink::Own { op, source };
         let message = Arriving { received: opening.total, ..Arriving::new(opening, sink, now) };
-        self.messages.insert(slot, Box::new(message));
+        self.messages.insert(message_id, Box::new(message));
         if let Some(read) = self.take_posted(opening.key) {
-            return self.meet(slot, read, &mut VecDeque::new(), completions);
+            return self.meet(message_id, read, &mut VecDeque::new(), completions);
         }
-        self.push_arrived(opening.key, slot);
+        self.push_arrived(opening.key, message_id);
         if let Some(copy) = copy
             && self.charge(&opening).is_ok()
-            && let Some(message) = self.messages.get_mut(&slot)
+            && let Some(message) = self.messages.get_mut(&message_id)
             && let Sink::Own { op, source } = std::mem::replace(&mut message.sink, Sink::Buffer(copy))
         {
-            completions.push_back(Completion { op, outcome: Outcome::Written(source) });
+            completions.push_back(Completed { op, outcome: Outcome::Written(source) });
         }
     }
 
     /// Whether a read of `key` waits.
-    fn has_posted(&self, key: Key) -> bool {
+    fn has_posted(&self, key: MatchKey) -> bool {
         self.posted.get(&key).is_some_and(|queue| !queue.is_empty())
     }
 
     /// What a write of the node to itself fails with whose buffer does not give its bytes.
-    fn broken(&self, opening: &Opening) -> Error {
+    fn broken(&self, opening: &MessageHeader) -> Error {
         let (kind, tag) = (OperationKind::Write, opening.key.user_tag());
         Misuse::Buffer { operation: Operation::new(kind, self.rank, self.peer, tag, opening.total) }.into()
     }
@@ -361,7 +361,7 @@ impl Incoming {
         if all {
             self.arrived.clear();
             ops.extend(self.messages.drain().filter_map(|(_, message)| match message.sink {
-                Sink::Place { op, .. } => Some(op),
+                Sink::ReceiveBuffer { op, .. } => Some(op),
                 Sink::Own { op, source } => {
                     self.spent.push(source);
                     Some(op)
@@ -374,14 +374,14 @@ impl Incoming {
     }
 
     /// Reads that have met no message.
-    pub(super) fn posted(&self) -> impl Iterator<Item = (Key, &Posted)> {
+    pub(super) fn posted(&self) -> impl Iterator<Item = (MatchKey, &Posted)> {
         self.posted.iter().flat_map(|(key, queue)| queue.iter().map(|read| (*key, read)))
     }
 
     /// The messages of `context` that have met no read: how many of each key.
-    pub(super) fn unmatched(&self, context: Context) -> impl Iterator<Item = (Key, usize)> {
+    pub(super) fn unmatched(&self, context: Context) -> impl Iterator<Item = (MatchKey, usize)> {
         let of_context = self.arrived.iter().filter(move |(key, _)| key.context == context);
-        let next = |slot: &u64| self.messages.get(slot).map(|message| message.next).filter(|&next| next != NO_SLOT);
+        let next = |message_id: &u64| self.messages.get(message_id).map(|message| message.next).filter(|&next| next != NO_MESSAGE);
         of_context.map(move |(key, queue)| (*key, std::iter::successors(Some(queue.first), next).count()))
     }
 
@@ -401,7 +401,7 @@ impl Incoming {
         };
         let table = |capacity: usize, entry: usize| (capacity * 8).div_ceil(7).next_power_of_two() * (entry + 1);
         let tables = table(self.messages.capacity(), size_of::<(u64, Box<Arriving>)>())
-            + table(self.arrived.capacity(), size_of::<(Key, Unmatched)>());
+            + table(self.arrived.capacity(), size_of::<(MatchKey, Unmatched)>());
         (self.messages().map(of).sum::<usize>() + tables) as u64
     }
 
@@ -449,23 +449,23 @@ impl Incoming {
         no_posted && self.arrived.is_empty() && self.messages.is_empty() && (self.envelopes, self.answers) == (0, 0)
     }
 
-    fn charge(&mut self, opening: &Opening) -> Result<(), WireError> {
+    fn charge(&mut self, opening: &MessageHeader) -> Result<(), WireError> {
         let (got, most) = (cost(opening), self.allowance);
         self.allowance = most.checked_sub(got).ok_or(WireError::TooLong { what: "unasked data", got, most })?;
         Ok(())
     }
 
     /// A message is opened once, or another one's operation would be lost.
-    fn check_new(&self, slot: u64, opening: &Opening) -> Result<(), WireError> {
-        if self.messages.contains_key(&slot) {
-            return Err(WireError::Twice { slot, tag: opening.key.tag });
+    fn check_new(&self, message_id: u64, opening: &MessageHeader) -> Result<(), WireError> {
+        if self.messages.contains_key(&message_id) {
+            return Err(WireError::Twice { message_id, tag: opening.key.tag });
         }
         Ok(())
     }
 }
 
 /// A read is complete: its buffer goes back, cut to the message.
-pub(super) fn read_completion(op: OpId, mut place: Box<dyn Place>, total: u64) -> Completion {
+pub(super) fn read_completion(op: OpId, mut place: Box<dyn ReceiveBuffer>, total: u64) -> Completed {
     place.truncate(total as usize);
-    Completion { op, outcome: Outcome::Read(place) }
+    Completed { op, outcome: Outcome::Read(place) }
 }

@@ -13,11 +13,11 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::notes::{Notes, Progress};
-use super::train::Train;
-use super::{Completion, Limits, OpId, Outcome};
-use crate::buffer::Source;
+use super::batch::Batch;
+use super::{Completed, Limits, OpId, Outcome};
+use crate::buffer::SendBuffer;
 use crate::error::Error;
-use crate::wire::frame::{Key, Kind, Opening, Stamp};
+use crate::wire::frame::{MatchKey, Kind, MessageHeader, Stamp};
 
 /// What a message costs of the receiver's window beside its bytes: at least what the receiver keeps of it while no read
 /// has met it, with the memory that its tables and the allocator take (`Incoming::footprint`, tested there).
@@ -32,16 +32,16 @@ const HELD_ORDER_MIN: usize = 64;
 const WANTS_MAX: usize = 1 << 20;
 
 /// What a message takes from the window.
-pub(super) fn cost(opening: &Opening) -> u64 {
+pub(super) fn cost(opening: &MessageHeader) -> u64 {
     opening.total.saturating_add(MESSAGE_COST)
 }
 
 /// A message on its way out.
 pub(super) struct Message {
     pub(super) op: OpId,
-    pub(super) slot: u64,
-    pub(super) opening: Opening,
-    pub(super) source: Box<dyn Source>,
+    pub(super) message_id: u64,
+    pub(super) opening: MessageHeader,
+    pub(super) source: Box<dyn SendBuffer>,
     pub(super) since: Duration,
     /// Bytes that have been put into frames.
     pub(super) sent: u64,
@@ -82,7 +82,7 @@ impl Express {
 pub(super) struct Control {
     pub(super) kind: Kind,
     pub(super) flags: u8,
-    pub(super) slot: u64,
+    pub(super) message_id: u64,
     pub(super) body: Body,
 }
 
@@ -90,9 +90,9 @@ pub(super) struct Control {
 pub(super) enum Body {
     Empty,
     Number(u64),
-    Opening(Opening),
+    MessageHeader(MessageHeader),
     /// What a read takes, and the message that does not fit.
-    Openings(Opening, Opening),
+    Openings(MessageHeader, MessageHeader),
     Stamp(Stamp),
     Words(String),
 }
@@ -108,12 +108,12 @@ pub(super) struct Outgoing {
     /// Bytes the front's key has sent in its turn.
     pub(super) turn: usize,
     announced: BTreeMap<u64, usize>,
-    held: BTreeMap<Key, VecDeque<usize>>,
+    held: BTreeMap<MatchKey, VecDeque<usize>>,
     /// Held messages in the order of posting; entries of messages that are no longer held are skipped.
-    held_order: VecDeque<(Key, u64)>,
+    held_order: VecDeque<(MatchKey, u64)>,
     /// The length at which `held_order` is cleared of entries of messages that are no longer held.
     held_order_max: usize,
-    wants: BTreeMap<Key, u32>,
+    wants: BTreeMap<MatchKey, u32>,
     envelopes: u32,
     envelopes_max: u32,
     credit: u64,
@@ -125,24 +125,24 @@ pub(super) struct Outgoing {
     pub(super) number: u32,
     /// The rest of a frame that the socket took only in part.
     pub(super) partial: Option<Partial>,
-    pub(super) next_slot: u64,
-    sent_log: VecDeque<(u64, OpId, Opening)>,
+    pub(super) next_message_id: u64,
+    sent_log: VecDeque<(u64, OpId, MessageHeader)>,
     /// A message whose buffer does not give its bytes: the node fails.
-    pub(super) broken: Option<Opening>,
+    pub(super) broken: Option<MessageHeader>,
     /// Half a frame has left that cannot be finished: nothing can follow it.
     pub(super) is_mute: bool,
     /// Buffers of messages that have failed, to be dropped when nothing is locked.
-    pub(super) spent: Vec<Box<dyn Source>>,
+    pub(super) spent: Vec<Box<dyn SendBuffer>>,
     pub(super) fragment_bytes: usize,
     /// How many fragments share a header.
-    pub(super) train: Train,
+    pub(super) batch: Batch,
     pub(super) notes: Notes,
 }
 
 /// A message that has been ended before all of it was sent.
 pub(super) struct Ended {
     pub(super) op: OpId,
-    pub(super) opening: Opening,
+    pub(super) opening: MessageHeader,
     /// The receiver has refused it.
     pub(super) refused: Option<Error>,
 }
@@ -178,29 +178,29 @@ impl Outgoing {
             stamp_due: None,
             number: 0,
             partial: None,
-            next_slot: 0,
+            next_message_id: 0,
             sent_log: VecDeque::new(),
             broken: None,
             is_mute: false,
             spent: Vec::new(),
             fragment_bytes,
-            train: Train::new(fragment_bytes),
+            batch: Batch::new(fragment_bytes),
             notes: Notes::default(),
         }
     }
 
-    /// The receiver refuses message `slot`: stops it with `error`. If the write is over already, returns its operation, as
+    /// The receiver refuses message `message_id`: stops it with `error`. If the write is over already, returns its operation, as
     /// far as that is remembered, and the error.
     pub(super) fn refuse(
         &mut self,
-        slot: u64,
+        message_id: u64,
         error: Error,
-        completions: &mut VecDeque<Completion>,
+        completions: &mut VecDeque<Completed>,
     ) -> Option<(Option<OpId>, Error)> {
-        let Some(index) = self.announced.get(&slot).copied().or_else(|| self.find_ready(slot)) else {
+        let Some(index) = self.announced.get(&message_id).copied().or_else(|| self.find_ready(message_id)) else {
             // Its last frame may be under way, or all of it gone.
-            let leaving = self.messages().find(|message| message.slot == slot).map(|message| message.op);
-            let gone = self.sent_log.iter().find(|(sent, ..)| *sent == slot).map(|(_, op, _)| *op);
+            let leaving = self.messages().find(|message| message.message_id == message_id).map(|message| message.op);
+            let gone = self.sent_log.iter().find(|(sent, ..)| *sent == message_id).map(|(_, op, _)| *op);
             return Some((leaving.or(gone), error));
         };
         if matches!(self.message(index).stage, Stage::Announced { .. }) {
@@ -226,32 +226,32 @@ impl Outgoing {
     }
 
     /// Ends a refused message: the receiver learns that no more of it comes.
-    pub(super) fn stop(&mut self, index: usize, completions: &mut VecDeque<Completion>) {
+    pub(super) fn stop(&mut self, index: usize, completions: &mut VecDeque<Completed>) {
         let message = self.remove(index);
         let Some(error) = message.stopped else { return };
         self.spent.push(message.source);
-        self.control.push_back(Control::about(Kind::Abort, message.slot));
-        completions.push_back(Completion { op: message.op, outcome: Outcome::Failed(error) });
+        self.control.push_back(Control::about(Kind::Abort, message.message_id));
+        completions.push_back(Completed { op: message.op, outcome: Outcome::Failed(error) });
     }
 
     /// All of the message has left.
-    pub(super) fn complete(&mut self, index: usize, completions: &mut VecDeque<Completion>) {
+    pub(super) fn complete(&mut self, index: usize, completions: &mut VecDeque<Completed>) {
         let message = self.remove(index);
-        self.remember(message.slot, message.op, message.opening);
-        self.notes.take(message.slot, Progress::Leaves(message.op));
-        completions.push_back(Completion { op: message.op, outcome: Outcome::Written(message.source) });
+        self.remember(message.message_id, message.op, message.opening);
+        self.notes.take(message.message_id, Progress::Leaves(message.op));
+        completions.push_back(Completed { op: message.op, outcome: Outcome::Written(message.source) });
     }
 
     /// Remembers a write that is over, in case the receiver refuses the message late.
-    pub(super) fn remember(&mut self, slot: u64, op: OpId, opening: Opening) {
+    pub(super) fn remember(&mut self, message_id: u64, op: OpId, opening: MessageHeader) {
         if self.sent_log.len() == SENT_LOG_MAX {
             self.sent_log.pop_front();
         }
-        self.sent_log.push_back((slot, op, opening));
+        self.sent_log.push_back((message_id, op, opening));
     }
 
     /// What is remembered of a write that is over.
-    pub(super) fn remembered(&self, op: OpId) -> Option<&Opening> {
+    pub(super) fn remembered(&self, op: OpId) -> Option<&MessageHeader> {
         self.sent_log.iter().rev().find(|(_, sent, _)| *sent == op).map(|(.., opening)| opening)
     }
 
@@ -369,12 +369,12 @@ impl Outgoing {
         group
     }
 
-    fn find_ready(&self, slot: u64) -> Option<usize> {
+    fn find_ready(&self, message_id: u64) -> Option<usize> {
         let express = self.express.iter().filter_map(|entry| match entry {
             Express::Message(index) => Some(*index),
             Express::Envelope(_) => None,
         });
-        self.bulk.iter().copied().chain(express).find(|&index| self.message(index).slot == slot)
+        self.bulk.iter().copied().chain(express).find(|&index| self.message(index).message_id == message_id)
     }
 
     fn insert(&mut self, message: Message) -> usize {

@@ -4,18 +4,18 @@
 use std::time::Duration;
 
 use super::{Control, Express, HELD_ORDER_MIN, Message, Outgoing, Stage, WANTS_MAX, cost};
-use crate::buffer::Source;
+use crate::buffer::SendBuffer;
 use crate::engine::OpId;
-use crate::wire::frame::{HOLDING, Key, Kind, Opening};
+use crate::wire::frame::{HOLDING, MatchKey, Kind, MessageHeader};
 
 impl Outgoing {
     /// Takes a message; it is sent, announced or held as the credit allows.
-    pub(in crate::engine) fn post(&mut self, op: OpId, opening: Opening, source: Box<dyn Source>, since: Duration) {
-        let slot = self.next_slot;
-        self.next_slot += 1;
+    pub(in crate::engine) fn post(&mut self, op: OpId, opening: MessageHeader, source: Box<dyn SendBuffer>, since: Duration) {
+        let message_id = self.next_message_id;
+        self.next_message_id += 1;
         let key = opening.key;
         let message =
-            Message { op, slot, opening, source, since, sent: 0, stage: Stage::Held, stopped: None, stamp: None };
+            Message { op, message_id, opening, source, since, sent: 0, stage: Stage::Held, stopped: None, stamp: None };
         let index = self.insert(message);
         let wanted = self.wants.contains_key(&key);
         if self.held.contains_key(&key) {
@@ -48,10 +48,10 @@ impl Outgoing {
         self.promote_held();
     }
 
-    /// The receiver has a place for message `slot`. A grant that crossed with credit finds nothing, rightly.
+    /// The receiver has a place for message `message_id`. A grant that crossed with credit finds nothing, rightly.
     /// `false`: it cannot know the message yet.
-    pub(in crate::engine) fn grant(&mut self, slot: u64) -> bool {
-        let Some(&index) = self.announced.get(&slot) else { return true };
+    pub(in crate::engine) fn grant(&mut self, message_id: u64) -> bool {
+        let Some(&index) = self.announced.get(&message_id) else { return true };
         if matches!(self.message(index).stage, Stage::Announced { sent: false, .. }) {
             return false;
         }
@@ -62,7 +62,7 @@ impl Outgoing {
     }
 
     /// The receiver reads `key` and has nothing for it. `false`: more wants than any program posts reads.
-    pub(in crate::engine) fn want(&mut self, key: Key) -> bool {
+    pub(in crate::engine) fn want(&mut self, key: MatchKey) -> bool {
         match self.held.get(&key).and_then(|queue| queue.front().copied()) {
             Some(index) => {
                 self.unhold(key);
@@ -103,7 +103,7 @@ impl Outgoing {
         let is_new = matches!(stage, Stage::Ready { opened: false, .. });
         if granted && total > self.fragment_bytes {
             self.push_bulk(index);
-        } else if is_new && total > self.train.bytes() && self.express.is_empty() {
+        } else if is_new && total > self.batch.bytes() && self.express.is_empty() {
             // Nothing of its key comes before it there.
             self.push_bulk(index);
         } else {
@@ -115,7 +115,7 @@ impl Outgoing {
     }
 
     /// Something of `key` is about to leave in the order of posting: what was posted before it is opened first.
-    fn open_before(&mut self, key: Key) {
+    fn open_before(&mut self, key: MatchKey) {
         if self.bulk.is_empty() {
             return;
         }
@@ -135,8 +135,8 @@ impl Outgoing {
         self.open_before(self.message(index).opening.key);
         let message = self.message_mut(index);
         message.stage = Stage::Announced { answer, sent: false };
-        let slot = message.slot;
-        self.announced.insert(slot, index);
+        let message_id = message.message_id;
+        self.announced.insert(message_id, index);
         self.express.push_back(Express::Envelope(index));
     }
 
@@ -145,24 +145,24 @@ impl Outgoing {
         if let Stage::Announced { answer: false, .. } = message.stage {
             self.envelopes -= 1;
         }
-        let slot = self.message(index).slot;
-        self.announced.remove(&slot);
+        let message_id = self.message(index).message_id;
+        self.announced.remove(&message_id);
     }
 
     fn hold(&mut self, index: usize) {
         let message = self.message(index);
-        let (key, slot) = (message.opening.key, message.slot);
+        let (key, message_id) = (message.opening.key, message.message_id);
         if self.held.is_empty() {
             self.control.push_back(Control { flags: HOLDING, ..Control::about(Kind::Hold, 0) });
         }
         self.held.entry(key).or_default().push_back(index);
-        self.held_order.push_back((key, slot));
+        self.held_order.push_back((key, message_id));
         if self.held_order.len() > self.held_order_max {
             // Entries go out of date only from the front of their key's queue.
             let mut order = std::mem::take(&mut self.held_order);
-            order.retain(|(key, slot)| {
+            order.retain(|(key, message_id)| {
                 let oldest = self.held.get(key).and_then(|queue| queue.front());
-                oldest.is_some_and(|&index| *slot >= self.message(index).slot)
+                oldest.is_some_and(|&index| *message_id >= self.message(index).message_id)
             });
             self.held_order_max = (2 * order.len()).max(HELD_ORDER_MIN);
             self.held_order = order;
@@ -170,7 +170,7 @@ impl Outgoing {
     }
 
     /// Takes the oldest held message of `key` out of the queue.
-    fn unhold(&mut self, key: Key) {
+    fn unhold(&mut self, key: MatchKey) {
         let queue = self.held.get_mut(&key).expect("a held message has a queue");
         queue.pop_front();
         if queue.is_empty() {
@@ -180,9 +180,9 @@ impl Outgoing {
 
     /// Sends or announces held messages in the order of posting, as far as it goes.
     pub(super) fn promote_held(&mut self) {
-        while let Some(&(key, slot)) = self.held_order.front() {
+        while let Some(&(key, message_id)) = self.held_order.front() {
             let oldest = self.held.get(&key).and_then(|queue| queue.front().copied());
-            let Some(index) = oldest.filter(|&index| self.message(index).slot == slot) else {
+            let Some(index) = oldest.filter(|&index| self.message(index).message_id == message_id) else {
                 self.held_order.pop_front();
                 continue;
             };
@@ -208,7 +208,7 @@ impl Outgoing {
         }
     }
 
-    fn take_want(&mut self, key: Key) {
+    fn take_want(&mut self, key: MatchKey) {
         if let Some(count) = self.wants.get_mut(&key) {
             *count -= 1;
             if *count == 0 {

@@ -13,7 +13,7 @@ use crate::engine::{Engine, Limits, OpId, Outcome};
 use crate::error::Error;
 use crate::error::WireError;
 use crate::ids::{Rank, Tag};
-use crate::wire::frame::{ANSWER, CHARGED, Context, FIRST, HOLDING, Header, Key, Kind, Opening, PING, Stamp};
+use crate::wire::frame::{ANSWER, CHARGED, Context, FIRST, HOLDING, Header, MatchKey, Kind, MessageHeader, PING, Stamp};
 
 const PEER: Rank = Rank(1);
 const LIMITS: Limits = Limits { window_bytes: 3000, envelopes_max: 3, fragment_bytes: 4096 };
@@ -46,11 +46,11 @@ fn fragments(lengths: &[usize], again: Option<usize>) -> Vec<u8> {
     for (number, length) in lengths.iter().enumerate() {
         let first = number == 0 || again == Some(number);
         let flags = if first { FIRST } else { 0 };
-        let header = Header { kind: Kind::Data, flags, number: number as u32, slot: 0, length: *length as u32 };
+        let header = Header { kind: Kind::Data, flags, number: number as u32, message_id: 0, length: *length as u32 };
         bytes.extend(header.encode());
         if first {
-            let key = Key { context: Context::User, tag: Tag(0) };
-            bytes.extend(Opening { key, element: u8::TYPE, total: 4000 }.encode());
+            let key = MatchKey { context: Context::User, tag: Tag(0) };
+            bytes.extend(MessageHeader { key, element: u8::TYPE, total: 4000 }.encode());
         }
         bytes.extend((at..at + length).map(|at| (at % 251) as u8));
         at += length;
@@ -62,7 +62,7 @@ fn fragments(lengths: &[usize], again: Option<usize>) -> Vec<u8> {
 fn receive_all(bytes: &[u8], piece: usize) -> Engine {
     let limits = Limits { window_bytes: 5000, ..LIMITS };
     let mut engine = Engine::new(Rank(0), &[Limits { fragment_bytes: 100, ..limits }, limits]);
-    let key = Key { context: Context::User, tag: Tag(0) };
+    let key = MatchKey { context: Context::User, tag: Tag(0) };
     engine.initread(Duration::ZERO, PEER, key, u8::TYPE, Box::new(vec![0u8; 4000])).unwrap();
     let mut rest = bytes;
     while !rest.is_empty() && engine.failure().is_none() {
@@ -85,7 +85,7 @@ fn fragments_may_differ_from_what_was_predicted() {
         assert!(right, "pieces of {piece}: other bytes have come");
         let engine = receive_all(&fragments(&[100; 40], Some(20)), piece);
         let failure = engine.failure();
-        let twice = matches!(failure, Some(Error::Protocol { cause: WireError::Twice { slot: 0, .. }, .. }));
+        let twice = matches!(failure, Some(Error::Protocol { cause: WireError::Twice { message_id: 0, .. }, .. }));
         assert!(twice, "pieces of {piece}: the message was opened twice; {failure:?}");
     }
 }
@@ -95,7 +95,7 @@ struct Victim {
     rng: Rng,
     engine: Engine,
     ops: HashSet<OpId>,
-    reads: Vec<(Key, OpId)>,
+    reads: Vec<(MatchKey, OpId)>,
 }
 
 fn babble(seed: u64) -> Verdict<(Counts, u64)> {
@@ -105,7 +105,7 @@ fn babble(seed: u64) -> Verdict<(Counts, u64)> {
     let mut victim = Victim { rng, engine, ops: HashSet::new(), reads: Vec::new() };
     let starts = Starts::random(&mut |end| victim.rng.below(end));
     victim.engine.begin_at(starts);
-    let babbler = Babbler { number: starts.frames, next_slot: starts.slots, ..Babbler::default() };
+    let babbler = Babbler { number: starts.frames, next_message_id: starts.message_ids, ..Babbler::default() };
     let (mut babbler, mut trace) = (babbler, 0u64);
     let mut counts = Counts { runs: 1, ..Counts::default() };
     let frames = 4 + victim.rng.below(120);
@@ -210,15 +210,15 @@ impl Victim {
     }
 }
 
-fn key(rng: &mut Rng) -> Key {
-    Key { context: rng.pick(&[Context::User, Context::User, Context::Collective]), tag: Tag(rng.below(2) as u32) }
+fn key(rng: &mut Rng) -> MatchKey {
+    MatchKey { context: rng.pick(&[Context::User, Context::User, Context::Collective]), tag: Tag(rng.below(2) as u32) }
 }
 
 /// Who talks: mostly about what it has opened, so that the nonsense goes deep.
 #[derive(Default)]
 struct Babbler {
     number: u32,
-    next_slot: u64,
+    next_message_id: u64,
     /// Messages it has opened, and the bytes it has not sent.
     opened: Vec<(u64, u64)>,
 }
@@ -234,12 +234,12 @@ impl Babbler {
         let total = if wild { rng.next() } else { rng.pick(&[0, 1, 8, 100, 300, 700]) };
         let opens = kind == Kind::Envelope || (kind == Kind::Data && (self.opened.is_empty() || rng.once_in(3)));
         let known = if self.opened.is_empty() { 0 } else { rng.below(self.opened.len()) };
-        let slot = match kind {
+        let message_id = match kind {
             _ if wild || self.opened.is_empty() => rng.below(6) as u64,
             Kind::Data | Kind::Abort if !opens => self.opened[known].0,
             _ => rng.below(6) as u64,
         };
-        let slot = if opens && !wild { self.next_slot } else { slot };
+        let message_id = if opens && !wild { self.next_message_id } else { message_id };
         let left = if opens { total } else { self.opened.get(known).map_or(0, |(_, left)| *left) };
         let length = match kind {
             Kind::Data if wild => rng.below(800),
@@ -250,11 +250,11 @@ impl Babbler {
             _ => 0,
         };
         if opens {
-            self.next_slot += 1;
-            self.opened.push((slot, total));
+            self.next_message_id += 1;
+            self.opened.push((message_id, total));
         }
         if kind == Kind::Data
-            && let Some((_, left)) = self.opened.iter_mut().find(|(opened, _)| *opened == slot)
+            && let Some((_, left)) = self.opened.iter_mut().find(|(opened, _)| *opened == message_id)
         {
             *left = left.saturating_sub(length as u64);
         }
@@ -267,12 +267,12 @@ impl Babbler {
             Kind::Stamp => rng.pick(&[0, PING]),
             _ => 0,
         };
-        let header = Header { kind, flags, number: self.number, slot, length: length as u32 };
+        let header = Header { kind, flags, number: self.number, message_id, length: length as u32 };
         self.number = self.number.wrapping_add(1);
         let mut bytes = header.encode().to_vec();
         if header.has_opening() {
             let element = if rng.once_in(6) { ElementType(rng.below(14) as u16) } else { u8::TYPE };
-            bytes.extend(Opening { key: key(rng), element, total }.encode());
+            bytes.extend(MessageHeader { key: key(rng), element, total }.encode());
         }
         let credit = rng.pick(&[0, 100, 1000, u64::MAX]);
         bytes.extend(credit.to_le_bytes().into_iter().chain(std::iter::repeat(7)).take(length));

@@ -3,14 +3,14 @@
 use super::units::{NOW, Pair, pattern};
 use crate::buffer::Element;
 use crate::ids::{Rank, Tag};
-use crate::wire::frame::{Key, Stamp};
+use crate::wire::frame::{MatchKey, Stamp};
 
 /// Ids pass 2^32 while a message of each kind stays: complete and unread, announced, and to oneself.
 #[test]
 fn a_message_that_stays_keeps_its_id_for_itself() {
     let mut pair = Pair::new(2000, 2, 1 << 20);
     let own = |pair: &mut Pair, byte: u8| {
-        let (key, bytes) = (Key::user(Tag(9)), Box::new(vec![byte; 10]));
+        let (key, bytes) = (MatchKey::user(Tag(9)), Box::new(vec![byte; 10]));
         pair.engines[0].initwrite(NOW, Rank(0), key, u8::TYPE, bytes).unwrap();
         pair.settle(0);
     };
@@ -19,7 +19,7 @@ fn a_message_that_stays_keeps_its_id_for_itself() {
     own(&mut pair, 1);
     pair.run();
     for link in &mut pair.engines[0].links {
-        (link.next_own_slot, link.outgoing.next_slot) = (u64::from(u32::MAX), u64::from(u32::MAX));
+        (link.next_own_slot, link.outgoing.next_message_id) = (u64::from(u32::MAX), u64::from(u32::MAX));
     }
     for message in 3..7 {
         pair.write(0, message, vec![message as u8; 10]);
@@ -32,7 +32,7 @@ fn a_message_that_stays_keeps_its_id_for_itself() {
         assert_eq!(pair.take(1, read), vec![tag as u8; bytes]);
     }
     for byte in [1, 3, 4, 5, 6] {
-        let read = pair.engines[0].initread(NOW, Rank(0), Key::user(Tag(9)), u8::TYPE, Box::new(vec![0u8; 10]));
+        let read = pair.engines[0].initread(NOW, Rank(0), MatchKey::user(Tag(9)), u8::TYPE, Box::new(vec![0u8; 10]));
         pair.settle(0);
         assert_eq!(pair.take(0, read.unwrap()), [byte; 10]);
     }

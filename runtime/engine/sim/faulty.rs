@@ -8,7 +8,7 @@ use crate::buffer::{Element, ElementType, WriteBuffer};
 use crate::engine::OpId;
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
-use crate::wire::frame::Key;
+use crate::wire::frame::MatchKey;
 
 /// A buffer of a type of the program's own that gives its bytes so many times.
 struct Faulty {
@@ -41,8 +41,8 @@ fn a_buffer_that_fails_fails_its_node_and_every_operation_of_it_ends() {
         let mut pair = Pair::new(64 << 20, 16, 9000);
         let place = || Box::new(vec![0u8; 100_000]);
         let faulty = Faulty { bytes: vec![7; bytes], left: left.into(), shrinks };
-        let (engine, key) = (&mut pair.engines[0], Key::user(Tag(1)));
-        let mut ops: Vec<OpId> = vec![engine.initread(NOW, Rank(1), Key::user(Tag(5)), u8::TYPE, place()).unwrap()];
+        let (engine, key) = (&mut pair.engines[0], MatchKey::user(Tag(1)));
+        let mut ops: Vec<OpId> = vec![engine.initread(NOW, Rank(1), MatchKey::user(Tag(5)), u8::TYPE, place()).unwrap()];
         ops.extend(engine.initwrite(NOW, Rank(to), key, u8::TYPE, Box::new(faulty)).ok());
         ops.extend(engine.initread(NOW, Rank(to), key, u8::TYPE, place()).ok());
         ops.extend(engine.initwrite(NOW, Rank(1), key, u8::TYPE, Box::new(vec![8u8; 20_000])).ok());

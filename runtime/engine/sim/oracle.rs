@@ -7,10 +7,10 @@ use super::world::{End, Read, Verdict, World};
 use crate::buffer::Element;
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
-use crate::wire::frame::{Context, Key};
+use crate::wire::frame::{Context, MatchKey};
 
 /// Whether the program is told of a write that was over before it was refused.
-fn is_told_late(key: Key) -> bool {
+fn is_told_late(key: MatchKey) -> bool {
     key.context != Context::Collective
 }
 
@@ -153,7 +153,7 @@ impl World {
 
     /// A node that has failed takes no more commands.
     pub(super) fn check_commands_fail(&mut self, rank: usize) -> Verdict {
-        let (now, key) = (Duration::ZERO, Key::user(Tag(0)));
+        let (now, key) = (Duration::ZERO, MatchKey::user(Tag(0)));
         let engine = &mut self.nodes[rank].engine;
         let read = engine.initread(now, Rank(0), key, u8::TYPE, Box::new(vec![0u8; 4]));
         let write = engine.initwrite(now, Rank(0), key, u8::TYPE, Box::new(vec![0u8; 4]));

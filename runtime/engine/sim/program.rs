@@ -10,11 +10,11 @@ use bytes::Bytes;
 
 use super::order::Order;
 use super::rng::Rng;
-use crate::buffer::{Element, ElementType, Place, Source};
+use crate::buffer::{Element, ElementType, ReceiveBuffer, SendBuffer};
 use crate::engine::Limits;
 use crate::engine::outgoing::MESSAGE_COST;
 use crate::ids::Tag;
-use crate::wire::frame::{Context, Key};
+use crate::wire::frame::{Context, MatchKey};
 
 /// Which programs to make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +57,7 @@ impl Elements {
 pub(super) struct Stream {
     pub(super) from: u32,
     pub(super) to: u32,
-    pub(super) key: Key,
+    pub(super) key: MatchKey,
     /// Reads of this stream may be withdrawn and posted anew, so each must fit every message.
     withdraws: bool,
 }
@@ -90,7 +90,7 @@ impl Message {
         bytes
     }
 
-    pub(super) fn source(&self) -> Box<dyn Source> {
+    pub(super) fn source(&self) -> Box<dyn SendBuffer> {
         let (bytes, shared) = (self.payload(), self.stamp & 1 == 0);
         match self.elements {
             Elements::Bytes if shared => Box::new(Bytes::from(bytes)),
@@ -102,7 +102,7 @@ impl Message {
     }
 
     /// A buffer full of what must not remain in it.
-    pub(super) fn place(&self) -> Box<dyn Place> {
+    pub(super) fn place(&self) -> Box<dyn ReceiveBuffer> {
         let bytes = vec![0xa5; self.capacity];
         match self.read_elements {
             Elements::Bytes => Box::new(bytes),
@@ -167,7 +167,7 @@ impl Program {
             let mut stream = Stream {
                 from: rng.below(ranks) as u32,
                 to: rng.below(ranks) as u32,
-                key: Key { context: rng.pick(&[Context::User, Context::Collective]), tag: Tag(rng.below(3) as u32) },
+                key: MatchKey { context: rng.pick(&[Context::User, Context::Collective]), tag: Tag(rng.below(3) as u32) },
                 withdraws: false,
             };
             if stream.from == stream.to && !rng.once_in(4) {

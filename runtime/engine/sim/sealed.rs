@@ -11,7 +11,7 @@ use crate::engine::{Engine, Limits, OpId, Outcome, Sent};
 use crate::ids::{Rank, Tag};
 use crate::wire::cipher::Cipher;
 use crate::wire::cipher::tests::repeatable_pair;
-use crate::wire::frame::{Key, Stamp};
+use crate::wire::frame::{MatchKey, Stamp};
 
 const NOW: Duration = Duration::ZERO;
 const RECORD_BYTES: usize = 32 << 10;
@@ -36,12 +36,12 @@ impl Sealed {
     }
 
     fn write(&mut self, from: usize, tag: u32, bytes: Vec<u8>) -> OpId {
-        let (to, key) = (Rank(1 - from as u32), Key::user(Tag(tag)));
+        let (to, key) = (Rank(1 - from as u32), MatchKey::user(Tag(tag)));
         self.engines[from].initwrite(NOW, to, key, u8::TYPE, Box::new(bytes)).unwrap()
     }
 
     fn read(&mut self, rank: usize, tag: u32, bytes: usize) -> OpId {
-        let (from, key) = (Rank(1 - rank as u32), Key::user(Tag(tag)));
+        let (from, key) = (Rank(1 - rank as u32), MatchKey::user(Tag(tag)));
         self.engines[rank].initread(NOW, from, key, u8::TYPE, Box::new(vec![0u8; bytes])).unwrap()
     }
 
@@ -119,7 +119,7 @@ impl Sealed {
         }
     }
 
-    fn outstanding(&self) -> Vec<crate::engine::standstill::Waiting> {
+    fn outstanding(&self) -> Vec<crate::engine::snapshot::Waiting> {
         self.engines.iter().flat_map(Engine::outstanding).collect()
     }
 

@@ -10,7 +10,7 @@ pub(crate) struct Starts {
     /// Each engine's operations.
     pub(crate) ops: u64,
     /// Each sender's messages.
-    pub(crate) slots: u64,
+    pub(crate) message_ids: u64,
 }
 
 impl Starts {
@@ -24,7 +24,7 @@ impl Starts {
             frames: before(&[u32::MAX.into()]) as u32,
             ops: before(&[u32::MAX.into(), 1 << 63]),
             // The header carries 56 bits.
-            slots: before(&[u32::MAX.into(), 1 << 48, (1 << 56) - (1 << 20)]),
+            message_ids: before(&[u32::MAX.into(), 1 << 48, (1 << 56) - (1 << 20)]),
         }
     }
 }
@@ -34,8 +34,8 @@ impl Engine {
     pub(crate) fn begin_at(&mut self, starts: Starts) {
         self.next_op = starts.ops;
         for link in &mut self.links {
-            link.next_own_slot = starts.slots;
-            link.outgoing.next_slot = starts.slots;
+            link.next_own_slot = starts.message_ids;
+            link.outgoing.next_message_id = starts.message_ids;
             (link.outgoing.number, link.parser.number) = (starts.frames, starts.frames);
         }
     }

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::buffer::{Element, Source};
+use crate::buffer::{Element, SendBuffer};
 use crate::engine::{Engine, Limits, OpId, Outcome, Sent};
 use crate::ids::{Rank, Tag};
 use crate::operation::OperationKind;
-use crate::wire::frame::{HEADER_BYTES, Key, OPENING_BYTES};
+use crate::wire::frame::{HEADER_BYTES, MatchKey, MESSAGE_HEADER_BYTES};
 
 pub(super) const NOW: Duration = Duration::ZERO;
 const FRAGMENT: usize = 4096;
@@ -49,16 +49,16 @@ impl Pair {
         }
     }
 
-    pub(super) fn write(&mut self, from: usize, tag: u32, source: impl Source + 'static) -> OpId {
+    pub(super) fn write(&mut self, from: usize, tag: u32, source: impl SendBuffer + 'static) -> OpId {
         let to = Rank(1 - from as u32);
-        let op = self.engines[from].initwrite(NOW, to, Key::user(Tag(tag)), u8::TYPE, Box::new(source));
+        let op = self.engines[from].initwrite(NOW, to, MatchKey::user(Tag(tag)), u8::TYPE, Box::new(source));
         self.settle(from);
         op.unwrap()
     }
 
     pub(super) fn read(&mut self, rank: usize, tag: u32, bytes: usize) -> OpId {
         let (from, place) = (Rank(1 - rank as u32), Box::new(vec![0u8; bytes]));
-        let op = self.engines[rank].initread(NOW, from, Key::user(Tag(tag)), u8::TYPE, place);
+        let op = self.engines[rank].initread(NOW, from, MatchKey::user(Tag(tag)), u8::TYPE, place);
         self.settle(rank);
         op.unwrap()
     }
@@ -165,7 +165,7 @@ fn eight_bytes_pass_a_gigabyte() {
     }
     assert_eq!(pair.take(1, short), pattern(3, 8));
     // What was on the wire, the frame under way, the message, and what the last piece read held beside it.
-    let most = on_the_wire + 3 * (FRAGMENT + HEADER_BYTES + OPENING_BYTES);
+    let most = on_the_wire + 3 * (FRAGMENT + HEADER_BYTES + MESSAGE_HEADER_BYTES);
     assert!(read <= most, "{read} bytes were read before 8 bytes came through, {on_the_wire} were on the wire");
     let frames = pair.frames_sent(0) - before;
     assert!(frames <= on_the_wire.div_ceil(FRAGMENT) as u32 + 4, "{frames} frames left meanwhile");
@@ -374,7 +374,7 @@ fn a_message_that_nobody_reads_costs_no_more_than_itself() {
         pair.run();
         assert_eq!(pair.take(1, read), [2; 10]);
         let withdrawn = pair.read(1, 10_000 + round, 10);
-        pair.engines[1].withdraw(Rank(0), Key::user(Tag(10_000 + round)), withdrawn);
+        pair.engines[1].withdraw(Rank(0), MatchKey::user(Tag(10_000 + round)), withdrawn);
     }
     let (order, queues) =
         (pair.engines[0].links[1].outgoing.held_order_len(), pair.engines[1].links[0].incoming.posted_queues());
@@ -387,8 +387,8 @@ fn what_is_outstanding_is_known() {
     let words: Arc<[u32]> = Arc::from(vec![7u32; 500]);
     pair.write(0, 1, vec![1u8; 400]);
     pair.write(0, 2, vec![2u8; 3000]);
-    let op = pair.engines[0].initwrite(NOW, Rank(1), Key::user(Tag(3)), u32::TYPE, Box::new(words));
-    let own = pair.engines[0].initwrite(NOW, Rank(0), Key::user(Tag(4)), u8::TYPE, Box::new(vec![0u8; 1200]));
+    let op = pair.engines[0].initwrite(NOW, Rank(1), MatchKey::user(Tag(3)), u32::TYPE, Box::new(words));
+    let own = pair.engines[0].initwrite(NOW, Rank(0), MatchKey::user(Tag(4)), u8::TYPE, Box::new(vec![0u8; 1200]));
     pair.read(1, 5, 64);
     pair.run();
     let told = |pair: &Pair, rank: usize| -> Vec<_> {

@@ -10,7 +10,7 @@ use super::program::{Action, Program, Stream};
 use super::rng::Rng;
 use super::runs::Counts;
 use super::starts::Starts;
-use crate::engine::{Arrival, Completion, Engine, LateRefusal, OpId, Outcome};
+use crate::engine::{Arrival, Completed, Engine, LateRefusal, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::Rank;
 use crate::wire::cipher::Cipher;
@@ -322,7 +322,7 @@ impl World {
         while let Some(peer) = self.nodes[rank].engine.poll_pending() {
             self.nodes[rank].sends[peer.index()] = true;
         }
-        while let Some(Completion { op, outcome }) = self.nodes[rank].engine.poll_completion() {
+        while let Some(Completed { op, outcome }) = self.nodes[rank].engine.poll_completion() {
             self.complete(rank, op, outcome)?;
         }
         while let Some(refusal) = self.nodes[rank].engine.poll_refusal() {

@@ -16,7 +16,7 @@ use crate::ids::Tag;
 use crate::kernel::clock::Clock;
 use crate::join::handshake::Connection;
 use crate::kernel::poller::Poller;
-use crate::wire::frame::Key;
+use crate::wire::frame::MatchKey;
 
 const OWN: Rank = Rank(0);
 const PEER: Rank = Rank(1);
@@ -35,7 +35,7 @@ fn told(is_advised: bool) -> (Core, TcpStream) {
     let mut core = Core::new(Engine::new(OWN, &limits), links, poller, Clock::start(), suspicion).unwrap();
     core.is_advised = is_advised;
 
-    let (now, key) = (Duration::ZERO, Key::user(Tag(1)));
+    let (now, key) = (Duration::ZERO, MatchKey::user(Tag(1)));
     core.engine.initread(now, PEER, key, u8::TYPE, Box::new(vec![0u8; 3])).unwrap();
     let mut engine = Engine::new(PEER, &limits);
     engine.initwrite(now, OWN, key, u8::TYPE, Box::new(vec![1u8; 3])).unwrap();

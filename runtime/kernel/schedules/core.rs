@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::machine;
 use super::poller::{Poller, Ready};
-use super::slot::Slot;
+use super::completion::Completion;
 use crate::engine::{OpId, Outcome};
 use crate::error::Error;
 use crate::ids::Rank;
@@ -18,12 +18,12 @@ pub(crate) struct Core {
     pub(crate) engine: Engine,
     links: Vec<Link>,
     poller: Arc<Poller>,
-    slots: BTreeMap<u64, Arc<Slot>>,
+    completions: BTreeMap<u64, Arc<Completion>>,
     /// The messages of relays: whose they are.
     steps: BTreeMap<u64, Relay>,
     due: VecDeque<Relay>,
     wakers: Vec<Waker>,
-    pub(crate) completions: u64,
+    pub(crate) completed_count: u64,
     pub(crate) watchers: Vec<Waker>,
     pub(crate) onlooker: Option<Waker>,
 }
@@ -144,11 +144,11 @@ impl Core {
             engine: Engine::default(),
             links,
             poller,
-            slots: BTreeMap::new(),
+            completions: BTreeMap::new(),
             steps: BTreeMap::new(),
             due: VecDeque::new(),
             wakers: Vec::new(),
-            completions: 0,
+            completed_count: 0,
             watchers: Vec::new(),
             onlooker: None,
         }
@@ -198,8 +198,8 @@ impl Core {
         op
     }
 
-    pub(super) fn expect(&mut self, slot: Arc<Slot>) {
-        self.slots.insert(slot.op.0, slot);
+    pub(super) fn expect(&mut self, completion: Arc<Completion>) {
+        self.completions.insert(completion.op.0, completion);
     }
 
     pub(crate) fn drive(&mut self, ready: &[Ready], give_way: &dyn Fn() -> bool) -> usize {
@@ -238,9 +238,9 @@ impl Core {
                 self.due.push_back(Relay { stage, ..relay });
                 continue;
             }
-            let slot = self.slots.remove(&op.0).expect("each operation completes once");
-            self.wakers.extend(slot.complete(outcome).0);
-            self.completions += 1;
+            let completion = self.completions.remove(&op.0).expect("each operation completes once");
+            self.wakers.extend(completion.complete(outcome).0);
+            self.completed_count += 1;
             self.wakers.append(&mut self.watchers);
         }
     }

@@ -1,6 +1,6 @@
 //! The hand-over under every schedule that chance finds.
 //!
-//! The files of the hand-over (`hand_over.rs`, `help.rs`, `watch.rs`, `slot.rs`) are compiled a second time here, letter
+//! The files of the hand-over (`hand_over.rs`, `help.rs`, `watch.rs`, `completion.rs`) are compiled a second time here, letter
 //! by letter, beside modules that put shuttle's primitives in place of the system's ([`sync`]) and small models in
 //! place of what they hand over: the poller ([`epoll`], held against the real one in [`real`]), the engine with
 //! its sockets ([`core`]), the polling, and the task's loop ([`program::serve`]). Shuttle runs all threads of an execution
@@ -27,10 +27,10 @@ mod hand_over;
 mod help;
 #[path = "../panics.rs"]
 mod panics;
-#[path = "../slot.rs"]
-mod slot;
-#[path = "../watch.rs"]
-mod watch;
+#[path = "../completion.rs"]
+mod completion;
+#[path = "../ownership.rs"]
+mod ownership;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ use self::core::Core;
 use self::help::Help;
 use self::poller::Poller;
 use self::sync::{AtomicBool, AtomicUsize, Mutex};
-use self::watch::Watch;
+use self::ownership::Ownership;
 use crate::config::Overlap;
 use crate::engine::OpId;
 use crate::ids::Rank;
@@ -54,8 +54,8 @@ pub(crate) struct Kernel {
     core: Mutex<Core>,
     poller: Arc<Poller>,
     help: Help,
-    watch: Watch,
-    spin: spin::Spin,
+    ownership: Ownership,
+    spin: tuning::spin::Spin,
     awaiting: AtomicUsize,
     gave_way: AtomicBool,
     observer: Unobserved,
@@ -80,8 +80,8 @@ impl Kernel {
             core: Mutex::new(Core::new(links, poller.clone())),
             help: Help::new(poller.clone()),
             poller,
-            watch: Watch::new(),
-            spin: spin::Spin,
+            ownership: Ownership::new(),
+            spin: tuning::spin::Spin,
             awaiting: AtomicUsize::new(0),
             gave_way: AtomicBool::new(false),
             observer: Unobserved,
@@ -107,32 +107,34 @@ impl Clock {
     }
 }
 
-mod spin {
-    //! Polls a few times.
+mod tuning {
+    pub(super) mod spin {
+        //! Polls a few times.
 
-    use super::machine;
-    use super::poller::alone;
+        use super::super::machine;
+        use super::super::poller::alone;
 
-    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    pub(crate) enum Look {
-        Met,
-        Progress,
-        Nothing,
-    }
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(crate) enum Look {
+            Met,
+            Progress,
+            Nothing,
+        }
 
-    pub(crate) struct Spin;
+        pub(crate) struct Spin;
 
-    impl Spin {
-        pub(crate) fn poll(&self, _: bool, _: bool, mut look: impl FnMut() -> Look) -> bool {
-            machine::with(|state| alone(&mut state.helping));
-            let is_met = (0..machine::below(3)).any(|_| look() == Look::Met);
-            machine::with(|state| state.helping -= 1);
-            is_met
+        impl Spin {
+            pub(crate) fn poll(&self, _: bool, _: bool, mut look: impl FnMut() -> Look) -> bool {
+                machine::with(|state| alone(&mut state.helping));
+                let is_met = (0..machine::below(3)).any(|_| look() == Look::Met);
+                machine::with(|state| state.helping -= 1);
+                is_met
+            }
         }
     }
 }
 
-mod stall {
+mod deadlock {
     //! Nobody waits for long.
 
     use std::time::Duration;

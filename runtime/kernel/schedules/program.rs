@@ -10,7 +10,7 @@ use super::Kernel;
 use super::epoll::Piece;
 use super::help::{AnyOf, Until};
 use super::machine::{self, Fault};
-use super::slot::{OfCollective, Slot};
+use super::completion::{OfCollective, Completion};
 use super::sync::Instant;
 use super::sync::thread::{self, Thread};
 use crate::config::Overlap;
@@ -18,7 +18,7 @@ use crate::engine::{OpId, Outcome};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
 use crate::operation::{Operation, OperationKind};
-use crate::wire::frame::Key;
+use crate::wire::frame::MatchKey;
 
 /// A tag nobody reads.
 pub(super) const NOBODYS: u32 = 99;
@@ -92,11 +92,11 @@ fn serve(kernel: &Kernel) {
                 is_resting = kernel.rest(turn.to_come > 0);
             }
             Event::Begin => is_ticking = true,
-            Event::Tick => is_ticking = kernel.watch.tick(&kernel.poller, || kernel.help.is_held()),
+            Event::Tick => is_ticking = kernel.ownership.tick(&kernel.poller, || kernel.help.is_held()),
             Event::Call => kernel.turn_for_collectives(),
             Event::Rested => {
                 is_resting = false;
-                if kernel.watch.rests() {
+                if kernel.ownership.rests() {
                     let turn = kernel.turn();
                     is_resting = kernel.rest(turn.to_come > 0);
                 }
@@ -122,51 +122,51 @@ enum Event {
 }
 
 /// Posts a read as [`super::super::Kernel`] does.
-pub(super) fn initread(kernel: &Kernel, peer: usize, tag: u32) -> Arc<Slot> {
+pub(super) fn initread(kernel: &Kernel, peer: usize, tag: u32) -> Arc<Completion> {
     post(kernel, OperationKind::Read, peer, tag)
 }
 
 /// Posts a write.
-pub(super) fn initwrite(kernel: &Kernel, peer: usize) -> Arc<Slot> {
+pub(super) fn initwrite(kernel: &Kernel, peer: usize) -> Arc<Completion> {
     post(kernel, OperationKind::Write, peer, 0)
 }
 
-fn post(kernel: &Kernel, kind: OperationKind, peer: usize, tag: u32) -> Arc<Slot> {
-    kernel.watch.program_enters(kernel.clock.now());
+fn post(kernel: &Kernel, kind: OperationKind, peer: usize, tag: u32) -> Arc<Completion> {
+    kernel.ownership.program_enters(kernel.clock.now());
     let mut core = kernel.lock();
     let op: OpId = match kind {
         OperationKind::Read => core.engine.initread(peer, tag),
         _ => core.initwrite(peer),
     };
     let operation = Operation::new(kind, kernel.rank, Rank(peer as u32), Some(Tag(tag)), 1);
-    let slot = Arc::new(Slot::new(operation, op, Key::user(Tag(tag))));
-    core.expect(slot.clone());
+    let completion = Arc::new(Completion::new(operation, op, MatchKey::user(Tag(tag))));
+    core.expect(completion.clone());
     if kernel.task_may_move() {
         core.flush();
     } else {
         core.hand_on();
     }
     kernel.unlock(core);
-    slot
+    completion
 }
 
 /// Begins a relay, as [`super::super::Kernel`] begins a collective.
-pub(super) fn initrelay(kernel: &Kernel, from: usize, tag: u32, to: usize) -> Arc<Slot> {
-    kernel.watch.program_enters(kernel.clock.now());
+pub(super) fn initrelay(kernel: &Kernel, from: usize, tag: u32, to: usize) -> Arc<Completion> {
+    kernel.ownership.program_enters(kernel.clock.now());
     let mut core = kernel.lock();
     let op = core.relay(from, tag, to);
     let operation = Operation::new(OperationKind::Exchange, kernel.rank, kernel.rank, None, 1);
     let of = OfCollective { peers: vec![Rank(from as u32), Rank(to as u32)], choice: None };
-    let slot = Arc::new(Slot::of_collective(operation, op, of));
-    core.expect(slot.clone());
+    let completion = Arc::new(Completion::of_collective(operation, op, of));
+    core.expect(completion.clone());
     let core = kernel.begin_collective(core, op);
     kernel.unlock(core);
-    slot
+    completion
 }
 
 /// Writes to the own node, which completes the read of `tag` from `peer` at once.
 pub(super) fn write_own(kernel: &Kernel, peer: usize, tag: u32) {
-    kernel.watch.program_enters(kernel.clock.now());
+    kernel.ownership.program_enters(kernel.clock.now());
     let mut core = kernel.lock();
     core.engine.received(peer, tag);
     core.flush();
@@ -174,30 +174,30 @@ pub(super) fn write_own(kernel: &Kernel, peer: usize, tag: u32) {
 }
 
 /// Waits, and takes the outcome.
-pub(super) fn wait(kernel: &Kernel, slot: Arc<Slot>) -> Result<(), Error> {
+pub(super) fn wait(kernel: &Kernel, completion: Arc<Completion>) -> Result<(), Error> {
     assert!(
-        kernel.wait(&AnyOf::few(std::slice::from_ref(&slot)), None),
+        kernel.wait(&AnyOf::few(std::slice::from_ref(&completion)), None),
         "without a deadline a wait ends when it is met"
     );
-    taken(&slot)
+    taken(&completion)
 }
 
 /// Waits for the first of two, takes its outcome and returns the other.
-pub(super) fn wait_any(kernel: &Kernel, slots: [Arc<Slot>; 2]) -> Arc<Slot> {
-    assert!(kernel.wait(&AnyOf::many(kernel, &slots), None), "one of them is complete");
-    let [first, second] = slots;
+pub(super) fn wait_any(kernel: &Kernel, completions: [Arc<Completion>; 2]) -> Arc<Completion> {
+    assert!(kernel.wait(&AnyOf::many(kernel, &completions), None), "one of them is complete");
+    let [first, second] = completions;
     let (done, other) = if first.is_done() { (first, second) } else { (second, first) };
     taken(&done).expect("nothing fails");
     other
 }
 
 /// Waits for at most `time`.
-pub(super) fn wait_timeout(kernel: &Kernel, slot: &Arc<Slot>, time: Duration) -> bool {
+pub(super) fn wait_timeout(kernel: &Kernel, completion: &Arc<Completion>, time: Duration) -> bool {
     let deadline = Instant::now().after(time);
-    let is_met = kernel.wait(&AnyOf::few(std::slice::from_ref(slot)), Some(deadline));
+    let is_met = kernel.wait(&AnyOf::few(std::slice::from_ref(completion)), Some(deadline));
     machine::with(|state| state.timed_waits += 1);
     assert!(is_met || Instant::now() >= deadline, "a wait is given up before its time");
-    assert!(!is_met || slot.is_done());
+    assert!(!is_met || completion.is_done());
     is_met
 }
 
@@ -207,7 +207,7 @@ pub(super) fn drain(kernel: &Kernel) {
 }
 
 /// Awaits, as an executor of one future does.
-pub(super) fn block_on(kernel: &Kernel, slot: Arc<Slot>) {
+pub(super) fn block_on(kernel: &Kernel, completion: Arc<Completion>) {
     struct Unpark(Thread);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {
@@ -216,32 +216,32 @@ pub(super) fn block_on(kernel: &Kernel, slot: Arc<Slot>) {
     }
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut is_awaited = false;
-    while slot.register(&waker) {
+    while completion.register(&waker) {
         if !is_awaited {
             is_awaited = true;
             kernel.begin_await();
         }
         thread::park_timeout(Duration::MAX / 2);
     }
-    taken(&slot).expect("nothing fails");
+    taken(&completion).expect("nothing fails");
     if is_awaited {
         kernel.end_await();
     }
 }
 
 /// Asks until it is complete, as a loop of `test` does.
-pub(super) fn test(kernel: &Kernel, slot: Arc<Slot>) {
-    while !slot.is_done() {
+pub(super) fn test(kernel: &Kernel, completion: Arc<Completion>) {
+    while !completion.is_done() {
         kernel.poke();
         shuttle::thread::yield_now();
     }
-    taken(&slot).expect("nothing fails");
+    taken(&completion).expect("nothing fails");
 }
 
-fn taken(slot: &Slot) -> Result<(), Error> {
-    assert!(slot.is_done());
-    let outcome = slot.take().expect("an outcome is there");
-    assert!(slot.take().is_none(), "an outcome is there once");
+fn taken(completion: &Completion) -> Result<(), Error> {
+    assert!(completion.is_done());
+    let outcome = completion.take().expect("an outcome is there");
+    assert!(completion.take().is_none(), "an outcome is there once");
     match outcome {
         Outcome::Failed(error) => Err(error),
         Outcome::Abandoned => unreachable!("nothing is withdrawn"),

@@ -88,9 +88,9 @@ const OWN: Scenario = Scenario {
     acts: &[
         |kernel| {
             read(kernel, 0, 1);
-            let slot = initread(kernel, 0, 2);
+            let completion = initread(kernel, 0, 2);
             let _ = initwrite(kernel, 0);
-            wait(kernel, slot).expect("nothing fails");
+            wait(kernel, completion).expect("nothing fails");
         },
         |kernel| {
             heard(0, 1);
@@ -160,16 +160,16 @@ const DEADLINES: Scenario = Scenario {
     setup: SETUP,
     acts: &[
         |kernel| {
-            let slot = initread(kernel, 0, 1);
-            if !wait_timeout(kernel, &slot, MOMENT) {
+            let completion = initread(kernel, 0, 1);
+            if !wait_timeout(kernel, &completion, MOMENT) {
                 arrive(0, 1);
-                wait(kernel, slot).expect("nothing fails");
+                wait(kernel, completion).expect("nothing fails");
             }
         },
         |kernel| {
-            let slot = initread(kernel, 1, 2);
-            if !wait_timeout(kernel, &slot, 2 * MOMENT) {
-                wait(kernel, slot).expect("nothing fails");
+            let completion = initread(kernel, 1, 2);
+            if !wait_timeout(kernel, &completion, 2 * MOMENT) {
+                wait(kernel, completion).expect("nothing fails");
             }
         },
         |kernel| read(kernel, 1, 3),

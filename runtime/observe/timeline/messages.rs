@@ -27,7 +27,7 @@ pub(super) struct Operation {
     pub(super) done: Option<i64>,
     pub(super) failed: bool,
     /// The message's name on its link.
-    pub(super) slot: Option<u64>,
+    pub(super) message_id: Option<u64>,
 }
 
 /// All operations of one rank, in the order of their calls.
@@ -56,7 +56,7 @@ impl Operations {
                     last: None,
                     done: None,
                     failed: false,
-                    slot: None,
+                    message_id: None,
                 });
             }
         }
@@ -66,10 +66,10 @@ impl Operations {
         for event in &track.events {
             let at = common(event.at_ns);
             match event.what {
-                What::Goes { op, slot, .. } | What::Leaves { op, slot, .. } => {
+                What::Goes { op, message_id, .. } | What::Leaves { op, message_id, .. } => {
                     let Some(&operation) = index.get(&op) else { continue };
                     let operation: &mut Operation = &mut all[operation];
-                    operation.slot = Some(slot);
+                    operation.message_id = Some(message_id);
                     if matches!(event.what, What::Goes { .. }) {
                         // The last one told counts: what was taken back did not go.
                         operation.first = Some(at);
@@ -77,25 +77,25 @@ impl Operations {
                         operation.last = Some(at);
                     }
                 }
-                What::Begins { peer, slot, .. } => {
-                    arrived.entry((peer, slot)).or_default().0 = Some(at);
-                    if let Some(&operation) = met.get(&(peer, slot)) {
+                What::Begins { peer, message_id, .. } => {
+                    arrived.entry((peer, message_id)).or_default().0 = Some(at);
+                    if let Some(&operation) = met.get(&(peer, message_id)) {
                         all[operation].first = Some(at);
                     }
                 }
-                What::Arrives { peer, slot, .. } => {
-                    let (first, _) = arrived.remove(&(peer, slot)).unwrap_or_default();
-                    match met.get(&(peer, slot)) {
+                What::Arrives { peer, message_id, .. } => {
+                    let (first, _) = arrived.remove(&(peer, message_id)).unwrap_or_default();
+                    match met.get(&(peer, message_id)) {
                         Some(&operation) => (all[operation].first, all[operation].last) = (first, Some(at)),
-                        None => drop(arrived.insert((peer, slot), (first, Some(at)))),
+                        None => drop(arrived.insert((peer, message_id), (first, Some(at)))),
                     }
                 }
-                What::Meets { peer, slot, op } => {
+                What::Meets { peer, message_id, op } => {
                     let Some(&operation) = index.get(&op) else { continue };
-                    met.insert((peer, slot), operation);
-                    let (first, last) = arrived.remove(&(peer, slot)).unwrap_or_default();
+                    met.insert((peer, message_id), operation);
+                    let (first, last) = arrived.remove(&(peer, message_id)).unwrap_or_default();
                     let operation = &mut all[operation];
-                    (operation.slot, operation.first, operation.last) = (Some(slot), first, last);
+                    (operation.message_id, operation.first, operation.last) = (Some(message_id), first, last);
                 }
                 What::Done { op, failed } => {
                     if let Some(&operation) = index.get(&op) {
@@ -123,16 +123,16 @@ pub(super) fn messages(ranks: &[Operations]) -> Vec<Message> {
     let mut writes = HashMap::new();
     for (track, operations) in ranks.iter().enumerate() {
         for (at, operation) in operations.all.iter().enumerate() {
-            if let (OperationKind::Write, Some(slot)) = (operation.kind, operation.slot) {
-                writes.insert((operations.rank, operation.peer, slot), (track, at));
+            if let (OperationKind::Write, Some(message_id)) = (operation.kind, operation.message_id) {
+                writes.insert((operations.rank, operation.peer, message_id), (track, at));
             }
         }
     }
     let mut messages = Vec::new();
     for (track, operations) in ranks.iter().enumerate() {
         for (at, operation) in operations.all.iter().enumerate() {
-            if let (OperationKind::Read, Some(slot)) = (operation.kind, operation.slot)
-                && let Some(&write) = writes.get(&(operation.peer, operations.rank, slot))
+            if let (OperationKind::Read, Some(message_id)) = (operation.kind, operation.message_id)
+                && let Some(&write) = writes.get(&(operation.peer, operations.rank, message_id))
             {
                 messages.push(Message { write, read: (track, at) });
             }

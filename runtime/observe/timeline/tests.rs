@@ -41,12 +41,12 @@ fn tracks(boots: [Option<&str>; 2], behind_us: u64) -> Vec<Track> {
         bytes: 8,
     };
     let tail = |ended_us: u64| Some(Tail { ended_ns: ended_us * 1000, dropped: 2 });
-    let (zero, one, slot) = (Rank(0), Rank(1), 9);
+    let (zero, one, message_id) = (Rank(0), Rank(1), 9);
     let writer = vec![
         at(0, What::Thread { name: "main".to_owned() }),
         at(0, What::Begin),
         at(120, post(110, 1, WRITE, 1)),
-        at(119, What::Leaves { peer: one, slot, op: 1 }),
+        at(119, What::Leaves { peer: one, message_id, op: 1 }),
         at(119, What::Done { op: 1, failed: false }),
         at(500, What::Finalize),
     ];
@@ -61,8 +61,8 @@ fn tracks(boots: [Option<&str>; 2], behind_us: u64) -> Vec<Track> {
         at(here(12), post(here(10), 5, READ, 0)),
         at(here(20), wait),
         at(here(21), What::Help),
-        at(here(300), What::Arrives { peer: zero, slot, bytes: 8 }),
-        at(here(300), What::Meets { peer: zero, slot, op: 5 }),
+        at(here(300), What::Arrives { peer: zero, message_id, bytes: 8 }),
+        at(here(300), What::Meets { peer: zero, message_id, op: 5 }),
         at(here(300), What::Done { op: 5, failed: false }),
         at(here(301), What::Waited),
         at(here(400), What::Finalize),

@@ -22,7 +22,7 @@ use crate::launch::link::LinkSpec;
 use lathide::collective::{Collective, Overrides};
 
 use crate::commands::common::console;
-use crate::commands::common::ground::Ground;
+use crate::commands::common::target::Ground;
 use crate::commands::common::hosts::HostArgs;
 use crate::commands::common::nodes::Failed;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::report::machine::Machine;
+use crate::report::description::MachineDescription;
 use crate::report::summary::Summary;
 use lathide::collective::Collective;
 use serde::Serialize;
@@ -42,7 +42,7 @@ pub(super) struct Outcome {
     pub(super) schema: &'static str,
     pub(super) lathide: &'static str,
     pub(super) link: Link,
-    pub(super) machine: Machine,
+    pub(super) machine: MachineDescription,
     /// By number of ranks.
     pub(super) parameters: Vec<Parameters>,
     /// Repetitions, at what was repeated least.
@@ -122,7 +122,7 @@ impl Outcome {
             schema: SCHEMA,
             lathide: env!("CARGO_PKG_VERSION"),
             link,
-            machine: Machine::here(),
+            machine: MachineDescription::here(),
             parameters: heard.iter().filter_map(|heard| heard.parameters).collect(),
             repeats,
             others_share,

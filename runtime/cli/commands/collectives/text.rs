@@ -1,6 +1,6 @@
 //! The result for people: header, a table and a curve per operation, and what it comes to.
 
-use crate::report::machine::Machine;
+use crate::report::description::MachineDescription;
 use crate::report::plot::{Chart, Stroke};
 use crate::report::table::Table;
 use crate::report::wrap;
@@ -32,12 +32,12 @@ impl Outcome {
     }
 
     fn header(&self) -> String {
-        let Machine { cores, kernel, congestion_control } = &self.machine;
+        let MachineDescription { cores, kernel, congestion_control } = &self.machine;
         let lines = [
             "Collectives by every algorithm, beside their prices by the link's parameters (a, b).".to_owned(),
             format!("Link: {}.", self.link.how),
             format!(
-                "Machine: {cores} cores, {kernel}, TCP {congestion_control}. Medians of {}, in turns, of the slowest rank's \
+                "MachineDescription: {cores} cores, {kernel}, TCP {congestion_control}. Medians of {}, in turns, of the slowest rank's \
                  time.",
                 self.repeats
             ),

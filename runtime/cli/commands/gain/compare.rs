@@ -1,6 +1,6 @@
 //! The gain of a user's own program: its time with overlap off over that with overlap on. Pure.
 
-use crate::report::machine::Machine;
+use crate::report::description::MachineDescription;
 use crate::report::summary::Summary;
 use crate::report::table::Table;
 use crate::report::wrap;
@@ -24,7 +24,7 @@ pub(super) struct Run {
 pub(super) struct Comparison {
     schema: &'static str,
     lathide: &'static str,
-    machine: Machine,
+    machine: MachineDescription,
     link: Link,
     command: Vec<String>,
     ranks: u32,
@@ -71,7 +71,7 @@ impl Comparison {
         Some(Comparison {
             schema: SCHEMA,
             lathide: env!("CARGO_PKG_VERSION"),
-            machine: Machine::here(),
+            machine: MachineDescription::here(),
             link,
             command,
             ranks,
@@ -95,7 +95,7 @@ impl Comparison {
 
     /// Header, table and conclusion.
     pub(super) fn text(&self) -> String {
-        let Machine { cores, kernel, congestion_control } = &self.machine;
+        let MachineDescription { cores, kernel, congestion_control } = &self.machine;
         let clock = match self.clock {
             "joined" => "from the last rank joining to the last one leaving",
             _ => "of the whole run, start and end of the processes included, since the program never joined a job",
@@ -103,7 +103,7 @@ impl Comparison {
         let header = [
             format!("Gain of latency hiding for {} on {} ranks.", self.command.join(" "), self.ranks),
             format!("Link: {}.", self.link.how),
-            format!("Machine: {cores} cores, {kernel}, TCP {congestion_control}."),
+            format!("MachineDescription: {cores} cores, {kernel}, TCP {congestion_control}."),
             format!("Times are {clock}; overlap off and on in turns, {} repetitions.", self.repeats),
         ]
         .map(|paragraph| wrap(&paragraph))

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use crate::launch::link::LinkSpec;
 
 use crate::commands::common::console;
-use crate::commands::common::ground::Ground;
+use crate::commands::common::target::Ground;
 use crate::commands::common::hosts::HostArgs;
 
 /// Measure the gain of communication latency hiding on a link, or that of a program

@@ -1,6 +1,6 @@
 //! The result for people (table, curve, a sentence) and for programs (one JSON object).
 
-use crate::report::machine::Machine;
+use crate::report::description::MachineDescription;
 use crate::report::plot::{Chart, Stroke};
 use crate::report::table::Table;
 use crate::report::wrap;
@@ -19,7 +19,7 @@ const SCHEMA: &str = "lathide-gain-1";
 pub(super) struct Outcome {
     pub(super) schema: &'static str,
     pub(super) lathide: &'static str,
-    pub(super) machine: Machine,
+    pub(super) machine: MachineDescription,
     pub(super) link: Link,
     /// Points per column; a message has 8 bytes for each.
     pub(super) rows: usize,
@@ -59,7 +59,7 @@ impl Outcome {
         Some(Outcome {
             schema: SCHEMA,
             lathide: env!("CARGO_PKG_VERSION"),
-            machine: Machine::here(),
+            machine: MachineDescription::here(),
             link,
             rows,
             message_bytes: rows * size_of::<f64>(),
@@ -85,13 +85,13 @@ impl Outcome {
     }
 
     fn header(&self) -> String {
-        let Machine { cores, kernel, congestion_control } = &self.machine;
+        let MachineDescription { cores, kernel, congestion_control } = &self.machine;
         let (bytes, how, repeats) = (grouped(self.message_bytes), &self.link.how, self.repeats);
         [
             format!("Gain of communication latency hiding: two nodes; a step sends {bytes} bytes each way."),
             format!("Link: {how}."),
             format!(
-                "Machine: {cores} cores, {kernel}, TCP {congestion_control}. Times per step: medians of {repeats}."
+                "MachineDescription: {cores} cores, {kernel}, TCP {congestion_control}. Times per step: medians of {repeats}."
             ),
         ]
         .map(|paragraph| wrap(&paragraph))

@@ -17,9 +17,9 @@ use super::plan::{Event, Plan, Probe, RawPlace, Wishes};
 use super::raw;
 use super::results::Fragments;
 use crate::commands::common::console::progress;
-use crate::commands::common::ground::Ground;
+use crate::commands::common::target::Ground;
 use crate::commands::common::nodes::{self, Failed};
-use crate::commands::common::others::Others;
+use crate::commands::common::background::Others;
 
 /// What the nodes of the main measurement have said.
 #[derive(Default)]

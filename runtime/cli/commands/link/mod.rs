@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use crate::launch::link::LinkSpec;
 
 use crate::commands::common::console;
-use crate::commands::common::ground::Ground;
+use crate::commands::common::target::Ground;
 use crate::commands::common::hosts::HostArgs;
 use crate::commands::common::nodes::Failed;
 

@@ -1,6 +1,6 @@
 //! The result as one JSON object.
 
-use crate::report::machine::Machine;
+use crate::report::description::MachineDescription;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -22,7 +22,7 @@ const SCHEMA: &str = "lathide-link-1";
 pub(super) struct Outcome {
     pub(super) schema: &'static str,
     pub(super) lathide: &'static str,
-    pub(super) machine: Machine,
+    pub(super) machine: MachineDescription,
     pub(super) link: Link,
     /// What raw TCP was compared with.
     pub(super) raw: RawReference,
@@ -74,7 +74,7 @@ impl Outcome {
         Some(Outcome {
             schema: SCHEMA,
             lathide: env!("CARGO_PKG_VERSION"),
-            machine: Machine::here(),
+            machine: MachineDescription::here(),
             link,
             raw: RawReference { congestion_control: CONGESTION_CONTROL, nodelay: true, stream_call_bytes: CALL_BYTES },
             probe,

@@ -1,6 +1,6 @@
 //! The result for people: header, tables, curves, a conclusion.
 
-use crate::report::machine::Machine;
+use crate::report::description::MachineDescription;
 use crate::report::plot::{Chart, Stroke};
 use crate::report::summary::Summary;
 use crate::report::wrap;
@@ -42,13 +42,13 @@ impl Outcome {
     }
 
     fn header(&self) -> String {
-        let Machine { cores, kernel, congestion_control } = &self.machine;
+        let MachineDescription { cores, kernel, congestion_control } = &self.machine;
         let raw = self.raw.congestion_control;
         [
             "lathide beside raw TCP, blocking and polled, between the same two processes, in turns.".to_owned(),
             format!("Link: {}.", self.link.how),
             format!(
-                "Machine: {cores} cores, {kernel}, TCP {congestion_control}; within this host lathide and raw TCP both \
+                "MachineDescription: {cores} cores, {kernel}, TCP {congestion_control}; within this host lathide and raw TCP both \
                  use {raw}, and TCP_NODELAY; raw TCP writes streams {} KiB at a time. Each process's program has a core of \
                  its own where there are two. Medians of {}.",
                 self.raw.stream_call_bytes >> 10,

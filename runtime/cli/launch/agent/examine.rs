@@ -127,7 +127,7 @@ async fn listen(seat: &Seat, ports: Option<RangeInclusive<u16>>, tasks: &mut Joi
     tasks.spawn(async move {
         let mut hosting = JoinSet::new();
         while let Some(guest) = guests.recv().await {
-            if let Err(refusal) = guest.proven.fits.clone() {
+            if let Err(refusal) = guest.authenticated.fits.clone() {
                 guest.turn_away(&refusal).await;
                 continue;
             }

@@ -21,7 +21,7 @@ use super::messages::{Errand, Order, PIECE_BYTES_MAX, Raw, Secret, Word};
 use super::starter::{self, Reach};
 use super::{Hosts, addresses};
 use crate::launch::hosts::Host;
-use crate::launch::local::crew::{Hand, Outlets};
+use crate::launch::local::processes::{Hand, Outlets};
 use crate::launch::local::inputs;
 use crate::launch::local::output::{Output, Tail};
 use crate::launch::local::{Job, LaunchError, Stdin, Stream};

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::messages::{Errand, OUTPUT_CREDIT, Order, PIECE_BYTES_MAX, PROTOCOL, Raw, Secret, Word};
 use super::{addresses, examine};
-use crate::launch::local::crew::{Crew, Hand, Outlets};
+use crate::launch::local::processes::{Processes, Hand, Outlets};
 use crate::launch::local::spawn::{self, Common};
 use crate::launch::local::{Job, LaunchError, Output, Stdin};
 use lathide::config::Key;
@@ -202,7 +202,7 @@ fn private_directory(key: &Key) -> Result<PathBuf, (PathBuf, io::Error)> {
 
 /// The ranks at work.
 struct Work {
-    crew: Crew,
+    processes: Processes,
     ends: mpsc::Receiver<(u32, crate::launch::local::End)>,
     left: usize,
     credit: Arc<Semaphore>,
@@ -224,22 +224,22 @@ impl Work {
         let (sender, ends) = mpsc::channel(ranks.len() + 1);
         let (lines, written) = mpsc::channel(16);
         let hands = ranks.iter().map(|&rank| Hand { rank, tail: None }).collect();
-        let mut crew = Crew::start(&job, &common, hands, &Outlets { ends: sender, lines })?;
+        let mut processes = Processes::start(&job, &common, hands, &Outlets { ends: sender, lines })?;
         let credit = Arc::new(Semaphore::new(OUTPUT_CREDIT));
         let passing = tokio::spawn(pass_output_on(written, credit.clone(), words.clone()));
-        let input = crew.take_input().map(|stdin| {
+        let input = processes.take_input().map(|stdin| {
             let (sender, pieces) = mpsc::channel(1);
             tokio::spawn(feed(stdin, pieces, words.clone()));
             sender
         });
-        Ok(Work { crew, ends, left: ranks.len(), credit, passing, input, trace: job.trace, ranks })
+        Ok(Work { processes, ends, left: ranks.len(), credit, passing, input, trace: job.trace, ranks })
     }
 
     async fn go_on(mut self, orders: &mut mpsc::Receiver<Order>, words: &mpsc::Sender<Word>) -> bool {
         loop {
             tokio::select! {
                 Some((rank, end)) = self.ends.recv() => {
-                    self.crew.has_ended(rank);
+                    self.processes.has_ended(rank);
                     self.left -= 1;
                     if words.send(Word::Ended { rank, end }).await.is_err() {
                         self.give_up().await;
@@ -249,7 +249,7 @@ impl Work {
                 order = orders.recv() => match order {
                     Some(Order::Signal(number)) => {
                         if let Some(signal) = Signal::from_named_raw(number) {
-                            self.crew.signal(signal);
+                            self.processes.signal(signal);
                         }
                     }
                     Some(Order::Input(Raw(bytes))) if bytes.is_empty() => self.input = None,
@@ -274,22 +274,22 @@ impl Work {
     /// The launcher is gone: everything ends within seconds.
     async fn give_up(mut self) {
         let deadline = Instant::now() + LAST_GRACE;
-        self.crew.signal(Signal::TERM);
+        self.processes.signal(Signal::TERM);
         while self.left > 0
             && let Ok(Some((rank, _))) = tokio::time::timeout_at(deadline.into(), self.ends.recv()).await
         {
-            self.crew.has_ended(rank);
+            self.processes.has_ended(rank);
             self.left -= 1;
         }
-        self.crew.signal(Signal::KILL);
+        self.processes.signal(Signal::KILL);
         self.passing.abort();
-        let _ = timeout(LAST_GRACE, self.crew.clean_up()).await;
+        let _ = timeout(LAST_GRACE, self.processes.clean_up()).await;
     }
 
     async fn finish(self, words: &mpsc::Sender<Word>, orders: &mut mpsc::Receiver<Order>) -> bool {
-        let Work { crew, credit, passing, trace, ranks, .. } = self;
+        let Work { processes, credit, passing, trace, ranks, .. } = self;
         let all = async {
-            crew.clean_up().await;
+            processes.clean_up().await;
             let _ = passing.await;
         };
         let taking = async {

@@ -7,7 +7,7 @@
 //! killed and ends what the job's processes have started in turn.
 
 mod cleanup;
-pub(crate) mod crew;
+pub(crate) mod processes;
 pub(crate) mod inputs;
 pub(crate) mod output;
 pub(crate) mod spawn;

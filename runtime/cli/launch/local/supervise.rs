@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout, timeout_at};
 
-use super::crew::{Crew, Hand, Outlets};
+use super::processes::{Processes, Hand, Outlets};
 use super::inputs;
 use super::output::{self, Output};
 use super::spawn::{self, Common};
@@ -132,7 +132,7 @@ pub(super) enum Event {
 /// Who holds the ranks' processes.
 enum Hands {
     /// This process.
-    Here(Crew),
+    Here(Processes),
     /// An agent on each host.
     There(Fleet),
 }
@@ -185,11 +185,11 @@ impl Supervisor {
         let hands = supervisor.hands();
         supervisor.hands = Some(match &job.hosts {
             None => {
-                let mut crew = Crew::start(&job, common, hands, &outlets)?;
-                if let Some(input) = crew.take_input() {
+                let mut processes = Processes::start(&job, common, hands, &outlets)?;
+                if let Some(input) = processes.take_input() {
                     tasks.spawn(inputs::carry_input(input));
                 }
-                Hands::Here(crew)
+                Hands::Here(processes)
             }
             Some(hosts) => {
                 let (port, own) = (common.root.port(), &*common.starter);
@@ -201,7 +201,7 @@ impl Supervisor {
         let deadline = job.timeout.map(|timeout| supervisor.outcome.started + timeout);
         supervisor.watch(&mut events, deadline).await;
         match supervisor.hands.take() {
-            Some(Hands::Here(crew)) => crew.clean_up().await,
+            Some(Hands::Here(processes)) => processes.clean_up().await,
             Some(Hands::There(fleet)) => fleet.clean_up().await,
             None => {}
         }
@@ -330,8 +330,8 @@ impl Supervisor {
     }
 
     fn ended(&mut self, rank: u32, end: End) {
-        if let Some(Hands::Here(crew)) = &mut self.hands {
-            crew.has_ended(rank);
+        if let Some(Hands::Here(processes)) = &mut self.hands {
+            processes.has_ended(rank);
         }
         let process = &mut self.processes[rank as usize];
         process.end = Some(end);
@@ -414,8 +414,8 @@ impl Supervisor {
 
     /// That processes of this host are stopped, if they are; only that of `blamed`, if a rank failed for want of it.
     fn stopped(&self, blamed: Option<Rank>) -> Option<String> {
-        let Some(Hands::Here(crew)) = &self.hands else { return None };
-        let mut stopped = crew.stopped();
+        let Some(Hands::Here(processes)) = &self.hands else { return None };
+        let mut stopped = processes.stopped();
         stopped.retain(|(rank, _)| blamed.is_none_or(|blamed| blamed == *rank));
         let why = "is stopped (Ctrl-Z, SIGSTOP or a debugger); kill -CONT";
         let stopped: Vec<String> = stopped
@@ -466,7 +466,7 @@ impl Supervisor {
 
     fn signal_all(&self, signal: Signal) {
         match &self.hands {
-            Some(Hands::Here(crew)) => crew.signal(signal),
+            Some(Hands::Here(processes)) => processes.signal(signal),
             Some(Hands::There(fleet)) => fleet.signal(signal),
             None => {}
         }

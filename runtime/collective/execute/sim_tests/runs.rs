@@ -13,7 +13,7 @@ use crate::collective::{Blocks, Call, Collective};
 use crate::engine::{Engine, Limits, Sent};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
-use crate::wire::frame::{Context, Key};
+use crate::wire::frame::{Context, MatchKey};
 
 /// Runs `seeds` seeds, or as many as `LATHIDE_SIM_SEEDS` says, or just `LATHIDE_SIM_SEED`.
 fn each_seed(name: &str, seeds: u64, run: impl Fn(u64)) {
@@ -362,7 +362,7 @@ fn what_is_no_word_is_not_read() {
     let [mut from, mut to] = [0, 1].map(|rank| Engine::new(Rank(rank), &limits));
     let mut collectives = Collectives::new(Rank(1), 2);
     for tag in 1..=1000 {
-        let key = Key { context: Context::Agreement, tag: Tag(tag) };
+        let key = MatchKey { context: Context::Agreement, tag: Tag(tag) };
         from.initwrite(Duration::ZERO, Rank(1), key, u8::TYPE, Box::new(Vec::<u8>::new())).unwrap();
     }
     let mut wire = Vec::new();

@@ -9,10 +9,10 @@ use super::calls::{self, Line};
 use crate::buffer::Element;
 use crate::collective::execute::{Collectives, Job, Start};
 use crate::collective::trial_tests::Chance;
-use crate::engine::{Completion, Engine, Limits, OpId, Outcome, Sent, Starts};
+use crate::engine::{Completed, Engine, Limits, OpId, Outcome, Sent, Starts};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
-use crate::wire::frame::Key;
+use crate::wire::frame::MatchKey;
 
 /// How a line has ended on a rank.
 #[derive(Debug)]
@@ -178,11 +178,11 @@ impl World {
             }
             Line::Message { from, to, count, seed } if from == rank => {
                 let source = Box::new(calls::payload(seed, count));
-                node.engine.initwrite(now, Rank(to as u32), Key::user(Tag(at as u32)), u64::TYPE, source)
+                node.engine.initwrite(now, Rank(to as u32), MatchKey::user(Tag(at as u32)), u64::TYPE, source)
             }
             Line::Message { from, to, count, .. } if to == rank => {
                 let place = Box::new(vec![0u64; count]);
-                node.engine.initread(now, Rank(from as u32), Key::user(Tag(at as u32)), u64::TYPE, place)
+                node.engine.initread(now, Rank(from as u32), MatchKey::user(Tag(at as u32)), u64::TYPE, place)
             }
             Line::Message { .. } => return node.ends[at] = End::Done(Vec::new()),
             Line::Wait(_) => return,
@@ -222,7 +222,7 @@ impl World {
             node.sends[peer.index()] = true;
         }
         assert!(node.engine.poll_refusal().is_none(), "no user is told of refusals");
-        for Completion { op, outcome } in ended {
+        for Completed { op, outcome } in ended {
             // What is not the program's is a word or a message in vain.
             let Some(line) = node.ops.remove(&op) else { continue };
             let result: Box<dyn Any> = match outcome {

@@ -20,7 +20,7 @@ use lathide::ids::Rank;
 /// How long output of processes that have all ended may take to be passed on.
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a crew needs to know of one of its ranks.
+/// What a processes needs to know of one of its ranks.
 pub(crate) struct Hand {
     /// Which.
     pub(crate) rank: u32,
@@ -28,7 +28,7 @@ pub(crate) struct Hand {
     pub(crate) tail: Option<Tail>,
 }
 
-/// Where a crew's news go.
+/// Where a processes's news go.
 #[derive(Clone)]
 pub(crate) struct Outlets {
     /// Each rank's end.
@@ -38,7 +38,7 @@ pub(crate) struct Outlets {
 }
 
 /// The processes of some ranks of a job. They live as long as the thread that started them.
-pub(crate) struct Crew {
+pub(crate) struct Processes {
     job: String,
     /// The process groups of ranks that have not ended.
     groups: BTreeMap<u32, Pid>,
@@ -51,13 +51,13 @@ pub(crate) struct Crew {
     input: Option<ChildStdin>,
 }
 
-impl Crew {
+impl Processes {
     /// Starts these ranks of `job`.
     pub(crate) fn start(job: &Job, common: &Common, hands: Vec<Hand>, outlets: &Outlets) -> Result<Self, LaunchError> {
         // Orphans of the ranks become this process's children, so that they can be collected.
         let _ = set_child_subreaper(Some(rustix::process::getpid()));
         let warden = spawn::start_warden(common).map_err(system("the warden cannot be started"))?;
-        let mut crew = Crew {
+        let mut processes = Processes {
             job: common.id.clone(),
             groups: BTreeMap::new(),
             all_groups: Vec::new(),
@@ -72,15 +72,15 @@ impl Crew {
         for (local_rank, hand) in (0u32..).zip(hands) {
             let seat = Seat { rank: hand.rank, local_rank, local_size };
             match spawn::rank(job, common, seat) {
-                Ok(child) => crew.adopt(child, hand, complete, outlets),
+                Ok(child) => processes.adopt(child, hand, complete, outlets),
                 Err(error) => {
-                    crew.signal(Signal::KILL);
-                    crew.kill_left_overs();
+                    processes.signal(Signal::KILL);
+                    processes.kill_left_overs();
                     return Err(system(format!("rank {} cannot be started", hand.rank))(error));
                 }
             }
         }
-        Ok(crew)
+        Ok(processes)
     }
 
     /// Watches a started rank: its end and its output.

@@ -29,23 +29,23 @@ const SLOW: Pace =
 const SKIPPED_MAX: u32 = 256;
 
 /// What earlier rests have taught.
-pub(super) struct Rests {
+pub(in crate::kernel) struct PollInterval {
     pace: Pace,
-    /// Rests in vain since the last that paid.
+    /// PollInterval in vain since the last that paid.
     in_vain: u32,
     /// Looks to come without rest.
     skipped: u32,
 }
 
-impl Default for Rests {
+impl Default for PollInterval {
     fn default() -> Self {
-        Rests { pace: QUICK, in_vain: 0, skipped: 0 }
+        PollInterval { pace: QUICK, in_vain: 0, skipped: 0 }
     }
 }
 
-impl Rests {
+impl PollInterval {
     /// The task has looked, and so much is still `to_come` of a message; returns how long it is to rest now.
-    pub(super) fn after_look(&mut self, to_come: u64) -> Option<Duration> {
+    pub(in crate::kernel) fn after_look(&mut self, to_come: u64) -> Option<Duration> {
         let rest = self.pace.rest(to_come)?;
         let may_rest = self.skipped == 0;
         self.skipped = self.skipped.saturating_sub(1);
@@ -54,7 +54,7 @@ impl Rests {
 
     /// The task has rested and then `moved` so many bytes; so much is still `to_come`. Returns how long it is to rest
     /// again.
-    pub(super) fn after_rest(&mut self, moved: usize, to_come: u64) -> Option<Duration> {
+    pub(in crate::kernel) fn after_rest(&mut self, moved: usize, to_come: u64) -> Option<Duration> {
         let other = if self.pace == QUICK { SLOW } else { QUICK };
         if self.pace.pays(self.pace.rest, moved) {
             self.in_vain = 0;
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_long_message_is_taken_in_a_few_looks() {
-        let mut rests = Rests::default();
+        let mut rests = PollInterval::default();
         assert_eq!(rests.after_look(8 << 20), Some(QUICK.rest));
         assert_eq!(rests.after_rest(250_000, 7 << 20), Some(QUICK.rest));
         assert_eq!(rests.after_rest(250_000, 100_000), None, "its end is not waited for");
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_slower_link_has_longer_rests() {
-        let mut rests = Rests::default();
+        let mut rests = PollInterval::default();
         assert_eq!(rests.after_look(8 << 20), Some(QUICK.rest));
         assert_eq!(rests.after_rest(25_000, 8 << 20), Some(SLOW.rest));
         assert_eq!(rests.after_rest(50_000, 100_000), Some(SLOW.rest));
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn rests_in_vain_become_rare_and_one_that_pays_brings_them_back() {
         for moved in [0, 2 << 20] {
-            let mut rests = Rests::default();
+            let mut rests = PollInterval::default();
             let mut count = 0;
             for _ in 0..10_000 {
                 if rests.after_look(8 << 20).is_some() {

@@ -21,7 +21,7 @@ const PACES: &[u8] = b"bbr";
 const PLAIN: &[u8] = b"reno";
 
 /// What one connection has carried.
-pub(super) struct Pacing {
+pub(in crate::kernel) struct Pacing {
     /// Nothing is to be decided any more.
     is_settled: bool,
     bytes: usize,
@@ -29,18 +29,18 @@ pub(super) struct Pacing {
 }
 
 impl Pacing {
-    pub(super) fn new(socket: &SockRef<'_>) -> Self {
+    pub(in crate::kernel) fn new(socket: &SockRef<'_>) -> Self {
         let paces = socket.tcp_congestion().is_ok_and(|name| name.starts_with(PACES));
         Pacing { is_settled: !(paces && is_local(socket)), bytes: 0, since: Duration::ZERO }
     }
 
     /// Whether `wrote` needs to be told.
-    pub(super) fn is_settled(&self) -> bool {
+    pub(in crate::kernel) fn is_settled(&self) -> bool {
         self.is_settled
     }
 
     /// `socket` took `count` bytes; it is `now`. Frees it of pacing if it is fast.
-    pub(super) fn wrote(&mut self, count: usize, now: Duration, socket: &SockRef<'_>) {
+    pub(in crate::kernel) fn wrote(&mut self, count: usize, now: Duration, socket: &SockRef<'_>) {
         self.bytes += count;
         if self.bytes < SAMPLE_BYTES {
             return;

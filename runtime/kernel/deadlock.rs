@@ -14,7 +14,7 @@ use super::core::Core;
 use super::help::Condition;
 use crate::error::Error;
 use crate::ids::Rank;
-use crate::join::control::{Outstanding, Report, Standstill, Unread};
+use crate::join::control::{Outstanding, Report, Snapshot, Unread};
 use crate::join::deadlock::{self, Seen};
 use crate::observe::say;
 use crate::observe::threads::{self, Look, Waiting};
@@ -22,7 +22,7 @@ use crate::operation::{Operation, OperationKind};
 
 /// How often the task looks, and how long a thread waits before it counts as waiting.
 pub(super) const TICK: Duration = Duration::from_secs(1);
-/// After how long a standstill of a job of one is worth a word.
+/// After how long a snapshot of a job of one is worth a word.
 const WORD_AFTER: Duration = Duration::from_secs(10);
 
 /// One thread's wait, as long as it lasts.
@@ -42,7 +42,7 @@ impl LongWait {
         if self.waiting.is_some() || kernel.clock.now().saturating_sub(self.began) < kernel.look_every() {
             return;
         }
-        let mut peers: Vec<Rank> = condition.slots().flat_map(|slot| slot.peers()).copied().collect();
+        let mut peers: Vec<Rank> = condition.completions().flat_map(|completion| completion.peers()).copied().collect();
         if peers.is_empty() {
             peers = kernel.lock().engine.outstanding().iter().map(|waiting| waiting.peer).collect();
         }
@@ -102,17 +102,17 @@ impl Kernel {
         let look = Look::take();
         let mut core = self.lock();
         let is_still = look.is_still_since(&detector.look, self.id, self.job.0);
-        let mut standstill = self.standstill(&core, &look);
+        let mut snapshot = self.snapshot(&core, &look);
         detector.look = look;
         if still < limit {
             return None;
         }
-        standstill.certain &= is_still;
+        snapshot.certain &= is_still;
         detector.has_reported = true;
         if self.size > 1 {
-            return Some(Report::Stalled(standstill));
+            return Some(Report::Stalled(snapshot));
         }
-        detector.alone.stalled(standstill);
+        detector.alone.stalled(snapshot);
         let ranks = std::slice::from_ref(&detector.alone);
         let set = deadlock::deadlocked(ranks);
         if !set.is_empty() {
@@ -126,12 +126,12 @@ impl Kernel {
     }
 
     /// What the node waits for now, to be shown: nothing is decided by it.
-    pub(super) fn shows(&self) -> Standstill {
-        Standstill { certain: false, ..self.standstill(&self.lock(), &Look::take()) }
+    pub(super) fn shows(&self) -> Snapshot {
+        Snapshot { certain: false, ..self.snapshot(&self.lock(), &Look::take()) }
     }
 
     /// What the node waits for. `certain`: as far as the engine goes.
-    fn standstill(&self, core: &Core, look: &Look) -> Standstill {
+    fn snapshot(&self, core: &Core, look: &Look) -> Snapshot {
         let mut waits: Vec<Vec<Rank>> = look.waits(self.id, self.job.0).map(|wait| wait.peers.clone()).collect();
         // A thread's wait has wakers too, at times: those say nothing new.
         let known: Vec<Rank> = waits.iter().flatten().copied().collect();
@@ -139,7 +139,7 @@ impl Kernel {
         waits.sort();
         let (sent, received) = core.traffic.clone();
         let certain = !core.may_move();
-        Standstill { outstanding: self.outstanding(core), unread: unread(core), waits, certain, sent, received }
+        Snapshot { outstanding: self.outstanding(core), unread: unread(core), waits, certain, sent, received }
     }
 
     /// The operations under way: the program's own messages, and its collectives instead of their messages.
@@ -192,14 +192,14 @@ impl Core {
 
     /// For each operation that a future waits for, the ranks that could complete it.
     fn awaited(&self) -> impl Iterator<Item = Vec<Rank>> {
-        self.under_way().filter(|slot| slot.has_waker()).map(|slot| slot.peers().to_vec())
+        self.under_way().filter(|completion| completion.has_waker()).map(|completion| completion.peers().to_vec())
     }
 
     /// In the order in which they were called.
     fn collectives_under_way(&self) -> impl Iterator<Item = Operation> {
         let is_one = |kind| matches!(kind, OperationKind::Collective(_) | OperationKind::Exchange);
-        let mut all: Vec<_> = self.under_way().filter(|slot| is_one(slot.operation().kind)).collect();
-        all.sort_by_key(|slot| slot.op);
-        all.into_iter().map(|slot| slot.operation())
+        let mut all: Vec<_> = self.under_way().filter(|completion| is_one(completion.operation().kind)).collect();
+        all.sort_by_key(|completion| completion.op);
+        all.into_iter().map(|completion| completion.operation())
     }
 }

@@ -43,7 +43,7 @@ impl Engine {
             }));
             all.extend(link.incoming.messages().filter_map(|message| {
                 let (kind, done, state) = match message.sink {
-                    Sink::Place { .. } => (OperationKind::Read, message.received, "the message is arriving"),
+                    Sink::ReceiveBuffer { .. } => (OperationKind::Read, message.received, "the message is arriving"),
                     Sink::Own { .. } => (OperationKind::Write, 0, "beyond the window: the read must be posted first"),
                     _ => return None,
                 };

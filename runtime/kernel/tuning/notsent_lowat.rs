@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use crate::join::handshake::UNSENT_BYTES;
+use crate::join::handshake::NOTSENT_LOWAT_BYTES;
 
 /// Enough for slow links. More would have messages to two ranks pass at once where one could pass before the other: the
 /// first of a tree's children would have its message late.
@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 const SAMPLE: Duration = Duration::from_millis(2);
 
 /// The limit of one socket.
-pub(super) struct Unsent {
+pub(in crate::kernel) struct NotsentLowat {
     limit: u32,
     /// Bytes per second, by the last sample.
     rate: f64,
@@ -36,10 +36,10 @@ pub(super) struct Unsent {
     is_over: bool,
 }
 
-impl Unsent {
-    pub(super) fn new() -> Self {
-        Unsent {
-            limit: UNSENT_BYTES,
+impl NotsentLowat {
+    pub(in crate::kernel) fn new() -> Self {
+        NotsentLowat {
+            limit: NOTSENT_LOWAT_BYTES,
             rate: 0.0,
             since: Duration::ZERO,
             bytes: 0,
@@ -49,22 +49,22 @@ impl Unsent {
     }
 
     /// The limit of now.
-    pub(super) fn limit(&self) -> u32 {
+    pub(in crate::kernel) fn limit(&self) -> u32 {
         self.limit
     }
 
     /// The socket took `count` bytes.
-    pub(super) fn took(&mut self, count: usize) {
+    pub(in crate::kernel) fn took(&mut self, count: usize) {
         self.bytes += count as u64;
     }
 
     /// There is nothing more to send.
-    pub(super) fn is_done(&mut self) {
+    pub(in crate::kernel) fn is_done(&mut self) {
         self.is_over = true;
     }
 
     /// The socket is full, at `now`; `is_helped`: a thread helps. Returns a new limit to be set.
-    pub(super) fn is_full(&mut self, now: Duration, is_helped: bool) -> Option<u32> {
+    pub(in crate::kernel) fn is_full(&mut self, now: Duration, is_helped: bool) -> Option<u32> {
         let pause = now.saturating_sub(std::mem::replace(&mut self.was_full, now));
         let elapsed = now.saturating_sub(self.since);
         if std::mem::take(&mut self.is_over) || pause > PAUSE {
@@ -94,7 +94,7 @@ mod tests {
     /// The limits after a second of a transfer whose socket is full every millisecond: while the program computes, and
     /// then while a thread helps.
     fn limits_at(bytes_per_ms: usize) -> [u32; 2] {
-        let mut unsent = Unsent::new();
+        let mut unsent = NotsentLowat::new();
         [false, true].map(|is_helped| {
             for ms in 1000..2000 {
                 unsent.took(bytes_per_ms);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_pause_is_no_part_of_the_rate() {
-        let mut unsent = Unsent::new();
+        let mut unsent = NotsentLowat::new();
         for turn in 0..100 {
             unsent.took(1 << 20);
             assert_eq!(
@@ -126,13 +126,13 @@ mod tests {
                 "nothing is known"
             );
         }
-        assert_eq!(unsent.limit, UNSENT_BYTES);
+        assert_eq!(unsent.limit, NOTSENT_LOWAT_BYTES);
     }
 
     /// Messages with pauses between them show how fast the link is all the same.
     #[test]
     fn pauses_are_no_slowness() {
-        let mut unsent = Unsent::new();
+        let mut unsent = NotsentLowat::new();
         for message in 0..100 {
             for ms in 0..8 {
                 unsent.took(125_000);

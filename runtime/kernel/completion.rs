@@ -10,14 +10,14 @@ use crate::engine::{OpId, Outcome};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
 use crate::operation::{Operation, OperationKind};
-use crate::wire::frame::{Context, Key};
+use crate::wire::frame::{Context, MatchKey};
 
 /// Shared by a handle and the kernel. Holds an outcome at most once.
-pub(crate) struct Slot {
+pub(crate) struct Completion {
     operation: Operation,
     /// The operation's name within the engine, and what its message is matched by.
     pub(crate) op: OpId,
-    pub(crate) key: Key,
+    pub(crate) key: MatchKey,
     collective: Option<OfCollective>,
     /// The handle's: the thread that has posted the operation, and whether the handle was awaited.
     pub(crate) opener: AtomicU32,
@@ -26,7 +26,7 @@ pub(crate) struct Slot {
     state: Mutex<State>,
 }
 
-/// What a collective's slot knows beside its operation.
+/// What a collective's completion knows beside its operation.
 pub(crate) struct OfCollective {
     /// With whom messages are exchanged.
     pub(crate) peers: Vec<Rank>,
@@ -53,9 +53,9 @@ pub(crate) enum Detached {
     UnderWay,
 }
 
-impl Slot {
-    pub(crate) fn new(operation: Operation, op: OpId, key: Key) -> Self {
-        Slot {
+impl Completion {
+    pub(crate) fn new(operation: Operation, op: OpId, key: MatchKey) -> Self {
+        Completion {
             operation,
             op,
             key,
@@ -67,10 +67,10 @@ impl Slot {
         }
     }
 
-    /// The slot of a whole collective.
+    /// The completion of a whole collective.
     pub(crate) fn of_collective(operation: Operation, op: OpId, of: OfCollective) -> Self {
-        let key = Key { context: Context::Collective, tag: Tag(0) };
-        Slot { collective: Some(of), ..Slot::new(operation, op, key) }
+        let key = MatchKey { context: Context::Collective, tag: Tag(0) };
+        Completion { collective: Some(of), ..Completion::new(operation, op, key) }
     }
 
     pub(crate) fn operation(&self) -> Operation {

@@ -11,23 +11,23 @@ use std::time::Duration;
 const BYTES_MAX: u64 = 512;
 /// A write that begins so soon after the last one was posted follows it: nothing was computed or waited for.
 const GAP: Duration = Duration::from_nanos(1500);
-/// A flurry begins after so many.
+/// A batching begins after so many.
 const RUN_MIN: u32 = 3;
 /// So many leave at once.
 const GATHERED_MAX: u32 = 64;
 
 /// The latest writes to one peer.
 #[derive(Default)]
-pub(super) struct Flurry {
+pub(in crate::kernel) struct Batching {
     /// When the last write was posted, and sent if it could be.
     posted: Duration,
     run: u32,
     gathered: u32,
 }
 
-impl Flurry {
+impl Batching {
     /// A write of `bytes` begins, at `now`. Returns whether it may wait for others.
-    pub(super) fn gathers(&mut self, bytes: u64, now: Duration) -> bool {
+    pub(in crate::kernel) fn gathers(&mut self, bytes: u64, now: Duration) -> bool {
         let follows = bytes <= BYTES_MAX && now.saturating_sub(self.posted) <= GAP;
         self.run = if follows { self.run.saturating_add(1) } else { 0 };
         self.posted = now;
@@ -40,7 +40,7 @@ impl Flurry {
     }
 
     /// A write that did not wait has been sent, at `now`.
-    pub(super) fn was_sent(&mut self, now: Duration) {
+    pub(in crate::kernel) fn was_sent(&mut self, now: Duration) {
         self.posted = now;
     }
 }
@@ -55,8 +55,8 @@ mod tests {
 
     #[test]
     fn only_a_flurry_is_gathered_and_not_for_long() {
-        let mut flurry = Flurry::default();
-        let gathered: Vec<bool> = (0..200).map(|us| flurry.gathers(8, at(1000 + us))).collect();
+        let mut batching = Batching::default();
+        let gathered: Vec<bool> = (0..200).map(|us| batching.gathers(8, at(1000 + us))).collect();
         assert_eq!(gathered[..5], [false, false, false, true, true], "the first leave at once");
         let longest = gathered.split(|gathers| !gathers).map(<[bool]>::len).max();
         assert!(longest.is_some_and(|longest| longest < GATHERED_MAX as usize));
@@ -65,21 +65,21 @@ mod tests {
 
     #[test]
     fn a_pause_or_a_long_message_ends_it() {
-        let mut flurry = Flurry::default();
-        (0..10).for_each(|us| _ = flurry.gathers(8, at(us)));
-        assert!(flurry.gathers(8, at(10)));
-        assert!(!flurry.gathers(8, at(20)));
-        (20..30).for_each(|us| _ = flurry.gathers(8, at(us)));
-        assert!(!flurry.gathers(4096, at(30)));
+        let mut batching = Batching::default();
+        (0..10).for_each(|us| _ = batching.gathers(8, at(us)));
+        assert!(batching.gathers(8, at(10)));
+        assert!(!batching.gathers(8, at(20)));
+        (20..30).for_each(|us| _ = batching.gathers(8, at(us)));
+        assert!(!batching.gathers(4096, at(30)));
         let mut sent = at(30);
         for _ in 0..50 {
-            flurry.was_sent(sent);
-            assert!(!flurry.gathers(8, sent + at(3)), "a ping-pong is none");
+            batching.was_sent(sent);
+            assert!(!batching.gathers(8, sent + at(3)), "a ping-pong is none");
             sent += at(4);
         }
         for turn in 0..50 {
-            flurry.was_sent(sent + at(4));
-            let gathers = flurry.gathers(8, sent + at(5));
+            batching.was_sent(sent + at(4));
+            let gathers = batching.gathers(8, sent + at(5));
             assert!(gathers || turn < 3, "sending takes long, which is no pause");
             sent += at(5);
         }

@@ -1,6 +1,6 @@
 //! Who watches the links while no thread helps: the kernel's task, at once or soon.
 //!
-//! Opening and closing the gate costs a few system calls and, worse, may wake the task for a packet that the
+//! MessageHeader and closing the gate costs a few system calls and, worse, may wake the task for a packet that the
 //! next wait takes anyway. A program that computes between its waits gets the task at once. One that goes from
 //! wait to wait (a ping-pong, a stream) does not: there the gate stays closed, and the task looks every
 //! millisecond whether waits still follow each other; when they do not, it opens the gate. So links are never
@@ -15,10 +15,10 @@ use super::sync::{AtomicBool, AtomicU64, Mutex, Notify};
 
 /// How often the task looks whether waits still follow each other. Tokio's timers tick in milliseconds.
 pub(super) const TICK: Duration = Duration::from_millis(1);
-/// A program that stays away for longer between two calls computes. Opening the gate for less is in vain.
+/// A program that stays away for longer between two calls computes. MessageHeader the gate for less is in vain.
 const BRIEF: Duration = Duration::from_micros(200);
 
-pub(crate) struct Watch {
+pub(crate) struct Ownership {
     state: Mutex<State>,
     pace: Pace,
     /// Tells the task to begin ticking.
@@ -26,7 +26,7 @@ pub(crate) struct Watch {
 }
 
 struct State {
-    watcher: Watcher,
+    watcher: Owner,
     /// Waits that have ended; the task compares.
     waits: u64,
     /// Their number at the last tick.
@@ -41,7 +41,7 @@ struct Pace {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Watcher {
+enum Owner {
     /// The gate is open.
     Task,
     /// The gate is closed; the task opens it when no more waits follow.
@@ -52,12 +52,12 @@ enum Watcher {
     Helper,
 }
 
-impl Watch {
+impl Ownership {
     /// At first nobody watches: the gate is closed.
     pub(crate) fn new() -> Self {
-        let state = State { watcher: Watcher::Helper, waits: 0, seen: 0 };
+        let state = State { watcher: Owner::Helper, waits: 0, seen: 0 };
         let pace = Pace { left: AtomicU64::new(0), has_computed: AtomicBool::new(true) };
-        Watch { state: Mutex::new(state), pace, begin: Notify::new() }
+        Ownership { state: Mutex::new(state), pace, begin: Notify::new() }
     }
 
     /// The program enters a call, at `now`.
@@ -77,26 +77,26 @@ impl Watch {
     pub(crate) fn helper_takes(&self, poller: &Poller) {
         let mut state = self.state.lock();
         match state.watcher {
-            Watcher::Task => {
-                state.watcher = Watcher::Helper;
+            Owner::Task => {
+                state.watcher = Owner::Helper;
                 poller.close_gate();
             }
-            Watcher::Rest => state.watcher = Watcher::Helper,
-            Watcher::TaskSoon | Watcher::Helper => {}
+            Owner::Rest => state.watcher = Owner::Helper,
+            Owner::TaskSoon | Owner::Helper => {}
         }
     }
 
     /// No thread helps any more. `may_move`: whether the task may have the links; asked under the lock, as in
-    /// [`Watch::settle`].
+    /// [`Ownership::settle`].
     pub(crate) fn helper_leaves(&self, poller: &Poller, may_move: impl FnOnce() -> bool) {
         let mut state = self.state.lock();
         state.waits += 1;
         let has_computed = self.pace.has_computed.swap(false, Ordering::Relaxed);
-        if state.watcher == Watcher::Helper && may_move() {
+        if state.watcher == Owner::Helper && may_move() {
             if has_computed {
                 state.open(poller);
             } else {
-                state.watcher = Watcher::TaskSoon;
+                state.watcher = Owner::TaskSoon;
                 self.begin.notify_one();
             }
         }
@@ -106,16 +106,16 @@ impl Watch {
     /// Returns whether it rests. It may be asked though a helper has the links: then it does not.
     pub(crate) fn rest(&self, poller: &Poller, may: impl FnOnce() -> bool) -> bool {
         let mut state = self.state.lock();
-        if !matches!(state.watcher, Watcher::Task | Watcher::Rest) {
+        if !matches!(state.watcher, Owner::Task | Owner::Rest) {
             return false;
         }
         let may = may();
         match (state.watcher, may) {
-            (Watcher::Task, true) => {
-                state.watcher = Watcher::Rest;
+            (Owner::Task, true) => {
+                state.watcher = Owner::Rest;
                 poller.close_gate();
             }
-            (Watcher::Rest, false) => state.open(poller),
+            (Owner::Rest, false) => state.open(poller),
             _ => {}
         }
         may
@@ -123,7 +123,7 @@ impl Watch {
 
     /// Whether the task still rests: nobody has taken the links meanwhile.
     pub(crate) fn rests(&self) -> bool {
-        self.state.lock().watcher == Watcher::Rest
+        self.state.lock().watcher == Owner::Rest
     }
 
     /// Has the task watch if it may, whoever helps, and no longer if it may not. It is asked under the lock: when one
@@ -133,7 +133,7 @@ impl Watch {
         if may_move() {
             state.open(poller);
         } else {
-            state.watcher = Watcher::Helper;
+            state.watcher = Owner::Helper;
             poller.close_gate();
         }
     }
@@ -141,7 +141,7 @@ impl Watch {
     /// The task's tick. Returns whether it goes on ticking. `is_held`: somebody helps.
     pub(crate) fn tick(&self, poller: &Poller, is_held: impl FnOnce() -> bool) -> bool {
         let mut state = self.state.lock();
-        if state.watcher != Watcher::TaskSoon {
+        if state.watcher != Owner::TaskSoon {
             return false;
         }
         if state.seen != state.waits {
@@ -150,7 +150,7 @@ impl Watch {
         }
         if is_held() {
             // A long wait: its end decides. Until then not even the ticks are needed.
-            state.watcher = Watcher::Helper;
+            state.watcher = Owner::Helper;
         } else {
             state.open(poller);
         }
@@ -160,7 +160,7 @@ impl Watch {
 
 impl State {
     fn open(&mut self, poller: &Poller) {
-        self.watcher = Watcher::Task;
+        self.watcher = Owner::Task;
         poller.open_gate();
     }
 }

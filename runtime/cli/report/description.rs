@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a result depends on besides the program. Goes beside every measured number.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct Machine {
+pub(crate) struct MachineDescription {
     /// The cores this process may use.
     pub cores: usize,
     /// The operating system's kernel: name and release.
@@ -15,13 +15,13 @@ pub(crate) struct Machine {
     pub congestion_control: String,
 }
 
-impl Machine {
+impl MachineDescription {
     /// This machine. What cannot be found out is "unknown".
     pub(crate) fn here() -> Self {
         let read =
             |path| fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         let release = read("/proc/sys/kernel/osrelease").unwrap_or_else(|| "unknown".to_owned());
-        Machine {
+        MachineDescription {
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             kernel: format!(
                 "{} {release}",

@@ -3,26 +3,26 @@
 //! Fragments are short so that a small message need not wait long behind a large one. On a link that takes
 //! megabytes per millisecond it waits for microseconds even behind many, and there the header of each fragment is
 //! what costs: two more slices per fragment are a sixth of the system's work for a transfer. So where the socket
-//! takes whatever it is given, consecutive fragments of one message travel as a *train* behind one header; where it
+//! takes whatever it is given, consecutive fragments of one message travel as a *batch* behind one header; where it
 //! fills up, each travels alone.
 
-/// Fragments in the longest train.
+/// Fragments in the longest batch.
 const FRAGMENTS_MAX: usize = 16;
-/// Payload bytes in the longest train, for fragments that are set longer than the default.
+/// Payload bytes in the longest batch, for fragments that are set longer than the default.
 const BYTES_MAX: usize = 64 << 10;
 /// A socket that takes so many fragments at a time is fast.
 const FAST_FRAGMENTS: usize = 64;
 
-/// The train of one direction of a link.
+/// The batch of one direction of a link.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Train {
+pub(super) struct Batch {
     fragment_bytes: usize,
     fragments: usize,
 }
 
-impl Train {
+impl Batch {
     pub(super) fn new(fragment_bytes: usize) -> Self {
-        Train { fragment_bytes, fragments: 1 }
+        Batch { fragment_bytes, fragments: 1 }
     }
 
     /// The most payload behind one header now.
@@ -52,24 +52,24 @@ mod tests {
 
     #[test]
     fn a_train_grows_on_a_fast_link_and_shrinks_to_a_fragment_on_a_slow_one() {
-        let mut train = Train::new(4096);
-        assert_eq!(train.bytes(), 4096, "at first nothing is known of the link");
-        (0..10).for_each(|_| train.was_taken(256 << 10));
-        assert_eq!(train.bytes(), 64 << 10);
-        train.was_blocked(1 << 20);
-        assert_eq!(train.bytes(), 64 << 10, "a fast link is full at times, too");
-        (0..10).for_each(|_| train.was_blocked(40_000));
-        assert_eq!(train.bytes(), 4096);
-        (0..10).for_each(|_| train.was_taken(8));
-        assert_eq!(train.bytes(), 4096, "small messages say nothing about the link");
+        let mut batch = Batch::new(4096);
+        assert_eq!(batch.bytes(), 4096, "at first nothing is known of the link");
+        (0..10).for_each(|_| batch.was_taken(256 << 10));
+        assert_eq!(batch.bytes(), 64 << 10);
+        batch.was_blocked(1 << 20);
+        assert_eq!(batch.bytes(), 64 << 10, "a fast link is full at times, too");
+        (0..10).for_each(|_| batch.was_blocked(40_000));
+        assert_eq!(batch.bytes(), 4096);
+        (0..10).for_each(|_| batch.was_taken(8));
+        assert_eq!(batch.bytes(), 4096, "small messages say nothing about the link");
     }
 
     #[test]
     fn a_fragment_that_is_set_long_travels_alone() {
         for fragment in [64 << 10, 1 << 20] {
-            let mut train = Train::new(fragment);
-            (0..10).for_each(|_| train.was_taken(4 << 20));
-            assert_eq!(train.bytes(), fragment);
+            let mut batch = Batch::new(fragment);
+            (0..10).for_each(|_| batch.was_taken(4 << 20));
+            assert_eq!(batch.bytes(), fragment);
         }
     }
 }

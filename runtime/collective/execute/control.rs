@@ -20,7 +20,7 @@ pub(super) const WORD_BYTES_MAX: usize = 1024;
 const CAUSE_BYTES_MAX: usize = 1000;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Word {
+pub(super) enum ControlMessage {
     /// How the sender has called collective `number`.
     Ask {
         number: u64,
@@ -53,27 +53,27 @@ pub(super) enum Cause {
     Lost { peer: Rank, words: String },
 }
 
-impl Word {
+impl ControlMessage {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         match self {
-            Word::Ask { number, signature } => {
+            ControlMessage::Ask { number, signature } => {
                 bytes.push(1);
                 bytes.extend_from_slice(&number.to_le_bytes());
                 bytes.extend_from_slice(&signature.encode());
             }
-            Word::Revoke(Revocation { number, cause }) => {
+            ControlMessage::Revoke(Revocation { number, cause }) => {
                 bytes.push(2);
                 bytes.extend_from_slice(&number.to_le_bytes());
                 cause.encode(&mut bytes);
             }
-            Word::Leave { number, history, last } => {
+            ControlMessage::Leave { number, history, last } => {
                 bytes.push(3);
                 bytes.extend_from_slice(&number.to_le_bytes());
                 bytes.extend_from_slice(&history.to_le_bytes());
                 bytes.extend_from_slice(&last.encode());
             }
-            Word::Agree { number } => {
+            ControlMessage::Agree { number } => {
                 bytes.push(4);
                 bytes.extend_from_slice(&number.to_le_bytes());
             }
@@ -87,14 +87,14 @@ impl Word {
         let (number, rest) = rest.split_first_chunk()?;
         let number = u64::from_le_bytes(*number);
         match kind {
-            1 => Some(Word::Ask { number, signature: Signature::decode(rest.try_into().ok()?) }),
-            2 => Some(Word::Revoke(Revocation { number, cause: Cause::decode(rest)? })),
+            1 => Some(ControlMessage::Ask { number, signature: Signature::decode(rest.try_into().ok()?) }),
+            2 => Some(ControlMessage::Revoke(Revocation { number, cause: Cause::decode(rest)? })),
             3 => {
                 let (history, last) = rest.split_first_chunk()?;
                 let last = Signature::decode(last.try_into().ok()?);
-                Some(Word::Leave { number, history: u64::from_le_bytes(*history), last })
+                Some(ControlMessage::Leave { number, history: u64::from_le_bytes(*history), last })
             }
-            4 => rest.is_empty().then_some(Word::Agree { number }),
+            4 => rest.is_empty().then_some(ControlMessage::Agree { number }),
             _ => None,
         }
     }
@@ -168,23 +168,23 @@ mod tests {
                 Cause::Failed { rank: Rank(rank), words: text.clone() },
                 Cause::Lost { peer: Rank(rank), words: text },
             ];
-            let mut words: Vec<Word> = causes.map(|cause| Word::Revoke(Revocation { number, cause })).into();
-            words.push(Word::Ask { number, signature: signature(one) });
-            words.push(Word::Leave { number, history: !number, last: signature(one) });
-            words.push(Word::Agree { number });
+            let mut words: Vec<ControlMessage> = causes.map(|cause| ControlMessage::Revoke(Revocation { number, cause })).into();
+            words.push(ControlMessage::Ask { number, signature: signature(one) });
+            words.push(ControlMessage::Leave { number, history: !number, last: signature(one) });
+            words.push(ControlMessage::Agree { number });
             for word in words {
                 let bytes = word.encode();
                 prop_assert!(bytes.len() <= WORD_BYTES_MAX);
-                prop_assert_eq!(Word::decode(&bytes), Some(word));
+                prop_assert_eq!(ControlMessage::decode(&bytes), Some(word));
             }
         }
 
         #[test]
         fn any_bytes_decode_or_do_not(bytes in proptest::collection::vec(any::<u8>(), 0..200), kind in 0u8..4) {
-            let _ = Word::decode(&bytes);
+            let _ = ControlMessage::decode(&bytes);
             let mut bytes = bytes;
             bytes.splice(..0, [2, 0, 0, 0, 0, 0, 0, 0, 0, kind]);
-            let _ = Word::decode(&bytes);
+            let _ = ControlMessage::decode(&bytes);
         }
     }
 
@@ -192,9 +192,9 @@ mod tests {
     fn long_words_are_cut() {
         let words = "ä".repeat(5000);
         let cause = Cause::Failed { rank: Rank(1), words: words.clone() };
-        let bytes = Word::Revoke(Revocation { number: 1, cause }).encode();
+        let bytes = ControlMessage::Revoke(Revocation { number: 1, cause }).encode();
         assert!(bytes.len() <= WORD_BYTES_MAX);
-        let Some(Word::Revoke(Revocation { cause: Cause::Failed { words: got, .. }, .. })) = Word::decode(&bytes)
+        let Some(ControlMessage::Revoke(Revocation { cause: Cause::Failed { words: got, .. }, .. })) = ControlMessage::decode(&bytes)
         else {
             panic!("words of a failure");
         };
