@@ -11,7 +11,7 @@ use crate::interfaces::Interfaces;
 use crate::overrides::Overrides;
 
 /// How long a connection may be silent, unless a configuration says otherwise.
-pub const SILENCE: Duration = Duration::from_secs(10);
+pub const KEEPALIVE: Duration = Duration::from_secs(10);
 
 /// A node's place in its job and its limits. [`Config::alone`] is a job of one; `lathide::init` fills it from
 /// the environment (see the manual's launch contract).
@@ -52,15 +52,15 @@ pub struct Config {
     /// The cost model by which the algorithm of a collective is chosen. It must be the same on every rank.
     pub cost_model: CostModel,
     /// Algorithms that are used whatever they cost (`LATHIDE_COLLECTIVE`). They must be the same on every rank.
-    pub collective: Overrides,
+    pub overrides: Overrides,
     /// How long the node tries to reach its job before it gives up.
     pub join_timeout: Duration,
     /// How long a job may stand still before ranks report what they wait for. `None`: never.
-    pub stall_timeout: Option<Duration>,
+    pub deadlock_timeout: Option<Duration>,
     /// How long a network may be cut: a peer whose host does not answer for this and one more attempt is lost. `None`: as
     /// long as TCP takes, which can be a quarter of an hour. A rank that computes is answered for by its host, and never
     /// lost so. Of all ranks alike ([`crate::manual::launching`]).
-    pub silence: Option<Duration>,
+    pub keepalive: Option<Duration>,
     /// How long `finalize` waits for peers to confirm that all has arrived.
     pub linger: Duration,
     /// Whether the node counts what it does ([`crate::Node::report`]). Off, reports are empty.
@@ -95,10 +95,10 @@ impl Config {
             budget_bytes: 512 << 20,
             envelopes_max: 1024,
             cost_model: CostModel::lan(),
-            collective: Overrides::none(),
+            overrides: Overrides::none(),
             join_timeout: Duration::from_secs(30),
-            stall_timeout: Some(Duration::from_secs(3)),
-            silence: Some(SILENCE),
+            deadlock_timeout: Some(Duration::from_secs(3)),
+            keepalive: Some(KEEPALIVE),
             linger: Duration::from_secs(5),
             observe: true,
             trace: None,

@@ -14,7 +14,7 @@ use crate::buffer::{Element, WriteBuffer};
 use crate::collective::choose::Choice;
 use crate::engine::Outcome;
 use crate::error::{Error, Misuse, Result};
-use crate::kernel::{HasCompletion, Kernel, Completion};
+use crate::kernel::{Completion, HasCompletion, Kernel};
 use crate::operation::Operation;
 
 /// A read under way. `wait` gives the buffer back, filled and cut to the message's length.

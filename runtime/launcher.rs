@@ -1,7 +1,7 @@
 //! The door for the package `lathide-cli`: what a launcher shares with the ranks that it starts. It is no interface for
 //! programs, and changes with any version.
 
-pub use crate::config::SILENCE;
+pub use crate::config::KEEPALIVE;
 pub use crate::wire::text;
 
 /// Control messages, as they travel without a tag.
@@ -26,7 +26,7 @@ pub mod discovery {
 
 /// What variables say.
 pub mod environment {
-    pub use crate::join::environment::{port_range, silence};
+    pub use crate::join::environment::{keepalive, port_range};
 }
 
 /// Connections that prove themselves.
@@ -34,7 +34,7 @@ pub mod handshake {
     pub use crate::join::handshake::{Connection, DialError, Guest, dial, incarnation, receive};
     pub use crate::wire::cipher::CipherError;
     pub use crate::wire::handshake::{
-        Established, Limits, Party, Authenticated, Purpose, RENDEZVOUS, Refusal, Target, VERSIONS, job_id,
+        Authenticated, Established, Limits, Party, Purpose, RENDEZVOUS, Refusal, Target, VERSIONS, job_id,
     };
 }
 

@@ -137,7 +137,12 @@ impl Node {
         self.inner.kernel.finish(None)
     }
 
-    fn post_read<T: Element>(&self, from: Rank, key: MatchKey, buffer: Vec<T>) -> Result<Arc<crate::kernel::Completion>> {
+    fn post_read<T: Element>(
+        &self,
+        from: Rank,
+        key: MatchKey,
+        buffer: Vec<T>,
+    ) -> Result<Arc<crate::kernel::Completion>> {
         self.check_element(T::TYPE, size_of::<T>())?;
         let bytes = size_of_val(&buffer[..]) as u64;
         let completion = self.inner.kernel.initread(from, key, T::TYPE, Box::new(buffer), bytes);

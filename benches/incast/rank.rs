@@ -62,12 +62,12 @@ pub(super) fn run() -> Result<(), Box<dyn Error>> {
     for _ in 0..3 {
         node.gather(0, vec![1u8; BLOCK_BYTES / 8])?;
     }
-    node.refit()?;
+    node.calibrate()?;
     let mut times = vec![Vec::new(); GATHERS.len()];
     let mut troubles = vec![[0u64; 2]; GATHERS.len()];
     for repeat in 0..=repeats {
         for (index, name) in GATHERS.iter().enumerate() {
-            node.force(Overrides::parse(name).map_err(|why| format!("{name}: {why}"))?);
+            node.override_algorithms(Overrides::parse(name).map_err(|why| format!("{name}: {why}"))?);
             let block = vec![node.rank().0 as u8; BLOCK_BYTES];
             node.barrier()?;
             let (before, began) = (Troubles::so_far()?, Instant::now());
@@ -81,7 +81,7 @@ pub(super) fn run() -> Result<(), Box<dyn Error>> {
             // What is still under way, an acknowledgement or a last segment, is part of it.
             node.barrier()?;
             let after = Troubles::so_far()?;
-            node.force(Overrides::none());
+            node.override_algorithms(Overrides::none());
             let own = vec![after.timeouts - before.timeouts, after.sent_again - before.sent_again];
             let all = node.allreduce(&Operator::sum(), own)?;
             if repeat > 0 {

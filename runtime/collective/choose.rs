@@ -35,7 +35,7 @@ pub struct Candidate {
 pub struct Choice {
     /// In a fixed order.
     pub candidates: Vec<Candidate>,
-    /// The place of the one that is taken: the cheapest, unless another is forced.
+    /// The place of the one that is taken: the cheapest, unless another is asked for by name.
     pub chosen: usize,
 }
 
@@ -45,7 +45,7 @@ impl Choice {
         self.candidates[self.chosen]
     }
 
-    /// The candidate whose algorithm has this name, to force it; the cheaper one where two have.
+    /// The candidate whose algorithm has this name; the cheaper one where two have.
     pub fn named(&self, name: &str) -> Option<Candidate> {
         let named = self.candidates.iter().filter(|candidate| candidate.algorithm.name() == name);
         named.copied().min_by(|left, right| left.seconds.total_cmp(&right.seconds))
@@ -54,9 +54,9 @@ impl Choice {
 
 impl Choice {
     /// Takes the candidate of this name instead of the cheapest. `false`: there is none.
-    pub fn force(&mut self, name: &str) -> bool {
-        let Some(forced) = self.named(name) else { return false };
-        let at = self.candidates.iter().position(|candidate| *candidate == forced);
+    pub fn take_named(&mut self, name: &str) -> bool {
+        let Some(named) = self.named(name) else { return false };
+        let at = self.candidates.iter().position(|candidate| *candidate == named);
         self.chosen = at.unwrap_or(self.chosen);
         true
     }
@@ -91,7 +91,7 @@ impl Prices {
     }
 
     /// The machine.
-    pub fn machine(&self) -> &CostModel {
+    pub fn cost_model(&self) -> &CostModel {
         &self.machine
     }
 

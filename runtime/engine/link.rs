@@ -16,7 +16,7 @@ use crate::error::{Error, Mismatch};
 use crate::ids::Rank;
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{
-    ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, MatchKey, Kind, MessageHeader, PING, Stamp,
+    ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Kind, MatchKey, MessageHeader, PING, Stamp,
 };
 use crate::wire::text;
 

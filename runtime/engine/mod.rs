@@ -6,6 +6,7 @@
 //! Time is an argument. Whoever holds the engine may drive it: the kernel's task, a helping waiter, a test.
 
 mod arriving;
+mod batch;
 mod incoming;
 mod link;
 mod notes;
@@ -15,7 +16,6 @@ mod sealed;
 #[cfg(test)]
 mod sim;
 mod snapshot;
-mod batch;
 mod transmit;
 
 use std::io::{self, IoSlice, IoSliceMut};

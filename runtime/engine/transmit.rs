@@ -11,7 +11,7 @@ use super::outgoing::{Body, Control, Express, Outgoing, Partial, Stage, TURN_FRA
 use super::{Completed, Progress};
 use crate::buffer::ElementType;
 use crate::ids::Rank;
-use crate::wire::frame::{ANSWER, CHARGED, CONTROL_BYTES_MAX, FAILED, FIRST, Header, MatchKey, Kind, MessageHeader};
+use crate::wire::frame::{ANSWER, CHARGED, CONTROL_BYTES_MAX, FAILED, FIRST, Header, Kind, MatchKey, MessageHeader};
 use crate::wire::text;
 
 /// Slices in one vectored call: far below the system's limit of 1024, enough for 64 fragments.
@@ -455,7 +455,10 @@ impl Control {
     }
 
     pub(super) fn want(key: MatchKey, element: ElementType, capacity: u64) -> Self {
-        Control { body: Body::MessageHeader(MessageHeader { key, element, total: capacity }), ..Control::about(Kind::Want, 0) }
+        Control {
+            body: Body::MessageHeader(MessageHeader { key, element, total: capacity }),
+            ..Control::about(Kind::Want, 0)
+        }
     }
 
     pub(super) fn refuse(message_id: u64, posted: MessageHeader, message: MessageHeader) -> Self {

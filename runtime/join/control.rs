@@ -37,7 +37,7 @@ pub(crate) enum Report {
         #[serde(deserialize_with = "text::string")]
         version: String,
         /// How long its host may not answer.
-        silence: Option<Duration>,
+        keepalive: Option<Duration>,
         /// Where it may run.
         cores: Box<Cores>,
     },
@@ -294,9 +294,15 @@ mod tests {
             received: vec![2, 3],
         };
         let cores = Box::new(Cores { host: "a".into(), mask: vec![u64::MAX, 1], at_once: 65 });
-        let silence = Some(Duration::from_millis(1500));
+        let keepalive = Some(Duration::from_millis(1500));
         let reports = [
-            Report::Join { address: "[::1]:80".parse().unwrap(), process: 9, version: "0.1.0".into(), silence, cores },
+            Report::Join {
+                address: "[::1]:80".parse().unwrap(),
+                process: 9,
+                version: "0.1.0".into(),
+                keepalive,
+                cores,
+            },
             Report::Stalled(snapshot.clone()),
             Report::Shows(snapshot),
             Report::Moving,

@@ -172,7 +172,8 @@ impl Coordinator {
 
     async fn welcome(&mut self, guest: Guest) {
         let rank = Rank(guest.authenticated.rank);
-        let contact = Contact { incarnation: guest.authenticated.established.incarnation, epoch: guest.authenticated.epoch };
+        let contact =
+            Contact { incarnation: guest.authenticated.established.incarnation, epoch: guest.authenticated.epoch };
         if let Err(refusal) = &guest.authenticated.fits {
             let refusal = refusal.clone();
             tracing::warn!(%rank, %refusal, "a process of this job does not fit");
@@ -186,7 +187,8 @@ impl Coordinator {
         let (notices, queue) = mpsc::channel(self.settings.size as usize + 16);
         self.writers.spawn(write_notices(writer, seals.outgoing, queue));
         self.tasks.spawn(read_reports(reader, seals.incoming, (rank, contact), self.inputs.clone()));
-        self.slots[rank.index()] = Some(RankSlot { contact, address: None, cores: Cores::default(), notices, gone: false });
+        self.slots[rank.index()] =
+            Some(RankSlot { contact, address: None, cores: Cores::default(), notices, gone: false });
     }
 
     /// Whether `slot` stays its rank's though another connection has come for that rank.

@@ -15,8 +15,8 @@
 //! | `LATHIDE_FRAGMENT` | payload of a fragment in bytes, 4096 by default |
 //! | `LATHIDE_ENVELOPES` | per link, messages beyond the window announced at a time, 1024 by default |
 //! | `LATHIDE_COLLECTIVE` | algorithms to use whatever they cost, the same on every rank: `broadcast:chain,allreduce:ring` |
-//! | `LATHIDE_STALL` | seconds of snapshot before ranks report what they wait for, 3 by default, or `off` |
-//! | `LATHIDE_SILENCE` | seconds a peer's host may not answer before its rank is lost, 10 by default, or `off` |
+//! | `LATHIDE_DEADLOCK` | seconds of snapshot before ranks report what they wait for, 3 by default, or `off` |
+//! | `LATHIDE_KEEPALIVE` | seconds a peer's host may not answer before its rank is lost, 10 by default, or `off` |
 //! | `LATHIDE_JOIN` | seconds to reach the job, 30 by default |
 //! | `LATHIDE_LINGER` | seconds `finalize` waits for peers to confirm, 5 by default |
 //! | `LATHIDE_TRACE` | the file that gets a timeline of all ranks; none by default |
@@ -35,7 +35,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::{Config, Key, KeySource, Overlap, SILENCE};
+use crate::config::{Config, KEEPALIVE, Key, KeySource, Overlap};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::overrides::Overrides;
@@ -222,10 +222,10 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     if let Some(envelopes) = variables.text("LATHIDE_ENVELOPES") {
         config.envelopes_max = number("LATHIDE_ENVELOPES", &envelopes, 1..=1 << 20)? as u32;
     }
-    if let Some(stall) = variables.text("LATHIDE_STALL") {
-        config.stall_timeout = if stall == "off" { None } else { Some(seconds("LATHIDE_STALL", &stall)?) };
+    if let Some(stall) = variables.text("LATHIDE_DEADLOCK") {
+        config.deadlock_timeout = if stall == "off" { None } else { Some(seconds("LATHIDE_DEADLOCK", &stall)?) };
     }
-    config.silence = silence(variables.0)?;
+    config.keepalive = keepalive(variables.0)?;
     if let Some(join) = variables.text("LATHIDE_JOIN") {
         config.join_timeout = seconds("LATHIDE_JOIN", &join)?;
     }
@@ -233,8 +233,8 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
         config.linger = seconds("LATHIDE_LINGER", &linger)?;
     }
     if let Some(text) = variables.text("LATHIDE_COLLECTIVE") {
-        config.collective = match Overrides::parse(&text) {
-            Ok(forced) => forced,
+        config.overrides = match Overrides::parse(&text) {
+            Ok(overrides) => overrides,
             Err(why) => return wrong("LATHIDE_COLLECTIVE", text, &why),
         };
     }
@@ -242,11 +242,11 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
 }
 
 /// How long a host may not answer.
-pub fn silence(variables: &dyn Fn(&str) -> Option<String>) -> Result<Option<Duration>> {
-    match Variables(variables).text("LATHIDE_SILENCE") {
-        None => Ok(Some(SILENCE)),
+pub fn keepalive(variables: &dyn Fn(&str) -> Option<String>) -> Result<Option<Duration>> {
+    match Variables(variables).text("LATHIDE_KEEPALIVE") {
+        None => Ok(Some(KEEPALIVE)),
         Some(text) if text == "off" => Ok(None),
-        Some(text) => seconds("LATHIDE_SILENCE", &text).map(Some),
+        Some(text) => seconds("LATHIDE_KEEPALIVE", &text).map(Some),
     }
 }
 

@@ -39,8 +39,8 @@ fn the_contract_of_lathide_run() {
         ("LATHIDE_BUDGET", "7MiB"),
         ("LATHIDE_FRAGMENT", "1024"),
         ("LATHIDE_ENVELOPES", "9"),
-        ("LATHIDE_STALL", "off"),
-        ("LATHIDE_SILENCE", "off"),
+        ("LATHIDE_DEADLOCK", "off"),
+        ("LATHIDE_KEEPALIVE", "off"),
         ("LATHIDE_JOIN", "0.5"),
         ("LATHIDE_LINGER", "7s"),
         ("LATHIDE_INTERFACE", "!docker0"),
@@ -52,11 +52,11 @@ fn the_contract_of_lathide_run() {
     assert_eq!((config.overlap, config.encrypt), (Overlap::Off, true));
     assert_eq!((config.window_bytes, config.fragment_bytes, config.envelopes_max), (2 << 20, 1024, 9));
     assert_eq!(config.budget_bytes, 7 << 20);
-    assert_eq!((config.stall_timeout, config.silence), (None, None));
+    assert_eq!((config.deadlock_timeout, config.keepalive), (None, None));
     assert_eq!((config.ports, config.advertise), (Some(7000..=7063), Some("fd00::7".parse().unwrap())));
     assert_eq!(config.interface.map(|interface| interface.to_string()).as_deref(), Some("!docker0"));
     assert_eq!((config.join_timeout, config.linger), (Duration::from_millis(500), Duration::from_secs(7)));
-    assert_eq!(from(&[("LATHIDE_STALL", "2")]).unwrap().0.stall_timeout, Some(Duration::from_secs(2)));
+    assert_eq!(from(&[("LATHIDE_DEADLOCK", "2")]).unwrap().0.deadlock_timeout, Some(Duration::from_secs(2)));
 }
 
 #[test]
@@ -85,9 +85,9 @@ fn every_bad_value_names_its_variable() {
         ("LATHIDE_FRAGMENT", "0"),
         ("LATHIDE_FRAGMENT", "1000000"),
         ("LATHIDE_ENVELOPES", "0"),
-        ("LATHIDE_STALL", "0"),
-        ("LATHIDE_STALL", "never"),
-        ("LATHIDE_SILENCE", "0"),
+        ("LATHIDE_DEADLOCK", "0"),
+        ("LATHIDE_DEADLOCK", "never"),
+        ("LATHIDE_KEEPALIVE", "0"),
         ("LATHIDE_ENCRYPT", "yes"),
         ("LATHIDE_JOIN", "inf"),
         ("LATHIDE_JOIN", "nan"),

@@ -13,10 +13,10 @@ use tokio::time::timeout;
 use super::descriptors;
 use super::keepalive::{self, EndedBy};
 use super::pending::{self, Pending, Proof};
-use crate::config::SILENCE;
+use crate::config::KEEPALIVE;
 use crate::wire::cipher::{Cipher, CipherError, OPENING_BYTES, Opening};
 use crate::wire::handshake::{
-    Acceptor, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, OPEN_BYTES, PROOF_BYTES, Party, Authenticated,
+    Acceptor, Authenticated, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, OPEN_BYTES, PROOF_BYTES, Party,
     Purpose, READY_BYTES, RENDEZVOUS, Refusal, Target,
 };
 use crate::wire::seal::Seals;
@@ -311,7 +311,7 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
     let socket = socket2::SockRef::from(stream);
     socket.set_tcp_nodelay(true)?;
     // Until it is known what the job has set.
-    keepalive::limit(stream, Some(SILENCE), EndedBy::System)?;
+    keepalive::limit(stream, Some(KEEPALIVE), EndedBy::System)?;
     socket.set_tcp_notsent_lowat(NOTSENT_LOWAT_BYTES)
 }
 

@@ -33,29 +33,29 @@ pub(crate) enum EndedBy {
 }
 
 /// Has the peer's host asked at short intervals whether it is there, and by whom the connection is ended when it has not
-/// answered for `silence`; `None`: only when TCP gives up.
-pub(crate) fn limit(socket: &impl AsFd, silence: Option<Duration>, ended_by: EndedBy) -> io::Result<()> {
+/// answered for `keepalive`; `None`: only when TCP gives up.
+pub(crate) fn limit(socket: &impl AsFd, keepalive: Option<Duration>, ended_by: EndedBy) -> io::Result<()> {
     let options = SockRef::from(socket);
     // Linux before 6.15 knows no limit; there a mended cable may be found late, as the manual says.
-    let pause = silence.map(pause);
+    let pause = keepalive.map(pause);
     let _ = tcp::resend_every(socket.as_fd(), pause.filter(|pause| *pause <= PAUSE_MAX).unwrap_or(TCP_PAUSE));
-    let (Some(silence), Some(pause)) = (silence, pause) else {
+    let (Some(keepalive), Some(pause)) = (keepalive, pause) else {
         options.set_keepalive(false)?;
         return options.set_tcp_user_timeout(None);
     };
     // The system's own count must not be the first to be over.
-    let probes = (patience(silence).as_secs() / pause.as_secs() + 2).min(PROBES_MAX) as u32;
-    let keepalive = TcpKeepalive::new().with_time(pause).with_interval(pause).with_retries(probes);
-    options.set_tcp_keepalive(&keepalive)?;
-    options.set_tcp_user_timeout((ended_by == EndedBy::System).then(|| patience(silence).min(SYSTEM_SILENCE_MAX)))
+    let probes = (patience(keepalive).as_secs() / pause.as_secs() + 2).min(PROBES_MAX) as u32;
+    let probing = TcpKeepalive::new().with_time(pause).with_interval(pause).with_retries(probes);
+    options.set_tcp_keepalive(&probing)?;
+    options.set_tcp_user_timeout((ended_by == EndedBy::System).then(|| patience(keepalive).min(SYSTEM_KEEPALIVE_MAX)))
 }
 
 /// Whether the peer's host is there: how long until that is to be asked again.
 ///
 /// # Errors
-/// It has not answered for `silence` and the time of one more attempt.
-pub(crate) fn look(socket: &impl AsFd, silence: Duration) -> io::Result<Duration> {
-    let (patience, pause) = (patience(silence), pause(silence));
+/// It has not answered for `keepalive` and the time of one more attempt.
+pub(crate) fn look(socket: &impl AsFd, keepalive: Duration) -> io::Result<Duration> {
+    let (patience, pause) = (patience(keepalive), pause(keepalive));
     // A socket that has ended tells so by itself.
     let Ok(heard) = tcp::heard(socket.as_fd()) else { return Ok(patience) };
     // Between probes it may have been cut off for up to a pause before anybody asked.
@@ -72,20 +72,20 @@ pub(crate) fn look(socket: &impl AsFd, silence: Duration) -> io::Result<Duration
 }
 
 /// Between two attempts. The system counts in whole seconds.
-fn pause(silence: Duration) -> Duration {
-    Duration::from_secs((silence / ATTEMPTS).as_secs_f64().ceil().clamp(1.0, SYSTEM_PAUSE_MAX_S) as u64)
+fn pause(keepalive: Duration) -> Duration {
+    Duration::from_secs((keepalive / ATTEMPTS).as_secs_f64().ceil().clamp(1.0, SYSTEM_PAUSE_MAX_S) as u64)
 }
 
 /// How long no answer may come: a cable that is mended just before the silence is over is found by the next attempt.
-fn patience(silence: Duration) -> Duration {
-    silence.saturating_add(pause(silence) + ANSWER)
+fn patience(keepalive: Duration) -> Duration {
+    keepalive.saturating_add(pause(keepalive) + ANSWER)
 }
 
 /// The most probes, and the longest pause between them, that the system takes.
 const PROBES_MAX: u64 = 127;
 const SYSTEM_PAUSE_MAX_S: f64 = 32_767.0;
 /// It counts milliseconds in 31 bits.
-const SYSTEM_SILENCE_MAX: Duration = Duration::from_secs(24 * 86_400);
+const SYSTEM_KEEPALIVE_MAX: Duration = Duration::from_secs(24 * 86_400);
 
 /// What a connection's end by an error means, with the next thing to look at.
 pub(crate) fn explain(error: &io::Error) -> String {
@@ -93,7 +93,7 @@ pub(crate) fn explain(error: &io::Error) -> String {
     match error.kind() {
         TimedOut | HostUnreachable | NetworkUnreachable | NetworkDown => format!(
             "it has not answered for too long ({error}): is its host up, the network between, and its process not \
-             stopped (Ctrl-Z)? LATHIDE_SILENCE is how long that may take"
+             stopped (Ctrl-Z)? LATHIDE_KEEPALIVE is how long that may take"
         ),
         _ => format!("its connection broke: {error}"),
     }
@@ -102,7 +102,7 @@ pub(crate) fn explain(error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::SILENCE;
+    use crate::config::KEEPALIVE;
 
     #[test]
     fn the_system_is_told_and_can_be_told_otherwise() {
@@ -110,18 +110,18 @@ mod tests {
         let year = Duration::from_secs(366 * 86_400);
         let [short, long] = [Duration::from_millis(100), Duration::from_secs(3600)];
         // The last is what a member may say that is up to no good.
-        for silence in [short, SILENCE, Duration::from_secs(30), long, year, Duration::MAX] {
+        for keepalive in [short, KEEPALIVE, Duration::from_secs(30), long, year, Duration::MAX] {
             for ended_by in [EndedBy::Look, EndedBy::System] {
-                limit(&socket, Some(silence), ended_by).unwrap();
+                limit(&socket, Some(keepalive), ended_by).unwrap();
                 assert!(socket.keepalive().unwrap());
-                let timeout = (ended_by == EndedBy::System).then(|| patience(silence).min(SYSTEM_SILENCE_MAX));
+                let timeout = (ended_by == EndedBy::System).then(|| patience(keepalive).min(SYSTEM_KEEPALIVE_MAX));
                 assert_eq!(socket.tcp_user_timeout().unwrap(), timeout);
                 let (quiet, interval) =
                     (socket.tcp_keepalive_time().unwrap(), socket.tcp_keepalive_interval().unwrap());
                 let probes = socket.tcp_keepalive_retries().unwrap();
-                let is_later = quiet + interval * probes > patience(silence);
-                assert!(is_later || silence >= year, "{quiet:?} {interval:?} {probes}");
-                assert!(patience(silence) >= silence.saturating_add(interval), "one more attempt");
+                let is_later = quiet + interval * probes > patience(keepalive);
+                assert!(is_later || keepalive >= year, "{quiet:?} {interval:?} {probes}");
+                assert!(patience(keepalive) >= keepalive.saturating_add(interval), "one more attempt");
             }
         }
         limit(&socket, None, EndedBy::System).unwrap();
@@ -132,14 +132,14 @@ mod tests {
     #[test]
     fn ten_seconds_are_asked_ten_times() {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
-        limit(&socket, Some(SILENCE), EndedBy::Look).unwrap();
+        limit(&socket, Some(KEEPALIVE), EndedBy::Look).unwrap();
         assert_eq!(socket.tcp_keepalive_interval().unwrap(), Duration::from_secs(1));
-        assert_eq!(patience(SILENCE), Duration::from_millis(11_500));
+        assert_eq!(patience(KEEPALIVE), Duration::from_millis(11_500));
         if let Ok(pause) = tcp::resends_every(socket.as_fd()) {
             assert_eq!(pause, Duration::from_secs(1));
             // TCP gives up after so many attempts: without a limit to the silence they must not follow each other so soon.
-            for silence in [None, Some(Duration::from_secs(3600))] {
-                limit(&socket, silence, EndedBy::Look).unwrap();
+            for keepalive in [None, Some(Duration::from_secs(3600))] {
+                limit(&socket, keepalive, EndedBy::Look).unwrap();
                 assert_eq!(tcp::resends_every(socket.as_fd()).unwrap(), TCP_PAUSE);
             }
         }
@@ -151,14 +151,14 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let mut near = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let _full = listener.accept().unwrap();
-        let silence = Duration::from_millis(100);
-        limit(&near, Some(silence), EndedBy::Look).unwrap();
+        let keepalive = Duration::from_millis(100);
+        limit(&near, Some(keepalive), EndedBy::Look).unwrap();
         near.set_nonblocking(true).unwrap();
         while near.write(&[0; 64 << 10]).is_ok() {}
         // Several times what a silent host may take.
         for _ in 0..40 {
             std::thread::sleep(Duration::from_millis(100));
-            look(&near, silence).unwrap();
+            look(&near, keepalive).unwrap();
         }
         assert!(near.take_error().unwrap().is_none());
     }

@@ -34,7 +34,7 @@ use super::rendezvous;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
-use crate::wire::handshake::{Established, Limits, Party, Authenticated, Purpose, Refusal, Target, VERSIONS};
+use crate::wire::handshake::{Authenticated, Established, Limits, Party, Purpose, Refusal, Target, VERSIONS};
 use crate::wire::seal::Seal;
 
 /// Reports and notices that may wait to be sent or read.
@@ -75,9 +75,9 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    fn new(Line { stream, seals }: Line, silence: Option<Duration>) -> io::Result<Self> {
+    fn new(Line { stream, seals }: Line, keepalive: Option<Duration>) -> io::Result<Self> {
         let local = stream.local_addr()?.ip();
-        keepalive::limit(&stream, silence, EndedBy::System)?;
+        keepalive::limit(&stream, keepalive, EndedBy::System)?;
         let (reader, writer) = stream.into_split();
         let (reports, queue) = mpsc::channel(QUEUE_MAX);
         let (sender, notices) = mpsc::channel(QUEUE_MAX);
@@ -154,7 +154,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
     let deadline = Instant::now() + config.join_timeout;
     descriptors::ensure(u64::from(config.size), "its connections to the other ranks").map_err(&failed)?;
     let Found { line, root, posted, served } = discovery::find(config, &mut party, deadline).await.map_err(&failed)?;
-    let mut control = Control::new(line, config.silence).map_err(|error| failed(error.to_string()))?;
+    let mut control = Control::new(line, config.keepalive).map_err(|error| failed(error.to_string()))?;
     match links(config, party, &mut control, &root, posted).await {
         Ok(membership) => Ok(Membership { control: Some(control), ..membership }),
         Err(Failure { cause, blames }) => {
@@ -196,7 +196,7 @@ async fn links(
     let (listener, address) = listen(control.local, config).await?;
     let (process, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_string());
     let cores = Box::new(cores(control.local));
-    let join = Report::Join { address, process, version, silence: config.silence, cores };
+    let join = Report::Join { address, process, version, keepalive: config.keepalive, cores };
     let _ = control.reports.send(join).await;
     let table = table(control, root, config.join_timeout + TABLE_GRACE).await?;
     // All have found their way: the invitation and the key in it go.

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::control::{self, ControlError, Notice, Report};
-use super::coordinator::{Contact, Input, Coordinator};
+use super::coordinator::{Contact, Coordinator, Input};
 use super::handshake;
 use super::keepalive::{self, EndedBy};
 use crate::config::{Config, Key};
@@ -156,8 +156,8 @@ pub(super) async fn read_reports(
     let why = loop {
         match read_sealed::<Report>(&mut reader, &mut seal).await {
             Ok(report) => {
-                if let Report::Join { silence, .. } = &report {
-                    let _ = keepalive::limit(reader.as_ref(), *silence, EndedBy::System);
+                if let Report::Join { keepalive, .. } = &report {
+                    let _ = keepalive::limit(reader.as_ref(), *keepalive, EndedBy::System);
                 }
                 if inputs.send(Input::Report(rank, contact, Box::new(report))).await.is_err() {
                     return;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::completion::{Completion, OfCollective};
 use super::core::Core;
-use super::completion::{OfCollective, Completion};
 use super::{CollectiveCall, Kernel};
 use crate::collective::execute::{Job, Plan, Start};
 use crate::collective::{Call, Overrides, Schedule};
@@ -45,24 +45,29 @@ impl Kernel {
         self.planner.lock().plan(call)
     }
 
-    /// The machine whose prices algorithms are chosen by.
-    pub(crate) fn machine(&self) -> CostModel {
-        self.planner.lock().machine()
+    /// The cost model by which algorithms are chosen.
+    pub(crate) fn cost_model(&self) -> CostModel {
+        self.planner.lock().cost_model()
     }
 
-    /// From the next call on algorithms are chosen by the prices of `machine`.
-    pub(crate) fn adopt(&self, machine: CostModel) {
-        self.planner.lock().adopt(machine);
+    /// From the next call on algorithms are chosen by the prices of `model`.
+    pub(crate) fn adopt(&self, model: CostModel) {
+        self.planner.lock().adopt(model);
     }
 
     /// From the next call on these algorithms are used.
-    pub(crate) fn force(&self, forced: Overrides) {
-        self.planner.lock().force(forced);
+    pub(crate) fn override_algorithms(&self, overrides: Overrides) {
+        self.planner.lock().override_algorithms(overrides);
     }
 
     /// Begins a collective and posts its first steps; a burst of what it sends leaves at once. `plan`: `None` for an
     /// exchange.
-    pub(crate) fn initcollective(&self, operation: Operation, plan: Option<&Plan>, start: Start) -> Result<Arc<Completion>> {
+    pub(crate) fn initcollective(
+        &self,
+        operation: Operation,
+        plan: Option<&Plan>,
+        start: Start,
+    ) -> Result<Arc<Completion>> {
         let _call = self.call_collective()?;
         let now = self.clock.now();
         self.ownership.program_enters(now);

@@ -17,12 +17,12 @@ use socket2::SockRef;
 use tokio::sync::Notify;
 
 use super::clock::Clock;
-use super::tuning::batching::Batching;
-use super::observed::Observed;
-use super::tuning::pacing::Pacing;
-use super::poller::{Poller, Ready};
 use super::completion::Completion;
+use super::observed::Observed;
+use super::poller::{Poller, Ready};
+use super::tuning::batching::Batching;
 use super::tuning::notsent_lowat::NotsentLowat;
+use super::tuning::pacing::Pacing;
 use crate::buffer::SendBuffer;
 use crate::collective::execute::Collectives;
 use crate::engine::{Completed, Engine, LateRefusal, OpId, Outcome, Sent};

@@ -70,12 +70,12 @@ pub(super) struct Detector {
 impl Kernel {
     /// Whether the task looks at all.
     pub(super) fn looks(&self) -> bool {
-        self.stall_timeout.is_some()
+        self.deadlock_timeout.is_some()
     }
 
     /// How often the task looks whether the node stands still.
     pub(super) fn look_every(&self) -> Duration {
-        self.stall_timeout.map_or(TICK, |limit| limit.min(TICK))
+        self.deadlock_timeout.map_or(TICK, |limit| limit.min(TICK))
     }
 
     /// Looks whether the node stands still. Returns what the rendezvous is to hear.
@@ -93,7 +93,7 @@ impl Kernel {
             (detector.look, detector.alone, detector.has_said) = Default::default();
             return std::mem::take(&mut detector.has_reported).then_some(Report::Moving);
         }
-        let (limit, still) = (self.stall_timeout?, now.saturating_sub(detector.moved));
+        let (limit, still) = (self.deadlock_timeout?, now.saturating_sub(detector.moved));
         if still + self.look_every() < limit {
             return None;
         }

@@ -13,14 +13,14 @@ use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use super::Kernel;
+use super::completion::Completion;
 use super::core::Core;
+use super::deadlock::LongWait;
 use super::panics::Locked;
 use super::poller::{Poller, Ready};
-use super::completion::Completion;
-use super::tuning::spin::Look;
-use super::deadlock::LongWait;
 use super::sync::thread::{self, Thread};
 use super::sync::{AtomicBool, AtomicUsize, Instant, Mutex};
+use super::tuning::spin::Look;
 use crate::engine::OpId;
 use crate::ids::Rank;
 use crate::observe::event::What;

@@ -8,20 +8,20 @@
 mod callers;
 mod clock;
 mod collectives;
+mod completion;
 mod core;
+mod deadlock;
 mod hand_over;
 mod help;
 mod observed;
+mod ownership;
 mod panics;
 mod poller;
 #[cfg(test)]
 mod schedules;
-mod completion;
-mod deadlock;
 mod sync;
 mod task;
 mod tuning;
-mod ownership;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -45,24 +45,24 @@ use crate::wire::frame::MatchKey;
 use callers::Callers;
 pub(crate) use callers::CollectiveCall;
 use clock::Clock;
+pub(crate) use completion::Completion;
+use completion::Detached;
 use core::Core;
 pub(crate) use help::HasCompletion;
 use help::{AnyOf, Help, Until};
 use observed::Observed;
-use poller::Poller;
-use completion::Detached;
-pub(crate) use completion::Completion;
-use tuning::spin::Spin;
 use ownership::Ownership;
+use poller::Poller;
+use tuning::spin::Spin;
 
 /// What the node's threads and its task share.
 pub(crate) struct Kernel {
     pub(crate) rank: Rank,
     pub(crate) size: u32,
     overlap: Overlap,
-    stall_timeout: Option<Duration>,
+    deadlock_timeout: Option<Duration>,
     /// How long a peer's host may not answer.
-    silence: Option<Duration>,
+    keepalive: Option<Duration>,
     linger: Duration,
     /// Whether the rendezvous is to hear what the node has observed.
     reports: bool,
@@ -149,7 +149,7 @@ impl Kernel {
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
         let suspicion = Arc::new(Notify::new());
         for link in links.iter().flatten() {
-            keepalive::limit(&link.stream, config.silence, keepalive::EndedBy::Look)?;
+            keepalive::limit(&link.stream, config.keepalive, keepalive::EndedBy::Look)?;
         }
         let mut core = Core::new(engine, links, poller.clone(), clock, suspicion.clone())?;
         core.is_advised = control.is_some();
@@ -161,8 +161,8 @@ impl Kernel {
             rank: config.rank,
             size: config.size,
             overlap: config.overlap,
-            stall_timeout: config.stall_timeout,
-            silence: config.silence,
+            deadlock_timeout: config.deadlock_timeout,
+            keepalive: config.keepalive,
             linger: config.linger,
             reports: config.report,
             clock,
@@ -182,7 +182,7 @@ impl Kernel {
             is_gathering: AtomicBool::new(false),
             gathering: Notify::new(),
             due: Notify::new(),
-            planner: Mutex::new(Planner::new(config.rank, config.cost_model, config.collective.clone())),
+            planner: Mutex::new(Planner::new(config.rank, config.cost_model, config.overrides.clone())),
             asking: collectives::Asking::default(),
             is_told: AtomicBool::new(false),
             orders: sender,

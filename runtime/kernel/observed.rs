@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::core::Core;
 use super::completion::Completion;
+use super::core::Core;
 use crate::collective::execute::Traffic;
 use crate::engine::{OpId, Outcome, Progress};
 use crate::ids::Rank;

@@ -13,10 +13,10 @@ use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 
 use super::collectives::ASK_TICK;
+use super::deadlock::Detector;
 use super::panics::wake;
 use super::poller::GateDescriptor;
 use super::tuning::poll_interval::PollInterval;
-use super::deadlock::Detector;
 use super::{Kernel, Order, Started, ownership};
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -216,7 +216,7 @@ impl Kernel {
 
     /// Looks whether the peers' hosts are there. Returns when to look again.
     fn look_for_silence(&self) -> Option<Instant> {
-        let mut next = self.silence?;
+        let mut next = self.keepalive?;
         self.intervene(|core| next = core.look_for_silence(next));
         Some(Instant::now() + next)
     }

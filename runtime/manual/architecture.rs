@@ -83,7 +83,7 @@
 //! # When nothing moves
 //!
 //! A node *waits* if a thread has been in a call of lathide's for a second, if a future is pending, or if the program
-//! keeps asking (`test`, `wait_timeout`) in vain. If no byte has moved meanwhile for three seconds (`LATHIDE_STALL`), the
+//! keeps asking (`test`, `wait_timeout`) in vain. If no byte has moved meanwhile for three seconds (`LATHIDE_DEADLOCK`), the
 //! task tells the rendezvous once a second what is outstanding.
 //!
 //! A job is *ended* only if that is certain to last. Two things must hold for a set of ranks. First, nothing in their

@@ -46,7 +46,7 @@
 //! By price: what the schedule costs on the [`CostModel`](crate::cost::CostModel), a network of the hyperbolic
 //! model. All candidates are priced with the numbers of segments that come into question; the cheapest is taken. Ranks do
 //! not talk about it. They choose alike because they know the same: the call, and the machine, which is `Config::cost_model`
-//! (1 Gbit/s Ethernet, as a guess) until the program calls [`Node::refit`](crate::Node::refit): then all take the median of
+//! (1 Gbit/s Ethernet, as a guess) until the program calls [`Node::calibrate`](crate::Node::calibrate): then all take the median of
 //! the straight lines `a + b x` fitted to their links. (Not the a and b of the paper's hyperbola, which the report has. A price
 //! is the sum of both limits, and of a link that is a straight line the hyperbola's a and b are a tenth too great.)
 //!
@@ -54,8 +54,8 @@
 //! [`Node::report`](crate::Node::report), the `choice` of a call in the timeline, and at `RUST_LOG=lathide=debug`.
 //!
 //! `LATHIDE_COLLECTIVE=broadcast:chain,gather:windowed/4` forces algorithms, and windows where there are any, for all calls
-//! that they can carry out; in a program, [`Config::collective`](crate::Config), and from one call to the next
-//! [`Node::force`](crate::Node::force). It must be the same on every rank.
+//! that they can carry out; in a program, [`Config::overrides`](crate::Config), and from one call to the next
+//! [`Node::override_algorithms`](crate::Node::override_algorithms). It must be the same on every rank.
 //!
 //! `lathide collectives` measures every algorithm beside its price, and how often the choice is good: see the page on
 //! [measuring](crate::manual::measuring).

@@ -27,8 +27,8 @@
 //! | `LATHIDE_COLLECTIVE` | algorithms of collectives to use whatever they cost: `broadcast:chain,gather:windowed/4` | the cheapest |
 //! | `LATHIDE_FRAGMENT` | the most payload of a fragment, in bytes | 4096 |
 //! | `LATHIDE_ENVELOPES` | messages per link that may be announced beyond the window | 1024 |
-//! | `LATHIDE_STALL` | seconds a job may stand still before ranks report ([`super::architecture`]), or `off` | 3 |
-//! | `LATHIDE_SILENCE` | seconds a network may be cut: a host that does not answer for longer is lost, or `off` | 10 |
+//! | `LATHIDE_DEADLOCK` | seconds a job may stand still before ranks report ([`super::architecture`]), or `off` | 3 |
+//! | `LATHIDE_KEEPALIVE` | seconds a network may be cut: a host that does not answer for longer is lost, or `off` | 10 |
 //! | `LATHIDE_JOIN` | seconds a node tries to join | 30 |
 //! | `LATHIDE_LINGER` | seconds `finalize` waits for peers to confirm | 5 |
 //! | `LATHIDE_TRACE` | the file that gets a timeline of all ranks | none |
@@ -97,7 +97,7 @@
 //!
 //! # A network that is cut
 //!
-//! A cut that is mended is a delay; a host that does not answer is lost. `LATHIDE_SILENCE` (10 s, `off`) is the border, of all
+//! A cut that is mended is a delay; a host that does not answer is lost. `LATHIDE_KEEPALIVE` (10 s, `off`) is the border, of all
 //! connections of a job alike: links, those to the rendezvous at both ends, and ssh. It is the hosts' systems that answer, so
 //! a rank may compute, or be stopped, or read nothing, for as long as it likes.
 //!
@@ -108,7 +108,7 @@
 //!
 //! - Linux before 6.15 knows no limit for the pause between two attempts to send again (`TCP_RTO_MAX_MS`): it doubles, and
 //!   attempts are made after some 0.2, 0.6, 1.4, 3, 6 and 13 s. While messages are under way, a cut of up to six seconds is a
-//!   delay, and one that lasts longer may end the job. With `LATHIDE_SILENCE=30` it is 25 s.
+//!   delay, and one that lasts longer may end the job. With `LATHIDE_KEEPALIVE=30` it is 25 s.
 //! - TCP itself gives up after 15 attempts, which here is 14 s. A `net.ipv4.tcp_retries2` below its default of 15 makes that less.
 //! - Above 200 s the pauses are TCP's own, up to two minutes. With `off` it decides alone, after a quarter of an hour.
 //!

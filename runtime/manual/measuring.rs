@@ -95,14 +95,14 @@
 //! exchanges that come next by a third.
 //!
 //! First messages of 8 B to 4 KiB go around the ring, all at once, so that ranks share processors as in a collective, and
-//! longer ones to and fro in pairs; [`Node::refit`](crate::Node::refit) makes a straight line `a + b x` of it. What a message
+//! longer ones to and fro in pairs; [`Node::calibrate`](crate::Node::calibrate) makes a straight line `a + b x` of it. What a message
 //! takes of a processor is what each more costs rank 0 to send to all others and to hear from them (LogP's overhead; among
 //! two ranks it is assumed). By that every algorithm gets its price.
 //!
 //! Then all points are measured in turn, at least five times, the order reversed every other time; the first round warms up.
 //! A point's time is that of the slowest rank. All begin at one moment, on which they agree after a barrier by the clock that a
 //! host's processes share, or by one that is set from round trips between hosts: who leaves a barrier may do so a message's
-//! way before others. Algorithms are forced by [`Node::force`](crate::Node::force). Bytes are those of the whole for
+//! way before others. Algorithms are forced by [`Node::override_algorithms`](crate::Node::override_algorithms). Bytes are those of the whole for
 //! broadcast, reduce and allreduce, else of one rank's block (of alltoall, of each).
 //!
 //! - *Error*: predicted over measured, less 1. Summed up without its sign: median and 90th percentile per operation.

@@ -26,7 +26,7 @@ use lathide_models::fit::{Sample, segmented};
 /// return at once, and the collective goes on while the program computes; any number may be under way. A handle
 /// that is dropped detaches its collective: this rank's part goes on, and `finalize` waits for it.
 ///
-/// The algorithm is the one that the model says is cheapest ([`Handle::choice`], [`Node::refit`]); the manual's page
+/// The algorithm is the one that the model says is cheapest ([`Handle::choice`], [`Node::calibrate`]); the manual's page
 /// [on collectives](crate::manual::collectives) says which there are. If a collective fails on a rank, it
 /// and all after it fail on every rank, with the reason; messages between two ranks go on.
 ///
@@ -81,13 +81,13 @@ impl Node {
     /// limits, and of a link that is a straight line the hyperbola's a and b are both a tenth too great, since it lies
     /// a quarter below its own `a + b x` where both are equal.
     ///
-    /// Returns the machine whose prices count from now on, the same on every rank.
+    /// Returns the cost model that counts from now on, the same on every rank.
     ///
     /// # Errors
     /// As all collectives.
     ///
     /// [`Config::cost_model`]: crate::Config::cost_model
-    pub fn refit(&self) -> Result<CostModel> {
+    pub fn calibrate(&self) -> Result<CostModel> {
         let report = self.report();
         let known = report.links.iter().filter(|link| link.hyperbolic.is_some());
         let own = price::typical(known.filter_map(|link| line(&link.sizes)));
@@ -95,44 +95,44 @@ impl Node {
         let all = self.allgather(vec![a, b])?;
         let kernel = &self.inner.kernel;
         if let Some((a, b)) = price::typical(all.chunks_exact(2).map(|pair| (pair[0], pair[1]))) {
-            kernel.adopt(kernel.machine().with_link(a, b));
+            kernel.adopt(kernel.cost_model().with_link(a, b));
         }
-        Ok(kernel.machine())
+        Ok(kernel.cost_model())
     }
 
-    /// From the next call on prices are those of `machine`, for instance where a program knows more of it than links show
-    /// by themselves. All ranks give the same machine between the same two collectives; where their choices differ
+    /// From the next call on prices are those of `model`, for instance where a program knows more than links show
+    /// by themselves. All ranks give the same one between the same two collectives; where their choices differ
     /// for want of that, the next one fails with [`Error::Disagreement`].
     ///
     /// ```
     /// let node = lathide::init()?;
-    /// let machine = node.refit()?;
-    /// node.price_by(machine.with_overhead(40e-6));      // measured: 40 us of processor to send a message or to receive one
+    /// let model = node.calibrate()?;
+    /// node.set_cost_model(model.with_overhead(40e-6));      // measured: 40 us of processor to send a message or to receive one
     /// # assert_eq!(node.broadcast(0, vec![1u8])?, [1]);
     /// node.finalize()?;
     /// # Ok::<_, lathide::Error>(())
     /// ```
-    pub fn price_by(&self, machine: CostModel) {
-        self.inner.kernel.adopt(machine);
+    pub fn set_cost_model(&self, model: CostModel) {
+        self.inner.kernel.adopt(model);
     }
 
-    /// From the next call on these algorithms are used whatever they cost, instead of those of [`Config::collective`], for
-    /// instance to measure one beside the other. All ranks force the same between the same two collectives; where they
+    /// From the next call on these algorithms are used whatever they cost, instead of those of [`Config::overrides`], for
+    /// instance to measure one beside the other. All ranks give the same between the same two collectives; where they
     /// do not, the next one fails with [`Error::Disagreement`].
     ///
     /// ```
-    /// use lathide::collective::Overrides;
+    /// use lathide::Overrides;
     /// let node = lathide::init()?;
-    /// node.force(Overrides::parse("broadcast:chain").expect("an algorithm that exists"));
+    /// node.override_algorithms(Overrides::parse("broadcast:chain").expect("an algorithm that exists"));
     /// node.broadcast(0, vec![1u8; 1000])?;
-    /// node.force(Overrides::none());
+    /// node.override_algorithms(Overrides::none());
     /// node.finalize()?;
     /// # Ok::<_, lathide::Error>(())
     /// ```
     ///
-    /// [`Config::collective`]: crate::Config::collective
-    pub fn force(&self, forced: Overrides) {
-        self.inner.kernel.force(forced);
+    /// [`Config::overrides`]: crate::Config::overrides
+    pub fn override_algorithms(&self, overrides: Overrides) {
+        self.inner.kernel.override_algorithms(overrides);
     }
 
     /// Declares that several threads of this rank call collectives, and that the program orders their calls: each begins
@@ -394,7 +394,8 @@ impl Node {
         let operation = Operation::new(OperationKind::Exchange, rank, rank, None, bytes_of(&edges, &ghosts));
         let work = Box::new(Typed::new(&schedule, edges, ghosts, None, |result| result));
         let kernel = &self.inner.kernel;
-        let completion = self.noting(kernel.initcollective(operation, None, Start { schedule, signature: None, work }))?;
+        let completion =
+            self.noting(kernel.initcollective(operation, None, Start { schedule, signature: None, work }))?;
         Ok(Handle::new(kernel.clone(), completion))
     }
 

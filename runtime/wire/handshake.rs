@@ -9,9 +9,9 @@
 //! with OPEN; a dialer that had none dials again with a greater epoch, and replaces what is left of its earlier connection. A
 //! control connection needs no OPEN: the rank's first report says the same.
 
-use super::cipher::Secret;
 pub use super::authentication::job_id;
 use super::authentication::{frame_seals, prove, seal, secret};
+use super::cipher::Secret;
 use super::refusal::CODE_READY;
 pub use super::refusal::Refusal;
 use super::seal::Seals;

@@ -1,10 +1,10 @@
 //! What travels: the header of a frame, the passes of the handshake, sealed records and control frames, each beside its
 //! codec; text that came from elsewhere. Pure.
 
+mod authentication;
 pub(crate) mod cipher;
 pub(crate) mod frame;
 pub(crate) mod handshake;
-mod authentication;
 mod refusal;
 pub(crate) mod seal;
 pub mod text;

@@ -183,7 +183,7 @@ fn a_rank_that_leaves_in_order_ends_the_calls_that_wait_for_it() {
 #[test]
 fn a_stopped_rank_is_waited_for() {
     for (start, overlap) in [(STARTS[0], "on"), (Start::ByHand, "off")] {
-        let mut job = Job::start(start, 3, "steady 5", &[("LATHIDE_OVERLAP", overlap), ("LATHIDE_STALL", "1")]);
+        let mut job = Job::start(start, 3, "steady 5", &[("LATHIDE_OVERLAP", overlap), ("LATHIDE_DEADLOCK", "1")]);
         job.until(3, "up");
         std::thread::sleep(Duration::from_millis(300));
         job.signal(1, Signal::STOP);
@@ -200,7 +200,7 @@ fn a_stopped_rank_is_waited_for() {
 fn a_rank_that_is_stopped_is_said_to_be() {
     // It is waited for, also by one whose bytes find no room there, and after a while the launcher says for what.
     for way in ["wait", "write-within"] {
-        let mut job = Job::start(Start::Launched, 2, &format!("block {way} end-stop"), &[("LATHIDE_STALL", "0.5")]);
+        let mut job = Job::start(Start::Launched, 2, &format!("block {way} end-stop"), &[("LATHIDE_DEADLOCK", "0.5")]);
         job.until(2, "up");
         job.until_error("the process of rank 1 is stopped (Ctrl-Z, SIGSTOP or a debugger); kill -CONT ");
         job.signal(1, Signal::KILL);
@@ -245,7 +245,7 @@ fn every_connection_of_a_job_has_the_limit_that_is_set() {
         // Each tenth of it the system asks; no other test has these.
         let pause = Duration::from_secs(silence / 10);
         let configure = |config: &mut Config| {
-            (config.overlap, config.silence) = (overlap, Some(Duration::from_secs(silence)));
+            (config.overlap, config.keepalive) = (overlap, Some(Duration::from_secs(silence)));
         };
         let counts = job_within(Duration::from_secs(60), 3, configure, move |node| {
             node.barrier().unwrap();

@@ -27,7 +27,7 @@ fn job(ranks: u32, program: &str, options: &[&str]) -> Ran {
     let own = std::env::current_exe().unwrap();
     let mut command = Command::new("timeout");
     command.args(["-s", "KILL", "60", env!("CARGO_BIN_EXE_lathide"), "run", "-n", &ranks.to_string()]);
-    command.args(["-x", &format!("{PROGRAM}={program}"), "-x", "LATHIDE_STALL=0.5"]).args(options);
+    command.args(["-x", &format!("{PROGRAM}={program}"), "-x", "LATHIDE_DEADLOCK=0.5"]).args(options);
     command.arg(own).args(["--exact", "jobs::node", "--nocapture", "--quiet", "--test-threads=1"]).stdin(Stdio::null());
     let output = command.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

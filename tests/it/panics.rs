@@ -131,7 +131,7 @@ fn a_panic_inside_a_call_or_on_the_kernels_thread_fails_the_node_and_hangs_nobod
 
 /// Runs the job, and checks that every call has ended with a named error. Returns whether it met a fault.
 fn has_panicked(run: &str, start: Start) -> bool {
-    let ended = Job::start(start, 2, &format!("panics {run}"), &[("LATHIDE_STALL", "0.5")]).end();
+    let ended = Job::start(start, 2, &format!("panics {run}"), &[("LATHIDE_DEADLOCK", "0.5")]).end();
     for line in ["waiter", "future", "reader"].iter().flat_map(|word| ended.all(word)) {
         // Without a panic some wait for what never comes, which is found out too.
         let words = [PANICKED, FAULTY, "lost 1", "Ok(", "deadlock: "];

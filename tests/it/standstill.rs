@@ -13,7 +13,7 @@ use crate::spmd::programs::{block_on, join, say};
 use crate::spmd::{Ended, Job, STARTS, Start};
 
 /// Ranks look twice a second and take half a second for a standstill.
-const SOON: (&str, &str) = ("LATHIDE_STALL", "0.5");
+const SOON: (&str, &str) = ("LATHIDE_DEADLOCK", "0.5");
 /// Longer than what takes soon to be decided.
 const LATE: Duration = Duration::from_secs(5);
 

@@ -130,7 +130,7 @@ fn a_stopped_job_goes_on_where_it_was() {
         let program = [own, "--exact", "stopping::node", "--nocapture", "--quiet"];
         let set = |command: &mut Command| {
             // It is stopped for longer than a host may be silent.
-            command.env(END, &end).env("LATHIDE_SILENCE", "1").env("LATHIDE_STALL", "0.5");
+            command.env(END, &end).env("LATHIDE_KEEPALIVE", "1").env("LATHIDE_DEADLOCK", "0.5");
         };
         let job = Launched::start(place, &program, set);
         for _ in 0..2 {

@@ -1,7 +1,7 @@
 //! Results for people: numbers summed up, tables, curves in the terminal, a page of saved results.
 
-pub(crate) mod html;
 pub(crate) mod description;
+pub(crate) mod html;
 pub(crate) mod plot;
 pub(crate) mod summary;
 pub(crate) mod table;

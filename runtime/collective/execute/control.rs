@@ -194,7 +194,8 @@ mod tests {
         let cause = Cause::Failed { rank: Rank(1), words: words.clone() };
         let bytes = ControlMessage::Revoke(Revocation { number: 1, cause }).encode();
         assert!(bytes.len() <= WORD_BYTES_MAX);
-        let Some(ControlMessage::Revoke(Revocation { cause: Cause::Failed { words: got, .. }, .. })) = ControlMessage::decode(&bytes)
+        let Some(ControlMessage::Revoke(Revocation { cause: Cause::Failed { words: got, .. }, .. })) =
+            ControlMessage::decode(&bytes)
         else {
             panic!("words of a failure");
         };

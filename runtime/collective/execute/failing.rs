@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::agreement::Called;
-use super::control::{Cause, Revocation, WORD_BYTES_MAX, ControlMessage};
+use super::control::{Cause, ControlMessage, Revocation, WORD_BYTES_MAX};
 use super::{Collectives, Entry, WORDS};
 use crate::buffer::Element;
 use crate::engine::{Engine, OpId, Outcome};

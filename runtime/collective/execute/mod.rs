@@ -7,12 +7,12 @@
 //! ready is posted. Ends that come meanwhile wait beside its empty place.
 
 mod agreement;
+mod control;
 mod failing;
 mod part;
 mod plan;
 #[cfg(test)]
 mod sim_tests;
-mod control;
 mod work;
 
 use std::any::Any;
@@ -23,10 +23,10 @@ use std::time::Duration;
 use foldhash::{HashMap, HashMapExt};
 
 use self::agreement::Agreement;
+use self::control::{Cause, ControlMessage};
 pub(crate) use self::part::Job;
 use self::part::{End, Part, Post};
 pub(crate) use self::plan::{Plan, Planner};
-use self::control::{Cause, ControlMessage};
 pub(crate) use self::work::{Typed, Work};
 use super::progress::Progress;
 use super::schedule::{Schedule, StepId};
@@ -170,12 +170,7 @@ impl Collectives {
     }
 
     /// Takes the end of a step; gives back what is none.
-    pub(crate) fn complete(
-        &mut self,
-        engine: &mut Engine,
-        now: Duration,
-        completion: Completed,
-    ) -> Option<Completed> {
+    pub(crate) fn complete(&mut self, engine: &mut Engine, now: Duration, completion: Completed) -> Option<Completed> {
         let Completed { op, outcome } = completion;
         if let Some(&(whole, step)) = self.steps.get(&op) {
             self.steps.remove(&op);

@@ -1,4 +1,4 @@
-//! How a call is carried out: the algorithm, chosen or forced, and this rank's schedule for it. What was worked out
+//! How a call is carried out: the algorithm, chosen or asked for, and this rank's schedule for it. What was worked out
 //! for a call is kept, since programs call the same again and again.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::ids::Rank;
 
 /// Plans that are kept.
 const PLANS_MAX: usize = 256;
-/// What was forced before and is remembered.
+/// Overrides of before that are remembered.
 const SET_ASIDE_MAX: usize = 64;
 
 /// How a call is carried out on this rank.
@@ -29,9 +29,9 @@ pub(crate) struct Plan {
 pub(crate) struct Planner {
     rank: Rank,
     prices: Prices,
-    forced: Overrides,
+    overrides: Overrides,
     plans: HashMap<Call, Arc<Plan>>,
-    /// Plans with what else was forced before.
+    /// Plans with other overrides of before.
     set_aside: BTreeMap<Overrides, HashMap<Call, Arc<Plan>>>,
     /// What was called, by size: a class of a factor of 2.
     used: BTreeMap<(Collective, u32), Used>,
@@ -45,10 +45,10 @@ struct Used {
 }
 
 impl Planner {
-    /// A planner with the prices of `machine`, on which all ranks must agree.
-    pub(crate) fn new(rank: Rank, machine: CostModel, forced: Overrides) -> Self {
-        let (prices, plans) = (Prices::new(machine), HashMap::new());
-        Planner { rank, prices, forced, plans, set_aside: BTreeMap::new(), used: BTreeMap::new() }
+    /// A planner with the prices of `model`, on which all ranks must agree.
+    pub(crate) fn new(rank: Rank, model: CostModel, overrides: Overrides) -> Self {
+        let (prices, plans) = (Prices::new(model), HashMap::new());
+        Planner { rank, prices, overrides, plans, set_aside: BTreeMap::new(), used: BTreeMap::new() }
     }
 
     /// The plan for a call.
@@ -65,12 +65,14 @@ impl Planner {
             return Err(Misuse::NoSuchRank { rank: self.rank, peer: call.root, size: call.ranks }.into());
         }
         let mut choice = self.prices.choose(call);
-        if let Some(name) = self.forced.of(call.collective) {
-            choice.force(name);
-            let forced = &mut choice.candidates[choice.chosen];
-            if let Some(window) = self.forced.window_of(call.collective).filter(|_| forced.algorithm.name() == name) {
-                forced.algorithm = forced.algorithm.with_window(window);
-                forced.seconds = self.prices.seconds(call, forced.algorithm).unwrap_or(forced.seconds);
+        if let Some(name) = self.overrides.of(call.collective) {
+            choice.take_named(name);
+            let candidate = &mut choice.candidates[choice.chosen];
+            if let Some(window) =
+                self.overrides.window_of(call.collective).filter(|_| candidate.algorithm.name() == name)
+            {
+                candidate.algorithm = candidate.algorithm.with_window(window);
+                candidate.seconds = self.prices.seconds(call, candidate.algorithm).unwrap_or(candidate.seconds);
             }
         }
         let algorithm = choice.best().algorithm;
@@ -96,26 +98,26 @@ impl Planner {
         }
     }
 
-    /// The machine that prices are of.
-    pub(crate) fn machine(&self) -> CostModel {
-        *self.prices.machine()
+    /// The cost model that prices are of.
+    pub(crate) fn cost_model(&self) -> CostModel {
+        *self.prices.cost_model()
     }
 
-    /// From now on prices are those of `machine`, on which all ranks must agree.
-    pub(crate) fn adopt(&mut self, machine: CostModel) {
-        self.prices = Prices::new(machine);
+    /// From now on prices are those of `model`, on which all ranks must agree.
+    pub(crate) fn adopt(&mut self, model: CostModel) {
+        self.prices = Prices::new(model);
         self.plans.clear();
         self.set_aside.clear();
     }
 
     /// From now on these algorithms are used, on which all ranks must agree. Who goes to and fro between a few finds the
     /// plans of before.
-    pub(crate) fn force(&mut self, forced: Overrides) {
-        if forced == self.forced {
+    pub(crate) fn override_algorithms(&mut self, overrides: Overrides) {
+        if overrides == self.overrides {
             return;
         }
-        let plans = self.set_aside.remove(&forced).unwrap_or_default();
-        let before = std::mem::replace(&mut self.forced, forced);
+        let plans = self.set_aside.remove(&overrides).unwrap_or_default();
+        let before = std::mem::replace(&mut self.overrides, overrides);
         let plans = std::mem::replace(&mut self.plans, plans);
         if self.set_aside.len() == SET_ASIDE_MAX {
             self.set_aside.clear();

@@ -381,7 +381,9 @@ impl Incoming {
     /// The messages of `context` that have met no read: how many of each key.
     pub(super) fn unmatched(&self, context: Context) -> impl Iterator<Item = (MatchKey, usize)> {
         let of_context = self.arrived.iter().filter(move |(key, _)| key.context == context);
-        let next = |message_id: &u64| self.messages.get(message_id).map(|message| message.next).filter(|&next| next != NO_MESSAGE);
+        let next = |message_id: &u64| {
+            self.messages.get(message_id).map(|message| message.next).filter(|&next| next != NO_MESSAGE)
+        };
         of_context.map(move |(key, queue)| (*key, std::iter::successors(Some(queue.first), next).count()))
     }
 

@@ -12,12 +12,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
-use super::notes::{Notes, Progress};
 use super::batch::Batch;
+use super::notes::{Notes, Progress};
 use super::{Completed, Limits, OpId, Outcome};
 use crate::buffer::SendBuffer;
 use crate::error::Error;
-use crate::wire::frame::{MatchKey, Kind, MessageHeader, Stamp};
+use crate::wire::frame::{Kind, MatchKey, MessageHeader, Stamp};
 
 /// What a message costs of the receiver's window beside its bytes: at least what the receiver keeps of it while no read
 /// has met it, with the memory that its tables and the allocator take (`Incoming::footprint`, tested there).

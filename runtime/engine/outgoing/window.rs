@@ -6,11 +6,17 @@ use std::time::Duration;
 use super::{Control, Express, HELD_ORDER_MIN, Message, Outgoing, Stage, WANTS_MAX, cost};
 use crate::buffer::SendBuffer;
 use crate::engine::OpId;
-use crate::wire::frame::{HOLDING, MatchKey, Kind, MessageHeader};
+use crate::wire::frame::{HOLDING, Kind, MatchKey, MessageHeader};
 
 impl Outgoing {
     /// Takes a message; it is sent, announced or held as the credit allows.
-    pub(in crate::engine) fn post(&mut self, op: OpId, opening: MessageHeader, source: Box<dyn SendBuffer>, since: Duration) {
+    pub(in crate::engine) fn post(
+        &mut self,
+        op: OpId,
+        opening: MessageHeader,
+        source: Box<dyn SendBuffer>,
+        since: Duration,
+    ) {
         let message_id = self.next_message_id;
         self.next_message_id += 1;
         let key = opening.key;

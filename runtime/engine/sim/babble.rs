@@ -13,7 +13,9 @@ use crate::engine::{Engine, Limits, OpId, Outcome};
 use crate::error::Error;
 use crate::error::WireError;
 use crate::ids::{Rank, Tag};
-use crate::wire::frame::{ANSWER, CHARGED, Context, FIRST, HOLDING, Header, MatchKey, Kind, MessageHeader, PING, Stamp};
+use crate::wire::frame::{
+    ANSWER, CHARGED, Context, FIRST, HOLDING, Header, Kind, MatchKey, MessageHeader, PING, Stamp,
+};
 
 const PEER: Rank = Rank(1);
 const LIMITS: Limits = Limits { window_bytes: 3000, envelopes_max: 3, fragment_bytes: 4096 };

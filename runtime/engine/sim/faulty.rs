@@ -42,7 +42,8 @@ fn a_buffer_that_fails_fails_its_node_and_every_operation_of_it_ends() {
         let place = || Box::new(vec![0u8; 100_000]);
         let faulty = Faulty { bytes: vec![7; bytes], left: left.into(), shrinks };
         let (engine, key) = (&mut pair.engines[0], MatchKey::user(Tag(1)));
-        let mut ops: Vec<OpId> = vec![engine.initread(NOW, Rank(1), MatchKey::user(Tag(5)), u8::TYPE, place()).unwrap()];
+        let mut ops: Vec<OpId> =
+            vec![engine.initread(NOW, Rank(1), MatchKey::user(Tag(5)), u8::TYPE, place()).unwrap()];
         ops.extend(engine.initwrite(NOW, Rank(to), key, u8::TYPE, Box::new(faulty)).ok());
         ops.extend(engine.initread(NOW, Rank(to), key, u8::TYPE, place()).ok());
         ops.extend(engine.initwrite(NOW, Rank(1), key, u8::TYPE, Box::new(vec![8u8; 20_000])).ok());

@@ -167,7 +167,10 @@ impl Program {
             let mut stream = Stream {
                 from: rng.below(ranks) as u32,
                 to: rng.below(ranks) as u32,
-                key: MatchKey { context: rng.pick(&[Context::User, Context::Collective]), tag: Tag(rng.below(3) as u32) },
+                key: MatchKey {
+                    context: rng.pick(&[Context::User, Context::Collective]),
+                    tag: Tag(rng.below(3) as u32),
+                },
                 withdraws: false,
             };
             if stream.from == stream.to && !rng.once_in(4) {

@@ -11,7 +11,7 @@ use crate::buffer::{Element, SendBuffer};
 use crate::engine::{Engine, Limits, OpId, Outcome, Sent};
 use crate::ids::{Rank, Tag};
 use crate::operation::OperationKind;
-use crate::wire::frame::{HEADER_BYTES, MatchKey, MESSAGE_HEADER_BYTES};
+use crate::wire::frame::{HEADER_BYTES, MESSAGE_HEADER_BYTES, MatchKey};
 
 pub(super) const NOW: Duration = Duration::ZERO;
 const FRAGMENT: usize = 4096;

@@ -17,11 +17,11 @@ const HEARD_MAX: usize = 16 << 20;
 impl Core {
     /// Looks whether the peers' hosts are there, those that have not answered for `silence` being lost. Returns how long
     /// until the next look.
-    pub(crate) fn look_for_silence(&mut self, silence: Duration) -> Duration {
-        let mut next = silence.clamp(LOOK_MIN, LOOK_MAX);
+    pub(crate) fn look_for_silence(&mut self, keepalive: Duration) -> Duration {
+        let mut next = keepalive.clamp(LOOK_MIN, LOOK_MAX);
         for rank in 0..self.sockets.len() {
             let Some(socket) = &self.sockets[rank] else { continue };
-            match keepalive::look(&socket.stream, silence) {
+            match keepalive::look(&socket.stream, keepalive) {
                 Ok(pause) => next = next.min(pause),
                 Err(error) => self.lost(Rank(rank as u32), &keepalive::explain(&error)),
             }

@@ -13,8 +13,8 @@ use crate::collective::execute::Collectives;
 use crate::config::Config;
 use crate::engine::{Engine, Limits, Sent};
 use crate::ids::Tag;
-use crate::kernel::clock::Clock;
 use crate::join::handshake::Connection;
+use crate::kernel::clock::Clock;
 use crate::kernel::poller::Poller;
 use crate::wire::frame::MatchKey;
 

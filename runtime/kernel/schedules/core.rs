@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
+use super::completion::Completion;
 use super::machine;
 use super::poller::{Poller, Ready};
-use super::completion::Completion;
 use crate::engine::{OpId, Outcome};
 use crate::error::Error;
 use crate::ids::Rank;

@@ -21,25 +21,25 @@ mod relays;
 mod runs;
 mod sync;
 
+#[path = "../completion.rs"]
+mod completion;
 #[path = "../hand_over.rs"]
 mod hand_over;
 #[path = "../help.rs"]
 mod help;
-#[path = "../panics.rs"]
-mod panics;
-#[path = "../completion.rs"]
-mod completion;
 #[path = "../ownership.rs"]
 mod ownership;
+#[path = "../panics.rs"]
+mod panics;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use self::core::Core;
 use self::help::Help;
+use self::ownership::Ownership;
 use self::poller::Poller;
 use self::sync::{AtomicBool, AtomicUsize, Mutex};
-use self::ownership::Ownership;
 use crate::config::Overlap;
 use crate::engine::OpId;
 use crate::ids::Rank;

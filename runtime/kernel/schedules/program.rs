@@ -7,10 +7,10 @@ use std::time::Duration;
 use shuttle::thread::spawn;
 
 use super::Kernel;
+use super::completion::{Completion, OfCollective};
 use super::epoll::Piece;
 use super::help::{AnyOf, Until};
 use super::machine::{self, Fault};
-use super::completion::{OfCollective, Completion};
 use super::sync::Instant;
 use super::sync::thread::{self, Thread};
 use crate::config::Overlap;

@@ -26,7 +26,7 @@ fn compute() -> Instant {
 fn lead(forced: &str, overlap: Overlap, collective: fn(&Node) -> lathide::Handle<Vec<u64>>) -> f64 {
     let forced = Overrides::parse(forced).unwrap();
     let configure = move |config: &mut lathide::Config| {
-        config.collective = forced.clone();
+        config.overrides = forced.clone();
         config.overlap = overlap;
     };
     let ends = job_within(Duration::from_secs(60), 4, configure, move |node| {

@@ -203,7 +203,7 @@ fn ranks_that_force_different_algorithms_are_told() {
         .map(|rank| {
             let mut config = lathide::Config::new(rank, 2, Some(root.clone()));
             config.key = lathide::Key::from_bytes(crate::support::KEY);
-            config.collective = Overrides::parse(["allreduce:ring", "allreduce:doubling"][rank as usize]).unwrap();
+            config.overrides = Overrides::parse(["allreduce:ring", "allreduce:doubling"][rank as usize]).unwrap();
             std::thread::spawn(move || {
                 let node = lathide::init_with(config).unwrap();
                 let error = node.allreduce(&Operator::sum(), vec![1u8; 8]).unwrap_err().to_string();

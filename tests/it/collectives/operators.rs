@@ -74,7 +74,7 @@ fn a_slow_operator_is_no_deadlock() {
     for overlap in [Overlap::On, Overlap::Off] {
         let configure = |config: &mut lathide::Config| {
             config.overlap = overlap;
-            config.stall_timeout = Some(Duration::from_millis(300));
+            config.deadlock_timeout = Some(Duration::from_millis(300));
         };
         job_within(LIMIT, 3, configure, |node| {
             let slow = Operator::new("slow", true, |left: u64, right: u64| {

@@ -167,7 +167,7 @@ fn every_algorithm_can_be_forced_and_has_the_right_result() {
             job_within(
                 LIMIT,
                 size,
-                move |config| config.collective = config_forced.clone(),
+                move |config| config.overrides = config_forced.clone(),
                 move |node| {
                     let name = forced.of(Collective::Broadcast).unwrap();
                     let broadcast = node.initbroadcast(1, vec![0u8; 5]).unwrap();
@@ -253,15 +253,15 @@ fn links_that_have_shown_enough_change_the_prices() {
     let machines = job_within(
         LIMIT,
         3,
-        |config| config.collective = Overrides::parse("gather:windowed/2").unwrap(),
+        |config| config.overrides = Overrides::parse("gather:windowed/2").unwrap(),
         |node| {
-            assert_eq!(node.refit().unwrap(), CostModel::lan(), "nothing is known yet");
+            assert_eq!(node.calibrate().unwrap(), CostModel::lan(), "nothing is known yet");
             for count in [1, 100, 10_000, 100_000] {
                 for _ in 0..20 {
                     node.alltoall(vec![1u64; 3 * count]).unwrap();
                 }
             }
-            let machine = node.refit().unwrap();
+            let machine = node.calibrate().unwrap();
             assert!(machine.node.per_byte > 0.0 && machine.latency >= 0.0, "{machine:?}");
             node.gather(0, vec![0u8; 1000]).unwrap();
             let report = node.report();
@@ -299,14 +299,14 @@ fn algorithms_are_forced_from_one_call_to_the_next() {
             let free = taken();
             for _ in 0..2 {
                 for name in ["chain", "serial", "chain", "chain", "binomial"] {
-                    node.force(Overrides::none().with(Collective::Broadcast, name).unwrap());
+                    node.override_algorithms(Overrides::none().with(Collective::Broadcast, name).unwrap());
                     assert_eq!((taken(), taken()), (name, name));
                 }
-                node.force(Overrides::none());
+                node.override_algorithms(Overrides::none());
                 assert_eq!(taken(), free);
             }
-            node.refit().unwrap();
-            node.force(Overrides::parse("broadcast:chain").unwrap());
+            node.calibrate().unwrap();
+            node.override_algorithms(Overrides::parse("broadcast:chain").unwrap());
             assert_eq!(taken(), "chain", "with the plans of new prices, too");
             node.finalize().unwrap();
         },
@@ -324,7 +324,7 @@ fn algorithms_are_chosen_by_the_prices_of_a_machine_that_is_given() {
         |_| {},
         move |node| {
             let taken = |machine: CostModel| {
-                node.price_by(machine);
+                node.set_cost_model(machine);
                 let sent = node.initbroadcast(0, vec![node.rank().0; 2])?;
                 let best = sent.choice().expect("a broadcast is chosen").best();
                 assert_eq!(sent.wait()?, vec![0; 2]);

@@ -165,8 +165,8 @@ fn cuts_of_up_to_nine_and_a_half_seconds_are_delays() {
         (9.5, "LATHIDE_OVERLAP=on", "quiet", &own),
         (9.5, "LATHIDE_OVERLAP=off", "full", &own),
         // Longer than the ten seconds that are the default, and than TCP goes on if it tries again every second.
-        (16.0, "LATHIDE_SILENCE=30", "none", &traffic),
-        (16.0, "LATHIDE_SILENCE=off", "none", &traffic),
+        (16.0, "LATHIDE_KEEPALIVE=30", "none", &traffic),
+        (16.0, "LATHIDE_KEEPALIVE=off", "none", &traffic),
     ];
     std::thread::scope(|scope| {
         let labs: Vec<_> =
@@ -195,7 +195,7 @@ fn a_host_that_stays_cut_off_is_named_in_time_whatever_its_ranks_do() {
         (10.0, "LATHIDE_OVERLAP=off", "none", &traffic),
         (10.0, "LATHIDE_OVERLAP=on", "quiet", &own),
         (10.0, "LATHIDE_OVERLAP=off", "full", &own),
-        (3.0, "LATHIDE_SILENCE=3", "none", &traffic),
+        (3.0, "LATHIDE_KEEPALIVE=3", "none", &traffic),
     ];
     std::thread::scope(|scope| {
         let labs: Vec<_> = cases.map(|case| (case, scope.spawn(move || cut_for(None, case.1, case.2, case.3)))).into();

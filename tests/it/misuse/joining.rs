@@ -54,7 +54,7 @@ fn variables_that_make_no_sense_are_named_with_what_would_be_right() {
         ("LATHIDE_WINDOW", "lots", &["LATHIDE_WINDOW=\"lots\"", "64MiB"]),
         ("LATHIDE_FRAGMENT", "1", &["LATHIDE_FRAGMENT=\"1\"", "from 64 to 65536"]),
         ("LATHIDE_ENVELOPES", "0", &["LATHIDE_ENVELOPES=\"0\"", "whole number"]),
-        ("LATHIDE_STALL", "never", &["LATHIDE_STALL=\"never\"", "seconds"]),
+        ("LATHIDE_DEADLOCK", "never", &["LATHIDE_DEADLOCK=\"never\"", "seconds"]),
         ("LATHIDE_JOIN", "-1", &["LATHIDE_JOIN=\"-1\"", "seconds"]),
         ("LATHIDE_LINGER", "nan", &["LATHIDE_LINGER=\"nan\"", "seconds"]),
     ];

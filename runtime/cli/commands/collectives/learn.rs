@@ -37,9 +37,9 @@ pub(super) fn machine(node: &Node, seconds: f64) -> Result<(CostModel, bool)> {
         ping_pong(node, bytes)?;
     }
     node.barrier()?;
-    let fitted = node.refit()?;
+    let fitted = node.calibrate()?;
     let machine = overhead_s.map_or(fitted, |overhead_s| fitted.with_overhead(overhead_s));
-    node.price_by(machine);
+    node.set_cost_model(machine);
     Ok((machine, fitted != CostModel::lan()))
 }
 

@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 use super::COMMAND;
 use super::outcome::{Heard, Outcome};
 use super::plan::{Event, Plan};
-use crate::commands::common::console::progress;
-use crate::commands::common::target::Ground;
-use crate::commands::common::nodes::{self, Failed};
 use crate::commands::common::background::Others;
+use crate::commands::common::console::progress;
+use crate::commands::common::nodes::{self, Failed};
+use crate::commands::common::target::Ground;
 
 /// Measures everything, for each number of ranks. Every operation has a job of its own, and so connections of its own: what
 /// TCP's congestion control remembers of a gather, whose senders share the root's port, would slow other

@@ -22,9 +22,9 @@ use crate::launch::link::LinkSpec;
 use lathide::collective::{Collective, Overrides};
 
 use crate::commands::common::console;
-use crate::commands::common::target::Ground;
 use crate::commands::common::hosts::HostArgs;
 use crate::commands::common::nodes::Failed;
+use crate::commands::common::target::Ground;
 
 /// Measure collectives by every algorithm, beside what the model predicts, and how good the choice is
 #[derive(Clone, Debug, clap::Args)]

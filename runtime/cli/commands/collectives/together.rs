@@ -27,9 +27,9 @@ impl<'a> Together<'a> {
     pub(super) fn timed(&self, forced: &Overrides, (operation, bytes): (Collective, u64)) -> Result<f64> {
         let input = call::input(self.node, operation, bytes);
         self.block(|node| {
-            node.force(forced.clone());
+            node.override_algorithms(forced.clone());
             call::begin(node, (operation, Rank(0)), bytes, input)?.wait()?;
-            node.force(Overrides::none());
+            node.override_algorithms(Overrides::none());
             Ok(())
         })
     }

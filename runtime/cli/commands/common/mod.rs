@@ -1,11 +1,11 @@
 //! What the measuring commands share: node processes of this same binary, their reports, and how results look.
 
+pub(crate) mod background;
 pub(crate) mod blocks;
 pub(crate) mod calculation;
 pub(crate) mod clock;
 pub(crate) mod console;
-pub(crate) mod target;
 pub(crate) mod hosts;
 pub(crate) mod nodes;
-pub(crate) mod background;
 pub(crate) mod strip;
+pub(crate) mod target;

@@ -19,8 +19,8 @@ use std::process::ExitCode;
 use crate::launch::link::LinkSpec;
 
 use crate::commands::common::console;
-use crate::commands::common::target::Ground;
 use crate::commands::common::hosts::HostArgs;
+use crate::commands::common::target::Ground;
 
 /// Measure the gain of communication latency hiding on a link, or that of a program
 #[derive(Clone, Debug, clap::Args)]

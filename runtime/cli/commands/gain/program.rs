@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use super::compare::{Comparison, Run};
 use super::{Args, COMMAND, REPEATS};
 use crate::commands::common::console::{self, progress};
-use crate::commands::common::target::Ground;
 use crate::commands::common::nodes::Failed;
+use crate::commands::common::target::Ground;
 
 /// How much of the program's output is shown if it fails.
 const LAST_LINES: usize = 20;

@@ -11,8 +11,8 @@ use super::output::Outcome;
 use super::plan::{Event, Measured, Plan};
 use super::{Args, COMMAND, LINK, REPEATS};
 use crate::commands::common::console::{self, progress};
-use crate::commands::common::target::Ground;
 use crate::commands::common::nodes::{self, Failed};
+use crate::commands::common::target::Ground;
 
 /// More columns hide a greater part: with 64, f is 63/64. Two nodes then hold 200 MB.
 const COLUMNS_MAX: usize = 64;

@@ -16,10 +16,10 @@ use super::outcome::Outcome;
 use super::plan::{Event, Plan, Probe, RawPlace, Wishes};
 use super::raw;
 use super::results::Fragments;
-use crate::commands::common::console::progress;
-use crate::commands::common::target::Ground;
-use crate::commands::common::nodes::{self, Failed};
 use crate::commands::common::background::Others;
+use crate::commands::common::console::progress;
+use crate::commands::common::nodes::{self, Failed};
+use crate::commands::common::target::Ground;
 
 /// What the nodes of the main measurement have said.
 #[derive(Default)]

@@ -26,9 +26,9 @@ use std::process::ExitCode;
 use crate::launch::link::LinkSpec;
 
 use crate::commands::common::console;
-use crate::commands::common::target::Ground;
 use crate::commands::common::hosts::HostArgs;
 use crate::commands::common::nodes::Failed;
+use crate::commands::common::target::Ground;
 
 /// Measure what a link can do: lathide beside raw TCP, blocking and polled, in the same run
 #[derive(Clone, Debug, clap::Args)]

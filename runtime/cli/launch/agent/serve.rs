@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::messages::{Errand, OUTPUT_CREDIT, Order, PIECE_BYTES_MAX, PROTOCOL, Raw, Secret, Word};
 use super::{addresses, examine};
-use crate::launch::local::processes::{Processes, Hand, Outlets};
+use crate::launch::local::processes::{Hand, Outlets, Processes};
 use crate::launch::local::spawn::{self, Common};
 use crate::launch::local::{Job, LaunchError, Output, Stdin};
 use lathide::config::Key;

@@ -11,7 +11,7 @@ use super::bootstrap::Image;
 use super::{AGENT, Hosts, Way};
 use crate::launch::hosts::Host;
 use crate::launch::local::LaunchError;
-use lathide::launcher::SILENCE;
+use lathide::launcher::KEEPALIVE;
 use lathide::launcher::environment;
 
 /// What `ssh` gets beside the user's own configuration. Before them come the user's options, of which the first counts.
@@ -117,7 +117,7 @@ pub(super) fn command(hosts: &Hosts, host: &Host, own: &Path, image: Option<&Ima
 fn ssh(hosts: &Hosts, host: &Host, agent: &OsString, image: Option<&Image>) -> Command {
     let program = hosts.ssh.first().map_or("ssh", String::as_str);
     let mut command = Command::new(program);
-    command.args(hosts.ssh.iter().skip(1)).args(SSH_OPTIONS).args(["-o", &alive_option(silence())]);
+    command.args(hosts.ssh.iter().skip(1)).args(SSH_OPTIONS).args(["-o", &alive_option(keepalive())]);
     if let Some(port) = host.port {
         command.arg("-p").arg(port.to_string());
     }
@@ -132,15 +132,15 @@ fn ssh(hosts: &Hosts, host: &Host, agent: &OsString, image: Option<&Image>) -> C
 }
 
 /// How long a host may not answer: of the launcher, as of the ranks that it starts with its environment.
-fn silence() -> Option<Duration> {
+fn keepalive() -> Option<Duration> {
     // What is wrong there the ranks say.
-    environment::silence(&|name| std::env::var(name).ok()).unwrap_or(Some(SILENCE))
+    environment::keepalive(&|name| std::env::var(name).ok()).unwrap_or(Some(KEEPALIVE))
 }
 
 /// After how many seconds without a word ssh asks the host for one; after three more such times without, it ends. That is
 /// late enough for a cut that is mended within `silence`: ssh's own connection tries again only after up to twice as long.
-fn alive_option(silence: Option<Duration>) -> String {
-    format!("ServerAliveInterval={}", silence.map_or(0, |silence| (silence.as_secs_f64() / 2.0).ceil() as u64))
+fn alive_option(keepalive: Option<Duration>) -> String {
+    format!("ServerAliveInterval={}", keepalive.map_or(0, |keepalive| (keepalive.as_secs_f64() / 2.0).ceil() as u64))
 }
 
 #[cfg(test)]
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn ssh_outlasts_a_cut_that_the_links_outlast() {
-        assert_eq!(alive_option(Some(SILENCE)), "ServerAliveInterval=5");
+        assert_eq!(alive_option(Some(KEEPALIVE)), "ServerAliveInterval=5");
         assert_eq!(alive_option(Some(Duration::from_millis(100))), "ServerAliveInterval=1");
         assert_eq!(alive_option(None), "ServerAliveInterval=0", "which means never");
     }

@@ -7,9 +7,9 @@
 //! killed and ends what the job's processes have started in turn.
 
 mod cleanup;
-pub(crate) mod processes;
 pub(crate) mod inputs;
 pub(crate) mod output;
+pub(crate) mod processes;
 pub(crate) mod spawn;
 mod supervise;
 mod verdict;

@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout, timeout_at};
 
-use super::processes::{Processes, Hand, Outlets};
 use super::inputs;
 use super::output::{self, Output};
+use super::processes::{Hand, Outlets, Processes};
 use super::spawn::{self, Common};
 use super::verdict::{Evidence, Process};
 
