@@ -17,6 +17,7 @@ mod jobs;
 mod kills;
 #[cfg(feature = "cli")]
 mod lab;
+mod ladder;
 #[cfg(feature = "cli")]
 mod launcher;
 #[cfg(feature = "cli")]
