@@ -119,8 +119,11 @@
 //!
 //! # Invariants
 //!
+//! - Each module stands above all that it imports, and no files import each other in a circle (`tests/it/ladder` reads
+//!   the sources and has the order).
 //! - Pure modules (ids, error, config, wire, engine, model, collective schedules) name no socket, clock, thread or
-//!   runtime; only `runtime/bin` prints or exits (but for a standstill without a launcher); nothing is `unsafe` (`tests/it/tidy.rs` reads the sources).
+//!   runtime, nor do the files that they import; only `runtime/slice` is `unsafe` (`tests/it/ladder`).
+//! - Only `runtime/bin` prints or exits (but for a standstill without a launcher; `tests/it/tidy.rs`).
 //! - Every operation completes exactly once: with data, an error, or abandoned (`engine::sim`, 27 500 seeded runs).
 //! - No allocation trusts a length a peer declared; every number from the wire is checked before use.
 //! - The task never blocks. It runs code of the program's in two places: the operators of collectives, without the lock, in

@@ -14,6 +14,7 @@ mod gain;
 mod jobs;
 mod kills;
 mod lab;
+mod ladder;
 mod launcher;
 mod link;
 mod link_command;
