@@ -21,7 +21,8 @@ pub mod descriptors {
 
 /// Listening, and finding who answers.
 pub mod discovery {
-    pub use crate::join::discovery::{bind_all, first_that_answers};
+    pub use crate::join::discovery::first_that_answers;
+    pub use crate::join::listening::bind_all;
 }
 
 /// What variables say.
@@ -51,7 +52,9 @@ pub mod invitation {
 
 /// The service where ranks meet.
 pub mod rendezvous {
-    pub use crate::join::rendezvous::{Event, Order, Rewrite, Settings, read_frame, serve};
+    pub use crate::join::events::{Event, Order, Rewrite, Settings};
+    pub use crate::join::lines::read_frame;
+    pub use crate::join::rendezvous::serve;
 }
 
 /// Timelines of ranks, made one.

@@ -10,6 +10,7 @@ mod batch;
 mod incoming;
 mod link;
 mod notes;
+mod operation;
 mod outgoing;
 mod receive;
 mod sealed;
@@ -33,40 +34,13 @@ use arriving::Posted;
 use link::{Link, Shared};
 use notes::Notes;
 pub(crate) use notes::{Arrival, Note, Progress};
+pub(crate) use operation::{Completed, LateRefusal, OpId, Outcome};
 #[cfg(test)]
 pub(crate) use sim::starts::Starts;
 pub(crate) use transmit::Sent;
 
 /// Bytes read at a time when nothing is predicted.
 const READ_BYTES: usize = 64 << 10;
-
-/// Names an operation within its engine; never used twice.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct OpId(pub(crate) u64);
-
-/// An operation has ended. Every operation ends exactly once.
-pub(crate) struct Completed {
-    pub(crate) op: OpId,
-    pub(crate) outcome: Outcome,
-}
-
-/// How an operation ended.
-pub(crate) enum Outcome {
-    /// A read's buffer, filled and cut to the message.
-    Read(Box<dyn ReceiveBuffer>),
-    /// A write's buffer, free for reuse.
-    Written(Box<dyn SendBuffer>),
-    Failed(Error),
-    /// A read withdrawn before it met a message.
-    Abandoned,
-}
-
-/// A refusal that came after the write was complete.
-#[derive(Clone, Debug)]
-pub(crate) struct LateRefusal {
-    pub(crate) op: Option<OpId>,
-    pub(crate) error: Error,
-}
 
 pub(crate) struct Engine {
     rank: Rank,

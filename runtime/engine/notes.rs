@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::OpId;
-use super::outgoing::{Body, Control, Express, Outgoing};
+use super::operation::OpId;
 use crate::ids::Rank;
-use crate::wire::frame::{Kind, PING, Stamp};
+use crate::wire::frame::Stamp;
 
 /// A stamp has come: with the end of a message, or by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,37 +73,5 @@ impl Notes {
         {
             notes.push((message_id, progress));
         }
-    }
-}
-
-/// Stamps of no message that may wait to be sent.
-const PINGS_MAX: usize = 16;
-
-impl Outgoing {
-    /// Has the message just posted carry a stamp, if it is the only thing to send and may go: the time on the way of one
-    /// that waits behind others, or for credit, says little about the link.
-    pub(super) fn stamp(&mut self, op: OpId, stamp: Stamp) {
-        let only = match (self.express.front(), self.bulk.front()) {
-            (Some(&Express::Message(index)), None) if self.express.len() == 1 => index,
-            (None, Some(&index)) if self.bulk.len() == 1 => index,
-            _ => return,
-        };
-        let is_next = self.partial.is_none() && self.control.is_empty();
-        if is_next && self.message(only).op == op {
-            self.message_mut(only).stamp = Some(stamp);
-        }
-    }
-
-    /// A stamp of no message, to be answered `answers` times in turn.
-    pub(super) fn ping(&mut self, stamp: Stamp, answers: u32) {
-        // One that waits behind others tells nothing of the link; and who does not read must not make them pile up.
-        if self.control.iter().filter(|control| control.flags & PING != 0).count() >= PINGS_MAX {
-            return;
-        }
-        self.control.push_back(Control {
-            flags: PING,
-            body: Body::Stamp(stamp),
-            ..Control::about(Kind::Stamp, answers.into())
-        });
     }
 }

@@ -1,7 +1,6 @@
 //! What the rendezvous knows of a job, and what it does about what it hears.
 
 use std::collections::VecDeque;
-use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -12,8 +11,9 @@ use tokio::time::timeout;
 use super::control::{Notice, Report, Snapshot};
 use super::cores::{self, Cores};
 use super::deadlock::{self, Seen, listed};
+use super::events::{Contact, Event, Input, Order, Settings};
 use super::handshake::{self, Guest, Line};
-use super::rendezvous::{Event, Order, Settings, read_reports, write_notices};
+use super::lines::{read_reports, write_notices};
 use crate::ids::Rank;
 use crate::wire::handshake::Refusal;
 
@@ -27,25 +27,6 @@ const STANDSTILL_WORD: Duration = Duration::from_secs(10);
 const WORD_PAUSE: Duration = Duration::from_secs(30);
 /// How long ranks may take to answer what they wait for.
 const ANSWER: Duration = Duration::from_millis(500);
-
-/// All that reaches the rendezvous comes through one queue.
-pub(super) enum Input {
-    Guest(Box<Guest>),
-    Report(Rank, Contact, Box<Report>),
-    Closed(Rank, Contact, String),
-    /// What comes on the rank's connection is not what the rank has said.
-    Forged(Rank, Contact, String),
-    /// It cannot accept connections any more.
-    Deaf(io::Error),
-    Launcher(Order),
-}
-
-/// Which connection of which of the processes that came as a rank.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Contact {
-    incarnation: u64,
-    epoch: u32,
-}
 
 /// A rank that has a connection, or had one.
 struct RankSlot {

@@ -2,21 +2,20 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-use socket2::{Domain, Socket, Type};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::descriptors;
+use super::events::{Event, Settings};
 use super::handshake::{self, Line, Pauses};
 use super::interface;
 use super::invitation::{Invitation, Location, Posted};
-use super::mesh::bind;
-use super::rendezvous::{self, Settings};
+use super::listening::{bind, bind_all};
+use super::rendezvous;
 use crate::config::Discovery;
 use crate::config::{Config, Key};
 use crate::observe::say;
@@ -227,25 +226,6 @@ fn outward() -> Option<IpAddr> {
     toward(Ipv4Addr::UNSPECIFIED.into(), world.into()).or_else(|| toward(Ipv6Addr::UNSPECIFIED.into(), world_6.into()))
 }
 
-/// Listens on all addresses, of both families where the system has both, at the first of `ports` that is free.
-pub async fn bind_all(ports: Option<RangeInclusive<u16>>) -> Result<TcpListener, String> {
-    // Linux takes connections of both families on this one, unless it has no IPv6 or is told otherwise.
-    let both = |port: u16| {
-        let socket = Socket::new(Domain::IPV6, Type::STREAM, None)?;
-        socket.set_only_v6(false)?;
-        socket.set_nonblocking(true)?;
-        socket.bind(&SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)).into())?;
-        socket.listen(1024)?;
-        TcpListener::from_std(socket.into())
-    };
-    for port in ports.clone().unwrap_or(0..=0) {
-        if let Ok(listener) = both(port) {
-            return Ok(listener);
-        }
-    }
-    bind(Ipv4Addr::UNSPECIFIED.into(), ports).await
-}
-
 /// Rank 0 opens the rendezvous at `root`, unless a launcher has.
 async fn serve_unless_served(root: &str, config: &Config, key: &Key) -> Result<Option<JoinHandle<()>>, String> {
     let listener = match TcpListener::bind(root).await {
@@ -278,7 +258,7 @@ fn serve(listener: TcpListener, config: &Config, key: &Key) -> Result<JoinHandle
     let rank = config.rank;
     tokio::spawn(async move {
         while let Some(event) = happened.recv().await {
-            if let rendezvous::Event::Stalled(text) = event {
+            if let Event::Stalled(text) = event {
                 say(rank, &text);
             }
         }

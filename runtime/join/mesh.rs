@@ -8,7 +8,6 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -30,7 +29,8 @@ use super::environment::{check_key, rank_out_of_range};
 use super::handshake::{self, Connection, DialError, Guest, Line, Pauses};
 use super::invitation::Posted;
 use super::keepalive::{self, EndedBy};
-use super::rendezvous;
+use super::lines;
+use super::listening::{bind, bind_all};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
@@ -225,7 +225,7 @@ async fn listen(local: IpAddr, config: &Config) -> Result<(TcpListener, SocketAd
     };
     // Behind a router, packets for the address that is told may come in at any, of either family.
     let listener = if config.advertise.is_some_and(|told| told != local) {
-        discovery::bind_all(config.ports.clone()).await?
+        bind_all(config.ports.clone()).await?
     } else {
         bind(local, config.ports.clone()).await?
     };
@@ -252,20 +252,6 @@ fn interfaces() -> Result<Vec<(String, IpAddr)>, String> {
     Ok(all.into_iter().map(|interface| (interface.name.clone(), interface.ip())).collect())
 }
 
-/// Listens on the first port of the range that is free, or on any.
-pub(crate) async fn bind(address: IpAddr, ports: Option<RangeInclusive<u16>>) -> Result<TcpListener, String> {
-    let named = ports.clone().map_or_else(String::new, |ports| format!(", ports {} to {}", ports.start(), ports.end()));
-    let mut cause = String::new();
-    for port in ports.unwrap_or(0..=0) {
-        match TcpListener::bind((address, port)).await {
-            Ok(listener) => return Ok(listener),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => cause = "all are in use".to_owned(),
-            Err(error) => return Err(format!("it cannot listen on {address}{named}: {}", handshake::explain(&error))),
-        }
-    }
-    Err(format!("it cannot listen on {address}{named}: {cause}"))
-}
-
 async fn write_reports(mut writer: OwnedWriteHalf, mut seal: Seal, mut queue: mpsc::Receiver<Report>) {
     while let Some(report) = queue.recv().await {
         let written = match control::seal_report(report, &mut seal) {
@@ -286,7 +272,7 @@ async fn read_notices(
     forged: Arc<OnceLock<String>>,
 ) {
     loop {
-        match rendezvous::read_sealed(&mut reader, &mut seal).await {
+        match lines::read_sealed(&mut reader, &mut seal).await {
             Ok(notice) => {
                 if notices.send(notice).await.is_err() {
                     return;

@@ -5,7 +5,7 @@ use tokio::net::TcpStream;
 
 use super::proxy_tests::{config, here, on_runtime, serve, settings};
 use super::*;
-use crate::join::rendezvous::Settings;
+use crate::join::events::Settings;
 use crate::wire::handshake::{CHALLENGE_BYTES, HELLO_BYTES, PROOF_BYTES, READY_BYTES};
 use crate::wire::seal::TAG_BYTES;
 

@@ -7,7 +7,8 @@ use tokio::net::{TcpSocket, TcpStream};
 
 use super::*;
 use crate::config::Key;
-use crate::join::rendezvous::Settings;
+use crate::join::events::Settings;
+use crate::join::{events, rendezvous};
 use crate::wire::handshake::{CHALLENGE_BYTES, HELLO_BYTES, PROOF_BYTES, READY_BYTES};
 
 const KEY: [u8; 32] = *b"a key that only these tests know";
@@ -134,7 +135,7 @@ async fn cut_between_ranks(cut: Cut, encrypt: bool) -> (Result<()>, u32) {
     let ((listener, root), (front, by_way)) = (here().await, here().await);
     let connections = Arc::new(AtomicU32::new(0));
     let counted = connections.clone();
-    let rewrite: rendezvous::Rewrite = Box::new(move |mut addresses| {
+    let rewrite: events::Rewrite = Box::new(move |mut addresses| {
         proxy(front, addresses[1], cut, counted);
         addresses[1] = by_way;
         Ok((addresses, Box::new(())))
@@ -363,7 +364,7 @@ fn many_local_ranks_join_beside_a_local_flood() {
         let (listener, root) = here().await;
         let targets = Arc::new(parking_lot::Mutex::new(vec![root]));
         let known = targets.clone();
-        let rewrite: rendezvous::Rewrite = Box::new(move |addresses| {
+        let rewrite: events::Rewrite = Box::new(move |addresses| {
             known.lock().extend(&addresses);
             Ok((addresses, Box::new(())))
         });

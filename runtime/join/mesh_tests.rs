@@ -5,6 +5,7 @@ use std::thread;
 
 use super::*;
 use crate::config::Key;
+use crate::join::{events, rendezvous};
 
 /// Runs `test` on a runtime of its own, as a node's kernel does, with a deadline for all of it.
 fn on_runtime<T>(test: impl Future<Output = T>) -> T {
@@ -230,10 +231,10 @@ fn ranks_that_do_not_fit_are_told_at_once() {
 }
 
 /// A launcher's rendezvous with the test as launcher.
-async fn launched(size: u32) -> (String, mpsc::Sender<rendezvous::Order>, mpsc::Receiver<rendezvous::Event>) {
+async fn launched(size: u32) -> (String, mpsc::Sender<events::Order>, mpsc::Receiver<events::Event>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let root = listener.local_addr().unwrap().to_string();
-    let settings = rendezvous::Settings {
+    let settings = events::Settings {
         size,
         key: Key::from_bytes(*b"a key that only these tests know"),
         join_timeout: Duration::from_secs(10),
@@ -250,7 +251,7 @@ async fn launched(size: u32) -> (String, mpsc::Sender<rendezvous::Order>, mpsc::
 #[test]
 fn losses_deadlocks_and_goodbyes_go_through_the_rendezvous() {
     use crate::join::control::Snapshot;
-    use rendezvous::{Event, Order};
+    use events::{Event, Order};
     on_runtime(async {
         let (root, orders, mut events) = launched(3).await;
         let configs: Vec<_> = (0..3).map(|rank| config(rank, 3, &root)).collect();
@@ -305,10 +306,10 @@ fn a_rank_that_ends_before_it_joins_ends_the_waiting() {
         let waiting = tokio::spawn(async move { cause(join(&waiting).await) });
         tokio::time::sleep(Duration::from_millis(200)).await;
         let cause = "it ended with status 0".to_string();
-        orders.send(rendezvous::Order::Lost { rank: Rank(2), cause }).await.unwrap();
+        orders.send(events::Order::Lost { rank: Rank(2), cause }).await.unwrap();
         let text = waiting.await.unwrap();
         assert!(text.contains("rank 2 ended before it joined: it ended with status 0; rank 0 waits"), "{text}");
-        assert!(matches!(events.recv().await, Some(rendezvous::Event::JoinFailed(_))));
+        assert!(matches!(events.recv().await, Some(events::Event::JoinFailed(_))));
     });
 }
 

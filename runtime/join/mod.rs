@@ -3,9 +3,9 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`environment`], `foreign`, `invitation` | who this process is: from our launcher, from another's variables, or by a file |
-//! | [`interface`], `discovery` | the addresses of this host, and where the others meet |
-//! | `rendezvous`, `coordinator`, `control` | the service that all ranks report to, its decisions (pure), and its messages |
+//! | `environment`, `variables`, `foreign`, `invitation` | who this process is: from our launcher, from another's variables, or by a file |
+//! | `interface`, `listening`, `discovery` | the addresses of this host, a port to listen on, and where the others meet |
+//! | `rendezvous`, `coordinator`, `events`, `lines`, `control` | the service that all ranks report to, its decisions, what reaches it, its connections and messages |
 //! | `handshake`, `pending`, `descriptors` | connections that prove themselves, and how many may not have yet |
 //! | `mesh` | a link to each other rank |
 //! | `keepalive` | a host that is gone is noticed |
@@ -19,11 +19,14 @@ pub(crate) mod deadlock;
 pub(crate) mod descriptors;
 pub(crate) mod discovery;
 pub(crate) mod environment;
+pub(crate) mod events;
 pub(crate) mod foreign;
 pub(crate) mod handshake;
 pub(crate) mod interface;
 pub(crate) mod invitation;
 pub(crate) mod keepalive;
+pub(crate) mod lines;
+pub(crate) mod listening;
 pub(crate) mod mesh;
 mod pending;
 pub(crate) mod rendezvous;

@@ -2,10 +2,8 @@
 //! whoever drives the engine: see [`Kernel::carry_on`].
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-use tokio::sync::Notify;
 
 use super::completion::{Completion, OfCollective};
 use super::core::Core;
@@ -21,13 +19,6 @@ use crate::operation::Operation;
 
 /// How often the task looks for collectives that wait in vain, and for how long one has not moved then.
 pub(super) const ASK_TICK: Duration = Duration::from_millis(500);
-
-/// Whether the task looks for collectives that wait in vain.
-#[derive(Default)]
-pub(super) struct Asking {
-    state: AtomicU8,
-    pub(super) begin: Notify,
-}
 
 /// No collective is under way.
 const IDLE: u8 = 0;

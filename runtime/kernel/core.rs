@@ -1,6 +1,7 @@
 //! The engine with its sockets, under one lock: whoever holds the lock drives.
 
 mod loss;
+mod observe;
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::Kernel;
 use super::core::Core;
-use super::help::Condition;
+use super::helper::Condition;
 use crate::error::Error;
 use crate::ids::Rank;
 use crate::join::control::{Outstanding, Report, Snapshot, Unread};

@@ -5,8 +5,6 @@
 //! their operation is complete or the baton is passed to them. Whoever gives the baton up passes it on to a
 //! parked thread or, if there is none, opens the gate for the task.
 
-use std::cell::Cell;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Wake, Waker};
@@ -14,12 +12,12 @@ use std::time::Duration;
 
 use super::Kernel;
 use super::completion::Completion;
-use super::core::Core;
 use super::deadlock::LongWait;
+use super::helper::Condition;
 use super::panics::Locked;
-use super::poller::{Poller, Ready};
+use super::poller::Ready;
+use super::sync::Instant;
 use super::sync::thread::{self, Thread};
-use super::sync::{AtomicBool, AtomicUsize, Instant, Mutex};
 use super::tuning::spin::Look;
 use crate::engine::OpId;
 use crate::ids::Rank;
@@ -34,68 +32,6 @@ const POLLED_MAX: usize = 4;
 const LONG_BYTES: usize = 4 << 10;
 /// Messages of so many bytes take long enough to be looked for at leisure.
 const RESTED_BYTES: u64 = 32 << 10;
-
-/// Who may help, and who would.
-pub(crate) struct Help {
-    /// A thread holds the baton.
-    is_held: AtomicBool,
-    /// Waiting threads: the task gives way to them.
-    waiting: AtomicUsize,
-    parked: Mutex<VecDeque<Waker>>,
-    nudge: Arc<Nudge>,
-}
-
-/// What a thread waits for.
-pub(crate) trait Condition {
-    /// Whether the wait is over; `core` is locked by the caller.
-    fn is_met(&self, core: &mut Core) -> bool;
-    /// Whether the wait is over, as far as can be told without the lock.
-    fn is_met_outside(&self) -> bool;
-    /// Has `waker` woken when the condition may be met.
-    fn register(&self, waker: &Waker);
-    /// Takes that back.
-    fn unregister(&self, waker: &Waker);
-    /// One of the operations waited for, any one of which ends the wait: each, and then `None`.
-    fn completion(&self, index: usize) -> Option<&Completion>;
-}
-
-impl dyn Condition + '_ {
-    /// The operations waited for.
-    pub(crate) fn completions(&self) -> impl Iterator<Item = &Completion> {
-        (0..).map_while(|index| self.completion(index))
-    }
-}
-
-impl Help {
-    pub(crate) fn new(poller: Arc<Poller>) -> Self {
-        let nudge = Nudge { poller, is_asleep: AtomicBool::new(false) };
-        Help {
-            is_held: AtomicBool::new(false),
-            waiting: AtomicUsize::new(0),
-            parked: Mutex::default(),
-            nudge: Arc::new(nudge),
-        }
-    }
-
-    /// Whether a thread holds the baton.
-    pub(crate) fn is_held(&self) -> bool {
-        self.is_held.load(Ordering::SeqCst)
-    }
-
-    /// Whether a thread waits, and so helps or would.
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.waiting.load(Ordering::SeqCst) > 0
-    }
-
-    /// Whether the one that holds the baton sleeps, so that a nudge is for it.
-    pub(crate) fn is_asleep(&self) -> bool {
-        self.nudge.is_asleep.load(Ordering::SeqCst)
-    }
-
-    fn try_take(&self) -> bool {
-        self.is_held.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst).is_ok()
-    }
-}
 
 impl Kernel {
     /// Waits until `condition` is met or `deadline` has passed, and helps meanwhile. Returns whether it is met.
@@ -283,25 +219,6 @@ fn peers_to_poll(condition: &dyn Condition) -> Vec<Rank> {
     peers
 }
 
-/// Wakes the helper that sleeps in the poller.
-struct Nudge {
-    poller: Arc<Poller>,
-    /// Whether a helper sleeps, so that nobody nudges for nothing.
-    is_asleep: AtomicBool,
-}
-
-impl Wake for Nudge {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        if self.is_asleep.load(Ordering::SeqCst) {
-            self.poller.nudge();
-        }
-    }
-}
-
 /// Wakes a parked thread.
 struct Parked(Thread);
 
@@ -318,96 +235,4 @@ fn is_over(deadline: Option<Instant>) -> bool {
 /// How long to sleep at a time.
 fn until(deadline: Option<Instant>) -> Duration {
     deadline.map_or(TICK, |deadline| TICK.min(deadline.saturating_duration_since(Instant::now())))
-}
-
-/// What knows its operation: a completion, or the handle that has it.
-pub(crate) trait HasCompletion {
-    /// Where its outcome will be.
-    fn completion(&self) -> &Completion;
-}
-
-impl HasCompletion for Arc<Completion> {
-    fn completion(&self) -> &Completion {
-        self
-    }
-}
-
-/// Waits for any of some operations.
-pub(crate) struct AnyOf<'a, S> {
-    of: &'a [S],
-    /// The node whose operations they are, if they are many: what it completes is counted, and they are looked through
-    /// only when that has changed.
-    node: Option<&'a Kernel>,
-    /// The count at which none of them was complete.
-    none_at: Cell<u64>,
-}
-
-impl<'a, S: HasCompletion> AnyOf<'a, S> {
-    /// A few, of whatever nodes.
-    pub(crate) fn few(of: &'a [S]) -> Self {
-        AnyOf { of, node: None, none_at: Cell::new(0) }
-    }
-
-    /// Any number, all of `node`.
-    pub(crate) fn many(node: &'a Kernel, of: &'a [S]) -> Self {
-        AnyOf { of, node: Some(node), none_at: Cell::new(0) }
-    }
-
-    fn is_any_done(&self) -> bool {
-        self.of.iter().any(|one| one.completion().is_done())
-    }
-}
-
-impl<S: HasCompletion> Condition for AnyOf<'_, S> {
-    fn is_met(&self, core: &mut Core) -> bool {
-        let is_met = (self.node.is_none() || self.none_at.get() != core.completed_count) && self.is_any_done();
-        if !is_met {
-            self.none_at.set(core.completed_count);
-        }
-        is_met
-    }
-    fn is_met_outside(&self) -> bool {
-        match self.node {
-            Some(node) => self.is_met(&mut node.lock()),
-            None => self.is_any_done(),
-        }
-    }
-    fn register(&self, waker: &Waker) {
-        match self.node {
-            Some(node) => node.lock().watchers.push(waker.clone()),
-            // One that is complete already is seen by `is_met_outside`.
-            None => self.of.iter().for_each(|one| _ = one.completion().register(waker)),
-        }
-    }
-    fn unregister(&self, waker: &Waker) {
-        match self.node {
-            Some(node) => node.lock().watchers.retain(|watcher| !watcher.will_wake(waker)),
-            None => self.of.iter().for_each(|one| one.completion().unregister()),
-        }
-    }
-    fn completion(&self, index: usize) -> Option<&Completion> {
-        self.of.get(index).map(HasCompletion::completion)
-    }
-}
-
-/// Waits for something only the core knows. One thread at a time may wait so: the one that ends the node.
-pub(crate) struct Until<'a, F: Fn(&mut Core) -> bool>(pub(crate) &'a Kernel, pub(crate) F);
-
-impl<F: Fn(&mut Core) -> bool> Condition for Until<'_, F> {
-    fn is_met(&self, core: &mut Core) -> bool {
-        (self.1)(core)
-    }
-    fn is_met_outside(&self) -> bool {
-        // Not unlocked as one who has changed something: that would wake this very thread.
-        (self.1)(&mut self.0.lock())
-    }
-    fn register(&self, waker: &Waker) {
-        self.0.lock().onlooker = Some(waker.clone());
-    }
-    fn unregister(&self, _: &Waker) {
-        self.0.lock().onlooker = None;
-    }
-    fn completion(&self, _: usize) -> Option<&Completion> {
-        None
-    }
 }

@@ -9,23 +9,25 @@ mod callers;
 mod clock;
 mod collectives;
 mod completion;
+mod conditions;
 mod core;
 mod deadlock;
 mod hand_over;
 mod help;
+mod helper;
 mod observed;
 mod ownership;
 mod panics;
 mod poller;
 #[cfg(test)]
 mod schedules;
+mod state;
 mod sync;
 mod task;
 mod tuning;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -33,7 +35,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
 use crate::collective::execute::Planner;
-use crate::config::{Config, Overlap};
+use crate::config::Config;
 use crate::engine::{Engine, OpId};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
@@ -47,66 +49,16 @@ pub(crate) use callers::CollectiveCall;
 use clock::Clock;
 pub(crate) use completion::Completion;
 use completion::Detached;
+use conditions::{AnyOf, Until};
 use core::Core;
-pub(crate) use help::HasCompletion;
-use help::{AnyOf, Help, Until};
+pub(crate) use helper::HasCompletion;
+use helper::Help;
 use observed::Observed;
 use ownership::Ownership;
 use poller::Poller;
+pub(crate) use state::Kernel;
+use state::{Order, Started};
 use tuning::spin::Spin;
-
-/// What the node's threads and its task share.
-pub(crate) struct Kernel {
-    pub(crate) rank: Rank,
-    pub(crate) size: u32,
-    overlap: Overlap,
-    deadlock_timeout: Option<Duration>,
-    /// How long a peer's host may not answer.
-    keepalive: Option<Duration>,
-    linger: Duration,
-    /// Whether the rendezvous is to hear what the node has observed.
-    reports: bool,
-    clock: Clock,
-    core: Mutex<Core>,
-    poller: Arc<Poller>,
-    help: Help,
-    ownership: Ownership,
-    spin: Spin,
-    /// Names this node within its process.
-    id: u64,
-    /// How often a call has found that an operation is not complete.
-    asked_in_vain: AtomicU64,
-    callers: Callers,
-    pub(crate) observer: Observer,
-    /// Futures that wait. In deferred mode the task moves bytes for them, and only for them.
-    awaiting: AtomicUsize,
-    /// The task has stopped early for a waiter, and links may still be ready.
-    gave_way: AtomicBool,
-    is_over: AtomicBool,
-    /// The last error the program was told.
-    noted: Mutex<Option<String>>,
-    /// Small messages wait for the task to send them, if nobody else does before. Set until it looks.
-    is_gathering: AtomicBool,
-    gathering: Notify,
-    /// A collective can go on, and who has left it so does not carry on with it.
-    due: Notify,
-    planner: Mutex<Planner>,
-    asking: collectives::Asking,
-    /// The program was told why collectives fail.
-    is_told: AtomicBool,
-    orders: mpsc::Sender<Order>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-    /// Names this run of the job, and whether a launcher has started it.
-    job: (u64, bool),
-}
-
-/// What the program's threads tell the kernel's task.
-pub(crate) enum Order {
-    /// Pass a report on to the rendezvous.
-    Report(Report),
-    /// Say the last word, if it is not said yet, and end.
-    Leave(Option<Report>),
-}
 
 /// The next node's name within this process.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -115,17 +67,6 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 const BURST_BYTES: u64 = 64 << 10;
 /// Orders that may wait; reports beyond are dropped, the next says the same.
 const ORDERS_MAX: usize = 64;
-
-/// A node at its start: where the task continues.
-struct Started {
-    kernel: Arc<Kernel>,
-    orders: mpsc::Receiver<Order>,
-    control: Option<mesh::Control>,
-    /// Whether a launcher watches the processes: without it the job is over.
-    launcher: bool,
-    /// A connection has ended without goodbye.
-    suspicion: Arc<Notify>,
-}
 
 impl Kernel {
     /// Starts the kernel's thread, joins the job and returns when every link is up.
@@ -183,7 +124,7 @@ impl Kernel {
             gathering: Notify::new(),
             due: Notify::new(),
             planner: Mutex::new(Planner::new(config.rank, config.cost_model, config.overrides.clone())),
-            asking: collectives::Asking::default(),
+            asking: state::Asking::default(),
             is_told: AtomicBool::new(false),
             orders: sender,
             thread: Mutex::new(None),

@@ -13,14 +13,12 @@ pub use super::authentication::job_id;
 use super::authentication::{frame_seals, prove, seal, secret};
 use super::cipher::Secret;
 use super::refusal::CODE_READY;
-pub use super::refusal::Refusal;
+pub use super::refusal::{RENDEZVOUS, Refusal};
 use super::seal::Seals;
 use crate::config::{Config, Key};
 
 /// The protocol versions this build speaks: first and last.
 pub const VERSIONS: (u16, u16) = (2, 2);
-/// The rendezvous' place in the `to` field of a HELLO, where a rank's number would be.
-pub const RENDEZVOUS: u32 = u32::MAX;
 /// What the kernel counts on when it dials or accepts: the size of each pass in bytes.
 pub(crate) const HELLO_BYTES: usize = 8 + 4 + 1 + OPTIONS_BYTES + 16 + 12 + 8 + 4 + NONCE_BYTES;
 /// CHALLENGE; not longer than HELLO, so that answering a stranger multiplies nothing.

@@ -1,6 +1,7 @@
 //! Why a handshake ends without a connection, in words and as the codes READY carries.
 
-use super::handshake::RENDEZVOUS;
+/// The rendezvous' place in the `to` field of a HELLO, where a rank's number would be.
+pub const RENDEZVOUS: u32 = u32::MAX;
 
 /// Why a handshake ended without a connection.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

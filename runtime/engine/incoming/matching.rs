@@ -2,11 +2,9 @@
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-use std::hash::Hash;
 
-use foldhash::HashMap;
-
-use super::{IDLE_ENTRIES_MAX, IDLE_QUEUES_MAX, Incoming};
+use super::Incoming;
+use super::tables::{shrink, take_front};
 use crate::engine::arriving::{NO_MESSAGE, Posted, Sink, Unmatched};
 use crate::engine::notes::Progress;
 use crate::engine::outgoing::{Control, cost};
@@ -166,21 +164,4 @@ impl Incoming {
             }
         }
     }
-}
-
-/// Gives memory back that many messages took and few need: what `MESSAGE_COST` reckons with is a table two fifths full.
-pub(super) fn shrink<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
-    if table.capacity() > IDLE_ENTRIES_MAX && 12 * table.len() < 5 * table.capacity() {
-        table.shrink_to(table.len() / 8 * 9);
-    }
-}
-
-/// Takes the front of `key`'s queue. A few empty queues stay for the next use; many would be a leak.
-fn take_front<T>(queues: &mut HashMap<MatchKey, VecDeque<T>>, key: MatchKey) -> Option<T> {
-    let queue = queues.get_mut(&key)?;
-    let front = queue.pop_front();
-    if queue.is_empty() && queues.len() > IDLE_QUEUES_MAX {
-        queues.remove(&key);
-    }
-    front
 }

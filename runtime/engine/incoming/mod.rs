@@ -1,6 +1,7 @@
 //! One link's receiving side: posted reads, early arrivals, and matching them by (context, tag) in order.
 
 mod matching;
+mod tables;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -19,14 +20,12 @@ use crate::error::{Error, Misuse};
 use crate::ids::Rank;
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{Context, MatchKey, MessageHeader};
-use matching::shrink;
+#[cfg(test)]
+use tables::IDLE_ENTRIES_MAX;
+use tables::{IDLE_QUEUES_MAX, shrink};
 
 /// The first allocation for an early message; it grows with what really arrives.
 const BUFFER_BYTES: usize = 4096;
-/// Empty queues kept for tags that come again.
-const IDLE_QUEUES_MAX: usize = 64;
-/// Entries that a table may have room for without need.
-const IDLE_ENTRIES_MAX: usize = 1024;
 
 pub(super) struct Incoming {
     /// Who receives and who sends, for errors.

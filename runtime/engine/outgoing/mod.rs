@@ -6,6 +6,7 @@
 //! posted at once the first is complete when its bytes have gone, and can be passed on while the others follow. A long
 //! message whose key has something to say later in `express` is opened there first.
 
+mod stamps;
 mod window;
 
 use std::collections::{BTreeMap, VecDeque};

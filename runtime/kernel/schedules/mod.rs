@@ -1,6 +1,6 @@
 //! The hand-over under every schedule that chance finds.
 //!
-//! The files of the hand-over (`hand_over.rs`, `help.rs`, `watch.rs`, `completion.rs`) are compiled a second time here, letter
+//! The files of the hand-over (`hand_over.rs`, `help.rs`, `helper.rs`, `conditions.rs`, `ownership.rs`, `completion.rs`) are compiled a second time here, letter
 //! by letter, beside modules that put shuttle's primitives in place of the system's ([`sync`]) and small models in
 //! place of what they hand over: the poller ([`epoll`], held against the real one in [`real`]), the engine with
 //! its sockets ([`core`]), the polling, and the task's loop ([`program::serve`]). Shuttle runs all threads of an execution
@@ -23,10 +23,14 @@ mod sync;
 
 #[path = "../completion.rs"]
 mod completion;
+#[path = "../conditions.rs"]
+mod conditions;
 #[path = "../hand_over.rs"]
 mod hand_over;
 #[path = "../help.rs"]
 mod help;
+#[path = "../helper.rs"]
+mod helper;
 #[path = "../ownership.rs"]
 mod ownership;
 #[path = "../panics.rs"]
@@ -36,7 +40,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::core::Core;
-use self::help::Help;
+use self::helper::Help;
 use self::ownership::Ownership;
 use self::poller::Poller;
 use self::sync::{AtomicBool, AtomicUsize, Mutex};
@@ -140,7 +144,7 @@ mod deadlock {
     use std::time::Duration;
 
     use super::Kernel;
-    use super::help::Condition;
+    use super::helper::Condition;
 
     pub(crate) struct LongWait;
 

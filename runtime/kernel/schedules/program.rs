@@ -8,8 +8,8 @@ use shuttle::thread::spawn;
 
 use super::Kernel;
 use super::completion::{Completion, OfCollective};
+use super::conditions::{AnyOf, Until};
 use super::epoll::Piece;
-use super::help::{AnyOf, Until};
 use super::machine::{self, Fault};
 use super::sync::Instant;
 use super::sync::thread::{self, Thread};

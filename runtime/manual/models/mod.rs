@@ -33,6 +33,7 @@
 
 pub mod cluster;
 pub mod decomposition;
+pub mod fit;
 pub mod gain;
 pub mod hyperbolic;
 pub mod multigrid;

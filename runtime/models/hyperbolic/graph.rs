@@ -1,5 +1,6 @@
 //! Communication graphs (section 2): what the messages of a pattern pass on their way, and how long they take.
 
+use super::reduction::Edge;
 use super::rules::concurrent;
 use super::{Block, Path, reduction};
 use crate::{BadParameter, above_zero};
@@ -116,9 +117,6 @@ struct Message {
     bytes: f64,
     edges: Vec<Edge>,
 }
-
-/// From a block, or from the source; to a block, or to the destination.
-pub(super) type Edge = (Option<usize>, Option<usize>);
 
 impl Graph {
     /// A graph without blocks.

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Block;
-use super::graph::Edge;
 use super::rules::{Dependence, parallel, serial};
 use crate::BadParameter;
 
@@ -38,6 +37,9 @@ struct Part {
     from: BTreeSet<Option<usize>>,
     to: BTreeSet<Option<usize>>,
 }
+
+/// From a block, or from the source; to a block, or to the destination.
+pub(super) type Edge = (Option<usize>, Option<usize>);
 
 /// The blocks on cycles of `edges`, and between them, if there are any.
 pub(super) fn cycle(edges: &[Edge]) -> Option<Vec<usize>> {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::super::event::What;
 use super::super::offset::Offset;
-use super::Track;
+use super::track::Track;
 
 /// Comparisons so far apart show how clocks drift.
 const DRIFT_SPAN_NS: u64 = 10_000_000_000;

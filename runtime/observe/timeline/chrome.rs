@@ -7,10 +7,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::super::event::{Awaited, What};
-use super::Track;
 use super::align::{Alignment, align};
 use super::messages::{Message, Operation, Operations, messages, under_way};
 use super::spans::Spans;
+use super::track::Track;
 use crate::operation::OperationKind;
 
 /// Calculation of less is not shown.

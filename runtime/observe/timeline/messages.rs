@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::super::event::What;
-use super::Track;
 use super::align::Alignment;
 use super::spans::Spans;
+use super::track::Track;
 use crate::ids::{Rank, Tag};
 use crate::operation::OperationKind;
 

@@ -9,59 +9,17 @@ mod align;
 mod chrome;
 mod messages;
 mod spans;
+mod track;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::event::{Event, Head, Line, SCHEMA, Tail};
 use super::file;
 use super::tape::rank_file;
-
-/// What one rank's file says.
-pub(crate) struct Track {
-    pub(crate) head: Head,
-    pub(crate) events: Vec<Event>,
-    /// `None`: the process ended early.
-    pub(crate) tail: Option<Tail>,
-}
-
-impl Track {
-    /// Reads a file; one that was cut off is read as far as it makes sense.
-    fn read(path: &Path) -> io::Result<Track> {
-        let mut lines = BufReader::new(File::open(path)?).lines();
-        let parse = |line: io::Result<String>| serde_json::from_str::<Line>(&line.ok()?).ok();
-        let Some(Line::Head(head)) = lines.next().and_then(parse) else {
-            return Err(io::Error::other(format!("{} holds no events", path.display())));
-        };
-        if head.schema != SCHEMA {
-            return Err(io::Error::other(format!(
-                "{} is of another version of lathide: {}",
-                path.display(),
-                head.schema
-            )));
-        }
-        let (mut events, mut tail) = (Vec::new(), None);
-        for line in lines {
-            match parse(line) {
-                Some(Line::Event(event)) => events.push(event),
-                Some(Line::Tail(last)) => tail = Some(last),
-                Some(Line::Head(_)) | None => break,
-            }
-        }
-        // Threads tell of a call when it is over.
-        events.sort_by_key(|event| event.at_ns);
-        Ok(Track { head, events, tail })
-    }
-
-    /// When the node was last seen.
-    fn end_ns(&self) -> u64 {
-        let last = self.events.last().map_or(0, |event| event.at_ns);
-        self.tail.as_ref().map_or(last, |tail| tail.ended_ns.max(last))
-    }
-}
+use track::Track;
 
 /// What [`merge`] has found.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -100,7 +58,7 @@ pub fn prepare(trace: &Path, size: u32) -> io::Result<PathBuf> {
 /// If no rank has left any, or the timeline cannot be written. Nothing is left then.
 pub fn merge(trace: &Path, size: u32) -> io::Result<Merged> {
     let files: Vec<PathBuf> = (0..size).map(|rank| rank_file(trace, rank)).collect();
-    let tracks: Vec<Track> = files.iter().filter_map(|file| Track::read(file).ok()).collect();
+    let tracks: Vec<Track> = files.iter().filter_map(|file| read(file).ok()).collect();
     let merged = if tracks.is_empty() {
         Err(io::Error::other("no rank has left any events: did it call lathide::init?"))
     } else {
@@ -117,7 +75,7 @@ pub fn merge(trace: &Path, size: u32) -> io::Result<Merged> {
 /// launcher does.
 pub(crate) fn merge_if_complete(trace: &Path, job: u64, size: u32) -> io::Result<()> {
     for rank in 0..size {
-        let Ok(track) = Track::read(&rank_file(trace, rank)) else { return Ok(()) };
+        let Ok(track) = read(&rank_file(trace, rank)) else { return Ok(()) };
         if track.head.job != job || track.tail.is_none() {
             return Ok(());
         }
@@ -132,6 +90,11 @@ fn write(trace: &Path, tracks: &[Track]) -> io::Result<Merged> {
         cut_off: tracks.iter().filter(|track| track.tail.is_none()).count(),
         dropped: tracks.iter().filter_map(|track| track.tail.as_ref()).map(|tail| tail.dropped).sum(),
     })
+}
+
+/// What one rank's file says.
+fn read(path: &Path) -> io::Result<Track> {
+    Track::read(BufReader::new(File::open(path)?), &path.display().to_string())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::super::event::{Awaited, What};
 use super::super::offset::Offset;
 use super::*;
 use crate::ids::{Rank, Tag};
+use crate::observe::event::{Event, Head, SCHEMA, Tail};
 use crate::operation::OperationKind;
 
 const READ: OperationKind = OperationKind::Read;

@@ -23,7 +23,7 @@ use uses::{Imports, Words, imports};
 const ROOMS: &[Room] = &[
     ("sys", &["runtime/sys"]),
     ("models", &["runtime/models"]),
-    ("plain data", &["runtime/*.rs"]),
+    ("plain data", &["runtime/*.rs", "runtime/error"]),
     ("wire", &["runtime/wire"]),
     ("engine", &["runtime/engine"]),
     ("collective", &["runtime/collective"]),
@@ -58,6 +58,7 @@ const PURE_FILES: &[Room] = &[(
         "runtime/observe/timeline/chrome.rs",
         "runtime/observe/timeline/messages.rs",
         "runtime/observe/timeline/spans.rs",
+        "runtime/observe/timeline/track.rs",
         "runtime/join/control.rs",
         "runtime/join/cores.rs",
         "runtime/join/deadlock.rs",

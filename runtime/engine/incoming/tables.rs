@@ -1,0 +1,30 @@
+//! Tables that shrink when what they held has gone.
+
+use std::collections::VecDeque;
+use std::hash::Hash;
+
+use foldhash::HashMap;
+
+use crate::wire::frame::MatchKey;
+
+/// Empty queues kept for tags that come again.
+pub(super) const IDLE_QUEUES_MAX: usize = 64;
+/// Entries that a table may have room for without need.
+pub(super) const IDLE_ENTRIES_MAX: usize = 1024;
+
+/// Gives memory back that many messages took and few need: what `MESSAGE_COST` reckons with is a table two fifths full.
+pub(in crate::engine) fn shrink<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
+    if table.capacity() > IDLE_ENTRIES_MAX && 12 * table.len() < 5 * table.capacity() {
+        table.shrink_to(table.len() / 8 * 9);
+    }
+}
+
+/// Takes the front of `key`'s queue. A few empty queues stay for the next use; many would be a leak.
+pub(super) fn take_front<T>(queues: &mut HashMap<MatchKey, VecDeque<T>>, key: MatchKey) -> Option<T> {
+    let queue = queues.get_mut(&key)?;
+    let front = queue.pop_front();
+    if queue.is_empty() && queues.len() > IDLE_QUEUES_MAX {
+        queues.remove(&key);
+    }
+    front
+}

@@ -1,0 +1,116 @@
+//! What the core tells of messages: their posts, progress, arrivals and ends.
+
+use std::time::Duration;
+
+use super::Core;
+use crate::collective::execute::Traffic;
+use crate::engine::{OpId, Outcome, Progress};
+use crate::ids::Rank;
+use crate::kernel::completion::Completion;
+use crate::kernel::observed::Observed;
+use crate::observe::event::What;
+use crate::observe::links::ANSWERS;
+use crate::observe::nanoseconds;
+use crate::operation::OperationKind;
+
+/// How often both ends answer at the start, where a timeline is to be aligned.
+const FIRST_ANSWERS: u32 = 16;
+
+impl Core {
+    /// Asks every peer for its clock, if there is to be a timeline.
+    pub(in crate::kernel) fn ask_clocks(&mut self) {
+        let Some(Observed { links, tape: Some(_) }) = &mut self.observed else { return };
+        self.engine.take_notes();
+        let now = nanoseconds(self.clock.now());
+        for (peer, stamp) in links.ask_all(now) {
+            self.engine.ping(peer, stamp, FIRST_ANSWERS);
+        }
+        self.flush();
+    }
+
+    /// An operation has just been posted, at `now`, and nothing of it is sent yet.
+    pub(in crate::kernel) fn observe_post(&mut self, completion: &Completion, now: Duration) {
+        let operation = completion.operation();
+        if operation.kind == OperationKind::Write {
+            self.observe_write(completion.op, operation.peer, operation.bytes, now);
+        }
+        self.observe_progress(operation.peer);
+    }
+
+    fn observe_write(&mut self, op: OpId, to: Rank, bytes: u64, now: Duration) {
+        let Some(observed) = &mut self.observed else { return };
+        let (stamp, asks) = observed.links.posts(nanoseconds(now), to, bytes);
+        if let Some(stamp) = stamp {
+            self.engine.stamp(to, op, stamp);
+        }
+        if let Some(stamp) = asks {
+            self.engine.ping(to, stamp, ANSWERS);
+        }
+    }
+
+    /// Collectives have posted messages of their own, of which nothing is sent yet, or received some.
+    pub(in crate::kernel) fn observe_traffic(&mut self) {
+        for message in self.collectives.take_traffic() {
+            match message {
+                Traffic::Sent { op, to, bytes } => self.observe_write(op, to, bytes, self.clock.now()),
+                Traffic::Received { from, bytes } => {
+                    if let Some(observed) = &mut self.observed {
+                        observed.links.receives(from, bytes);
+                    }
+                }
+            }
+        }
+    }
+
+    /// An operation has ended.
+    pub(in crate::kernel) fn observe_end(&mut self, completion: &Completion, outcome: &mut Outcome) {
+        let Some(observed) = &mut self.observed else { return };
+        if completion.operation().kind == OperationKind::Read
+            && let Outcome::Read(place) = outcome
+        {
+            observed.links.receives(completion.operation().peer, place.bytes_mut().len() as u64);
+        }
+        if let Some(tape) = &observed.tape {
+            let failed = matches!(outcome, Outcome::Failed(_) | Outcome::Abandoned);
+            tape.tell(nanoseconds(self.clock.now()), What::Done { op: completion.op.0, failed });
+        }
+    }
+
+    /// Bytes have come from `peer`, perhaps with stamps.
+    pub(in crate::kernel) fn observe_arrivals(&mut self, peer: Rank) {
+        self.observe_progress(peer);
+        while let Some(arrival) = self.engine.poll_arrival() {
+            let Some(Observed { links, tape }) = &mut self.observed else { continue };
+            let now = nanoseconds(self.clock.now());
+            if let Some(answer) = links.arrives(now, &arrival) {
+                self.engine.ping(arrival.peer, answer, arrival.answers - 1);
+            }
+            if let (Some(tape), Some(offset)) = (tape, links.news(now, arrival.peer)) {
+                tape.tell(now, What::Clock { peer: arrival.peer, offset });
+            }
+        }
+    }
+
+    /// Messages to or from `peer` may have come further.
+    pub(in crate::kernel) fn observe_progress(&mut self, peer: Rank) {
+        let Some(Observed { tape: Some(tape), .. }) = &self.observed else { return };
+        let (mut notes, clock) = (self.engine.notes(peer).peekable(), self.clock);
+        if notes.peek().is_none() {
+            return;
+        }
+        let now = nanoseconds(clock.now());
+        for note in notes {
+            let (peer, message_id) = (note.peer, note.message_id);
+            tape.tell(
+                now,
+                match note.progress {
+                    Progress::Begins { bytes } => What::Begins { peer, message_id, bytes },
+                    Progress::Arrives { bytes } => What::Arrives { peer, message_id, bytes },
+                    Progress::Goes(op) => What::Goes { peer, message_id, op: op.0 },
+                    Progress::Leaves(op) => What::Leaves { peer, message_id, op: op.0 },
+                    Progress::Meets(op) => What::Meets { peer, message_id, op: op.0 },
+                },
+            );
+        }
+    }
+}
