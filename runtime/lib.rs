@@ -61,6 +61,9 @@ mod node;
 pub mod observe;
 mod operation;
 mod overrides;
+#[cfg(test)]
+#[path = "../tests/scale.rs"]
+mod scale;
 mod wire;
 
 pub use buffer::{Element, ElementType, WriteBuffer};

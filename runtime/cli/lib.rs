@@ -23,6 +23,9 @@ macro_rules! eprintln {
 mod commands;
 mod launch;
 mod report;
+#[cfg(test)]
+#[path = "../../tests/scale.rs"]
+mod scale;
 
 pub use launch::link::{LinkSpec, LinkSpecError, Relay};
 

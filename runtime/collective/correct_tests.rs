@@ -83,7 +83,7 @@ fn counts(ranks: u32) -> &'static [u64] {
 
 /// Every number of ranks, root and count.
 fn all(collective: Collective, has_root: bool, test: impl Fn(Call, u64)) {
-    for ranks in 1..=64 {
+    for ranks in crate::scale::ranks(64) {
         for &count in counts(ranks) {
             for root in if has_root { roots(ranks, count) } else { vec![0] } {
                 let seed = u64::from(ranks) * 1_000_003 + count * 101 + u64::from(root);

@@ -45,7 +45,7 @@ fn counts(ranks: u32) -> &'static [u32] {
 
 /// Runs a reduction by all its algorithms, each with some segments.
 fn each(collective: Collective, is_commutative: bool, mut test: impl FnMut(&Call, Algorithm, u64)) {
-    for ranks in 1..=64u32 {
+    for ranks in crate::scale::ranks(64) {
         for &count in counts(ranks) {
             let roots = if collective == Collective::Allreduce {
                 vec![0]

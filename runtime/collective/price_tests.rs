@@ -40,7 +40,7 @@ fn is_close(left: f64, right: f64) -> bool {
 /// Compares with a formula for up to 64 ranks on every machine.
 fn compare(collective: Collective, algorithm: Algorithm, formula: impl Fn(&CostModel, u32) -> Line) {
     for machine in machines() {
-        for ranks in 1..=64u32 {
+        for ranks in crate::scale::ranks(64) {
             // A block for each rank of the ring.
             let call = Call::new(collective, ranks, u64::from(ranks), 8);
             let (simulated, formula) = (simulated(&call, algorithm, &machine), formula(&machine, ranks));
@@ -105,7 +105,7 @@ fn symmetric_schedules_cost_their_rounds() {
 #[test]
 fn rounds_at_once_cost_at_least_their_messages() {
     for machine in machines() {
-        for ranks in 1..=64u32 {
+        for ranks in crate::scale::ranks(64) {
             let call = Call::new(Collective::Alltoall, ranks, 1, 8);
             let line = simulated(&call, Algorithm::Pairwise { window: 0 }, &machine);
             let formula = alltoall::price_at_once(&machine, ranks);

@@ -214,6 +214,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::scale::cases(256))]
+
         #[test]
         fn signatures_come_back(bytes: [u8; 32], more: [u8; 32]) {
             let mut all = [0; SIGNATURE_BYTES];

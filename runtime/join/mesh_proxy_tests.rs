@@ -383,7 +383,7 @@ fn many_local_ranks_join_beside_a_local_flood() {
                     if let Ok(Ok(stream)) = timeout(Duration::from_millis(200), TcpStream::connect(target)).await {
                         opened.fetch_add(1, Ordering::Relaxed);
                         kept.push_back(stream);
-                        kept.drain(..kept.len().saturating_sub(200));
+                        kept.drain(..kept.len().saturating_sub(40));
                     }
                     tokio::task::yield_now().await;
                 }

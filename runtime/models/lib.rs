@@ -45,6 +45,9 @@ mod golden_tests;
 mod property_support_tests;
 #[cfg(test)]
 mod refusal_tests;
+#[cfg(test)]
+#[path = "../../tests/scale.rs"]
+mod scale;
 
 /// An argument outside the domain of a model.
 #[derive(Clone, Copy, PartialEq, thiserror::Error)]

@@ -184,7 +184,7 @@ fn fitted<M>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(crate::scale::cases(24))]
 
     #[test]
     fn no_samples_make_a_fit_say_nan(samples in prop::collection::vec((bytes(), time()), 0..10), at in bytes()) {

@@ -280,6 +280,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::scale::cases(256))]
+
         #[test]
         fn no_figure_is_a_nan(
             size in 1u32..70_000, overlap: bool, messages in 0u64..3, f in 0.0..=1.0, omega in 0.0..10.0,

@@ -133,6 +133,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::scale::cases(256))]
+
         #[test]
         fn the_difference_is_within_its_bound(
             offset in -1_000_000_000_000i64..1_000_000_000_000,

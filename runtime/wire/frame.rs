@@ -253,6 +253,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(crate::scale::cases(256))]
+
         #[test]
         fn headers_come_back(kind in 1u8..=11, flags: u8, number: u32, message_id in 0u64..1 << 56, length in 0u32..=256) {
             let header = Header { kind: Kind::decode(kind).unwrap(), flags, number, message_id, length };

@@ -29,6 +29,8 @@ mod process;
 mod reach;
 mod readme;
 mod report;
+#[path = "../scale.rs"]
+mod scale;
 mod slurm;
 mod soak;
 mod spmd;

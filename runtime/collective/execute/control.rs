@@ -159,6 +159,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::scale::cases(256))]
+
         #[test]
         fn words_come_back(number: u64, rank: u32, text in ".{0,300}", one: u8, other: u8) {
             prop_assume!(one != other);

@@ -9,6 +9,7 @@ use super::rng::Rng;
 use super::world::{Allowed, Verdict, World};
 use crate::error::Error;
 use crate::ids::Rank;
+use crate::scale::scaled;
 
 /// Each this many seeds, one is run twice: the trace must be the same.
 const REPEAT_EACH: u64 = 16;
@@ -199,14 +200,14 @@ fn simulate(name: &str, seeds: u64, run: impl Fn(u64) -> Verdict<World> + Sync) 
     each_seed(name, seeds, |seed| run(seed).map(|world| (world.counts, world.trace)));
 }
 
-/// Runs `seeds` seeds, or as many as `LATHIDE_SIM_SEEDS` says, or just `LATHIDE_SIM_SEED`; prints the counts.
+/// Runs `seeds` seeds, scaled, or just `LATHIDE_SIM_SEED`; prints the counts.
 pub(super) fn each_seed(name: &str, seeds: u64, run: impl Fn(u64) -> Verdict<(Counts, u64)> + Sync) {
     if let Some(seed) = number("LATHIDE_SIM_SEED") {
         let (counts, trace) = run(seed).unwrap_or_else(|why| panic!("{name}, seed {seed}: {why}"));
         println!("{name}, seed {seed}: {counts:?}, trace {trace:x}");
         return;
     }
-    let seeds = number("LATHIDE_SIM_SEEDS").unwrap_or(seeds);
+    let seeds = scaled(seeds);
     let (next, total) = (AtomicU64::new(0), Mutex::new(Counts::default()));
     let failures = Mutex::new(Vec::new());
     let work = || loop {

@@ -16,9 +16,10 @@ use super::program::{
 };
 use super::sync::thread;
 use crate::config::Overlap;
+use crate::scale::scaled;
 
 /// Schedules of each scenario, for each way to choose.
-const SCHEDULES: usize = 10_000;
+const SCHEDULES: u64 = 10_000;
 /// Changes of who runs, where they are few, and where they are more: for what takes many to go wrong.
 const FEW: usize = 3;
 const MORE: usize = 12;
@@ -346,7 +347,7 @@ fn first_failure(scenario: Scenario, fault: Fault, choice: Choice, schedules: us
 /// The scenario ends well under every schedule tried.
 pub(super) fn explore(scenario: Scenario) {
     for choice in CHOICES {
-        let failure = first_failure(scenario, Fault::None, choice, SCHEDULES);
+        let failure = first_failure(scenario, Fault::None, choice, scaled(SCHEDULES) as usize);
         assert_eq!(failure, None, "{choice:?}: the schedule of this number fails; it is printed above, with the cause");
     }
 }
@@ -422,7 +423,7 @@ fn what_is_broken_is_found() {
         (Fault::CallIsLost, super::relays::RELAYS),
     ];
     for (fault, scenario) in faults {
-        let found = CHOICES.map(|choice| first_failure(scenario, fault, choice, SCHEDULES / 4));
+        let found = CHOICES.map(|choice| first_failure(scenario, fault, choice, scaled(SCHEDULES).max(2500) as usize));
         assert!(found.iter().any(Option::is_some), "{fault:?} is not found");
     }
 }

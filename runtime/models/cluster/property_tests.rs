@@ -65,7 +65,7 @@ fn packet() -> impl Strategy<Value = Packet> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(crate::scale::cases(2000))]
 
     #[test]
     fn costs_are_numbers(cost in cost(), bytes in anything()) {

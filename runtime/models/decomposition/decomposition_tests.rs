@@ -230,6 +230,8 @@ fn bad_arguments_are_named() {
 }
 
 proptest! {
+    #![proptest_config(crate::scale::cases(256))]
+
     /// All four thresholds say the same as the two times.
     #[test]
     fn thresholds_agree_with_the_times(start_up_s in 1e-7..1e-2, word_s in 1e-9..1e-4, n in 1..1_000_000u64, p in 9..100_000u32) {

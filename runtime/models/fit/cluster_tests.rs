@@ -206,7 +206,7 @@ fn what_cannot_be_fitted_is_said() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(crate::scale::cases(64))]
 
     /// Whatever is put in, numbers come out, or an error.
     #[test]

@@ -122,6 +122,8 @@ fn what_cannot_be_fitted_is_said() {
 }
 
 proptest! {
+    #![proptest_config(crate::scale::cases(256))]
+
     /// Whatever is put in, numbers come out, or an error.
     #[test]
     fn no_nan_comes_out(points in proptest::collection::vec((prop_oneof![1 => any::<f64>(), 40 => (-9.0..9.0).prop_map(|e: f64| 10_f64.powf(e)), 40 => 0.1..10.0], prop_oneof![1 => any::<f64>(), 40 => (-9.0..9.0).prop_map(|e: f64| 10_f64.powf(e)), 40 => 0.5..3.0]), 0..12)) {

@@ -160,7 +160,7 @@ fn few_sizes_get_few_knots() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(crate::scale::cases(48))]
 
     /// Whatever is put in, numbers come out, or an error.
     #[test]

@@ -22,6 +22,8 @@ fn close(one: f64, other: f64) -> bool {
 }
 
 proptest! {
+    #![proptest_config(crate::scale::cases(256))]
+
     #[test]
     fn no_argument_gives_a_wrong_number(
         a in any_number(), b in any_number(), c in any_number(), d in any_number(), e in any_number(), p: u32,

@@ -92,6 +92,8 @@ impl Office {
 }
 
 proptest! {
+    #![proptest_config(crate::scale::cases(256))]
+
     #[test]
     fn a_graph_reduces_to_the_formula(tree in tree()) {
         for dependence in [Dependence::Independent, Dependence::Dependent] {

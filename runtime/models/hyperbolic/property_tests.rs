@@ -53,6 +53,8 @@ fn collected_by_recursion(process: usize, processes: usize, w: f64, way: f64) ->
 }
 
 proptest! {
+    #![proptest_config(crate::scale::cases(256))]
+
     #[test]
     fn no_argument_gives_a_wrong_number(
         a in any_number(), b in any_number(), c in any_number(), x in any_number(), n: u64, place in 0usize..4,

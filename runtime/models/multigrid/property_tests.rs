@@ -67,7 +67,7 @@ fn points(grid: &Grid) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(crate::scale::cases(2000))]
 
     #[test]
     fn every_quantity_is_a_number(
@@ -125,8 +125,8 @@ proptest! {
 }
 
 proptest! {
-    // Each case is a search over thousands of P.
-    #![proptest_config(ProptestConfig::with_cases(200))]
+// Each case is a search over thousands of P.
+    #![proptest_config(crate::scale::cases(200))]
 
     #[test]
     fn the_best_number_of_processors_is_a_number(grid in grid(), machine in machine()) {

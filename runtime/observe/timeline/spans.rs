@@ -56,6 +56,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::scale::cases(256))]
+
         #[test]
         fn as_counting_says(
             one in prop::collection::vec((0i64..60, 0i64..60), 0..8),

@@ -352,6 +352,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::scale::cases(256))]
+
         #[test]
         fn no_text_panics_and_lists_are_bounded(text in "\\PC{0,20}|[0-9.,*+eE-]{0,30}|[0-9]{1,4}\\.\\.[0-9]{1,9}(\\*|\\+)?[0-9]{0,3}") {
             for list in [numbers(&text), sizes(&text)].into_iter().flatten() {

@@ -23,6 +23,8 @@ fn written(host: &Host, colon: bool) -> String {
 }
 
 proptest! {
+    #![proptest_config(crate::scale::cases(256))]
+
     #[test]
     fn what_is_written_is_read(hosts in proptest::collection::vec((host(), any::<bool>()), 1..8)) {
         let text: String = hosts.iter().map(|(host, colon)| written(host, *colon) + "\n").collect();

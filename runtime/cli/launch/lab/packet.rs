@@ -89,6 +89,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::scale::cases(256))]
+
         #[test]
         fn no_frame_panics(frame in proptest::collection::vec(any::<u8>(), 0..120)) {
             if let Some((_, count)) = parse(&frame) {

@@ -183,6 +183,8 @@ fn play(run: &Run, lazy: bool) -> (Switch<(usize, usize, u64)>, Arrivals) {
 }
 
 proptest! {
+    #![proptest_config(crate::scale::cases(256))]
+
     #[test]
     fn every_packet_arrives_or_is_counted(run in run()) {
         let (switch, arrived) = play(&run, false);

@@ -342,6 +342,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::scale::cases(256))]
+
         #[test]
         fn what_is_written_is_read_again(
             delay_ns in 0..=TIME_NS_MAX,

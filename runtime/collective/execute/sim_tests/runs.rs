@@ -13,15 +13,16 @@ use crate::collective::{Blocks, Call, Collective};
 use crate::engine::{Engine, Limits, Sent};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
+use crate::scale::scaled;
 use crate::wire::frame::{Context, MatchKey};
 
-/// Runs `seeds` seeds, or as many as `LATHIDE_SIM_SEEDS` says, or just `LATHIDE_SIM_SEED`.
+/// Runs `seeds` seeds, scaled, or just `LATHIDE_SIM_SEED`.
 fn each_seed(name: &str, seeds: u64, run: impl Fn(u64)) {
     let number = |variable: &str| std::env::var(variable).ok().map(|value| value.parse().expect("a number"));
     if let Some(seed) = number("LATHIDE_SIM_SEED") {
         return run(seed);
     }
-    for seed in 0..number("LATHIDE_SIM_SEEDS").unwrap_or(seeds) {
+    for seed in 0..scaled(seeds) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(seed))) {
             eprintln!("{name}: seed {seed}; to repeat it: LATHIDE_SIM_SEED={seed} cargo test --lib {name}");
             std::panic::resume_unwind(panic);
@@ -298,7 +299,7 @@ fn an_operator_that_panics_fails_its_collective_everywhere() {
             rank.index() == faulty && cause.contains("its operator panicked: on purpose")
         });
     });
-    assert!(found.get() > 300 || std::env::var("LATHIDE_SIM_SEED").is_ok(), "{} have panicked", found.get());
+    assert!(found.get() > scaled(300) || std::env::var("LATHIDE_SIM_SEED").is_ok(), "{} have panicked", found.get());
 }
 
 #[test]
