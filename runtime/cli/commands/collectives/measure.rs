@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indicatif::ProgressBar;
 use parking_lot::Mutex;
 
-use super::COMMAND;
+use super::args::COMMAND;
 use super::outcome::{Heard, Outcome};
 use super::plan::{Event, Plan};
 use crate::commands::common::background::Others;

@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use lathide::CostModel;
-use lathide::Node;
 use lathide::collective::choose::Prices;
 use lathide::collective::{Collective, Overrides};
 
+use super::error::{NodeError, Result};
 use super::plan::{self, Event, Parameters, Plan, Point, REPEATS_MIN};
-use super::together::Together;
+use super::together::{Together, goes_on, slowest, tell};
 use super::{learn, overlap};
 use crate::commands::common::nodes::{keep_to_one_core, report};
 
@@ -17,19 +17,6 @@ const REPEATS_MAX: u32 = 30;
 /// The part of the time for learning, and that for the grid.
 const LEARN_SHARE: f64 = 0.15;
 const GRID_SHARE: f64 = 0.65;
-
-/// Why a node could not measure.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum NodeError {
-    #[error(transparent)]
-    Lathide(#[from] lathide::Error),
-    #[error("cannot report results: {0}")]
-    Report(#[from] std::io::Error),
-    #[error("an algorithm cannot be forced: {0}")]
-    Overrides(String),
-}
-
-pub(super) type Result<T> = std::result::Result<T, NodeError>;
 
 /// A node process of `lathide collectives`, from its environment.
 pub(super) fn run(plan: &Plan) -> Result<()> {
@@ -89,18 +76,4 @@ fn measured(together: &Together<'_>, points: &[Point], forced: &[Overrides], rou
         times[at] = together.timed(&forced[at], (way.operation, *bytes))?;
     }
     slowest(node, times)
-}
-
-/// Of each time, that of the slowest rank.
-pub(super) fn slowest(node: &Node, times: Vec<f64>) -> Result<Vec<f64>> {
-    Ok(node.allreduce(&lathide::Operator::max(), times)?)
-}
-
-/// What rank 0 says.
-pub(super) fn goes_on(node: &Node, wants: bool) -> Result<bool> {
-    Ok(node.broadcast(0, vec![u8::from(wants)])? == [1])
-}
-
-pub(super) fn tell(node: &Node, (done, of): (u64, u64), now: String) -> Result<()> {
-    Ok(report(node.rank(), &Event::Progress(done, of, now))?)
 }

@@ -4,9 +4,9 @@ use lathide::collective::Collective;
 use lathide::{Node, Rank, Tag};
 
 use super::call::{self, Input};
-use super::node::{Result, goes_on, slowest, tell};
+use super::error::Result;
 use super::plan::{Event, Hidden, Point, REPEATS_MIN, Times};
-use super::together::Together;
+use super::together::{Together, goes_on, slowest, tell};
 use crate::commands::common::blocks::{self, BLOCK_S, CALCULATION, Messages, WORK_MAX};
 use crate::commands::common::calculation::Calculation;
 use crate::commands::common::nodes::report;

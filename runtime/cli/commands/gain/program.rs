@@ -8,8 +8,8 @@ use crate::launch::local::{Job, Outcome, Output};
 use lathide::observe::Report;
 use parking_lot::Mutex;
 
+use super::args::{Args, COMMAND, REPEATS};
 use super::compare::{Comparison, Run};
-use super::{Args, COMMAND, REPEATS};
 use crate::commands::common::console::{self, progress};
 use crate::commands::common::nodes::Failed;
 use crate::commands::common::target::Ground;

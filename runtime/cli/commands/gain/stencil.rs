@@ -7,9 +7,9 @@ use crate::launch::link::LinkSpec;
 use parking_lot::Mutex;
 
 use super::analysis::{Point, evaluate};
+use super::args::{Args, COMMAND, LINK, REPEATS};
 use super::output::Outcome;
 use super::plan::{Event, Measured, Plan};
-use super::{Args, COMMAND, LINK, REPEATS};
 use crate::commands::common::console::{self, progress};
 use crate::commands::common::nodes::{self, Failed};
 use crate::commands::common::target::Ground;

@@ -8,8 +8,8 @@ use indicatif::ProgressBar;
 use lathide::Config;
 use parking_lot::Mutex;
 
-use super::COMMAND;
 use super::analysis::{self, Block};
+use super::args::COMMAND;
 use super::budget::{self, Sweep};
 use super::cluster::{Cluster, SENDERS};
 use super::outcome::Outcome;

@@ -5,6 +5,7 @@ use std::time::Instant;
 use lathide::{Node, Rank, Tag};
 
 use super::budget;
+use super::error::{NodeError, Result};
 use super::pair::Pair;
 use super::plan::{Call, Cost, Event, Order, Own, Plan, Probe, RawPlace, Way, Wishes};
 use super::raw::Raw;
@@ -22,25 +23,6 @@ const LOOKS: u32 = 5;
 const LOOK_S: f64 = 0.02;
 /// Less would be beyond 1 TB/s.
 const LEAST_BYTE_S: f64 = 1e-12;
-
-/// Why a node could not measure.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum NodeError {
-    #[error(transparent)]
-    Lathide(#[from] lathide::Error),
-    #[error("the raw TCP connection between the nodes failed: {0}")]
-    Raw(#[from] std::io::Error),
-    #[error("there is no raw TCP connection between these nodes")]
-    NoRaw,
-    #[error("cannot report results: {0}")]
-    Report(std::io::Error),
-    #[error("an order or its reply cannot be read: {0}")]
-    Order(#[from] serde_json::Error),
-    #[error("{0} nodes; the measurement takes 2, or 3 for the cluster model")]
-    Size(u32),
-}
-
-pub(super) type Result<T> = std::result::Result<T, NodeError>;
 
 /// A node process of `lathide link`, from its environment.
 pub(super) fn run(plan: &Plan) -> Result<()> {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use lathide::{Handle, Tag};
 
-use super::node::Result;
+use super::error::Result;
 use super::pair::{Pair, thread_s};
 use super::plan::{Cost, Direction, Exchanged, Hidden, Own, SIGNAL_BYTES, Way};
 use crate::commands::common::blocks::Messages;

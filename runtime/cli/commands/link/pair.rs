@@ -5,7 +5,7 @@ use std::time::Instant;
 use lathide::{Node, Rank, Tag};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::node::{NodeError, Result};
+use super::error::{NodeError, Result};
 use super::plan::{Cost, SIGNAL_BYTES, Way};
 use super::raw::Raw;
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use lathide::{Handle, Tag};
 
-use super::node::Result;
+use super::error::Result;
 use super::pair::Pair;
 use super::plan::{Cost, SIGNAL_BYTES, Way};
 
