@@ -13,8 +13,9 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use super::bootstrap::{Hello, Image};
+use super::hosts::Hosts;
 use super::messages::{Order, PROTOCOL, Word};
-use super::{Hosts, starter};
+use super::starter;
 use crate::launch::hosts::Host;
 use lathide::launcher::control;
 use lathide::launcher::rendezvous::read_frame;

@@ -12,12 +12,14 @@ use tokio::task::JoinSet;
 
 use super::bootstrap::Image;
 use super::connection::Connection;
-use super::messages::{Order, Raw, Word};
+use super::hosts::Hosts;
+use super::messages::{Order, Word};
 use super::questions::{Answer, Facts, Question, Route, Seat};
+use super::raw::Raw;
 use super::starter::Reach;
-use super::{Hosts, addresses, starter};
+use super::{addresses, starter};
 use crate::launch::hosts::Host;
-use crate::launch::local::LaunchError;
+use crate::launch::local::error::LaunchError;
 use crate::launch::local::spawn::new_key;
 use lathide::config::Key;
 use lathide::launcher::discovery;

@@ -15,16 +15,20 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::addresses;
 use super::bootstrap::Image;
 use super::connection::{Connection, why_it_ended};
-use super::messages::{Errand, Order, PIECE_BYTES_MAX, Raw, Secret, Word};
+use super::hosts::Hosts;
+use super::messages::{Errand, Order, PIECE_BYTES_MAX, Secret, Word};
+use super::raw::Raw;
 use super::starter::{self, Reach};
-use super::{Hosts, addresses};
 use crate::launch::hosts::Host;
+use crate::launch::local::end::End;
+use crate::launch::local::error::LaunchError;
 use crate::launch::local::inputs;
-use crate::launch::local::output::{Output, Tail};
+use crate::launch::local::job::{Job, Stdin};
+use crate::launch::local::output::{Output, Stream, Tail};
 use crate::launch::local::processes::{Hand, Outlets};
-use crate::launch::local::{Job, LaunchError, Stdin, Stream};
 use lathide::ids::Rank;
 use lathide::launcher::control;
 use lathide::launcher::interface::{self, Interfaces};
@@ -332,7 +336,7 @@ struct Listener {
     outputs: mpsc::UnboundedSender<Output>,
     taken: Arc<Notify>,
     tails: HashMap<u32, Tail>,
-    ends: mpsc::Sender<(u32, crate::launch::local::End)>,
+    ends: mpsc::Sender<(u32, End)>,
     trace: Option<PathBuf>,
 }
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use super::messages::Raw;
+use super::raw::Raw;
 use lathide::launcher::text;
 
 /// The launcher asks.

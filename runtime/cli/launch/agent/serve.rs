@@ -13,11 +13,15 @@ use tokio::process::ChildStdin;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
-use super::messages::{Errand, OUTPUT_CREDIT, Order, PIECE_BYTES_MAX, PROTOCOL, Raw, Secret, Word};
+use super::messages::{Errand, OUTPUT_CREDIT, Order, PIECE_BYTES_MAX, PROTOCOL, Secret, Word};
+use super::raw::Raw;
 use super::{addresses, examine};
+use crate::launch::local::end::End;
+use crate::launch::local::error::LaunchError;
+use crate::launch::local::job::{Job, Stdin};
+use crate::launch::local::output::Output;
 use crate::launch::local::processes::{Hand, Outlets, Processes};
 use crate::launch::local::spawn::{self, Common};
-use crate::launch::local::{Job, LaunchError, Output, Stdin};
 use lathide::config::Key;
 use lathide::launcher::control;
 use lathide::launcher::handshake::job_id;
@@ -203,7 +207,7 @@ fn private_directory(key: &Key) -> Result<PathBuf, (PathBuf, io::Error)> {
 /// The ranks at work.
 struct Work {
     processes: Processes,
-    ends: mpsc::Receiver<(u32, crate::launch::local::End)>,
+    ends: mpsc::Receiver<(u32, End)>,
     left: usize,
     credit: Arc<Semaphore>,
     passing: tokio::task::JoinHandle<()>,

@@ -8,12 +8,14 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use super::bootstrap::Image;
-use super::{AGENT, Hosts, Way};
+use super::hosts::{Hosts, Way};
 use crate::launch::hosts::Host;
-use crate::launch::local::LaunchError;
+use crate::launch::local::error::LaunchError;
 use lathide::launcher::KEEPALIVE;
 use lathide::launcher::environment;
 
+/// The hidden command of the `lathide` program that is an agent.
+const AGENT: &str = "__agent";
 /// What `ssh` gets beside the user's own configuration. Before them come the user's options, of which the first counts.
 ///
 /// Nobody can answer questions: several hosts would ask at once, and only the launcher may read the terminal. So ssh must

@@ -12,9 +12,11 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::cleanup::{is_stopped, kill_left_overs};
+use super::end::End;
+use super::error::{LaunchError, system};
+use super::job::Job;
 use super::output::{self, Output, Stream, Tail};
 use super::spawn::{self, Common, Seat};
-use super::{End, Job, LaunchError, system};
 use lathide::ids::Rank;
 
 /// How long output of processes that have all ended may take to be passed on.

@@ -14,7 +14,8 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use tokio::process::{Child, Command};
 
 use super::cleanup::{JOB_VARIABLE, kill_left_overs};
-use super::{Job, LaunchError, Stdin, system};
+use super::error::{LaunchError, system};
+use super::job::{Job, Stdin};
 
 /// What all ranks of a job share.
 pub(crate) struct Common {

@@ -5,28 +5,24 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, getpid, kill_process};
-use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout, timeout_at};
 
-use super::inputs;
-use super::output::{self, Output};
+use super::end::End;
+use super::error::{LaunchError, system};
+use super::event::{Event, forward};
+use super::job::Job;
+use super::outcome::{Failure, Outcome, RankEnd, WITHOUT_FINALIZE};
+use super::output::{self, Output, Sink};
 use super::processes::{Hand, Outlets, Processes};
-use super::spawn::{self, Common};
+use super::spawn::Common;
 use super::verdict::{Evidence, Process};
-
-use super::{End, Failure, Job, LaunchError, Outcome, RankEnd, Sink, WITHOUT_FINALIZE, system};
-use crate::launch::agent::{Fleet, Hosts, Loss, Plan};
-use crate::launch::link::Relay;
-use lathide::config::Key;
+use super::{inputs, signals};
+use crate::launch::agent::fleet::{Fleet, Loss, Plan};
 use lathide::ids::Rank;
 use lathide::launcher::deadlock::listed;
-use lathide::launcher::handshake::job_id;
-use lathide::launcher::interface;
-use lathide::launcher::rendezvous::{self, Order, Settings};
-use lathide::launcher::timeline;
-use lathide::launcher::{descriptors, discovery};
+use lathide::launcher::rendezvous::{self, Order};
 
 /// A rank that failed ends the job: the others have [`Job::grace`] to end by themselves, then this long to heed SIGTERM.
 const AFTER_FAILURE: Duration = Duration::from_millis(400);
@@ -44,91 +40,6 @@ const LAST_WORDS: Duration = Duration::from_millis(50);
 /// The same for reports, which are longer and wanted.
 const LAST_REPORTS: Duration = Duration::from_millis(500);
 
-pub(super) fn run(mut job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
-    if job.size == 0 {
-        return Err(LaunchError::NoRanks);
-    }
-    if let Some(trace) = &mut job.trace {
-        *trace = timeline::prepare(trace, job.size)
-            .map_err(system(format!("the timeline {} cannot be written", trace.display())))?;
-    }
-    let (trace, size) = (job.trace.clone(), job.size);
-    let mut outcome = start(job, sink)?;
-    outcome.trace = trace.map(|trace| timeline::merge(&trace, size).map_err(|error| error.to_string()));
-    Ok(outcome)
-}
-
-fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
-    // On other hosts the agents look for it.
-    let program = if job.hosts.is_some() { job.program.clone() } else { spawn::resolve(&job)? };
-    let starter = spawn::starter(&job)?;
-    let (more, what) = descriptors_needed(&job);
-    descriptors::ensure(more, &what)
-        .map_err(|why| system("the launcher cannot run so many ranks")(std::io::Error::other(why)))?;
-    // This thread starts the ranks and lives as long as they: their parent-death signal is tied to it.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let outcome = runtime.map_err(system("the launcher cannot start"))?.block_on(async {
-        let secret = spawn::new_key().map_err(system("the job's key cannot be made"))?;
-        let memory = spawn::in_memory(&secret).map_err(system("the job's key cannot be kept"))?;
-        let key = Key::from_bytes(secret);
-        let listener = listen(job.hosts.as_ref()).await.map_err(system("the rendezvous cannot listen"))?;
-        let root = listener.local_addr().map_err(system("the rendezvous cannot listen"))?;
-        let id = job_id(&key).iter().map(|byte| format!("{byte:02x}")).collect();
-        let common = Common { starter, program, id, root, key: memory };
-        let settings = Settings {
-            size: job.size,
-            key,
-            join_timeout: job.join_timeout,
-            launcher: true,
-            hosts: job.hosts.as_ref().map(Hosts::names).unwrap_or_default(),
-            rewrite: (!job.link.is_loopback()).then(|| relay(&job)),
-        };
-        let (orders, received) = mpsc::channel(job.size as usize + 16);
-        let (events, happened) = mpsc::channel(64);
-        let server = tokio::spawn(rendezvous::serve(listener, settings, received, events));
-        let outcome = Supervisor::supervise(job, &common, secret, sink, orders, happened).await;
-        server.abort();
-        outcome
-    })?;
-    Ok(outcome)
-}
-
-/// How many descriptors the launcher opens, and for what.
-fn descriptors_needed(job: &Job) -> (u64, String) {
-    let ranks = u64::from(job.size);
-    // Its connection; if its process is here, its output, its errors and the process itself.
-    let (each, hosts) = job.hosts.as_ref().map_or((4, 0), |hosts| (1, 4 * hosts.places.len() as u64));
-    // Both ends of each link pass through the relay.
-    let links = if job.link.is_loopback() { 0 } else { ranks * ranks };
-    (ranks * each + hosts + links, format!("{ranks} ranks"))
-}
-
-/// On all addresses if other hosts shall reach it.
-async fn listen(hosts: Option<&Hosts>) -> std::io::Result<TcpListener> {
-    match hosts {
-        None => TcpListener::bind((interface::loopback(), 0)).await,
-        Some(hosts) => discovery::bind_all(hosts.ports.clone()).await.map_err(std::io::Error::other),
-    }
-}
-
-/// Puts the emulated link between the ranks when their addresses are known. It lives as long as the rendezvous.
-fn relay(job: &Job) -> rendezvous::Rewrite {
-    let link = job.link.clone();
-    Box::new(move |addresses| {
-        let relay = Relay::start(&link, addresses)?;
-        Ok((relay.addresses().to_vec(), Box::new(relay)))
-    })
-}
-
-/// All that can happen to a job comes through one queue.
-pub(super) enum Event {
-    Ended(u32, End),
-    OutputBroken(std::io::Error),
-    HostLost(Loss),
-    Rendezvous(rendezvous::Event),
-    Signal(Signal),
-}
-
 /// Who holds the ranks' processes.
 enum Hands {
     /// This process.
@@ -137,7 +48,8 @@ enum Hands {
     There(Fleet),
 }
 
-struct Supervisor {
+/// Hears of all that happens to a job, and acts on it.
+pub(super) struct Supervisor {
     processes: Vec<Process>,
     orders: mpsc::Sender<Order>,
     notes: mpsc::Sender<Output>,
@@ -160,7 +72,8 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    async fn supervise(
+    /// From the start of the ranks until all is cleaned up.
+    pub(super) async fn supervise(
         job: Job,
         common: &Common,
         key: [u8; 32],
@@ -174,7 +87,7 @@ impl Supervisor {
         let mut tasks = JoinSet::new();
         tasks.spawn(forward(happened, inbox.clone(), Event::Rendezvous));
         tasks.spawn(forward(drain.breaks, inbox.clone(), Event::OutputBroken));
-        inputs::listen_to_signals(&mut tasks, &inbox).map_err(system("signals cannot be received"))?;
+        signals::listen_to_signals(&mut tasks, &inbox).map_err(system("signals cannot be received"))?;
         let (losses, lost) = mpsc::channel(16);
         tasks.spawn(forward(lost, inbox.clone(), Event::HostLost));
         let (ends, ended) = mpsc::channel(256);
@@ -509,13 +422,5 @@ async fn start_fleet(plan: Plan<'_>, events: &mut mpsc::Receiver<Event>) -> Resu
     tokio::select! {
         fleet = Fleet::start(plan) => fleet,
         signal = interrupted => Err(LaunchError::Interrupted(signal.as_raw())),
-    }
-}
-
-async fn forward<T>(mut from: mpsc::Receiver<T>, to: mpsc::Sender<Event>, wrap: fn(T) -> Event) {
-    while let Some(item) = from.recv().await {
-        if to.send(wrap(item)).await.is_err() {
-            return;
-        }
     }
 }
