@@ -27,7 +27,7 @@ pub(crate) use args::{Args, NodeArgs};
 
 use crate::commands::common::console;
 use crate::commands::common::nodes::Failed;
-use crate::commands::common::target::Ground;
+use crate::commands::common::target::Target;
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {
@@ -36,8 +36,8 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Err(message) => return console::fail(COMMAND, &message, 2),
     };
     let sizes = args.ranks.clone().unwrap_or_else(|| vec![args.size]);
-    let ground = Ground::new(args.link.clone(), args.hosts.clone());
-    let outcome = match ground.and_then(|ground| measure::measure(&ground, &plan, &sorted(sizes), args.quiet)) {
+    let target = Target::new(args.link.clone(), args.hosts.clone());
+    let outcome = match target.and_then(|target| measure::measure(&target, &plan, &sorted(sizes), args.quiet)) {
         Ok(outcome) => outcome,
         Err(Failed { message, status }) => return console::fail(COMMAND, &message, status),
     };
@@ -59,15 +59,15 @@ pub(crate) fn run_node(args: &NodeArgs) -> ExitCode {
 /// What the nodes are to measure, or what is wrong with it.
 fn wanted(args: &Args) -> Result<plan::Plan, String> {
     let operations = sorted(args.operations.clone().unwrap_or_else(|| Collective::ALL.to_vec()));
-    let all: Vec<plan::Way> = operations.iter().flat_map(|operation| plan::ways(*operation)).collect();
-    let ways = match &args.algorithms {
+    let all: Vec<plan::Variant> = operations.iter().flat_map(|operation| plan::variants(*operation)).collect();
+    let variants = match &args.algorithms {
         None => all,
-        Some(names) => plan::chosen_ways(&operations, &all, names)?,
+        Some(names) => plan::chosen_variants(&operations, &all, names)?,
     };
-    for way in &ways {
-        Overrides::parse(&way.forced())?;
+    for variant in &variants {
+        Overrides::parse(&variant.forced())?;
     }
-    Ok(plan::Plan { ways, bytes: args.bytes.clone().map(sorted), seconds: args.seconds })
+    Ok(plan::Plan { variants, bytes: args.bytes.clone().map(sorted), seconds: args.seconds })
 }
 
 fn sorted<T: Ord>(mut list: Vec<T>) -> Vec<T> {

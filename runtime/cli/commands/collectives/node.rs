@@ -25,8 +25,8 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     let began = Instant::now();
     tell(&node, (0, 1), "learning the link".to_owned())?;
     let (machine, is_fitted) = learn::machine(&node, LEARN_SHARE * plan.seconds)?;
-    if let Some(way) = plan.ways.first() {
-        report(node.rank(), &Event::Parameters(parameters((way.operation, node.size()), &machine, is_fitted)))?;
+    if let Some(variant) = plan.variants.first() {
+        report(node.rank(), &Event::Parameters(parameters((variant.operation, node.size()), &machine, is_fitted)))?;
     }
     let mut prices = Prices::new(machine);
     let points = plan::grid(plan, node.size(), &mut prices);
@@ -48,7 +48,7 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
 }
 
 fn force(point: &Point) -> Result<Overrides> {
-    Overrides::parse(&point.way.forced()).map_err(NodeError::Overrides)
+    Overrides::parse(&point.variant.forced()).map_err(NodeError::Overrides)
 }
 
 fn parameters((operation, ranks): (Collective, u32), machine: &CostModel, is_fitted: bool) -> Parameters {
@@ -67,13 +67,13 @@ fn measured(together: &Together<'_>, points: &[Point], forced: &[Overrides], rou
     let (node, mut times) = (together.node, vec![0.0; points.len()]);
     for turn in 0..points.len() {
         let at = if round.is_multiple_of(2) { turn } else { points.len() - 1 - turn };
-        let Point { way, bytes, .. } = &points[at];
+        let Point { variant, bytes, .. } = &points[at];
         if turn % 16 == 0 {
-            let what = format!("{} by {}, {bytes} bytes, round {round}", way.operation, way.algorithm);
+            let what = format!("{} by {}, {bytes} bytes, round {round}", variant.operation, variant.algorithm);
             let (done, each) = (u64::from(round) * points.len() as u64 + turn as u64, points.len() as u64);
             tell(node, (done, (u64::from(REPEATS_MIN + 1) * each).max(done + 1)), what)?;
         }
-        times[at] = together.timed(&forced[at], (way.operation, *bytes))?;
+        times[at] = together.timed(&forced[at], (variant.operation, *bytes))?;
     }
     slowest(node, times)
 }

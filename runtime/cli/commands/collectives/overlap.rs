@@ -41,7 +41,7 @@ pub(super) fn run(together: &Together<'_>, points: &[Point], has_time: impl Fn()
 pub(super) fn cases(points: &[Point]) -> Vec<(Collective, u64)> {
     let mut cases = Vec::new();
     for operation in OPERATIONS {
-        let bytes = || points.iter().filter(|point| point.way.operation == operation).map(|point| point.bytes);
+        let bytes = || points.iter().filter(|point| point.variant.operation == operation).map(|point| point.bytes);
         let mut sizes: Vec<u64> = bytes().filter(|bytes| BYTES.contains(bytes)).collect();
         sizes.extend(bytes().max().filter(|_| sizes.is_empty()));
         sizes.sort_unstable();
@@ -145,7 +145,8 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// What moves in each step. Roots change from step to step, so that none runs ahead of the others, and each way is used.
+/// What moves in each step. Roots change from step to step, so that none runs ahead of the others, and each direction is
+/// used.
 enum Moves {
     Collective {
         operation: Collective,

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use super::plan::Plan;
 use crate::commands::common::hosts::HostArgs;
-use crate::commands::common::target::Ground;
+use crate::commands::common::target::Target;
 use crate::launch::link::LinkSpec;
 
 /// What the person typed, before every message.
@@ -71,11 +71,11 @@ const GAMMA_RANGE: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 
 impl Args {
     /// Where it is measured; on this machine without `--link`, over `link`.
-    pub(super) fn ground(&self, link: &str) -> Result<Ground, String> {
+    pub(super) fn target(&self, link: &str) -> Result<Target, String> {
         let link = if self.hosts.is_given() { "loopback" } else { link };
         let link = self.link.clone().map_or_else(|| link.parse(), Ok);
         let link = link.map_err(|error: <LinkSpec as std::str::FromStr>::Err| error.to_string())?;
-        Ground::new(link, self.hosts.clone()).map_err(|failed| failed.message)
+        Target::new(link, self.hosts.clone()).map_err(|failed| failed.message)
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) use args::{Args, NodeArgs};
 
 use crate::commands::common::console;
 use crate::commands::common::nodes::Failed;
-use crate::commands::common::target::Ground;
+use crate::commands::common::target::Target;
 
 const REPEATS: u32 = 5;
 /// What must do where other programs slow all down: a median needs three.
@@ -43,20 +43,20 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         bytes.sort_unstable();
         bytes.dedup();
     }
-    let ground = match Ground::new(args.link.clone(), args.hosts.clone()) {
-        Ok(ground) => ground,
+    let target = match Target::new(args.link.clone(), args.hosts.clone()) {
+        Ok(target) => target,
         Err(Failed { message, status }) => return console::fail(COMMAND, &message, status),
     };
-    let wishes = plan::Wishes {
+    let options = plan::Options {
         seconds: args.seconds,
         repeats: args.repeats.unwrap_or(REPEATS),
         // Who asks for a number gets it, however long it takes.
         repeats_min: args.repeats.unwrap_or(REPEATS_MIN),
         bytes,
-        shared: ground.link.shared,
-        yields: !ground.is_loopback() || std::thread::available_parallelism().map_or(1, usize::from) < 2,
+        shared: target.link.shared,
+        yields: !target.is_loopback() || std::thread::available_parallelism().map_or(1, usize::from) < 2,
     };
-    let outcome = match measure::measure(&ground, &wishes, args.quiet) {
+    let outcome = match measure::measure(&target, &options, args.quiet) {
         Ok(outcome) => outcome,
         Err(Failed { message, status }) => return console::fail(COMMAND, &message, status),
     };
