@@ -14,7 +14,7 @@ pub(crate) struct Hosts {
     /// Each host with its ranks.
     pub places: Vec<(Host, Vec<u32>)>,
     /// How agents are started.
-    pub way: Way,
+    pub starter: Starter,
     /// The program that reaches a host, and its options: `ssh -p 2222`.
     pub ssh: Vec<String>,
     /// Where the `lathide` program is on the hosts; if `None`, the launcher's own is sent there.
@@ -32,7 +32,7 @@ impl Hosts {
     pub(crate) fn new(places: Vec<(Host, Vec<u32>)>) -> Self {
         Hosts {
             places,
-            way: Way::Ssh,
+            starter: Starter::Ssh,
             ssh: vec!["ssh".to_owned()],
             agent: None,
             interface: None,
@@ -54,10 +54,10 @@ impl Hosts {
     }
 }
 
-/// How agents are started on other hosts.
+/// What starts agents on other hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub(crate) enum Way {
+pub(crate) enum Starter {
     /// Through `ssh`.
     Ssh,
     /// Through `srun`, inside a Slurm allocation.

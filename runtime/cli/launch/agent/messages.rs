@@ -19,7 +19,7 @@ pub(super) const OUTPUT_CREDIT: usize = 1 << 20;
 
 /// The launcher tells an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Order {
+pub(super) enum ToAgent {
     /// Look whether this can be done here.
     Prepare(Box<Errand>),
     /// Start the ranks; they find each other here.
@@ -83,7 +83,7 @@ impl std::fmt::Debug for Errand {
 
 /// An agent tells the launcher.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Word {
+pub(super) enum FromAgent {
     /// It can be done.
     Ready {
         /// Where the rendezvous was reached, if it was looked for.
@@ -139,15 +139,15 @@ mod tests {
     #[test]
     fn any_bytes_come_back_as_they_went() {
         let all: Vec<u8> = (0..=255).collect();
-        let output = Word::Output { rank: 7, stream: Stream::Stderr, bytes: Raw(all) };
-        assert_eq!(decode::<Word>(&encode(&output).unwrap()[4..]).unwrap(), output);
-        assert!(decode::<Word>(r#"{"Events":{"rank":1,"bytes":"€"}}"#.as_bytes()).is_err());
+        let output = FromAgent::Output { rank: 7, stream: Stream::Stderr, bytes: Raw(all) };
+        assert_eq!(decode::<FromAgent>(&encode(&output).unwrap()[4..]).unwrap(), output);
+        assert!(decode::<FromAgent>(r#"{"Events":{"rank":1,"bytes":"€"}}"#.as_bytes()).is_err());
     }
 
     #[test]
     fn the_dearest_piece_fits_a_frame() {
         let bytes = Raw(vec![0; PIECE_BYTES_MAX]);
-        let frame = encode(&Word::Output { rank: u32::MAX, stream: Stream::Stdout, bytes }).unwrap();
+        let frame = encode(&FromAgent::Output { rank: u32::MAX, stream: Stream::Stdout, bytes }).unwrap();
         assert!(frame.len() <= FRAME_BYTES_MAX, "{}", frame.len());
     }
 
@@ -167,7 +167,7 @@ mod tests {
             trace: false,
             report: false,
         };
-        let shown = format!("{:?}", Order::Prepare(Box::new(errand)));
+        let shown = format!("{:?}", ToAgent::Prepare(Box::new(errand)));
         assert!(!shown.contains("77") && !shown.contains("hidden"), "{shown}");
     }
 }

@@ -18,6 +18,6 @@ mod serve;
 mod starter;
 
 pub(crate) use doctor::{Examination, Examined, Found, Pair, diagnose};
-pub(crate) use hosts::{Hosts, Way};
+pub(crate) use hosts::{Hosts, Starter};
 pub(crate) use questions::Route;
 pub(crate) use serve::serve;

@@ -22,7 +22,7 @@ const TAIL_LINE_BYTES_MAX: usize = 1000;
 /// Takes what the ranks write; runs on a thread of its own. An error ends the job.
 pub(crate) type Sink = Box<dyn FnMut(Output) -> io::Result<()> + Send>;
 
-/// Something to show: one or more whole lines of one rank, or a word of the launcher.
+/// Something to show: one or more whole lines of one rank, or a message of the launcher.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub(crate) struct Output {

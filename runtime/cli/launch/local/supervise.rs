@@ -15,7 +15,7 @@ use super::event::{Event, forward};
 use super::job::Job;
 use super::outcome::{Failure, Outcome, RankEnd, WITHOUT_FINALIZE};
 use super::output::{self, Output, Sink};
-use super::processes::{Hand, Outlets, Processes};
+use super::processes::{Outlets, Processes, RankProcess};
 use super::spawn::Common;
 use super::verdict::{Evidence, Process};
 use super::{inputs, signals};
@@ -35,17 +35,17 @@ const AT_ONCE: (Duration, Duration) = (Duration::ZERO, Duration::from_millis(500
 const ANSWERS: Duration = Duration::from_secs(1);
 /// How long orders to the agents may take until they are in the pipes to them.
 const ORDERS_LEAVE: Duration = Duration::from_millis(50);
-/// How long the last words of ranks may take through the rendezvous after their processes have ended.
-const LAST_WORDS: Duration = Duration::from_millis(50);
+/// How long the last messages of ranks may take through the rendezvous after their processes have ended.
+const LAST_MESSAGES: Duration = Duration::from_millis(50);
 /// The same for reports, which are longer and wanted.
 const LAST_REPORTS: Duration = Duration::from_millis(500);
 
 /// Who holds the ranks' processes.
-enum Hands {
+enum Holder {
     /// This process.
-    Here(Processes),
+    Launcher(Processes),
     /// An agent on each host.
-    There(Fleet),
+    Agents(Fleet),
 }
 
 /// Hears of all that happens to a job, and acts on it.
@@ -54,7 +54,7 @@ pub(super) struct Supervisor {
     orders: mpsc::Sender<Order>,
     notes: mpsc::Sender<Output>,
     /// Who holds the processes; `None` before they are started and after they have ended.
-    hands: Option<Hands>,
+    holder: Option<Holder>,
     /// The order in which ranks failed by themselves.
     failures: Vec<usize>,
     /// The order in which ranks left the rendezvous without finalize.
@@ -95,30 +95,30 @@ impl Supervisor {
         let outlets = Outlets { ends, lines: notes.clone() };
 
         let mut supervisor = Supervisor::new(&job, orders, notes);
-        let hands = supervisor.hands();
-        supervisor.hands = Some(match &job.hosts {
+        let ranks = supervisor.rank_processes();
+        supervisor.holder = Some(match &job.hosts {
             None => {
-                let mut processes = Processes::start(&job, common, hands, &outlets)?;
+                let mut processes = Processes::start(&job, common, ranks, &outlets)?;
                 if let Some(input) = processes.take_input() {
                     tasks.spawn(inputs::carry_input(input));
                 }
-                Hands::Here(processes)
+                Holder::Launcher(processes)
             }
             Some(hosts) => {
                 let (port, own) = (common.root.port(), &*common.starter);
-                let plan = Plan { job: &job, hosts, key, port, own, hands, outlets: outlets.clone(), losses };
-                Hands::There(start_fleet(plan, &mut events).await?)
+                let plan = Plan { job: &job, hosts, key, port, own, ranks, outlets: outlets.clone(), losses };
+                Holder::Agents(start_fleet(plan, &mut events).await?)
             }
         });
         drop(outlets);
         let deadline = job.timeout.map(|timeout| supervisor.outcome.started + timeout);
         supervisor.watch(&mut events, deadline).await;
-        match supervisor.hands.take() {
-            Some(Hands::Here(processes)) => processes.clean_up().await,
-            Some(Hands::There(fleet)) => fleet.clean_up().await,
+        match supervisor.holder.take() {
+            Some(Holder::Launcher(processes)) => processes.clean_up().await,
+            Some(Holder::Agents(fleet)) => fleet.clean_up().await,
             None => {}
         }
-        supervisor.hear_last_words(&mut events).await;
+        supervisor.hear_last_messages(&mut events).await;
         let outcome = supervisor.finish();
         // Who shows the output may take its time, unless somebody wants the end now.
         match outcome.interrupted {
@@ -150,7 +150,7 @@ impl Supervisor {
             processes,
             orders,
             notes,
-            hands: None,
+            holder: None,
             failures: Vec::new(),
             partings: Vec::new(),
             steps: VecDeque::new(),
@@ -162,9 +162,9 @@ impl Supervisor {
         }
     }
 
-    fn hands(&self) -> Vec<Hand> {
-        let hand = |(rank, process): (u32, &Process)| Hand { rank, tail: Some(process.tail.clone()) };
-        (0u32..).zip(&self.processes).map(hand).collect()
+    fn rank_processes(&self) -> Vec<RankProcess> {
+        let of = |(rank, process): (u32, &Process)| RankProcess { rank, tail: Some(process.tail.clone()) };
+        (0u32..).zip(&self.processes).map(of).collect()
     }
 
     /// Until every rank has ended.
@@ -234,7 +234,7 @@ impl Supervisor {
     /// Stops the ranks and then the launcher itself, as a shell's job control wants it, until it is continued.
     async fn stop(&self) {
         self.signal_all(Signal::STOP);
-        if let Some(Hands::There(_)) = self.hands {
+        if let Some(Holder::Agents(_)) = self.holder {
             // The tasks that write to the agents need this thread; they stop with it.
             sleep(ORDERS_LEAVE).await;
         }
@@ -243,7 +243,7 @@ impl Supervisor {
     }
 
     fn ended(&mut self, rank: u32, end: End) {
-        if let Some(Hands::Here(processes)) = &mut self.hands {
+        if let Some(Holder::Launcher(processes)) = &mut self.holder {
             processes.has_ended(rank);
         }
         let process = &mut self.processes[rank as usize];
@@ -327,7 +327,7 @@ impl Supervisor {
 
     /// That processes of this host are stopped, if they are; only that of `blamed`, if a rank failed for want of it.
     fn stopped(&self, blamed: Option<Rank>) -> Option<String> {
-        let Some(Hands::Here(processes)) = &self.hands else { return None };
+        let Some(Holder::Launcher(processes)) = &self.holder else { return None };
         let mut stopped = processes.stopped();
         stopped.retain(|(rank, _)| blamed.is_none_or(|blamed| blamed == *rank));
         let why = "is stopped (Ctrl-Z, SIGSTOP or a debugger); kill -CONT";
@@ -338,9 +338,9 @@ impl Supervisor {
         (!stopped.is_empty()).then(|| stopped.join("\n  "))
     }
 
-    /// Ranks that end after their processes' last words have been read are known by what they said.
-    async fn hear_last_words(&mut self, events: &mut mpsc::Receiver<Event>) {
-        let patience = if self.reports { LAST_REPORTS } else { LAST_WORDS };
+    /// Ranks that end after their processes' last messages have been read are known by what they said.
+    async fn hear_last_messages(&mut self, events: &mut mpsc::Receiver<Event>) {
+        let patience = if self.reports { LAST_REPORTS } else { LAST_MESSAGES };
         let until = tokio::time::Instant::now() + patience;
         while !(self.failures.is_empty() && self.has_heard_all())
             && let Ok(Some(event)) = timeout_at(until, events.recv()).await
@@ -378,9 +378,9 @@ impl Supervisor {
     }
 
     fn signal_all(&self, signal: Signal) {
-        match &self.hands {
-            Some(Hands::Here(processes)) => processes.signal(signal),
-            Some(Hands::There(fleet)) => fleet.signal(signal),
+        match &self.holder {
+            Some(Holder::Launcher(processes)) => processes.signal(signal),
+            Some(Holder::Agents(fleet)) => fleet.signal(signal),
             None => {}
         }
     }
