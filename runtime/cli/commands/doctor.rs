@@ -22,7 +22,7 @@ Exit status: 0 if every host reaches every other one and all have the same progr
 
 /// Examine hosts and the ways between them: who reaches whom, from which address to which, how fast, or why not.
 ///
-/// Every host is reached as `lathide run` would, and every pair of hosts connects and proves itself as two ranks would.
+/// Every host is reached as `lathide run` would, and every pair of hosts connects and authenticates as two ranks would.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -127,7 +127,7 @@ fn text(examined: &Examination, troubles: &[String]) -> String {
     let mut text = format!("{hosts}\n");
     if examined.hosts.len() > 1 {
         let heads = std::iter::once("from \\ to".to_owned()).chain(examined.hosts.iter().map(|host| host.name.clone()));
-        let mut ways = Table::new(heads);
+        let mut pairs = Table::new(heads);
         for (from, host) in examined.hosts.iter().enumerate() {
             let cell = |to: usize| match examined.pairs.iter().find(|pair| (pair.from, pair.to) == (from, to)) {
                 Some(Pair { route: Ok(route), .. }) => in_short(route),
@@ -135,9 +135,9 @@ fn text(examined: &Examination, troubles: &[String]) -> String {
                 None if from == to => "-".to_owned(),
                 None => "?".to_owned(),
             };
-            ways.row(std::iter::once(host.name.clone()).chain((0..examined.hosts.len()).map(cell)));
+            pairs.row(std::iter::once(host.name.clone()).chain((0..examined.hosts.len()).map(cell)));
         }
-        text += &format!("\nAddresses, least round trip of 8 bytes, rate of one connection:\n{ways}\n");
+        text += &format!("\nAddresses, least round trip of 8 bytes, rate of one connection:\n{pairs}\n");
     }
     text += "\n";
     if troubles.is_empty() {

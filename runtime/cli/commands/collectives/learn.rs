@@ -5,7 +5,8 @@ use std::time::Instant;
 use lathide::CostModel;
 use lathide::{Node, Rank, Tag};
 
-use super::node::{Result, goes_on};
+use super::error::Result;
+use super::together::goes_on;
 
 const SHIFT: Tag = Tag(1);
 const PING: Tag = Tag(2);

@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use lathide::CostModel;
-use lathide::Node;
 use lathide::collective::choose::Prices;
 use lathide::collective::{Collective, Overrides};
 
+use super::error::{NodeError, Result};
 use super::plan::{self, Event, Parameters, Plan, Point, REPEATS_MIN};
-use super::together::Together;
+use super::together::{Together, goes_on, slowest, tell};
 use super::{learn, overlap};
 use crate::commands::common::nodes::{keep_to_one_core, report};
 
@@ -18,19 +18,6 @@ const REPEATS_MAX: u32 = 30;
 const LEARN_SHARE: f64 = 0.15;
 const GRID_SHARE: f64 = 0.65;
 
-/// Why a node could not measure.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum NodeError {
-    #[error(transparent)]
-    Lathide(#[from] lathide::Error),
-    #[error("cannot report results: {0}")]
-    Report(#[from] std::io::Error),
-    #[error("an algorithm cannot be forced: {0}")]
-    Overrides(String),
-}
-
-pub(super) type Result<T> = std::result::Result<T, NodeError>;
-
 /// A node process of `lathide collectives`, from its environment.
 pub(super) fn run(plan: &Plan) -> Result<()> {
     let node = lathide::init()?;
@@ -38,8 +25,8 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     let began = Instant::now();
     tell(&node, (0, 1), "learning the link".to_owned())?;
     let (machine, is_fitted) = learn::machine(&node, LEARN_SHARE * plan.seconds)?;
-    if let Some(way) = plan.ways.first() {
-        report(node.rank(), &Event::Parameters(parameters((way.operation, node.size()), &machine, is_fitted)))?;
+    if let Some(variant) = plan.variants.first() {
+        report(node.rank(), &Event::Parameters(parameters((variant.operation, node.size()), &machine, is_fitted)))?;
     }
     let mut prices = Prices::new(machine);
     let points = plan::grid(plan, node.size(), &mut prices);
@@ -61,7 +48,7 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
 }
 
 fn force(point: &Point) -> Result<Overrides> {
-    Overrides::parse(&point.way.forced()).map_err(NodeError::Overrides)
+    Overrides::parse(&point.variant.forced()).map_err(NodeError::Overrides)
 }
 
 fn parameters((operation, ranks): (Collective, u32), machine: &CostModel, is_fitted: bool) -> Parameters {
@@ -80,27 +67,13 @@ fn measured(together: &Together<'_>, points: &[Point], forced: &[Overrides], rou
     let (node, mut times) = (together.node, vec![0.0; points.len()]);
     for turn in 0..points.len() {
         let at = if round.is_multiple_of(2) { turn } else { points.len() - 1 - turn };
-        let Point { way, bytes, .. } = &points[at];
+        let Point { variant, bytes, .. } = &points[at];
         if turn % 16 == 0 {
-            let what = format!("{} by {}, {bytes} bytes, round {round}", way.operation, way.algorithm);
+            let what = format!("{} by {}, {bytes} bytes, round {round}", variant.operation, variant.algorithm);
             let (done, each) = (u64::from(round) * points.len() as u64 + turn as u64, points.len() as u64);
             tell(node, (done, (u64::from(REPEATS_MIN + 1) * each).max(done + 1)), what)?;
         }
-        times[at] = together.timed(&forced[at], (way.operation, *bytes))?;
+        times[at] = together.timed(&forced[at], (variant.operation, *bytes))?;
     }
     slowest(node, times)
-}
-
-/// Of each time, that of the slowest rank.
-pub(super) fn slowest(node: &Node, times: Vec<f64>) -> Result<Vec<f64>> {
-    Ok(node.allreduce(&lathide::Operator::max(), times)?)
-}
-
-/// What rank 0 says.
-pub(super) fn goes_on(node: &Node, wants: bool) -> Result<bool> {
-    Ok(node.broadcast(0, vec![u8::from(wants)])? == [1])
-}
-
-pub(super) fn tell(node: &Node, (done, of): (u64, u64), now: String) -> Result<()> {
-    Ok(report(node.rank(), &Event::Progress(done, of, now))?)
 }

@@ -140,8 +140,8 @@ fn measured(heard: &Heard) -> Vec<Measured> {
         let times = heard.rounds.iter().filter_map(|round| round.get(at).copied());
         let Summary { median, min, max } = Summary::of(times)?;
         Some(Measured {
-            operation: point.way.operation,
-            algorithm: point.way.algorithm.clone(),
+            operation: point.variant.operation,
+            algorithm: point.variant.algorithm.clone(),
             ranks,
             bytes: point.bytes,
             measured_s: median,

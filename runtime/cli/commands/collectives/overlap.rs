@@ -4,9 +4,9 @@ use lathide::collective::Collective;
 use lathide::{Node, Rank, Tag};
 
 use super::call::{self, Input};
-use super::node::{Result, goes_on, slowest, tell};
+use super::error::Result;
 use super::plan::{Event, Hidden, Point, REPEATS_MIN, Times};
-use super::together::Together;
+use super::together::{Together, goes_on, slowest, tell};
 use crate::commands::common::blocks::{self, BLOCK_S, CALCULATION, Messages, WORK_MAX};
 use crate::commands::common::calculation::Calculation;
 use crate::commands::common::nodes::report;
@@ -41,7 +41,7 @@ pub(super) fn run(together: &Together<'_>, points: &[Point], has_time: impl Fn()
 pub(super) fn cases(points: &[Point]) -> Vec<(Collective, u64)> {
     let mut cases = Vec::new();
     for operation in OPERATIONS {
-        let bytes = || points.iter().filter(|point| point.way.operation == operation).map(|point| point.bytes);
+        let bytes = || points.iter().filter(|point| point.variant.operation == operation).map(|point| point.bytes);
         let mut sizes: Vec<u64> = bytes().filter(|bytes| BYTES.contains(bytes)).collect();
         sizes.extend(bytes().max().filter(|_| sizes.is_empty()));
         sizes.sort_unstable();
@@ -145,7 +145,8 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// What moves in each step. Roots change from step to step, so that none runs ahead of the others, and each way is used.
+/// What moves in each step. Roots change from step to step, so that none runs ahead of the others, and each direction is
+/// used.
 enum Moves {
     Collective {
         operation: Collective,

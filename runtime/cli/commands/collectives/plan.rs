@@ -18,7 +18,7 @@ const LEAST_S: f64 = 100e-6;
 /// What nodes shall measure.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Plan {
-    pub(super) ways: Vec<Way>,
+    pub(super) variants: Vec<Variant>,
     /// These sizes only, however long they take.
     pub(super) bytes: Option<Vec<usize>>,
     /// About how many seconds the nodes may take.
@@ -27,7 +27,7 @@ pub(super) struct Plan {
 
 /// An operation, carried out by one algorithm.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct Way {
+pub(super) struct Variant {
     pub(super) operation: Collective,
     /// As it is forced: `chain`, `windowed/2`.
     pub(super) algorithm: String,
@@ -36,7 +36,7 @@ pub(super) struct Way {
 /// One thing to measure.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Point {
-    pub(super) way: Way,
+    pub(super) variant: Variant,
     pub(super) bytes: u64,
     /// By the link's fitted parameters, in seconds.
     pub(super) predicted_s: f64,
@@ -92,22 +92,22 @@ pub(super) enum Event {
 impl Plan {
     /// The plan of each operation, each with its share of the time where all are carried out for so many numbers of ranks.
     pub(super) fn by_operation(&self, times: usize) -> Vec<Plan> {
-        let mut by_operation: BTreeMap<Collective, Vec<Way>> = BTreeMap::new();
-        for way in &self.ways {
-            by_operation.entry(way.operation).or_default().push(way.clone());
+        let mut by_operation: BTreeMap<Collective, Vec<Variant>> = BTreeMap::new();
+        for variant in &self.variants {
+            by_operation.entry(variant.operation).or_default().push(variant.clone());
         }
         let seconds = self.seconds / (times * by_operation.len()).max(1) as f64;
-        by_operation.into_values().map(|ways| Plan { ways, bytes: self.bytes.clone(), seconds }).collect()
+        by_operation.into_values().map(|variants| Plan { variants, bytes: self.bytes.clone(), seconds }).collect()
     }
 }
 
-impl Way {
+impl Variant {
     /// As [`lathide::collective::Overrides::parse`] takes it.
     pub(super) fn forced(&self) -> String {
         format!("{}:{}", self.operation, self.algorithm)
     }
 
-    /// The price of this way among the candidates, and whether it is the cheapest. `None` if it is none of them.
+    /// The price of this variant among the candidates, and whether it is the cheapest. `None` if it is none of them.
     fn priced(&self, call: &Call, choice: &Choice, prices: &mut Prices) -> Option<(f64, bool)> {
         let best = choice.best();
         let Some((name, window)) = self.algorithm.split_once('/') else {
@@ -120,42 +120,48 @@ impl Way {
 }
 
 /// Every algorithm for an operation. Where two have one name, they differ in their windows.
-pub(super) fn ways(operation: Collective) -> Vec<Way> {
+pub(super) fn variants(operation: Collective) -> Vec<Variant> {
     let all = Call::new(operation, 4, 1, 1).algorithms();
     let named = |name: &str| all.iter().filter(|other| other.name() == name).count();
     let text = |algorithm: &lathide::collective::Algorithm| match algorithm.window() {
         Some(window) if named(algorithm.name()) > 1 => format!("{}/{window}", algorithm.name()),
         _ => algorithm.name().to_owned(),
     };
-    all.iter().map(|algorithm| Way { operation, algorithm: text(algorithm) }).collect()
+    all.iter().map(|algorithm| Variant { operation, algorithm: text(algorithm) }).collect()
 }
 
-/// The ways by these algorithms, of all operations that have them.
-pub(super) fn chosen_ways(operations: &[Collective], all: &[Way], names: &[String]) -> Result<Vec<Way>, String> {
-    let mut chosen: Vec<Way> = Vec::new();
+/// The variants by these algorithms, of all operations that have them.
+pub(super) fn chosen_variants(
+    operations: &[Collective],
+    all: &[Variant],
+    names: &[String],
+) -> Result<Vec<Variant>, String> {
+    let mut chosen: Vec<Variant> = Vec::new();
     for name in names.iter().map(|name| name.trim()) {
         let before = chosen.len();
         for &operation in operations {
             let plain = name.split('/').next().unwrap_or(name);
-            let of_name = |way: &&Way| way.operation == operation && way.algorithm.split('/').next() == Some(plain);
-            let known: Vec<&Way> = all.iter().filter(of_name).collect();
+            let of_name = |variant: &&Variant| {
+                variant.operation == operation && variant.algorithm.split('/').next() == Some(plain)
+            };
+            let known: Vec<&Variant> = all.iter().filter(of_name).collect();
             if name == plain {
                 chosen.extend(known.into_iter().cloned());
             } else if !known.is_empty() {
-                chosen.push(Way { operation, algorithm: name.to_owned() });
+                chosen.push(Variant { operation, algorithm: name.to_owned() });
             }
         }
         if chosen.len() == before {
-            let mut known: Vec<&str> = all.iter().map(|way| way.algorithm.as_str()).collect();
+            let mut known: Vec<&str> = all.iter().map(|variant| variant.algorithm.as_str()).collect();
             known.sort_unstable();
             known.dedup();
             return Err(format!("no operation has the algorithm {name:?}; these are: {}", known.join(", ")));
         }
     }
-    let mut kept: Vec<Way> = Vec::new();
-    for way in chosen {
-        if !kept.contains(&way) {
-            kept.push(way);
+    let mut kept: Vec<Variant> = Vec::new();
+    for variant in chosen {
+        if !kept.contains(&variant) {
+            kept.push(variant);
         }
     }
     Ok(kept)
@@ -178,7 +184,8 @@ pub(super) fn grid(plan: &Plan, ranks: u32, prices: &mut Prices) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     let mut round_s = 0.0;
     for &bytes in plan.bytes.as_deref().unwrap_or(&BYTES) {
-        let new: Vec<Point> = plan.ways.iter().filter_map(|way| point(way, ranks, bytes as u64, prices)).collect();
+        let new: Vec<Point> =
+            plan.variants.iter().filter_map(|variant| point(variant, ranks, bytes as u64, prices)).collect();
         round_s += new.iter().map(|point| point.predicted_s + LEAST_S).sum::<f64>();
         // Prices may be too low by a third, and there are barriers between.
         let is_too_long = 1.5 * round_s * f64::from(REPEATS_MIN + 1) > plan.seconds;
@@ -186,7 +193,7 @@ pub(super) fn grid(plan: &Plan, ranks: u32, prices: &mut Prices) -> Vec<Point> {
             break;
         }
         for point in new {
-            if !points.iter().any(|known| known.way == point.way && known.bytes == point.bytes) {
+            if !points.iter().any(|known| known.variant == point.variant && known.bytes == point.bytes) {
                 points.push(point);
             }
         }
@@ -194,9 +201,9 @@ pub(super) fn grid(plan: &Plan, ranks: u32, prices: &mut Prices) -> Vec<Point> {
     points
 }
 
-fn point(way: &Way, ranks: u32, bytes: u64, prices: &mut Prices) -> Option<Point> {
-    let call = call(way.operation, ranks, bytes);
+fn point(variant: &Variant, ranks: u32, bytes: u64, prices: &mut Prices) -> Option<Point> {
+    let call = call(variant.operation, ranks, bytes);
     let choice = prices.choose(&call);
-    let (predicted_s, is_chosen) = way.priced(&call, &choice, prices)?;
-    Some(Point { way: way.clone(), bytes: call.blocks.longest() * call.element_bytes, predicted_s, is_chosen })
+    let (predicted_s, is_chosen) = variant.priced(&call, &choice, prices)?;
+    Some(Point { variant: variant.clone(), bytes: call.blocks.longest() * call.element_bytes, predicted_s, is_chosen })
 }

@@ -8,15 +8,15 @@ use lathide::collective::choose::Prices;
 
 use super::outcome::{Heard, Outcome};
 use super::overlap;
-use super::plan::{self, Event, Hidden, Parameters, Plan, Point, Times, Way};
+use super::plan::{self, Event, Hidden, Parameters, Plan, Point, Times, Variant};
 use crate::commands::common::console::describe;
 
-fn way(operation: Collective, algorithm: &str) -> Way {
-    Way { operation, algorithm: algorithm.to_owned() }
+fn variant(operation: Collective, algorithm: &str) -> Variant {
+    Variant { operation, algorithm: algorithm.to_owned() }
 }
 
 fn point(operation: Collective, algorithm: &str, bytes: u64, predicted_s: f64, is_chosen: bool) -> Point {
-    Point { way: way(operation, algorithm), bytes, predicted_s, is_chosen }
+    Point { variant: variant(operation, algorithm), bytes, predicted_s, is_chosen }
 }
 
 /// Four ranks: of two sizes of a broadcast the choice is good for one; a barrier; an allgather without its choice.
@@ -127,30 +127,31 @@ fn nothing_measured_is_no_result() {
 
 #[test]
 fn the_grid_has_a_price_for_every_algorithm_and_one_choice_each() {
-    let ways: Vec<Way> = Collective::ALL.into_iter().flat_map(plan::ways).collect();
-    let wanted = Plan { ways: ways.clone(), bytes: Some(vec![3, 65_536]), seconds: 1.0 };
+    let variants: Vec<Variant> = Collective::ALL.into_iter().flat_map(plan::variants).collect();
+    let wanted = Plan { variants: variants.clone(), bytes: Some(vec![3, 65_536]), seconds: 1.0 };
     let points = plan::grid(&wanted, 4, &mut Prices::new(CostModel::lan()));
     // A barrier has no size.
-    assert_eq!(points.len(), 2 * ways.len() - 1);
+    assert_eq!(points.len(), 2 * variants.len() - 1);
     for operation in Collective::ALL {
-        for bytes in points.iter().filter(|point| point.way.operation == operation).map(|point| point.bytes) {
+        for bytes in points.iter().filter(|point| point.variant.operation == operation).map(|point| point.bytes) {
             let cell: Vec<&Point> =
-                points.iter().filter(|point| point.way.operation == operation && point.bytes == bytes).collect();
+                points.iter().filter(|point| point.variant.operation == operation && point.bytes == bytes).collect();
             assert_eq!(cell.iter().filter(|point| point.is_chosen).count(), 1, "{operation} of {bytes}: {cell:?}");
             let chosen_s = cell.iter().find(|point| point.is_chosen).unwrap().predicted_s;
             assert!(cell.iter().all(|point| point.predicted_s >= chosen_s), "the cheapest: {cell:?}");
         }
     }
     // A reduction's elements have 8 bytes.
-    assert!(points.iter().any(|point| point.way == way(Collective::Reduce, "binary") && point.bytes == 8));
+    assert!(points.iter().any(|point| point.variant == variant(Collective::Reduce, "binary") && point.bytes == 8));
     assert_eq!(overlap::cases(&points).len(), 3);
-    let windows: Vec<String> = plan::ways(Collective::Alltoall).into_iter().map(|way| way.algorithm).collect();
+    let windows: Vec<String> =
+        plan::variants(Collective::Alltoall).into_iter().map(|variant| variant.algorithm).collect();
     assert_eq!(windows, ["pairwise/1", "pairwise/0"]);
 }
 
 #[test]
 fn sizes_are_left_out_where_time_is_short() {
-    let plan = |seconds| Plan { ways: plan::ways(Collective::Broadcast), bytes: None, seconds };
+    let plan = |seconds| Plan { variants: plan::variants(Collective::Broadcast), bytes: None, seconds };
     let slow = CostModel::ethernet_1994();
     let sizes = |seconds| plan::grid(&plan(seconds), 8, &mut Prices::new(slow)).len() / 4;
     assert_eq!((sizes(0.01), sizes(1e6)), (1, 7), "the shortest in any case");
@@ -159,28 +160,28 @@ fn sizes_are_left_out_where_time_is_short() {
 
 #[test]
 fn every_operation_has_a_plan_and_its_share_of_the_time() {
-    let ways = vec![
-        way(Collective::Gather, "simple"),
-        way(Collective::Broadcast, "chain"),
-        way(Collective::Gather, "binomial"),
+    let variants = vec![
+        variant(Collective::Gather, "simple"),
+        variant(Collective::Broadcast, "chain"),
+        variant(Collective::Gather, "binomial"),
     ];
-    let plans = Plan { ways: ways.clone(), bytes: Some(vec![8]), seconds: 12.0 }.by_operation(2);
-    let part = |ways: Vec<Way>| Plan { ways, bytes: Some(vec![8]), seconds: 3.0 };
-    assert_eq!(plans, [part(vec![ways[1].clone()]), part(vec![ways[0].clone(), ways[2].clone()])]);
+    let plans = Plan { variants: variants.clone(), bytes: Some(vec![8]), seconds: 12.0 }.by_operation(2);
+    let part = |variants: Vec<Variant>| Plan { variants, bytes: Some(vec![8]), seconds: 3.0 };
+    assert_eq!(plans, [part(vec![variants[1].clone()]), part(vec![variants[0].clone(), variants[2].clone()])]);
 }
 
 #[test]
 fn algorithms_are_found_in_every_operation_that_has_them() {
     let operations = [Collective::Broadcast, Collective::Gather];
-    let all: Vec<Way> = operations.into_iter().flat_map(plan::ways).collect();
+    let all: Vec<Variant> = operations.into_iter().flat_map(plan::variants).collect();
     let chosen = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        plan::chosen_ways(&operations, &all, &names)
+        plan::chosen_variants(&operations, &all, &names)
     };
     let expected = vec![
-        way(Collective::Broadcast, "binomial"),
-        way(Collective::Gather, "binomial"),
-        way(Collective::Gather, "windowed/2"),
+        variant(Collective::Broadcast, "binomial"),
+        variant(Collective::Gather, "binomial"),
+        variant(Collective::Gather, "windowed/2"),
     ];
     assert_eq!(chosen(&["binomial", "windowed/2", "binomial"]), Ok(expected));
     let error = chosen(&["ring"]).unwrap_err();

@@ -11,7 +11,7 @@ use super::plan::Parameters;
 use crate::commands::common::console::{grouped, milliseconds};
 
 /// From here on the reader is warned.
-const OTHERS: f64 = 0.05;
+const BACKGROUND_MIN: f64 = 0.05;
 /// Signs of algorithms in charts.
 const SIGNS: [char; 6] = ['*', 'o', '+', 'x', '#', '@'];
 
@@ -159,7 +159,7 @@ impl Outcome {
 
     /// When not to trust the numbers.
     fn warning(&self) -> String {
-        let Some(share) = self.others_share.filter(|share| *share >= OTHERS) else { return String::new() };
+        let Some(share) = self.others_share.filter(|share| *share >= BACKGROUND_MIN) else { return String::new() };
         wrap(&format!(
             "Other programs had {:.0} % of the processors' time: measure again when the machine is quiet.",
             100.0 * share

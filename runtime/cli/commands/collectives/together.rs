@@ -1,13 +1,14 @@
-//! What all ranks begin at the same moment.
+//! What all ranks begin at the same moment, and what they agree on.
 
 use lathide::collective::choose::Prices;
 use lathide::collective::{Collective, Overrides};
 use lathide::{Node, Rank};
 
 use super::call;
-use super::node::Result;
-use super::plan;
+use super::error::Result;
+use super::plan::{self, Event};
 use crate::commands::common::clock::CommonClock;
+use crate::commands::common::nodes::report;
 
 /// All ranks, and how long it takes to tell them a moment.
 pub(super) struct Together<'a> {
@@ -40,4 +41,18 @@ impl<'a> Together<'a> {
         block(self.node)?;
         Ok(self.clock.now_s() - start_s)
     }
+}
+
+/// Of each time, that of the slowest rank.
+pub(super) fn slowest(node: &Node, times: Vec<f64>) -> Result<Vec<f64>> {
+    Ok(node.allreduce(&lathide::Operator::max(), times)?)
+}
+
+/// What rank 0 says.
+pub(super) fn goes_on(node: &Node, wants: bool) -> Result<bool> {
+    Ok(node.broadcast(0, vec![u8::from(wants)])? == [1])
+}
+
+pub(super) fn tell(node: &Node, (done, of): (u64, u64), now: String) -> Result<()> {
+    Ok(report(node.rank(), &Event::Progress(done, of, now))?)
 }

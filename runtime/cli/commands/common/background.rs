@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-/// Counts from its making on.
+/// What other programs take of the processors; counts from its making on.
 #[derive(Debug)]
-pub(crate) struct Others {
+pub(crate) struct BackgroundLoad {
     began: Instant,
     busy_ticks: u64,
     own_ticks: u64,
@@ -13,10 +13,10 @@ pub(crate) struct Others {
 /// The system counts processor time in these: USER_HZ, the same on every Linux that Rust runs on.
 const TICKS_PER_S: f64 = 100.0;
 
-impl Others {
+impl BackgroundLoad {
     /// Begins to count. `None` where the system does not say.
     pub(crate) fn watch() -> Option<Self> {
-        Some(Others { began: Instant::now(), busy_ticks: busy_ticks()?, own_ticks: own_ticks()? })
+        Some(BackgroundLoad { began: Instant::now(), busy_ticks: busy_ticks()?, own_ticks: own_ticks()? })
     }
 
     /// The share of all processors' time since then that neither this process nor a child that has ended had.
@@ -69,9 +69,9 @@ mod tests {
     }
 
     #[test]
-    fn own_work_is_not_that_of_others() {
-        let Some(others) = Others::watch() else { return };
-        let share = others.share().expect("it was there a moment ago");
+    fn own_work_is_no_background_load() {
+        let Some(background) = BackgroundLoad::watch() else { return };
+        let share = background.share().expect("it was there a moment ago");
         assert!((0.0..=1.0).contains(&share), "{share}");
     }
 }

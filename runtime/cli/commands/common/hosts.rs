@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use crate::launch::agent::{Hosts, Way};
+use crate::launch::agent::{Hosts, Starter};
 use crate::launch::hosts::{Host, allocation, parse_file, parse_list, place};
 use crate::launch::lab;
 use crate::launch::link::LinkSpec;
@@ -87,10 +87,10 @@ impl HostArgs {
 
     fn placed(&self, ranks: Option<u32>, warns: bool, takes_allocation: bool) -> Result<Option<Hosts>, Failed> {
         let wrong = |message: String| Failed { message, status: 2 };
-        let (list, way) = match self.listed().map_err(wrong)? {
-            Some(list) => (list, Way::Ssh),
+        let (list, starter) = match self.listed().map_err(wrong)? {
+            Some(list) => (list, Starter::Ssh),
             None if takes_allocation => match allocation(&|name| std::env::var(name).ok()).map_err(wrong)? {
-                Some(list) => (list, Way::Srun),
+                Some(list) => (list, Starter::Srun),
                 None => return Ok(None),
             },
             None => return Ok(None),
@@ -105,7 +105,7 @@ impl HostArgs {
         }
         let places = list.into_iter().zip(placement.ranks).filter(|(_, ranks)| !ranks.is_empty());
         let mut hosts = Hosts::new(places.collect());
-        hosts.way = way;
+        hosts.starter = starter;
         hosts.ssh = self.ssh().map_err(wrong)?;
         hosts.agent = self.agent.clone();
         hosts.advertise = self.advertise;

@@ -11,19 +11,19 @@ use super::nodes::Failed;
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(crate) struct Ground {
+pub(crate) struct Target {
     /// The emulated link, on this machine.
     pub(crate) link: LinkSpec,
     /// The hosts, if there are others.
     pub(crate) hosts: HostArgs,
 }
 
-impl Ground {
+impl Target {
     /// There; or on this machine over the emulated link that stands in for the lab whose hosts are named.
     pub(crate) fn new(link: LinkSpec, hosts: HostArgs) -> Result<Self, Failed> {
         Ok(match hosts.stand_in()? {
-            Some((link, _)) => Ground { link, hosts: HostArgs::default() },
-            None => Ground { link, hosts },
+            Some((link, _)) => Target { link, hosts: HostArgs::default() },
+            None => Target { link, hosts },
         })
     }
 

@@ -8,11 +8,11 @@ use crate::launch::local::{Job, Outcome, Output};
 use lathide::observe::Report;
 use parking_lot::Mutex;
 
+use super::args::{Args, COMMAND, REPEATS};
 use super::compare::{Comparison, Run};
-use super::{Args, COMMAND, REPEATS};
 use crate::commands::common::console::{self, progress};
 use crate::commands::common::nodes::Failed;
-use crate::commands::common::target::Ground;
+use crate::commands::common::target::Target;
 
 /// How much of the program's output is shown if it fails.
 const LAST_LINES: usize = 20;
@@ -29,11 +29,11 @@ struct Clocks {
 
 /// `lathide gain` with a program.
 pub(super) fn run(args: &Args) -> ExitCode {
-    let ground = match args.ground("loopback") {
-        Ok(ground) => ground,
+    let target = match args.target("loopback") {
+        Ok(target) => target,
         Err(message) => return console::fail(COMMAND, &message, 2),
     };
-    let comparison = match measure(args, &ground) {
+    let comparison = match measure(args, &target) {
         Ok(comparison) => comparison,
         Err(Failed { message, status }) => {
             return console::fail(COMMAND, &message, status);
@@ -42,14 +42,14 @@ pub(super) fn run(args: &Args) -> ExitCode {
     if args.json { console::print_json(COMMAND, &comparison) } else { console::print(COMMAND, &comparison.text()) }
 }
 
-fn measure(args: &Args, ground: &Ground) -> Result<Comparison, Failed> {
+fn measure(args: &Args, target: &Target) -> Result<Comparison, Failed> {
     let command: Vec<String> = args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let bar = progress(COMMAND, args.quiet, &format!("running {} on {} ranks", command[0], args.ranks));
     let repeats = args.repeats.unwrap_or(REPEATS);
     bar.set_length(1 + 2 * u64::from(repeats));
     let timed = |overlap: &str| {
         bar.set_message(format!("LATHIDE_OVERLAP={overlap}"));
-        let clocks = once(args, ground, overlap)?;
+        let clocks = once(args, target, overlap)?;
         bar.inc(1);
         Ok(clocks)
     };
@@ -73,7 +73,7 @@ fn measure(args: &Args, ground: &Ground) -> Result<Comparison, Failed> {
     let all_joined = joined.is_some();
     let runs: Vec<Run> = joined.unwrap_or_else(process);
     let nothing = || Failed { message: "the program took no time at all".to_owned(), status: 1 };
-    Comparison::new(ground.describe(), command, args.ranks, all_joined, &runs, reports).ok_or_else(nothing)
+    Comparison::new(target.describe(), command, args.ranks, all_joined, &runs, reports).ok_or_else(nothing)
 }
 
 /// What the ranks have observed in the run with overlap that took the middle of all times.
@@ -84,8 +84,8 @@ fn middle(pairs: &[(Clocks, Clocks)]) -> Vec<Report> {
 }
 
 /// One run to its end.
-fn once(args: &Args, ground: &Ground, overlap: &str) -> Result<Clocks, Failed> {
-    let mut job = ground.on(Job::new(args.ranks, &args.program[0], args.program[1..].iter().cloned()))?;
+fn once(args: &Args, target: &Target, overlap: &str) -> Result<Clocks, Failed> {
+    let mut job = target.on(Job::new(args.ranks, &args.program[0], args.program[1..].iter().cloned()))?;
     job.env = vec![("LATHIDE_OVERLAP".into(), overlap.into())];
     job.report = true;
     let last = Arc::new(Mutex::new(VecDeque::new()));

@@ -7,12 +7,12 @@ use crate::launch::link::LinkSpec;
 use parking_lot::Mutex;
 
 use super::analysis::{Point, evaluate};
+use super::args::{Args, COMMAND, LINK, REPEATS};
 use super::output::Outcome;
 use super::plan::{Event, Measured, Plan};
-use super::{Args, COMMAND, LINK, REPEATS};
 use crate::commands::common::console::{self, progress};
 use crate::commands::common::nodes::{self, Failed};
-use crate::commands::common::target::Ground;
+use crate::commands::common::target::Target;
 
 /// More columns hide a greater part: with 64, f is 63/64. Two nodes then hold 200 MB.
 const COLUMNS_MAX: usize = 64;
@@ -27,8 +27,8 @@ const LONG_S: f64 = 90.0;
 
 /// `lathide gain` without a program.
 pub(super) fn run(args: &Args) -> ExitCode {
-    let ground = match args.ground(LINK) {
-        Ok(ground) => ground,
+    let target = match args.target(LINK) {
+        Ok(target) => target,
         Err(error) => return console::fail(COMMAND, &format!("{LINK}: {error}"), 1),
     };
     let repeats = args.repeats.unwrap_or(REPEATS);
@@ -42,15 +42,15 @@ pub(super) fn run(args: &Args) -> ExitCode {
         deadline_s: 0.0,
         block_s: BLOCK_S,
     };
-    let estimate_s = plan.estimate_s(exchange_s(plan.rows, &ground.link));
+    let estimate_s = plan.estimate_s(exchange_s(plan.rows, &target.link));
     plan.deadline_s = 1.3 * estimate_s + 4.0;
-    let measured = match measure(&plan, &ground, estimate_s, args.quiet) {
+    let measured = match measure(&plan, &target, estimate_s, args.quiet) {
         Ok(measured) => measured,
         Err(Failed { message, status }) => return console::fail(COMMAND, &message, status),
     };
     let points: Result<Vec<Point>, _> = measured.iter().map(|measured| evaluate(measured, plan.repeats)).collect();
     let outcome = match points {
-        Ok(points) => Outcome::new(ground.describe(), plan.rows, points),
+        Ok(points) => Outcome::new(target.describe(), plan.rows, points),
         Err(error) => {
             return console::fail(COMMAND, &format!("{error}; the machine may be too busy, measure again"), 1);
         }
@@ -64,13 +64,13 @@ pub(super) fn run(args: &Args) -> ExitCode {
 }
 
 /// Runs the two nodes to their end.
-fn measure(plan: &Plan, ground: &Ground, estimate_s: f64, quiet: bool) -> Result<Vec<Measured>, Failed> {
+fn measure(plan: &Plan, target: &Target, estimate_s: f64, quiet: bool) -> Result<Vec<Measured>, Failed> {
     let json = serde_json::to_string(plan).map_err(Failed::new)?;
-    let mut job = ground.of_lathide(2, ["__gain-node", "--plan", &json])?;
+    let mut job = target.of_lathide(2, ["__gain-node", "--plan", &json])?;
     job.env = vec![("LATHIDE_OVERLAP".into(), "on".into())];
 
     let hint = if estimate_s > LONG_S { "; fewer --rows, --gamma or --repeats take less" } else { "" };
-    let what = format!("measuring over {}; takes about {estimate_s:.0} s{hint}", ground.describe().how);
+    let what = format!("measuring over {}; takes about {estimate_s:.0} s{hint}", target.describe().how);
     let bar = progress(COMMAND, quiet, &what);
     let measured = Arc::new(Mutex::new(Vec::new()));
     let (sink, shown) = (Arc::clone(&measured), bar.clone());

@@ -27,17 +27,17 @@ fn by_size<'a, T>(blocks: &'a [Block], of: impl Fn(&'a Block) -> Option<(usize, 
     sizes
 }
 
-/// A value for each way, in the order of `Way::ALL`, summed up over the repetitions.
-struct Ways {
+/// A value for each variant, in the order of `Variant::ALL`, summed up over the repetitions.
+struct Variants {
     raw: Summary,
     polled: Summary,
     lathide: Summary,
 }
 
-impl Ways {
+impl Variants {
     fn of(values: &[[f64; 3]]) -> Option<Self> {
-        let way = |way: usize| Summary::of(values.iter().map(|values| values[way]));
-        Some(Ways { raw: way(0)?, polled: way(1)?, lathide: way(2)? })
+        let variant = |variant: usize| Summary::of(values.iter().map(|values| values[variant]));
+        Some(Variants { raw: variant(0)?, polled: variant(1)?, lathide: variant(2)? })
     }
 }
 
@@ -51,24 +51,24 @@ fn against_better([raw, polled, lathide]: &[f64; 3]) -> f64 {
     lathide / raw.max(*polled)
 }
 
-/// What all ways have cost: the sum over both nodes, or one node's.
+/// What all variants have cost: the sum over both nodes, or one node's.
 type Costs = [Cost; 3];
 
 /// One-way times by size.
 pub(super) fn latency(blocks: &[Block]) -> Vec<Latency> {
     let sizes = by_size(blocks, |block| match (block.order, &block.mine) {
-        (Order::OneWay { bytes, round_trips }, Own::Ways(costs)) => Some((bytes, (round_trips, *costs))),
+        (Order::OneWay { bytes, round_trips }, Own::Variants(costs)) => Some((bytes, (round_trips, *costs))),
         _ => None,
     });
     let one = |(bytes, blocks): (usize, Vec<(u32, Costs)>)| {
         let time = |(round_trips, costs): &(u32, Costs)| costs.map(|cost| cost.wall_s / f64::from(2 * round_trips));
         let times: Vec<[f64; 3]> = blocks.iter().map(time).collect();
-        let ways = Ways::of(&times)?;
+        let variants = Variants::of(&times)?;
         Some(Latency {
             bytes,
-            raw_s: ways.raw,
-            raw_polled_s: ways.polled,
-            lathide_s: ways.lathide,
+            raw_s: variants.raw,
+            raw_polled_s: variants.polled,
+            lathide_s: variants.lathide,
             penalty: ratio(&times, |[raw, _, lathide]| lathide / raw)?,
             penalty_polled: ratio(&times, |[_, polled, lathide]| lathide / polled)?,
             round_trips: blocks[0].0,
@@ -81,7 +81,7 @@ pub(super) fn latency(blocks: &[Block]) -> Vec<Latency> {
 /// lathide's one-way times of every repetition, at the sizes compared with raw TCP and at those between.
 pub(super) fn times(blocks: &[Block]) -> Vec<(usize, f64)> {
     let time = |block: &Block| match (block.order, &block.mine) {
-        (Order::OneWay { bytes, round_trips }, Own::Ways([_, _, cost]))
+        (Order::OneWay { bytes, round_trips }, Own::Variants([_, _, cost]))
         | (Order::Alone { bytes, round_trips }, Own::Alone(cost)) => {
             Some((bytes, cost.wall_s / f64::from(2 * round_trips)))
         }
@@ -93,19 +93,19 @@ pub(super) fn times(blocks: &[Block]) -> Vec<(usize, f64)> {
 /// Bandwidth by size.
 pub(super) fn bandwidth(blocks: &[Block]) -> Vec<Bandwidth> {
     let sizes = by_size(blocks, |block| match (block.order, &block.theirs) {
-        (Order::Stream { bytes, messages }, Own::Ways(costs)) => Some((bytes, (messages, *costs))),
+        (Order::Stream { bytes, messages }, Own::Variants(costs)) => Some((bytes, (messages, *costs))),
         _ => None,
     });
     let one = |(bytes, blocks): (usize, Vec<(u32, Costs)>)| {
         let rate =
             |(messages, costs): &(u32, Costs)| costs.map(|cost| bytes as f64 * f64::from(*messages) / cost.wall_s);
         let rates: Vec<[f64; 3]> = blocks.iter().map(rate).collect();
-        let ways = Ways::of(&rates)?;
+        let variants = Variants::of(&rates)?;
         Some(Bandwidth {
             bytes,
-            raw_bytes_per_s: ways.raw,
-            raw_polled_bytes_per_s: ways.polled,
-            lathide_bytes_per_s: ways.lathide,
+            raw_bytes_per_s: variants.raw,
+            raw_polled_bytes_per_s: variants.polled,
+            lathide_bytes_per_s: variants.lathide,
             ratio: ratio(&rates, against_better)?,
             messages: blocks[0].0,
             repeats: rates.len(),
@@ -119,17 +119,17 @@ pub(super) fn rate(blocks: &[Block]) -> Option<Rate> {
     let mut count = 0;
     let mut rates = Vec::new();
     for block in blocks {
-        if let (Order::Rate { messages }, Own::Ways(costs)) = (block.order, &block.theirs) {
+        if let (Order::Rate { messages }, Own::Variants(costs)) = (block.order, &block.theirs) {
             count = messages;
             rates.push(costs.map(|cost| f64::from(messages) / cost.wall_s));
         }
     }
-    let ways = Ways::of(&rates)?;
+    let variants = Variants::of(&rates)?;
     Some(Rate {
         bytes: SIGNAL_BYTES,
-        raw_per_s: ways.raw,
-        raw_polled_per_s: ways.polled,
-        lathide_per_s: ways.lathide,
+        raw_per_s: variants.raw,
+        raw_polled_per_s: variants.polled,
+        lathide_per_s: variants.lathide,
         ratio: ratio(&rates, against_better)?,
         messages: count,
         repeats: rates.len(),
@@ -245,27 +245,27 @@ pub(super) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
 /// Processor time: of the shortest messages to and fro, and of the stream whose messages are nearest to a MiB.
 pub(super) fn processor(blocks: &[Block]) -> ProcessorUse {
     let both = |mine: &Costs, theirs: &Costs, units: f64| {
-        [0, 1, 2].map(|way: usize| (mine[way].cpu_s + theirs[way].cpu_s) / units)
+        [0, 1, 2].map(|variant: usize| (mine[variant].cpu_s + theirs[variant].cpu_s) / units)
     };
     let messages = by_size(blocks, |block| match (block.order, &block.mine, &block.theirs) {
-        (Order::OneWay { bytes, round_trips }, Own::Ways(mine), Own::Ways(theirs)) => {
+        (Order::OneWay { bytes, round_trips }, Own::Variants(mine), Own::Variants(theirs)) => {
             Some((bytes, both(mine, theirs, f64::from(2 * round_trips))))
         }
         _ => None,
     });
     let streams = by_size(blocks, |block| match (block.order, &block.mine, &block.theirs) {
-        (Order::Stream { bytes, messages }, Own::Ways(mine), Own::Ways(theirs)) => {
+        (Order::Stream { bytes, messages }, Own::Variants(mine), Own::Variants(theirs)) => {
             Some((bytes, both(mine, theirs, f64::from(messages) * bytes as f64 / MIB as f64)))
         }
         _ => None,
     });
     let one = |(bytes, times): (usize, Vec<[f64; 3]>)| {
-        let ways = Ways::of(&times)?;
+        let variants = Variants::of(&times)?;
         Some(Processor {
             bytes,
-            raw_s: ways.raw,
-            raw_polled_s: ways.polled,
-            lathide_s: ways.lathide,
+            raw_s: variants.raw,
+            raw_polled_s: variants.polled,
+            lathide_s: variants.lathide,
             ratio: ratio(&times, |[raw, _, lathide]| lathide / raw)?,
         })
     };

@@ -1,7 +1,7 @@
 //! How much is measured: what fits into the time, on a link as the first look shows it. Pure.
 
 use super::cluster::Trial;
-use super::plan::{Direction, Order, Own, Probe, Way, Wishes};
+use super::plan::{Direction, Options, Order, Own, Probe, Variant};
 use crate::commands::common::blocks::{self, CALCULATION, WORK_MAX, count};
 
 /// Shares of the time. What is left is for starting, and for what takes longer than thought.
@@ -46,8 +46,8 @@ const MESSAGE_S: f64 = 2e-6;
 const MESSAGE_BYTES: f64 = 40.0;
 
 /// What is measured in each round. `unit_s`: what a unit of work takes.
-pub(super) fn schedule(wishes: &Wishes, probe: &Probe, unit_s: f64) -> Vec<Order> {
-    let budget = Budget { wishes, probe, unit_s };
+pub(super) fn schedule(options: &Options, probe: &Probe, unit_s: f64) -> Vec<Order> {
+    let budget = Budget { options, probe, unit_s };
     let mut orders = budget.one_way();
     orders.extend(budget.fitting(&STREAM_SIZES, STREAM, |bytes| budget.stream(bytes)));
     orders.push(budget.rate());
@@ -60,8 +60,8 @@ pub(super) fn schedule(wishes: &Wishes, probe: &Probe, unit_s: f64) -> Vec<Order
 }
 
 /// When the repetitions end, in seconds since the start, if the least number of them is done.
-pub(super) fn deadline_s(wishes: &Wishes) -> f64 {
-    wishes.seconds * (1.0 - FRAGMENTS - CLUSTER)
+pub(super) fn deadline_s(options: &Options) -> f64 {
+    options.seconds * (1.0 - FRAGMENTS - CLUSTER)
 }
 
 /// The sweep over fragment sizes: a job for each of them.
@@ -76,7 +76,7 @@ pub(super) struct Sweep {
 }
 
 /// The sweep that fits into the time, if to start and end a job takes `job_s`.
-pub(super) fn sweep(wishes: &Wishes, probe: &Probe, job_s: f64) -> Sweep {
+pub(super) fn sweep(options: &Options, probe: &Probe, job_s: f64) -> Sweep {
     let of = |powers: &[u32], passes: usize, bytes: usize| {
         let there = || powers.iter().map(|power| 1 << power);
         let mut fragment_bytes: Vec<usize> = there().collect();
@@ -84,7 +84,7 @@ pub(super) fn sweep(wishes: &Wishes, probe: &Probe, job_s: f64) -> Sweep {
             fragment_bytes.extend(there().rev());
         }
         let round_trips = count(BLOCK_S, 2.0 * probe.one_way_s(bytes));
-        Sweep { fragment_bytes, bytes, round_trips, repeats: wishes.repeats }
+        Sweep { fragment_bytes, bytes, round_trips, repeats: options.repeats }
     };
     let cost_s = |sweep: &Sweep| {
         let repeat_s = f64::from(sweep.round_trips) * 2.0 * probe.one_way_s(sweep.bytes);
@@ -93,16 +93,16 @@ pub(super) fn sweep(wishes: &Wishes, probe: &Probe, job_s: f64) -> Sweep {
     let choices = SWEEPS.iter().flat_map(|(powers, passes)| SWEEP_SIZES.map(|bytes| of(powers, *passes, bytes)));
     let mut least = of(&SWEEP_LEAST, 1, SWEEP_SIZES[SWEEP_SIZES.len() - 1]);
     for sweep in choices {
-        if cost_s(&sweep) <= FRAGMENTS * wishes.seconds {
+        if cost_s(&sweep) <= FRAGMENTS * options.seconds {
             return sweep;
         }
     }
-    least.repeats = least.repeats.min(wishes.repeats_min);
+    least.repeats = least.repeats.min(options.repeats_min);
     least
 }
 
 /// The sizes of the cluster model's trials, and how often each, as they fit into the time: the longest ones go first.
-pub(super) fn trials(wishes: &Wishes, probe: &Probe) -> (Vec<Trial>, u32) {
+pub(super) fn trials(options: &Options, probe: &Probe) -> (Vec<Trial>, u32) {
     let gap_s = |bytes: usize| MESSAGE_S.max((bytes as f64 + MESSAGE_BYTES) * probe.byte_s);
     let trial = |bytes: usize| Trial {
         bytes,
@@ -115,17 +115,17 @@ pub(super) fn trials(wishes: &Wishes, probe: &Probe) -> (Vec<Trial>, u32) {
         2.0 * f64::from(trial.round_trips + 1) * probe.one_way_s(trial.bytes) + 15.0 * packets + 16.0 * probe.start_s
     };
     let fits = |trials: &[Trial], repeats: u32| {
-        trials.iter().map(cost_s).sum::<f64>() * f64::from(repeats + 1) <= CLUSTER * wishes.seconds
+        trials.iter().map(cost_s).sum::<f64>() * f64::from(repeats + 1) <= CLUSTER * options.seconds
     };
     for count in (TRIAL_LEAST..=TRIAL_SIZES.len()).rev() {
         let trials: Vec<Trial> = TRIAL_SIZES[..count].iter().copied().map(trial).collect();
-        for repeats in [wishes.repeats, wishes.repeats_min] {
+        for repeats in [options.repeats, options.repeats_min] {
             if fits(&trials, repeats) {
                 return (trials, repeats);
             }
         }
     }
-    (TRIAL_SIZES[..TRIAL_LEAST].iter().copied().map(trial).collect(), wishes.repeats_min)
+    (TRIAL_SIZES[..TRIAL_LEAST].iter().copied().map(trial).collect(), options.repeats_min)
 }
 
 /// A stream or a block of round trips takes about so long, if the link lets it.
@@ -154,7 +154,7 @@ pub(super) fn correct(order: Order, mine: &Own, theirs: &Own) -> Order {
 }
 
 struct Budget<'a> {
-    wishes: &'a Wishes,
+    options: &'a Options,
     probe: &'a Probe,
     unit_s: f64,
 }
@@ -162,18 +162,18 @@ struct Budget<'a> {
 impl Budget<'_> {
     /// Seconds per round for something with this share of the time.
     fn round_s(&self, share: f64) -> f64 {
-        share * self.wishes.seconds / f64::from(self.wishes.repeats + 1)
+        share * self.options.seconds / f64::from(self.options.repeats + 1)
     }
 
     /// Seconds for a message each way at once.
     fn exchange_s(&self, bytes: usize) -> f64 {
-        let directions = if self.wishes.shared { 2.0 } else { 1.0 };
+        let directions = if self.options.shared { 2.0 } else { 1.0 };
         self.probe.start_s + directions * self.probe.byte_s * bytes as f64
     }
 
     fn one_way(&self) -> Vec<Order> {
         let order = |bytes| Order::OneWay { bytes, round_trips: self.round_trips(bytes) };
-        if let Some(bytes) = &self.wishes.bytes {
+        if let Some(bytes) = &self.options.bytes {
             return bytes.iter().map(|bytes| order(*bytes)).collect();
         }
         let (round_s, cost_s) = (self.round_s(ONE_WAY), |order: &Order| self.cost_s(order));
@@ -269,7 +269,7 @@ impl Budget<'_> {
     /// As many of the sizes as fit into the share; at least one, if need be shorter than them all. The person's own
     /// sizes fit always.
     fn fitting(&self, sizes: &[usize], share: f64, order: impl Fn(usize) -> Order) -> Vec<Order> {
-        if let Some(bytes) = &self.wishes.bytes {
+        if let Some(bytes) = &self.options.bytes {
             return bytes.iter().filter(|bytes| **bytes >= LONG_MIN).map(|bytes| order(*bytes)).collect();
         }
         let round_s = self.round_s(share);
@@ -295,19 +295,21 @@ impl Budget<'_> {
     /// About how many seconds an order takes.
     fn cost_s(&self, order: &Order) -> f64 {
         let Probe { start_s, byte_s } = *self.probe;
-        let ways = Way::ALL.len() as f64;
+        let variants = Variant::ALL.len() as f64;
         let transfer_s = |bytes: usize| byte_s * bytes as f64;
         // Of a signal before and one after each block.
         let signals_s = |blocks: f64| (3.0 * blocks + 1.0) * start_s;
         match *order {
             Order::OneWay { bytes, round_trips } => {
-                ways * f64::from(round_trips) * 2.0 * self.probe.one_way_s(bytes) + start_s
+                variants * f64::from(round_trips) * 2.0 * self.probe.one_way_s(bytes) + start_s
             }
             Order::Alone { bytes, round_trips } => f64::from(round_trips) * 2.0 * self.probe.one_way_s(bytes) + start_s,
             Order::Stream { bytes, messages } => {
-                ways * (f64::from(messages) * transfer_s(bytes) + start_s) + signals_s(ways)
+                variants * (f64::from(messages) * transfer_s(bytes) + start_s) + signals_s(variants)
             }
-            Order::Rate { messages } => ways * (f64::from(messages) * self.message_s() + start_s) + signals_s(ways),
+            Order::Rate { messages } => {
+                variants * (f64::from(messages) * self.message_s() + start_s) + signals_s(variants)
+            }
             Order::Exchange { bytes, count } => {
                 let pingpong_s = 2.0 * self.probe.one_way_s(bytes);
                 f64::from(count) * (pingpong_s + 2.0 * self.exchange_s(bytes)) + signals_s(3.0)
@@ -341,14 +343,14 @@ mod tests {
         Probe { start_s, byte_s: 8.0 / bits_per_s }
     }
 
-    fn wishes(bytes: Option<Vec<usize>>) -> Wishes {
-        Wishes { seconds: 45.0, repeats: 5, repeats_min: 3, bytes, shared: false, yields: true }
+    fn options(bytes: Option<Vec<usize>>) -> Options {
+        Options { seconds: 45.0, repeats: 5, repeats_min: 3, bytes, shared: false, yields: true }
     }
 
-    fn total_s(wishes: &Wishes, probe: &Probe) -> f64 {
-        let budget = Budget { wishes, probe, unit_s: 1e-7 };
-        let round_s: f64 = schedule(wishes, probe, 1e-7).iter().map(|order| budget.cost_s(order)).sum();
-        round_s * f64::from(wishes.repeats + 1)
+    fn total_s(options: &Options, probe: &Probe) -> f64 {
+        let budget = Budget { options, probe, unit_s: 1e-7 };
+        let round_s: f64 = schedule(options, probe, 1e-7).iter().map(|order| budget.cost_s(order)).sum();
+        round_s * f64::from(options.repeats + 1)
     }
 
     #[test]
@@ -357,7 +359,7 @@ mod tests {
         for (start_s, rate) in links {
             let probe = probe(start_s, rate);
             for shared in [false, true] {
-                let total_s = total_s(&Wishes { shared, ..wishes(None) }, &probe);
+                let total_s = total_s(&Options { shared, ..options(None) }, &probe);
                 // With the sweep, and with 12 s for starting and ending, that is a minute.
                 assert!(total_s + 45.0 * (FRAGMENTS + CLUSTER) <= 48.0, "{probe:?}: {total_s} s");
                 assert!(total_s >= 2.0, "{probe:?}: {total_s} s, there is time for more");
@@ -367,7 +369,7 @@ mod tests {
 
     #[test]
     fn a_fast_link_gets_all_sizes() {
-        let orders = schedule(&wishes(None), &probe(28e-6, 40e9), 1e-7);
+        let orders = schedule(&options(None), &probe(28e-6, 40e9), 1e-7);
         let one_way = |order: &&Order| matches!(order, Order::OneWay { .. });
         assert_eq!(orders.iter().filter(one_way).count(), 22, "8 B to 16 MiB: {orders:?}");
         let between = |order: &&Order| matches!(order, Order::Alone { .. });
@@ -380,8 +382,8 @@ mod tests {
 
     #[test]
     fn chosen_sizes_are_all_measured() {
-        let wishes = wishes(Some(vec![8, 3000, 1 << 26]));
-        let orders = schedule(&wishes, &probe(1e-3, 1e6), 1e-7);
+        let options = options(Some(vec![8, 3000, 1 << 26]));
+        let orders = schedule(&options, &probe(1e-3, 1e6), 1e-7);
         let sizes = |which: fn(&Order) -> Option<usize>| orders.iter().filter_map(which).collect::<Vec<_>>();
         let one_way = |order: &Order| if let Order::OneWay { bytes, .. } = order { Some(*bytes) } else { None };
         let overlap = |order: &Order| if let Order::Overlap { bytes, .. } = order { Some(*bytes) } else { None };
@@ -399,25 +401,25 @@ mod tests {
 
     #[test]
     fn the_sweep_fits_too() {
-        let cheap = sweep(&wishes(None), &probe(28e-6, 40e9), 0.1);
+        let cheap = sweep(&options(None), &probe(28e-6, 40e9), 0.1);
         assert_eq!((cheap.fragment_bytes.len(), cheap.bytes), (16, 1 << 20), "{cheap:?}");
         assert_eq!(
             cheap.fragment_bytes[..8].iter().rev().collect::<Vec<_>>(),
             cheap.fragment_bytes[8..].iter().collect::<Vec<_>>()
         );
-        let wide = sweep(&wishes(None), &probe(25e-3, 50e6), 0.5);
+        let wide = sweep(&options(None), &probe(25e-3, 50e6), 0.5);
         assert!(wide.fragment_bytes.contains(&4096) && wide.fragment_bytes.len() >= 3, "{wide:?}");
-        let slow = sweep(&wishes(None), &probe(1.0, 1e4), 1.0);
+        let slow = sweep(&options(None), &probe(1.0, 1e4), 1.0);
         assert_eq!((slow.fragment_bytes.len(), slow.repeats), (3, 3));
     }
 
     #[test]
     fn the_cluster_trials_fit_too() {
-        let (fast, repeats) = trials(&wishes(None), &probe(28e-6, 40e9));
+        let (fast, repeats) = trials(&options(None), &probe(28e-6, 40e9));
         assert_eq!((fast.len(), repeats), (TRIAL_SIZES.len(), 5), "{fast:?}");
-        let (wide, _) = trials(&wishes(None), &probe(25e-3, 50e6));
+        let (wide, _) = trials(&options(None), &probe(25e-3, 50e6));
         assert!(wide.len() >= TRIAL_LEAST, "{wide:?}");
-        let (slow, repeats) = trials(&wishes(None), &probe(1.0, 1e4));
+        let (slow, repeats) = trials(&options(None), &probe(1.0, 1e4));
         assert_eq!((slow.len(), repeats), (TRIAL_LEAST, 3), "the least there is");
         assert!(slow.iter().all(|trial| trial.packets == PACKETS_MIN && trial.round_trips == 2), "{slow:?}");
     }

@@ -8,18 +8,18 @@ use indicatif::ProgressBar;
 use lathide::Config;
 use parking_lot::Mutex;
 
-use super::COMMAND;
 use super::analysis::{self, Block};
+use super::args::COMMAND;
 use super::budget::{self, Sweep};
 use super::cluster::{Cluster, SENDERS};
 use super::outcome::Outcome;
-use super::plan::{Event, Plan, Probe, RawPlace, Wishes};
+use super::plan::{Event, Options, Plan, Probe, RawPlace};
 use super::raw;
 use super::results::Fragments;
-use crate::commands::common::background::Others;
+use crate::commands::common::background::BackgroundLoad;
 use crate::commands::common::console::progress;
 use crate::commands::common::nodes::{self, Failed};
-use crate::commands::common::target::Ground;
+use crate::commands::common::target::Target;
 
 /// What the nodes of the main measurement have said.
 #[derive(Default)]
@@ -29,35 +29,35 @@ struct Heard {
 }
 
 /// Measures everything.
-pub(super) fn measure(ground: &Ground, wishes: &Wishes, quiet: bool) -> Result<Outcome, Failed> {
-    let what = format!("measuring over {}; takes up to {:.0} s", ground.describe().how, wishes.seconds);
+pub(super) fn measure(target: &Target, options: &Options, quiet: bool) -> Result<Outcome, Failed> {
+    let what = format!("measuring over {}; takes up to {:.0} s", target.describe().how, options.seconds);
     let bar = progress(COMMAND, quiet, &what);
-    let others = Others::watch();
-    let measured = survey(ground, wishes, &bar).and_then(|(probe, blocks, job_s)| {
-        let sweep = budget::sweep(wishes, &probe, job_s);
-        let fragments = fragments(ground, &sweep, &bar)?;
-        Ok((probe, blocks, fragments, cluster(ground, wishes, &probe, &bar)?))
+    let background = BackgroundLoad::watch();
+    let measured = survey(target, options, &bar).and_then(|(probe, blocks, job_s)| {
+        let sweep = budget::sweep(options, &probe, job_s);
+        let fragments = fragments(target, &sweep, &bar)?;
+        Ok((probe, blocks, fragments, cluster(target, options, &probe, &bar)?))
     });
     bar.finish_and_clear();
     let (probe, blocks, fragments, cluster) = measured?;
-    let others_share = others.and_then(|others| others.share());
-    let outcome = Outcome::new(ground.describe(), probe, &blocks, fragments, cluster, others_share);
+    let others_share = background.and_then(|background| background.share());
+    let outcome = Outcome::new(target.describe(), probe, &blocks, fragments, cluster, others_share);
     outcome.ok_or_else(|| Failed::new("nothing was measured"))
 }
 
 /// Everything that one pair of nodes can measure. Also how many seconds it takes to start and end a job.
-fn survey(ground: &Ground, wishes: &Wishes, bar: &ProgressBar) -> Result<(Probe, Vec<Block>, f64), Failed> {
+fn survey(target: &Target, options: &Options, bar: &ProgressBar) -> Result<(Probe, Vec<Block>, f64), Failed> {
     let system = |error: std::io::Error| Failed::new(format!("no place for the raw connection: {error}"));
     // The port is kept, so that the link can lead there before rank 0 listens.
     let (_port, listen) = raw::reserve_port().map_err(system)?;
-    let link = &ground.link;
+    let link = &target.link;
     let relay = if link.is_loopback() { None } else { Some(Relay::start(link, vec![listen]).map_err(system)?) };
     let connect = relay.as_ref().map_or(listen, |relay| relay.addresses()[0]);
-    let raw = if ground.hosts.is_given() { None } else { Some(RawPlace { listen, connect }) };
-    let plan = Plan::Link { raw, wishes: wishes.clone() };
+    let raw = if target.hosts.is_given() { None } else { Some(RawPlace { listen, connect }) };
+    let plan = Plan::Link { raw, options: options.clone() };
     let heard = Arc::new(Mutex::new(Heard::default()));
     let (sink, shown) = (Arc::clone(&heard), bar.clone());
-    let outcome = nodes::follow(job(ground, &plan)?, move |event| match event {
+    let outcome = nodes::follow(job(target, &plan)?, move |event| match event {
         Event::Progress { done, of, now } => {
             shown.set_length(of);
             shown.set_position(done);
@@ -77,7 +77,7 @@ fn survey(ground: &Ground, wishes: &Wishes, bar: &ProgressBar) -> Result<(Probe,
 const ENDING_S: f64 = 0.05;
 
 /// The sweep over fragment sizes. The size is a setting of a node, so each has nodes of its own.
-fn fragments(ground: &Ground, sweep: &Sweep, bar: &ProgressBar) -> Result<Vec<Fragments>, Failed> {
+fn fragments(target: &Target, sweep: &Sweep, bar: &ProgressBar) -> Result<Vec<Fragments>, Failed> {
     let Sweep { bytes, round_trips, repeats, .. } = *sweep;
     let plan = Plan::Fragments { bytes, round_trips, repeats };
     let mut times: Vec<(usize, f64)> = Vec::new();
@@ -85,7 +85,7 @@ fn fragments(ground: &Ground, sweep: &Sweep, bar: &ProgressBar) -> Result<Vec<Fr
     for (done, fragment_bytes) in (0..).zip(&sweep.fragment_bytes) {
         bar.set_position(done);
         bar.set_message(format!("fragments of {fragment_bytes} bytes"));
-        let mut job = job(ground, &plan)?;
+        let mut job = job(target, &plan)?;
         job.env.push(("LATHIDE_FRAGMENT".into(), fragment_bytes.to_string().into()));
         let heard = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&heard);
@@ -101,8 +101,8 @@ fn fragments(ground: &Ground, sweep: &Sweep, bar: &ProgressBar) -> Result<Vec<Fr
 
 /// The parameters of the cluster model. What one sender shows is measured by two nodes, since a third one would have to
 /// share a processor with one of them on a small machine.
-fn cluster(ground: &Ground, wishes: &Wishes, probe: &Probe, bar: &ProgressBar) -> Result<Option<Cluster>, Failed> {
-    let (trials, repeats) = budget::trials(wishes, probe);
+fn cluster(target: &Target, options: &Options, probe: &Probe, bar: &ProgressBar) -> Result<Option<Cluster>, Failed> {
+    let (trials, repeats) = budget::trials(options, probe);
     bar.set_length(trials.len() as u64 * u64::from(repeats * SENDERS));
     bar.set_position(0);
     bar.set_message("cluster model".to_owned());
@@ -110,7 +110,7 @@ fn cluster(ground: &Ground, wishes: &Wishes, probe: &Probe, bar: &ProgressBar) -
     for senders in 1..=SENDERS {
         let (sink, shown) = (Arc::clone(&heard), bar.clone());
         let plan = Plan::Cluster { senders, trials: trials.clone(), repeats };
-        nodes::follow(job(ground, &plan)?, move |event| {
+        nodes::follow(job(target, &plan)?, move |event| {
             match event {
                 Event::Cluster(seen) => sink.lock().0.push(seen),
                 Event::Arrivals(arrivals) => sink.lock().1.push(arrivals),
@@ -123,9 +123,9 @@ fn cluster(ground: &Ground, wishes: &Wishes, probe: &Probe, bar: &ProgressBar) -
     Ok(Cluster::new(seen, converging, Config::alone().window_bytes))
 }
 
-fn job(ground: &Ground, plan: &Plan) -> Result<Job, Failed> {
+fn job(target: &Target, plan: &Plan) -> Result<Job, Failed> {
     let json = serde_json::to_string(plan).map_err(Failed::new)?;
-    let mut job = ground.of_lathide(plan.nodes(), ["__link-node", "--plan", &json])?;
+    let mut job = target.of_lathide(plan.nodes(), ["__link-node", "--plan", &json])?;
     job.env = vec![("LATHIDE_OVERLAP".into(), "on".into())];
     Ok(job)
 }

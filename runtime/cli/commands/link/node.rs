@@ -5,8 +5,9 @@ use std::time::Instant;
 use lathide::{Node, Rank, Tag};
 
 use super::budget;
+use super::error::{NodeError, Result};
 use super::pair::Pair;
-use super::plan::{Call, Cost, Event, Order, Own, Plan, Probe, RawPlace, Way, Wishes};
+use super::plan::{Call, Cost, Event, Options, Order, Own, Plan, Probe, RawPlace, Variant};
 use super::raw::Raw;
 use super::trial;
 use crate::commands::common::calculation::Calculation;
@@ -23,25 +24,6 @@ const LOOK_S: f64 = 0.02;
 /// Less would be beyond 1 TB/s.
 const LEAST_BYTE_S: f64 = 1e-12;
 
-/// Why a node could not measure.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum NodeError {
-    #[error(transparent)]
-    Lathide(#[from] lathide::Error),
-    #[error("the raw TCP connection between the nodes failed: {0}")]
-    Raw(#[from] std::io::Error),
-    #[error("there is no raw TCP connection between these nodes")]
-    NoRaw,
-    #[error("cannot report results: {0}")]
-    Report(std::io::Error),
-    #[error("an order or its reply cannot be read: {0}")]
-    Order(#[from] serde_json::Error),
-    #[error("{0} nodes; the measurement takes 2, or 3 for the cluster model")]
-    Size(u32),
-}
-
-pub(super) type Result<T> = std::result::Result<T, NodeError>;
-
 /// A node process of `lathide link`, from its environment.
 pub(super) fn run(plan: &Plan) -> Result<()> {
     let node = lathide::init()?;
@@ -50,24 +32,24 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     }
     keep_to_one_core(node.rank());
     match plan {
-        Plan::Link { raw, wishes } => link(&node, *raw, wishes)?,
+        Plan::Link { raw, options } => link(&node, *raw, options)?,
         Plan::Fragments { bytes, round_trips, repeats } => fragments(&node, *bytes, *round_trips, *repeats)?,
         Plan::Cluster { trials, repeats, .. } => trial::run(&node, trials, *repeats)?,
     }
     Ok(node.finalize()?)
 }
 
-fn link(node: &Node, place: Option<RawPlace>, wishes: &Wishes) -> Result<()> {
-    let raw = Raw::connect(node, place, wishes.yields)??;
+fn link(node: &Node, place: Option<RawPlace>, options: &Options) -> Result<()> {
+    let raw = Raw::connect(node, place, options.yields)??;
     let mut session = Session { pair: Pair::new(node, Some(raw)), calculation: Calculation::new() };
-    if node.rank() == 0 { session.lead(wishes) } else { session.heed() }
+    if node.rank() == 0 { session.lead(options) } else { session.heed() }
 }
 
 /// One-way times with the fragments as they are set.
 fn fragments(node: &Node, bytes: usize, round_trips: u32, repeats: u32) -> Result<()> {
     let mut pair = Pair::new(node, None);
     for repeat in 0..=repeats {
-        let cost = pair.one_way(Way::Lathide, bytes, round_trips)?;
+        let cost = pair.one_way(Variant::Lathide, bytes, round_trips)?;
         if repeat > 0 {
             let one_way_s = cost.wall_s / f64::from(2 * round_trips);
             report(node.rank(), &Event::Fragments(one_way_s)).map_err(NodeError::Report)?;
@@ -84,16 +66,16 @@ struct Session<'a> {
 impl Session<'_> {
     /// Rank 0: everything once to warm up, then as often as planned; if the machine is so busy that the time is over
     /// before, the least number of repetitions must do.
-    fn lead(&mut self, wishes: &Wishes) -> Result<()> {
+    fn lead(&mut self, options: &Options) -> Result<()> {
         let start = Instant::now();
         self.tell(0, 1, "looking at the link".to_owned())?;
         let probe = self.probe()?;
         report(Rank(0), &Event::Probed(probe)).map_err(NodeError::Report)?;
-        let mut schedule = budget::schedule(wishes, &probe, self.calculation.unit_s());
-        let of = schedule.len() as u64 * u64::from(wishes.repeats + 1);
+        let mut schedule = budget::schedule(options, &probe, self.calculation.unit_s());
+        let of = schedule.len() as u64 * u64::from(options.repeats + 1);
         let mut done = 0;
-        for round in 0..=wishes.repeats {
-            if round > wishes.repeats_min && start.elapsed().as_secs_f64() > budget::deadline_s(wishes) {
+        for round in 0..=options.repeats {
+            if round > options.repeats_min && start.elapsed().as_secs_f64() > budget::deadline_s(options) {
                 break;
             }
             for order in &mut schedule {
@@ -134,12 +116,16 @@ impl Session<'_> {
     fn perform(&mut self, call: &Call) -> Result<Own> {
         self.pair.travel_s = call.travel_s;
         match call.order {
-            Order::OneWay { bytes, round_trips } => self.ways(call, |pair, way| pair.one_way(way, bytes, round_trips)),
-            Order::Alone { bytes, round_trips } => {
-                Ok(Own::Alone(self.pair.one_way(Way::Lathide, bytes, round_trips)?))
+            Order::OneWay { bytes, round_trips } => {
+                self.variants(call, |pair, variant| pair.one_way(variant, bytes, round_trips))
             }
-            Order::Stream { bytes, messages } => self.ways(call, |pair, way| pair.stream(way, bytes, messages)),
-            Order::Rate { messages } => self.ways(call, |pair, way| pair.rate(way, messages)),
+            Order::Alone { bytes, round_trips } => {
+                Ok(Own::Alone(self.pair.one_way(Variant::Lathide, bytes, round_trips)?))
+            }
+            Order::Stream { bytes, messages } => {
+                self.variants(call, |pair, variant| pair.stream(variant, bytes, messages))
+            }
+            Order::Rate { messages } => self.variants(call, |pair, variant| pair.rate(variant, messages)),
             Order::Exchange { bytes, count } => self.pair.exchange(bytes, count),
             Order::Overlap { direction, bytes, steps, work } => {
                 Ok(Own::Overlap(self.pair.overlap(&mut self.calculation, (direction, bytes), steps, work)?))
@@ -149,17 +135,17 @@ impl Session<'_> {
         }
     }
 
-    /// All ways in turn.
-    fn ways(&mut self, call: &Call, block: impl Fn(&mut Pair<'_>, Way) -> Result<Cost>) -> Result<Own> {
-        let mut costs = [Cost::default(); Way::ALL.len()];
+    /// All variants in turn.
+    fn variants(&mut self, call: &Call, block: impl Fn(&mut Pair<'_>, Variant) -> Result<Cost>) -> Result<Own> {
+        let mut costs = [Cost::default(); Variant::ALL.len()];
         let mut order: Vec<usize> = (0..costs.len()).collect();
         if call.is_reversed {
             order.reverse();
         }
-        for way in order {
-            costs[way] = block(&mut self.pair, Way::ALL[way])?;
+        for variant in order {
+            costs[variant] = block(&mut self.pair, Variant::ALL[variant])?;
         }
-        Ok(Own::Ways(costs))
+        Ok(Own::Variants(costs))
     }
 
     /// The first look at the link.
@@ -176,13 +162,13 @@ impl Session<'_> {
         Ok(Probe { start_s, byte_s })
     }
 
-    /// Seconds one way for a message, by the slowest way. What is quick is looked at again and the quickest look
+    /// Seconds one way for a message, by the slowest variant. What is quick is looked at again and the quickest look
     /// counts, since other programs may disturb one.
     fn look(&mut self, bytes: usize) -> Result<f64> {
         let (mut least_s, mut round_trips) = (f64::MAX, 1);
         for _ in 0..LOOKS {
             let (mine, _) = self.order(Order::OneWay { bytes, round_trips }, false)?;
-            let Own::Ways(costs) = mine else { break };
+            let Own::Variants(costs) = mine else { break };
             let one_way_s = costs.map(|cost| cost.wall_s / f64::from(2 * round_trips)).into_iter().fold(0.0, f64::max);
             least_s = least_s.min(one_way_s);
             if least_s > LOOK_S {

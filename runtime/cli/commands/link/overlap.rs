@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use lathide::{Handle, Tag};
 
-use super::node::Result;
+use super::error::Result;
 use super::pair::{Pair, thread_s};
-use super::plan::{Cost, Direction, Exchanged, Hidden, Own, SIGNAL_BYTES, Way};
+use super::plan::{Cost, Direction, Exchanged, Hidden, Own, SIGNAL_BYTES, Variant};
 use crate::commands::common::blocks::Messages;
 use crate::commands::common::calculation::Calculation;
 
@@ -17,18 +17,18 @@ impl Pair<'_> {
     /// A message to and fro, and both at once.
     pub(super) fn exchange(&mut self, bytes: usize, count: u32) -> Result<Own> {
         let each = f64::from(count);
-        let pingpong_s = self.one_way(Way::Lathide, bytes, count)?.wall_s / each;
+        let pingpong_s = self.one_way(Variant::Lathide, bytes, count)?.wall_s / each;
         let mut messages = Messages::new(bytes);
         let simultaneous_s = self.simultaneous(&mut messages, count)? / each;
         let Messages { out, mut into } = messages;
-        self.begin_together(Way::RawPolled)?;
+        self.begin_together(Variant::RawPolled)?;
         let raw = self.timed(|pair| (0..count).try_for_each(|_| Ok(pair.raw()?.exchange(&out, &mut into)?)))?;
         Ok(Own::Exchange(Exchanged { pingpong_s, simultaneous_s, raw_simultaneous_s: raw.wall_s / each }))
     }
 
     /// Seconds for exchanges with nothing behind which to hide.
     fn simultaneous(&mut self, messages: &mut Messages, count: u32) -> Result<f64> {
-        self.begin_together(Way::Lathide)?;
+        self.begin_together(Variant::Lathide)?;
         let cost = self.timed(|pair| (0..count).try_for_each(|_| pair.step(messages, [true; 2], || ())))?;
         Ok(cost.wall_s)
     }
@@ -44,7 +44,7 @@ impl Pair<'_> {
         let (mut messages, each) = (Messages::new(bytes), f64::from(steps));
         calculation.prepare(work);
         let alone = |pair: &mut Self, calculation: &mut Calculation| -> Result<f64> {
-            pair.begin_together(Way::Lathide)?;
+            pair.begin_together(Variant::Lathide)?;
             Ok((0..steps).map(|_| calculation.run()).sum::<f64>() / each)
         };
         let before_s = alone(self, calculation)?;
@@ -73,7 +73,7 @@ impl Pair<'_> {
         steps: u32,
         mut meanwhile: impl FnMut(),
     ) -> Result<Cost> {
-        self.begin_together(Way::Lathide)?;
+        self.begin_together(Variant::Lathide)?;
         self.timed(|pair| {
             (0..steps).try_for_each(|step| {
                 let is_writer = step.is_multiple_of(2) == pair.leads();
@@ -95,7 +95,7 @@ impl Pair<'_> {
     /// Short messages to and fro, first alone, then until a long message from rank 0 has left.
     pub(super) fn loaded(&mut self, bytes: usize, idle: u32) -> Result<Own> {
         let buffer = vec![1_u8; bytes];
-        self.begin(Way::Lathide)?;
+        self.begin(Variant::Lathide)?;
         let mut left = idle;
         let idle_s = self.pings(|| {
             left = left.saturating_sub(1);
@@ -115,14 +115,14 @@ impl Pair<'_> {
         let (mut times, mut ping) = (Vec::new(), vec![0_u8; SIGNAL_BYTES]);
         while ping[0] == 0 {
             if !self.leads() {
-                ping = self.receive(Way::Lathide, ping)?;
-                ping = self.send(Way::Lathide, ping)?;
+                ping = self.receive(Variant::Lathide, ping)?;
+                ping = self.send(Variant::Lathide, ping)?;
                 continue;
             }
             ping[0] = u8::from(is_last());
             let began = Instant::now();
-            ping = self.send(Way::Lathide, ping)?;
-            ping = self.receive(Way::Lathide, ping)?;
+            ping = self.send(Variant::Lathide, ping)?;
+            ping = self.receive(Variant::Lathide, ping)?;
             times.push(began.elapsed().as_secs_f64() / 2.0);
         }
         Ok(times)

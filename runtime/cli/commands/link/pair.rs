@@ -1,12 +1,12 @@
-//! The two nodes, and messages between them by each way.
+//! The two nodes, and messages between them by each variant.
 
 use std::time::Instant;
 
 use lathide::{Node, Rank, Tag};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::node::{NodeError, Result};
-use super::plan::{Cost, SIGNAL_BYTES, Way};
+use super::error::{NodeError, Result};
+use super::plan::{Cost, SIGNAL_BYTES, Variant};
 use super::raw::Raw;
 
 const PING: Tag = Tag(2);
@@ -38,34 +38,34 @@ impl<'a> Pair<'a> {
     }
 
     /// Round trips of a message.
-    pub(super) fn one_way(&mut self, way: Way, bytes: usize, round_trips: u32) -> Result<Cost> {
+    pub(super) fn one_way(&mut self, variant: Variant, bytes: usize, round_trips: u32) -> Result<Cost> {
         let buffer = vec![1; bytes];
         // The first message itself can say that it begins: that the other node is not quite ready is nothing against a
         // long way, and another round trip much.
         if self.travel_s < SIGNAL_S {
-            self.begin(way)?;
+            self.begin(variant)?;
         } else {
-            self.prepare(way)?;
+            self.prepare(variant)?;
         }
-        self.timed(|pair| pair.ping_pong(way, buffer, round_trips))
+        self.timed(|pair| pair.ping_pong(variant, buffer, round_trips))
     }
 
-    /// Has both nodes begin with something new, and the raw connection ready for its way.
-    pub(super) fn begin(&mut self, way: Way) -> Result<()> {
-        self.prepare(way)?;
-        self.ping_pong(way, vec![1; SIGNAL_BYTES], 1)
+    /// Has both nodes begin with something new, and the raw connection ready for this variant.
+    pub(super) fn begin(&mut self, variant: Variant) -> Result<()> {
+        self.prepare(variant)?;
+        self.ping_pong(variant, vec![1; SIGNAL_BYTES], 1)
     }
 
-    fn prepare(&mut self, way: Way) -> Result<()> {
-        match way {
-            Way::Lathide => Ok(()),
-            Way::Raw | Way::RawPolled => Ok(self.raw()?.poll(way == Way::RawPolled)?),
+    fn prepare(&mut self, variant: Variant) -> Result<()> {
+        match variant {
+            Variant::Lathide => Ok(()),
+            Variant::Raw | Variant::RawPolled => Ok(self.raw()?.poll(variant == Variant::RawPolled)?),
         }
     }
 
     /// As `begin`, both at the same moment, as far as the nodes know how long a message travels.
-    pub(super) fn begin_together(&mut self, way: Way) -> Result<()> {
-        self.begin(way)?;
+    pub(super) fn begin_together(&mut self, variant: Variant) -> Result<()> {
+        self.begin(variant)?;
         let answered = Instant::now();
         while !self.leads() && answered.elapsed().as_secs_f64() < self.travel_s {
             std::thread::yield_now();
@@ -73,29 +73,29 @@ impl<'a> Pair<'a> {
         Ok(())
     }
 
-    pub(super) fn ping_pong(&mut self, way: Way, mut buffer: Vec<u8>, round_trips: u32) -> Result<()> {
+    pub(super) fn ping_pong(&mut self, variant: Variant, mut buffer: Vec<u8>, round_trips: u32) -> Result<()> {
         for _ in 0..round_trips {
             if self.leads() {
-                buffer = self.send(way, buffer)?;
-                buffer = self.receive(way, buffer)?;
+                buffer = self.send(variant, buffer)?;
+                buffer = self.receive(variant, buffer)?;
             } else {
-                buffer = self.receive(way, buffer)?;
-                buffer = self.send(way, buffer)?;
+                buffer = self.receive(variant, buffer)?;
+                buffer = self.send(variant, buffer)?;
             }
         }
         Ok(())
     }
 
-    pub(super) fn send(&mut self, way: Way, buffer: Vec<u8>) -> Result<Vec<u8>> {
-        if way == Way::Lathide {
+    pub(super) fn send(&mut self, variant: Variant, buffer: Vec<u8>) -> Result<Vec<u8>> {
+        if variant == Variant::Lathide {
             return Ok(self.node.initwrite(self.other, PING, buffer)?.wait()?);
         }
         self.raw()?.write(&buffer)?;
         Ok(buffer)
     }
 
-    pub(super) fn receive(&mut self, way: Way, mut buffer: Vec<u8>) -> Result<Vec<u8>> {
-        if way == Way::Lathide {
+    pub(super) fn receive(&mut self, variant: Variant, mut buffer: Vec<u8>) -> Result<Vec<u8>> {
+        if variant == Variant::Lathide {
             return Ok(self.node.initread(self.other, PING, buffer)?.wait()?);
         }
         self.raw()?.read(&mut buffer)?;

@@ -18,7 +18,7 @@ pub(super) enum Plan {
         /// Where the raw connection is; between hosts it is where rank 0 says.
         raw: Option<RawPlace>,
         /// How much is to be measured.
-        wishes: Wishes,
+        options: Options,
     },
     /// One-way times with the fragments that the nodes' environment sets.
     Fragments {
@@ -61,7 +61,7 @@ pub(super) struct RawPlace {
 
 /// How much is to be measured.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) struct Wishes {
+pub(super) struct Options {
     /// About how many seconds it all may take.
     pub(super) seconds: f64,
     /// How often everything is measured.
@@ -76,7 +76,7 @@ pub(super) struct Wishes {
     pub(super) yields: bool,
 }
 
-/// What a message costs by the first look at the link: the slowest of all ways.
+/// What a message costs by the first look at the link: the slowest of all variants.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Probe {
     /// Seconds one way for 8 bytes.
@@ -145,7 +145,7 @@ pub(super) enum Order {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Call {
     pub(super) order: Order,
-    /// The ways in the opposite order, so that none is always the first.
+    /// The variants in the opposite order, so that none is always the first.
     pub(super) is_reversed: bool,
     /// How long a message travels, in seconds: by so much rank 1 starts later where both start at once.
     pub(super) travel_s: f64,
@@ -153,7 +153,7 @@ pub(super) struct Call {
 
 /// How bytes get from one node to the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Way {
+pub(super) enum Variant {
     /// TCP, blocking.
     Raw,
     /// TCP, asking again and again.
@@ -161,15 +161,15 @@ pub(super) enum Way {
     Lathide,
 }
 
-impl Way {
-    pub(super) const ALL: [Way; 3] = [Way::Raw, Way::RawPolled, Way::Lathide];
+impl Variant {
+    pub(super) const ALL: [Variant; 3] = [Variant::Raw, Variant::RawPolled, Variant::Lathide];
 }
 
 /// What one node has found out, by its own clocks.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) enum Own {
-    /// In the order of [`Way::ALL`].
-    Ways([Cost; 3]),
+    /// In the order of [`Variant::ALL`].
+    Variants([Cost; 3]),
     /// With lathide.
     Alone(Cost),
     /// Per exchange.

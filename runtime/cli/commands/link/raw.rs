@@ -107,9 +107,9 @@ impl Raw {
     fn accept(listener: &TcpListener, token: &[u8], yields: bool) -> io::Result<Self> {
         loop {
             let mut raw = Raw::new(listener.accept()?.0, yields)?;
-            let mut word = [0; TOKEN_BYTES];
+            let mut received = [0; TOKEN_BYTES];
             raw.stream.set_read_timeout(Some(STRANGER_TIMEOUT))?;
-            if raw.read(&mut word).is_ok() && word == token {
+            if raw.read(&mut received).is_ok() && received == token {
                 raw.stream.set_read_timeout(None)?;
                 return Ok(raw);
             }
@@ -119,7 +119,7 @@ impl Raw {
     fn new(stream: TcpStream, yields: bool) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         if stream.local_addr()?.ip() == stream.peer_addr()?.ip() {
-            // Where it may not be chosen, both ways use the default.
+            // Where it may not be chosen, both ends use the default.
             _ = SockRef::from(&stream).set_tcp_congestion(CONGESTION_CONTROL.as_bytes());
         }
         Ok(Raw { stream, is_polled: false, yields })

@@ -7,12 +7,12 @@ use std::time::Instant;
 
 use lathide::{Handle, Tag};
 
-use super::node::Result;
+use super::error::Result;
 use super::pair::Pair;
-use super::plan::{Cost, SIGNAL_BYTES, Way};
+use super::plan::{Cost, SIGNAL_BYTES, Variant};
 
 const STREAM: Tag = Tag(3);
-/// Messages under way at a time; both ways use as many buffers, filled before the clock runs.
+/// Messages under way at a time; all variants use as many buffers, filled before the clock runs.
 const LONG_DEPTH: usize = 2;
 const DEPTH: usize = 4;
 /// A message from here on is long.
@@ -24,32 +24,32 @@ const READ_BYTES: usize = 64 << 10;
 
 impl Pair<'_> {
     /// `messages` from rank 0 to rank 1. The time is rank 1's, as if the first had taken as long as the others.
-    pub(super) fn stream(&mut self, way: Way, bytes: usize, messages: u32) -> Result<Cost> {
+    pub(super) fn stream(&mut self, variant: Variant, bytes: usize, messages: u32) -> Result<Cost> {
         let depth = if bytes >= LONG_BYTES { LONG_DEPTH } else { DEPTH };
         let buffers = vec![vec![1_u8; bytes]; depth];
-        self.begin(way)?;
+        self.begin(variant)?;
         let mut first = None;
         let cost = self.timed(|pair| {
-            match way {
-                Way::Lathide => first = pair.lathide_messages(buffers, messages)?,
-                Way::Raw | Way::RawPolled => first = pair.raw_messages(buffers, messages)?,
+            match variant {
+                Variant::Lathide => first = pair.lathide_messages(buffers, messages)?,
+                Variant::Raw | Variant::RawPolled => first = pair.raw_messages(buffers, messages)?,
             }
-            pair.end(way)
+            pair.end(variant)
         })?;
         Ok(without_first(cost, first, 1, messages))
     }
 
     /// As many short messages from rank 0 to rank 1; over raw TCP, one write each.
-    pub(super) fn rate(&mut self, way: Way, messages: u32) -> Result<Cost> {
+    pub(super) fn rate(&mut self, variant: Variant, messages: u32) -> Result<Cost> {
         let buffers = vec![vec![1_u8; SIGNAL_BYTES]; RATE_DEPTH];
-        self.begin(way)?;
+        self.begin(variant)?;
         let (mut first, mut in_first) = (None, 1);
         let cost = self.timed(|pair| {
-            match way {
-                Way::Lathide => first = pair.lathide_messages(buffers, messages)?,
-                Way::Raw | Way::RawPolled => (first, in_first) = pair.raw_rate(&buffers[0], messages)?,
+            match variant {
+                Variant::Lathide => first = pair.lathide_messages(buffers, messages)?,
+                Variant::Raw | Variant::RawPolled => (first, in_first) = pair.raw_rate(&buffers[0], messages)?,
             }
-            pair.end(way)
+            pair.end(variant)
         })?;
         Ok(without_first(cost, first, in_first, messages))
     }
@@ -116,12 +116,12 @@ impl Pair<'_> {
     }
 
     /// Rank 1 says that all is there.
-    fn end(&mut self, way: Way) -> Result<()> {
+    fn end(&mut self, variant: Variant) -> Result<()> {
         let signal = vec![1; SIGNAL_BYTES];
         if self.leads() {
-            self.receive(way, signal)?
+            self.receive(variant, signal)?
         } else {
-            self.send(way, signal)?
+            self.send(variant, signal)?
         };
         Ok(())
     }

@@ -15,8 +15,8 @@ fn block(order: Order, mine: Own, theirs: Own) -> Block {
     Block { order, mine, theirs }
 }
 
-fn ways(wall_s: [f64; 3], cpu_s: f64) -> Own {
-    Own::Ways(wall_s.map(|wall_s| Cost { wall_s, cpu_s }))
+fn variants(wall_s: [f64; 3], cpu_s: f64) -> Own {
+    Own::Variants(wall_s.map(|wall_s| Cost { wall_s, cpu_s }))
 }
 
 fn hidden(calc_s: f64, com_s: f64, total_s: f64, busy_s: f64, own_cpu_s: f64) -> Own {
@@ -31,11 +31,19 @@ fn blocks() -> Vec<Block> {
             // Ten round trips, of which lathide takes a quarter of blocking and 1.25 of polled.
             let lathide = 20.0 * one_way_s * slower;
             let walls = [4.0 * lathide, 0.8 * lathide, lathide];
-            blocks.push(block(Order::OneWay { bytes, round_trips: 10 }, ways(walls, 1e-4), ways([9.0; 3], 3e-4)));
+            blocks.push(block(
+                Order::OneWay { bytes, round_trips: 10 },
+                variants(walls, 1e-4),
+                variants([9.0; 3], 3e-4),
+            ));
         }
         let stream = Order::Stream { bytes: 1 << 20, messages: 10 };
-        blocks.push(block(stream, ways([9.0; 3], 0.1), ways([0.02 * slower, 0.01 * slower, 0.0125 * slower], 0.1)));
-        blocks.push(block(Order::Rate { messages: 1000 }, ways([9.0; 3], 0.0), ways([1e-3, 2e-3, 1e-4], 0.0)));
+        blocks.push(block(
+            stream,
+            variants([9.0; 3], 0.1),
+            variants([0.02 * slower, 0.01 * slower, 0.0125 * slower], 0.1),
+        ));
+        blocks.push(block(Order::Rate { messages: 1000 }, variants([9.0; 3], 0.0), variants([1e-3, 2e-3, 1e-4], 0.0)));
         let exchanged = |simultaneous_s| {
             Own::Exchange(Exchanged { pingpong_s: 0.2 * slower, simultaneous_s, raw_simultaneous_s: 0.1 * slower })
         };
@@ -173,7 +181,7 @@ fn text_fits_the_terminal_and_says_what_matters() {
 
 #[test]
 fn little_is_shown_as_little() {
-    let one = [block(Order::OneWay { bytes: 8, round_trips: 1 }, ways([1.0; 3], 0.0), ways([1.0; 3], 0.0))];
+    let one = [block(Order::OneWay { bytes: 8, round_trips: 1 }, variants([1.0; 3], 0.0), variants([1.0; 3], 0.0))];
     let probe = Probe { start_s: 1e-5, byte_s: 1e-9 };
     let link = describe(&LinkSpec::default());
     let outcome = Outcome::new(link.clone(), probe, &one, vec![], None, None).unwrap();

@@ -10,7 +10,7 @@ use super::results::Latency;
 use super::tables::{self, digits, duration};
 
 /// From here on the reader is warned.
-const OTHERS: f64 = 0.05;
+const BACKGROUND_MIN: f64 = 0.05;
 const MIB: usize = 1 << 20;
 
 impl Outcome {
@@ -131,7 +131,7 @@ impl Outcome {
 
     /// When not to trust the numbers.
     fn warning(&self) -> String {
-        let Some(share) = self.others_share.filter(|share| *share >= OTHERS) else { return String::new() };
+        let Some(share) = self.others_share.filter(|share| *share >= BACKGROUND_MIN) else { return String::new() };
         wrap(&format!(
             "Other programs had {:.0} % of the processors' time: measure again when the machine is quiet.",
             100.0 * share

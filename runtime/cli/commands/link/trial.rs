@@ -8,7 +8,7 @@ use lathide::{Handle, Node, Rank, Tag};
 use lathide_models::fit::cluster::{Arrivals, Stream};
 
 use super::cluster::{Background, Seen, Trial};
-use super::node::{NodeError, Result};
+use super::error::{NodeError, Result};
 use super::pair::{process_s, thread_s};
 use super::plan::{Event, SIGNAL_BYTES};
 use crate::commands::common::calculation::Calculation;

@@ -9,11 +9,12 @@ use serde_json::{Map, json};
 use super::answer::{Answer, Form, column, given, row};
 use super::curve::{chart_of, grouped};
 use super::format;
+use super::model::{Common, Predict};
 use super::network::NetworkArgs;
+use super::problem::Problem;
 use super::saved::Saved;
 use super::switch::{Known, SwitchArgs};
 use super::values::{self, Counts, Values};
-use super::{Common, Predict, Problem};
 
 /// How to bring one message to all: tree or serial (hyperbolic model), or in packets down a tree (cluster model)
 #[derive(Clone, Debug, clap::Args)]

@@ -8,10 +8,11 @@ use super::answer::{Answer, Form, column, given, row};
 use super::curve::{chart_of, grouped};
 use super::decomposition::{positive_word, stated};
 use super::format;
+use super::model::{Common, Predict};
 use super::network::NetworkArgs;
+use super::problem::Problem;
 use super::saved::Saved;
 use super::values::{self, Counts};
-use super::{Common, Predict, Problem};
 
 /// What collective operations cost: on one medium that all hear (Hanuliak 2014), and point to point (Stoica, Sultan,
 /// Keyes 1994)

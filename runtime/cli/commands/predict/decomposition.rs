@@ -7,9 +7,10 @@ use serde_json::{Map, json};
 use super::answer::{Answer, Form, column, given, parameter, row};
 use super::curve::{chart_of, grouped};
 use super::format;
+use super::model::{Common, Predict};
+use super::problem::Problem;
 use super::saved::Saved;
 use super::values::{self, Counts};
-use super::{Common, Predict, Problem};
 
 /// How to cut a matrix: in strips or in blocks, and from where on (Hanuliak 2014)
 #[derive(Clone, Debug, clap::Args)]

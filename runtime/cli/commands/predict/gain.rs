@@ -10,9 +10,11 @@ use serde_json::{Value, json};
 use super::answer::{Answer, Form, column, given, parameter, row};
 use super::curve::{Series, ascending, chart_of, chart_over, dense};
 use super::format::plain;
+use super::model::{Common, Predict};
+use super::problem::Problem;
 use super::saved::Saved;
 use super::values::{self, Counts, Values};
-use super::{Common, Predict, Problem};
+use verdict::Machine;
 
 /// What hiding communication behind calculation gains (Strumpen 1994)
 ///
@@ -80,13 +82,6 @@ fn in_turn(text: &str) -> Result<InTurn, String> {
         "sqrt(p)" => Ok(InTurn::Mesh),
         number => values::number(number).map(InTurn::Constant).map_err(|error| format!("{error}, or p or sqrt(p)")),
     }
-}
-
-/// One of the machines to choose from, section 2.3.3.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Machine {
-    gamma_h: f64,
-    omega: f64,
 }
 
 impl Predict for Args {

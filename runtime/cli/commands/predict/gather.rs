@@ -6,10 +6,11 @@ use serde_json::{Map, Value, json};
 use super::answer::{Answer, Form, column, given, row};
 use super::curve::{chart_of, grouped};
 use super::format;
+use super::model::{Common, Predict};
+use super::problem::Problem;
 use super::saved::Saved;
 use super::switch::{Known, SwitchArgs};
 use super::values::{self, Counts, Values};
-use super::{Common, Predict, Problem};
 
 /// How many may send at once to one receiver, and how long that takes (cluster model: Tam, Wang)
 #[derive(Clone, Debug, clap::Args)]

@@ -6,10 +6,11 @@ use serde_json::{Map, json};
 use super::answer::{Answer, Form, column, given, row};
 use super::curve::{chart_of, grouped};
 use super::format;
+use super::model::{Common, Predict};
 use super::network::{Known, NetworkArgs};
+use super::problem::Problem;
 use super::saved::Saved;
 use super::values::{self, Counts, Values};
-use super::{Common, Predict, Problem};
 
 /// How long messages take, alone, between several pairs at once, and among neighbours (Stoica, Sultan, Keyes 1994)
 #[derive(Clone, Debug, clap::Args)]

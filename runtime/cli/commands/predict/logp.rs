@@ -6,10 +6,11 @@ use serde_json::{Map, json};
 use super::answer::{Answer, Form, Parameter, column, given, parameter, row};
 use super::curve::{chart_of, grouped};
 use super::format;
+use super::model::{Common, Predict};
+use super::problem::Problem;
 use super::saved::Saved;
 use super::switch::saved_packet;
 use super::values::{self, Counts};
-use super::{Common, Predict, Problem};
 
 /// The LogP model, and how the hyperbolic one differs from it (Stoica, Sultan, Keyes 1994)
 #[derive(Clone, Debug, clap::Args)]

@@ -13,19 +13,19 @@ mod gain;
 mod gather;
 mod hyperbolic;
 mod logp;
+mod model;
 mod multigrid;
 mod network;
+mod problem;
 mod saved;
 mod switch;
 mod values;
 
 use std::io::{IsTerminal as _, Write as _};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use lathide_models::BadParameter;
-
-use answer::Answer;
+use model::Predict;
+use problem::Problem;
 use saved::Saved;
 
 /// Ask the papers' models: what hiding gains, what messages and collectives cost, how to cut a matrix
@@ -58,47 +58,6 @@ Examples:
   lathide predict multigrid --dims 2 --procs 256,1024 --fixed 2500 --variable 200 --long-messages
   lathide predict decomposition --n 1024 --t-s 35e-6 --t-w 0.23e-6 --procs 16
   lathide link --json > link.json && lathide predict broadcast --from link.json --procs 2..64*2";
-
-/// The options of every model.
-#[derive(Clone, Debug, clap::Args)]
-struct Common {
-    /// Take parameters from a saved result of lathide link --json or lathide gain --json (- for standard input);
-    /// an option given as well counts instead
-    #[arg(long, value_name = "FILE")]
-    from: Option<PathBuf>,
-    /// One JSON object on stdout, nothing else there
-    #[arg(long)]
-    json: bool,
-    /// Nothing on stderr but errors
-    #[arg(long)]
-    quiet: bool,
-}
-
-/// A model that can be asked.
-trait Predict {
-    /// The subcommand.
-    const NAME: &'static str;
-
-    fn common(&self) -> &Common;
-
-    /// The answer; `saved` is what `--from` read.
-    fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem>;
-}
-
-/// Why there is no answer. Always what was typed, or the file it names.
-#[derive(Clone, PartialEq, Debug, thiserror::Error)]
-enum Problem {
-    #[error(transparent)]
-    Parameter(#[from] BadParameter),
-    #[error("{0}")]
-    Other(String),
-}
-
-impl Problem {
-    fn new(message: impl Into<String>) -> Self {
-        Problem::Other(message.into())
-    }
-}
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {

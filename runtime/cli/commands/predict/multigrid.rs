@@ -7,9 +7,10 @@ use super::answer::{Answer, Form, Parameter, column, given, parameter, row};
 use super::curve::{chart_of, grouped};
 use super::decomposition::positive_word;
 use super::format::plain;
+use super::model::{Common, Predict};
+use super::problem::Problem;
 use super::saved::Saved;
 use super::values::{self, Counts, Values};
-use super::{Common, Predict, Problem};
 
 /// How a multigrid V-cycle runs on a mesh of processors: GAP, LOG and Single Stage models (Matheson, Tarjan 1993)
 #[derive(Clone, Debug, clap::Args)]

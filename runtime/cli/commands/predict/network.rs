@@ -3,8 +3,8 @@
 use lathide_models::BadParameter;
 use lathide_models::hyperbolic::{Block, Network};
 
-use super::Problem;
 use super::answer::{Form, Parameter, parameter};
+use super::problem::Problem;
 use super::saved::Saved;
 use super::values;
 

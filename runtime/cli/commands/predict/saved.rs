@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::launch::link::LinkSpec;
 use serde_json::{Value, json};
 
-use super::Problem;
+use super::problem::Problem;
 
 /// A saved result.
 #[derive(Debug)]

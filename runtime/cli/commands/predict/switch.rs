@@ -4,8 +4,8 @@ use lathide_models::BadParameter;
 use lathide_models::cluster::{Cost, Line, Packet, Parameters, Transfer};
 use serde_json::Value;
 
-use super::Problem;
 use super::answer::{Form, Parameter, parameter};
+use super::problem::Problem;
 use super::saved::Saved;
 use super::values;
 

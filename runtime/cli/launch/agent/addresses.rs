@@ -28,7 +28,7 @@ pub(super) fn is_own(address: IpAddr) -> bool {
     address.is_loopback() || own(None).contains(&address)
 }
 
-/// The first of `roots` at which this job's rendezvous proves itself.
+/// The first of `roots` at which this job's rendezvous authenticates itself.
 ///
 /// # Errors
 /// Which were tried, and what came of each.

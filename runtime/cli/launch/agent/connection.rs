@@ -13,19 +13,20 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use super::bootstrap::{Hello, Image};
-use super::messages::{Order, PROTOCOL, Word};
-use super::{Hosts, starter};
+use super::hosts::Hosts;
+use super::messages::{FromAgent, PROTOCOL, ToAgent};
+use super::starter;
 use crate::launch::hosts::Host;
 use lathide::launcher::control;
 use lathide::launcher::rendezvous::read_frame;
 use lathide::launcher::text::printable;
 
-/// How long a host may take to say its first word.
-const FIRST_WORD: Duration = Duration::from_secs(10);
+/// How long a host may take to send its agent's first line.
+const FIRST_LINE: Duration = Duration::from_secs(10);
 /// How long the program may take to get there.
 const TRANSFER: Duration = Duration::from_secs(600);
 /// How long the starter may take to end when its connection has.
-const LAST_WORD: Duration = Duration::from_secs(2);
+const STARTER_ENDS: Duration = Duration::from_secs(2);
 /// A login shell that says more than this before the agent's first line is no login shell.
 const NOISE_BYTES_MAX: usize = 1 << 20;
 /// How many of the starter's last lines are kept.
@@ -81,12 +82,12 @@ impl Connection {
         let complaints = Complaints::default();
         complaints.listen(stderr);
         let mut connection = Connection { child, stdin, stdout: BufReader::new(stdout), complaints };
-        let mut hello = connection.hello(FIRST_WORD).await?;
+        let mut hello = connection.hello(FIRST_LINE).await?;
         if let (Hello::Need(machine), Some(image)) = (&hello, image) {
             image.fits(machine)?;
             let sent = timeout(TRANSFER, connection.stdin.write_all(&image.bytes)).await;
             match sent {
-                Ok(Ok(())) => hello = connection.hello(FIRST_WORD).await?,
+                Ok(Ok(())) => hello = connection.hello(FIRST_LINE).await?,
                 Ok(Err(_)) => return Err(connection.why_it_ended().await),
                 Err(_) => return Err(format!("the lathide program was not there after {} s", TRANSFER.as_secs())),
             }
@@ -127,7 +128,7 @@ impl Connection {
         }
     }
 
-    pub(super) async fn send(&mut self, order: &Order) -> Result<(), String> {
+    pub(super) async fn send(&mut self, order: &ToAgent) -> Result<(), String> {
         let frame = control::encode(order).map_err(|error| format!("the job's description is too large: {error}"))?;
         match self.stdin.write_all(&frame).await {
             Ok(()) => Ok(()),
@@ -135,9 +136,9 @@ impl Connection {
         }
     }
 
-    pub(super) async fn hear(&mut self, patience: Duration) -> Result<Word, String> {
+    pub(super) async fn hear(&mut self, patience: Duration) -> Result<FromAgent, String> {
         match timeout(patience, read_frame(&mut self.stdout)).await {
-            Ok(Ok(word)) => Ok(word),
+            Ok(Ok(message)) => Ok(message),
             Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.why_it_ended().await),
             Ok(Err(error)) => Err(format!("what it says is not understood: {error}")),
             Err(_) => Err(format!("its agent said nothing for {} s", patience.as_secs())),
@@ -149,9 +150,9 @@ impl Connection {
     }
 }
 
-/// In the starter's own words, if it has any, and with what to do about it, if that is known.
+/// As the starter says it, if it has said anything, and with what to do about it, if that is known.
 pub(super) async fn why_it_ended(child: &mut Child, complaints: &Complaints) -> String {
-    let status = timeout(LAST_WORD, child.wait()).await.ok().and_then(Result::ok);
+    let status = timeout(STARTER_ENDS, child.wait()).await.ok().and_then(Result::ok);
     // The end of standard error may be read a moment later.
     tokio::time::sleep(Duration::from_millis(50)).await;
     let said = complaints.text();

@@ -12,12 +12,14 @@ use tokio::task::JoinSet;
 
 use super::bootstrap::Image;
 use super::connection::Connection;
-use super::messages::{Order, Raw, Word};
-use super::questions::{Answer, Facts, Question, Route, Seat};
+use super::hosts::Hosts;
+use super::messages::{FromAgent, ToAgent};
+use super::questions::{Answer, Facts, HostSlot, Question, Route};
+use super::raw::Raw;
 use super::starter::Reach;
-use super::{Hosts, addresses, starter};
+use super::{addresses, starter};
 use crate::launch::hosts::Host;
-use crate::launch::local::LaunchError;
+use crate::launch::local::error::LaunchError;
 use crate::launch::local::spawn::new_key;
 use lathide::config::Key;
 use lathide::launcher::discovery;
@@ -101,7 +103,7 @@ async fn all(
     };
     let image = starter::image(hosts, own)?.map(Arc::new);
     let key = new_key().map_err(system("the examination's key cannot be made"))?;
-    let seat = |index: usize| Seat { key, index: index as u32, hosts: hosts.places.len() as u32 };
+    let seat = |index: usize| HostSlot { key, index: index as u32, hosts: hosts.places.len() as u32 };
     let (launcher, port) = launcher(&seat(0), hosts.ports.clone())
         .await
         .map_err(|why| system("the launcher cannot listen")(std::io::Error::other(why)))?;
@@ -112,7 +114,7 @@ async fn all(
     let mut asked = JoinSet::new();
     for (index, patient) in patients.iter().enumerate() {
         let Ok(patient) = patient else { continue };
-        let roots = match Reach::of(&hosts.places[index].0, hosts.way) {
+        let roots = match Reach::of(&hosts.places[index].0, hosts.starter) {
             Reach::Here => vec![SocketAddr::new(interface::loopback(), port)],
             _ => addresses::candidates(port, hosts.advertise, hosts.interface.as_ref()),
         };
@@ -151,7 +153,7 @@ async fn round(
     patients: &[Result<Patient, String>],
     found: &[Result<(Found, u16), String>],
     hosts: &Hosts,
-    seat: &impl Fn(usize) -> Seat,
+    seat: &impl Fn(usize) -> HostSlot,
 ) -> Vec<Pair> {
     let mut tries = JoinSet::new();
     for (from, patient) in patients.iter().enumerate() {
@@ -169,11 +171,11 @@ async fn round(
             Pair { from, to, route }
         });
     }
-    let mut ways = Vec::new();
-    while let Some(Ok(way)) = tries.join_next().await {
-        ways.push(way);
+    let mut pairs = Vec::new();
+    while let Some(Ok(pair)) = tries.join_next().await {
+        pairs.push(pair);
     }
-    ways
+    pairs
 }
 
 /// Where a host may be reached: where its line in the hostfile says, otherwise at any of its addresses.
@@ -182,8 +184,8 @@ fn addresses_of(host: &Host, facts: &Facts, port: u16) -> Vec<SocketAddr> {
     addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect()
 }
 
-/// Proves itself to hosts that try to reach the launcher.
-async fn launcher(seat: &Seat, ports: Option<RangeInclusive<u16>>) -> Result<(JoinSet<()>, u16), String> {
+/// Authenticates itself to hosts that try to reach the launcher.
+async fn launcher(seat: &HostSlot, ports: Option<RangeInclusive<u16>>) -> Result<(JoinSet<()>, u16), String> {
     let listener = discovery::bind_all(ports).await?;
     let party = addresses::party(&Key::from_bytes(seat.key), RENDEZVOUS, seat.hosts)?;
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
@@ -220,9 +222,9 @@ impl Patient {
 }
 
 async fn ask(connection: &mut Connection, question: Question) -> Result<Answer, String> {
-    connection.send(&Order::Question(Box::new(question))).await?;
+    connection.send(&ToAgent::Question(Box::new(question))).await?;
     match connection.hear(PATIENCE).await? {
-        Word::Answer(answer) => match *answer {
+        FromAgent::Answer(answer) => match *answer {
             Answer::Failed(why) => Err(why),
             answer => Ok(answer),
         },
@@ -234,7 +236,7 @@ async fn open(hosts: &Hosts, own: &Path, image: Option<&Arc<Image>>) -> Vec<Resu
     let mut starting = JoinSet::new();
     for (index, (host, _)) in hosts.places.iter().enumerate() {
         let (hosts, host, own) = (hosts.clone(), host.clone(), own.to_owned());
-        let image = image.filter(|_| Reach::of(&host, hosts.way).needs_image()).cloned();
+        let image = image.filter(|_| Reach::of(&host, hosts.starter).needs_image()).cloned();
         starting.spawn(async move { (index, Connection::open(&hosts, &host, &own, image.as_deref()).await) });
     }
     let mut opened: Vec<Result<Patient, String>> =

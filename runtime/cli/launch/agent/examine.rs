@@ -12,8 +12,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::addresses;
-use super::messages::{Order, Word};
-use super::questions::{Answer, Facts, Question, Route, Seat};
+use super::messages::{FromAgent, ToAgent};
+use super::questions::{Answer, Facts, HostSlot, Question, Route};
 use lathide::config::Key;
 use lathide::launcher::discovery;
 use lathide::launcher::handshake::{self, Guest};
@@ -30,15 +30,19 @@ const CLOCK: u8 = b'c';
 const RATE: u8 = b'r';
 
 /// Answers until the launcher has no more questions.
-pub(super) async fn attend(first: Question, mut orders: mpsc::Receiver<Order>, words: mpsc::Sender<Word>) -> bool {
+pub(super) async fn attend(
+    first: Question,
+    mut orders: mpsc::Receiver<ToAgent>,
+    messages: mpsc::Sender<FromAgent>,
+) -> bool {
     let mut listening = JoinSet::new();
     let mut next = Some(first);
     loop {
         let question = match next.take() {
             Some(question) => question,
             None => match orders.recv().await {
-                Some(Order::Question(question)) => *question,
-                Some(Order::Finish) | None => return true,
+                Some(ToAgent::Question(question)) => *question,
+                Some(ToAgent::Finish) | None => return true,
                 Some(_) => continue,
             },
         };
@@ -58,7 +62,7 @@ pub(super) async fn attend(first: Question, mut orders: mpsc::Receiver<Order>, w
             }
             Question::Reach { seat, peer, addresses } => Answer::Reached(reach(&seat, peer, &addresses).await),
         };
-        if words.send(Word::Answer(Box::new(answer))).await.is_err() {
+        if messages.send(FromAgent::Answer(Box::new(answer))).await.is_err() {
             return false;
         }
     }
@@ -118,7 +122,7 @@ fn clock_s() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-async fn listen(seat: &Seat, ports: Option<RangeInclusive<u16>>, tasks: &mut JoinSet<()>) -> Result<u16, String> {
+async fn listen(seat: &HostSlot, ports: Option<RangeInclusive<u16>>, tasks: &mut JoinSet<()>) -> Result<u16, String> {
     let listener = discovery::bind_all(ports).await?;
     let party = addresses::party(&Key::from_bytes(seat.key), seat.index, seat.hosts)?;
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
@@ -173,14 +177,14 @@ fn rate(marks: &[(Duration, u64)]) -> f64 {
     if seconds > 0.0 { (total - before) as f64 / seconds } else { 0.0 }
 }
 
-async fn reach(seat: &Seat, peer: u32, all: &[SocketAddr]) -> Result<Route, Vec<String>> {
+async fn reach(seat: &HostSlot, peer: u32, all: &[SocketAddr]) -> Result<Route, Vec<String>> {
     let party = addresses::party(&Key::from_bytes(seat.key), seat.index, seat.hosts).map_err(|error| vec![error])?;
     let target = Target { purpose: Purpose::Link, rank: peer, incarnation: None, epoch: 1 };
     let mut in_vain = Vec::new();
     for address in all {
         let cause = match handshake::dial(*address, &party, target, 0).await {
             Ok((connection, _)) => match look(connection.stream, in_vain.clone()).await {
-                Ok(way) => return Ok(way),
+                Ok(route) => return Ok(route),
                 Err(error) => format!("the connection broke: {error}"),
             },
             Err(error) => error.to_string(),

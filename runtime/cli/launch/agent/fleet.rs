@@ -15,16 +15,20 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::addresses;
 use super::bootstrap::Image;
 use super::connection::{Connection, why_it_ended};
-use super::messages::{Errand, Order, PIECE_BYTES_MAX, Raw, Secret, Word};
+use super::hosts::Hosts;
+use super::messages::{Errand, FromAgent, PIECE_BYTES_MAX, Secret, ToAgent};
+use super::raw::Raw;
 use super::starter::{self, Reach};
-use super::{Hosts, addresses};
 use crate::launch::hosts::Host;
+use crate::launch::local::end::End;
+use crate::launch::local::error::LaunchError;
 use crate::launch::local::inputs;
-use crate::launch::local::output::{Output, Tail};
-use crate::launch::local::processes::{Hand, Outlets};
-use crate::launch::local::{Job, LaunchError, Stdin, Stream};
+use crate::launch::local::job::{Job, Stdin};
+use crate::launch::local::output::{Output, Stream, Tail};
+use crate::launch::local::processes::{Outlets, RankProcess};
 use lathide::ids::Rank;
 use lathide::launcher::control;
 use lathide::launcher::interface::{self, Interfaces};
@@ -65,7 +69,7 @@ pub(in crate::launch) struct Plan<'a> {
     /// The launcher's own program.
     pub(in crate::launch) own: &'a Path,
     /// The ranks, in order.
-    pub(in crate::launch) hands: Vec<Hand>,
+    pub(in crate::launch) ranks: Vec<RankProcess>,
     pub(in crate::launch) outlets: Outlets,
     pub(in crate::launch) losses: mpsc::Sender<Loss>,
 }
@@ -80,7 +84,7 @@ pub(in crate::launch) struct Loss {
 /// The agents at work.
 pub(in crate::launch) struct Fleet {
     /// To each agent. They close the agents' inputs when they are dropped.
-    orders: Vec<mpsc::UnboundedSender<Order>>,
+    orders: Vec<mpsc::UnboundedSender<ToAgent>>,
     /// One task per agent, until it is done or lost.
     readers: JoinSet<()>,
     others: JoinSet<()>,
@@ -101,12 +105,12 @@ impl Fleet {
         let image = starter::image(hosts, own)?;
         let common = Arc::new((hosts.clone(), own.to_owned(), image));
         let mut starting = JoinSet::new();
-        let is_overheard = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.way) == Reach::Srun);
+        let is_overheard = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.starter) == Reach::Srun);
         let left = is_overheard.then(|| invitation::leave_key(&plan.key)).transpose();
         let left = left.map_err(|why| LaunchError::Hosts { why, status: 125 })?;
         let roots = addresses::candidates(port, hosts.advertise, hosts.interface.as_ref());
         for (host, ranks) in hosts.places.clone() {
-            let reach = Reach::of(&host, hosts.way);
+            let reach = Reach::of(&host, hosts.starter);
             // The launcher's own host comes by the address that the others use.
             let roots = if reach == Reach::Here { Vec::new() } else { roots.clone() };
             let key = match &left {
@@ -152,13 +156,13 @@ impl Fleet {
             let root = candidate.root.unwrap_or(here);
             candidate
                 .connection
-                .send(&Order::Start(root))
+                .send(&ToAgent::Start(root))
                 .await
                 .map_err(|why| LaunchError::Hosts { why: format!("{}: {why}", candidate.host), status: 125 })?;
         }
         let mut fleet = Fleet { orders: Vec::new(), readers: JoinSet::new(), others: JoinSet::new() };
         let mut tails: HashMap<u32, Tail> =
-            plan.hands.into_iter().filter_map(|hand| Some((hand.rank, hand.tail?))).collect();
+            plan.ranks.into_iter().filter_map(|process| Some((process.rank, process.tail?))).collect();
         for Candidate { host, ranks, connection, .. } in ready {
             let (orders, queue) = queue_of_credits();
             let (outputs, shown) = queue_of_credits();
@@ -198,14 +202,14 @@ impl Fleet {
     /// Sends a signal to every rank that has not ended.
     pub(in crate::launch) fn signal(&self, signal: Signal) {
         for orders in &self.orders {
-            let _ = orders.send(Order::Signal(signal.as_raw()));
+            let _ = orders.send(ToAgent::Signal(signal.as_raw()));
         }
     }
 
-    /// When all ranks have ended: lets the agents end what they have left, and takes the last of their words.
+    /// When all ranks have ended: lets the agents end what they have left, and takes the last of their messages.
     pub(in crate::launch) async fn clean_up(mut self) {
         for orders in self.orders.drain(..) {
-            let _ = orders.send(Order::Finish);
+            let _ = orders.send(ToAgent::Finish);
         }
         let all = async { while self.readers.join_next().await.is_some() {} };
         let _ = timeout(CLEAN_UP, all).await;
@@ -237,10 +241,10 @@ async fn prepare(
     let launcher = |why: String| (125, why);
     let image = image.filter(|_| reach.needs_image());
     let mut connection = Connection::open(hosts, &host, own, image).await.map_err(launcher)?;
-    connection.send(&Order::Prepare(Box::new(errand))).await.map_err(launcher)?;
+    connection.send(&ToAgent::Prepare(Box::new(errand))).await.map_err(launcher)?;
     match connection.hear(PREPARE).await.map_err(launcher)? {
-        Word::Ready { root, note } => Ok((Candidate { host, ranks, connection, root }, note)),
-        Word::Failed { status, why } => Err((status, why)),
+        FromAgent::Ready { root, note } => Ok((Candidate { host, ranks, connection, root }, note)),
+        FromAgent::Failed { status, why } => Err((status, why)),
         other => Err((125, format!("its agent is not ready but says {other:?}"))),
     }
 }
@@ -288,10 +292,10 @@ fn queue_of_credits<T>() -> (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T
     mpsc::unbounded_channel()
 }
 
-async fn write_orders(mut stdin: ChildStdin, mut orders: mpsc::UnboundedReceiver<Order>) {
+async fn write_orders(mut stdin: ChildStdin, mut orders: mpsc::UnboundedReceiver<ToAgent>) {
     while let Some(order) = orders.recv().await {
         let Ok(frame) = control::encode(&order) else { continue };
-        // An agent that has gone is noticed by who reads its words.
+        // An agent that has gone is noticed by who reads its messages.
         if stdin.write_all(&frame).await.is_err() {
             return;
         }
@@ -299,40 +303,40 @@ async fn write_orders(mut stdin: ChildStdin, mut orders: mpsc::UnboundedReceiver
 }
 
 /// Carries the launcher's input to rank 0, a piece at a time.
-async fn carry_input(orders: mpsc::UnboundedSender<Order>, taken: Arc<Notify>) {
+async fn carry_input(orders: mpsc::UnboundedSender<ToAgent>, taken: Arc<Notify>) {
     let Some(mut pieces) = inputs::read_input() else { return };
     while let Some(piece) = pieces.recv().await {
         for piece in piece.chunks(PIECE_BYTES_MAX) {
-            if orders.send(Order::Input(Raw(piece.to_vec()))).is_err() {
+            if orders.send(ToAgent::Input(Raw(piece.to_vec()))).is_err() {
                 return;
             }
             taken.notified().await;
         }
     }
-    let _ = orders.send(Order::Input(Raw::default()));
+    let _ = orders.send(ToAgent::Input(Raw::default()));
 }
 
 /// Shows output; the agent may send more when that is done, so that a slow terminal holds up nothing else.
 async fn show(
     mut outputs: mpsc::UnboundedReceiver<Output>,
     lines: mpsc::Sender<Output>,
-    orders: mpsc::UnboundedSender<Order>,
+    orders: mpsc::UnboundedSender<ToAgent>,
 ) {
     while let Some(output) = outputs.recv().await {
         let bytes = output.bytes.len();
         if lines.send(output).await.is_err() {
             return;
         }
-        let _ = orders.send(Order::Taken(bytes));
+        let _ = orders.send(ToAgent::Taken(bytes));
     }
 }
 
-/// What becomes of an agent's words.
+/// What becomes of an agent's messages.
 struct Listener {
     outputs: mpsc::UnboundedSender<Output>,
     taken: Arc<Notify>,
     tails: HashMap<u32, Tail>,
-    ends: mpsc::Sender<(u32, crate::launch::local::End)>,
+    ends: mpsc::Sender<(u32, End)>,
     trace: Option<PathBuf>,
 }
 
@@ -340,21 +344,21 @@ impl Listener {
     /// Until the agent is done; otherwise why it has failed, if it says so.
     async fn listen(self, mut stdout: impl tokio::io::AsyncRead + Unpin) -> Result<(), Option<String>> {
         loop {
-            match read_frame::<Word>(&mut stdout).await.map_err(|_| None)? {
-                Word::Output { rank, stream, bytes } => {
+            match read_frame::<FromAgent>(&mut stdout).await.map_err(|_| None)? {
+                FromAgent::Output { rank, stream, bytes } => {
                     if let (Stream::Stderr, Some(tail)) = (stream, self.tails.get(&rank)) {
                         tail.add(&bytes.0);
                     }
                     let _ = self.outputs.send(Output { rank: Some(Rank(rank)), stream, bytes: bytes.0 });
                 }
-                Word::Ended { rank, end } => {
+                FromAgent::Ended { rank, end } => {
                     let _ = self.ends.send((rank, end)).await;
                 }
-                Word::InputTaken => self.taken.notify_one(),
-                Word::Events { rank, bytes } => self.keep(rank, &bytes.0),
-                Word::Failed { why, .. } => return Err(Some(why)),
-                Word::Done => return Ok(()),
-                Word::Ready { .. } | Word::Answer(_) => {}
+                FromAgent::InputTaken => self.taken.notify_one(),
+                FromAgent::Events { rank, bytes } => self.keep(rank, &bytes.0),
+                FromAgent::Failed { why, .. } => return Err(Some(why)),
+                FromAgent::Done => return Ok(()),
+                FromAgent::Ready { .. } | FromAgent::Answer(_) => {}
             }
         }
     }

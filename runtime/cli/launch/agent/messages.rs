@@ -1,13 +1,13 @@
 //! What the launcher and an agent tell each other, in frames as [`lathide::launcher::control`] makes them. Pure.
 
-use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::questions::{Answer, Question};
-use crate::launch::local::{End, Stream};
+use super::raw::Raw;
+use crate::launch::local::end::End;
+use crate::launch::local::output::Stream;
 use lathide::launcher::text;
 
 /// Changes with every change to the messages: a launcher and an agent of different numbers do not talk.
@@ -19,7 +19,7 @@ pub(super) const OUTPUT_CREDIT: usize = 1 << 20;
 
 /// The launcher tells an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Order {
+pub(super) enum ToAgent {
     /// Look whether this can be done here.
     Prepare(Box<Errand>),
     /// Start the ranks; they find each other here.
@@ -83,7 +83,7 @@ impl std::fmt::Debug for Errand {
 
 /// An agent tells the launcher.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Word {
+pub(super) enum FromAgent {
     /// It can be done.
     Ready {
         /// Where the rendezvous was reached, if it was looked for.
@@ -131,42 +131,6 @@ pub(super) enum Word {
     Answer(Box<Answer>),
 }
 
-/// Bytes that are mostly text, in JSON: a character for each, so that text stays readable and short.
-#[derive(Clone, PartialEq, Eq, Default)]
-pub(super) struct Raw(pub(super) Vec<u8>);
-
-impl Raw {
-    pub(super) fn to_os(&self) -> OsString {
-        OsString::from_vec(self.0.clone())
-    }
-}
-
-impl From<&OsStr> for Raw {
-    fn from(text: &OsStr) -> Self {
-        Raw(text.as_bytes().to_vec())
-    }
-}
-
-impl std::fmt::Debug for Raw {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Debug::fmt(&String::from_utf8_lossy(&self.0), f)
-    }
-}
-
-impl Serialize for Raw {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0.iter().map(|&byte| char::from(byte)).collect::<String>())
-    }
-}
-
-impl<'de> Deserialize<'de> for Raw {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let bytes: Result<Vec<u8>, _> = text.chars().map(|c| u8::try_from(u32::from(c))).collect();
-        bytes.map(Raw).map_err(|_| serde::de::Error::custom("a character that is no byte"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,15 +139,15 @@ mod tests {
     #[test]
     fn any_bytes_come_back_as_they_went() {
         let all: Vec<u8> = (0..=255).collect();
-        let output = Word::Output { rank: 7, stream: Stream::Stderr, bytes: Raw(all) };
-        assert_eq!(decode::<Word>(&encode(&output).unwrap()[4..]).unwrap(), output);
-        assert!(decode::<Word>(r#"{"Events":{"rank":1,"bytes":"€"}}"#.as_bytes()).is_err());
+        let output = FromAgent::Output { rank: 7, stream: Stream::Stderr, bytes: Raw(all) };
+        assert_eq!(decode::<FromAgent>(&encode(&output).unwrap()[4..]).unwrap(), output);
+        assert!(decode::<FromAgent>(r#"{"Events":{"rank":1,"bytes":"€"}}"#.as_bytes()).is_err());
     }
 
     #[test]
     fn the_dearest_piece_fits_a_frame() {
         let bytes = Raw(vec![0; PIECE_BYTES_MAX]);
-        let frame = encode(&Word::Output { rank: u32::MAX, stream: Stream::Stdout, bytes }).unwrap();
+        let frame = encode(&FromAgent::Output { rank: u32::MAX, stream: Stream::Stdout, bytes }).unwrap();
         assert!(frame.len() <= FRAME_BYTES_MAX, "{}", frame.len());
     }
 
@@ -203,7 +167,7 @@ mod tests {
             trace: false,
             report: false,
         };
-        let shown = format!("{:?}", Order::Prepare(Box::new(errand)));
+        let shown = format!("{:?}", ToAgent::Prepare(Box::new(errand)));
         assert!(!shown.contains("77") && !shown.contains("hidden"), "{shown}");
     }
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use super::messages::Raw;
+use super::raw::Raw;
 use lathide::launcher::text;
 
 /// The launcher asks.
@@ -16,16 +16,16 @@ pub(super) enum Question {
     /// What time is it?
     Clock,
     /// Wait for the other hosts' connections, on one of these ports.
-    Listen { seat: Seat, ports: Option<RangeInclusive<u16>> },
+    Listen { seat: HostSlot, ports: Option<RangeInclusive<u16>> },
     /// Can you reach the launcher at any of these?
-    Launcher { seat: Seat, roots: Vec<SocketAddr> },
+    Launcher { seat: HostSlot, roots: Vec<SocketAddr> },
     /// Can you reach host number `peer` at any of these, and how is the way there?
-    Reach { seat: Seat, peer: u32, addresses: Vec<SocketAddr> },
+    Reach { seat: HostSlot, peer: u32, addresses: Vec<SocketAddr> },
 }
 
 /// An agent's place among those that are examined together.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Seat {
+pub(super) struct HostSlot {
     /// The examination's secret.
     pub(super) key: [u8; 32],
     /// The host's number.
@@ -34,9 +34,9 @@ pub(super) struct Seat {
     pub(super) hosts: u32,
 }
 
-impl std::fmt::Debug for Seat {
+impl std::fmt::Debug for HostSlot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Seat({} of {})", self.index, self.hosts)
+        write!(f, "HostSlot({} of {})", self.index, self.hosts)
     }
 }
 

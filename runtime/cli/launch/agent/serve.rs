@@ -13,11 +13,15 @@ use tokio::process::ChildStdin;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
-use super::messages::{Errand, OUTPUT_CREDIT, Order, PIECE_BYTES_MAX, PROTOCOL, Raw, Secret, Word};
+use super::messages::{Errand, FromAgent, OUTPUT_CREDIT, PIECE_BYTES_MAX, PROTOCOL, Secret, ToAgent};
+use super::raw::Raw;
 use super::{addresses, examine};
-use crate::launch::local::processes::{Hand, Outlets, Processes};
+use crate::launch::local::end::End;
+use crate::launch::local::error::LaunchError;
+use crate::launch::local::job::{Job, Stdin};
+use crate::launch::local::output::Output;
+use crate::launch::local::processes::{Outlets, Processes, RankProcess};
 use crate::launch::local::spawn::{self, Common};
-use crate::launch::local::{Job, LaunchError, Output, Stdin};
 use lathide::config::Key;
 use lathide::launcher::control;
 use lathide::launcher::handshake::job_id;
@@ -35,25 +39,25 @@ const FLUSH_PATIENCE: Duration = Duration::from_secs(5);
 /// What the system refused. What a job lacks is told to the launcher.
 pub(crate) fn serve() -> io::Result<()> {
     let (sender, orders) = mpsc::channel(64);
-    let (words, queue) = mpsc::channel(64);
+    let (messages, queue) = mpsc::channel(64);
     writeln!(io::stdout(), "{}", super::bootstrap::ready_line(PROTOCOL))?;
     // Threads: there is no way to wait for a pipe that may be any kind of file without blocking.
     std::thread::Builder::new().name("lathide-orders".into()).spawn(move || read_orders(&sender))?;
-    let writer = std::thread::Builder::new().name("lathide-words".into()).spawn(move || write_words(queue))?;
+    let writer = std::thread::Builder::new().name("lathide-replies".into()).spawn(move || write_messages(queue))?;
     // This thread starts the ranks and lives as long as they: their parent-death signal is tied to it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let is_finished = runtime.block_on(attend(orders, words));
+    let is_finished = runtime.block_on(attend(orders, messages));
     drop(runtime);
     if is_finished {
-        // A launcher that has gone takes no words; one that has not takes all.
+        // A launcher that has gone takes no messages; one that has not takes all.
         let _ = writer.join();
     }
     Ok(())
 }
 
-fn read_orders(orders: &mpsc::Sender<Order>) {
+fn read_orders(orders: &mpsc::Sender<ToAgent>) {
     let mut input = io::stdin().lock();
-    let mut read = || -> io::Result<Order> {
+    let mut read = || -> io::Result<ToAgent> {
         let mut prefix = [0; 4];
         input.read_exact(&mut prefix)?;
         let mut payload = vec![0; control::frame_length(prefix).map_err(io::Error::other)?];
@@ -67,10 +71,10 @@ fn read_orders(orders: &mpsc::Sender<Order>) {
     }
 }
 
-fn write_words(mut words: mpsc::Receiver<Word>) {
+fn write_messages(mut messages: mpsc::Receiver<FromAgent>) {
     let mut output = io::stdout().lock();
-    while let Some(word) = words.blocking_recv() {
-        let written = as_line(&word).and_then(|frame| output.write_all(&frame));
+    while let Some(message) = messages.blocking_recv() {
+        let written = as_line(&message).and_then(|frame| output.write_all(&frame));
         if written.and_then(|()| output.flush()).is_err() {
             return;
         }
@@ -78,8 +82,8 @@ fn write_words(mut words: mpsc::Receiver<Word>) {
 }
 
 /// A frame that ends with its line: srun passes output on only up to the last newline.
-fn as_line(word: &Word) -> io::Result<Vec<u8>> {
-    let mut frame = control::encode(word).map_err(io::Error::other)?;
+fn as_line(message: &FromAgent) -> io::Result<Vec<u8>> {
+    let mut frame = control::encode(message).map_err(io::Error::other)?;
     frame.push(b'\n');
     let length = (frame.len() - 4) as u32;
     frame[..4].copy_from_slice(&length.to_le_bytes());
@@ -87,30 +91,30 @@ fn as_line(word: &Word) -> io::Result<Vec<u8>> {
 }
 
 /// Returns whether the job went to its end.
-async fn attend(mut orders: mpsc::Receiver<Order>, words: mpsc::Sender<Word>) -> bool {
+async fn attend(mut orders: mpsc::Receiver<ToAgent>, messages: mpsc::Sender<FromAgent>) -> bool {
     let errand = match orders.recv().await {
-        Some(Order::Prepare(errand)) => errand,
-        Some(Order::Question(question)) => return examine::attend(*question, orders, words).await,
+        Some(ToAgent::Prepare(errand)) => errand,
+        Some(ToAgent::Question(question)) => return examine::attend(*question, orders, messages).await,
         _ => return false,
     };
     let prepared = match prepare(*errand).await {
         Ok(prepared) => prepared,
         Err(error) => {
-            let failed = Word::Failed { status: error.exit_status(), why: error.to_string() };
-            return words.send(failed).await.is_ok();
+            let failed = FromAgent::Failed { status: error.exit_status(), why: error.to_string() };
+            return messages.send(failed).await.is_ok();
         }
     };
     let (root, note) = (prepared.root, prepared.note.clone());
-    if words.send(Word::Ready { root, note }).await.is_err() {
+    if messages.send(FromAgent::Ready { root, note }).await.is_err() {
         return false;
     }
-    let Some(Order::Start(root)) = orders.recv().await else { return false };
+    let Some(ToAgent::Start(root)) = orders.recv().await else { return false };
     let trace = prepared.job.trace.clone();
-    let is_finished = match Work::start(prepared, root, &words) {
-        Ok(work) => work.go_on(&mut orders, &words).await,
+    let is_finished = match Work::start(prepared, root, &messages) {
+        Ok(work) => work.go_on(&mut orders, &messages).await,
         Err(error) => {
-            let failed = Word::Failed { status: error.exit_status(), why: error.to_string() };
-            words.send(failed).await.is_ok()
+            let failed = FromAgent::Failed { status: error.exit_status(), why: error.to_string() };
+            messages.send(failed).await.is_ok()
         }
     };
     if let Some(directory) = trace.as_deref().and_then(Path::parent) {
@@ -203,7 +207,7 @@ fn private_directory(key: &Key) -> Result<PathBuf, (PathBuf, io::Error)> {
 /// The ranks at work.
 struct Work {
     processes: Processes,
-    ends: mpsc::Receiver<(u32, crate::launch::local::End)>,
+    ends: mpsc::Receiver<(u32, End)>,
     left: usize,
     credit: Arc<Semaphore>,
     passing: tokio::task::JoinHandle<()>,
@@ -213,7 +217,7 @@ struct Work {
 }
 
 impl Work {
-    fn start(prepared: Prepared, root: SocketAddr, words: &mpsc::Sender<Word>) -> Result<Self, LaunchError> {
+    fn start(prepared: Prepared, root: SocketAddr, messages: &mpsc::Sender<FromAgent>) -> Result<Self, LaunchError> {
         let Prepared { job, ranks, key, starter, program, .. } = prepared;
         let memory = spawn::in_memory(&key)
             .map_err(|error| LaunchError::System { what: "the job's key cannot be kept".into(), error })?;
@@ -223,45 +227,45 @@ impl Work {
         let common = Common { starter, program, id, root, key: memory };
         let (sender, ends) = mpsc::channel(ranks.len() + 1);
         let (lines, written) = mpsc::channel(16);
-        let hands = ranks.iter().map(|&rank| Hand { rank, tail: None }).collect();
-        let mut processes = Processes::start(&job, &common, hands, &Outlets { ends: sender, lines })?;
+        let own = ranks.iter().map(|&rank| RankProcess { rank, tail: None }).collect();
+        let mut processes = Processes::start(&job, &common, own, &Outlets { ends: sender, lines })?;
         let credit = Arc::new(Semaphore::new(OUTPUT_CREDIT));
-        let passing = tokio::spawn(pass_output_on(written, credit.clone(), words.clone()));
+        let passing = tokio::spawn(pass_output_on(written, credit.clone(), messages.clone()));
         let input = processes.take_input().map(|stdin| {
             let (sender, pieces) = mpsc::channel(1);
-            tokio::spawn(feed(stdin, pieces, words.clone()));
+            tokio::spawn(feed(stdin, pieces, messages.clone()));
             sender
         });
         Ok(Work { processes, ends, left: ranks.len(), credit, passing, input, trace: job.trace, ranks })
     }
 
-    async fn go_on(mut self, orders: &mut mpsc::Receiver<Order>, words: &mpsc::Sender<Word>) -> bool {
+    async fn go_on(mut self, orders: &mut mpsc::Receiver<ToAgent>, messages: &mpsc::Sender<FromAgent>) -> bool {
         loop {
             tokio::select! {
                 Some((rank, end)) = self.ends.recv() => {
                     self.processes.has_ended(rank);
                     self.left -= 1;
-                    if words.send(Word::Ended { rank, end }).await.is_err() {
+                    if messages.send(FromAgent::Ended { rank, end }).await.is_err() {
                         self.give_up().await;
                         return false;
                     }
                 }
                 order = orders.recv() => match order {
-                    Some(Order::Signal(number)) => {
+                    Some(ToAgent::Signal(number)) => {
                         if let Some(signal) = Signal::from_named_raw(number) {
                             self.processes.signal(signal);
                         }
                     }
-                    Some(Order::Input(Raw(bytes))) if bytes.is_empty() => self.input = None,
-                    Some(Order::Input(Raw(bytes))) => {
+                    Some(ToAgent::Input(Raw(bytes))) if bytes.is_empty() => self.input = None,
+                    Some(ToAgent::Input(Raw(bytes))) => {
                         // The launcher sends the next piece when this one is taken.
                         if let Some(input) = &self.input {
                             let _ = input.try_send(bytes);
                         }
                     }
-                    Some(Order::Taken(bytes)) => self.credit.add_permits(bytes.min(OUTPUT_CREDIT)),
-                    Some(Order::Finish) => return self.finish(words, orders).await,
-                    Some(Order::Prepare(_) | Order::Start(_) | Order::Question(_)) => {}
+                    Some(ToAgent::Taken(bytes)) => self.credit.add_permits(bytes.min(OUTPUT_CREDIT)),
+                    Some(ToAgent::Finish) => return self.finish(messages, orders).await,
+                    Some(ToAgent::Prepare(_) | ToAgent::Start(_) | ToAgent::Question(_)) => {}
                     None => {
                         self.give_up().await;
                         return false;
@@ -286,7 +290,7 @@ impl Work {
         let _ = timeout(LAST_GRACE, self.processes.clean_up()).await;
     }
 
-    async fn finish(self, words: &mpsc::Sender<Word>, orders: &mut mpsc::Receiver<Order>) -> bool {
+    async fn finish(self, messages: &mpsc::Sender<FromAgent>, orders: &mut mpsc::Receiver<ToAgent>) -> bool {
         let Work { processes, credit, passing, trace, ranks, .. } = self;
         let all = async {
             processes.clean_up().await;
@@ -294,7 +298,7 @@ impl Work {
         };
         let taking = async {
             while let Some(order) = orders.recv().await {
-                if let Order::Taken(bytes) = order {
+                if let ToAgent::Taken(bytes) = order {
                     credit.add_permits(bytes.min(OUTPUT_CREDIT));
                 }
             }
@@ -305,14 +309,18 @@ impl Work {
             () = taking => return false,
         }
         if let Some(trace) = trace {
-            send_events(&trace, &ranks, words).await;
+            send_events(&trace, &ranks, messages).await;
         }
-        words.send(Word::Done).await.is_ok()
+        messages.send(FromAgent::Done).await.is_ok()
     }
 }
 
 /// Sends what the ranks write, as far as the launcher has shown what came before.
-async fn pass_output_on(mut written: mpsc::Receiver<Output>, credit: Arc<Semaphore>, words: mpsc::Sender<Word>) {
+async fn pass_output_on(
+    mut written: mpsc::Receiver<Output>,
+    credit: Arc<Semaphore>,
+    messages: mpsc::Sender<FromAgent>,
+) {
     while let Some(Output { rank, stream, bytes, .. }) = written.recv().await {
         let Some(rank) = rank else { continue };
         for piece in bytes.chunks(PIECE_BYTES_MAX) {
@@ -320,29 +328,29 @@ async fn pass_output_on(mut written: mpsc::Receiver<Output>, credit: Arc<Semapho
                 Ok(permits) => permits.forget(),
                 Err(_) => return,
             }
-            let word = Word::Output { rank: rank.0, stream, bytes: Raw(piece.to_vec()) };
-            if words.send(word).await.is_err() {
+            let message = FromAgent::Output { rank: rank.0, stream, bytes: Raw(piece.to_vec()) };
+            if messages.send(message).await.is_err() {
                 return;
             }
         }
     }
 }
 
-async fn feed(mut stdin: ChildStdin, mut pieces: mpsc::Receiver<Vec<u8>>, words: mpsc::Sender<Word>) {
+async fn feed(mut stdin: ChildStdin, mut pieces: mpsc::Receiver<Vec<u8>>, messages: mpsc::Sender<FromAgent>) {
     while let Some(piece) = pieces.recv().await {
         // A rank that does not read its input any more is no error; what it does not want is not sent again.
-        if stdin.write_all(&piece).await.is_err() || words.send(Word::InputTaken).await.is_err() {
+        if stdin.write_all(&piece).await.is_err() || messages.send(FromAgent::InputTaken).await.is_err() {
             return;
         }
     }
 }
 
-async fn send_events(trace: &Path, ranks: &[u32], words: &mpsc::Sender<Word>) {
+async fn send_events(trace: &Path, ranks: &[u32], messages: &mpsc::Sender<FromAgent>) {
     for &rank in ranks {
         // A rank that has left none takes nothing from the others.
         let Ok(events) = std::fs::read(rank_file(trace, rank)) else { continue };
         for piece in events.chunks(PIECE_BYTES_MAX) {
-            if words.send(Word::Events { rank, bytes: Raw(piece.to_vec()) }).await.is_err() {
+            if messages.send(FromAgent::Events { rank, bytes: Raw(piece.to_vec()) }).await.is_err() {
                 return;
             }
         }

@@ -8,12 +8,14 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use super::bootstrap::Image;
-use super::{AGENT, Hosts, Way};
+use super::hosts::{Hosts, Starter};
 use crate::launch::hosts::Host;
-use crate::launch::local::LaunchError;
+use crate::launch::local::error::LaunchError;
 use lathide::launcher::KEEPALIVE;
 use lathide::launcher::environment;
 
+/// The hidden command of the `lathide` program that is an agent.
+const AGENT: &str = "__agent";
 /// What `ssh` gets beside the user's own configuration. Before them come the user's options, of which the first counts.
 ///
 /// Nobody can answer questions: several hosts would ask at once, and only the launcher may read the terminal. So ssh must
@@ -42,12 +44,12 @@ pub(super) enum Reach {
 }
 
 impl Reach {
-    pub(super) fn of(host: &Host, way: Way) -> Self {
+    pub(super) fn of(host: &Host, starter: Starter) -> Self {
         let lab = std::env::var("LATHIDE_LAB").ok().and_then(|_| std::env::var("LATHIDE_LAB_HOSTS").ok());
         if lab.is_some_and(|hosts| hosts.split(',').any(|name| name.trim() == host.name)) {
             return Reach::Lab;
         }
-        if way == Way::Srun {
+        if starter == Starter::Srun {
             return Reach::Srun;
         }
         let own = rustix::system::uname();
@@ -69,7 +71,7 @@ impl Reach {
 /// # Errors
 /// If it cannot be read.
 pub(super) fn image(hosts: &Hosts, own: &Path) -> Result<Option<Image>, LaunchError> {
-    let is_sent = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.way).needs_image());
+    let is_sent = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.starter).needs_image());
     if !is_sent || hosts.agent.is_some() {
         return Ok(None);
     }
@@ -80,7 +82,7 @@ pub(super) fn image(hosts: &Hosts, own: &Path) -> Result<Option<Image>, LaunchEr
 /// The command, with three pipes.
 pub(super) fn command(hosts: &Hosts, host: &Host, own: &Path, image: Option<&Image>) -> Command {
     let agent = hosts.agent.clone().unwrap_or_else(|| own.into());
-    let mut command = match Reach::of(host, hosts.way) {
+    let mut command = match Reach::of(host, hosts.starter) {
         Reach::Here => {
             let mut command = Command::new(own);
             command.arg(AGENT);
@@ -123,11 +125,11 @@ fn ssh(hosts: &Hosts, host: &Host, agent: &OsString, image: Option<&Image>) -> C
     }
     command.arg("--").arg(host.destination());
     // What ssh gets, the login shell there takes apart again.
-    let words = match image {
+    let line = match image {
         Some(image) => shell_words::join(["sh", "-c", &image.script()]),
         None => shell_words::join(["exec", &agent.to_string_lossy(), AGENT]),
     };
-    command.arg(words);
+    command.arg(line);
     command
 }
 
@@ -137,8 +139,9 @@ fn keepalive() -> Option<Duration> {
     environment::keepalive(&|name| std::env::var(name).ok()).unwrap_or(Some(KEEPALIVE))
 }
 
-/// After how many seconds without a word ssh asks the host for one; after three more such times without, it ends. That is
-/// late enough for a cut that is mended within `silence`: ssh's own connection tries again only after up to twice as long.
+/// After how many seconds without a message ssh asks the host for one; after three more such times without, it ends. That
+/// is late enough for a cut that is mended within `keepalive`: ssh's own connection tries again only after up to twice as
+/// long.
 fn alive_option(keepalive: Option<Duration>) -> String {
     format!("ServerAliveInterval={}", keepalive.map_or(0, |keepalive| (keepalive.as_secs_f64() / 2.0).ceil() as u64))
 }
@@ -163,7 +166,7 @@ mod tests {
 
     #[test]
     fn this_host_is_recognised_by_its_names_only() {
-        let reach = |text: &str| Reach::of(&parse_list(text).unwrap()[0], Way::Ssh);
+        let reach = |text: &str| Reach::of(&parse_list(text).unwrap()[0], Starter::Ssh);
         assert_eq!(reach("localhost"), Reach::Here);
         assert_eq!(reach("[::1]"), Reach::Here);
         assert_eq!(reach(&rustix::system::uname().nodename().to_string_lossy()), Reach::Here);

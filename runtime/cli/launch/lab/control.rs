@@ -20,11 +20,11 @@ use serde::{Deserialize, Serialize};
 
 use super::address::{name, named};
 use super::cable::{Cable, Change, Traffic};
+use super::error::{LabError, system};
 use super::host::Host;
 use super::namespace::{self, Namespaces};
 use super::switch::Switch;
 use super::wire::Frame;
-use super::{LabError, system};
 use crate::launch::alarm::clock_ns;
 
 /// The name of the socket in the lab's directory.

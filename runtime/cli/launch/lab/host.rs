@@ -10,8 +10,9 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::address::{PREFIX_4, PREFIX_6, addresses};
 use super::cable::{Cable, MTU};
+use super::error::{LabError, system};
+use super::namespace;
 use super::netlink::Netlink;
-use super::{LabError, namespace, system};
 
 /// The name of a host's interface.
 const INTERFACE: &str = "lab0";

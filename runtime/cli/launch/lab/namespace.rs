@@ -18,7 +18,7 @@ use rustix::thread::{
     set_capabilities,
 };
 
-use super::{LabError, system};
+use super::error::{LabError, system};
 
 /// The namespaces of one host, as descriptors.
 pub(super) struct Namespaces {

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixListener;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
@@ -19,15 +20,46 @@ use rustix::mount::mount_bind;
 use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
 
 use super::address::{HOSTS_MAX, hosts_file, name};
-use super::control::{self, Control};
+use super::control::{self, Control, Request, Status, ask};
+use super::error::{LabError, system};
 use super::host::Host;
+use super::namespace;
+use super::spec::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab};
 use super::switch::Switch;
 use super::warden::{NAMES, Warden};
 use super::wire::Wire;
-use super::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, LabError, Outcome, Request, ask, namespace, system};
 use crate::launch::slices;
 
-pub(super) fn run(lab: &Lab) -> Result<Outcome, LabError> {
+impl Lab {
+    /// Makes the network, runs the program to its end, and leaves nothing behind. The calling process must have a single
+    /// thread; it stays in the lab's user namespace, and the signals that are passed on to the program stay blocked.
+    ///
+    /// # Errors
+    /// [`LabError`] if the network cannot be made or the program not be started.
+    pub(crate) fn run(self) -> Result<Outcome, LabError> {
+        run(&self)
+    }
+}
+
+/// How a lab ended.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub(crate) struct Outcome {
+    /// The program's end.
+    pub exit: ExitStatus,
+    /// What the network has carried.
+    pub status: Status,
+}
+
+impl Outcome {
+    /// The exit status of `lathide lab`: that of the program, 128 + N if signal N ended it.
+    pub(crate) fn exit_status(&self) -> u8 {
+        let signalled = || 128 + self.exit.signal().unwrap_or(0);
+        u8::try_from(self.exit.code().unwrap_or_else(signalled)).unwrap_or(u8::MAX)
+    }
+}
+
+fn run(lab: &Lab) -> Result<Outcome, LabError> {
     check(lab)?;
     let starter = match &lab.starter {
         Some(starter) => starter.clone(),
@@ -134,7 +166,7 @@ impl Network {
     }
 
     /// Ends the threads. Returns what they have seen.
-    fn stop(self) -> super::Status {
+    fn stop(self) -> Status {
         // Neither fails: both descriptors are open.
         let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
         let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);

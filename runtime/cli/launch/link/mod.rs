@@ -10,6 +10,7 @@ mod flow;
 mod medium;
 mod queue;
 mod relay;
+mod socket;
 mod spec;
 mod worker;
 

@@ -13,7 +13,7 @@ use super::connection::Connection;
 use super::flow::Turn;
 use super::medium::{Medium, Shape};
 use super::queue::Pool;
-use super::relay::socket;
+use super::socket::socket;
 use crate::launch::alarm::{Alarm, clock_ns};
 
 /// A listener and where its connections go.

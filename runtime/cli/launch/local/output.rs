@@ -19,7 +19,10 @@ pub(super) const QUEUE_MAX: usize = 64;
 const TAIL_LINES_MAX: usize = 20;
 const TAIL_LINE_BYTES_MAX: usize = 1000;
 
-/// Something to show: one or more whole lines of one rank, or a word of the launcher.
+/// Takes what the ranks write; runs on a thread of its own. An error ends the job.
+pub(crate) type Sink = Box<dyn FnMut(Output) -> io::Result<()> + Send>;
+
+/// Something to show: one or more whole lines of one rank, or a message of the launcher.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub(crate) struct Output {
@@ -58,7 +61,7 @@ pub(crate) fn prefixed(
     mut stdout: impl Write + Send + 'static,
     mut stderr: impl Write + Send + 'static,
     label: impl Fn(Rank) -> Option<String> + Send + 'static,
-) -> super::Sink {
+) -> Sink {
     Box::new(move |output| {
         let mut bytes = output.bytes;
         if let Some(prefix) = output.rank.and_then(&label) {
@@ -158,7 +161,7 @@ pub(super) struct Drain {
 }
 
 /// Runs the sink on its own thread: a terminal or a pipe that is slow to take output holds up nothing else.
-pub(super) fn drain(mut sink: super::Sink, mut lines: mpsc::Receiver<Output>) -> io::Result<Drain> {
+pub(super) fn drain(mut sink: Sink, mut lines: mpsc::Receiver<Output>) -> io::Result<Drain> {
     let (broken, breaks) = mpsc::channel(1);
     let (done, all_taken) = oneshot::channel::<()>();
     std::thread::Builder::new().name("lathide-output".into()).spawn(move || {

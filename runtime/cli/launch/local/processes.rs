@@ -12,23 +12,25 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::cleanup::{is_stopped, kill_left_overs};
+use super::end::End;
+use super::error::{LaunchError, system};
+use super::job::Job;
 use super::output::{self, Output, Stream, Tail};
-use super::spawn::{self, Common, Seat};
-use super::{End, Job, LaunchError, system};
+use super::spawn::{self, Common, RankSlot};
 use lathide::ids::Rank;
 
 /// How long output of processes that have all ended may take to be passed on.
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a processes needs to know of one of its ranks.
-pub(crate) struct Hand {
+/// What [`Processes`] needs to know of one of its ranks.
+pub(crate) struct RankProcess {
     /// Which.
     pub(crate) rank: u32,
     /// Keeps its last lines on standard error.
     pub(crate) tail: Option<Tail>,
 }
 
-/// Where a processes's news go.
+/// Where the news of [`Processes`] go.
 #[derive(Clone)]
 pub(crate) struct Outlets {
     /// Each rank's end.
@@ -53,7 +55,12 @@ pub(crate) struct Processes {
 
 impl Processes {
     /// Starts these ranks of `job`.
-    pub(crate) fn start(job: &Job, common: &Common, hands: Vec<Hand>, outlets: &Outlets) -> Result<Self, LaunchError> {
+    pub(crate) fn start(
+        job: &Job,
+        common: &Common,
+        ranks: Vec<RankProcess>,
+        outlets: &Outlets,
+    ) -> Result<Self, LaunchError> {
         // Orphans of the ranks become this process's children, so that they can be collected.
         let _ = set_child_subreaper(Some(rustix::process::getpid()));
         let warden = spawn::start_warden(common).map_err(system("the warden cannot be started"))?;
@@ -68,15 +75,15 @@ impl Processes {
         };
         // The only rank's output is nobody else's: its last line need not be completed.
         let complete = job.size > 1;
-        let local_size = hands.len() as u32;
-        for (local_rank, hand) in (0u32..).zip(hands) {
-            let seat = Seat { rank: hand.rank, local_rank, local_size };
-            match spawn::rank(job, common, seat) {
-                Ok(child) => processes.adopt(child, hand, complete, outlets),
+        let local_size = ranks.len() as u32;
+        for (local_rank, process) in (0u32..).zip(ranks) {
+            let slot = RankSlot { rank: process.rank, local_rank, local_size };
+            match spawn::rank(job, common, slot) {
+                Ok(child) => processes.adopt(child, process, complete, outlets),
                 Err(error) => {
                     processes.signal(Signal::KILL);
                     processes.kill_left_overs();
-                    return Err(system(format!("rank {} cannot be started", hand.rank))(error));
+                    return Err(system(format!("rank {} cannot be started", process.rank))(error));
                 }
             }
         }
@@ -84,8 +91,8 @@ impl Processes {
     }
 
     /// Watches a started rank: its end and its output.
-    fn adopt(&mut self, mut child: Child, hand: Hand, complete: bool, outlets: &Outlets) {
-        let rank = hand.rank;
+    fn adopt(&mut self, mut child: Child, process: RankProcess, complete: bool, outlets: &Outlets) {
+        let rank = process.rank;
         if let Some(group) = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) {
             self.groups.insert(rank, group);
             self.all_groups.push(group);
@@ -95,7 +102,14 @@ impl Processes {
             self.readers.spawn(output::pass_on(stdout, Rank(rank), Stream::Stdout, complete, None, lines.clone()));
         }
         if let Some(stderr) = child.stderr.take() {
-            self.readers.spawn(output::pass_on(stderr, Rank(rank), Stream::Stderr, complete, hand.tail, lines.clone()));
+            self.readers.spawn(output::pass_on(
+                stderr,
+                Rank(rank),
+                Stream::Stderr,
+                complete,
+                process.tail,
+                lines.clone(),
+            ));
         }
         self.input = self.input.take().or(child.stdin.take());
         let ends = outlets.ends.clone();

@@ -14,7 +14,8 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use tokio::process::{Child, Command};
 
 use super::cleanup::{JOB_VARIABLE, kill_left_overs};
-use super::{Job, LaunchError, Stdin, system};
+use super::error::{LaunchError, system};
+use super::job::{Job, Stdin};
 
 /// What all ranks of a job share.
 pub(crate) struct Common {
@@ -47,7 +48,7 @@ pub(crate) fn in_memory(key: &[u8; 32]) -> io::Result<OwnedFd> {
 
 /// A rank's place on its host.
 #[derive(Clone, Copy)]
-pub(super) struct Seat {
+pub(super) struct RankSlot {
     /// Its number in the job.
     pub(super) rank: u32,
     /// Its number among the ranks of this host.
@@ -57,16 +58,16 @@ pub(super) struct Seat {
 }
 
 /// Starts one rank through the starter.
-pub(super) fn rank(job: &Job, common: &Common, seat: Seat) -> io::Result<Child> {
+pub(super) fn rank(job: &Job, common: &Common, slot: RankSlot) -> io::Result<Child> {
     let mut command = Command::new(&common.starter);
     command.arg(START).arg(std::process::id().to_string()).arg(&common.program).args(&job.args);
     command.env_remove("LATHIDE_KEY_FILE").env_remove("LATHIDE_TRACE").env_remove("LATHIDE_REPORT");
     command.envs(job.env.iter().map(|(name, value)| (name, value)));
     command
-        .env("LATHIDE_RANK", seat.rank.to_string())
+        .env("LATHIDE_RANK", slot.rank.to_string())
         .env("LATHIDE_SIZE", job.size.to_string())
-        .env("LATHIDE_LOCAL_RANK", seat.local_rank.to_string())
-        .env("LATHIDE_LOCAL_SIZE", seat.local_size.to_string())
+        .env("LATHIDE_LOCAL_RANK", slot.local_rank.to_string())
+        .env("LATHIDE_LOCAL_SIZE", slot.local_size.to_string())
         .env("LATHIDE_ROOT", common.root.to_string())
         .env("LATHIDE_KEY_FD", common.key.as_raw_fd().to_string())
         .env(JOB_VARIABLE, &common.id);
@@ -79,7 +80,7 @@ pub(super) fn rank(job: &Job, common: &Common, seat: Seat) -> io::Result<Child> 
     if let Some(directory) = &job.directory {
         command.current_dir(directory);
     }
-    command.stdin(if seat.rank == 0 { rank_0_input(job.stdin) } else { Stdio::null() });
+    command.stdin(if slot.rank == 0 { rank_0_input(job.stdin) } else { Stdio::null() });
     // A group of its own: a signal reaches what the rank starts too, and the terminal's Ctrl-C only the launcher.
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
     command.spawn()
@@ -105,7 +106,7 @@ pub(super) fn start_warden(common: &Common) -> io::Result<std::process::Child> {
 /// Tells the warden that nothing is left to do.
 pub(super) fn dismiss(warden: &mut std::process::Child) {
     if let Some(mut stdin) = warden.stdin.take() {
-        // A warden that was killed needs no word.
+        // A warden that was killed needs no message.
         let _ = stdin.write_all(b".");
     }
     let _ = warden.wait();
@@ -129,9 +130,9 @@ pub(crate) fn start(launcher: u32, program: &OsStr, args: &[OsString]) -> io::Er
 
 /// The hidden warden: waits for the launcher to say that all is done or to die, and then ends the job's left-overs.
 pub(crate) fn warden(job: &str) {
-    let mut word = [0];
+    let mut byte = [0];
     // One byte: all is done. The end of the input without it: the launcher died.
-    if !matches!(io::stdin().read(&mut word), Ok(1)) {
+    if !matches!(io::stdin().read(&mut byte), Ok(1)) {
         kill_left_overs(job, &[]);
     }
 }

@@ -5,28 +5,24 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, getpid, kill_process};
-use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout, timeout_at};
 
-use super::inputs;
-use super::output::{self, Output};
-use super::processes::{Hand, Outlets, Processes};
-use super::spawn::{self, Common};
+use super::end::End;
+use super::error::{LaunchError, system};
+use super::event::{Event, forward};
+use super::job::Job;
+use super::outcome::{Failure, Outcome, RankEnd, WITHOUT_FINALIZE};
+use super::output::{self, Output, Sink};
+use super::processes::{Outlets, Processes, RankProcess};
+use super::spawn::Common;
 use super::verdict::{Evidence, Process};
-
-use super::{End, Failure, Job, LaunchError, Outcome, RankEnd, Sink, WITHOUT_FINALIZE, system};
-use crate::launch::agent::{Fleet, Hosts, Loss, Plan};
-use crate::launch::link::Relay;
-use lathide::config::Key;
+use super::{inputs, signals};
+use crate::launch::agent::fleet::{Fleet, Loss, Plan};
 use lathide::ids::Rank;
 use lathide::launcher::deadlock::listed;
-use lathide::launcher::handshake::job_id;
-use lathide::launcher::interface;
-use lathide::launcher::rendezvous::{self, Order, Settings};
-use lathide::launcher::timeline;
-use lathide::launcher::{descriptors, discovery};
+use lathide::launcher::rendezvous::{self, Order};
 
 /// A rank that failed ends the job: the others have [`Job::grace`] to end by themselves, then this long to heed SIGTERM.
 const AFTER_FAILURE: Duration = Duration::from_millis(400);
@@ -39,110 +35,26 @@ const AT_ONCE: (Duration, Duration) = (Duration::ZERO, Duration::from_millis(500
 const ANSWERS: Duration = Duration::from_secs(1);
 /// How long orders to the agents may take until they are in the pipes to them.
 const ORDERS_LEAVE: Duration = Duration::from_millis(50);
-/// How long the last words of ranks may take through the rendezvous after their processes have ended.
-const LAST_WORDS: Duration = Duration::from_millis(50);
+/// How long the last messages of ranks may take through the rendezvous after their processes have ended.
+const LAST_MESSAGES: Duration = Duration::from_millis(50);
 /// The same for reports, which are longer and wanted.
 const LAST_REPORTS: Duration = Duration::from_millis(500);
 
-pub(super) fn run(mut job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
-    if job.size == 0 {
-        return Err(LaunchError::NoRanks);
-    }
-    if let Some(trace) = &mut job.trace {
-        *trace = timeline::prepare(trace, job.size)
-            .map_err(system(format!("the timeline {} cannot be written", trace.display())))?;
-    }
-    let (trace, size) = (job.trace.clone(), job.size);
-    let mut outcome = start(job, sink)?;
-    outcome.trace = trace.map(|trace| timeline::merge(&trace, size).map_err(|error| error.to_string()));
-    Ok(outcome)
-}
-
-fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
-    // On other hosts the agents look for it.
-    let program = if job.hosts.is_some() { job.program.clone() } else { spawn::resolve(&job)? };
-    let starter = spawn::starter(&job)?;
-    let (more, what) = descriptors_needed(&job);
-    descriptors::ensure(more, &what)
-        .map_err(|why| system("the launcher cannot run so many ranks")(std::io::Error::other(why)))?;
-    // This thread starts the ranks and lives as long as they: their parent-death signal is tied to it.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let outcome = runtime.map_err(system("the launcher cannot start"))?.block_on(async {
-        let secret = spawn::new_key().map_err(system("the job's key cannot be made"))?;
-        let memory = spawn::in_memory(&secret).map_err(system("the job's key cannot be kept"))?;
-        let key = Key::from_bytes(secret);
-        let listener = listen(job.hosts.as_ref()).await.map_err(system("the rendezvous cannot listen"))?;
-        let root = listener.local_addr().map_err(system("the rendezvous cannot listen"))?;
-        let id = job_id(&key).iter().map(|byte| format!("{byte:02x}")).collect();
-        let common = Common { starter, program, id, root, key: memory };
-        let settings = Settings {
-            size: job.size,
-            key,
-            join_timeout: job.join_timeout,
-            launcher: true,
-            hosts: job.hosts.as_ref().map(Hosts::names).unwrap_or_default(),
-            rewrite: (!job.link.is_loopback()).then(|| relay(&job)),
-        };
-        let (orders, received) = mpsc::channel(job.size as usize + 16);
-        let (events, happened) = mpsc::channel(64);
-        let server = tokio::spawn(rendezvous::serve(listener, settings, received, events));
-        let outcome = Supervisor::supervise(job, &common, secret, sink, orders, happened).await;
-        server.abort();
-        outcome
-    })?;
-    Ok(outcome)
-}
-
-/// How many descriptors the launcher opens, and for what.
-fn descriptors_needed(job: &Job) -> (u64, String) {
-    let ranks = u64::from(job.size);
-    // Its connection; if its process is here, its output, its errors and the process itself.
-    let (each, hosts) = job.hosts.as_ref().map_or((4, 0), |hosts| (1, 4 * hosts.places.len() as u64));
-    // Both ends of each link pass through the relay.
-    let links = if job.link.is_loopback() { 0 } else { ranks * ranks };
-    (ranks * each + hosts + links, format!("{ranks} ranks"))
-}
-
-/// On all addresses if other hosts shall reach it.
-async fn listen(hosts: Option<&Hosts>) -> std::io::Result<TcpListener> {
-    match hosts {
-        None => TcpListener::bind((interface::loopback(), 0)).await,
-        Some(hosts) => discovery::bind_all(hosts.ports.clone()).await.map_err(std::io::Error::other),
-    }
-}
-
-/// Puts the emulated link between the ranks when their addresses are known. It lives as long as the rendezvous.
-fn relay(job: &Job) -> rendezvous::Rewrite {
-    let link = job.link.clone();
-    Box::new(move |addresses| {
-        let relay = Relay::start(&link, addresses)?;
-        Ok((relay.addresses().to_vec(), Box::new(relay)))
-    })
-}
-
-/// All that can happen to a job comes through one queue.
-pub(super) enum Event {
-    Ended(u32, End),
-    OutputBroken(std::io::Error),
-    HostLost(Loss),
-    Rendezvous(rendezvous::Event),
-    Signal(Signal),
-}
-
 /// Who holds the ranks' processes.
-enum Hands {
+enum Holder {
     /// This process.
-    Here(Processes),
+    Launcher(Processes),
     /// An agent on each host.
-    There(Fleet),
+    Agents(Fleet),
 }
 
-struct Supervisor {
+/// Hears of all that happens to a job, and acts on it.
+pub(super) struct Supervisor {
     processes: Vec<Process>,
     orders: mpsc::Sender<Order>,
     notes: mpsc::Sender<Output>,
     /// Who holds the processes; `None` before they are started and after they have ended.
-    hands: Option<Hands>,
+    holder: Option<Holder>,
     /// The order in which ranks failed by themselves.
     failures: Vec<usize>,
     /// The order in which ranks left the rendezvous without finalize.
@@ -160,7 +72,8 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    async fn supervise(
+    /// From the start of the ranks until all is cleaned up.
+    pub(super) async fn supervise(
         job: Job,
         common: &Common,
         key: [u8; 32],
@@ -174,7 +87,7 @@ impl Supervisor {
         let mut tasks = JoinSet::new();
         tasks.spawn(forward(happened, inbox.clone(), Event::Rendezvous));
         tasks.spawn(forward(drain.breaks, inbox.clone(), Event::OutputBroken));
-        inputs::listen_to_signals(&mut tasks, &inbox).map_err(system("signals cannot be received"))?;
+        signals::listen_to_signals(&mut tasks, &inbox).map_err(system("signals cannot be received"))?;
         let (losses, lost) = mpsc::channel(16);
         tasks.spawn(forward(lost, inbox.clone(), Event::HostLost));
         let (ends, ended) = mpsc::channel(256);
@@ -182,30 +95,30 @@ impl Supervisor {
         let outlets = Outlets { ends, lines: notes.clone() };
 
         let mut supervisor = Supervisor::new(&job, orders, notes);
-        let hands = supervisor.hands();
-        supervisor.hands = Some(match &job.hosts {
+        let ranks = supervisor.rank_processes();
+        supervisor.holder = Some(match &job.hosts {
             None => {
-                let mut processes = Processes::start(&job, common, hands, &outlets)?;
+                let mut processes = Processes::start(&job, common, ranks, &outlets)?;
                 if let Some(input) = processes.take_input() {
                     tasks.spawn(inputs::carry_input(input));
                 }
-                Hands::Here(processes)
+                Holder::Launcher(processes)
             }
             Some(hosts) => {
                 let (port, own) = (common.root.port(), &*common.starter);
-                let plan = Plan { job: &job, hosts, key, port, own, hands, outlets: outlets.clone(), losses };
-                Hands::There(start_fleet(plan, &mut events).await?)
+                let plan = Plan { job: &job, hosts, key, port, own, ranks, outlets: outlets.clone(), losses };
+                Holder::Agents(start_fleet(plan, &mut events).await?)
             }
         });
         drop(outlets);
         let deadline = job.timeout.map(|timeout| supervisor.outcome.started + timeout);
         supervisor.watch(&mut events, deadline).await;
-        match supervisor.hands.take() {
-            Some(Hands::Here(processes)) => processes.clean_up().await,
-            Some(Hands::There(fleet)) => fleet.clean_up().await,
+        match supervisor.holder.take() {
+            Some(Holder::Launcher(processes)) => processes.clean_up().await,
+            Some(Holder::Agents(fleet)) => fleet.clean_up().await,
             None => {}
         }
-        supervisor.hear_last_words(&mut events).await;
+        supervisor.hear_last_messages(&mut events).await;
         let outcome = supervisor.finish();
         // Who shows the output may take its time, unless somebody wants the end now.
         match outcome.interrupted {
@@ -237,7 +150,7 @@ impl Supervisor {
             processes,
             orders,
             notes,
-            hands: None,
+            holder: None,
             failures: Vec::new(),
             partings: Vec::new(),
             steps: VecDeque::new(),
@@ -249,9 +162,9 @@ impl Supervisor {
         }
     }
 
-    fn hands(&self) -> Vec<Hand> {
-        let hand = |(rank, process): (u32, &Process)| Hand { rank, tail: Some(process.tail.clone()) };
-        (0u32..).zip(&self.processes).map(hand).collect()
+    fn rank_processes(&self) -> Vec<RankProcess> {
+        let of = |(rank, process): (u32, &Process)| RankProcess { rank, tail: Some(process.tail.clone()) };
+        (0u32..).zip(&self.processes).map(of).collect()
     }
 
     /// Until every rank has ended.
@@ -321,7 +234,7 @@ impl Supervisor {
     /// Stops the ranks and then the launcher itself, as a shell's job control wants it, until it is continued.
     async fn stop(&self) {
         self.signal_all(Signal::STOP);
-        if let Some(Hands::There(_)) = self.hands {
+        if let Some(Holder::Agents(_)) = self.holder {
             // The tasks that write to the agents need this thread; they stop with it.
             sleep(ORDERS_LEAVE).await;
         }
@@ -330,7 +243,7 @@ impl Supervisor {
     }
 
     fn ended(&mut self, rank: u32, end: End) {
-        if let Some(Hands::Here(processes)) = &mut self.hands {
+        if let Some(Holder::Launcher(processes)) = &mut self.holder {
             processes.has_ended(rank);
         }
         let process = &mut self.processes[rank as usize];
@@ -414,7 +327,7 @@ impl Supervisor {
 
     /// That processes of this host are stopped, if they are; only that of `blamed`, if a rank failed for want of it.
     fn stopped(&self, blamed: Option<Rank>) -> Option<String> {
-        let Some(Hands::Here(processes)) = &self.hands else { return None };
+        let Some(Holder::Launcher(processes)) = &self.holder else { return None };
         let mut stopped = processes.stopped();
         stopped.retain(|(rank, _)| blamed.is_none_or(|blamed| blamed == *rank));
         let why = "is stopped (Ctrl-Z, SIGSTOP or a debugger); kill -CONT";
@@ -425,9 +338,9 @@ impl Supervisor {
         (!stopped.is_empty()).then(|| stopped.join("\n  "))
     }
 
-    /// Ranks that end after their processes' last words have been read are known by what they said.
-    async fn hear_last_words(&mut self, events: &mut mpsc::Receiver<Event>) {
-        let patience = if self.reports { LAST_REPORTS } else { LAST_WORDS };
+    /// Ranks that end after their processes' last messages have been read are known by what they said.
+    async fn hear_last_messages(&mut self, events: &mut mpsc::Receiver<Event>) {
+        let patience = if self.reports { LAST_REPORTS } else { LAST_MESSAGES };
         let until = tokio::time::Instant::now() + patience;
         while !(self.failures.is_empty() && self.has_heard_all())
             && let Ok(Some(event)) = timeout_at(until, events.recv()).await
@@ -465,9 +378,9 @@ impl Supervisor {
     }
 
     fn signal_all(&self, signal: Signal) {
-        match &self.hands {
-            Some(Hands::Here(processes)) => processes.signal(signal),
-            Some(Hands::There(fleet)) => fleet.signal(signal),
+        match &self.holder {
+            Some(Holder::Launcher(processes)) => processes.signal(signal),
+            Some(Holder::Agents(fleet)) => fleet.signal(signal),
             None => {}
         }
     }
@@ -509,13 +422,5 @@ async fn start_fleet(plan: Plan<'_>, events: &mut mpsc::Receiver<Event>) -> Resu
     tokio::select! {
         fleet = Fleet::start(plan) => fleet,
         signal = interrupted => Err(LaunchError::Interrupted(signal.as_raw())),
-    }
-}
-
-async fn forward<T>(mut from: mpsc::Receiver<T>, to: mpsc::Sender<Event>, wrap: fn(T) -> Event) {
-    while let Some(item) = from.recv().await {
-        if to.send(wrap(item)).await.is_err() {
-            return;
-        }
     }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::End;
+use super::end::End;
 use super::output::Tail;
 use lathide::ids::Rank;
 

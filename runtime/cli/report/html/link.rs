@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::markup::{escaped, paragraph, share, table};
+use super::section::{Section, header, list, points};
 use super::svg::{Axis, Chart, short, size, time};
-use super::{Section, escaped, header, list, paragraph, points, share, table};
 use lathide_models::fit::hyperbolic::Hyperbolic;
 use lathide_models::fit::segmented::Segmented;
 

@@ -2,13 +2,17 @@
 
 mod gain;
 mod link;
+mod markup;
 mod run;
+mod section;
 mod svg;
 mod timeline;
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
+
+use section::Section;
 
 /// Why a file is no result.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,12 +41,6 @@ pub(crate) enum Unknown {
 }
 
 lathide_models::debug_is_display!(Unknown);
-
-/// A part of the page: HTML.
-struct Section {
-    title: String,
-    body: String,
-}
 
 /// The page of these files, by name and content.
 ///
@@ -89,62 +87,6 @@ fn section(file: &str, json: &Value) -> Result<Section, Unknown> {
             Err(Unknown::Schema { file: file.to_owned(), found })
         }
     }
-}
-
-/// Text as HTML.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-fn paragraph(text: &str) -> String {
-    format!("<p>{}</p>\n", escaped(text))
-}
-
-/// A table of texts; the first column is flush left.
-fn table(titles: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let cells = |tag: &str, cells: &mut dyn Iterator<Item = String>| {
-        cells.map(|cell| format!("<{tag}>{}</{tag}>", escaped(&cell))).collect::<String>()
-    };
-    let mut html = String::from("<table>\n<tr>");
-    html += &cells("th", &mut titles.iter().map(|title| (*title).to_owned()));
-    html += "</tr>\n";
-    for row in rows {
-        let _ = writeln!(html, "<tr>{}</tr>", cells("td", &mut row.into_iter()));
-    }
-    html + "</table>\n"
-}
-
-/// 0.5 as "50 %".
-fn share(value: f64) -> String {
-    format!("{:.0} %", 100.0 * value)
-}
-
-/// Where and how a result was measured.
-fn header(json: &Value) -> String {
-    let text = |pointer: &str| json.pointer(pointer).and_then(Value::as_str).unwrap_or("unknown").to_owned();
-    let cores = json["machine"]["cores"].as_u64().unwrap_or(0);
-    paragraph(&format!(
-        "Link: {}. Machine: {cores} cores, {}, TCP {}. Medians of {} repetitions.",
-        text("/link/how"),
-        text("/machine/kernel"),
-        text("/machine/congestion_control"),
-        json["repeats"].as_u64().unwrap_or(0)
-    ))
-}
-
-/// The numbers of `member` in each of the rows, with least and greatest where they are there.
-fn points(rows: &[Value], x: &str, member: &str) -> Vec<[f64; 4]> {
-    let point = |row: &Value| {
-        let value = row[member].as_f64()?;
-        let end = |end: &str| row[format!("{member}_{end}")].as_f64().unwrap_or(value);
-        Some([row[x].as_f64()?, value, end("min"), end("max")])
-    };
-    rows.iter().filter_map(point).collect()
-}
-
-/// The members of a list; nothing if it is none.
-fn list<'a>(json: &'a Value, member: &str) -> &'a [Value] {
-    json[member].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 const STYLE: &str = "\

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::markup::{escaped, paragraph, share, table};
+use super::section::Section;
 use super::svg::time;
-use super::{Section, escaped, paragraph, share, table};
 use lathide::observe::{Report, closing};
 
 /// The section of a list of reports.

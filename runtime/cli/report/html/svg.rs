@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::escaped;
+use super::markup::escaped;
 
 /// How values lie along an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

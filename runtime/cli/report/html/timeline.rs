@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::markup::{escaped, share, table};
+use super::section::Section;
 use super::svg::{round_steps, time};
-use super::{Section, escaped, share, table};
 
 /// Something that took a while, in microseconds.
 #[derive(Clone, PartialEq, Debug)]

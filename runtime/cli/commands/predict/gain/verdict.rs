@@ -3,9 +3,15 @@
 use lathide_models::gain::{self, Range};
 use serde_json::{Map, Value, json};
 
-use super::Machine;
-use crate::commands::predict::Problem;
 use crate::commands::predict::format::plain;
+use crate::commands::predict::problem::Problem;
+
+/// One of the machines to choose from, section 2.3.3.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Machine {
+    pub(super) gamma_h: f64,
+    pub(super) omega: f64,
+}
 
 /// Members of the JSON object, and a sentence.
 type Verdict = (Map<String, Value>, String);

@@ -1,0 +1,76 @@
+//! The options of `lathide collectives`, and of its nodes.
+
+use lathide::collective::Collective;
+
+use super::plan::Plan;
+use crate::commands::common::console;
+use crate::commands::common::hosts::HostArgs;
+use crate::launch::link::LinkSpec;
+
+/// What the person typed, before every message.
+pub(super) const COMMAND: &str = "lathide collectives";
+
+/// Measure collectives by every algorithm, beside what the model predicts, and how good the choice is
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The number of ranks
+    #[arg(short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(2..=RANKS_MAX),
+          default_value_t = 4, conflicts_with = "ranks")]
+    pub(super) size: u32,
+    /// Several numbers of ranks, one after the other, such as 2,4,8
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=RANKS_MAX))]
+    pub(super) ranks: Option<Vec<u32>>,
+    /// Emulated link, as in `lathide run`: loopback, lan, wan, ethernet, or delay=25ms,rate=50mbit[,jitter=1ms]
+    #[arg(long, value_name = "SPEC", default_value = "loopback", conflicts_with = "hosts")]
+    pub(super) link: LinkSpec,
+    #[command(flatten)]
+    pub(super) hosts: HostArgs,
+    /// Operations to measure, such as broadcast,allreduce [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operation)]
+    pub(super) operations: Option<Vec<Collective>>,
+    /// Algorithms to measure, with a window where there is one, such as chain,ring,windowed/2 [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(super) algorithms: Option<Vec<String>>,
+    /// Sizes, such as 8,64KiB,1MiB: of the whole for broadcast, reduce and allreduce, else of a rank's block [default:
+    /// as many as the time allows, up to 1 MiB]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = console::size)]
+    pub(super) bytes: Option<Vec<usize>>,
+    /// About how long it may take; everything is measured at least five times
+    #[arg(long, value_name = "S", value_parser = console::seconds, default_value_t = SECONDS)]
+    pub(super) seconds: f64,
+    /// One JSON object on stdout, nothing else there
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Nothing on stderr but errors
+    #[arg(long)]
+    pub(super) quiet: bool,
+}
+
+/// One of the processes that `lathide collectives` starts
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct NodeArgs {
+    /// What to measure
+    #[arg(long, value_name = "JSON", value_parser = plan)]
+    pub(super) plan: Plan,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  lathide collectives                             all of them, 4 ranks, loopback of this machine
+  lathide collectives --link delay=0.2ms,rate=100mbit --ranks 4,8 --operations broadcast,allreduce
+  lathide collectives --link lan -n 8 --operations gather --algorithms simple,windowed/2 --bytes 64KiB
+  lathide collectives --hosts a:2,b:2 --operations broadcast
+  lathide collectives --json > collectives.json";
+
+const SECONDS: f64 = 45.0;
+const RANKS_MAX: i64 = 64;
+
+fn operation(text: &str) -> Result<Collective, String> {
+    let known = Collective::ALL.into_iter().find(|known| known.name() == text.trim());
+    known.ok_or_else(|| format!("these are the operations: {}", Collective::ALL.map(Collective::name).join(", ")))
+}
+
+fn plan(json: &str) -> Result<Plan, serde_json::Error> {
+    serde_json::from_str(json)
+}

@@ -1,0 +1,65 @@
+//! The hosts of a job, and how they are reached.
+
+use std::ffi::OsString;
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+
+use crate::launch::hosts::Host;
+use lathide::launcher::interface::Interfaces;
+
+/// The hosts of a job, and how they are reached.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub(crate) struct Hosts {
+    /// Each host with its ranks.
+    pub places: Vec<(Host, Vec<u32>)>,
+    /// How agents are started.
+    pub starter: Starter,
+    /// The program that reaches a host, and its options: `ssh -p 2222`.
+    pub ssh: Vec<String>,
+    /// Where the `lathide` program is on the hosts; if `None`, the launcher's own is sent there.
+    pub agent: Option<OsString>,
+    /// Which addresses are used, on every host.
+    pub interface: Option<Interfaces>,
+    /// The ports on which launcher and ranks listen.
+    pub ports: Option<RangeInclusive<u16>>,
+    /// The address at which the hosts reach the launcher, if it cannot find that out.
+    pub advertise: Option<IpAddr>,
+}
+
+impl Hosts {
+    /// These hosts, over `ssh`.
+    pub(crate) fn new(places: Vec<(Host, Vec<u32>)>) -> Self {
+        Hosts {
+            places,
+            starter: Starter::Ssh,
+            ssh: vec!["ssh".to_owned()],
+            agent: None,
+            interface: None,
+            ports: None,
+            advertise: None,
+        }
+    }
+
+    /// The host of each rank, by rank.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let size = self.places.iter().map(|(_, ranks)| ranks.len()).sum();
+        let mut names = vec![String::new(); size];
+        for (host, ranks) in &self.places {
+            for rank in ranks {
+                names[*rank as usize].clone_from(&host.name);
+            }
+        }
+        names
+    }
+}
+
+/// What starts agents on other hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub(crate) enum Starter {
+    /// Through `ssh`.
+    Ssh,
+    /// Through `srun`, inside a Slurm allocation.
+    Srun,
+}

@@ -1,0 +1,106 @@
+//! A job from its beginning to its end: what it needs on this host, its rendezvous, its supervisor.
+
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+
+use super::error::{LaunchError, system};
+use super::job::Job;
+use super::outcome::Outcome;
+use super::output::Sink;
+use super::spawn::{self, Common};
+use super::supervise::Supervisor;
+use crate::launch::agent::hosts::Hosts;
+use crate::launch::link::Relay;
+use lathide::config::Key;
+use lathide::launcher::handshake::job_id;
+use lathide::launcher::interface;
+use lathide::launcher::rendezvous::{self, Settings};
+use lathide::launcher::timeline;
+use lathide::launcher::{descriptors, discovery};
+
+impl Job {
+    /// Runs the job to its end on this thread. Signals that would end the launcher are passed on to the ranks; the
+    /// handlers stay for the life of the process.
+    ///
+    /// # Errors
+    /// [`LaunchError`] if it could not be started. A job that failed is an [`Outcome`].
+    pub(crate) fn run(self, sink: Sink) -> Result<Outcome, LaunchError> {
+        run(self, sink)
+    }
+}
+
+fn run(mut job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
+    if job.size == 0 {
+        return Err(LaunchError::NoRanks);
+    }
+    if let Some(trace) = &mut job.trace {
+        *trace = timeline::prepare(trace, job.size)
+            .map_err(system(format!("the timeline {} cannot be written", trace.display())))?;
+    }
+    let (trace, size) = (job.trace.clone(), job.size);
+    let mut outcome = start(job, sink)?;
+    outcome.trace = trace.map(|trace| timeline::merge(&trace, size).map_err(|error| error.to_string()));
+    Ok(outcome)
+}
+
+fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
+    // On other hosts the agents look for it.
+    let program = if job.hosts.is_some() { job.program.clone() } else { spawn::resolve(&job)? };
+    let starter = spawn::starter(&job)?;
+    let (more, what) = descriptors_needed(&job);
+    descriptors::ensure(more, &what)
+        .map_err(|why| system("the launcher cannot run so many ranks")(std::io::Error::other(why)))?;
+    // This thread starts the ranks and lives as long as they: their parent-death signal is tied to it.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let outcome = runtime.map_err(system("the launcher cannot start"))?.block_on(async {
+        let secret = spawn::new_key().map_err(system("the job's key cannot be made"))?;
+        let memory = spawn::in_memory(&secret).map_err(system("the job's key cannot be kept"))?;
+        let key = Key::from_bytes(secret);
+        let listener = listen(job.hosts.as_ref()).await.map_err(system("the rendezvous cannot listen"))?;
+        let root = listener.local_addr().map_err(system("the rendezvous cannot listen"))?;
+        let id = job_id(&key).iter().map(|byte| format!("{byte:02x}")).collect();
+        let common = Common { starter, program, id, root, key: memory };
+        let settings = Settings {
+            size: job.size,
+            key,
+            join_timeout: job.join_timeout,
+            launcher: true,
+            hosts: job.hosts.as_ref().map(Hosts::names).unwrap_or_default(),
+            rewrite: (!job.link.is_loopback()).then(|| relay(&job)),
+        };
+        let (orders, received) = mpsc::channel(job.size as usize + 16);
+        let (events, happened) = mpsc::channel(64);
+        let server = tokio::spawn(rendezvous::serve(listener, settings, received, events));
+        let outcome = Supervisor::supervise(job, &common, secret, sink, orders, happened).await;
+        server.abort();
+        outcome
+    })?;
+    Ok(outcome)
+}
+
+/// How many descriptors the launcher opens, and for what.
+fn descriptors_needed(job: &Job) -> (u64, String) {
+    let ranks = u64::from(job.size);
+    // Its connection; if its process is here, its output, its errors and the process itself.
+    let (each, hosts) = job.hosts.as_ref().map_or((4, 0), |hosts| (1, 4 * hosts.places.len() as u64));
+    // Both ends of each link pass through the relay.
+    let links = if job.link.is_loopback() { 0 } else { ranks * ranks };
+    (ranks * each + hosts + links, format!("{ranks} ranks"))
+}
+
+/// On all addresses if other hosts shall reach it.
+async fn listen(hosts: Option<&Hosts>) -> std::io::Result<TcpListener> {
+    match hosts {
+        None => TcpListener::bind((interface::loopback(), 0)).await,
+        Some(hosts) => discovery::bind_all(hosts.ports.clone()).await.map_err(std::io::Error::other),
+    }
+}
+
+/// Puts the emulated link between the ranks when their addresses are known. It lives as long as the rendezvous.
+fn relay(job: &Job) -> rendezvous::Rewrite {
+    let link = job.link.clone();
+    Box::new(move |addresses| {
+        let relay = Relay::start(&link, addresses)?;
+        Ok((relay.addresses().to_vec(), Box::new(relay)))
+    })
+}
