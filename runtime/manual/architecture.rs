@@ -138,8 +138,8 @@
 //!
 //! All else is only *reported*. If a thread computes, sleeps for a time or waits for a file, if a tokio runtime waits
 //! for its own sockets, or if the program polls, it may still act. After ten seconds the launcher says who waits for
-//! whom, at most twice a minute. Without a launcher, rank 0 does so, through `tracing` or on standard error. `lathide
-//! run --timeout` prints the same for every rank before it ends the job.
+//! whom, at most twice a minute. Without a launcher, rank 0 does so, through `tracing` or on standard error.
+//! `lathide run --timeout` prints the same for every rank before it ends the job.
 //!
 //! # Messages that do not fit their read
 //!

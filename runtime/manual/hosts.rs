@@ -103,10 +103,10 @@
 //!
 //! # Slurm
 //!
-//! Inside an allocation (`salloc`, `sbatch`) the hosts are those of the allocation, without `--hosts`. `lathide run
-//! ./stencil` starts as many ranks on each node as Slurm has planned tasks, through `srun`. The lathide program must be
-//! at the same path on all nodes. `-n` changes the number of ranks. srun forwards standard input unencrypted over the
-//! network, so the job's key does not go that way. The launcher leaves it for some seconds in
+//! Inside an allocation (`salloc`, `sbatch`) the hosts are those of the allocation, without `--hosts`.
+//! `lathide run ./stencil` starts as many ranks on each node as Slurm has planned tasks, through `srun`. The lathide
+//! program must be at the same path on all nodes. `-n` changes the number of ranks. srun forwards standard input
+//! unencrypted over the network, so the job's key does not go that way. The launcher leaves it for some seconds in
 //! `${XDG_CACHE_HOME:-$HOME/.cache}/lathide/jobs`, which only you may enter. Use ssh (`--hosts`) for hosts that share
 //! no such directory.
 //!

@@ -16,8 +16,8 @@
 //! | variable | meaning | default |
 //! | --- | --- | --- |
 //! | `LATHIDE_RANK`, `LATHIDE_SIZE` | this rank, and the number of ranks | a job of one |
-//! | `LATHIDE_ROOT` | `host:port` of the rendezvous coordinator | required from two ranks on, unless a starter below names the job |
-//! | `LATHIDE_KEY_FD`, `LATHIDE_KEY_FILE` | where the job's 32-byte key is read; only the owner may access the file | required from two ranks on, unless a starter below names the job |
+//! | `LATHIDE_ROOT` | `host:port` of the coordinator | required from two ranks on, or a starter below |
+//! | `LATHIDE_KEY_FD`, `LATHIDE_KEY_FILE` | where the job's 32-byte key is read; the file must be private | as above |
 //! | `LATHIDE_INTERFACE` | which address to listen on: `eth0`, `10.0.0.0/8`, `!docker0` | the one that reaches the coordinator |
 //! | `LATHIDE_PORTS` | ports to listen on: `7000-7063` | any |
 //! | `LATHIDE_ADVERTISE` | the IP address to announce to the others | the one on which it listens |
@@ -69,8 +69,8 @@
 //! `MASTER_ADDR:MASTER_PORT`; ranks of Open MPI and MPICH still find it by an invitation.
 //!
 //! Limits:
-//! - Ranks that share no home directory (containers, hosts with local homes) need both variables by hand, or `lathide
-//!   run`.
+//! - Ranks that share no home directory (containers, hosts with local homes) need both variables by hand, or
+//!   `lathide run`.
 //! - MPICH on several hosts: Hydra gives nothing that distinguishes jobs, so set both variables by hand, or use
 //!   `lathide run --hosts`.
 //! - One job at a time per start: two concurrent programs under one `srun` would mix. Consecutive programs are fine.
