@@ -27,12 +27,11 @@
 //! at least `C1 + p' i g_r + C2`. The paper does not say which parameters make up C1 (the first packet's way to the
 //! switch) and C2 (the last one's way from it); we take `O_s + L` and `O_r + U_r + M_mtm`.
 //!
-//! `lathide link` measures all of these over TCP, and `lathide predict gather --from link.json` uses them. There is no switch
-//! that loses packets then: B_L is what a receiver takes from each sender before it reads, and beyond it the sender
-//! waits.
+//! `lathide link` measures all of these over TCP, and `lathide predict gather --from link.json` uses them. With TCP there is no switch that loses packets: B_L is what a receiver accepts from each sender before it reads. Beyond that, the
+//! sender waits (backpressure).
 //!
-//! TCP does not lose a message where a switch drops a packet: it repeats the packet after a timeout, and the
-//! gather takes longer. That is why a window between the bounds is worth choosing over TCP too.
+//! If a switch drops a packet, TCP retransmits it after a timeout: no message is lost, but the gather takes longer. So a window
+//! between the bounds is useful over TCP too.
 //!
 //! # Misprints
 //!

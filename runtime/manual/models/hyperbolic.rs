@@ -31,7 +31,7 @@
 //! the sender waits for a rendezvous, so that its time counts in T_s; in the global operation a process takes its
 //! children's messages in the order in which they arrive, which alone gives the printed 19 a_W; with one process, or
 //! without neighbours, nothing is sent and nothing takes time; a_L, which is not given, is 0 for the SparcStations.
-//! A graph whose ways are neither in series nor parallel, or whose blocks share a processor across branches, is refused:
+//! A graph whose paths are neither in series nor parallel, or whose blocks share a processor across branches, is refused:
 //! the paper has no rule for it but to find both limits by other means (rule 4).
 //!
 //! What cannot be computed: the measured points, regression coefficients and greatest errors of the figures, and the
