@@ -1,4 +1,4 @@
-//! What messages are made of: typed elements, and the buffers that move into an operation and come back from it.
+//! Element types of messages, and the buffers that move into an operation and come back from it.
 
 use std::any::Any;
 use std::fmt;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use bytes::Bytes;
 
-/// A type that can be sent: plain old data with a code that both sides compare.
+/// A type that can be sent: plain old data, with a type code that both sides compare.
 ///
-/// Implemented for the language's integers and floats. A type of your own takes a code of its own:
+/// Implemented for all integer and floating point types. Your own type needs its own code:
 ///
 /// ```
 /// use lathide::{Element, ElementType};
@@ -23,16 +23,16 @@ use bytes::Bytes;
 /// }
 /// ```
 pub trait Element: Pod + Send + Sync {
-    /// The code that travels with every message and must be equal on both sides.
+    /// The type code. It is sent with every message, and must be equal on both sides.
     const TYPE: ElementType;
 }
 
-/// The type of a message's elements, as it travels on the wire.
+/// The type code of a message's elements, as it is sent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ElementType(pub(crate) u16);
 
 impl ElementType {
-    /// A code for a type of the program's own; `number` is below 2^15.
+    /// A code for a user-defined type; `number` is below 2^15.
     ///
     /// # Panics
     /// If `number` is 2^15 or more (at compile time, in a constant).
@@ -69,13 +69,13 @@ elements! {
     0 u8, 1 i8, 2 u16, 3 i16, 4 u32, 5 i32, 6 u64, 7 i64, 8 u128, 9 i128, 10 f32, 11 f64, 12 usize, 13 isize,
 }
 
-/// What `initwrite` accepts: `Vec<T>`, [`Bytes`] or `Arc<[T]>`. It comes back from `wait`.
+/// A send buffer for `initwrite`: `Vec<T>`, [`Bytes`] or `Arc<[T]>`. It comes back from `wait`.
 pub trait WriteBuffer: Send + Sync + Sized + 'static {
     /// The element type of the message.
     const TYPE: ElementType;
     /// Bytes of one element.
     const ELEMENT_BYTES: usize;
-    /// The message's bytes: the same until `wait` returns. Called by the thread that moves them.
+    /// The bytes of the message. They must not change until `wait` returns. The thread that moves them calls this.
     fn bytes(&self) -> &[u8];
 }
 

@@ -1,4 +1,4 @@
-//! What a node needs to know before it starts: plain data, every limit named `*_max` or with its unit.
+//! The configuration of a node: plain data. Every limit is named `*_max` or has its unit in its name.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -10,11 +10,11 @@ use crate::ids::Rank;
 use crate::interfaces::Interfaces;
 use crate::overrides::Overrides;
 
-/// How long a connection may be silent, unless a configuration says otherwise.
+/// The default of [`Config::keepalive`].
 pub const KEEPALIVE: Duration = Duration::from_secs(10);
 
-/// A node's place in its job and its limits. [`Config::alone`] is a job of one; `lathide::init` fills it from
-/// the environment (see the manual's launch contract).
+/// A node's rank in its job, and its limits. [`Config::alone`] is a job of one rank. `lathide::init` reads the
+/// configuration from the environment ([`crate::manual::launching`]).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
@@ -22,62 +22,65 @@ pub struct Config {
     pub rank: Rank,
     /// The number of nodes in the job.
     pub size: u32,
-    /// `host:port` of the rendezvous; needed when `size` is above 1. Rank 0 listens there if nobody does yet.
+    /// `host:port` of the rendezvous coordinator; required if `size` is above 1. Rank 0 listens there if no coordinator
+    /// does yet.
     pub root: Option<String>,
-    /// How the ranks find each other where the starter names no rendezvous or no key.
+    /// How the ranks find each other if the starter gives no coordinator or no key.
     pub(crate) discovery: Option<Discovery>,
-    /// Which of this host's addresses the node listens on, if not the one from which it reaches the rendezvous.
+    /// The address of this host on which the node listens. Default: the one from which it reaches the coordinator.
     pub interface: Option<Interfaces>,
-    /// The ports it may listen on; any if `None`.
+    /// The ports on which it may listen; any if `None`.
     pub ports: Option<RangeInclusive<u16>>,
-    /// The address that it tells the others, if not the one on which it listens: that of a router in front of it, say.
+    /// The address that it announces to the others, such as that of a router in front of it. Default: the one on which
+    /// it listens.
     pub advertise: Option<IpAddr>,
-    /// The job's secret: who does not know it cannot connect. A job of several ranks needs one, the same on all of them.
+    /// The job's key, which authenticates all connections. A job of several ranks needs one, the same on all of them.
     pub key: Key,
-    /// Whether what passes between ranks is encrypted, the same on every rank (`LATHIDE_ENCRYPT=on`). Needs the feature
-    /// `encrypt`. What ranks tell the rendezvous (addresses, failures, their reports) cannot be changed by others, but it can be
-    /// read.
+    /// Whether links are encrypted (`LATHIDE_ENCRYPT=on`). Must be the same on every rank. Needs the feature `encrypt`.
+    /// What ranks send to the coordinator (addresses, failures, reports) is authenticated, not encrypted.
     pub encrypt: bool,
     /// Whether messages move while the program computes.
     pub overlap: Overlap,
-    /// The most payload one fragment carries. The paper's 4 KiB is the default.
+    /// The maximum payload of a fragment. Default: the paper's 4 KiB.
     pub fragment_bytes: usize,
-    /// Per link: how much may arrive before a read is posted for it.
+    /// The window of a link: how many bytes may arrive before their reads are posted.
     pub window_bytes: u64,
-    /// For all links together: how much may arrive before reads are posted for it. Each link's window is an equal share of
-    /// it, the node's link to itself counted, or `window_bytes` if that is less; but at least 64 KiB.
+    /// The same for all links together. Each link's window is the smaller of `window_bytes` and an equal share of this,
+    /// but at least 64 KiB. The node's link to itself counts too.
     pub budget_bytes: u64,
-    /// Per link: how many messages beyond the window may be announced at a time.
+    /// The maximum number of messages per link that may be announced beyond the window.
     pub envelopes_max: u32,
-    /// The cost model by which the algorithm of a collective is chosen. It must be the same on every rank.
+    /// The cost model that selects the algorithms of collectives. Must be the same on every rank.
     pub cost_model: CostModel,
-    /// Algorithms that are used whatever they cost (`LATHIDE_COLLECTIVE`). They must be the same on every rank.
+    /// Algorithms that override the selection (`LATHIDE_COLLECTIVE`). Must be the same on every rank.
     pub overrides: Overrides,
-    /// How long the node tries to reach its job before it gives up.
+    /// How long the node tries to join its job.
     pub join_timeout: Duration,
-    /// How long a job may stand still before ranks report what they wait for. `None`: never.
+    /// How long no byte may move before waiting ranks report what they wait for (deadlock detection). `None`: never.
     pub deadlock_timeout: Option<Duration>,
-    /// How long a network may be cut: a peer whose host does not answer for this and one more attempt is lost. `None`: as
-    /// long as TCP takes, which can be a quarter of an hour. A rank that computes is answered for by its host, and never
-    /// lost so. Of all ranks alike ([`crate::manual::launching`]).
+    /// How long a host may not answer: after that and one more attempt, its ranks are lost. `None`: as long as TCP
+    /// takes, which can be a quarter of an hour. The host answers for a rank that computes, so such a rank is not lost.
+    /// Use the same value on every rank ([`crate::manual::launching`]).
     pub keepalive: Option<Duration>,
-    /// How long `finalize` waits for peers to confirm that all has arrived.
+    /// How long `finalize` waits for peers to confirm that everything has arrived.
     pub linger: Duration,
-    /// Whether the node counts what it does ([`crate::Node::report`]). Off, reports are empty.
+    /// Whether the node records what it does ([`crate::Node::report`]). If not, reports are empty.
     pub observe: bool,
-    /// The file that gets a timeline of all ranks in the Chrome trace format. Each rank writes its events beside it.
+    /// The file for a timeline of all ranks in the Chrome trace format. Each rank writes its own events to a file
+    /// beside it.
     pub trace: Option<PathBuf>,
-    /// Whether the node sends its report to the rendezvous when it leaves.
+    /// Whether the node sends its report to the coordinator when it leaves.
     pub report: bool,
 }
 
 impl Config {
-    /// A job of one node.
+    /// A job of one rank.
     pub fn alone() -> Self {
         Config::new(0, 1, None)
     }
 
-    /// A node of a job of `size`, whose rendezvous is at `root` (`host:port`). From two ranks on it needs a [`Config::key`].
+    /// A node of a job of `size` ranks, with the coordinator at `root` (`host:port`). From two ranks on it needs a
+    /// [`Config::key`].
     pub fn new(rank: impl Into<Rank>, size: u32, root: Option<String>) -> Self {
         Config {
             rank: rank.into(),
@@ -110,11 +113,11 @@ impl Config {
 /// Whether bytes move while the program computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Overlap {
-    /// They do: the kernel moves them (`LATHIDE_OVERLAP=on`, the default).
+    /// The kernel moves bytes while the program computes (`LATHIDE_OVERLAP=on`, the default).
     #[default]
     On,
-    /// Deferred mode: bytes move only while a thread is inside a wait (`LATHIDE_OVERLAP=off`), as in a
-    /// message-passing library without asynchronous progress. The baseline for the gain.
+    /// Deferred mode: bytes move only while a thread is inside a wait (`LATHIDE_OVERLAP=off`), as in a message-passing
+    /// library without asynchronous progress. This is the baseline of the gain.
     Off,
 }
 
@@ -127,12 +130,12 @@ pub(crate) enum KeySource {
     File(PathBuf),
 }
 
-/// The job's secret. Never shown. The default is none: enough for a job of one rank only.
+/// The job's key. It is never printed. The default is no key, which is enough for a job of one rank only.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Key(pub(crate) [u8; 32]);
 
 impl Key {
-    /// A key of these 32 bytes, which must be random: such as `head -c 32 /dev/urandom` gives.
+    /// A key of these 32 bytes. They must be random, as from `head -c 32 /dev/urandom`.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Key(bytes)
     }

@@ -1,7 +1,7 @@
-//! The cost model by which the algorithms of collectives are chosen: a network of workstations (Stoica, Sultan and Keyes
-//! 1994, section 3).
+//! The cost model that selects the algorithms of collectives: a network of workstations (Stoica, Sultan and Keyes 1994,
+//! section 3).
 
-/// A communication block: what it costs per message and per byte.
+/// A communication block: its cost per message and per byte.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Block {
     /// Seconds per message.
@@ -12,22 +12,24 @@ pub struct Block {
 
 /// The network of workstations of Stoica, Sultan and Keyes (3, Fig. 9).
 ///
-/// A rank sends one message at a time. To send or to receive one takes `a_W` of its processor, which does one thing
-/// at a time and receives in the order of arrival. A message's bytes occupy the sender's port and the receiver's,
-/// each in its direction only, and the network; messages that share one of them share its bandwidth (rule 3).
+/// A rank sends one message at a time. Sending or receiving a message takes `a_W` of processor time. The processor does
+/// one thing at a time, and receives in the order of arrival. The bytes of a message occupy the sender's port, the
+/// receiver's port (each in its direction only), and the network. Messages that share one of these share its bandwidth
+/// (rule 3).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CostModel {
     /// A workstation, `(a_W, b_W)`: processor time to send or receive a message, and time per byte of its port.
     pub node: Block,
-    /// The network between, `(a_C, b_C)`.
+    /// The network between workstations, `(a_C, b_C)`.
     pub network: Block,
-    /// Whether all messages under way share the network, as on the papers' Ethernet; else each has a path of its own.
+    /// Whether all messages in flight share the network, as on the Ethernet of the papers. Otherwise each has its own
+    /// path.
     pub is_shared: bool,
     /// The delay `a_L`, in seconds.
     pub latency: f64,
-    /// Seconds to combine a byte with another.
+    /// Seconds to combine one byte with another.
     pub combine: f64,
-    /// The queue in front of a receiver, if it is short.
+    /// The queue in front of a receiver, if it limits the senders.
     pub queue: Option<Queue>,
 }
 
@@ -38,12 +40,12 @@ pub struct Queue {
     pub bytes: f64,
     /// `g_s / g_r`: how much slower one sender is than the receiver's link.
     pub gap_ratio: f64,
-    /// What an overflow costs, in seconds: a transport's timer, which for TCP is 0.2 s at least.
+    /// The cost of an overflow, in seconds: the retransmission timeout, at least 0.2 s for TCP.
     pub timeout: f64,
 }
 
 impl CostModel {
-    /// Workstations on a switched local network of 1 Gbit/s, as a guess before anything is measured.
+    /// A switched local network of 1 Gbit/s: a guess before anything is measured.
     pub fn lan() -> Self {
         CostModel {
             node: Block { fixed: 10e-6, per_byte: 8e-9 },
@@ -67,21 +69,22 @@ impl CostModel {
         }
     }
 
-    /// The same with links of which one was measured, `a + b x` for a message one way.
+    /// The same with the measured line of a link: `a + b x` for a message one way.
     pub fn with_link(self, a: f64, b: f64) -> Self {
         let CostModel { combine, queue, .. } = self;
         CostModel { combine, queue, ..CostModel::of_link(a, b, self.node.fixed) }
     }
 
-    /// The same where `overhead` seconds of a message are each side's processor's; what a message takes one way stays.
+    /// The same with `overhead` seconds of processor time per message on each side. The one-way time of a message does
+    /// not change.
     pub fn with_overhead(self, overhead: f64) -> Self {
         let total = 2.0 * self.node.fixed + self.latency;
         let overhead = overhead.min(total / 2.0).max(0.0);
         CostModel { node: Block { fixed: overhead, ..self.node }, latency: total - 2.0 * overhead, ..self }
     }
 
-    /// The machine of which one link was measured: `a + b x` for a message one way, of which each side's
-    /// processor is busy for `overhead` seconds.
+    /// The model for a measured link: `a + b x` for a message one way, with `overhead` seconds of processor time on
+    /// each side.
     pub fn of_link(a: f64, b: f64, overhead: f64) -> Self {
         CostModel {
             node: Block { fixed: 0.0, per_byte: b },
@@ -92,18 +95,17 @@ impl CostModel {
         .with_overhead(overhead)
     }
 
-    /// The time between a message's leaving and its arrival, `a_C + a_L`.
+    /// The time between the departure of a message and its arrival, `a_C + a_L`.
     pub fn flight(&self) -> f64 {
         self.network.fixed + self.latency
     }
 
-    /// What an exchange of short messages costs: everybody sends one and receives one, `2 a_W + a_C + a_L`.
+    /// The cost of an exchange of short messages, in which every rank sends one and receives one: `2 a_W + a_C + a_L`.
     pub fn exchange_fixed(&self) -> f64 {
         2.0 * self.node.fixed + self.flight()
     }
 
-    /// Seconds per byte while `transfers` messages between different ranks are under way (rule 3):
-    /// `max(n b_C, b_W)`.
+    /// Seconds per byte while `transfers` messages between different ranks are in flight (rule 3): `max(n b_C, b_W)`.
     pub fn transfer(&self, transfers: usize) -> f64 {
         let sharing = if self.is_shared { transfers as f64 } else { 1.0 };
         (sharing * self.network.per_byte).max(self.node.per_byte)

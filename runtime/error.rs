@@ -1,4 +1,4 @@
-//! What can go wrong, sorted by fault. Every message names ranks, the operation and the next thing to look at.
+//! Errors, by whose fault they are. Every message names the ranks, the operation, and what to check next.
 
 mod wire;
 
@@ -14,73 +14,73 @@ pub use wire::WireError;
 /// The result of lathide's calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed. `Clone`, so that one lost peer can fail every waiter.
+/// Why a call failed. It is `Clone`, so that one lost peer can fail all waiting calls.
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A collective has failed on a rank for a reason of its own, such as an operator that panics. Every rank has this
-    /// error from that collective, as far as it is not complete there, and from all after it.
+    /// A collective failed on a rank for a local reason, such as an operator that panics. Every rank gets this error
+    /// from that collective, unless it is complete there, and from all later ones.
     #[error("{} failed on rank {rank}: {cause}", collective(*.number))]
     Collective {
-        /// Which: the first that the program has called is 1; 0 for a neighbours' exchange, which has no number.
+        /// The number of the collective, counted from 1; 0 for a neighbours' exchange, which has no number.
         number: u64,
         /// The rank that failed.
         rank: Rank,
         /// Why.
         cause: Arc<str>,
     },
-    /// Ranks have called different collectives, or one differently. Every rank has this error from that collective, as
-    /// far as it is not complete there, and from all after it; messages between two ranks go on.
+    /// Ranks called different collectives, or the same one with different arguments. Every rank gets this error from
+    /// that collective, unless it is complete there, and from all later ones. Messages between two ranks go on.
     #[error("collective {number}: {cause}")]
     Disagreement {
-        /// Which: the first that the program has called is 1.
+        /// The number of the collective, counted from 1.
         number: u64,
         /// Two ranks that differ.
         ranks: (Rank, Rank),
-        /// What each of the two has called, and what to change.
+        /// What each of the two called, and what to change.
         cause: Arc<str>,
     },
-    /// No rank can move any more: every waiting rank waits for another that waits too.
+    /// Deadlock: every rank of a set waits for another rank of the set.
     #[error("deadlock: {report}")]
     Deadlock {
-        /// Who waits for whom, with tags and sizes, and what to change. Under a launcher, which shows that once for all
-        /// ranks, no more than where to look.
+        /// Who waits for whom, with tags and sizes, and what to change. A launcher prints that once for all ranks; the
+        /// text then only refers to it.
         report: Arc<str>,
     },
-    /// This node could not become part of its job.
+    /// This node could not join its job.
     #[error("rank {rank} could not join its job: {cause}")]
     Join {
         /// This rank.
         rank: Rank,
-        /// What failed, with addresses, and what to look at.
+        /// What failed, with addresses, and what to check.
         cause: Arc<str>,
     },
-    /// A read and the message it met do not fit. Both sides get this error; the job can go on.
+    /// A message does not fit the read that it matched. Both sides get this error; the job can go on.
     #[error("{0}")]
     Mismatch(Arc<Mismatch>),
-    /// The call cannot be right, whatever the other ranks do.
+    /// The call is wrong, whatever the other ranks do.
     #[error("{0}")]
     Misuse(#[from] Misuse),
-    /// A thread has panicked while it moved this node's messages: the kernel's own, or one of the program's inside a call,
-    /// in a buffer's method or in a waker. The node cannot go on.
+    /// A thread panicked while it moved this node's messages: the kernel's thread, or a thread of the program inside a
+    /// call, in a method of a buffer, or in a waker. The node cannot go on.
     #[error("rank {rank} cannot go on: {cause}")]
     Panicked {
         /// This rank.
         rank: Rank,
-        /// Which thread, and what to look at.
+        /// Which thread, and what to check.
         cause: Arc<str>,
     },
-    /// A rank is gone: it died, left, or failed.
+    /// A rank is lost: it died, left, or failed.
     #[error("rank {peer} is lost{}: {cause}", during(.operation))]
     PeerLost {
-        /// The rank that is gone. If several are, the first that was noticed.
+        /// The lost rank. If several are lost, the first one that was noticed.
         peer: Rank,
-        /// Why, as far as it is known here, and what to look at.
+        /// Why, as far as it is known here, and what to check.
         cause: Arc<str>,
         /// The operation that noticed, if it was one.
         operation: Option<Operation>,
     },
-    /// A peer that proved membership sent bytes that break the protocol; its link is closed.
+    /// An authenticated peer sent bytes that violate the protocol; its link is closed.
     #[error(
         "rank {peer} broke the protocol: {cause}; the link is closed (do all ranks run the same version of lathide?)"
     )]
@@ -90,14 +90,14 @@ pub enum Error {
         /// What was wrong with them.
         cause: WireError,
     },
-    /// The node has been finalized; no call can be made with it any more.
+    /// The node is finalized; it accepts no calls any more.
     #[error("rank {rank}: this node is finalized; make the call before finalize() or drop")]
     Shutdown {
         /// This rank.
         rank: Rank,
     },
-    /// An encrypted link carried bytes that the peer did not seal. Neither rank is to blame: somebody or something between
-    /// them changes what passes.
+    /// An encrypted link carried bytes that the peer did not seal. Neither rank is at fault: something between them
+    /// changed the bytes.
     #[error(
         "the encrypted link to rank {peer} carried bytes that rank {peer} did not seal{}: they were changed on the way, by \
          an attacker, a proxy or a faulty device between the two hosts; what they said was not delivered",
@@ -109,10 +109,10 @@ pub enum Error {
         /// The operation that noticed, if it was one.
         operation: Option<Operation>,
     },
-    /// The time given to a `_timeout` call is over; the operation goes on.
+    /// The timeout of a call has expired; the operation goes on.
     #[error("{operation} is not complete after {after:?}; it goes on, wait for it again or drop it")]
     Timeout {
-        /// The operation waited for.
+        /// The operation that was waited for.
         operation: Operation,
         /// How long the call waited.
         after: Duration,
@@ -139,7 +139,7 @@ impl Error {
     }
 }
 
-/// A message met a read it does not fit: the buffer is too short, or the elements are of another type.
+/// A message does not fit the read that it matched: the buffer is too short, or the element types differ.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Mismatch {
@@ -171,12 +171,12 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// A call that cannot be right. Never caused by what other ranks do.
+/// A wrong call. It is never caused by what other ranks do.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Misuse {
-    /// The bytes of a write's buffer could not be had while they were sent: its type is the program's own, and its
-    /// `bytes` panicked, or was shorter than at first. The node fails, since part of the message may have left.
+    /// The send buffer of a write has a user-defined type, and its `bytes` panicked, or returned fewer bytes than
+    /// before. The node fails, since part of the message may have left.
     #[error(
         "{operation}: the buffer's `bytes` panicked or changed its length; it must give the same bytes until wait returns"
     )]
@@ -184,17 +184,17 @@ pub enum Misuse {
         /// The operation.
         operation: Operation,
     },
-    /// An environment variable or a setting does not make sense.
+    /// An environment variable or a setting is invalid.
     #[error("{name}={value:?}: {why}")]
     Config {
         /// The variable or setting.
         name: String,
         /// Its value.
         value: String,
-        /// What is wrong with it, and what would be right.
+        /// What is wrong with it, and what is valid.
         why: String,
     },
-    /// A collective's buffer has another length than the call needs.
+    /// A collective's buffer has the wrong length.
     #[error("rank {rank}: {operation} cannot take {got} elements: {why}")]
     Length {
         /// This rank.
@@ -206,7 +206,7 @@ pub enum Misuse {
         /// What it needs.
         why: String,
     },
-    /// Elements of no size carry nothing.
+    /// Elements must not have size zero.
     #[error("rank {rank}: a message's elements must have a size; {element} has none")]
     NoSize {
         /// This rank.
@@ -214,24 +214,24 @@ pub enum Misuse {
         /// The element type.
         element: ElementType,
     },
-    /// The peer's rank is not one of this job's.
+    /// The peer's rank does not exist in this job.
     #[error("rank {rank}: rank {peer} does not exist; this job has ranks 0 to {}", size.saturating_sub(1))]
     NoSuchRank {
         /// This rank.
         rank: Rank,
-        /// The rank asked for.
+        /// The rank that was given.
         peer: Rank,
         /// The number of ranks.
         size: u32,
     },
-    /// The handle's result was taken before; a future must not be polled after it is ready.
+    /// The handle's result was already taken. A future must not be polled after it is ready.
     #[error("{operation}: its result was taken already; wait once")]
     Taken {
         /// The operation.
         operation: Operation,
     },
-    /// Threads of one rank have called collectives, and nothing orders their calls. All other ranks are told, and every
-    /// collective that is not complete fails: ranks might have matched calls of different threads.
+    /// Threads of one rank called collectives, and nothing orders their calls. Ranks might have matched calls of
+    /// different threads. So every collective that is not complete fails, on all ranks.
     #[error(
         "rank {rank}: {why}; call collectives from one thread (its handles may be waited for anywhere), or order the \
          calls and say so by declare_serialized()"
@@ -239,19 +239,19 @@ pub enum Misuse {
     Threads {
         /// This rank.
         rank: Rank,
-        /// Which threads or tasks, and what they have called.
+        /// Which threads or tasks, and what they called.
         why: String,
     },
 }
 
 lathide_models::debug_is_display!(Misuse);
 
-/// The words for a collective's number.
+/// A collective's number, as text.
 fn collective(number: u64) -> String {
     if number == 0 { "an exchange".to_owned() } else { format!("collective {number}") }
 }
 
-/// The words for the operation that met a loss.
+/// The operation that was affected, as text.
 fn during(operation: &Option<Operation>) -> String {
     operation.map(|operation| format!(" (during {operation})")).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Handles of operations under way: wait for them, test them, await them, or drop them.
+//! Handles of pending operations: wait for them, test them, await them, or drop them.
 
 use std::any::Any;
 use std::fmt;
@@ -17,19 +17,20 @@ use crate::error::{Error, Misuse, Result};
 use crate::kernel::{Completion, HasCompletion, Kernel};
 use crate::operation::Operation;
 
-/// A read under way. `wait` gives the buffer back, filled and cut to the message's length.
+/// A pending read. `wait` returns the buffer, filled and cut to the length of the message.
 ///
-/// Dropping the handle abandons the read: if no message has met it yet it is withdrawn, and the message meets
-/// the next read; otherwise the message is received and thrown away.
+/// Dropping the handle abandons the read. If no message has matched it yet, it is withdrawn, and the message matches
+/// the next read. Otherwise the message is received and discarded.
 pub type ReadHandle<T> = Handle<Vec<T>>;
 
-/// A write under way. `wait` gives the buffer back once it may be reused; that is when its bytes have left it,
-/// not when they have arrived.
+/// A pending write. `wait` returns the buffer when it may be reused: when its bytes have left it, not when they have
+/// arrived.
 ///
-/// Dropping the handle detaches it: the message is sent all the same, and if it is refused, [`crate::Node::check`] says so.
+/// Dropping the handle detaches the write. The message is still sent; if it is refused, [`crate::Node::check`] returns
+/// the error.
 pub type WriteHandle<B> = Handle<B>;
 
-/// An operation under way, and the buffer `B` that comes back from it.
+/// A pending operation, and the buffer `B` that it returns.
 // Two pointers and no more: `wait_any` moves all handles behind the one that it takes out.
 #[must_use = "wait for the operation, or drop its handle to abandon it"]
 pub struct Handle<B> {
@@ -44,19 +45,19 @@ impl<B: Send + 'static> Handle<B> {
         Handle { kernel, completion, buffer: PhantomData }
     }
 
-    /// Waits until the operation is complete and gives the buffer back. The waiting thread moves the bytes
-    /// itself meanwhile; it sleeps when nothing is to be moved.
+    /// Waits until the operation is complete and returns the buffer. Meanwhile the waiting thread moves bytes itself;
+    /// it sleeps if there is nothing to move.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the message does not fit the read, [`Error::PeerLost`] if a rank is gone,
-    /// [`Error::Deadlock`] if the job stands still for good.
+    /// [`Error::Mismatch`] if the message does not fit the read, [`Error::PeerLost`] if a rank is lost,
+    /// [`Error::Deadlock`] if the job cannot move any more.
     pub fn wait(self) -> Result<B> {
         self.kernel.wait_any(std::slice::from_ref(&self.completion), None);
         self.take().unwrap_or_else(|| Err(self.taken()))
     }
 
-    /// [`Handle::wait`], for at most `timeout`. When the time is over the handle comes back beside the error, to
-    /// wait again.
+    /// [`Handle::wait`], for at most `timeout`. After that the handle comes back with the error, so that you can wait
+    /// again.
     ///
     /// # Errors
     /// [`Error::Timeout`] with the handle; all others as `wait`, without it.
@@ -68,7 +69,7 @@ impl<B: Send + 'static> Handle<B> {
         Err((Error::Timeout { operation: self.operation(), after: timeout }, Some(self)))
     }
 
-    /// The buffer, if the operation is complete; else the handle back. Never blocks.
+    /// Returns the buffer if the operation is complete, otherwise the handle. Never blocks.
     ///
     /// # Errors
     /// As [`Handle::wait`].
@@ -98,13 +99,13 @@ impl<B: Send + 'static> Handle<B> {
         is_done
     }
 
-    /// What was called, by whom, with whom.
+    /// The call: its kind, the calling rank, and the peer.
     pub fn operation(&self) -> Operation {
         self.completion.operation()
     }
 
-    /// Why a collective is carried out as it is: the price of each candidate, and the one that was taken. `None` if there
-    /// was nothing to choose.
+    /// How the algorithm of a collective was selected: the predicted time of each candidate, and the selected one.
+    /// `None` if there was only one candidate.
     pub fn choice(&self) -> Option<&Choice> {
         self.completion.choice().map(|choice| &**choice)
     }
@@ -127,29 +128,29 @@ impl<B: Send + 'static> Handle<B> {
     }
 }
 
-/// What [`Handle::test`] found.
+/// The result of [`Handle::test`].
 #[derive(Debug)]
 pub enum Test<B> {
-    /// The operation is complete; its buffer.
+    /// The operation is complete: its buffer.
     Ready(B),
-    /// It is not; its handle.
+    /// The operation is pending: its handle.
     Pending(Handle<B>),
 }
 
-/// Waits for all of `handles` and gives their buffers back in the same order.
+/// Waits for all of `handles` and returns their buffers in the same order.
 ///
 /// # Errors
-/// The first error among them, after all are over.
+/// The first error among them, after all are complete.
 pub fn wait_all<B: Send + 'static>(handles: impl IntoIterator<Item = Handle<B>>) -> Result<Vec<B>> {
     let results: Vec<Result<B>> = handles.into_iter().map(Handle::wait).collect();
     results.into_iter().collect()
 }
 
-/// Waits for the first of `handles` to complete and takes it out: its place among them, and its buffer.
-/// Of several that are complete, the one that comes first in `handles`.
+/// Waits for the first of `handles` to complete, removes it, and returns its index and its buffer. If several are
+/// complete, it takes the first in `handles`.
 ///
 /// # Errors
-/// That operation's error; the other handles stay.
+/// The error of that operation; the other handles remain.
 ///
 /// # Panics
 /// If there are no handles.

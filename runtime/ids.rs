@@ -1,10 +1,10 @@
-//! Who and what: ranks, tags and the numbers of operations.
+//! Ranks and tags.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The number of a node within its job, `0..size`.
+/// The number of a node in its job, `0..size`.
 ///
 /// Calls that take a rank accept `impl Into<Rank>`, so a plain `u32` works too.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 pub struct Rank(pub u32);
 
 impl Rank {
-    /// The rank as an index into per-rank tables.
+    /// The rank as an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The rank `by` places further on a ring of `size` ranks; `by` may be negative.
+    /// The rank `by` places further in a ring of `size` ranks; `by` may be negative.
     ///
     /// ```
     /// use lathide::Rank;
@@ -58,7 +58,7 @@ impl fmt::Display for Rank {
     }
 }
 
-/// What a message is about. Order is kept per (peer, tag); messages of different tags may overtake.
+/// The tag of a message. Messages are ordered per (peer, tag); those of different tags may overtake each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Tag(pub u32);

@@ -1,12 +1,11 @@
-//! Which of a host's addresses a node uses, where a person says so: `eth0`, `10.0.0.0/8`, `!docker0`, or several of
-//! these with commas.
+//! Which of a host's addresses a node uses: `eth0`, `10.0.0.0/8`, `!docker0`, or a comma-separated list of these.
 
 use std::net::IpAddr;
 use std::str::FromStr;
 
 use ipnet::IpNet;
 
-/// Networks and interfaces that may be used, and such that may not.
+/// Networks and interfaces that may or may not be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interfaces {
     text: String,

@@ -1,9 +1,9 @@
 //! Latency-hiding message passing for SPMD programs over plain TCP.
 //!
-//! A communication kernel runs beside every process, on a thread of its own, and moves messages while the program
-//! computes (after Strumpen, *Communication Latency Hiding*, ETH Zürich, 1994). Programs say [`Node::initread`] and
-//! [`Node::initwrite`] early, compute, and [`Handle::wait`] late. The same program runs alone, or as any number of ranks
-//! under `lathide run`.
+//! A communication kernel runs beside every process, on a progress thread of its own, and moves messages while the
+//! program computes (after Strumpen, *Communication Latency Hiding*, ETH Zürich, 1994). Programs call
+//! [`Node::initread`] and [`Node::initwrite`] early, compute, and call [`Handle::wait`] late. The same program runs
+//! alone, or as any number of ranks under `lathide run`.
 //!
 //! ```
 //! use lathide::Tag;
@@ -27,18 +27,20 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`node`](Node), [`handle`] | the primitives and what they return |
-//! | [`buffer`] | what can be sent and read into |
-//! | [`config`], [`error`], [`ids`] | plain data |
+//! | [`node`](Node), [`handle`] | the primitives and their handles |
+//! | [`buffer`] | element types, send and receive buffers |
+//! | [`config`], [`cost`], [`error`], [`ids`], `interfaces`, `operation`, `overrides` | plain data |
+//! | `wire` | frames, handshakes, encryption |
 //! | `engine` | the protocol, without I/O |
-//! | `kernel` | the task, the sockets, the helping waiter |
-//! | [`collective`] | schedules of operations of all ranks, their prices, and the choice |
-//! | `join` | from the start of a process to its open links: environment, rendezvous, handshakes |
-//! | [`observe`] | what a node sees of itself: [`Node::report`] |
-//! | [`manual`] | architecture, wire format, launching, measuring, observing |
+//! | `kernel` | the progress thread, the sockets, the waiting threads |
+//! | [`collective`] | schedules of collectives, their predicted time, the selection |
+//! | `join` | from the start of a process to its open links: environment, coordinator, handshakes |
+//! | [`observe`] | what a node records of itself: [`Node::report`] |
+//! | [`manual`] | architecture, wire format, launching, hosts, lab, collectives, measuring, observing, models |
 //!
-//! Limits: Linux; order per (peer, tag) and nothing across; connections are authenticated, encrypted only on request
-//! ([`Config::encrypt`]), and one that is cut ends the job.
+//! Limits: Linux only. Messages are ordered per (peer, tag), and not otherwise. There is no wildcard receive.
+//! Connections are authenticated, and encrypted on request ([`Config::encrypt`]). A connection that breaks ends the
+//! job.
 
 // Tests may: their queues and clocks are not the product's.
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]

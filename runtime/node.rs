@@ -16,15 +16,15 @@ use crate::kernel::Kernel;
 use crate::observe::Report;
 use crate::wire::frame::MatchKey;
 
-/// Joins the job this process was started in, as its environment says. A program started alone is a job of one.
+/// Joins the job of this process, which the environment describes. A program started alone is a job of one rank.
 ///
 /// # Errors
-/// [`Error::Misuse`] if the environment makes no sense, [`Error::Join`] if the job cannot be reached.
+/// [`Error::Misuse`] if a variable is invalid, [`Error::Join`] if the job cannot be reached.
 pub fn init() -> Result<Node> {
     init_with(Config::from_environment()?)
 }
 
-/// Joins a job by an explicit configuration; several nodes may live in one process.
+/// Joins a job with an explicit configuration. Several nodes may live in one process.
 ///
 /// # Errors
 /// As [`init`].
@@ -32,8 +32,8 @@ pub fn init_with(config: Config) -> Result<Node> {
     Ok(Node { inner: Arc::new(Inner { kernel: Kernel::start(config)? }) })
 }
 
-/// A member of the job. Clones name the same node; any thread may use them, though
-/// [collectives](Node#threads) only in an order. The last one dropped says goodbye.
+/// A member of the job. Clones refer to the same node. Any thread may use them, but calls of
+/// [collectives](Node#threads) must be ordered. When the last clone is dropped, the node leaves the job.
 #[derive(Clone)]
 pub struct Node {
     inner: Arc<Inner>,
@@ -56,12 +56,12 @@ impl Node {
 
     /// Starts to read the next message of `tag` from `from` into `buffer` (Strumpen 3.2.2, I.3). Does not wait.
     ///
-    /// The buffer's length, not its capacity, is the most the message may have; it comes back from `wait` cut to
-    /// the message's length. Reads of one tag meet messages in the order in which both were posted. Posted
-    /// before the message comes, a read receives it without a copy.
+    /// The buffer may be longer than the message. Its length, not its capacity, is the maximum length of the message.
+    /// It comes back from `wait` cut to the length of the message. Reads of one tag match messages in the order in
+    /// which both were posted. A read that is posted before the message arrives receives it without a copy.
     ///
     /// # Errors
-    /// [`Error::Misuse`] if `from` is no rank of this job; [`Error::PeerLost`] if it has gone.
+    /// [`Error::Misuse`] if `from` is no rank of this job; [`Error::PeerLost`] if it is lost.
     pub fn initread<T: Element>(
         &self,
         from: impl Into<Rank>,
@@ -74,8 +74,9 @@ impl Node {
 
     /// Starts to write `buffer` to `to` as a message of `tag` (Strumpen 3.2.2, I.3). Does not wait.
     ///
-    /// The buffer comes back from `wait` when it may be reused. A message within the receiver's window (64 MiB
-    /// unless configured otherwise) leaves without its read; one beyond it waits for the read to be posted.
+    /// The buffer comes back from `wait` when it may be reused. A message within the receiver's window (64 MiB by
+    /// default) is sent eagerly, without its read. A message beyond the window waits until the read is posted
+    /// (rendezvous protocol).
     ///
     /// # Errors
     /// As [`Node::initread`].
@@ -91,21 +92,22 @@ impl Node {
         Ok(write_handle(kernel.clone(), self.noting(completion)?))
     }
 
-    /// What the node has observed so far: where its time went, what its links carried, and what the models say to that.
+    /// What the node has observed so far: where its time went, what its links carried, and what the models predict.
     ///
-    /// After `finalize` has begun on a clone, times stand as they were then.
+    /// After `finalize` has begun on a clone, the times no longer change.
     pub fn report(&self) -> Report {
         self.inner.kernel.observed()
     }
 
-    /// Returns an error of an earlier write that no handle has returned: a message that had left, and so its write was
-    /// complete, met a read that it does not fit. Each is returned once, the first first; `Ok` if there is none. No other
-    /// call fails for it; [`Node::finalize`] returns the first that was not asked for. Never blocks.
+    /// Returns an error of an earlier write that no handle has returned. Such an error occurs if a message does not fit
+    /// its read, but had already left, so that its write was complete. Each error is returned once, in order; `Ok` if
+    /// there is none. No other call fails because of it. [`Node::finalize`] returns the first error that was not
+    /// fetched. Never blocks.
     ///
-    /// A write is complete when its bytes have left its buffer ([`crate::Handle::wait`]), so an error of its message can
-    /// come later. The writer hears of every message that has met its read when the reader hears that the writer
-    /// finalizes: always so if the read is posted before the message comes. Later, when the writer may be gone, the
-    /// reader alone has the error; and a reader that has finalized itself tells nobody.
+    /// A write is complete when its bytes have left its buffer ([`crate::Handle::wait`]), so an error of its message
+    /// can come later. The writer learns of every message that has met its read before the reader hears that the writer
+    /// finalizes. That is always so if the read is posted before the message arrives. Later the writer may be gone, and
+    /// only the reader has the error. A reader that has finalized reports nothing.
     ///
     /// # Errors
     /// [`Error::Mismatch`].
@@ -125,14 +127,14 @@ impl Node {
         self.noting(kernel.take_refusal().map_or(Ok(()), Err))
     }
 
-    /// Leaves the job: every message this node has written leaves, its collectives end, and peers confirm that all has
-    /// arrived. If it has called collectives, the others confirm that they have called the same, as soon as they have
-    /// called as many; for that it waits no longer than [`Config::linger`]. Waits for nothing else: it is no barrier. Also done
-    /// on drop, where errors go unseen.
+    /// Leaves the job. All messages of this node are sent, its collectives end, and the peers confirm that everything
+    /// has arrived. If the node has called collectives, the other ranks confirm that they have called the same ones;
+    /// each does so when it has called as many. For that, `finalize` waits at most [`Config::linger`]. It waits for
+    /// nothing else: it is no barrier. Dropping the last clone does the same, but errors are lost.
     ///
     /// # Errors
-    /// The first that no call has said: an error of an earlier write ([`Node::check`]), what the job failed with, or why
-    /// collectives fail.
+    /// The first error that no call has returned: of an earlier write ([`Node::check`]), of the job, or of the
+    /// collectives.
     pub fn finalize(self) -> Result<()> {
         self.inner.kernel.finish(None)
     }

@@ -1,4 +1,4 @@
-//! What a rank does, as errors, reports and timelines name it.
+//! Operations, as errors, reports and timelines name them.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{Rank, Tag};
 
-/// A primitive with its peer and tag, or a collective, as errors name it.
+/// A primitive with its peer and tag, or a collective.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Operation {
@@ -14,12 +14,12 @@ pub struct Operation {
     pub kind: OperationKind,
     /// The rank that made the call.
     pub rank: Rank,
-    /// The rank on the other side; of a collective its root, or the caller itself where there is none.
+    /// The rank on the other side. For a collective its root, or the caller if it has none.
     pub peer: Rank,
     /// The tag; `None` for collectives and their messages.
     pub tag: Option<Tag>,
-    /// The bytes written, or the most that can be read; of a collective those this rank contributes, or receives if
-    /// they are more.
+    /// The bytes written, or the length of the receive buffer. For a collective the bytes that this rank contributes or
+    /// receives, whichever is more.
     pub bytes: u64,
 }
 
@@ -58,30 +58,30 @@ pub enum OperationKind {
     Exchange,
 }
 
-/// What all ranks do together.
+/// A collective operation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Collective {
-    /// Everybody's block to everybody.
+    /// The block of every rank to every rank.
     Allgather,
-    /// A reduction whose result everybody gets.
+    /// A reduction with the result on every rank.
     Allreduce,
-    /// A block of everybody's to each rank.
+    /// A block of every rank to each rank.
     Alltoall,
-    /// Nobody goes on before everybody has come.
+    /// No rank continues before every rank has called it.
     Barrier,
-    /// The root's data to everybody.
+    /// The root's data to every rank.
     Broadcast,
-    /// Everybody's block to the root.
+    /// The block of every rank to the root.
     Gather,
-    /// Everybody's contributions, combined, to the root.
+    /// The contributions of all ranks, combined, to the root.
     Reduce,
-    /// The root's blocks to each rank.
+    /// One block of the root to each rank.
     Scatter,
 }
 
 impl Collective {
-    /// Its name: that of the call.
+    /// Its name, which is that of the call.
     pub fn name(self) -> &'static str {
         match self {
             Collective::Allgather => "allgather",
@@ -109,7 +109,7 @@ impl Collective {
         }
     }
 
-    /// All of them, by name.
+    /// All collectives, by name.
     pub const ALL: [Collective; 8] = [
         Collective::Allgather,
         Collective::Allreduce,

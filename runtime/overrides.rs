@@ -1,12 +1,12 @@
-//! Algorithms that are used whatever they cost, one per collective at most.
+//! Overrides: algorithms that replace the selected ones, at most one per collective.
 
 use std::collections::BTreeMap;
 
 use crate::operation::Collective;
 
-/// For some collectives, the name of the algorithm that carries them out: see [`Algorithm::name`]. It must be the same
-/// on every rank. Where the algorithm has a window ([`Algorithm::window`]), that may be forced too. A call that the algorithm
-/// cannot carry out, such as a ring with an operator that is not commutative, is carried out by the cheapest one.
+/// Algorithms of collectives by name ([`Algorithm::name`]), instead of the ones that the cost model selects. They must
+/// be the same on every rank. If the algorithm has a window ([`Algorithm::window`]), an override may set it too. A call
+/// that the algorithm cannot carry out, such as a ring with an operator that is not commutative, uses the selected one.
 ///
 /// [`Algorithm::name`]: crate::collective::Algorithm::name
 /// [`Algorithm::window`]: crate::collective::Algorithm::window
@@ -17,24 +17,23 @@ pub struct Overrides(BTreeMap<Collective, (String, Option<u32>)>);
 pub(crate) const WINDOWED: [&str; 3] = ["granted", "pairwise", "windowed"];
 
 impl Overrides {
-    /// Nothing is forced.
+    /// No overrides.
     pub fn none() -> Self {
         Overrides::default()
     }
 
-    /// Reads `collective:algorithm` pairs with commas between them, as in `LATHIDE_COLLECTIVE`; a window follows after a
-    /// slash.
+    /// Parses comma-separated `collective:algorithm` pairs, as in `LATHIDE_COLLECTIVE`. A window follows after a slash.
     ///
     /// ```
     /// use lathide::{Collective, Overrides};
-    /// let forced = Overrides::parse("broadcast:chain,allreduce:ring").unwrap();
-    /// assert_eq!(forced.of(Collective::Broadcast), Some("chain"));
+    /// let overrides = Overrides::parse("broadcast:chain,allreduce:ring").unwrap();
+    /// assert_eq!(overrides.of(Collective::Broadcast), Some("chain"));
     /// assert_eq!(Overrides::parse("gather:windowed/4").unwrap().window_of(Collective::Gather), Some(4));
     /// assert!(Overrides::parse("broadcast:ring").unwrap_err().contains("serial, binary, binomial, chain"));
     /// ```
     ///
     /// # Errors
-    /// In words, what is wrong and what would be right.
+    /// A text that says what is wrong and what is valid.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut forced = Overrides::none();
         for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
@@ -58,10 +57,10 @@ impl Overrides {
         Ok(forced)
     }
 
-    /// Forces one more.
+    /// Adds an override.
     ///
     /// # Errors
-    /// In words, if `collective` has no such algorithm.
+    /// A text, if `collective` has no such algorithm.
     pub fn with(mut self, collective: Collective, algorithm: &str) -> Result<Self, String> {
         let names = collective.algorithms();
         if !names.contains(&algorithm) {
@@ -72,10 +71,11 @@ impl Overrides {
         Ok(self)
     }
 
-    /// Forces one more, with a window: how many ranks or pieces are sent at once; of pairwise, how many rounds (0: all).
+    /// Adds an override with a window: how many ranks or pieces are sent at once; for `pairwise`, how many rounds (0:
+    /// all).
     ///
     /// # Errors
-    /// In words, if `collective` has no such algorithm, or that has no such window.
+    /// A text, if `collective` has no such algorithm, or the algorithm has no such window.
     pub fn with_window(self, collective: Collective, algorithm: &str, window: u32) -> Result<Self, String> {
         let mut forced = self.with(collective, algorithm)?;
         if !WINDOWED.contains(&algorithm) {
@@ -88,12 +88,12 @@ impl Overrides {
         Ok(forced)
     }
 
-    /// The name of the algorithm that is forced for `collective`, if one is.
+    /// The algorithm that `collective` is overridden with, if any.
     pub fn of(&self, collective: Collective) -> Option<&str> {
         self.0.get(&collective).map(|(name, _)| name.as_str())
     }
 
-    /// Its window, if that is forced too.
+    /// The window of that override, if any.
     pub fn window_of(&self, collective: Collective) -> Option<u32> {
         self.0.get(&collective)?.1
     }

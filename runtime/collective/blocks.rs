@@ -1,19 +1,19 @@
-//! How data is divided: into one block per rank, and into segments that follow each other.
+//! How data is divided: into one block per rank, and into consecutive segments.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many elements each rank's block has.
+/// The number of elements of each rank's block.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Blocks {
-    /// As many for every rank.
+    /// The same number for every rank.
     Equal(u64),
-    /// For each rank a number of its own.
+    /// A number for each rank.
     Each(Arc<[u64]>),
 }
 
 impl Blocks {
-    /// `count` elements divided as evenly as they can be: the first blocks have one more than the last.
+    /// `count` elements divided as evenly as possible: the first blocks may have one more than the last.
     pub fn even(count: u64, ranks: u32) -> Self {
         let (least, more) = (count / u64::from(ranks), count % u64::from(ranks));
         if more == 0 {
@@ -22,7 +22,7 @@ impl Blocks {
         Blocks::Each((0..u64::from(ranks)).map(|rank| least + u64::from(rank < more)).collect())
     }
 
-    /// The elements of block `rank` itself.
+    /// The number of elements of block `rank`.
     pub fn count(&self, rank: u32) -> u64 {
         match self {
             Blocks::Equal(count) => *count,
@@ -30,7 +30,7 @@ impl Blocks {
         }
     }
 
-    /// Where the blocks of `ranks` lie when all blocks lie one after the other.
+    /// The range of the blocks of `ranks`, if all blocks are consecutive.
     pub fn range(&self, ranks: Range<u32>) -> Range<u64> {
         match self {
             Blocks::Equal(count) => u64::from(ranks.start) * count..u64::from(ranks.end) * count,
@@ -41,7 +41,7 @@ impl Blocks {
         }
     }
 
-    /// Where each of the first `ranks` blocks lies, all in one pass.
+    /// The ranges of the first `ranks` blocks, in one pass.
     pub fn ranges(&self, ranks: u32) -> impl Iterator<Item = Range<u64>> + '_ {
         let mut end = 0;
         (0..ranks).map(move |rank| {
@@ -51,12 +51,12 @@ impl Blocks {
         })
     }
 
-    /// The elements of all blocks.
+    /// The number of elements of all blocks.
     pub fn total(&self, ranks: u32) -> u64 {
         self.range(0..ranks).end
     }
 
-    /// The elements of the longest block.
+    /// The number of elements of the longest block.
     pub fn longest(&self) -> u64 {
         match self {
             Blocks::Equal(count) => *count,

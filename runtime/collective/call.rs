@@ -1,4 +1,4 @@
-//! A call of a collective, as all ranks must agree on it, and the algorithms that can carry it out.
+//! A call of a collective, on which all ranks must agree, and the algorithms that can carry it out.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::{allgather, allreduce, alltoall, barrier, broadcast, gather, reduce, 
 use crate::ids::Rank;
 use crate::operation::Collective;
 
-/// A way to carry out a collective. Segments are in elements; 0 is one piece.
+/// An algorithm of a collective, with its parameters. Segments are in elements; 0 means one segment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Algorithm {
     /// The binary tree of the hyperbolic paper.
@@ -34,27 +34,27 @@ pub enum Algorithm {
     Doubling,
     /// The global operation of the hyperbolic paper.
     Global,
-    /// The gather in which the root grants.
+    /// The gather in which the root requests pieces.
     Granted {
-        /// Pieces on their way at once.
+        /// Number of pieces in flight.
         window: u32,
         /// The longest piece.
         segment: u64,
     },
     /// The pairwise exchange.
     Pairwise {
-        /// Rounds that may be under way at once; 0: all.
+        /// Number of rounds in progress at once; 0: all.
         window: u32,
     },
     /// The ring.
     Ring,
-    /// The root serves everybody, one after the other.
+    /// The root sends to one rank after the other.
     Serial,
-    /// Everybody sends to the root at once.
+    /// All ranks send to the root at once.
     Simple,
     /// Algorithm 1 of Tam and Wang.
     Windowed {
-        /// Ranks that send at once.
+        /// Number of ranks that send at once.
         window: u32,
     },
 }
@@ -111,7 +111,7 @@ impl Algorithm {
         }
     }
 
-    /// How many may send at once, if it says so.
+    /// Its window, if it has one.
     pub fn window(&self) -> Option<u32> {
         match *self {
             Algorithm::Granted { window, .. } | Algorithm::Pairwise { window } | Algorithm::Windowed { window } => {
@@ -135,26 +135,26 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// A call: all that its schedule depends on.
+/// A call: everything that its schedule depends on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Call {
-    /// What is called.
+    /// The collective.
     pub collective: Collective,
     /// The number of ranks, at least 1.
     pub ranks: u32,
-    /// The root, where there is one; else rank 0.
+    /// The root if there is one, otherwise rank 0.
     pub root: Rank,
-    /// The elements of each rank's block; for broadcast, reduce and allreduce those of the whole, for alltoall
-    /// those for each rank. Blocks that differ are for gather and scatter only.
+    /// The elements of each rank's block; for broadcast, reduce and allreduce those of the whole, for alltoall those
+    /// for each rank. Only gather and scatter allow blocks of different lengths.
     pub blocks: Blocks,
     /// Bytes of an element.
     pub element_bytes: u64,
-    /// Whether the operator is commutative, where there is one.
+    /// Whether the operator, if any, is commutative.
     pub is_commutative: bool,
 }
 
 impl Call {
-    /// A call with `count` elements each and rank 0 for a root. Its operator, if any, is commutative.
+    /// A call with `count` elements per rank and root 0. Its operator, if any, is commutative.
     pub fn new(collective: Collective, ranks: u32, count: u64, element_bytes: u64) -> Self {
         let blocks = Blocks::Equal(count);
         Call { collective, ranks, root: Rank(0), blocks, element_bytes, is_commutative: true }
@@ -166,8 +166,8 @@ impl Call {
         matches!(self.collective, Broadcast | Gather | Reduce | Scatter)
     }
 
-    /// The part of `rank`, carried out by `algorithm`; `None` if that is no algorithm for this call: of another
-    /// collective, or of commutative operators only.
+    /// The schedule of `rank` for `algorithm`. `None` if the algorithm does not apply: it belongs to another
+    /// collective, or needs a commutative operator.
     pub fn schedule(&self, algorithm: Algorithm, rank: Rank) -> Option<Schedule> {
         use Algorithm as By;
         let Call { ranks, root, ref blocks, is_commutative, .. } = *self;
@@ -217,7 +217,7 @@ impl Call {
         })
     }
 
-    /// Every algorithm for this call, in one piece and with windows as wide as they can be. The order is fixed.
+    /// Every algorithm for this call, with one segment and the widest window. The order is fixed.
     pub fn algorithms(&self) -> Vec<Algorithm> {
         use Algorithm as By;
         let (segment, window) = (0, self.ranks.saturating_sub(1).max(1));

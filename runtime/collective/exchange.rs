@@ -1,8 +1,8 @@
-//! Neighbour exchange: everybody sends to some ranks and receives from some, all at once (Stoica, Sultan and
-//! Keyes 3.3).
+//! Neighbour exchange: every rank sends to some ranks and receives from some, all at once (Stoica, Sultan and Keyes
+//! 3.3).
 //!
-//! It is a list of shifts, such as "to the left, from the right" and "to the right, from the left", in the same
-//! order on every rank. So it is clear what belongs together even where one rank is both neighbours.
+//! It is a list of shifts, such as "to the left, from the right" and "to the right, from the left", in the same order
+//! on every rank. So messages match even if one rank is both neighbours.
 
 use std::collections::VecDeque;
 
@@ -11,17 +11,17 @@ use super::schedule::{Builder, Region, Schedule};
 use crate::cost::CostModel;
 use crate::ids::Rank;
 
-/// One direction of an exchange. At the edge of a grid one side or both are missing.
+/// One shift of an exchange. At the edge of a grid one side or both are missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Shift {
-    /// Whom this rank sends to, and how many elements.
+    /// The rank to send to, and the number of elements.
     pub to: Option<(Rank, u64)>,
-    /// Whom this rank receives from, and how many elements.
+    /// The rank to receive from, and the number of elements.
     pub from: Option<(Rank, u64)>,
 }
 
-/// The part of `rank`. What is sent lies in the input, what is received in the output, both one after the other in
-/// the order of `shifts`. A rank may be its own neighbour: then what it sends to itself is copied.
+/// The schedule of `rank`. The input holds the data to send, the output the received data, both consecutive in the
+/// order of `shifts`. A rank may be its own neighbour: data that it sends to itself is copied.
 pub fn schedule(rank: Rank, shifts: &[Shift]) -> Schedule {
     let mut builder = Builder::new();
     let mut to_itself = VecDeque::new();
@@ -56,8 +56,8 @@ pub fn schedule(rank: Rank, shifts: &[Shift]) -> Schedule {
     builder.finish()
 }
 
-/// The paper's price for `ranks` ranks with `neighbours` neighbours each on a network that all share, per byte of
-/// a message: `a = 2 K a_W + K N a_C + a_L`, `b = max(K N b_C, K b_W)` (the paper prints `b_W`; rule 3 gives `K b_W`).
+/// The paper's cost for `ranks` ranks with `neighbours` neighbours each on a shared network, per byte of a message:
+/// `a = 2 K a_W + K N a_C + a_L`, `b = max(K N b_C, K b_W)` (the paper prints `b_W`; rule 3 gives `K b_W`).
 pub fn price(machine: &CostModel, ranks: u32, neighbours: u32) -> Line {
     let (ranks, neighbours) = (f64::from(ranks), f64::from(neighbours));
     let messages = neighbours * ranks;

@@ -1,17 +1,17 @@
-//! Operations of all ranks together, as schedules: small programs of steps, one per rank, that are data.
+//! Collectives as schedules: small programs of steps, one per rank, that are data.
 //!
-//! The same schedule is executed by the node, run by the simulator, priced by the model and checked by tests.
+//! The node executes a schedule, the simulator runs the same one, the cost model predicts its time, and tests check it.
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`schedule`] | the language: send, receive, combine, copy, signal |
-//! | [`Progress`] | which steps may be posted, which that allows when they are complete |
-//! | [`Workspace`], [`Operator`] | the buffers, and the steps without messages |
+//! | [`schedule`] | the steps: send, receive, combine, copy, signal |
+//! | [`Progress`] | which steps may be posted, and which follow when they are complete |
+//! | [`Workspace`], [`Operator`] | the buffers, which messages use without a copy, and the steps without messages |
 //! | [`barrier`], [`broadcast`], [`reduce`], [`allreduce`] | one algorithm per file |
-//! | [`gather`], [`scatter`], [`allgather`], [`alltoall`], [`exchange`] | and so on |
-//! | [`price`] | what a schedule costs on a machine of the hyperbolic model |
-//! | [`signature`] | what ranks must agree on, and the words when they do not |
-//! | [`choose`] | the candidates for a call, with their prices |
+//! | [`gather`], [`scatter`], [`allgather`], [`alltoall`], [`exchange`] | the same |
+//! | [`price`] | the predicted time of a schedule by the cost model |
+//! | [`signature`] | what ranks must agree on, and the error text if they do not |
+//! | [`choose`] | the candidates for a call, with their predicted times |
 
 pub mod allgather;
 pub mod allreduce;

@@ -1,4 +1,4 @@
-//! What reductions combine with: the usual operators, and the program's own.
+//! Operators of reductions: predefined and user-defined.
 
 use std::fmt;
 use std::ops::{Add, Mul};
@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use super::schedule::Side;
 
-/// A binary operator on elements. It must be associative; it need not be commutative, if it says so: then
+/// A binary operator on elements. It must be associative. It need not be commutative if it is declared so; then
 /// operands are combined in the order of ranks.
 ///
-/// An operator that rounds, such as a sum of floating point numbers, is associative only nearly: its result
-/// depends on the algorithm, which says in which order it combines. With one algorithm it is the same bits every
-/// time, on every rank.
+/// An operator that rounds, such as a sum of floating point numbers, is only nearly associative. Its result depends on
+/// the algorithm, which determines the order. One algorithm gives the same bits every time, on every rank.
 #[derive(Clone)]
 pub struct Operator<T> {
     name: Arc<str>,
@@ -23,7 +22,7 @@ pub struct Operator<T> {
 type Combine<T> = dyn Fn(&mut [T], &[T], Side) + Send + Sync;
 
 impl<T: Copy> Operator<T> {
-    /// An operator of the program's own. Ranks must agree on its name, which errors show.
+    /// A user-defined operator. Ranks must agree on its name, which errors show.
     pub fn new(name: &str, is_commutative: bool, combine: impl Fn(T, T) -> T + Send + Sync + 'static) -> Self {
         let slices = move |into: &mut [T], with: &[T], side: Side| match side {
             Side::Left => into.iter_mut().zip(with).for_each(|(into, with)| *into = combine(*with, *into)),
@@ -35,7 +34,7 @@ impl<T: Copy> Operator<T> {
     /// Combines `with` into `into`, element by element.
     ///
     /// # Panics
-    /// If the slices differ in length.
+    /// If the slices have different lengths.
     pub fn combine(&self, into: &mut [T], with: &[T], side: Side) {
         assert_eq!(into.len(), with.len(), "operands of {} are equally long", self.name);
         (self.combine)(into, with, side);
@@ -46,7 +45,7 @@ impl<T: Copy> Operator<T> {
         &self.name
     }
 
-    /// Whether operands may be exchanged.
+    /// Whether it is commutative.
     pub fn is_commutative(&self) -> bool {
         self.is_commutative
     }
@@ -58,8 +57,8 @@ impl<T> fmt::Debug for Operator<T> {
     }
 }
 
-/// The usual operators on numbers, all commutative. Sums and products of integers wrap around; those of floating
-/// point numbers round, so that they depend on the algorithm. Of a number and NaN, `min` and `max` take the number.
+/// The predefined operators on numbers, all commutative. Sums and products of integers wrap around. Those of floating
+/// point numbers round, so they depend on the algorithm. For a number and NaN, `min` and `max` return the number.
 impl<T: Number> Operator<T> {
     /// Adds.
     pub fn sum() -> Self {
@@ -82,7 +81,7 @@ impl<T: Number> Operator<T> {
     }
 }
 
-/// What the usual operators work on: the language's integers and floats.
+/// The types of the predefined operators: all integers and floats.
 pub trait Number: Copy + Send + Sync + 'static {
     /// `self + other`; integers wrap around.
     fn plus(self, other: Self) -> Self;

@@ -1,26 +1,26 @@
-//! What a node reports of its collectives. Plain data.
+//! Reports on the collectives of a node. Plain data.
 
 use serde::{Deserialize, Serialize};
 
 use crate::operation::Collective;
 
-/// Calls of one collective with about as many bytes (within a factor of 2), and how its algorithm was chosen.
+/// Calls of one collective of about the same size (within a factor of 2), and how its algorithm was selected.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CollectiveReport {
-    /// What was called.
+    /// The collective.
     pub collective: Collective,
-    /// Bytes of the last call: of the longest block, or of the whole for broadcast, reduce and allreduce.
+    /// Bytes of the last call: those of the longest block, or of the whole for broadcast, reduce and allreduce.
     pub bytes: u64,
-    /// How often it was called.
+    /// The number of calls.
     pub calls: u64,
-    /// What carried the last call out, with its parameters.
+    /// The algorithm of the last call, with its parameters.
     pub algorithm: String,
-    /// Every algorithm with its price; the cheapest was taken, unless another was forced.
+    /// Every candidate with its predicted time. The fastest was selected, unless it was overridden.
     pub candidates: Vec<CandidateReport>,
 }
 
-/// An algorithm and its price.
+/// An algorithm and its predicted time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CandidateReport {

@@ -16,7 +16,7 @@ use crate::wire::frame::{FIRST, HEADER_BYTES, Header, Kind, MESSAGE_HEADER_BYTES
 /// Fragments that one call may read straight into a posted buffer.
 const PREDICTED_MAX: usize = 64;
 /// Bytes that one call may read. The sender hears of room only when a call is over, and what has just come is still in the
-/// caches: a megabyte at a time costs long messages a third of their bandwidth over loopback (manual: targets).
+/// caches: a megabyte at a time costs long messages a third of their bandwidth over loopback (`benches/results`).
 const PREDICTED_BYTES: usize = 128 << 10;
 /// Bytes of a first fragment's head.
 const HEAD_BYTES: usize = HEADER_BYTES + MESSAGE_HEADER_BYTES;

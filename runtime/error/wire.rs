@@ -1,47 +1,47 @@
-//! What peers' bytes can have wrong with them.
+//! Protocol violations in the bytes of a peer.
 
 use crate::ids::Tag;
 
-/// What is wrong with bytes that came from a peer.
+/// How the bytes of a peer violate the protocol.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
-    /// A frame of a kind this version does not know.
+    /// A frame of an unknown kind.
     #[error("unknown frame kind {kind}")]
     UnknownKind {
         /// The kind byte.
         kind: u8,
     },
-    /// A frame out of turn.
+    /// A frame with the wrong number (out-of-order, lost or repeated).
     #[error("frame number {got} where {expected} was due")]
     Number {
-        /// What came.
+        /// The received value.
         got: u32,
-        /// What was due.
+        /// The expected value.
         expected: u32,
     },
-    /// A length that no honest peer sends.
+    /// A length beyond its maximum.
     #[error("{what} of {got} is beyond {most}")]
     TooLong {
         /// Which length.
         what: &'static str,
-        /// What came.
+        /// The received value.
         got: u64,
-        /// The most that is legal here.
+        /// The maximum here.
         most: u64,
     },
-    /// A frame about a message that is not under way.
+    /// A frame for a message that is not in flight.
     #[error("{what} for message {message_id}, which is not under way")]
     NoSuchMessage {
         /// Which frame.
         what: &'static str,
-        /// The message's number.
+        /// The message id.
         message_id: u64,
     },
-    /// A message was opened twice.
+    /// A second message header for the same message.
     #[error("message {message_id} (tag {tag}) was opened twice")]
     Twice {
-        /// The message's number.
+        /// The message id.
         message_id: u64,
         /// Its tag.
         tag: Tag,
@@ -49,7 +49,7 @@ pub enum WireError {
     /// Bytes after goodbye.
     #[error("a frame after goodbye")]
     AfterGoodbye,
-    /// Handshake bytes that prove nothing.
+    /// Handshake bytes that do not authenticate the peer.
     #[error("handshake: {0}")]
     Handshake(&'static str),
 }

@@ -1,131 +1,176 @@
-//! Who does what, on which thread, and what holds for ever.
+//! Which part does what, on which thread, and which invariants hold.
 //!
-//! # The parts
+//! # Packages
 //!
-//! The **engine** is the protocol without I/O: it matches reads and writes, cuts messages into fragments, keeps the
-//! credit. It knows no socket, clock or thread; bytes come in, bytes go out, time is an argument. The **kernel**
-//! holds it together with the sockets under one lock, and runs one tokio task per node on a thread of its own
-//! (Strumpen's communication kernel, section 3.2, was a process). The **node** and its **handles** are what
-//! programs see. **launch** starts processes and lets them find each other; **model** holds the papers' equations.
+//! | package | folder | what |
+//! | --- | --- | --- |
+//! | `lathide` | `runtime/` | the library |
+//! | `lathide-models` | `runtime/models/` | the papers' equations and their fits; pure |
+//! | `lathide-cli` | `runtime/cli/` | the command `lathide`: launcher, emulated link, lab, measurements |
+//! | `lathide-sys` | `runtime/sys/` | system calls and lent parts of buffers; the only `unsafe` |
 //!
-//! # Who drives
+//! # Rooms of the library
 //!
-//! Whoever has bytes to move takes the lock and drives the engine; nobody holds the lock while sleeping.
+//! Each room stands above all rooms that it imports.
 //!
-//! 1. `initwrite` sends the first burst from the calling thread. A small message is gone before the call returns.
-//! 2. A thread that waits *helps*: it polls its peers' sockets for up to 100 us, if every rank of the host can have a core
-//!    of its own (the rendezvous compares where they may run: bound or not, in containers or not), yielding its core between two looks; then it sleeps in epoll on the sockets themselves, so the
-//!    system wakes it directly. Whether polling pays is learnt from the waits before, apart for a message that has not
-//!    begun and for more of one that has: on a fast link the rest comes soon, on a slow one it does not. One thread at
-//!    a time helps; others park until their operation is complete or the helper passes the baton on.
-//! 3. While the program computes, the task watches all links through one descriptor, the *gate*: an epoll instance
-//!    that holds the epoll instance of the links. A helper closes it with one call, so that the task is not woken for
-//!    packets the helper takes. A program that has computed (200 us or more between two calls) gets the task at
-//!    once when its wait ends. Where calls follow each other closely the gate stays closed, and the task looks every
-//!    millisecond whether they still do; meanwhile the system's socket buffers carry on.
-//!    While a long message comes in it *rests*: it looks every 2 ms, on slower links every 4, and takes what has
-//!    gathered, since each wake-up costs the computation more than a packet's bytes do. That goes on as long as a rest
-//!    brings some packets, and not while a future waits. At 1 Gbit/s the task woke 5 times per MiB of an exchange
-//!    instead of 17, and took 350 us of processor time instead of 620 (counted once with a program that is not kept; no
-//!    command repeats it).
-//! 4. A read of the socket stops where a message is complete: the program may post the next read, and what follows
-//!    then goes straight to its place instead of through memory of the window (64 KiB messages: 1.4 to 5 GB/s).
+//! | room | what | main files |
+//! | --- | --- | --- |
+//! | plain data | ranks, tags, configuration, errors, buffers, the cost model | `runtime/*.rs`, `error/` |
+//! | `wire` | bytes of frames and handshakes; encryption | `frame`, `handshake`, `authentication`, `cipher` |
+//! | `engine` | the protocol without I/O; its simulator | `incoming`, `outgoing`, `transmit`, `receive`, `sim` |
+//! | `collective` | schedules, their predicted time, the selection | one per operation, `schedule`, `choose`, `execute` |
+//! | `observe` | what a node records of itself | `phases`, `links`, `report`, `advice`, `timeline` |
+//! | `join` | from the start of a process to its open links | `environment`, `coordinator`, `handshake`, `mesh` |
+//! | `kernel` | the progress thread, the sockets, the waiting threads | `core`, `task`, `help`, `ownership`, `tuning/` |
+//! | `node` | what programs call | `node`, `node/collective`, `handle` |
 //!
-//! A socket holds little that is not sent yet (TCP_NOTSENT_LOWAT), so that a small message passes a large one to the
-//! last: what the link sends in 6 ms while the program computes, in half a millisecond while a thread helps, from 8 KiB
-//! to 1 MiB (32 KiB as long as nothing is known of the link). Whoever posts and finds the socket full raises the limit
-//! itself: 64 KiB over 100 Mbit/s are handed over before the program computes, and no task must get a core for it. With 32
-//! KiB at least, two messages of 32 KiB from one rank passed at once (a tree's broadcast over 50 Mbit/s: 16.8 ms, now
-//! 13.0). Less, and a link of 1 Gbit/s runs dry while the task rests or waits for a core that computes (with 260 us
-//! G fell from 1.57 to 1.34). Without a limit, 8 bytes during 32 MiB to the same peer take 145 ms at 100 Mbit/s (tbf,
-//! BBR); with it 5. What is left are packets of 64 KiB in the system's own queues: 0.5 ms each at 1 Gbit/s.
+//! The **engine** knows no socket, clock or thread: bytes come in, bytes go out, time is an argument. The **kernel**
+//! holds the engine and the sockets under one lock. It runs one tokio task per node on a progress thread of its own
+//! (Strumpen's communication kernel, section 3.2, was a process). The **node** and its **handles** are the public
+//! interface.
 //!
-//! Long messages of one tag leave one after the other, those of several tags in turns of four fragments; small ones pass
-//! them all. A long message opens when its turn comes, so of many posted at once the first is there first, and can be
-//! passed on. (First fragments of all once went before the rest of any: a chain's broadcast of 512 KiB in 64 segments among
-//! four ranks then took 148 ms over 50 Mbit/s instead of 94.) Only if a small message of their tag follows, they are
-//! opened before it, since receivers match a tag's messages in order.
+//! # Progress
 //!
-//! Small writes (up to 512 bytes) that follow each other without a pause are gathered from the fourth on: up to 64 leave
-//! in one call, with the next call that is no small write, or with the task, which is told. One that is followed by a
-//! wait or a computation leaves within its own call. 8-byte messages one way: 7 times the rate of one raw write each.
+//! A thread that has bytes to move takes the lock and drives the engine. No thread sleeps while it holds the lock.
 //!
-//! A connection within a host begins with the system's congestion control, and changes to `reno` once it has carried a
-//! mebibyte at more than 10 Gbit/s. BBR, the default of many systems, paces: over loopback that costs half of the
-//! bandwidth, and there is nothing to congest. Links between hosts, and shaped ones, keep the system's default: on a
-//! shaped loopback `reno` would save a computing core 2 % (BBR's timers), but 8 bytes beside a long message would
-//! wait 3 ms at 1 Gbit/s instead of 1.1.
+//! 1. `initwrite` sends the first burst from the calling thread. A small message has left before the call returns.
+//! 2. A thread that waits *helps*. It polls the sockets for up to 100 us, if every rank of the host can have a core of
+//!    its own, and yields its core between two looks. The coordinator decides that: it compares the cores on which the
+//!    ranks may run, also for bound ranks and containers. Then the thread sleeps in epoll on the sockets themselves, so
+//!    the system wakes it directly. One thread at a time helps. Others park until their operation is complete, or until
+//!    the helper passes the ownership of progress on.
+//! 3. Whether polling pays is learnt from earlier waits. Waits for the start of a message and waits for the rest of one
+//!    are learnt separately: on a fast link the rest comes soon, on a slow link it does not.
+//! 4. While the program computes, the task owns progress. It watches all links through one descriptor: an epoll
+//!    instance that contains the epoll instance of the links. A helper takes ownership with one system call, so the
+//!    task is not woken for packets that the helper takes.
+//! 5. After a wait, ownership returns to the task at once if the program has computed before (200 us or more between
+//!    two calls). If calls follow each other closely, the task only checks every millisecond whether they still do.
+//!    Meanwhile the system's socket buffers receive.
+//! 6. While a long message comes in, the task looks at intervals: every 2 ms, on slower links every 4 ms. It takes what
+//!    has gathered. A wake-up costs the computation more than the bytes of a packet do. The intervals last as long as
+//!    each brings some packets, and not while a future waits.
+//! 7. A read of the socket stops at the end of a message. The program may then post the next read, and its data goes
+//!    directly to the receive buffer instead of through memory of the window.
 //!
-//! In deferred mode (`LATHIDE_OVERLAP=off`) the gate stays closed unless a future waits, and `initwrite` sends nothing:
-//! bytes move only inside a wait.
+//! In deferred mode (`LATHIDE_OVERLAP=off`) the task owns progress only while a future waits, and `initwrite` sends
+//! nothing: bytes move only inside a wait.
 //!
-//! The ways were compared, each built in turn, by `cargo bench --bench p2p` on two cores, Linux 6.18, loopback, 8
-//! bytes, one way, against blocking raw TCP in the same run: without polling 0.88 of it, with polling 0.15 (4.6 us);
-//! with another program on one core, so that both ranks share the other, polling without yielding took 2.05, not
-//! polling 1.36, polling with yielding 1.23.
+//! # Controllers
 //!
-//! # What is observed
+//! `kernel/tuning` has one file per controller. Each has a default that works without it.
 //!
-//! Each of these threads tells the **observer** where its time goes, and under the lock the core counts what passes over
-//! each link ([`super::observing`]). Events for a timeline go through a bounded channel to a thread that writes them;
-//! when it is full they are dropped and counted. Nothing that is observed changes who drives.
+//! | controller | learns | sets |
+//! | --- | --- | --- |
+//! | `spin` | how soon messages come | how long a waiting thread polls before it sleeps |
+//! | `poll_interval` | how much comes in during an interval | how often the task looks while a long message comes in |
+//! | `batching` | how quickly small writes follow each other | whether a small write waits for the next |
+//! | `notsent_lowat` | the rate of a link | how much unsent data its socket may hold |
+//! | `pacing` | whether a connection within a host is shaped | whether it is paced |
 //!
-//! # Why nothing deadlocks that need not
+//! **Unsent data (notsent-lowat).** A socket holds little data that is not sent yet (`TCP_NOTSENT_LOWAT`), so that a
+//! small message can overtake a long one as late as possible. The limit is what the link sends in 6 ms while the
+//! program computes, and in 0.5 ms while a thread helps: from 8 KiB to 1 MiB, and 32 KiB as long as the rate is
+//! unknown. A thread that posts and finds the socket full raises the limit itself. With a lower limit a link of 1
+//! Gbit/s runs dry while the task sleeps or waits for a core. With a higher one two messages to different ranks travel
+//! at once, where one could arrive before the other. What remains is head-of-line delay in the system's own queues:
+//! packets of 64 KiB, 0.5 ms each at 1 Gbit/s.
 //!
-//! A peer sends payload only into a place the receiver has reserved: a posted read, or the link's *window* for
-//! unexpected data (64 MiB by default; each message costs its bytes and 256 more, which is what the receiver's tables take for it; all
-//! windows of a node share its budget, 512 MiB by default). So every socket can always be
-//! read, every write ends, and before a link is written it is read (Strumpen 3.1.3). A message beyond the window
-//! sends an *envelope*, and waits for a *grant*, which a matching read gives. Envelopes are bounded too; a sender
-//! with more says that it *holds* messages, and then every read that meets nothing *wants* its message by tag. So a
-//! program that completes when each wait may block until its partner has started completes here in bounded memory.
+//! **Order of messages.** Long messages of one tag leave one after the other; those of several tags take turns of four
+//! fragments; small messages overtake all of them. A long message starts when its turn comes, so of many posted at once
+//! the first arrives first and can be forwarded. There is one exception: if a small message of the same tag follows,
+//! the headers of the long ones leave before it, since receivers match the messages of a tag in order.
 //!
-//! # When nothing moves
+//! **Small-message batching.** Writes of up to 512 bytes that follow each other without a pause are batched from the
+//! fourth on. Up to 64 leave in one system call: with the next call that is no small write, or by the task, which is
+//! notified. A write that is followed by a wait or a computation leaves within its own call.
 //!
-//! A node *waits* if a thread has been in a call of lathide's for a second, if a future is pending, or if the program
-//! keeps asking (`test`, `wait_timeout`) in vain. If no byte has moved meanwhile for three seconds (`LATHIDE_DEADLOCK`), the
-//! task tells the rendezvous once a second what is outstanding.
+//! **Pacing.** A connection within a host starts with the system's congestion control. Once it has carried 1 MiB at
+//! more than 10 Gbit/s it changes to `reno`. BBR, the default of many systems, paces: over loopback that costs half of
+//! the bandwidth, and there is nothing to congest. Links between hosts and shaped links keep the system's default.
 //!
-//! A job is *ended* only if that is certain to last. Two things must hold for a set of ranks. First, nothing in their
-//! processes can act: every thread, also one that has never called lathide, either waits in a call without a deadline or
-//! sleeps until another thread of its process wakes it (a futex without a timeout in memory that no other process shares:
-//! a mutex, a channel, `join`, `park`), and has not run between two looks at it (`/proc/self/task`); no operator runs; no
-//! engine has anything to send. Second, no byte is under way among these ranks, by the counts of both ends, nor from one
-//! that has finished, and none waits for a rank outside the set. Then they get [`crate::Error::Deadlock`], some
-//! five seconds after the last byte, with who waits for whom; a launcher says that once for all, and the ranks' errors
-//! point there. Jobs of single-threaded programs, of threads that all wait, or of futures on an executor that parks its
-//! thread are decided so.
+//! `cargo bench --bench p2p` shows the effect over loopback. What single decisions gained is in
+//! `benches/results/2026-11-21-p2p.md` and `benches/results/2026-11-22-experiments.md`.
 //!
-//! All else is *reported*: where a thread computes, sleeps for a time or waits for a file, where a tokio runtime waits
-//! for its own sockets, where the program polls, nobody can know what it will do. After ten seconds the launcher
-//! (without one rank 0, through `tracing` or on standard error) says who waits for whom, at most twice a minute. `lathide run
-//! --timeout` says the same of every rank before it ends the job.
+//! # Observation
 //!
-//! # When a message does not fit its read
+//! Each of these threads records where its time goes. Under the lock, the core counts what passes over each link
+//! ([`super::observing`]). Events for a timeline go through a bounded channel to a thread that writes them. If the
+//! channel is full, events are dropped and counted. Observation never changes who drives.
 //!
-//! Both sides get [`crate::Error::Mismatch`]: the read, and the write if its handle has not been waited for. A write that
-//! was over by then (small messages are, at once) fails no other call: [`crate::Node::check`] returns its error, or
-//! finalize does. The reader refuses a message when it meets its read, and refusals leave before the confirmation of the
-//! writer's goodbye. So a writer that finalizes at once still hears of all its messages that met their reads before that
-//! goodbye was heard; of one that is read later, only the reader knows.
+//! # Flow control
 //!
-//! # When a rank is lost
+//! A peer sends payload only where the receiver has memory for it: into the receive buffer of a posted read, or into
+//! the link's *window* for unexpected messages. The window is 64 MiB by default. A message in it costs its bytes and
+//! 256 more, for the receiver's tables. All windows of a node share its budget, 512 MiB by default.
 //!
-//! A connection that ends without goodbye makes its peer a suspect. For 300 ms the rendezvous may say who was lost
-//! first, since the victims of a failure end too; then what was seen stands. Every operation of every rank fails
-//! with [`crate::Error::PeerLost`] naming that rank, and so does every later call. What had come by then on the links
-//! counts first: news by way of the rendezvous may overtake it. Bytes on an encrypted link that the peer has not sealed
-//! are nobody's loss, but [`crate::Error::Tampered`].
+//! So every socket can always be read, and every write ends. The kernel reads the links that are ready before it writes
+//! (Strumpen 3.1.3). `initwrite` only writes: it sends as much as the socket takes, never blocks, and leaves the rest
+//! to the task or to a waiting thread.
+//!
+//! Messages beyond the window use a rendezvous protocol:
+//!
+//! - The sender sends an *envelope*, the message's header without its payload, and waits for a *grant*.
+//! - A matching read sends the grant.
+//! - The number of envelopes is bounded too. A sender with more messages says that it *holds* some. Then every read
+//!   that meets nothing sends a *want* with its tag, and the sender answers it with an envelope.
+//!
+//! So a program that completes when each wait may block until its partner has started completes here in bounded memory.
+//!
+//! # Deadlock detection
+//!
+//! A node *waits* if a thread has been in a call of lathide for a second, if a future is pending, or if the program
+//! keeps asking (`test`, `wait_timeout`) in vain. If no byte has moved meanwhile for three seconds
+//! (`LATHIDE_DEADLOCK`), the task sends a snapshot of what is outstanding to the coordinator, once a second.
+//!
+//! A job is *ended* only if it is certain that it cannot move any more. Two conditions must hold for a set of ranks:
+//!
+//! - Nothing in their processes can act. Every thread, also one that has never called lathide, waits in a call without
+//!   a deadline, or sleeps until another thread of its process wakes it, and has not run between two looks at it
+//!   (`/proc/self/task`). Such a sleep is a futex without a timeout in memory that no other process shares: a mutex, a
+//!   channel, `join`, `park`. No operator runs, and no engine has anything to send.
+//! - No byte is in flight among these ranks, nor from a rank that has finished, by the counts of both ends. None of
+//!   them waits for a rank outside the set.
+//!
+//! Then these ranks get [`crate::Error::Deadlock`], some five seconds after the last byte, with who waits for whom. A
+//! launcher prints that once for all ranks, and the ranks' errors refer to it. This decides jobs of single-threaded
+//! programs, of threads that all wait, and of futures on an executor that parks its thread.
+//!
+//! All else is only *reported*. If a thread computes, sleeps for a time or waits for a file, if a tokio runtime waits
+//! for its own sockets, or if the program polls, it may still act. After ten seconds the launcher says who waits for
+//! whom, at most twice a minute. Without a launcher, rank 0 does so, through `tracing` or on standard error.
+//! `lathide run --timeout` prints the same for every rank before it ends the job.
+//!
+//! # Messages that do not fit their read
+//!
+//! Both sides get [`crate::Error::Mismatch`]: the read, and the write if its handle has not been waited for. A write
+//! that was already complete (small messages are, at once) fails no other call: [`crate::Node::check`] returns its
+//! error, or `finalize` does.
+//!
+//! The reader refuses a message when the message meets its read. Refusals leave before the confirmation of the writer's
+//! goodbye. So a writer that finalizes at once still hears of all its messages that met their reads before that goodbye
+//! arrived. Of a message that is read later, only the reader has the error.
+//!
+//! # Lost ranks
+//!
+//! A connection that ends without goodbye makes its peer a suspect. The victims of a failure end too, so for 300 ms the
+//! coordinator may say which rank was lost first; then the node's own observation counts. Every operation of every rank
+//! fails with [`crate::Error::PeerLost`], which names that rank, and so does every later call. Data that has arrived on
+//! the links by then is processed first, since a message of the coordinator may overtake it. Bytes on an encrypted link
+//! that the peer has not sealed are no loss of the peer, but [`crate::Error::Tampered`].
 //!
 //! # Invariants
 //!
-//! - Each module stands above all that it imports, and no files import each other in a circle (`tests/it/ladder` reads
+//! - Each room stands above all that it imports, and no files import each other in a circle (`tests/it/ladder` reads
 //!   the sources and has the order).
-//! - Pure modules (ids, error, config, wire, engine, model, collective schedules) name no socket, clock, thread or
-//!   runtime, nor do the files that they import; only `runtime/slice` is `unsafe` (`tests/it/ladder`).
-//! - Only `runtime/bin` prints or exits (but for a standstill without a launcher; `tests/it/tidy.rs`).
-//! - Every operation completes exactly once: with data, an error, or abandoned (`engine::sim`, 27 500 seeded runs).
-//! - No allocation trusts a length a peer declared; every number from the wire is checked before use.
-//! - The task never blocks. It runs code of the program's in two places: the operators of collectives, without the lock, in
-//!   slices of a millisecond or one element, a panic of which fails the collective; and the wakers of futures that wait.
-//! - Order holds per (peer, tag); nothing is promised across tags or peers.
+//! - Pure rooms (`wire`, `engine`, `collective`, `lathide-models`) and the plain data name no socket, clock, thread or
+//!   runtime, nor do the files that they import (`tests/it/ladder`).
+//! - Only the package `lathide-sys` contains `unsafe`; all others forbid it.
+//! - Only `runtime/cli` prints or exits (`tests/it/tidy.rs`). The library's one exception is the report of a job that
+//!   does not move, if there is no launcher.
+//! - Every operation completes exactly once: with data, with an error, or abandoned (`engine::sim`, 27 500 seeded
+//!   runs).
+//! - No allocation trusts a length that a peer declared. Every number from the wire is checked before use.
+//! - The task never blocks. It runs code of the program in two places: the operators of collectives, without the lock,
+//!   in slices of a millisecond or one element; and the wakers of futures that wait. A panic of an operator fails the
+//!   collective.

@@ -1,152 +1,162 @@
-//! Collectives: what there is, by which algorithms, in which order operands are combined, how an algorithm is chosen and
-//! how it is forced, and what happens when ranks disagree.
+//! Collectives: operations, algorithms, the order of reduction, how an algorithm is selected or overridden, and what
+//! happens when ranks disagree.
 //!
-//! Every collective of [`Node`](crate::Node#collectives) is blocking or, with `init`, not: then the kernel carries it on
-//! while the program computes, operators included. It is a [schedule](crate::collective::schedule): steps of one rank
-//! that are data. The node executes it, the simulator of the tests executes it, and the model prices it, all the same one.
+//! Every collective of [`Node`](crate::Node#collectives) is blocking, or nonblocking with the prefix `init`. A
+//! nonblocking collective progresses while the program computes, its operators included.
 //!
-//! # What there is
+//! A collective is a [schedule](crate::collective::schedule): the steps of one rank, as data. The node executes the
+//! schedule, the simulator of the tests executes the same one, and the cost model predicts its time.
 //!
-//! | call | algorithms, by the names to force them with |
+//! # Operations and algorithms
+//!
+//! | call | algorithms, by the names that overrides use |
 //! | --- | --- |
 //! | `barrier` | `dissemination` |
 //! | `broadcast` | `serial`, `binary` (both of Stoica, Sultan and Keyes 3.1), `binomial`, `chain` (pipelined) |
 //! | `reduce` | `binary` (Stoica, Sultan and Keyes 3.2), `binomial`, `chain` |
-//! | `allreduce` | `doubling`, `global` (the global operation of 3.2), `binomial`, `ring` (commutative operators), `chain` |
+//! | `allreduce` | `doubling`, `global` (3.2 of the same), `binomial`, `ring` (commutative operators), `chain` |
 //! | `gather`, `gather_counts` | `simple`, `binomial`, `windowed` (Algorithm 1 of Tam and Wang), `granted` |
 //! | `scatter` | `serial`, `binomial` |
 //! | `allgather` | `bruck`, `ring` |
-//! | `alltoall` | `pairwise`, with a window of 1 or of all rounds |
+//! | `alltoall` | `pairwise`, with a window of one round or of all rounds |
 //! | `exchange` | none: messages with neighbours only, on which other ranks need not agree |
 //!
 //! Each is a module below [`collective`](crate::collective), with its cost.
 //!
 //! # The order of reduction
 //!
-//! What is combined with what is fixed by the algorithm, the number of ranks and the root: never by who comes first. So
-//! one algorithm gives the same bits every time, and an allreduce the same bits on every rank. An operator that is
-//! associative gives the same result by every algorithm; a sum of floating point numbers is associative only nearly.
+//! The algorithm, the number of ranks and the root determine which operands are combined in which order. The order of
+//! arrival does not. So one algorithm gives the same bits every time, and an allreduce gives the same bits on every
+//! rank. An associative operator gives the same result by every algorithm. A sum of floating point numbers is only
+//! nearly associative.
 //!
-//! | algorithm | operands stand in the order |
+//! | algorithm | order of the operands |
 //! | --- | --- |
-//! | reduce: `binomial`; allreduce: `doubling`, `global`, `binomial`, `chain` | of ranks, always |
-//! | reduce: `binary`, `chain` | of ranks; of ranks from the root around if the operator is commutative |
-//! | allreduce: `ring` | block i of the data: of ranks from rank i around, so commutative operators only |
+//! | reduce: `binomial`; allreduce: `doubling`, `global`, `binomial`, `chain` | by rank, always |
+//! | reduce: `binary`, `chain` | by rank; by rank starting at the root if the operator is commutative |
+//! | allreduce: `ring` | block i of the data: by rank starting at rank i, so commutative operators only |
 //!
-//! # The gather that does not collapse
+//! # Gather without incast collapse
 //!
-//! Too many senders fill the queue in front of the root's link; it drops packets, and TCP waits for its timer. `simple` has
-//! all send at once. `windowed` lets w ranks send, and who has sent starts the rank w further on; w is that of equations
-//! 5 to 7 ([`senders`](crate::collective::gather::window::senders)) for the queue and gaps of
-//! [`CostModel::queue`](crate::cost::CostModel). `granted` has the root ask for pieces, so many at once as the queue
-//! holds. Where no queue is stated, nothing limits w, unless it is forced: `gather:windowed/4`.
+//! If too many ranks send to the root at once, they fill the queue in front of the root's link. The queue drops
+//! packets, and TCP waits for its retransmission timer (incast).
 //!
-//! # How an algorithm is chosen
+//! - `simple` lets all ranks send at once.
+//! - `windowed` lets w ranks send. A rank that has sent starts the rank w places further on. w follows from equations 5
+//!   to 7 ([`senders`](crate::collective::gather::window::senders)), for the queue and the gaps of
+//!   [`CostModel::queue`](crate::cost::CostModel).
+//! - `granted` lets the root request pieces, as many at once as the queue holds.
 //!
-//! By price: what the schedule costs on the [`CostModel`](crate::cost::CostModel), a network of the hyperbolic
-//! model. All candidates are priced with the numbers of segments that come into question; the cheapest is taken. Ranks do
-//! not talk about it. They choose alike because they know the same: the call, and the machine, which is `Config::cost_model`
-//! (1 Gbit/s Ethernet, as a guess) until the program calls [`Node::calibrate`](crate::Node::calibrate): then all take the median of
-//! the straight lines `a + b x` fitted to their links. (Not the a and b of the paper's hyperbola, which the report has. A price
-//! is the sum of both limits, and of a link that is a straight line the hyperbola's a and b are a tenth too great.)
+//! If the cost model has no queue, nothing limits w, unless it is overridden: `gather:windowed/4`.
 //!
-//! The choice is there to be seen: [`Handle::choice`](crate::Handle::choice) of one call, `collectives` in
-//! [`Node::report`](crate::Node::report), the `choice` of a call in the timeline, and at `RUST_LOG=lathide=debug`.
+//! # How an algorithm is selected
 //!
-//! `LATHIDE_COLLECTIVE=broadcast:chain,gather:windowed/4` forces algorithms, and windows where there are any, for all calls
-//! that they can carry out; in a program, [`Config::overrides`](crate::Config), and from one call to the next
-//! [`Node::override_algorithms`](crate::Node::override_algorithms). It must be the same on every rank.
+//! The library predicts the time of every candidate on the [`CostModel`](crate::cost::CostModel), a network of the
+//! hyperbolic model, with several numbers of segments. It takes the fastest. Ranks do not communicate about the
+//! selection. They select alike because they know the same: the call and the cost model.
 //!
-//! `lathide collectives` measures every algorithm beside its price, and how often the choice is good: see the page on
-//! [measuring](crate::manual::measuring).
+//! The cost model is `Config::cost_model` at first: a guess, 1 Gbit/s Ethernet. After
+//! [`Node::calibrate`](crate::Node::calibrate) all ranks use the median of the straight lines `a + b x` that are fitted
+//! to their links. These are not the a and b of the paper's hyperbola, which the report has. The predicted time of a
+//! schedule is the sum of both limits, and on a link that is a straight line the hyperbola's a and b are 10 % too
+//! large.
+//!
+//! The selection is visible in four places: [`Handle::choice`](crate::Handle::choice) for one call, `collectives` in
+//! [`Node::report`](crate::Node::report), the `choice` of a call in the timeline, and the log at
+//! `RUST_LOG=lathide=debug`.
+//!
+//! `LATHIDE_COLLECTIVE=broadcast:chain,gather:windowed/4` overrides the selection, and the window where there is one.
+//! In a program, [`Config::overrides`](crate::Config) does the same, and
+//! [`Node::override_algorithms`](crate::Node::override_algorithms) from one call to the next. Overrides must be the
+//! same on every rank. A call that the algorithm cannot carry out uses the selected one.
+//!
+//! `lathide collectives` measures every algorithm beside its predicted time, and how often the selection is good: see
+//! the page on [measuring](crate::manual::measuring).
 //!
 //! # Ranks that disagree
 //!
-//! A collective's messages are matched by its number and a digest of what ranks must agree on: operation, root, counts,
-//! element type, operator, algorithm. So calls that differ never meet, and in the good case nothing is said. Who finds a
-//! message of another digest, or waits in vain for half a second, tells how it has called; who has called differently
-//! knows both sides and tells all. Every rank passes that on once, so that nobody sees a rank leave before it hears why.
-//! That collective and all after it fail on every rank, with [`Error::Disagreement`](crate::Error::Disagreement):
+//! The messages of a collective are matched by its number and a digest of what ranks must agree on: operation, root,
+//! counts, element type, operator, algorithm. So calls that differ never match, and calls that agree need no extra
+//! message.
+//!
+//! A rank that finds a message with another digest, or waits in vain for half a second, sends its own call to the
+//! others. A rank that has called differently knows both sides and tells all ranks. Every rank forwards that once, so
+//! that no rank sees another leave before it hears why. That collective and all after it fail on every rank, with
+//! [`Error::Disagreement`](crate::Error::Disagreement):
 //!
 //! ```text
 //! collective 2: rank 0 called broadcast(100 elements of u8, root 0), but rank 2 called broadcast(100 elements of u8, root 1); ...
 //! ```
 //!
-//! Some ranks wait for nothing, such as the root of a broadcast. So [`finalize`](crate::Node::finalize) tells all others, before
-//! it says goodbye, a digest of everything this rank has called, and each answers as soon as it has called as many: it
-//! agrees, or both find the first difference. A rank that calls as many only after [`Config::linger`](crate::Config) finds it
-//! alone, and says so.
+//! Some ranks wait for nothing, such as the root of a broadcast. So [`finalize`](crate::Node::finalize) sends all other
+//! ranks a digest of every call of this rank before it says goodbye. Each of them answers as soon as it has called as
+//! many collectives: it agrees, or both find the first difference. A rank that calls as many only after
+//! [`Config::linger`](crate::Config) finds the difference alone, and reports it.
 //!
-//! An operator that panics fails its collective everywhere likewise ([`Error::Collective`](crate::Error::Collective)). Messages
-//! between two ranks go on. A rank that is gone is [`Error::PeerLost`](crate::Error::PeerLost), with its name, on every rank.
-//! Two ranks that differ only in that a root expects nothing and others send nothing complete: nobody misses anything.
+//! An operator that panics fails its collective on every rank ([`Error::Collective`](crate::Error::Collective)).
+//! Messages between two ranks go on. A rank that is gone is [`Error::PeerLost`](crate::Error::PeerLost), with its rank,
+//! on every other rank. If two ranks differ only in that a root expects nothing and others send nothing, both complete:
+//! no data is missing.
 //!
 //! # Threads
 //!
-//! Ranks match collectives by the order in which each has called them. If two threads of a rank call and nothing orders
-//! them, rank 0 may call A's first and rank 1 B's: with equal signatures nothing differs on the wire, and each gets sums of
-//! A's values and B's. No rank can see that by itself, and identities of threads mean nothing on other ranks. So the rule is
-//! about who calls, which a rank does see: collectives have one *owner*, the thread, or the tokio task, that has called
-//! the last one. Another caller is accepted only where it follows the owner:
+//! Ranks match collectives by the order of calls. If two threads of a rank call and nothing orders them, rank 0 may
+//! call A's first and rank 1 B's. If both calls have the same signature, nothing differs on the wire, and each thread
+//! gets sums of A's values and B's. No rank can detect that by itself, and identities of threads mean nothing on other
+//! ranks.
+//!
+//! So the rule is about callers, which a rank can observe. Collectives have one *owner*: the thread, or the tokio task,
+//! that made the last call. Another caller is accepted only if it follows the owner:
 //!
 //! | the owner | who else may call |
 //! | --- | --- |
-//! | a thread that has ended | anybody |
-//! | the thread that has called `init` | any thread, which it may have started; it calls again when that one has ended |
-//! | a tokio task | itself, on whatever thread it runs; nobody can tell that it has ended |
-//! | any | anybody, if the program has said so by [`Node::declare_serialized`](crate::Node::declare_serialized) |
+//! | a thread that has ended | any thread |
+//! | the thread that called `init` | any thread, which it may have started; it calls again when that one has ended |
+//! | a tokio task | only itself, on any thread; nobody can tell that it has ended |
+//! | any | any thread, after [`Node::declare_serialized`](crate::Node::declare_serialized) |
 //!
-//! Nobody may call while another is in a call, whatever is declared. What breaks the rule is
-//! [`Misuse::Threads`](crate::Misuse::Threads) for the caller, and every collective that is not complete, and all to come, fail on
-//! every rank with the names of both threads: an error rather than a sum that may be wrong. Results that were complete
-//! before may already be mixed up; the job fails all the same.
+//! No thread may call while another is in a call, whatever is declared. A call that breaks the rule gets
+//! [`Misuse::Threads`](crate::Misuse::Threads). Every collective that is not complete, and all later ones, then fail on
+//! every rank, with the names of both threads. An error is better than a sum that may be wrong. Results that were
+//! complete before may already be mixed up, so the job fails.
 //!
-//! Threads that call at the same time again and again are found for certain, at the second change of hands at the latest. What is
-//! not seen: threads each of which makes all its calls and ends before the next makes its first, on every rank, but in
-//! different orders. So wait for a thread's end before another calls. Handles are no calls: any thread may wait for, test or drop
-//! them. Exchanges count as collectives.
+//! Threads that repeatedly call at the same time are always detected, at the second change of caller at the latest. One
+//! case is not detected: on every rank each thread makes all its calls and ends before the next makes its first, but in
+//! different orders. So wait for the end of a thread before another calls. Handles are no calls: any thread may wait
+//! for, test or drop them. Exchanges count as collectives.
 //!
 //! # Operators
 //!
-//! An operator runs where messages are moved: in the call that begins the collective, in a wait, or on the kernel's thread
-//! while the program computes. It is cut into slices of a millisecond or 256 KiB, whichever comes first, between which messages
-//! have their turn; one element is the least. So an operator may take as long as it likes per buffer, and some hundred
-//! milliseconds per element; while it works on one, messages wait.
+//! An operator runs where messages are moved: in the call that starts the collective, in a wait, or on the kernel's
+//! thread while the program computes. It runs in slices of a millisecond or 256 KiB, whichever comes first; between two
+//! slices messages have their turn. A slice has at least one element. So an operator may take as long as it likes per
+//! buffer, and some hundred milliseconds per element. While it works on one element, messages wait.
 //!
 //! # Memory
 //!
-//! What is sent from a buffer that is only read (the input; the output of a broadcast's root) is sent from it, without a copy. A
-//! message that fills its buffer is received into it: a broadcast in one piece takes no memory but the buffer. A
-//! message for a part of a buffer, as in an allgather, an exchange with several neighbours, or a broadcast in segments, is received
-//! beside it, copied once, and passed on from where it is; what reductions send is copied.
+//! Collectives send from their buffers and receive into them, without a copy. Messages in flight borrow parts of the
+//! buffers; parts that are in use at the same time do not overlap.
 //!
-//! # What was measured
+//! Only the algorithm's own memory comes in addition. Reductions receive operands into scratch memory before they
+//! combine them. `bruck`, and the binomial gather and scatter, collect the blocks of several ranks there. As for any
+//! read, a message that arrives before its receive is posted waits in the window and is copied from there.
 //!
-//! `lathide lab --hosts 4 --delay 0.2ms --rate 50mbit -- lathide collectives -n 4 --hosts host0,host1,host2,host3 --seconds 60` on two
-//! cores (others had 8 % of them): the price misses by, at half the points and at nine of ten,
+//! # Accuracy
 //!
-//! | | allgather | allreduce | alltoall | barrier | broadcast | gather | reduce | scatter |
-//! | --- | --- | --- | --- | --- | --- | --- | --- | --- |
-//! | 0.2 ms | 5, 12 % | 4, 15 % | 8, 14 % | 19, 19 % | 4, 8 % | 4, 8 % | 5, 9 % | 4, 20 % |
-//! | 2 ms | 3, 4 % | 4, 17 % | 4, 8 % | 4, 4 % | 3, 8 % | 1, 3 % | 1, 5 % | 2, 7 % |
-//! | 0.5 ms, 8 hosts, 90 s | 9, 16 % | 6, 19 % | 23, 40 % | 13, 13 % | 6, 15 % | 9, 42 % | 4, 12 % | 5, 12 % |
+//! `lathide lab --hosts 4 --delay 0.2ms --rate 50mbit -- lathide collectives -n 4 --hosts host0,host1,host2,host3
+//! --seconds 60` prints the error of the predicted times. On two cores the median per operation was 4 to 19 %, and the
+//! selection was the fastest or within 10 % of it at 39 of 39 points. `benches/results/2026-11-22-collectives.md` has
+//! all figures, also for 2 ms, for eight hosts, and for overlap. Errors above 20 % have these causes:
 //!
-//! and the choice is the fastest or within a tenth of it at 39 of 39 points, over 2 ms at 39 of 39, of 8 hosts at 33 of 36. What
-//! misses by more than a fifth, then or in other runs:
+//! - *Many ranks send to one at once* (8 hosts: alltoall, gather by `simple`). The switch's queue of 64 KiB overflows,
+//!   and lost packets arrive later. [`CostModel::queue`](crate::cost::CostModel) accounts for that, if it is given.
+//! - *Barriers and exchanges of 8 bytes* (13 to 19 %). Ranks share two cores with the switch, and the slowest counts.
+//! - *Two messages of 4 KiB from one rank* (broadcast by `binary` or `binomial`). The model sends one after the other,
+//!   TCP both at once, so the first arrives late. Longer messages leave one after the other.
+//! - *Exchanges after a gather* in one program, with the congestion control `bbr`. It remembers that three senders
+//!   shared the root's port, and needs some tens of round trips to find the bandwidth again. That costs a third more,
+//!   and the model does not know it. `lathide collectives` keeps operations apart. `reno` does not remember, but loses
+//!   more.
 //!
-//! - *What many send to one at once* (8 hosts: alltoall, gather by `simple`): the switch's queue of 64 KiB overflows, and
-//!   what is lost comes later. [`CostModel::queue`](crate::cost::CostModel) prices that, if it is stated.
-//! - *Barriers and exchanges of 8 bytes* (13 to 19 %): ranks share two cores with the switch, and the slowest of them counts.
-//! - *Two messages of 4 KiB from one rank* (broadcast by `binary` or `binomial`): the model sends one after the other, TCP
-//!   both at once, so the first arrives late. Longer ones leave one after the other.
-//! - *Exchanges after a gather*, in a program that mixes operations, where congestion control is `bbr`: it remembers that three
-//!   shared the root's port, and takes some tens of round trips to find the bandwidth again. That takes a third more, and no
-//!   price knows it; `lathide collectives` keeps operations apart. `reno` does not remember, but loses more.
-//!
-//! Overlap, two ranks, three runs of `lathide collectives -n 2 --operations broadcast,allreduce,allgather --bytes 64KiB,256KiB`
-//! in a network namespace whose loopback the kernel shapes (tbf: 100 Mbit/s, a bucket of 70 KiB for both ways, mtu 1500): 0.94 to
-//! 0.98 at 64 KiB but for one of 0.90, 0.94 to 0.99 at 256 KiB; with `--bytes 64KiB,1MiB`, two runs, 0.93 to 0.98 and 0.90 to 0.97
-//! at 1 MiB. Over an emulated link (`--link delay=0.2ms,rate=100mbit`, `--bytes
-//! 64KiB,1MiB`) four runs had 0.90 to 1.01 at 64 KiB, 0.83 to 0.97 at 1 MiB, where the relay itself takes 7 % of a core from the
-//! two that compute. The relay and the lab's switch ask Linux for short slices (since 6.12), so that they get a core
-//! that computes at once and not after the 3 ms of a slice: without, 64 KiB had 0.39 to 0.73 in the same hour.
+//! The relay of `--link` and the lab's switch ask Linux for short time slices (since 6.12). So they get a core that
+//! computes at once, and not after the 3 ms of a slice. Without that, overlap over an emulated link is much lower.

@@ -1,7 +1,8 @@
 //! How ranks are started, found and ended.
 //!
-//! `lathide run -n N PROGRAM` starts N processes on this machine (or on several, [`super::hosts`]) and sets the variables below. The same contract can be
-//! fulfilled by hand: rank 0 opens the rendezvous at `LATHIDE_ROOT` if nobody listens there.
+//! `lathide run -n N PROGRAM` starts N processes on this machine (or on several, [`super::hosts`]) and sets the
+//! variables below. You can also set them by hand. Rank 0 then listens for the others at `LATHIDE_ROOT`, if no
+//! coordinator listens there yet.
 //!
 //! ```text
 //! (umask 077; head -c 32 /dev/urandom >key)
@@ -14,39 +15,41 @@
 //!
 //! | variable | meaning | default |
 //! | --- | --- | --- |
-//! | `LATHIDE_RANK`, `LATHIDE_SIZE` | who this is, of how many | a job of one |
-//! | `LATHIDE_ROOT` | `host:port` of the rendezvous | needed from two ranks on, unless a starter below names the job |
-//! | `LATHIDE_KEY_FD`, `LATHIDE_KEY_FILE` | where the job's 32-byte secret is read; the file must be its owner's alone | needed from two ranks on, unless a starter below names the job |
-//! | `LATHIDE_INTERFACE` | which address to listen on: `eth0`, `10.0.0.0/8`, `!docker0` | that which reaches the rendezvous |
+//! | `LATHIDE_RANK`, `LATHIDE_SIZE` | this rank, and the number of ranks | a job of one |
+//! | `LATHIDE_ROOT` | `host:port` of the coordinator | required from two ranks on, or a starter below |
+//! | `LATHIDE_KEY_FD`, `LATHIDE_KEY_FILE` | where the job's 32-byte key is read; the file must be private | as above |
+//! | `LATHIDE_INTERFACE` | which address to listen on: `eth0`, `10.0.0.0/8`, `!docker0` | the one that reaches the coordinator |
 //! | `LATHIDE_PORTS` | ports to listen on: `7000-7063` | any |
-//! | `LATHIDE_ADVERTISE` | the IP address to tell the others | that on which it listens |
-//! | `LATHIDE_ENCRYPT` | `on`: what passes between ranks is encrypted ([`super::wire_format`]); needs the feature `encrypt` | `off` |
+//! | `LATHIDE_ADVERTISE` | the IP address to announce to the others | the one on which it listens |
+//! | `LATHIDE_ENCRYPT` | `on`: links are encrypted ([`super::wire_format`]); needs the feature `encrypt` | `off` |
 //! | `LATHIDE_OVERLAP` | `on`, or `off`: bytes move only inside a wait | `on` |
 //! | `LATHIDE_WINDOW` | bytes per link that may arrive before their read is posted | 64 MiB |
-//! | `LATHIDE_BUDGET` | bytes on all links together that may arrive before their reads are posted: no window is more than a link's equal share, or less than 64 KiB because of it | 512 MiB |
-//! | `LATHIDE_COLLECTIVE` | algorithms of collectives to use whatever they cost: `broadcast:chain,gather:windowed/4` | the cheapest |
-//! | `LATHIDE_FRAGMENT` | the most payload of a fragment, in bytes | 4096 |
+//! | `LATHIDE_BUDGET` | the same for all links together: a window is at most a link's equal share, but at least 64 KiB | 512 MiB |
+//! | `LATHIDE_COLLECTIVE` | algorithms of collectives, instead of the selected ones: `broadcast:chain,gather:windowed/4` | the fastest by the cost model |
+//! | `LATHIDE_FRAGMENT` | the maximum payload of a fragment, in bytes | 4096 |
 //! | `LATHIDE_ENVELOPES` | messages per link that may be announced beyond the window | 1024 |
-//! | `LATHIDE_DEADLOCK` | seconds a job may stand still before ranks report ([`super::architecture`]), or `off` | 3 |
-//! | `LATHIDE_KEEPALIVE` | seconds a network may be cut: a host that does not answer for longer is lost, or `off` | 10 |
+//! | `LATHIDE_DEADLOCK` | seconds without any progress before ranks report ([`super::architecture`]), or `off` | 3 |
+//! | `LATHIDE_KEEPALIVE` | seconds that a host may not answer before it is lost, or `off` | 10 |
 //! | `LATHIDE_JOIN` | seconds a node tries to join | 30 |
 //! | `LATHIDE_LINGER` | seconds `finalize` waits for peers to confirm | 5 |
-//! | `LATHIDE_TRACE` | the file that gets a timeline of all ranks | none |
-//! | `LATHIDE_REPORT` | `on`: what the node has observed goes to the launcher at the end | `off` |
-//! | `LATHIDE_OBSERVE` | whether the node counts what it does ([`super::observing`]) | `on` |
+//! | `LATHIDE_TRACE` | the file for a timeline of all ranks | none |
+//! | `LATHIDE_REPORT` | `on`: the node sends its report to the launcher at the end | `off` |
+//! | `LATHIDE_OBSERVE` | whether the node records what it does ([`super::observing`]) | `on` |
 //!
-//! The key must be random: one whose bytes are all equal is refused, and so is [`crate::Config::new`] without a key from two ranks
-//! on. The descriptor of `LATHIDE_KEY_FD` is closed in programs that a rank starts after `init`.
+//! The key must be random. A key whose bytes are all equal is refused, and so is a [`crate::Config::new`] of two or
+//! more ranks without a key. Programs that a rank starts after `init` do not inherit the descriptor of
+//! `LATHIDE_KEY_FD`.
 //!
-//! A rank has a connection to each other one, the launcher four descriptors for each rank. Where the limit of open files is
-//! lower, it is raised as far as the system allows, and otherwise named at once, with the number that is needed.
+//! A rank has one connection to each other rank; the launcher has four descriptors per rank. If the limit of open files
+//! is lower, it is raised as far as the system allows. If that is not enough, the error names the number that is
+//! needed.
 //!
 //! # Other starters
 //!
-//! `mpirun -n 4 ./program` (Open MPI, MPICH), `srun -n 4 ./program` and torchrun work as they are, with nothing set by hand,
-//! where the ranks share the home directory: on one machine, or on a cluster whose homes are on the network.
+//! `mpirun -n 4 ./program` (Open MPI, MPICH), `srun -n 4 ./program` and torchrun work with nothing set by hand if the
+//! ranks share the home directory: on one machine, or on a cluster with home directories on the network.
 //!
-//! | starter | rank and size | which job it is |
+//! | starter | rank and size | what identifies the job |
 //! | --- | --- | --- |
 //! | Open MPI | `OMPI_COMM_WORLD_RANK`, `OMPI_COMM_WORLD_SIZE` | `PMIX_NAMESPACE` and the random number of its transports |
 //! | MPICH (Hydra) | `PMI_RANK`, `PMI_SIZE` | on one host: the process that started the ranks |
@@ -55,67 +58,75 @@
 //! | torchrun | `RANK`, `WORLD_SIZE`, `MASTER_ADDR` | run, restarts, master |
 //! | Kubernetes, indexed job | `JOB_COMPLETION_INDEX`, and `LATHIDE_SIZE` by hand | `LATHIDE_ROOT` and `LATHIDE_KEY_FILE` by hand |
 //!
-//! Rank 0 makes the job's key and leaves it, with the addresses at which it listens, as an invitation to the others: a file
-//! in `${XDG_CACHE_HOME:-$HOME/.cache}/lathide/jobs`, a directory that nobody else may enter (mode 700; one with another mode
-//! or owner is refused). The others wait for it for `LATHIDE_JOIN`; rank 0 removes it when all have joined. One that a killed
-//! job leaves does no harm: who answers at its address must know its key, so only the living rank 0 can be meant.
+//! Rank 0 makes the job's key and leaves an invitation to the others: a file with the key and the addresses at which it
+//! listens. The file is in `${XDG_CACHE_HOME:-$HOME/.cache}/lathide/jobs`, a directory that only its owner may enter
+//! (mode 700; one with another mode or owner is refused). The others wait for it for `LATHIDE_JOIN`. Rank 0 removes it
+//! when all have joined. An invitation that a killed job leaves does no harm: whoever answers at its address is
+//! authenticated by its key.
 //!
-//! What is set by hand goes first: `LATHIDE_KEY_FILE` (a file of 32 bytes with mode 600; in Kubernetes a secret) and
-//! `LATHIDE_ROOT`. With the key alone, srun's first host and torchrun's `MASTER_ADDR:MASTER_PORT` are the rendezvous, and
-//! Open MPI's and MPICH's ranks still find it by an invitation.
+//! Variables set by hand take precedence: `LATHIDE_KEY_FILE` (a file of 32 bytes with mode 600; in Kubernetes a secret)
+//! and `LATHIDE_ROOT`. If only the key is set, the coordinator is at srun's first host or at torchrun's
+//! `MASTER_ADDR:MASTER_PORT`; ranks of Open MPI and MPICH still find it by an invitation.
 //!
 //! Limits:
-//! - Ranks that share no home (containers, hosts with local homes) need both by hand, or `lathide run`.
-//! - MPICH on several hosts: Hydra gives nothing that tells jobs apart, so both by hand, or `lathide run --hosts`.
-//! - One job at a time for each start: two programs side by side under one `srun` would mix. One after the other is fine.
-//! - On several hosts rank 0 names all its addresses, that of the default route first; `LATHIDE_INTERFACE` chooses others.
+//! - Ranks that share no home directory (containers, hosts with local homes) need both variables by hand, or
+//!   `lathide run`.
+//! - MPICH on several hosts: Hydra gives nothing that distinguishes jobs, so set both variables by hand, or use
+//!   `lathide run --hosts`.
+//! - One job at a time per start: two concurrent programs under one `srun` would mix. Consecutive programs are fine.
+//! - On several hosts rank 0 announces all its addresses, that of the default route first; `LATHIDE_INTERFACE` selects
+//!   others.
 //!
-//! Where a starter tells of more than one rank and there is no way to meet, `init` fails rather than run N jobs of one.
+//! If a starter announces more than one rank and the ranks cannot find each other, `init` fails. It does not run N jobs
+//! of one.
 //!
 //! # What the launcher promises
 //!
-//! Output comes line by line behind `[rank]`; input goes to rank 0; INT, QUIT, TERM, HUP, USR1 and USR2 are passed on. When a
-//! rank fails, the others get [`crate::Error::PeerLost`] at their next call, and are ended within two seconds (`--grace S` gives them longer). The
-//! launcher names the rank that failed first and exits with its status. A rank whose process ends with 0 before its node is
-//! finalized or dropped (`std::process::exit`, a leaked node) is that rank, if others fail for want of it. If the launcher is
-//! killed, its ranks end too. A signal that whoever starts the launcher has ignored, as nohup and a shell's background
-//! jobs do, stays ignored, by the ranks too.
+//! - Output comes line by line, with the prefix `[rank]`. Input goes to rank 0.
+//! - INT, QUIT, TERM, HUP, USR1 and USR2 are forwarded. A signal that the launcher's parent has ignored, as nohup and a
+//!   shell's background jobs do, stays ignored, also by the ranks.
+//! - When a rank fails, the others get [`crate::Error::PeerLost`] at their next call. They are ended within two seconds
+//!   (`--grace S` gives them longer).
+//! - The launcher names the rank that failed first and exits with its status. If a process ends with 0 before its node
+//!   is finalized or dropped (`std::process::exit`, a leaked node), and others fail because of that, it is that rank.
+//! - If the launcher is killed, its ranks end too.
 //!
 //! | exit status | |
 //! | --- | --- |
 //! | 0 | every rank ended with 0 |
 //! | 1.. | the status of the rank that failed first; 128+N if signal N ended it; 1 if it ended with 0 but without finalize |
 //! | 2 | wrong usage |
-//! | 124 | `--timeout` is over |
-//! | 125 | the launcher failed, or what the ranks write, the timeline or the reports found no room |
+//! | 124 | `--timeout` has expired |
+//! | 125 | the launcher failed, or output, timeline or reports could not be written |
 //! | 126, 127 | the program cannot be executed, was not found |
 //!
-//! Ctrl-Z (TSTP) stops the ranks, here and on other hosts, by STOP, which no program can refuse, and then the launcher; `fg`
-//! or `bg` (CONT) continues all. A stopped rank is not lost, since its host still answers, also for bytes that were under way
-//! and found no room at their receiver; where others wait for one, the launcher names its process, if that is on its own
-//! host. Only `--timeout` goes on by the clock.
+//! Ctrl-Z (TSTP) stops the ranks on all hosts by STOP, which no program can refuse, and then the launcher. `fg` or `bg`
+//! (CONT) continues all. A stopped rank is not lost, since its host still answers, also if bytes in flight have found
+//! no room at the receiver. If others wait for a stopped rank on the launcher's own host, the launcher names its
+//! process. `--timeout` keeps running meanwhile.
 //!
-//! # A network that is cut
+//! # Network cuts and keepalive
 //!
-//! A cut that is mended is a delay; a host that does not answer is lost. `LATHIDE_KEEPALIVE` (10 s, `off`) is the border, of all
-//! connections of a job alike: links, those to the rendezvous at both ends, and ssh. It is the hosts' systems that answer, so
-//! a rank may compute, or be stopped, or read nothing, for as long as it likes.
+//! A cut that ends in time is a delay; a host that does not answer is lost. `LATHIDE_KEEPALIVE` (10 s, or `off`) is the
+//! limit for all connections of a job: links, connections to the coordinator (at both ends), and ssh. The hosts'
+//! systems answer, not the ranks. So a rank may compute, be stopped, or read nothing, for any time.
 //!
-//! Each connection asks ten times in that time whether its other end is there: once a second, by TCP's keepalive or by sending
-//! again what was not acknowledged. A cut of up to 9.5 s ends nothing, and the job goes on within a second after it. A host
-//! that stays away is lost 11.5 s after it was last heard of, 11.8 s if nothing was under way: one more attempt, and its answer. Other
-//! limits go the same way, in whole seconds between two attempts.
+//! Each connection probes its other end ten times in that time: once a second, by TCP's keepalive or by retransmission.
+//! After a cut of up to 9.5 s the job goes on within a second. A host that does not return is lost 11.5 s after it was
+//! last heard of, or 11.8 s if nothing was in flight: one more attempt, and the time for its answer. Other limits work
+//! in the same way, with whole seconds between two attempts.
 //!
-//! - Linux before 6.15 knows no limit for the pause between two attempts to send again (`TCP_RTO_MAX_MS`): it doubles, and
-//!   attempts are made after some 0.2, 0.6, 1.4, 3, 6 and 13 s. While messages are under way, a cut of up to six seconds is a
-//!   delay, and one that lasts longer may end the job. With `LATHIDE_KEEPALIVE=30` it is 25 s.
-//! - TCP itself gives up after 15 attempts, which here is 14 s. A `net.ipv4.tcp_retries2` below its default of 15 makes that less.
-//! - Above 200 s the pauses are TCP's own, up to two minutes. With `off` it decides alone, after a quarter of an hour.
+//! - Linux before 6.15 has no limit for the retransmission timeout (`TCP_RTO_MAX_MS`). It doubles each time, and
+//!   attempts follow after some 0.2, 0.6, 1.4, 3, 6 and 13 s. While messages are in flight, a cut of up to six seconds
+//!   is a delay, and a longer one may end the job. With `LATHIDE_KEEPALIVE=30` the limit is 25 s.
+//! - TCP itself gives up after 15 attempts, here 14 s. A `net.ipv4.tcp_retries2` below its default of 15 shortens that.
+//! - Above 200 s the intervals are TCP's own, up to two minutes. With `off` only TCP decides, after a quarter of an
+//!   hour.
 //!
 //! # The emulated link
 //!
-//! `--link delay=25ms,rate=50mbit[,jitter=1ms][,shared]`, or a preset: `ethernet` (10 Mbit/s shared), `lan` (1 Gbit/s, 0.1 ms),
-//! `wan` (25 ms, 50 Mbit/s). A relay process between real TCP sockets delays and paces bytes; it needs no privileges.
-//! `loopback` means none. Whatever is measured over it says so.
+//! `--link delay=25ms,rate=50mbit[,jitter=1ms][,shared]`, or a preset: `ethernet` (10 Mbit/s shared), `lan` (1 Gbit/s,
+//! 0.1 ms), `wan` (25 ms, 50 Mbit/s). A relay process between real TCP sockets delays and paces bytes; it needs no
+//! privileges. `loopback` means no relay. Every measurement over an emulated link says so.
 //!
-//! `lathide lab` makes a network of virtual hosts instead, with real packets ([`super::lab`]).
+//! `lathide lab` makes a network of virtual hosts with real packets instead ([`super::lab`]).

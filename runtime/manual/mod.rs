@@ -1,15 +1,19 @@
-//! The manual: documentation that lives beside the code and cannot drift from its names.
+//! The manual: documentation beside the code, so that its names are checked.
 //!
-//! - [`architecture`]: who does what, on which thread, and what holds for ever
+//! - [`architecture`]: packages, rooms, threads, flow control, deadlock detection, and the invariants
 //! - [`wire_format`]: every byte between two ranks
-//! - [`launching`]: how ranks are started, found, and ended; environment variables and exit statuses
-//! - [`hosts`]: jobs over several machines: ssh, hostfiles, addresses and firewalls, Slurm
-//! - [`collectives`]: algorithms, the order of reduction, how one is chosen or forced, ranks that disagree
-//! - [`lab`]: a virtual network of several hosts on one machine, what its figures mean, how it is made
-//! - [`measuring`]: what the numbers mean and how they are taken
-//! - [`observing`]: reports, timelines and advice, where their numbers come from, and what looking costs
-//! - [`targets`]: what is to be reached, what is, and what the rest is lost to
-//! - [`models`]: what the papers' models say, which of their printed formulas and numbers are wrong, and how they are fitted
+//! - [`launching`]: how ranks are started, found and ended; environment variables and exit statuses
+//! - [`hosts`]: jobs on several machines: ssh, hostfiles, addresses and firewalls, Slurm
+//! - [`collectives`]: algorithms, the order of reduction, how an algorithm is selected or overridden, and what happens
+//!   when ranks disagree
+//! - [`lab`]: a virtual network of several hosts on one machine, what its figures mean, and how it is made
+//! - [`measuring`]: what the numbers mean and how they are measured
+//! - [`observing`]: reports, timelines and advice, where their numbers come from, and what observation costs
+//! - [`targets`]: what is required, what is reached, and what causes the difference
+//! - [`models`]: what the papers' models say, which of their printed formulas and numbers are wrong, and how they are
+//!   fitted
+//!
+//! Complete runs of the measuring commands are in `benches/results/`.
 
 pub mod architecture;
 pub mod collectives;

@@ -1,4 +1,4 @@
-//! The collectives of a node: each blocking and, with `init`, not blocking.
+//! The collectives of a node: each is blocking, or nonblocking with the prefix `init`.
 
 use std::sync::Arc;
 
@@ -22,27 +22,32 @@ use lathide_models::fit::{Sample, segmented};
 /// # Collectives
 ///
 /// All ranks call the same collectives in the same order, with the same root, number of elements, element type and
-/// operator; how they differ is found out and said on every rank ([`Error::Disagreement`]). The calls with `init`
-/// return at once, and the collective goes on while the program computes; any number may be under way. A handle
-/// that is dropped detaches its collective: this rank's part goes on, and `finalize` waits for it.
+/// operator. If they differ, every rank gets an error that says how ([`Error::Disagreement`]). The calls with `init`
+/// return at once, and the collective progresses while the program computes. Any number of collectives may be pending.
+/// Dropping a handle detaches its collective: this rank's part goes on, and `finalize` waits for it.
 ///
-/// The algorithm is the one that the model says is cheapest ([`Handle::choice`], [`Node::calibrate`]); the manual's page
-/// [on collectives](crate::manual::collectives) says which there are. If a collective fails on a rank, it
-/// and all after it fail on every rank, with the reason; messages between two ranks go on.
+/// The library selects the algorithm that is fastest by the cost model ([`Handle::choice`], [`Node::calibrate`]). The
+/// manual's page [on collectives](crate::manual::collectives) lists the algorithms. If a collective fails on a rank, it
+/// and all later ones fail on every rank, with the reason. Messages between two ranks go on.
 ///
 /// ## Threads
 ///
-/// Ranks match collectives by the order in which they are called, so one thread of a rank calls them, or one tokio task,
-/// on whatever threads it runs. Handles may be waited for by any thread, and all threads read and write. Another
-/// thread calls collectives after that one has ended; or after the thread that has called [`init`](crate::init), which calls
-/// none again before the other has ended. A program whose threads call in turn otherwise declares it:
-/// [`Node::declare_serialized`]. Any other call is [`Misuse::Threads`], and then every collective that is not
-/// complete, and all to come, fail on every rank: an error, since ranks that match calls of different threads would give
-/// wrong results. The manual says [what is seen and what is not](crate::manual::collectives#threads).
+/// Ranks match collectives by the order of calls. So one thread of a rank calls them, or one tokio task, on any thread.
+/// Any thread may wait for handles, read and write.
 ///
-/// Every one returns, at once or from its handle, [`Error::Disagreement`] and [`Error::Collective`] as described there,
-/// [`Error::PeerLost`] if a rank is gone, [`Error::Deadlock`] if the job stands still for good, and [`Error::Misuse`] if
-/// the call cannot be right: the root does not exist, or a buffer has another length than the call needs.
+/// Another thread may call collectives after the first one has ended. It may also follow the thread that called
+/// [`init`](crate::init); that thread then calls none until the other has ended. A program whose threads call in
+/// another order declares it with [`Node::declare_serialized`].
+///
+/// Any other call is [`Misuse::Threads`]. Then every collective that is not complete, and all later ones, fail on every
+/// rank, since ranks that match calls of different threads would give wrong results. The manual says [what is detected
+/// and what is not](crate::manual::collectives#threads).
+///
+/// ## Errors
+///
+/// Every collective returns, at once or from its handle, [`Error::Disagreement`] and [`Error::Collective`] as described
+/// above, [`Error::PeerLost`] if a rank is lost, [`Error::Deadlock`] if the job cannot move any more, and
+/// [`Error::Misuse`] if the call is wrong: the root does not exist, or a buffer has the wrong length.
 ///
 /// ```
 /// use lathide::Operator;
@@ -73,15 +78,16 @@ impl Node {
         self.begin(self.call::<u8>(Collective::Barrier, 0), Vec::<u8>::new(), Vec::new(), None, |_| ())
     }
 
-    /// Has the choice of algorithms follow what this job's links have shown. A collective, and it waits: ranks tell each
-    /// other the straight lines `a + b x` fitted to their links' one-way times ([`Node::report`]), and all take the
-    /// median. Before it, and if no link has shown enough, prices are those of [`Config::cost_model`].
+    /// Calibrates the cost model on the links of this job, so that the selection of algorithms follows it. This is a
+    /// blocking collective. Ranks exchange the straight lines `a + b x` fitted to the one-way times of their links
+    /// ([`Node::report`]), and all take the median. Before it, and if no link has enough samples, the cost model is
+    /// [`Config::cost_model`].
     ///
-    /// Not the a and b of eq. (3) of Stoica, Sultan and Keyes (1994), which the report has: a price is the sum of both
-    /// limits, and of a link that is a straight line the hyperbola's a and b are both a tenth too great, since it lies
-    /// a quarter below its own `a + b x` where both are equal.
+    /// These are not the a and b of eq. (3) of Stoica, Sultan and Keyes (1994), which the report has. The predicted
+    /// time of a schedule is the sum of both limits. On a link that is a straight line the hyperbola's a and b are both
+    /// 10 % too large, since the hyperbola lies a quarter below its own `a + b x` where both terms are equal.
     ///
-    /// Returns the cost model that counts from now on, the same on every rank.
+    /// Returns the new cost model, which is the same on every rank.
     ///
     /// # Errors
     /// As all collectives.
@@ -100,9 +106,9 @@ impl Node {
         Ok(kernel.cost_model())
     }
 
-    /// From the next call on prices are those of `model`, for instance where a program knows more than links show
-    /// by themselves. All ranks give the same one between the same two collectives; where their choices differ
-    /// for want of that, the next one fails with [`Error::Disagreement`].
+    /// Sets the cost model from the next call on, for instance if a program knows more than measured links show. All
+    /// ranks must set the same model between the same two collectives. If their selections differ otherwise, the next
+    /// collective fails with [`Error::Disagreement`].
     ///
     /// ```
     /// let node = lathide::init()?;
@@ -116,9 +122,9 @@ impl Node {
         self.inner.kernel.adopt(model);
     }
 
-    /// From the next call on these algorithms are used whatever they cost, instead of those of [`Config::overrides`], for
-    /// instance to measure one beside the other. All ranks give the same between the same two collectives; where they
-    /// do not, the next one fails with [`Error::Disagreement`].
+    /// Sets overrides from the next call on, instead of [`Config::overrides`], for instance to compare algorithms. All
+    /// ranks must set the same overrides between the same two collectives; otherwise the next collective fails with
+    /// [`Error::Disagreement`].
     ///
     /// ```
     /// use lathide::Overrides;
@@ -135,19 +141,19 @@ impl Node {
         self.inner.kernel.override_algorithms(overrides);
     }
 
-    /// Declares that several threads of this rank call collectives, and that the program orders their calls: each begins
-    /// after the one before has returned, in the same order on every rank. It is what MPI calls
-    /// `MPI_THREAD_SERIALIZED`; without it, collectives are called by one thread ([which ones](Node#threads)). For
-    /// thread pools, and for executors other than tokio that move a task from thread to thread.
+    /// Declares that several threads of this rank call collectives, and that the program orders their calls: each
+    /// begins after the previous one has returned, in the same order on every rank. MPI calls this
+    /// `MPI_THREAD_SERIALIZED`. Without it, one thread calls collectives ([which one](Node#threads)). Use it for thread
+    /// pools, and for executors other than tokio that move a task from thread to thread.
     ///
-    /// What is seen to be in no order fails all the same: a call while another thread is in one.
+    /// A call while another thread is in one still fails.
     pub fn declare_serialized(&self) {
         self.inner.kernel.declare_serialized();
     }
 
-    /// The root's `buffer` to all ranks. Every rank gives a buffer of the same length; it comes back with the root's
-    /// data in it. Trees and chains of Stoica, Sultan and Keyes (1994, 3.1) and Tam and Wang (2000, 4):
-    /// [`crate::collective::broadcast`].
+    /// Sends the root's `buffer` to all ranks. Every rank gives a buffer of the same length; it comes back with the
+    /// root's data. The algorithms are trees and chains of Stoica, Sultan and Keyes (1994, 3.1) and of Tam and Wang
+    /// (2000, 4): [`crate::collective::broadcast`].
     ///
     /// # Errors
     /// As all collectives.
@@ -164,9 +170,9 @@ impl Node {
         self.begin(call, Vec::new(), buffer, None, |result| result)
     }
 
-    /// Combines the elements of all ranks' buffers, element by element, by `operator`; the root gets the result, the
-    /// others `None`. Operands stand in the order of ranks, unless the operator is commutative and the algorithm says
-    /// otherwise: [`crate::collective::reduce`].
+    /// Combines the buffers of all ranks, element by element, by `operator`. The root gets the result, the others
+    /// `None`. Operands are combined in the order of ranks, unless the operator is commutative and the algorithm uses
+    /// another order: [`crate::collective::reduce`].
     ///
     /// # Errors
     /// As all collectives.
@@ -195,8 +201,8 @@ impl Node {
         self.begin(call, Vec::new(), buffer, Some(operator), move |result| is_root.then_some(result))
     }
 
-    /// Combines the elements of all ranks' buffers, element by element, by `operator`; every rank gets the result, the
-    /// same bits. The global operation of Stoica, Sultan and Keyes (1994, 3.2) is one of the algorithms:
+    /// Combines the buffers of all ranks, element by element, by `operator`. Every rank gets the result, with the same
+    /// bits. The global operation of Stoica, Sultan and Keyes (1994, 3.2) is one of the algorithms:
     /// [`crate::collective::allreduce`].
     ///
     /// # Errors
@@ -205,8 +211,8 @@ impl Node {
         self.whole(|| self.initallreduce(operator, buffer))
     }
 
-    /// [`Node::allreduce`] without waiting. The operator runs where messages are moved, on the kernel's thread while the
-    /// program computes.
+    /// [`Node::allreduce`] without waiting. The operator runs where messages are moved: while the program computes, on
+    /// the kernel's thread.
     ///
     /// # Errors
     /// As all collectives.
@@ -216,9 +222,9 @@ impl Node {
         self.begin(call, Vec::new(), buffer, Some(operator), |result| result)
     }
 
-    /// The blocks of all ranks to the root, which gets them in the order of ranks; the others get `None`. Every rank gives
-    /// as many elements. The algorithms are those of Tam and Wang (2000, 5), which do not collapse when many send to
-    /// one: [`crate::collective::gather`].
+    /// Sends the blocks of all ranks to the root, which gets them in the order of ranks; the others get `None`. Every
+    /// rank gives the same number of elements. The algorithms are those of Tam and Wang (2000, 5), which avoid incast
+    /// collapse: [`crate::collective::gather`].
     ///
     /// # Errors
     /// As all collectives.
@@ -235,7 +241,7 @@ impl Node {
         self.begin_gather(Call { root: root.into(), ..call }, block)
     }
 
-    /// [`Node::gather`] of blocks that differ in length: rank `i` gives `counts[i]` elements. All ranks give the same
+    /// [`Node::gather`] of blocks with different lengths: rank `i` gives `counts[i]` elements. All ranks give the same
     /// `counts`.
     ///
     /// # Errors
@@ -272,8 +278,8 @@ impl Node {
         self.begin_gather(call, block)
     }
 
-    /// The root's blocks, in the order of ranks, each to its rank: `count` elements for each. The root gives `count`
-    /// times as many elements as there are ranks, the others give none.
+    /// Sends each rank its block of the root's buffer, in the order of ranks: `count` elements for each. The root gives
+    /// `count` elements per rank, the others none.
     ///
     /// # Errors
     /// As all collectives.
@@ -302,7 +308,7 @@ impl Node {
         self.begin(call, blocks, zeroed(count), None, |result| result)
     }
 
-    /// The blocks of all ranks to all ranks, in the order of ranks. Every rank gives as many elements:
+    /// Sends the blocks of all ranks to all ranks, in the order of ranks. Every rank gives the same number of elements:
     /// [`crate::collective::allgather`].
     ///
     /// # Errors
@@ -321,8 +327,8 @@ impl Node {
         self.begin(call, block, whole, None, |result| result)
     }
 
-    /// A block of every rank to every rank: rank `i` gets the `i`-th block of each, in the order of ranks. All blocks of
-    /// all ranks have the same length: [`crate::collective::alltoall`].
+    /// Sends a block of every rank to every rank: rank `i` gets the `i`-th block of each rank, in the order of ranks.
+    /// All blocks of all ranks have the same length: [`crate::collective::alltoall`].
     ///
     /// # Errors
     /// As all collectives.
@@ -345,11 +351,12 @@ impl Node {
         self.begin(call, blocks, whole, None, |result| result)
     }
 
-    /// The neighbours' exchange of Stoica, Sultan and Keyes (1994, 3.3): sends and receives all that `shifts` says at once.
-    /// `edges` holds what is sent, the result what is received, both one after the other in the order of `shifts`.
+    /// The neighbours' exchange of Stoica, Sultan and Keyes (1994, 3.3): carries out all sends and receives of `shifts`
+    /// at once. `edges` holds the data to send, the result the received data, both consecutive in the order of
+    /// `shifts`.
     ///
-    /// Only neighbours need to call it, so it is no collective of all ranks; but neighbours name the shifts that
-    /// concern both in the same order, and send as many elements as the other expects.
+    /// Only neighbours need to call it, so it is no collective of all ranks. Neighbours must list their common shifts
+    /// in the same order, and send as many elements as the other expects.
     ///
     /// ```
     /// use lathide::collective::exchange::Shift;
@@ -399,7 +406,7 @@ impl Node {
         Ok(Handle::new(kernel.clone(), completion))
     }
 
-    /// A blocking call: no other thread may call a collective while it lasts.
+    /// A blocking call: no other thread may call a collective during it.
     fn whole<R: Send + 'static>(&self, begin: impl FnOnce() -> Result<Handle<R>>) -> Result<R> {
         let _call = self.noting(self.inner.kernel.call_collective())?;
         begin()?.wait()
@@ -448,12 +455,12 @@ fn zeroed<T: Element>(count: usize) -> Vec<T> {
     vec![T::zeroed(); count]
 }
 
-/// The bytes a rank contributes, or receives if they are more.
+/// The bytes that a rank contributes or receives, whichever is more.
 fn bytes_of<T>(input: &[T], output: &[T]) -> u64 {
     size_of_val(input).max(size_of_val(output)) as u64
 }
 
-/// The straight line `a + b x` through what a link has shown of each class of sizes.
+/// The straight line `a + b x` through the one-way times of a link, by size class.
 fn line(sizes: &[SizeReport]) -> Option<(f64, f64)> {
     let sample = |size: &SizeReport| Sample { bytes: size.bytes, time_s: size.median_s };
     let samples: Vec<Sample> = sizes.iter().map(sample).collect();

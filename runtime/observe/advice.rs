@@ -1,4 +1,4 @@
-//! What limits a program, and what would change it, by the gain model's equations. Pure.
+//! What limits a program, and what would improve it, by the gain model's equations. Pure.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,34 +10,34 @@ const MUCH: f64 = 0.05;
 /// More work than this factor is no advice.
 const FACTOR_MAX: f64 = 1000.0;
 
-/// What keeps a program from being faster, as far as communication goes.
+/// What limits a program, as far as communication is concerned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Limit {
-    /// The calculation: communication is hidden.
+    /// Calculation: the communication is hidden.
     Calculation,
-    /// There is more communication in a step than calculation can hide.
+    /// Communication: a step has more than its calculation can hide.
     Communication,
     /// Nothing was communicated.
     Nothing,
-    /// What hiding costs is more than what it hides.
+    /// Overhead: hiding costs more than it hides.
     Overhead,
     /// Overlap is switched off.
     OverlapOff,
-    /// Partners were not ready: their messages were written later than they were waited for.
+    /// Partners: their messages were written after the waits had begun.
     Partners,
-    /// Operations are posted late, or waited for early, so that little calculation lies between.
+    /// Posting: operations are posted late or waited for early, with little calculation between.
     Posting,
-    /// The times on the way are not known.
+    /// The transfer times are not known.
     Unknown,
 }
 
-/// A number, and where it comes from.
+/// A number, and its formula.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Figure {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// Its value; in seconds if it is a time.
     pub value: f64,
@@ -45,15 +45,15 @@ pub struct Figure {
     pub formula: String,
 }
 
-/// What limits a node, and what would change it.
+/// What limits a node, and what would improve it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Advice {
-    /// What limits it.
+    /// The limit.
     pub limit: Limit,
-    /// That, and what would change it, in words.
+    /// The limit, and what would improve it, as text.
     pub words: String,
-    /// The numbers in the words.
+    /// The numbers in the text.
     pub figures: Vec<Figure>,
 }
 

@@ -1,18 +1,18 @@
-//! What a node sees of itself: where its threads spend their time, what its links carry and how long that takes.
+//! Observation: where the threads of a node spend their time, what its links carry, and how long that takes.
 //!
 //! | module | what |
 //! | --- | --- |
 //! | `phases` | time outside calls (t_calc), in posts, in waits; per thread, a few stores per call |
-//! | `links` | messages and bytes by size; a bounded sample of one-way times |
-//! | `offset` | how far clocks are apart, by the minimum round trip |
-//! | `report` | all of that beside the models: [`Report`] |
-//! | `advice` | what limits a program and what would change it: [`Advice`] |
-//! | `event`, `tape` | what happened and when, through a bounded channel into a file; only if a timeline is asked for |
-//! | `threads` | what the threads of this process do, as the system says |
-//! | [`timeline`] | the files of all ranks as one timeline, on one clock |
+//! | `links` | messages and bytes by size class; a bounded sample of one-way times |
+//! | `offset` | clock offsets, by the minimum round trip |
+//! | `report` | the summary, beside the models: [`Report`] |
+//! | `advice` | what limits a program, and what would improve it: [`Advice`] |
+//! | `event`, `tape` | events, through a bounded channel into a file; only for a timeline |
+//! | `threads` | what the threads of this process do, by the system's information |
+//! | [`timeline`] | merges the files of all ranks into one timeline, on one clock |
 //!
-//! One message of 32 carries a *stamp*, the time at which it was posted; so the receiver learns how long it was on its
-//! way. What that costs is measured by `cargo bench --bench observe`; `LATHIDE_OBSERVE=off` does without.
+//! One message of 32 carries a *timestamp*, the time at which it was posted, so the receiver can determine its one-way
+//! time. `cargo bench --bench observe` measures the cost; `LATHIDE_OBSERVE=off` switches observation off.
 
 mod advice;
 pub(crate) mod event;
@@ -49,7 +49,7 @@ pub use summary::closing;
 pub(crate) use tape::Tape;
 use tape::rank_file;
 
-/// What the node's threads tell of themselves. Switched off, every method returns at once.
+/// Records what the node's threads do. If it is switched off, every method returns at once.
 pub(crate) struct Observer {
     is_on: bool,
     rank: Rank,

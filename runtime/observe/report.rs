@@ -1,4 +1,4 @@
-//! What a node has observed, summed up and put beside the models. Pure.
+//! A summary of what a node has observed, beside the models. Pure.
 
 use std::fmt;
 
@@ -19,10 +19,10 @@ const SPREAD_MIN: u64 = 4;
 /// Up to here the bytes of a message add little to its time.
 const SHORT_BYTES: u64 = 4096;
 
-/// What one node has observed so far; [`crate::Node::report`]. Times are in seconds, over all of its threads that
-/// make calls.
+/// What one node has observed so far ([`crate::Node::report`]). Times are in seconds, summed over all threads that make
+/// calls.
 ///
-/// The names are those of Strumpen 1994, section 2. What is not known is `None`, and `notes` say why.
+/// The names are those of Strumpen 1994, section 2. Unknown values are `None`, and `notes` say why.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
@@ -32,7 +32,7 @@ pub struct Report {
     pub size: u32,
     /// Whether messages moved while the program computed.
     pub overlap: bool,
-    /// From the moment the node had joined to now, or to its finalize.
+    /// From the moment when the node had joined until now, or until its finalize.
     pub elapsed_s: f64,
     /// Threads that have made calls.
     pub threads: usize,
@@ -42,43 +42,44 @@ pub struct Report {
     pub t_post_s: f64,
     /// Time in waits.
     pub t_wait_s: f64,
-    /// Of `t_wait_s`, for each wait no more than what the message waited for takes on its way: communication that is not
-    /// hidden. The rest of the waits was for partners that had not sent yet.
+    /// Communication that is not hidden: of `t_wait_s`, for each wait at most the transfer time of its message. The
+    /// rest was waiting for partners that had not sent yet.
     pub t_exposed_s: f64,
-    /// Communication: what all messages take on their way, one after another in each direction of a link, both
-    /// directions at once. From samples, and for sizes without any from the fitted eq. (3) of Stoica, Sultan, Keyes.
+    /// Communication: the transfer time of all messages, one by one in each direction of a link, both directions at
+    /// once. It comes from samples, and for sizes without samples from the fitted eq. (3) of Stoica, Sultan, Keyes.
     pub t_com_s: Option<f64>,
     /// Processor time of the kernel's thread.
     pub t_kernel_s: Option<f64>,
     /// `t_calc / t_com`.
     pub gamma: Option<f64>,
-    /// The share of the calculation between posting an operation and waiting for it.
+    /// The fraction of the calculation between the posting of an operation and its wait.
     pub f: Option<f64>,
-    /// What hiding costs, relative to the calculation: `(t_post + t_kernel) / t_calc`.
+    /// The overhead of hiding, relative to the calculation: `(t_post + t_kernel) / t_calc`.
     pub omega: Option<f64>,
-    /// How much of the communication was hidden: `1 - t_exposed / t_com`.
+    /// The fraction of the communication that was hidden: `1 - t_exposed / t_com`.
     pub hidden: Option<f64>,
-    /// `(t_calc + t_com) / (t_calc + t_post + t_exposed)`: what the same work takes one after the other, over what it took.
+    /// `(t_calc + t_com) / (t_calc + t_post + t_exposed)`: the time of the same work without overlap, over the observed
+    /// time.
     pub gain_observed: Option<f64>,
-    /// G as measured: the time of a run with overlap off over that of this one. `None` unless whoever has run both
-    /// puts it in, as `lathide gain -- PROGRAM` does.
+    /// The measured G: the time of a run with overlap off over that of this run. `None` unless set by a program that
+    /// made both runs, such as `lathide gain -- PROGRAM`.
     pub gain_measured: Option<f64>,
     /// G by eq. (4), with the gamma, f and Omega observed.
     pub gain_model: Option<f64>,
-    /// G by eq. (1): if all could be hidden at no cost.
+    /// G by eq. (1): everything hidden at no cost.
     pub gain_ideal: Option<f64>,
-    /// The links that messages have passed.
+    /// The links that have carried messages.
     pub links: Vec<LinkReport>,
-    /// The collectives that were called, and how their algorithms were chosen.
+    /// The collectives that were called, and how their algorithms were selected.
     #[serde(default)]
     pub collectives: Vec<CollectiveReport>,
-    /// What limits the node, and what would change it.
+    /// What limits the node, and what would improve it.
     pub advice: Advice,
-    /// What could not be found out, and why.
+    /// What could not be determined, and why.
     pub notes: Vec<String>,
 }
 
-/// What was observed of one link.
+/// Observations of one link.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LinkReport {
@@ -94,29 +95,29 @@ pub struct LinkReport {
     pub bytes_received: u64,
     /// This node's clock minus the peer's, in seconds since each node's start.
     pub clock_offset_s: Option<f64>,
-    /// Half of the least round trip: the offset is wrong by no more, and one-way times neither.
+    /// Half of the minimum round trip: a bound on the error of the offset and of one-way times.
     pub clock_error_s: Option<f64>,
-    /// Messages whose time on the way was observed, by size.
+    /// Observed one-way times, by size class.
     pub sizes: Vec<SizeReport>,
     /// Eq. (3) of Stoica, Sultan, Keyes 1994 fitted to them.
     pub hyperbolic: Option<HyperbolicReport>,
-    /// Why it is not, or no better.
+    /// Why there is no fit, or why it is poor.
     pub note: Option<String>,
 }
 
-/// Messages of about one size.
+/// One size class of messages.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SizeReport {
     /// The median of their bytes.
     pub bytes: u64,
-    /// Samples kept of them.
+    /// Number of samples kept.
     pub samples: usize,
-    /// Time on the way, from the call of `initwrite` to the last byte's arrival: the median.
+    /// One-way time, from the call of `initwrite` to the arrival of the last byte: the median.
     pub median_s: f64,
-    /// The least.
+    /// The minimum.
     pub min_s: f64,
-    /// The greatest.
+    /// The maximum.
     pub max_s: f64,
 }
 
@@ -128,7 +129,7 @@ pub struct HyperbolicReport {
     pub a_s: f64,
     /// b: the time of each byte of a long one.
     pub b_s_per_byte: f64,
-    /// The median error on sizes the fit has not seen; `None` if too few sizes were observed.
+    /// The median of the cross-validated error; `None` if too few sizes were observed.
     pub median_error: Option<f64>,
     /// The 90th percentile of that error.
     pub p90_error: Option<f64>,

@@ -1,13 +1,13 @@
-//! What the reports of all ranks say of a job, in a few lines. Pure.
+//! A summary of the reports of all ranks, in a few lines. Pure.
 
 use std::fmt::Write;
 
 use super::advice::Limit;
 use super::report::Report;
 
-/// The closing words on a job: what was observed, what limits it, what would change that. One line each.
+/// The summary of a job: what was observed, what limits it, what would improve it. One line each.
 ///
-/// `size` is the number of its ranks; those that failed may have left no report.
+/// `size` is the number of ranks; failed ranks may have left no report.
 pub fn closing(reports: &[Report], size: u32) -> Vec<String> {
     if reports.is_empty() {
         return vec!["no rank has reported: did it call lathide::init, and end in order?".to_owned()];
@@ -20,7 +20,7 @@ pub fn closing(reports: &[Report], size: u32) -> Vec<String> {
     lines
 }
 
-/// Medians over the ranks, with least and greatest.
+/// Medians over the ranks, with minimum and maximum.
 fn figures(reports: &[Report]) -> String {
     let mut line = String::new();
     let mut add = |name: &str, scale: f64, digits: usize, unit: &str, of: fn(&Report) -> Option<f64>| {
@@ -47,7 +47,7 @@ fn figures(reports: &[Report]) -> String {
     if line.is_empty() { "nothing was calculated or communicated".to_owned() } else { line }
 }
 
-/// The limit that most ranks have, in the words of the one that waited longest.
+/// The most frequent limit, with the text of the rank that waited longest.
 fn limits(reports: &[Report], size: u32) -> String {
     let mut counts: Vec<(Limit, usize)> = Vec::new();
     for report in reports {

@@ -31,14 +31,6 @@ use How::{By, InClone, Next};
 const COMMANDS: &[(&str, How)] = &[
     ("cargo run --release -- gain", InClone("lathide gain --gamma 1 --repeats 1 --rows 20000 --quiet")),
     ("cargo test", By("main.rs")),
-    ("lathide link", InClone("lathide link --seconds 1 --repeats 1 --bytes 8,64KiB --quiet")),
-    (
-        "lathide collectives --link delay=0.2ms,rate=100mbit --ranks 4,8 --operations broadcast,allreduce",
-        InClone(
-            "lathide collectives --link delay=0.2ms,rate=100mbit --ranks 4 --operations broadcast --seconds 1 --quiet",
-        ),
-    ),
-    ("lathide predict decomposition --n 1024 --t-s 35e-6 --t-w 0.23e-6 --procs 16", InClone("")),
     // What it installs is what the others run as `lathide`.
     ("cargo install --path runtime/cli", Next("lathide --version")),
     ("cargo new ../halo && cd ../halo", Next("cargo new --offline --vcs none ../halo && cd ../halo")),
@@ -59,6 +51,14 @@ const COMMANDS: &[(&str, How)] = &[
             "lathide run -n 2 --report --trace $SCRATCH/trace.json --link lan $EXAMPLES/stencil --rows 1000 --columns 8",
         ),
     ),
+    ("lathide link", InClone("lathide link --seconds 1 --repeats 1 --bytes 8,64KiB --quiet")),
+    (
+        "lathide collectives --link delay=0.2ms,rate=100mbit --ranks 4,8 --operations broadcast,allreduce",
+        InClone(
+            "lathide collectives --link delay=0.2ms,rate=100mbit --ranks 4 --operations broadcast --seconds 1 --quiet",
+        ),
+    ),
+    ("lathide predict decomposition --n 1024 --t-s 35e-6 --t-w 0.23e-6 --procs 16", InClone("")),
     ("lathide doctor --hosts a,b,user@c ./stencil", By("ssh.rs")),
     (
         "lathide run --hosts a:4,b:4 ./stencil",

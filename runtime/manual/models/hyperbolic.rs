@@ -30,10 +30,10 @@
 //! Where the paper is silent, we read it so: a message of 0 bytes has no packets (eq. 1 then gives 0, the limit is a);
 //! the sender waits for a rendezvous, so that its time counts in T_s; in the global operation a process takes its
 //! children's messages in the order in which they arrive, which alone gives the printed 19 a_W; with one process, or
-//! without neighbours, nothing is sent and nothing takes time; a_L, which is not given, is 0 for the SparcStations.
-//! A graph whose ways are neither in series nor parallel, or whose blocks share a processor across branches, is refused:
+//! without neighbours, nothing is sent and nothing takes time; a_L, which is not given, is 0 for the SparcStations. A
+//! graph whose paths are neither in series nor parallel, or whose blocks share a processor across branches, is refused:
 //! the paper has no rule for it but to find both limits by other means (rule 4).
 //!
 //! What cannot be computed: the measured points, regression coefficients and greatest errors of the figures, and the
-//! predictions of Fig. 20. The latter need the messages of the multigrid code; one class of contending messages
-//! cannot give them (its ratio of full to no overlap is 1.486, where two senders reach at most 1.296).
+//! predictions of Fig. 20. The latter need the messages of the multigrid code; one class of contending messages cannot
+//! give them (its ratio of full to no overlap is 1.486, where two senders reach at most 1.296).

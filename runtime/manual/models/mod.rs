@@ -1,35 +1,36 @@
-//! The papers' models: which equation is where, where a paper is wrong, and what we take instead.
+//! The papers' models: which equation is where, where a paper is wrong, and what is used instead.
 //!
-//! Each model is a module of [`model`](lathide_models): plain functions of plain numbers. The papers' own numbers are in
-//! `tests/golden`, and the tests meet every one of them: 1e-9 to the formula's value, and the printed value within
-//! what its digits allow. A misprint is in there as such: a model that gives the misprint fails.
+//! Each model is a module of the package [`lathide-models`](lathide_models): plain functions of plain numbers. The
+//! papers' own numbers are in `tests/golden`, and the tests check every one of them: within 1e-9 of the formula's
+//! value, and within the rounding of the printed value. Misprints are marked: a model that gives the misprint fails.
 //!
 //! # `lathide predict`
 //!
-//! asks them from the command line: a table, a curve where there is a range, a sentence; `--json` one object.
+//! evaluates them from the command line: a table, a curve for a range, a sentence; with `--json` one object.
 //!
 //! | command | model | answers | from a saved result (`--from`) |
 //! | --- | --- | --- | --- |
 //! | `predict gain` | [`gain`] | G over gamma, gamma_s or p; best and break-even granularity, best machine, range for a wanted G | `f`, `omega`, `points` of `lathide gain --json` |
 //! | `predict hyperbolic` | [`hyperbolic`] | T(x; a, b) of a message, of pairs at once, of neighbours | `hyperbolic` of `lathide link --json` |
-//! | `predict broadcast` | [`hyperbolic`], [`cluster`] | tree or serial, and the size where it changes; in packets beside the Postal model | `hyperbolic`, or `cluster` |
+//! | `predict broadcast` | [`hyperbolic`], [`cluster`] | tree or serial, and the size at which it changes; in packets beside the Postal model | `hyperbolic`, or `cluster` |
 //! | `predict gather` | [`cluster`] | bounds, window, plan, time | `cluster` |
 //! | `predict collectives` | [`decomposition`], [`hyperbolic`] | broadcast, other collectives, all to all, barrier | `hyperbolic` |
 //! | `predict logp` | [`hyperbolic`] | LogP beside the hyperbolic model | `cluster`, or `hyperbolic` with `--o` |
 //! | `predict decomposition` | [`decomposition`] | strips or blocks, and all thresholds | `hyperbolic` |
 //! | `predict multigrid` | [`multigrid`] | speed-up, efficiency, best P | `hyperbolic` with `--clock` |
 //!
-//! An option goes before the file, the file before the paper's own machine, which each option's help names. A message's
-//! a and b do not tell workstation, network and delay apart. Where they come from a file, a_W is the time of a short
-//! message in a stream (`message_rate.lathide_per_s`), else a_L the emulated link's delay, else the workstations have
-//! all of a; b_C is b if the link is shared by all, else 0; and the command says on stderr which it took.
+//! An option takes precedence over the file, and the file over the paper's own machine, which each option's help names.
+//! The a and b of a message do not separate workstation, network and delay. If they come from a file, a_W is the time
+//! of a short message in a stream (`message_rate.lathide_per_s`). Without that, a_L is the emulated link's delay;
+//! without that too, a_W has all of a. b_C is b if the link is shared by all, else 0. The command says on stderr which
+//! it took.
 //!
-//! `cluster` in a saved result has a cost each for `o_s`, `g_s`, `l`, `g_r`, `o_r`, `u_r` and, if known, `m_mtm`: seconds, or
-//! an object with `startup_s` and `s_per_byte`. `l` may also have `per_processor_s` and `aggregate_bytes_per_s`.
-//! `buffer_packets` is B_L, `packet_bytes` the size of a full packet (1500 if absent).
+//! `cluster` in a saved result has a cost each for `o_s`, `g_s`, `l`, `g_r`, `o_r`, `u_r` and, if known, `m_mtm`:
+//! seconds, or an object with `startup_s` and `s_per_byte`. `l` may also have `per_processor_s` and
+//! `aggregate_bytes_per_s`. `buffer_packets` is B_L, `packet_bytes` the size of a full packet (1500 if absent).
 //!
-//! The answer's JSON has `model`, `equation`, `parameters`, `from`, `points` (a member for every column), what was found
-//! (best values, thresholds), `notes` (assumptions) and `conclusion`. Seconds and bytes everywhere.
+//! The JSON of an answer has `model`, `equation`, `parameters`, `from`, `points` (a member for every column), results
+//! (best values, thresholds), `notes` (assumptions) and `conclusion`. All units are seconds and bytes.
 
 pub mod cluster;
 pub mod decomposition;
