@@ -12,10 +12,7 @@ pub(crate) fn allocation(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Opti
     else {
         return Ok(None);
     };
-    // The parser stops at what it does not understand.
-    let is_whole = list.matches('[').count() == list.matches(']').count() && !list.contains(char::is_whitespace);
-    let names = hostlist_parser::parse(&list).ok().filter(|names| is_whole && !names.is_empty());
-    let names = names.ok_or_else(|| format!("SLURM_JOB_NODELIST={list}: this is no list of nodes"))?;
+    let names = names(&list).ok_or_else(|| format!("SLURM_JOB_NODELIST={list}: this is no list of nodes"))?;
     let tasks = match text("SLURM_TASKS_PER_NODE") {
         None => vec![1; names.len()],
         Some(tasks) => tasks_per_node(&tasks)
@@ -24,6 +21,55 @@ pub(crate) fn allocation(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Opti
     };
     let hosts = names.into_iter().zip(tasks).map(|(name, slots)| Host { slots, ..Host::new(name) });
     Ok(Some(merged(hosts)))
+}
+
+/// The most hosts that a list may name.
+const HOSTS_MAX: usize = 1 << 16;
+
+/// `r[1-2]n[08,10-11],big` is r1n08, r1n10, r1n11, r2n08, r2n10, r2n11, big. `None`: it makes no sense, or names too many.
+fn names(list: &str) -> Option<Vec<String>> {
+    let (mut all, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, sign) in list.char_indices().chain([(list.len(), ',')]) {
+        match sign {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            ',' if depth == 0 => {
+                all.extend(expanded(&list[start..at], HOSTS_MAX - all.len())?);
+                start = at + 1;
+            }
+            _ => {}
+        }
+        if !(0..=1).contains(&depth) {
+            return None;
+        }
+    }
+    (depth == 0).then_some(all)
+}
+
+/// One pattern's names, at most so many.
+fn expanded(pattern: &str, most: usize) -> Option<Vec<String>> {
+    let is_plain = |text: &str| text.chars().all(|sign| sign.is_ascii_alphanumeric() || "-_.".contains(sign));
+    let Some((before, rest)) = pattern.split_once('[') else {
+        return (!pattern.is_empty() && is_plain(pattern) && most > 0).then(|| vec![pattern.to_owned()]);
+    };
+    let (ranges, after) = rest.split_once(']')?;
+    let ends = if after.is_empty() { vec![String::new()] } else { expanded(after, most)? };
+    let mut all = Vec::new();
+    for range in ranges.split(',') {
+        let (low, high) = range.split_once('-').unwrap_or((range, range));
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+        let (first, last) = (low.parse::<usize>().ok()?, high.parse::<usize>().ok()?);
+        let count = last.checked_sub(first)?.checked_add(1)?.checked_mul(ends.len())?;
+        if !is_plain(before) || !is_number(low) || !is_number(high) || count > most - all.len() {
+            return None;
+        }
+        // Zeros in front of the first number are those of all.
+        let digits = low.len();
+        all.extend(
+            (first..=last).flat_map(|number| ends.iter().map(move |end| format!("{before}{number:0digits$}{end}"))),
+        );
+    }
+    Some(all)
 }
 
 /// `4(x2),3` is 4, 4, 3.
@@ -67,6 +113,10 @@ mod tests {
         assert_eq!(hosts("localhost", "2"), named(&[("localhost", 2)]));
         assert_eq!(hosts("r[1-2]n[3,4]", ""), named(&[("r1n3", 1), ("r1n4", 1), ("r2n3", 1), ("r2n4", 1)]));
         assert_eq!(allocation(&|_| None), Ok(None));
+        let many = hosts("gpu-a[098-102,7].site", "").unwrap().unwrap();
+        let expected =
+            ["gpu-a098.site", "gpu-a099.site", "gpu-a100.site", "gpu-a101.site", "gpu-a102.site", "gpu-a7.site"];
+        assert_eq!(many.into_iter().map(|(name, _)| name).collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -76,6 +126,15 @@ mod tests {
             ("n1", "4(x", "SLURM_TASKS_PER_NODE=4(x"),
             ("n1", "0", "SLURM_TASKS_PER_NODE"),
             ("n[1-", "1", "SLURM_JOB_NODELIST=n[1-"),
+            ("n[2-1]", "", "no list of nodes"),
+            ("n[1-99999999]", "", "no list of nodes"),
+            ("n[0-999]r[0-999]", "", "no list of nodes"),
+            ("n[[1]]", "", "no list of nodes"),
+            ("n1,,n2", "", "no list of nodes"),
+            ("n1 n2", "", "no list of nodes"),
+            ("n]1[", "", "no list of nodes"),
+            ("n[]", "", "no list of nodes"),
+            ("n[+1]", "", "no list of nodes"),
         ] {
             let error = hosts(list, tasks).unwrap_err();
             assert!(error.contains(part), "{error}");
