@@ -290,6 +290,8 @@ fn a_buffer_that_panics_fails_its_node_and_every_thread_hears() {
     {
         let configure = |config: &mut lathide::Config| config.overlap = overlap;
         let errors = job_within(Duration::from_secs(30), 2, configure, move |node| {
+            // A node that fails before all have joined fails their joining.
+            node.barrier().expect("nothing has failed yet");
             if node.rank().0 == 1 {
                 return vec![node.initread(0, 1, vec![0u8; 16 << 20]).and_then(lathide::ReadHandle::wait).unwrap_err()];
             }
