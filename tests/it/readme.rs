@@ -138,7 +138,12 @@ fn shell(scratch: &Scratch, script: &str) -> Command {
             command.env_remove(&*name);
         }
     }
-    command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_INCREMENTAL", "0");
+    command
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
+        .env("CARGO_INCREMENTAL", "0");
     // Kept from run to run, so that only the first one builds the dependencies.
     command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme"));
     command.env("EXAMPLES", example("ring").parent().expect("a directory")).env("SCRATCH", &scratch.0);

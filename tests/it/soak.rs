@@ -263,7 +263,8 @@ fn kinds() -> Vec<(&'static str, &'static str, bool, bool)> {
 
 #[test]
 fn random_programs_go_right_on_every_kind_of_link() {
-    let seconds = std::env::var("LATHIDE_SOAK").map_or(SECONDS, |text| text.parse().expect("a number of seconds"));
+    let seconds = std::env::var("LATHIDE_SOAK")
+        .map_or(crate::scale::scaled(SECONDS), |text| text.parse().expect("a number of seconds"));
     let seed = std::env::var("LATHIDE_SEED").map_or(1, |text| text.parse().expect("a number"));
     let threads: Vec<_> = (0..)
         .zip(kinds())
