@@ -323,8 +323,8 @@ impl Node {
     /// As all collectives.
     pub fn initallgather<T: Element>(&self, block: Vec<T>) -> Result<Handle<Vec<T>>> {
         let call = self.call::<T>(Collective::Allgather, block.len());
-        let whole = zeroed(block.len() * self.size() as usize);
-        self.begin(call, block, whole, None, |result| result)
+        let whole = placed(block, self.rank().index(), self.size() as usize);
+        self.begin(call, Vec::new(), whole, None, |result| result)
     }
 
     /// Sends a block of every rank to every rank: rank `i` gets the `i`-th block of each rank, in the order of ranks.
@@ -449,6 +449,18 @@ impl Node {
         let completion = self.noting(kernel.initcollective(operation, Some(&plan), start))?;
         Ok(Handle::new(kernel.clone(), completion))
     }
+}
+
+/// Room for the blocks of all ranks, with the own one at its place. It is the block's own memory where that has room, as that
+/// of an earlier result has.
+fn placed<T: Element>(mut block: Vec<T>, rank: usize, ranks: usize) -> Vec<T> {
+    let count = block.len();
+    block.reserve_exact(count * (ranks - 1));
+    block.resize(count * ranks, T::zeroed());
+    if rank > 0 {
+        block.copy_within(..count, rank * count);
+    }
+    block
 }
 
 fn zeroed<T: Element>(count: usize) -> Vec<T> {

@@ -13,7 +13,8 @@ pub fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
     let turned = builder.scratch(u64::from(ranks) * count);
     let place =
         |blocks: std::ops::Range<u32>| turned.part(&(u64::from(blocks.start) * count..u64::from(blocks.end) * count));
-    let mut here = vec![builder.copy(Region::input(0, count), place(0..1), &[])];
+    let own_block = Region::output(u64::from(rank.0) * count, count);
+    let mut here = vec![builder.copy(own_block, place(0..1), &[])];
     for (distance, blocks) in rounds(ranks) {
         builder.send(rank.on_ring(-i64::from(distance), ranks), place(0..blocks), &here);
         here.push(builder.receive(rank.on_ring(i64::from(distance), ranks), place(distance..distance + blocks), &[]));

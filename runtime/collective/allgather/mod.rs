@@ -1,4 +1,5 @@
-//! Everybody's block to everybody. The input is the own block; the output, all blocks in the order of ranks.
+//! Everybody's block to everybody. Works in place: the output holds the own block at its place at first, and all blocks in the
+//! order of ranks at the end.
 
 pub mod bruck;
 pub mod ring;

@@ -13,9 +13,7 @@ pub fn schedule(rank: Rank, ranks: u32, blocks: &Blocks) -> Schedule {
     let whole = Region::output(0, blocks.total(ranks));
     let regions: Vec<Region> = blocks.ranges(ranks).map(|range| whole.part(&range)).collect();
     let own = regions[rank.index()];
-    let input = Region::input(0, own.count);
-    builder.copy(input, own, &[]);
-    append(&mut builder, rank, rank, (&regions, input), None, &[]);
+    append(&mut builder, rank, rank, (&regions, own), None, &[]);
     builder.finish()
 }
 

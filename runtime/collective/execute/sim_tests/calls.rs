@@ -114,7 +114,12 @@ pub(super) fn work(call: &Call, schedule: &Schedule, rank: u32, seed: u64, panic
             ((0..ranks).flat_map(|to| block(seed, rank, to, count)).collect(), nothing(count))
         }
         Collective::Scatter => (Vec::new(), nothing(count)),
-        Collective::Allgather => (block(seed, rank, 0, count).collect(), nothing(count * u64::from(ranks))),
+        Collective::Allgather => {
+            let mut whole = nothing(count * u64::from(ranks));
+            let start = (u64::from(rank) * count) as usize;
+            whole[start..start + count as usize].copy_from_slice(&block(seed, rank, 0, count).collect::<Vec<_>>());
+            (Vec::new(), whole)
+        }
         Collective::Alltoall => {
             ((0..ranks).flat_map(|to| block(seed, rank, to, count)).collect(), nothing(count * u64::from(ranks)))
         }
