@@ -30,7 +30,7 @@ pub mod environment {
     pub use crate::join::environment::{keepalive, port_range};
 }
 
-/// Connections that prove themselves.
+/// Connections that authenticate.
 pub mod handshake {
     pub use crate::join::handshake::{Connection, DialError, Guest, dial, incarnation, receive};
     pub use crate::wire::cipher::CipherError;

@@ -7,7 +7,7 @@ use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// For what a process opens beside: a runtime, a listener, files, some connections that have not proved themselves.
+/// For what a process opens beside: a runtime, a listener, files, some connections that are not authenticated.
 const BESIDE: u64 = 24;
 
 /// Sees to it that this process can open `more` descriptors, for `what`.

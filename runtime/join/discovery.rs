@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(8);
 
 /// The way into the job.
 pub(super) struct Found {
-    /// A proved connection to the rendezvous.
+    /// An authenticated connection to the rendezvous.
     pub(super) line: Line,
     /// Where that is, for messages.
     pub(super) root: String,
@@ -140,7 +140,7 @@ async fn accept(
 const UNLIKE: &str =
     "it and this rank do not agree whether a key was given: set LATHIDE_KEY_FILE on all ranks or on none";
 
-/// Connects to the first of `roots` that proves to be this job's rendezvous.
+/// Connects to the first of `roots` that turns out to be this job's rendezvous.
 async fn call(roots: &[String], party: &Party, epoch: u32) -> Result<(Line, String), String> {
     let mut addresses = Vec::new();
     let mut causes = Vec::new();
@@ -160,7 +160,7 @@ async fn call(roots: &[String], party: &Party, epoch: u32) -> Result<(Line, Stri
     }
 }
 
-/// The first of `roots` at which this job's rendezvous proves itself; otherwise what came of each.
+/// The first of `roots` at which this job's rendezvous authenticates itself; otherwise what came of each.
 pub async fn first_that_answers(
     roots: &[SocketAddr],
     party: &Party,

@@ -12,12 +12,12 @@ use tokio::time::timeout;
 
 use super::descriptors;
 use super::keepalive::{self, EndedBy};
-use super::pending::{self, Pending, Proof};
+use super::pending::{self, Authentication, Pending};
 use crate::config::KEEPALIVE;
 use crate::wire::cipher::{Cipher, CipherError, OPENING_BYTES, Opening};
 use crate::wire::handshake::{
-    Acceptor, Authenticated, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, OPEN_BYTES, PROOF_BYTES, Party,
-    Purpose, READY_BYTES, RENDEZVOUS, Refusal, Target,
+    Acceptor, Authenticated, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, OPEN_BYTES, Party, Purpose,
+    READY_BYTES, RENDEZVOUS, RESPONSE_BYTES, Refusal, Target,
 };
 use crate::wire::seal::Seals;
 
@@ -77,7 +77,7 @@ pub(crate) fn explain(error: &io::Error) -> String {
     format!("{error} ({hint})")
 }
 
-/// A connection whose ends have proved themselves.
+/// A connection whose ends are authenticated.
 #[derive(Debug)]
 pub struct Connection<S = TcpStream> {
     /// The socket.
@@ -86,7 +86,7 @@ pub struct Connection<S = TcpStream> {
     pub(crate) cipher: Option<Box<Cipher>>,
 }
 
-/// A proved connection between a rank and the rendezvous.
+/// An authenticated connection between a rank and the rendezvous.
 pub(crate) struct Line {
     /// The socket.
     pub(crate) stream: TcpStream,
@@ -99,7 +99,7 @@ pub(crate) struct Line {
 pub(crate) async fn call(address: SocketAddr, party: &Party, epoch: u32) -> Result<Line, DialError> {
     let target = Target { epoch, ..RENDEZVOUS_OF_ANY };
     let shake = async {
-        let (stream, dialer, _) = prove(address, party, target, 0).await?;
+        let (stream, dialer, _) = authenticate(address, party, target, 0).await?;
         Ok(Line { stream, seals: dialer.seals() })
     };
     timeout(HANDSHAKE_TIMEOUT, shake).await.unwrap_or(Err(DialError::Silent))
@@ -113,7 +113,7 @@ pub async fn dial(
     next_expected: u64,
 ) -> Result<(Connection, Established), DialError> {
     let shake = async {
-        let (mut stream, dialer, established) = prove(address, party, target, next_expected).await?;
+        let (mut stream, dialer, established) = authenticate(address, party, target, next_expected).await?;
         let mut cipher = None;
         if let Some(secret) = dialer.secret() {
             let mut opening = Opening::dialer(&secret)?;
@@ -129,7 +129,7 @@ pub async fn dial(
     timeout(HANDSHAKE_TIMEOUT, shake).await.unwrap_or(Err(DialError::Silent))
 }
 
-/// Whether the rendezvous of this job listens at `address`: has it prove itself, and then hangs up.
+/// Whether the rendezvous of this job listens at `address`: has it authenticate itself, and then hangs up.
 pub(crate) async fn probe(address: SocketAddr, party: &Party) -> Result<(), DialError> {
     let challenged = timeout(HANDSHAKE_TIMEOUT, challenge(address, party, RENDEZVOUS_OF_ANY, 0)).await;
     challenged.unwrap_or(Err(DialError::Silent)).map(drop)
@@ -138,22 +138,22 @@ pub(crate) async fn probe(address: SocketAddr, party: &Party) -> Result<(), Dial
 /// Whoever it is that serves the rendezvous.
 const RENDEZVOUS_OF_ANY: Target = Target { purpose: Purpose::Control, rank: RENDEZVOUS, incarnation: None, epoch: 0 };
 
-/// Connects, and goes so far that both sides have proved themselves and this one knows it.
-async fn prove(
+/// Connects, and goes so far that both sides are authenticated and this one knows it.
+async fn authenticate(
     address: SocketAddr,
     party: &Party,
     target: Target,
     next_expected: u64,
 ) -> Result<(TcpStream, Dialer, Established), DialError> {
-    let (mut stream, dialer, proof) = challenge(address, party, target, next_expected).await?;
-    stream.write_all(&proof).await?;
+    let (mut stream, dialer, response) = challenge(address, party, target, next_expected).await?;
+    stream.write_all(&response).await?;
     let mut ready = [0; READY_BYTES];
     stream.read_exact(&mut ready).await?;
     let established = dialer.ready(&ready)?;
     Ok((stream, dialer, established))
 }
 
-/// Connects, and goes so far that the other side has proved itself. Returns this side's proof.
+/// Connects, and goes so far that the other side is authenticated. Returns this side's response.
 async fn challenge(
     address: SocketAddr,
     party: &Party,
@@ -173,11 +173,11 @@ async fn challenge(
     stream.write_all(&hello).await?;
     let mut challenge = [0; CHALLENGE_BYTES];
     stream.read_exact(&mut challenge).await?;
-    let proof = dialer.challenged(&challenge, next_expected)?;
-    Ok((stream, dialer, proof))
+    let response = dialer.challenged(&challenge, next_expected)?;
+    Ok((stream, dialer, response))
 }
 
-/// A connection whose dialer has proved itself and waits for READY.
+/// A connection whose dialer is authenticated and waits for READY.
 #[derive(Debug)]
 pub struct Guest {
     /// Who it is, and whether what it wants fits.
@@ -213,7 +213,7 @@ impl Guest {
         let mut open = [0; OPEN_BYTES];
         self.stream.read_exact(&mut open).await?;
         if !self.acceptor.is_open(open) {
-            return Err(io::Error::other(Refusal::Unproven));
+            return Err(io::Error::other(Refusal::Unauthenticated));
         }
         Ok(Connection { stream: self.stream, cipher })
     }
@@ -244,7 +244,7 @@ impl Pauses {
     }
 }
 
-/// Accepts connections for as long as it is polled, and hands over those that prove themselves. Strangers, port scans
+/// Accepts connections for as long as it is polled, and hands over those that authenticate. Strangers, port scans
 /// and slow ones have no effect: each has a task, a deadline and less than a kilobyte, and there are not many at a time.
 ///
 /// Returns when no descriptor is left for a connection, and none that could be closed.
@@ -271,19 +271,19 @@ pub async fn receive<T: Send + 'static>(
             }
         };
         while tasks.try_join_next().is_some() {}
-        let (party, guests, proof) = (party.clone(), guests.clone(), Proof::default());
-        let given = proof.clone();
+        let (party, guests, response) = (party.clone(), guests.clone(), Authentication::default());
+        let given = response.clone();
         let task = tasks.spawn(async move {
             match timeout(HANDSHAKE_TIMEOUT, greet(stream, &party, purpose)).await {
                 Ok(Ok(guest)) => {
                     given.is_given();
                     let _ = guests.send(wrap(guest)).await;
                 }
-                Ok(Err(error)) => tracing::debug!(%error, "a connection proved nothing"),
+                Ok(Err(error)) => tracing::debug!(%error, "a connection was not authenticated"),
                 Err(_) => tracing::debug!("a connection said nothing"),
             }
         });
-        pending.add(from.ip(), proof, task);
+        pending.add(from.ip(), response, task);
     }
 }
 
@@ -299,9 +299,9 @@ async fn greet(mut stream: TcpStream, party: &Party, purpose: Purpose) -> Result
     stream.read_exact(&mut hello[8..]).await?;
     let challenge = acceptor.hello(&hello, &nonce()?)?;
     stream.write_all(&challenge).await?;
-    let mut proof = [0; PROOF_BYTES];
-    stream.read_exact(&mut proof).await?;
-    let authenticated = acceptor.proof(&proof)?;
+    let mut response = [0; RESPONSE_BYTES];
+    stream.read_exact(&mut response).await?;
+    let authenticated = acceptor.response(&response)?;
     Ok(Guest { authenticated, stream, acceptor })
 }
 

@@ -5,8 +5,8 @@
 //! its owner may enter. Its name follows from the job's identity ([`super::foreign`]), so it needs no talking to find.
 //!
 //! Why an invitation that is left over does no harm: a reader believes nothing that it says. It calls the address, and
-//! who answers must prove that it knows the key in the file; only the process that wrote the file can, or its job. A
-//! dead rank 0 does not answer, a stranger at its old port proves nothing, and an earlier job of the same ranks (two
+//! who answers must show that it knows the key in the file; only the process that wrote the file can, or its job. A
+//! dead rank 0 does not answer, a stranger at its old port is not authenticated, and an earlier job of the same ranks (two
 //! programs one after the other under one `srun`) has no slot left. In all these cases the reader looks at the file again
 //! until its time is over; rank 0 replaces whatever has the name, in one step, so nobody ever reads half of one. And rank 0
 //! removes only what it has written itself. Old ones are swept away a week later, when any job leaves a new one.

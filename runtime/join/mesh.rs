@@ -1,4 +1,4 @@
-//! Joining the job: from an address and a key to one proved connection per peer.
+//! Joining the job: from an address and a key to one authenticated connection per peer.
 //!
 //! Rank 0 serves the rendezvous if nobody listens at its address yet. Every node listens on the address from which it
 //! reached the rendezvous, reports it, and gets the table of all. Then the lower rank of each pair dials the higher, all
@@ -127,7 +127,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
         return Err(failed(NO_CIPHER.to_owned()));
     }
     let own = Limits::of(config);
-    // Nor does a job of one listen where nobody has to prove anything.
+    // Nor does a job of one listen where nobody has to authenticate itself.
     if config.size == 1 && (config.root.is_none() || config.key.is_none()) {
         return Ok(Membership {
             links: vec![None],

@@ -10,13 +10,13 @@ use tokio::net::TcpStream;
 
 use super::*;
 use crate::config::Key;
-use crate::wire::handshake::{CHALLENGE_BYTES, Dialer, HELLO_BYTES, PROOF_BYTES, READY_BYTES};
+use crate::wire::handshake::{CHALLENGE_BYTES, Dialer, HELLO_BYTES, READY_BYTES, RESPONSE_BYTES};
 
 const VARIANTS: u64 = 1000;
 const KEY: [u8; 32] = *b"a key that only these tests know";
 /// The epoch of rank 1's connection.
 const EPOCH: u32 = 7;
-/// Connections that attackers keep open at a time, more than a node keeps unproven ones.
+/// Connections that attackers keep open at a time, more than a node keeps unauthenticated ones.
 const KEPT_MAX: usize = 100;
 /// How long an attacker waits for an answer: for a node on this machine a long time.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -43,7 +43,7 @@ impl Noise {
 /// What somebody on the way has of rank 1's handshake.
 struct Recorded {
     hello: Vec<u8>,
-    proof: Vec<u8>,
+    response: Vec<u8>,
 }
 
 struct Attack {
@@ -87,8 +87,8 @@ impl Attack {
     }
 
     /// Sends `proof`; the READY that comes back, if one does.
-    async fn ready(&self, mut stream: TcpStream, proof: &[u8]) -> Option<Vec<u8>> {
-        let _ = stream.write_all(proof).await;
+    async fn ready(&self, mut stream: TcpStream, response: &[u8]) -> Option<Vec<u8>> {
+        let _ = stream.write_all(response).await;
         let mut ready = vec![0; READY_BYTES];
         let came = timeout(PATIENCE, stream.read_exact(&mut ready)).await.expect("an answer, or a closed connection");
         came.is_ok().then_some(ready)
@@ -98,8 +98,8 @@ impl Attack {
     async fn knowing(&mut self, party: &Party, target: Target) -> bool {
         let (mut dialer, hello) = Dialer::hello(party, target, &self.noise.nonce());
         let (stream, challenge) = self.challenge(&hello).await;
-        let Ok(proof) = dialer.challenged(&challenge.expect("a challenge"), 0) else { return false };
-        let ready = self.ready(stream, &proof).await.expect("who knows the key is told");
+        let Ok(response) = dialer.challenged(&challenge.expect("a challenge"), 0) else { return false };
+        let ready = self.ready(stream, &response).await.expect("who knows the key is told");
         dialer.ready(&ready).is_ok()
     }
 
@@ -135,33 +135,33 @@ impl Attack {
                 let (stream, challenge) = self.challenge(&hello).await;
                 assert!(
                     forger.challenged(&challenge.expect("a challenge"), 0).is_err(),
-                    "the node's proof fits any key"
+                    "the node's response fits any key"
                 );
-                let proof = self.noise.bytes(PROOF_BYTES);
-                self.ready(stream, &proof).await.is_some()
+                let response = self.noise.bytes(RESPONSE_BYTES);
+                self.ready(stream, &response).await.is_some()
             }
             "a hello replayed" => {
                 let (stream, challenge) = self.challenge(&self.recorded.hello).await;
                 assert!(challenge.is_some());
-                let proof = self.noise.bytes(PROOF_BYTES);
-                self.ready(stream, &proof).await.is_some()
+                let response = self.noise.bytes(RESPONSE_BYTES);
+                self.ready(stream, &response).await.is_some()
             }
             "a session replayed" => {
                 let (stream, challenge) = self.challenge(&self.recorded.hello).await;
                 assert!(challenge.is_some());
-                let mut proof = self.recorded.proof.clone();
-                proof[..8].copy_from_slice(&u64::from(variant).to_le_bytes());
-                self.ready(stream, &proof).await.is_some()
+                let mut response = self.recorded.response.clone();
+                response[..8].copy_from_slice(&u64::from(variant).to_le_bytes());
+                self.ready(stream, &response).await.is_some()
             }
             "reflection" => {
-                // The node's own proof comes back, that of this connection or of another one with the same words.
+                // The node's own response comes back, that of this connection or of another one with the same words.
                 let (first, challenge) = self.challenge(&hello).await;
                 let (second, other) = self.challenge(&hello).await;
-                let mut proof = u64::from(variant).to_le_bytes().to_vec();
+                let mut response = u64::from(variant).to_le_bytes().to_vec();
                 let seen = if variant.is_multiple_of(2) { challenge } else { other };
-                proof.extend_from_slice(&seen.expect("a challenge")[CHALLENGE_BYTES - 32..]);
+                response.extend_from_slice(&seen.expect("a challenge")[CHALLENGE_BYTES - 32..]);
                 drop(second);
-                self.ready(first, &proof).await.is_some()
+                self.ready(first, &response).await.is_some()
             }
             "relay to another rank" => {
                 // Rank 0 wants rank 1; somebody on the way leads it here.
@@ -175,8 +175,8 @@ impl Attack {
                 meddled[at] ^= 1 + (self.noise.next() % 255) as u8;
                 let (stream, challenge) = self.challenge(&meddled).await;
                 assert!(dialer.challenged(&challenge.expect("a challenge"), 0).is_err(), "byte {at} is not proved");
-                let proof = self.noise.bytes(PROOF_BYTES);
-                self.ready(stream, &proof).await.is_some()
+                let response = self.noise.bytes(RESPONSE_BYTES);
+                self.ready(stream, &response).await.is_some()
             }
             "an old epoch" => self.knowing(&party(1), target(2, variant % (EPOCH + 1))).await,
             "an earlier run" => {
@@ -184,15 +184,15 @@ impl Attack {
                 self.knowing(&stale, target(2, variant)).await
             }
             "closed at every byte" => {
-                let cut = variant as usize % (HELLO_BYTES + PROOF_BYTES);
+                let cut = variant as usize % (HELLO_BYTES + RESPONSE_BYTES);
                 if cut < HELLO_BYTES {
                     let mut stream = self.connect().await;
                     let _ = stream.write_all(&hello[..cut]).await;
                     return false;
                 }
                 let (mut stream, challenge) = self.challenge(&hello).await;
-                let proof = dialer.challenged(&challenge.expect("a challenge"), 0).expect("the key is right");
-                let _ = stream.write_all(&proof[..cut - HELLO_BYTES]).await;
+                let response = dialer.challenged(&challenge.expect("a challenge"), 0).expect("the key is right");
+                let _ = stream.write_all(&response[..cut - HELLO_BYTES]).await;
                 false
             }
             other => panic!("no such attack: {other}"),
@@ -230,13 +230,13 @@ async fn record(address: SocketAddr) -> (TcpStream, Recorded) {
     stream.write_all(&hello).await.unwrap();
     let mut challenge = [0; CHALLENGE_BYTES];
     stream.read_exact(&mut challenge).await.unwrap();
-    let proof = dialer.challenged(&challenge, 0).unwrap();
-    stream.write_all(&proof).await.unwrap();
+    let response = dialer.challenged(&challenge, 0).unwrap();
+    stream.write_all(&response).await.unwrap();
     let mut ready = [0; READY_BYTES];
     stream.read_exact(&mut ready).await.unwrap();
     dialer.ready(&ready).unwrap();
     stream.write_all(&dialer.open()).await.unwrap();
-    (stream, Recorded { hello, proof })
+    (stream, Recorded { hello, response })
 }
 
 async fn besieged(seed: u64) {

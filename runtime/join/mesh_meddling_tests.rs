@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 use super::proxy_tests::{config, here, on_runtime, serve, settings};
 use super::*;
 use crate::join::events::Settings;
-use crate::wire::handshake::{CHALLENGE_BYTES, HELLO_BYTES, PROOF_BYTES, READY_BYTES};
+use crate::wire::handshake::{CHALLENGE_BYTES, HELLO_BYTES, READY_BYTES, RESPONSE_BYTES};
 use crate::wire::seal::TAG_BYTES;
 
 /// What somebody without the key, between rank 1 and the rendezvous, does to a control frame.
@@ -79,7 +79,7 @@ async fn meddle(listener: TcpListener, target: SocketAddr, place: ReceiveBuffer,
     let far = TcpStream::connect(target).await.unwrap();
     let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
     let last: [Arc<parking_lot::Mutex<Vec<u8>>>; 2] = Default::default();
-    let (dialer, acceptor) = ([HELLO_BYTES, PROOF_BYTES], [CHALLENGE_BYTES, READY_BYTES]);
+    let (dialer, acceptor) = ([HELLO_BYTES, RESPONSE_BYTES], [CHALLENGE_BYTES, READY_BYTES]);
     for (is_report, passes, mut from, mut to) in [(true, dialer, near_in, far_out), (false, acceptor, far_in, near_out)]
     {
         let last = last.clone();

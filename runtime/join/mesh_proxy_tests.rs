@@ -9,11 +9,11 @@ use super::*;
 use crate::config::Key;
 use crate::join::events::Settings;
 use crate::join::{events, rendezvous};
-use crate::wire::handshake::{CHALLENGE_BYTES, HELLO_BYTES, PROOF_BYTES, READY_BYTES};
+use crate::wire::handshake::{CHALLENGE_BYTES, HELLO_BYTES, READY_BYTES, RESPONSE_BYTES};
 
 const KEY: [u8; 32] = *b"a key that only these tests know";
 /// What a dialer and an acceptor say in a handshake.
-const DIALER_BYTES: usize = HELLO_BYTES + PROOF_BYTES;
+const DIALER_BYTES: usize = HELLO_BYTES + RESPONSE_BYTES;
 const ACCEPTOR_BYTES: usize = CHALLENGE_BYTES + READY_BYTES;
 
 pub(super) fn on_runtime<T>(test: impl Future<Output = T>) -> T {
@@ -200,11 +200,11 @@ fn encrypted_links_open_though_their_way_is_cut_at_any_byte_of_the_handshake() {
 fn a_handshake_that_stands_still_is_begun_again() {
     on_runtime(async {
         let cut = |of_dialer, after| Cut { of_dialer, after, stands_still: true };
-        let (proof, ready) = (cut(true, DIALER_BYTES), cut(false, ACCEPTOR_BYTES - 1));
+        let (response, ready) = (cut(true, DIALER_BYTES), cut(false, ACCEPTOR_BYTES - 1));
         let (a, b, c, d) = tokio::join!(
-            cut_to_rendezvous(proof),
+            cut_to_rendezvous(response),
             cut_to_rendezvous(ready),
-            cut_between_ranks(proof, false),
+            cut_between_ranks(response, false),
             cut_between_ranks(ready, false)
         );
         for (joined, connections) in [a, b, c, d] {

@@ -156,7 +156,7 @@ fn noise_on_a_ranks_listener_has_no_effect() {
         assert_eq!((guest.authenticated.rank, guest.authenticated.fits.clone()), (0, Ok(())));
         guest.admit(0).await.unwrap();
         dialer.await.unwrap().unwrap();
-        assert!(arrived.try_recv().is_err(), "noise proved itself");
+        assert!(arrived.try_recv().is_err(), "noise authenticated itself");
     });
 }
 

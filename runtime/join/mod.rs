@@ -1,4 +1,4 @@
-//! Joining a job: everything between the start of a process and the moment when its links are open and proven, and what watches
+//! Joining a job: everything between the start of a process and the moment when its links are open and authenticated, and what watches
 //! over it until it leaves.
 //!
 //! | module | what |
@@ -6,7 +6,7 @@
 //! | `environment`, `variables`, `foreign`, `invitation` | who this process is: from our launcher, from another's variables, or by a file |
 //! | `interface`, `listening`, `discovery` | the addresses of this host, a port to listen on, and where the others meet |
 //! | `rendezvous`, `coordinator`, `events`, `lines`, `control` | the service that all ranks report to, its decisions, what reaches it, its connections and messages |
-//! | `handshake`, `pending`, `descriptors` | connections that prove themselves, and how many may not have yet |
+//! | `handshake`, `pending`, `descriptors` | connections that authenticate, and how many may not have yet |
 //! | `mesh` | a link to each other rank |
 //! | `keepalive` | a host that is gone is noticed |
 //! | `deadlock` | who waits for whom, and whether that can end (pure) |

@@ -1,4 +1,4 @@
-//! Connections that have not proved themselves yet: how many there may be, and which one makes room for another.
+//! Connections that are not authenticated yet: how many there may be, and which one makes room for another.
 //!
 //! Whoever can reach the port can open as many as he likes. When there are too many, the source address that has most of them
 //! loses one, at random: strangers elsewhere cannot touch a rank's connection, and among those of one address a rank's gets
@@ -16,24 +16,24 @@ use tokio::task::AbortHandle;
 const PENDING_MIN: usize = 64;
 const BESIDE: usize = 32;
 
-/// How many connections may be unproven at a time in a job of this size: every rank may dial at once, and again while its
+/// How many connections may be unauthenticated at a time in a job of this size: every rank may dial at once, and again while its
 /// earlier connection is not given up yet.
 pub(super) fn most(size: u32) -> usize {
     PENDING_MIN.max(2 * size as usize + BESIDE)
 }
 
-/// Whether a connection has proved itself.
+/// Whether a connection is authenticated.
 #[derive(Clone, Default)]
-pub(super) struct Proof(Arc<AtomicBool>);
+pub(super) struct Authentication(Arc<AtomicBool>);
 
-impl Proof {
+impl Authentication {
     /// It has.
     pub(super) fn is_given(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// The connections that have not proved themselves.
+/// The connections that are not authenticated.
 pub(super) struct Pending {
     most: usize,
     entries: Vec<Entry>,
@@ -41,7 +41,7 @@ pub(super) struct Pending {
 
 struct Entry {
     source: IpAddr,
-    proof: Proof,
+    response: Authentication,
     task: AbortHandle,
 }
 
@@ -51,9 +51,9 @@ impl Pending {
     }
 
     /// Takes one more, and drops one if there are too many.
-    pub(super) fn add(&mut self, from: IpAddr, proof: Proof, task: AbortHandle) {
+    pub(super) fn add(&mut self, from: IpAddr, response: Authentication, task: AbortHandle) {
         self.entries.retain(Entry::is_pending);
-        self.entries.push(Entry { source: source(from), proof, task });
+        self.entries.push(Entry { source: source(from), response, task });
         if self.entries.len() > self.most {
             self.evict();
         }
@@ -72,7 +72,7 @@ impl Pending {
 
 impl Entry {
     fn is_pending(&self) -> bool {
-        !self.task.is_finished() && !self.proof.0.load(Ordering::Relaxed)
+        !self.task.is_finished() && !self.response.0.load(Ordering::Relaxed)
     }
 }
 
@@ -139,13 +139,13 @@ mod tests {
         runtime.block_on(async {
             let mut pending = Pending::new(3);
             let rank = tokio::spawn(std::future::pending::<()>());
-            let proof = Proof::default();
+            let response = Authentication::default();
             let address: IpAddr = "10.0.0.1".parse().unwrap();
-            pending.add(address, proof.clone(), rank.abort_handle());
-            proof.is_given();
+            pending.add(address, response.clone(), rank.abort_handle());
+            response.is_given();
             let strangers: Vec<_> = (0..1000).map(|_| tokio::spawn(std::future::pending::<()>())).collect();
             for stranger in &strangers {
-                pending.add(address, Proof::default(), stranger.abort_handle());
+                pending.add(address, Authentication::default(), stranger.abort_handle());
             }
             // The runtime takes some turns to end so many.
             let turns = Duration::from_millis(50);

@@ -1,9 +1,9 @@
 //! Who watches the links while no thread helps: the kernel's task, at once or soon.
 //!
-//! MessageHeader and closing the gate costs a few system calls and, worse, may wake the task for a packet that the
+//! Opening and closing the task's epoll set costs a few system calls and, worse, may wake the task for a packet that the
 //! next wait takes anyway. A program that computes between its waits gets the task at once. One that goes from
-//! wait to wait (a ping-pong, a stream) does not: there the gate stays closed, and the task looks every
-//! millisecond whether waits still follow each other; when they do not, it opens the gate. So links are never
+//! wait to wait (a ping-pong, a stream) does not: there the task's epoll set stays closed, and the task looks every
+//! millisecond whether waits still follow each other; when they do not, it opens the task's epoll set. So links are never
 //! unwatched for more than a tick or two while the program computes, and a short message costs no call for the
 //! hand-over.
 
@@ -15,7 +15,7 @@ use super::sync::{AtomicBool, AtomicU64, Mutex, Notify};
 
 /// How often the task looks whether waits still follow each other. Tokio's timers tick in milliseconds.
 pub(super) const TICK: Duration = Duration::from_millis(1);
-/// A program that stays away for longer between two calls computes. MessageHeader the gate for less is in vain.
+/// A program that stays away for longer between two calls computes. Opening the task's epoll set for less is in vain.
 const BRIEF: Duration = Duration::from_micros(200);
 
 pub(crate) struct Ownership {
@@ -46,14 +46,14 @@ enum Owner {
     Task,
     /// The gate is closed; the task opens it when no more waits follow.
     TaskSoon,
-    /// The gate is closed; the task looks after its rest.
-    Rest,
+    /// The gate is closed; the task looks after its pause.
+    Pause,
     /// The gate is closed; whoever helps decides at the end.
     Helper,
 }
 
 impl Ownership {
-    /// At first nobody watches: the gate is closed.
+    /// At first nobody watches: the task's epoll set is closed.
     pub(crate) fn new() -> Self {
         let state = State { watcher: Owner::Helper, waits: 0, seen: 0 };
         let pace = Pace { left: AtomicU64::new(0), has_computed: AtomicBool::new(true) };
@@ -81,7 +81,7 @@ impl Ownership {
                 state.watcher = Owner::Helper;
                 poller.close_gate();
             }
-            Owner::Rest => state.watcher = Owner::Helper,
+            Owner::Pause => state.watcher = Owner::Helper,
             Owner::TaskSoon | Owner::Helper => {}
         }
     }
@@ -102,28 +102,28 @@ impl Ownership {
         }
     }
 
-    /// The task has looked and, if it `may`, rests before it looks again; otherwise it watches, if it is the one.
-    /// Returns whether it rests. It may be asked though a helper has the links: then it does not.
+    /// The task has looked and, if it `may`, pauses before it looks again; otherwise it watches, if it is the one.
+    /// Returns whether it pauses. It may be asked though a helper has the links: then it does not.
     pub(crate) fn rest(&self, poller: &Poller, may: impl FnOnce() -> bool) -> bool {
         let mut state = self.state.lock();
-        if !matches!(state.watcher, Owner::Task | Owner::Rest) {
+        if !matches!(state.watcher, Owner::Task | Owner::Pause) {
             return false;
         }
         let may = may();
         match (state.watcher, may) {
             (Owner::Task, true) => {
-                state.watcher = Owner::Rest;
+                state.watcher = Owner::Pause;
                 poller.close_gate();
             }
-            (Owner::Rest, false) => state.open(poller),
+            (Owner::Pause, false) => state.open(poller),
             _ => {}
         }
         may
     }
 
-    /// Whether the task still rests: nobody has taken the links meanwhile.
+    /// Whether the task still pauses: nobody has taken the links meanwhile.
     pub(crate) fn rests(&self) -> bool {
-        self.state.lock().watcher == Owner::Rest
+        self.state.lock().watcher == Owner::Pause
     }
 
     /// Has the task watch if it may, whoever helps, and no longer if it may not. It is asked under the lock: when one

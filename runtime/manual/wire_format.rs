@@ -9,7 +9,7 @@
 //! | --- | --- | --- |
 //! | HELLO | dialer | magic, versions, options, job, ranks, incarnation, epoch, nonce |
 //! | CHALLENGE | acceptor | nonce, and a keyed BLAKE3 hash of all bytes so far |
-//! | RESPONSE (`PROOF` in the sources) | dialer | the dialer's keyed hash |
+//! | RESPONSE | dialer | the dialer's keyed hash |
 //! | READY | acceptor | the acceptor accepts |
 //! | OPEN | dialer | READY has arrived |
 //!

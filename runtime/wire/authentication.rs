@@ -1,4 +1,4 @@
-//! What follows from the job's key: its public name and the proofs and secrets of the handshake. BLAKE3 throughout, not negotiated.
+//! What follows from the job's key: its public name and the responses and secrets of the handshake. BLAKE3 throughout, not negotiated.
 
 use super::cipher::Secret;
 use super::seal::Seal;
@@ -13,7 +13,7 @@ pub fn job_id(key: &Key) -> [u8; 16] {
 }
 
 /// A MAC with the handshake key over all bytes so far, labelled with who makes it.
-pub(super) fn prove(key: &Key, label: &str, transcript: &blake3::Hasher) -> blake3::Hash {
+pub(super) fn keyed_hash(key: &Key, label: &str, transcript: &blake3::Hasher) -> blake3::Hash {
     let mac_key = blake3::derive_key("lathide v1 handshake", &key.0);
     let mut mac = blake3::Hasher::new_keyed(&mac_key);
     mac.update(label.as_bytes()).update(transcript.finalize().as_bytes());

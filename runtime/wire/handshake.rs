@@ -1,16 +1,16 @@
 //! The keyed handshake that opens every connection: HELLO, CHALLENGE, PROOF, READY, and on a link OPEN. Bytes in, bytes out.
 //!
-//! Every pass has one fixed size and no length field. The job key never travels; both sides prove that they know it
+//! Every pass has one fixed size and no length field. The job key never travels; both sides show by a MAC that they know it
 //! with BLAKE3 in keyed mode over all bytes of the connection so far, so purposes, ranks, nonces, versions, options,
 //! incarnation and epoch cannot be changed, replayed, reflected or relayed. What does not fit is named only to a peer
-//! that has proved itself; a stranger sees a closed connection.
+//! that is authenticated; a stranger sees a closed connection.
 //!
 //! READY may be lost with its connection, and its sender cannot know. So a link counts only when its dialer has answered READY
 //! with OPEN; a dialer that had none dials again with a greater epoch, and replaces what is left of its earlier connection. A
 //! control connection needs no OPEN: the rank's first report says the same.
 
 pub use super::authentication::job_id;
-use super::authentication::{frame_seals, prove, seal, secret};
+use super::authentication::{frame_seals, keyed_hash, seal, secret};
 use super::cipher::Secret;
 use super::refusal::CODE_READY;
 pub use super::refusal::{RENDEZVOUS, Refusal};
@@ -24,7 +24,7 @@ pub(crate) const HELLO_BYTES: usize = 8 + 4 + 1 + OPTIONS_BYTES + 16 + 12 + 8 + 
 /// CHALLENGE; not longer than HELLO, so that answering a stranger multiplies nothing.
 pub(crate) const CHALLENGE_BYTES: usize = 2 + OPTIONS_BYTES + 8 + NONCE_BYTES + MAC_BYTES;
 /// PROOF.
-pub(crate) const PROOF_BYTES: usize = 8 + MAC_BYTES;
+pub(crate) const RESPONSE_BYTES: usize = 8 + MAC_BYTES;
 /// READY.
 pub(crate) const READY_BYTES: usize = 1 + 8 + MAC_BYTES;
 /// OPEN.
@@ -49,7 +49,7 @@ pub enum Purpose {
     Link = 2,
 }
 
-/// What each side tells the other of itself, inside the proof.
+/// What each side tells the other of itself, inside the response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// How much may arrive before a read is posted for it.
@@ -160,8 +160,8 @@ impl Dialer {
         let body = sized(challenge, CHALLENGE_BYTES)?;
         let (body, mac) = split_mac(body);
         self.transcript.update(body);
-        if mac != prove(&self.party.key, "acceptor", &self.transcript) {
-            return Err(Refusal::Unproven);
+        if mac != keyed_hash(&self.party.key, "acceptor", &self.transcript) {
+            return Err(Refusal::Unauthenticated);
         }
         self.transcript.update(mac.as_bytes());
         let mut fields = Fields(body);
@@ -182,12 +182,12 @@ impl Dialer {
             return Err(Refusal::Incarnation);
         }
         self.peer = Some((options, incarnation));
-        let mut proof = next_expected.to_le_bytes().to_vec();
-        self.transcript.update(&proof);
-        let mac = prove(&self.party.key, "dialer", &self.transcript);
+        let mut response = next_expected.to_le_bytes().to_vec();
+        self.transcript.update(&response);
+        let mac = keyed_hash(&self.party.key, "dialer", &self.transcript);
         self.transcript.update(mac.as_bytes());
-        proof.extend(mac.as_bytes());
-        Ok(proof)
+        response.extend(mac.as_bytes());
+        Ok(response)
     }
 
     /// What opens the connection's cipher, if it is to have one. CHALLENGE has been taken.
@@ -195,11 +195,11 @@ impl Dialer {
         self.party.encrypts(self.target.purpose).then(|| secret(&self.party.key, &self.transcript))
     }
 
-    /// Takes READY: the connection is open, or a proved peer says why not.
+    /// Takes READY: the connection is open, or an authenticated peer says why not.
     pub(crate) fn ready(&self, ready: &[u8]) -> Result<Established, Refusal> {
         let (body, mac) = split_mac(sized(ready, READY_BYTES)?);
         if mac != seal(&self.party.key, &self.transcript, body) {
-            return Err(Refusal::Unproven);
+            return Err(Refusal::Unauthenticated);
         }
         let Some((options, incarnation)) = self.peer else {
             return Err(Refusal::Stranger("READY before CHALLENGE"));
@@ -233,7 +233,7 @@ pub(crate) struct Acceptor {
     hello: Option<Hello>,
 }
 
-/// A dialer that has proved that it knows the key, and whether what it wants fits.
+/// A dialer that has shown that it knows the key, and whether what it wants fits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Authenticated {
     /// Its rank, below the job's size if `fits` is `Ok`.
@@ -267,7 +267,7 @@ impl Acceptor {
         bytes.extend(self.party.incarnation.to_le_bytes());
         bytes.extend(nonce);
         self.transcript.update(&bytes);
-        let mac = prove(&self.party.key, "acceptor", &self.transcript);
+        let mac = keyed_hash(&self.party.key, "acceptor", &self.transcript);
         self.transcript.update(mac.as_bytes());
         bytes.extend(mac.as_bytes());
         debug_assert_eq!(bytes.len(), CHALLENGE_BYTES);
@@ -276,11 +276,11 @@ impl Acceptor {
     }
 
     /// Takes PROOF: who the dialer is, and whether it fits.
-    pub(crate) fn proof(&mut self, proof: &[u8]) -> Result<Authenticated, Refusal> {
-        let (body, mac) = split_mac(sized(proof, PROOF_BYTES)?);
+    pub(crate) fn response(&mut self, response: &[u8]) -> Result<Authenticated, Refusal> {
+        let (body, mac) = split_mac(sized(response, RESPONSE_BYTES)?);
         self.transcript.update(body);
-        if mac != prove(&self.party.key, "dialer", &self.transcript) {
-            return Err(Refusal::Unproven);
+        if mac != keyed_hash(&self.party.key, "dialer", &self.transcript) {
+            return Err(Refusal::Unauthenticated);
         }
         self.transcript.update(mac.as_bytes());
         let Some(hello) = &self.hello else { return Err(Refusal::Stranger("PROOF before HELLO")) };
@@ -401,7 +401,7 @@ impl Hello {
         let versions = (fields.u16(), fields.u16());
         let purpose = fields.u8();
         let options = Options::decode(&mut fields);
-        // The job id follows from the key, which the proof will show; it is there for who looks at the wire.
+        // The job id follows from the key, which the response will show; it is there for who looks at the wire.
         fields.take::<16>();
         let (from, to, size) = (fields.u32(), fields.u32(), fields.u32());
         let (incarnation, epoch) = (fields.u64(), fields.u32());

@@ -35,11 +35,11 @@ fn shake(
         Ok(challenge) => challenge,
         Err(refusal) => return (Err(unreached()), Err(refusal)),
     };
-    let proof = match dialer.challenged(&meddle(1, challenge), 11) {
-        Ok(proof) => proof,
+    let response = match dialer.challenged(&meddle(1, challenge), 11) {
+        Ok(response) => response,
         Err(refusal) => return (Err(refusal), Err(unreached())),
     };
-    let proven = match acceptor.proof(&meddle(2, proof)) {
+    let proven = match acceptor.response(&meddle(2, response)) {
         Ok(proven) => proven,
         Err(refusal) => return (Err(unreached()), Err(refusal)),
     };
@@ -59,7 +59,7 @@ fn both_sides_learn_limits_incarnation_and_position() {
 #[test]
 fn every_changed_byte_and_every_truncation_is_refused() {
     let mut variants = 0;
-    for (pass, bytes) in [HELLO_BYTES, CHALLENGE_BYTES, PROOF_BYTES, READY_BYTES].into_iter().enumerate() {
+    for (pass, bytes) in [HELLO_BYTES, CHALLENGE_BYTES, RESPONSE_BYTES, READY_BYTES].into_iter().enumerate() {
         for at in 0..bytes {
             for bit in 0..8 {
                 let flip = |bytes: &mut Vec<u8>| bytes[at] ^= 1 << bit;
@@ -77,7 +77,7 @@ fn every_changed_byte_and_every_truncation_is_refused() {
         let longer = |bytes: &mut Vec<u8>| bytes.push(0);
         assert!(shake(&party(1), &party(2), target(2), Some((pass, &longer))).0.is_err());
     }
-    assert_eq!(variants, 9 * (HELLO_BYTES + CHALLENGE_BYTES + PROOF_BYTES + READY_BYTES));
+    assert_eq!(variants, 9 * (HELLO_BYTES + CHALLENGE_BYTES + RESPONSE_BYTES + READY_BYTES));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn open_fits_its_own_connection_only() {
         let (mut dialer, hello) = Dialer::hello(&party(1), target(2), &[1; 32]);
         let mut acceptor = Acceptor::new(&party(2), Purpose::Link);
         let challenge = acceptor.hello(&hello, &[nonce; 32]).unwrap();
-        acceptor.proof(&dialer.challenged(&challenge, 0).unwrap()).unwrap();
+        acceptor.response(&dialer.challenged(&challenge, 0).unwrap()).unwrap();
         (dialer, acceptor)
     };
     let ((dialer, acceptor), (other, _)) = (connection(2), connection(3));
@@ -104,7 +104,7 @@ fn a_control_frame_is_believed_once_in_its_place_and_direction() {
         let (mut dialer, hello) = Dialer::hello(&party(1), target(2), &[1; 32]);
         let mut acceptor = Acceptor::new(&party(2), Purpose::Control);
         let challenge = acceptor.hello(&hello, &[nonce; 32]).unwrap();
-        acceptor.proof(&dialer.challenged(&challenge, 0).unwrap()).unwrap();
+        acceptor.response(&dialer.challenged(&challenge, 0).unwrap()).unwrap();
         (dialer.seals(), acceptor.seals())
     };
     let (mut near, mut far) = connection(2);
@@ -128,16 +128,16 @@ fn a_control_frame_is_believed_once_in_its_place_and_direction() {
 #[test]
 fn a_wrong_key_is_seen_by_both_sides() {
     let other = Party { key: Key([8; 32]), ..party(1) };
-    assert_eq!(shake(&other, &party(2), target(2), None).0, Err(Refusal::Unproven));
-    // A dialer that goes on regardless of the acceptor's proof cannot make its own.
+    assert_eq!(shake(&other, &party(2), target(2), None).0, Err(Refusal::Unauthenticated));
+    // A dialer that goes on regardless of the acceptor's response cannot make its own.
     let mut acceptor = Acceptor::new(&party(2), Purpose::Link);
     let (mut forger, hello) = Dialer::hello(&other, target(2), &[1; 32]);
     let challenge = acceptor.hello(&hello, &[2; 32]).unwrap();
     forger.transcript.update(&challenge);
-    let mut proof = 0u64.to_le_bytes().to_vec();
-    forger.transcript.update(&proof);
-    proof.extend(prove(&other.key, "dialer", &forger.transcript).as_bytes());
-    assert_eq!(acceptor.proof(&proof), Err(Refusal::Unproven));
+    let mut response = 0u64.to_le_bytes().to_vec();
+    forger.transcript.update(&response);
+    response.extend(prove(&other.key, "dialer", &forger.transcript).as_bytes());
+    assert_eq!(acceptor.response(&response), Err(Refusal::Unauthenticated));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn what_does_not_fit_is_named_to_a_proved_peer() {
     assert_eq!(dialer, Err(Refusal::Encryption { theirs: false }));
     assert!(dialer.unwrap_err().to_string().contains("it does not encrypt its links, this side does"));
     assert!(shake(&sealed(1), &sealed(2), target(2), None).0.is_ok());
-    assert!(Refusal::Incarnation.is_final() && !Refusal::Unproven.is_final());
+    assert!(Refusal::Incarnation.is_final() && !Refusal::Unauthenticated.is_final());
 
     // Versions: the newer acceptor says so through READY, the dialer of an older one sees it in CHALLENGE.
     let (least, most) = VERSIONS;
@@ -190,25 +190,25 @@ fn a_reflected_or_replayed_pass_proves_nothing() {
     let (mut dialer, hello) = Dialer::hello(&party(1), Target { incarnation: None, ..target(2) }, &[1; 32]);
     let mut acceptor = Acceptor::new(&party(1), Purpose::Link);
     let challenge = acceptor.hello(&hello, &[2; 32]).unwrap();
-    let proof = dialer.challenged(&challenge, 0).unwrap();
-    let fits = acceptor.proof(&proof).unwrap().fits;
+    let response = dialer.challenged(&challenge, 0).unwrap();
+    let fits = acceptor.response(&response).unwrap().fits;
     assert_eq!(fits, Err(Refusal::WrongPeer { wanted: 2, theirs: 1 }));
 
     // Replay: all of a recorded dialer's bytes to an acceptor with a new nonce.
     let (mut dialer, hello) = Dialer::hello(&party(1), target(2), &[1; 32]);
     let mut first = Acceptor::new(&party(2), Purpose::Link);
     let challenge = first.hello(&hello, &[2; 32]).unwrap();
-    let proof = dialer.challenged(&challenge, 0).unwrap();
-    let proven = first.proof(&proof).unwrap();
+    let response = dialer.challenged(&challenge, 0).unwrap();
+    let proven = first.response(&response).unwrap();
     let ready = first.ready(proven.fits.as_ref().map(|()| 0));
     let mut second = Acceptor::new(&party(2), Purpose::Link);
     second.hello(&hello, &[3; 32]).unwrap();
-    assert_eq!(second.proof(&proof), Err(Refusal::Unproven));
+    assert_eq!(second.response(&response), Err(Refusal::Unauthenticated));
 
     // And all of a recorded acceptor's bytes to a dialer with a new nonce.
     let (mut later, _) = Dialer::hello(&party(1), target(2), &[9; 32]);
-    assert_eq!(later.challenged(&challenge, 0), Err(Refusal::Unproven));
-    assert_eq!(later.ready(&ready), Err(Refusal::Unproven));
+    assert_eq!(later.challenged(&challenge, 0), Err(Refusal::Unauthenticated));
+    assert_eq!(later.ready(&ready), Err(Refusal::Unauthenticated));
     assert!(dialer.ready(&ready).is_ok(), "the recorded bytes were good");
 }
 

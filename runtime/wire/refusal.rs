@@ -11,7 +11,7 @@ pub enum Refusal {
     Stranger(&'static str),
     /// The other side does not know the key, or somebody changed bytes on the way.
     #[error("it does not know this job's key: another job or another service has that port, or the key files differ")]
-    Unproven,
+    Unauthenticated,
     /// No common protocol version.
     #[error("it speaks protocol version {theirs}, this side {}..={}; use one version of lathide", ours.0, ours.1)]
     Version {
@@ -54,7 +54,7 @@ pub enum Refusal {
     /// The connection has another purpose than this listener.
     #[error("the address belongs to another service of the job (a rank's port for the rendezvous', or the reverse)")]
     Purpose,
-    /// The other side proved itself and refused, with one of this module's codes.
+    /// The other side authenticated itself and refused, with one of this module's codes.
     #[error("{}", told(*.code, *.detail))]
     Told {
         /// What it found.
@@ -65,15 +65,15 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Whether the other side has proved that it belongs to the job: trying again will not help then.
+    /// Whether the other side has shown that it belongs to the job: trying again will not help then.
     pub(crate) fn is_final(&self) -> bool {
-        !matches!(self, Refusal::Stranger(_) | Refusal::Unproven)
+        !matches!(self, Refusal::Stranger(_) | Refusal::Unauthenticated)
     }
 
-    /// The code and number that tell a proved peer why it is refused.
+    /// The code and number that tell an authenticated peer why it is refused.
     pub(super) fn code(&self) -> (u8, u64) {
         match *self {
-            Refusal::Stranger(_) | Refusal::Unproven => (CODE_OTHER, 0),
+            Refusal::Stranger(_) | Refusal::Unauthenticated => (CODE_OTHER, 0),
             Refusal::Version { ours, .. } => (CODE_VERSION, u64::from(ours.1)),
             Refusal::ByteOrder => (CODE_BYTE_ORDER, 0),
             Refusal::WrongPeer { wanted: _, theirs } => (CODE_WRONG_PEER, u64::from(theirs)),

@@ -1,7 +1,7 @@
 //! Small messages in quick succession leave together.
 //!
 //! A system call per message is most of what a small message costs its sender. A program that posts one and goes on
-//! to wait or to compute has it sent within the call. One that posts many at once (a *flurry*) has them gathered
+//! to wait or to compute has it sent within the call. One that posts many at once has them gathered
 //! after the first few: they leave with the next call that is no small write, when there are enough of them, or by
 //! the kernel's task, whatever comes first.
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 const BYTES_MAX: u64 = 512;
 /// A write that begins so soon after the last one was posted follows it: nothing was computed or waited for.
 const GAP: Duration = Duration::from_nanos(1500);
-/// A batching begins after so many.
+/// A batch begins after so many.
 const RUN_MIN: u32 = 3;
 /// So many leave at once.
 const GATHERED_MAX: u32 = 64;

@@ -1,39 +1,39 @@
 //! How often the task looks while a long message comes in and the program computes.
 //!
 //! Each packet would wake it, and a wake-up costs the computation more than the packet's bytes do. So it looks, takes
-//! what is there and rests; meanwhile a few packets gather in the socket. That pays where a handful comes in one
-//! rest. On slower links that takes longer, and on the slowest there is nothing to gather; on faster ones the socket
+//! what is there and pauses; meanwhile a few packets gather in the socket. That pays where a handful comes in one
+//! pause. On slower links that takes longer, and on the slowest there is nothing to gather; on faster ones the socket
 //! would be full before.
 
 use std::time::Duration;
 
-/// How the task rests on links of one class.
+/// How the task pauses on links of one class.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Pace {
     rest: Duration,
-    /// So much still to come of one message is long enough to rest.
+    /// So much still to come of one message is long enough to pause.
     long_bytes: u64,
-    /// What a rest brings that pays. Less was in vain: this much is one packet.
+    /// What a pause brings that pays. Less was in vain: this much is one packet.
     least_bytes: usize,
     most_bytes: usize,
 }
 
-/// A socket holds what comes in that time and, besides, while the task waits for a busy core; a rest that brought more than
+/// A socket holds what comes in that time and, besides, while the task waits for a busy core; a pause that brought more than
 /// the most may have kept the sender waiting.
 const QUICK: Pace =
     Pace { rest: Duration::from_millis(2), long_bytes: 256 << 10, least_bytes: 32 << 10, most_bytes: 768 << 10 };
-/// On slower links less comes, in smaller packets; a rest that brought more than the most need not have been so long.
+/// On slower links less comes, in smaller packets; a pause that brought more than the most need not have been so long.
 const SLOW: Pace =
     Pace { rest: Duration::from_millis(4), long_bytes: 64 << 10, least_bytes: 8 << 10, most_bytes: 128 << 10 };
-/// After rests in vain, so many looks at most without one.
+/// After pauses in vain, so many looks at most without one.
 const SKIPPED_MAX: u32 = 256;
 
-/// What earlier rests have taught.
+/// What earlier pauses have taught.
 pub(in crate::kernel) struct PollInterval {
     pace: Pace,
-    /// PollInterval in vain since the last that paid.
+    /// Pauses in vain since the last that paid.
     in_vain: u32,
-    /// Looks to come without rest.
+    /// Looks to come without pause.
     skipped: u32,
 }
 
@@ -44,7 +44,7 @@ impl Default for PollInterval {
 }
 
 impl PollInterval {
-    /// The task has looked, and so much is still `to_come` of a message; returns how long it is to rest now.
+    /// The task has looked, and so much is still `to_come` of a message; returns how long it is to pause now.
     pub(in crate::kernel) fn after_look(&mut self, to_come: u64) -> Option<Duration> {
         let rest = self.pace.rest(to_come)?;
         let may_rest = self.skipped == 0;
@@ -52,7 +52,7 @@ impl PollInterval {
         may_rest.then_some(rest)
     }
 
-    /// The task has rested and then `moved` so many bytes; so much is still `to_come`. Returns how long it is to rest
+    /// The task has paused and then `moved` so many bytes; so much is still `to_come`. Returns how long it is to pause
     /// again.
     pub(in crate::kernel) fn after_rest(&mut self, moved: usize, to_come: u64) -> Option<Duration> {
         let other = if self.pace == QUICK { SLOW } else { QUICK };
@@ -71,12 +71,12 @@ impl PollInterval {
 }
 
 impl Pace {
-    /// How long the task rests, if so much `to_come` is enough for it.
+    /// How long the task pauses, if so much `to_come` is enough for it.
     fn rest(&self, to_come: u64) -> Option<Duration> {
         (to_come >= self.long_bytes).then_some(self.rest)
     }
 
-    /// Whether its rests pay on a link that `moved` so many bytes in a rest of this length.
+    /// Whether its pauses pay on a link that `moved` so many bytes in a pause of this length.
     fn pays(&self, length: Duration, moved: usize) -> bool {
         let moved = (moved as f64 * self.rest.as_secs_f64() / length.as_secs_f64()) as usize;
         (self.least_bytes..=self.most_bytes).contains(&moved)

@@ -179,8 +179,8 @@ impl Outcome {
     fn extension_in_words(&self) -> String {
         let Some(Extension { f, omega_com, error: Some(error) }) = self.extension else { return String::new() };
         format!(
-            " With overhead that goes with the traffic instead (Omega = {omega_com:.3} t_com/t_calc, f = {f:.3}): {:.1} % at \
-             half the points and {:.1} % at nine of ten.",
+            " With overhead that goes with the traffic instead (Omega = {omega_com:.3} t_com/t_calc, f = {f:.3}): median \
+             error {:.1} %, p90 {:.1} %.",
             100.0 * error.median,
             100.0 * error.p90
         )
@@ -192,7 +192,7 @@ impl Outcome {
         let blocking = self.points.iter().map(|point| point.gain_blocking).fold(f64::MIN, f64::max);
         let error = self.model_error.map_or(String::new(), |error| {
             format!(
-                "; eq. (4), where it was not fitted, is within {:.1} % of G at half the points and {:.1} % at nine of ten",
+                "; eq. (4), cross-validated: median error {:.1} %, p90 {:.1} %",
                 100.0 * error.median,
                 100.0 * error.p90
             )

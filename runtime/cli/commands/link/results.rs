@@ -135,7 +135,7 @@ pub(super) struct Fragments {
 /// How well a model predicts sizes that it was not fitted to.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(super) struct Errors {
-    /// Relative errors, each size predicted by a fit to the others: the median, and what nine of ten do not exceed.
+    /// Relative errors, each size predicted by a fit to the others: median and p90.
     pub(super) median_error: f64,
     pub(super) p90_error: f64,
     pub(super) held_out_bytes: Vec<u64>,

@@ -224,7 +224,7 @@ pub(super) fn cluster(cluster: &Cluster) -> String {
 
 fn errors(errors: &Errors) -> String {
     format!(
-        "At sizes it was not fitted to, its error is {:.1} % (median of {}) and {:.1} % (nine of ten).",
+        "Cross-validated: median error {:.1} % of {} sizes, p90 {:.1} %.",
         100.0 * errors.median_error,
         errors.held_out_bytes.len(),
         100.0 * errors.p90_error,

@@ -61,8 +61,8 @@ fn latency(json: &Value) -> String {
     };
     if let Some(model) = hyperbolic {
         html += &paragraph(&format!(
-            "T(x; a, b) = a^2/(a + b x) + b x (Stoica, Sultan, Keyes, eq. (3)): a = {}, b = {} ns/byte. At sizes it was not \
-             fitted to its error is {} (median) and {} (nine of ten); that of the segmented extension {} and {}.",
+            "T(x; a, b) = a^2/(a + b x) + b x (Stoica, Sultan, Keyes, eq. (3)): a = {}, b = {} ns/byte. Its error, \
+             cross-validated: median {}, p90 {}; that of the segmented extension: median {}, p90 {}.",
             time(model.a_s),
             short(1e9 * model.b_s_per_byte),
             percent(&json["hyperbolic"], "median_error"),
