@@ -136,7 +136,7 @@ fn a_wrong_key_is_seen_by_both_sides() {
     forger.transcript.update(&challenge);
     let mut response = 0u64.to_le_bytes().to_vec();
     forger.transcript.update(&response);
-    response.extend(prove(&other.key, "dialer", &forger.transcript).as_bytes());
+    response.extend(keyed_hash(&other.key, "dialer", &forger.transcript).as_bytes());
     assert_eq!(acceptor.response(&response), Err(Refusal::Unauthenticated));
 }
 
