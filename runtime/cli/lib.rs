@@ -22,6 +22,7 @@ macro_rules! eprintln {
 
 mod commands;
 mod launch;
+mod log;
 mod report;
 #[cfg(test)]
 #[path = "../../tests/scale.rs"]
@@ -31,5 +32,6 @@ pub use launch::link::{LinkSpec, LinkSpecError, Relay};
 
 /// Runs the command line. Returns its exit status.
 pub fn main() -> std::process::ExitCode {
+    log::start();
     commands::main()
 }

@@ -174,3 +174,28 @@
 //! - The task never blocks. It runs code of the program in two places: the operators of collectives, without the lock,
 //!   in slices of a millisecond or one element; and the wakers of futures that wait. A panic of an operator fails the
 //!   collective.
+//!
+//! # Dependencies
+//!
+//! A crate that is kept up beats code of our own, outside of what lathide is for. Each has a reason.
+//!
+//! | crate | of | why |
+//! | --- | --- | --- |
+//! | `tokio` | library, command | the task's runtime: sockets while joining, timers, processes and signals of the launcher |
+//! | `socket2`, `rustix` | both | socket options and system calls, in safe Rust |
+//! | `bytes`, `bytemuck` | library | `Bytes` as a send buffer; elements as bytes without `unsafe` |
+//! | `parking_lot` | both | a mutex that hands over, without poison |
+//! | `crossbeam-channel` | library | the bounded channel of events |
+//! | `foldhash` | library | hash tables of message ids, on the path of every message |
+//! | `blake3`, `getrandom` | both | the handshake's keyed hashes, tags of control frames, digests of signatures; nonces |
+//! | `snow` (feature `encrypt`) | library | the Noise protocol. Links use AES-GCM; snow 0.10 does not compile without the other suite |
+//! | `if-addrs`, `ipnet` | library | the addresses of a host; networks as users write them |
+//! | `serde`, `serde_json` | both | control frames, reports, timelines, results |
+//! | `thiserror`, `tracing` | both | error types; what a program's own subscriber may hear |
+//! | `clap`, `comfy-table`, `indicatif` | command | options, tables, progress |
+//! | `tracing-subscriber` | command | `RUST_LOG`; without the filter that needs regular expressions |
+//! | `shell-words` | command | commands for remote shells, quoted right |
+//! | `nix` | command | `unshare` and signal masks, which `rustix` offers as `unsafe` only |
+//! | `netlink-*`, `tun-rs` | command | the lab's interfaces: rtnetlink messages and TUN devices are long to get right |
+//! | `libc` | `lathide-sys` | the system calls that no safe crate has |
+//! | `proptest`, `shuttle`, `syn`, `quote`, `toml` | tests | properties, schedules, the sources, golden data |

@@ -1,16 +1,17 @@
 //! The bounded channel from the node's threads to the file with its events, and the thread that writes it.
 //!
 //! A thread that tells of an event never waits: while the channel is full, events are dropped and counted. The writer
-//! takes what is there fifty times a second, so that a process that is killed leaves a file that lacks little.
+//! takes what is there fifty times a second, so that a process that is killed leaves a file that lacks little; and nobody who
+//! tells of an event has to wake it.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -29,22 +30,19 @@ const TURN: Duration = Duration::from_millis(20);
 
 /// Where events go.
 pub(crate) struct Tape {
-    channel: Arc<Channel>,
-    writer: Mutex<Option<JoinHandle<io::Result<()>>>>,
-}
-
-struct Channel {
-    waiting: Mutex<Waiting>,
-    dropped: AtomicU64,
-    is_over: AtomicBool,
-}
-
-struct Waiting {
-    events: Vec<Event>,
+    events: Sender<Event>,
     /// The threads whose names are told.
-    threads: Vec<u32>,
+    threads: Mutex<Vec<u32>>,
     /// Events that may still be taken.
-    left: u64,
+    left: AtomicU64,
+    dropped: AtomicU64,
+    writer: Mutex<Option<Writer>>,
+}
+
+/// The thread that writes: what its drop ends, and what it has met.
+struct Writer {
+    goes_on: Sender<()>,
+    thread: JoinHandle<io::Result<()>>,
 }
 
 /// The file of one rank, beside the file that all are merged into.
@@ -61,37 +59,41 @@ impl Tape {
         line(&mut file, head)?;
         file.flush()?;
         let left = (JOB_EVENTS_MAX / u64::from(head.size.max(1))).max(RANK_EVENTS_MIN);
-        let waiting = Waiting { events: Vec::with_capacity(ROOM), threads: Vec::new(), left };
-        let channel = Arc::new(Channel {
-            waiting: Mutex::new(waiting),
-            dropped: AtomicU64::new(0),
-            is_over: AtomicBool::new(false),
-        });
-        let (name, taken) = (format!("lathide-trace-{}", head.rank), channel.clone());
+        let (events, taken) = bounded(ROOM);
+        let (goes_on, over) = bounded(0);
         let write = move || {
             let _own = OwnThread::here();
-            taken.write(file)
+            write(&mut file, &taken, &over)
         };
-        let writer = std::thread::Builder::new().name(name).spawn(write)?;
-        Ok(Tape { channel, writer: Mutex::new(Some(writer)) })
+        let thread = std::thread::Builder::new().name(format!("lathide-trace-{}", head.rank)).spawn(write)?;
+        Ok(Tape {
+            events,
+            threads: Mutex::default(),
+            left: AtomicU64::new(left),
+            dropped: AtomicU64::new(0),
+            writer: Mutex::new(Some(Writer { goes_on, thread })),
+        })
     }
 
     /// Tells of an event on the calling thread. Never waits for the file.
     pub(crate) fn tell(&self, at_ns: u64, what: What) {
         let thread = thread_number();
-        let mut waiting = self.channel.waiting.lock();
-        if waiting.left == 0 || waiting.events.len() + 2 > ROOM {
-            drop(waiting);
-            self.channel.dropped.fetch_add(1, Ordering::Relaxed);
+        let one_less = |left: u64| left.checked_sub(1);
+        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        waiting.left -= 1;
-        if !waiting.threads.contains(&thread) {
-            waiting.threads.push(thread);
+        let mut threads = self.threads.lock();
+        if !threads.contains(&thread) {
             let name = std::thread::current().name().unwrap_or_default().to_owned();
-            waiting.events.push(Event { at_ns, thread, what: What::Thread { name } });
+            if self.events.try_send(Event { at_ns, thread, what: What::Thread { name } }).is_ok() {
+                threads.push(thread);
+            }
         }
-        waiting.events.push(Event { at_ns, thread, what });
+        drop(threads);
+        if self.events.try_send(Event { at_ns, thread, what }).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Writes what is left, and the last line.
@@ -99,31 +101,25 @@ impl Tape {
     /// # Errors
     /// If something could not be written.
     pub(crate) fn end(&self, now_ns: u64, path: &Path) -> io::Result<()> {
-        let Some(writer) = self.writer.lock().take() else { return Ok(()) };
-        self.channel.is_over.store(true, Ordering::Release);
-        writer.thread().unpark();
-        writer.join().unwrap_or_else(|_| Err(io::Error::other("the writer of the timeline has panicked")))?;
+        let Some(Writer { goes_on, thread }) = self.writer.lock().take() else { return Ok(()) };
+        drop(goes_on);
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("the writer of the timeline has panicked")))?;
         let mut file = File::options().append(true).open(path)?;
-        let dropped = self.channel.dropped.load(Ordering::Relaxed);
+        let dropped = self.dropped.load(Ordering::Relaxed);
         line(&mut file, &Tail { ended_ns: now_ns, dropped })
     }
 }
 
-impl Channel {
-    fn write(&self, mut file: BufWriter<File>) -> io::Result<()> {
-        let mut taken = Vec::with_capacity(ROOM);
-        loop {
-            // In this order: what is told before the end is taken.
-            let is_over = self.is_over.load(Ordering::Acquire);
-            std::mem::swap(&mut self.waiting.lock().events, &mut taken);
-            if !taken.is_empty() {
-                taken.drain(..).try_for_each(|event| line(&mut file, &event))?;
-                file.flush()?;
-            }
-            if is_over {
-                return Ok(());
-            }
-            std::thread::park_timeout(TURN);
+/// Writes events until it is `over`, and then what has been told by then.
+fn write(file: &mut BufWriter<File>, events: &Receiver<Event>, over: &Receiver<()>) -> io::Result<()> {
+    loop {
+        let is_over = over.recv_timeout(TURN) == Err(RecvTimeoutError::Disconnected);
+        if !events.is_empty() {
+            events.try_iter().take(ROOM).try_for_each(|event| line(file, &event))?;
+            file.flush()?;
+        }
+        if is_over {
+            return Ok(());
         }
     }
 }

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | [`descriptor`] | a descriptor, given by its number, that no other program shall inherit |
 //! | [`pieces`] | a vector whose pieces are lent one by one, to several borrowers at once |
-//! | [`slice`] | short slices of a processor for a thread that works little and should not wait |
+//! | [`mod@slice`] | short slices of a processor for a thread that works little and should not wait |
 //! | [`tcp`] | what TCP tells of a connection's other end, and how often it tries again |
 //!
 //! For Linux only.

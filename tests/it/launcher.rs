@@ -354,3 +354,23 @@ fn help_has_an_example() {
     assert!(ran.status == 0 && ran.stdout.contains("lathide run -n 4"), "{}", ran.stdout);
     assert!(!run(&["--help"]).stdout.contains("__start"), "hidden commands are shown");
 }
+
+#[test]
+fn what_the_library_says_is_shown_as_rust_log_selects() {
+    // Both ranks say something to the rendezvous that is no handshake.
+    let program = "exec 3<>/dev/tcp/${LATHIDE_ROOT%:*}/${LATHIDE_ROOT##*:}; echo this is no handshake >&3; cat <&3 2>/dev/null; true";
+    let run = |selection: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
+        crate::process::run(command.env("RUST_LOG", selection).args(["run", "-n", "2", "bash", "-c", program]))
+    };
+    for (selection, is_shown) in [("", false), ("lathide=info", false), ("lathide=debug", true), ("debug", true)] {
+        let finished = run(selection);
+        assert_eq!(
+            finished.stderr.contains("a connection was not authenticated"),
+            is_shown,
+            "{selection}: {finished:?}"
+        );
+    }
+    let wrong = run("lathide=loud");
+    assert!(wrong.stderr.contains("RUST_LOG=lathide=loud"), "{wrong:?}");
+}

@@ -39,4 +39,5 @@ mod standstill;
 mod stopping;
 mod stress;
 mod support;
+mod surface;
 mod tidy;

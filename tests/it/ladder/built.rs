@@ -7,7 +7,7 @@ use syn::{Attribute, ImplItem, Item, Meta, Token, TraitItem};
 const TEST_ONLY: &[&str] = &["test", "doctest", "shuttle", "loom"];
 
 /// Whether what has these attributes is part of a program, and not only of its tests.
-pub(super) fn is_built(attributes: &[Attribute]) -> bool {
+pub(crate) fn is_built(attributes: &[Attribute]) -> bool {
     let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
     let holds = |attribute: &Attribute| attribute.parse_args::<Meta>().ok().and_then(|condition| holds(&condition));
     conditions.map(holds).all(|answer| answer != Some(false))

@@ -10,6 +10,8 @@ mod read;
 mod small;
 mod uses;
 
+pub(crate) use built::is_built;
+
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
