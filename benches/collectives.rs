@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::process::{Child, Command};
 use std::time::Instant;
 
-use lathide::collective::exchange::Shift;
+use lathide::Shift;
 use lathide::{Config, Key, Node, Operator, Result, WriteHandle};
 
 /// Tells the other processes their rank, their number, and where the job meets.

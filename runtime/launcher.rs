@@ -4,6 +4,12 @@
 pub use crate::config::KEEPALIVE;
 pub use crate::wire::text;
 
+/// What a call of a collective may be carried out by, and what that is predicted to take.
+pub mod collective {
+    pub use crate::collective::choose::{Candidate, Choice, Prices};
+    pub use crate::collective::{Algorithm, Blocks, Call};
+}
+
 /// Control messages, as they travel without a tag.
 pub mod control {
     pub use crate::join::control::{FRAME_BYTES_MAX, decode, encode, frame_length};

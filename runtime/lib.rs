@@ -33,7 +33,7 @@
 //! | `wire` | frames, handshakes, encryption |
 //! | `engine` | the protocol, without I/O |
 //! | `kernel` | the progress thread, the sockets, the waiting threads |
-//! | [`collective`] | schedules of collectives, their predicted time, the selection |
+//! | `collective` | schedules of collectives, their predicted time, the selection |
 //! | `join` | from the start of a process to its open links: environment, coordinator, handshakes |
 //! | [`observe`] | what a node records of itself: [`Node::report`] |
 //! | [`manual`] | architecture, wire format, launching, hosts, lab, collectives, measuring, observing, models |
@@ -46,7 +46,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod buffer;
-pub mod collective;
+mod collective;
 pub mod config;
 pub mod cost;
 mod engine;
@@ -71,7 +71,7 @@ mod wire;
 pub use buffer::{Element, ElementType, WriteBuffer};
 pub use bytemuck;
 pub use bytes::Bytes;
-pub use collective::Operator;
+pub use collective::{Number, Operator, Shift};
 pub use config::{Config, Key, Overlap};
 pub use cost::CostModel;
 pub use error::{Error, Mismatch, Misuse, Result, WireError};

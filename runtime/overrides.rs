@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::operation::Collective;
 
-/// Algorithms of collectives by name ([`Algorithm::name`]), instead of the ones that the cost model selects. They must
-/// be the same on every rank. If the algorithm has a window ([`Algorithm::window`]), an override may set it too. A call
+/// Algorithms of collectives by name ([`Collective::algorithms`]), instead of the ones that the cost model selects. They must
+/// be the same on every rank. If the algorithm has a window (`granted`, `pairwise`, `windowed`), an override may set it too. A call
 /// that the algorithm cannot carry out, such as a ring with an operator that is not commutative, uses the selected one.
-///
-/// [`Algorithm::name`]: crate::collective::Algorithm::name
-/// [`Algorithm::window`]: crate::collective::Algorithm::window
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Overrides(BTreeMap<Collective, (String, Option<u32>)>);
 

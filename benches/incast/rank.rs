@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::time::Instant;
 
-use lathide::collective::{Operator, Overrides};
 use lathide::cost::Queue;
+use lathide::{Operator, Overrides};
 
 /// Says that this process is a rank.
 pub(super) const IS_RANK: &str = "LATHIDE_BENCH_INCAST";

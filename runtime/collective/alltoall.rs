@@ -10,7 +10,7 @@ use crate::ids::Rank;
 
 /// The part of `rank`, with blocks of `count` elements. A message waits until the one before has left, and until
 /// that of the round `window` before has come; 0 does not wait for what comes: all rounds go as fast as they can.
-pub fn schedule(rank: Rank, ranks: u32, count: u64, window: u32) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, count: u64, window: u32) -> Schedule {
     let mut builder = Builder::new();
     let total = u64::from(ranks) * count;
     let block = |of: Rank| u64::from(of.0) * count..(u64::from(of.0) + 1) * count;
@@ -28,14 +28,14 @@ pub fn schedule(rank: Rank, ranks: u32, count: u64, window: u32) -> Schedule {
 }
 
 /// The price of rounds that wait for each other (a window of 1), per byte of a block.
-pub fn price(machine: &CostModel, ranks: u32) -> Line {
+pub(crate) fn price(machine: &CostModel, ranks: u32) -> Line {
     let rounds = f64::from(ranks - 1);
     Line { fixed: rounds * machine.exchange_fixed(), per_byte: rounds * machine.transfer(ranks as usize) }
 }
 
 /// The price of rounds that do not wait for each other (a window of 0), per byte of a block. It is a lower bound: a
 /// processor sends and receives all messages, or waits for the last one.
-pub fn price_at_once(machine: &CostModel, ranks: u32) -> Line {
+pub(crate) fn price_at_once(machine: &CostModel, ranks: u32) -> Line {
     let rounds = f64::from(ranks - 1);
     if ranks < 2 {
         return Line::default();

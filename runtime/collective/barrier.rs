@@ -5,7 +5,7 @@ use crate::ids::Rank;
 
 /// The barrier of `rank`: each round begins when the signals of all rounds before have come. They may come in any
 /// order, and early ones are taken early.
-pub fn schedule(rank: Rank, ranks: u32) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32) -> Schedule {
     let mut builder = Builder::new();
     let mut heard = Vec::new();
     for Step { to, from } in barrier_dissemination(rank, ranks) {

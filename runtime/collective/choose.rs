@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::price::{self, Line};
-use super::{Algorithm, Call, Collective, allgather, allreduce, alltoall, broadcast, gather, scatter};
+use super::{Algorithm, Call, allgather, allreduce, alltoall, broadcast, gather, scatter};
 use crate::cost::CostModel;
 use crate::ids::Rank;
+use crate::operation::Collective;
 
 /// Numbers of segments that are tried are powers of two up to this.
 const SEGMENTS_MAX: u64 = 64;

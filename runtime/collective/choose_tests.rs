@@ -1,9 +1,10 @@
 //! What is chosen, and that everybody chooses alike.
 
 use super::choose::{Choice, Prices};
-use super::{Algorithm, Blocks, Call, Collective};
+use super::{Algorithm, Blocks, Call};
 use crate::cost::{CostModel, Queue};
 use crate::ids::Rank;
+use crate::operation::Collective;
 
 const ALL: [Collective; 8] = [
     Collective::Allgather,

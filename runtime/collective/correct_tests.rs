@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::exchange::{self, Shift};
 use super::trial_tests::{Chance, Part, Sends, check_hazards, run};
-use super::{Algorithm, Blocks, Call, Collective, Operator, gather};
+use super::{Algorithm, Blocks, Call, Operator, gather};
 use crate::ids::Rank;
+use crate::operation::Collective;
 
 /// What nobody wrote.
 const BLANK: u64 = u64::MAX;
@@ -238,7 +239,7 @@ fn barriers_hold_everybody() {
         for late in 0..ranks {
             let call = Call::new(Collective::Barrier, ranks, 0, 1);
             let schedule = |rank| call.schedule(Algorithm::Dissemination, Rank(rank)).unwrap();
-            let mut progress: Vec<_> = (0..ranks).map(|rank| super::Progress::new(schedule(rank))).collect();
+            let mut progress: Vec<_> = (0..ranks).map(|rank| super::progress::Progress::new(schedule(rank))).collect();
             let mut signals = vec![0u32; (ranks * ranks) as usize];
             let mut awaits = Vec::new();
             let mut moved = true;

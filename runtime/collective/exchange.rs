@@ -6,8 +6,10 @@
 
 use std::collections::VecDeque;
 
+#[cfg(test)]
 use super::price::Line;
 use super::schedule::{Builder, Region, Schedule};
+#[cfg(test)]
 use crate::cost::CostModel;
 use crate::ids::Rank;
 
@@ -22,7 +24,7 @@ pub struct Shift {
 
 /// The schedule of `rank`. The input holds the data to send, the output the received data, both consecutive in the
 /// order of `shifts`. A rank may be its own neighbour: data that it sends to itself is copied.
-pub fn schedule(rank: Rank, shifts: &[Shift]) -> Schedule {
+pub(crate) fn schedule(rank: Rank, shifts: &[Shift]) -> Schedule {
     let mut builder = Builder::new();
     let mut to_itself = VecDeque::new();
     let mut sends = Vec::new();
@@ -58,7 +60,8 @@ pub fn schedule(rank: Rank, shifts: &[Shift]) -> Schedule {
 
 /// The paper's cost for `ranks` ranks with `neighbours` neighbours each on a shared network, per byte of a message:
 /// `a = 2 K a_W + K N a_C + a_L`, `b = max(K N b_C, K b_W)` (the paper prints `b_W`; rule 3 gives `K b_W`).
-pub fn price(machine: &CostModel, ranks: u32, neighbours: u32) -> Line {
+#[cfg(test)]
+pub(crate) fn price(machine: &CostModel, ranks: u32, neighbours: u32) -> Line {
     let (ranks, neighbours) = (f64::from(ranks), f64::from(neighbours));
     let messages = neighbours * ranks;
     let fixed = 2.0 * neighbours * machine.node.fixed + messages * machine.network.fixed + machine.latency;

@@ -4,42 +4,42 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`schedule`] | the steps: send, receive, combine, copy, signal |
-//! | [`Progress`] | which steps may be posted, and which follow when they are complete |
-//! | [`Workspace`], [`Operator`] | the buffers, which messages use without a copy, and the steps without messages |
-//! | [`barrier`], [`broadcast`], [`reduce`], [`allreduce`] | one algorithm per file |
-//! | [`gather`], [`scatter`], [`allgather`], [`alltoall`], [`exchange`] | the same |
-//! | [`price`] | the predicted time of a schedule by the cost model |
-//! | [`signature`] | what ranks must agree on, and the error text if they do not |
-//! | [`choose`] | the candidates for a call, with their predicted times |
+//! | `schedule` | the steps: send, receive, combine, copy, signal |
+//! | `Progress` | which steps may be posted, and which follow when they are complete |
+//! | `Workspace`, `Operator` | the buffers, which messages use without a copy, and the steps without messages |
+//! | `barrier`, `broadcast`, `reduce`, `allreduce` | one algorithm per file |
+//! | `gather`, `scatter`, `allgather`, `alltoall`, `exchange` | the same |
+//! | `price` | the predicted time of a schedule by the cost model |
+//! | `signature` | what ranks must agree on, and the error text if they do not |
+//! | `choose` | the candidates for a call, with their predicted times |
 
-pub mod allgather;
-pub mod allreduce;
-pub mod alltoall;
-pub mod barrier;
+pub(crate) mod allgather;
+pub(crate) mod allreduce;
+pub(crate) mod alltoall;
+pub(crate) mod barrier;
 mod blocks;
-pub mod broadcast;
+pub(crate) mod broadcast;
 mod call;
-pub mod choose;
+pub(crate) mod choose;
 #[cfg(test)]
 mod choose_tests;
 #[cfg(test)]
 mod correct_tests;
-pub mod exchange;
+pub(crate) mod exchange;
 pub(crate) mod execute;
-pub mod gather;
+pub(crate) mod gather;
 mod operator;
 #[cfg(test)]
 mod order_tests;
-pub mod price;
+pub(crate) mod price;
 #[cfg(test)]
 mod price_tests;
 mod progress;
-pub mod reduce;
+pub(crate) mod reduce;
 mod report;
-pub mod scatter;
-pub mod schedule;
-pub mod signature;
+pub(crate) mod scatter;
+pub(crate) mod schedule;
+pub(crate) mod signature;
 mod simulate;
 mod tree;
 #[cfg(test)]
@@ -48,11 +48,7 @@ mod workspace;
 
 pub use blocks::Blocks;
 pub use call::{Algorithm, Call};
+pub use exchange::Shift;
 pub use operator::{Number, Operator};
-pub use progress::Progress;
 pub use report::{CandidateReport, CollectiveReport};
-pub use schedule::Schedule;
-pub use workspace::Workspace;
-
-pub use crate::operation::Collective;
-pub use crate::overrides::Overrides;
+pub(crate) use schedule::Schedule;

@@ -1,8 +1,9 @@
 //! Reductions: every contribution once, in the documented order, and the same bits on every rank.
 
 use super::trial_tests::{Part, Sends, run};
-use super::{Algorithm, Call, Collective, Operator};
+use super::{Algorithm, Call, Operator};
 use crate::ids::Rank;
+use crate::operation::Collective;
 
 /// The contributions of the ranks `low..high` to element `index`, combined in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,18 +4,6 @@
 //! where only what a message costs counts, and in that of long ones, where only bytes do. [`line()`] takes both limits
 //! from the schedules themselves, by running them; where the paper gives a formula, the algorithm's own `price`
 //! states it, and they are equal.
-//!
-//! ```
-//! use lathide::CostModel;
-//! use lathide::collective::price;
-//! use lathide::collective::broadcast::binary;
-//! use lathide::Rank;
-//! // The paper's broadcast to 11 workstations costs a = 8 a_W + 3 a_C + 3 a_L.
-//! let machine = CostModel::ethernet_1994();
-//! let schedules = (0..11).map(|rank| binary::schedule(Rank(rank), 11, Rank(0), 1, 0));
-//! let line = price::line(schedules.collect(), 1.0, 1.0, &machine).expect("a broadcast ends");
-//! assert!((line.fixed - (8.0 * 859.52e-6 + 3.0 * 345.6e-6)).abs() < 1e-9);
-//! ```
 
 use super::schedule::Schedule;
 use super::simulate;
@@ -23,7 +11,7 @@ use crate::cost::CostModel;
 
 /// What something costs in the two limits: short messages and long ones.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Line {
+pub(crate) struct Line {
     /// `a`: seconds when messages are short.
     pub fixed: f64,
     /// `b`: seconds per byte when they are long.
@@ -32,14 +20,14 @@ pub struct Line {
 
 impl Line {
     /// The time for `bytes` bytes.
-    pub fn seconds(&self, bytes: f64) -> f64 {
+    pub(crate) fn seconds(&self, bytes: f64) -> f64 {
         service_time(self.fixed, self.per_byte * bytes)
     }
 }
 
 /// The median of links' `a`, in seconds, and that of their `b`, in seconds per byte; `None` if no link is known. What
 /// makes no sense counts as unknown.
-pub fn typical(links: impl Iterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
+pub(crate) fn typical(links: impl Iterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
     let is_known = |(a, b): &(f64, f64)| a.is_finite() && b.is_finite() && *a > 0.0 && *b > 0.0;
     let (mut all_a, mut all_b): (Vec<f64>, Vec<f64>) = links.filter(is_known).unzip();
     all_a.sort_by(f64::total_cmp);
@@ -56,7 +44,7 @@ fn service_time(fixed: f64, of_bytes: f64) -> f64 {
 
 /// The price of the schedules of all ranks, per byte of something of which they move `bytes`; an element has
 /// `element_bytes`. `None` if the schedules do not fit together: they would never end.
-pub fn line(schedules: Vec<Schedule>, element_bytes: f64, bytes: f64, machine: &CostModel) -> Option<Line> {
+pub(crate) fn line(schedules: Vec<Schedule>, element_bytes: f64, bytes: f64, machine: &CostModel) -> Option<Line> {
     let fixed = simulate::makespan(schedules.clone(), element_bytes, &machine.without_bytes())?;
     let of_bytes = simulate::makespan(schedules, element_bytes, &machine.without_fixed())?;
     Some(Line { fixed, per_byte: of_bytes / bytes })
@@ -64,6 +52,7 @@ pub fn line(schedules: Vec<Schedule>, element_bytes: f64, bytes: f64, machine: &
 
 /// The time from the first step to the last when all ranks begin at once, in seconds; an element has
 /// `element_bytes`. `None` if the schedules do not fit together: they would never end.
-pub fn makespan(schedules: Vec<Schedule>, element_bytes: f64, machine: &CostModel) -> Option<f64> {
+#[cfg(test)]
+pub(crate) fn makespan(schedules: Vec<Schedule>, element_bytes: f64, machine: &CostModel) -> Option<f64> {
     simulate::makespan(schedules, element_bytes, machine)
 }

@@ -2,9 +2,10 @@
 
 use super::exchange::Shift;
 use super::price::{self, Line};
-use super::{Algorithm, Call, Collective, allgather, allreduce, alltoall, broadcast, exchange, scatter};
+use super::{Algorithm, Call, allgather, allreduce, alltoall, broadcast, exchange, scatter};
 use crate::cost::{Block, CostModel};
 use crate::ids::Rank;
+use crate::operation::Collective;
 
 /// Machines on which processor, network and delay matter differently, shared and not.
 fn machines() -> Vec<CostModel> {

@@ -11,7 +11,7 @@ use super::schedule::{Action, Schedule, StepId};
 
 /// A schedule under way.
 #[derive(Clone, Debug)]
-pub struct Progress {
+pub(super) struct Progress {
     schedule: Arc<Schedule>,
     /// What each step still waits for: needs that are not complete, and its stream's step before if that is not
     /// posted.
@@ -37,7 +37,7 @@ enum State {
 
 impl Progress {
     /// A schedule of which nothing is done yet. Costs one pass over its steps.
-    pub fn new(schedule: impl Into<Arc<Schedule>>) -> Self {
+    pub(super) fn new(schedule: impl Into<Arc<Schedule>>) -> Self {
         let schedule = schedule.into();
         let len = schedule.len();
         let mut starts = vec![0u32; len + 1];
@@ -84,7 +84,7 @@ impl Progress {
 
     /// The next step that may be posted now; the caller posts it before it asks again. Receives come first,
     /// else the order is that in which steps became ready.
-    pub fn ready(&mut self) -> Option<StepId> {
+    pub(super) fn ready(&mut self) -> Option<StepId> {
         let step = self.ready_receives.pop_front().or_else(|| self.ready_others.pop_front())?;
         self.state[step.index()] = State::Posted;
         if let Some(next) = self.stream_after[step.index()] {
@@ -97,7 +97,7 @@ impl Progress {
     ///
     /// # Panics
     /// If the step is not under way: a step is posted once, by [`Progress::ready`], and completes once.
-    pub fn done(&mut self, step: StepId) {
+    pub(super) fn done(&mut self, step: StepId) {
         let state = std::mem::replace(&mut self.state[step.index()], State::Done);
         assert_eq!(state, State::Posted, "step {} completes once, after it was posted", step.index());
         self.incomplete -= 1;
@@ -108,27 +108,23 @@ impl Progress {
     }
 
     /// Whether some step may be posted now.
-    pub fn has_ready(&self) -> bool {
+    pub(super) fn has_ready(&self) -> bool {
         !self.ready_receives.is_empty() || !self.ready_others.is_empty()
     }
 
     /// Whether every step is complete.
-    pub fn is_complete(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.incomplete == 0
     }
 
-    /// The schedule.
-    pub fn schedule(&self) -> &Schedule {
-        &self.schedule
-    }
-
     /// What `step` does.
-    pub fn action(&self, step: StepId) -> Action {
+    pub(super) fn action(&self, step: StepId) -> Action {
         self.schedule.action(step)
     }
 
     /// The steps that are posted and not complete, in order: what an executor still waits for.
-    pub fn under_way(&self) -> impl Iterator<Item = StepId> + '_ {
+    #[cfg(test)]
+    pub(super) fn under_way(&self) -> impl Iterator<Item = StepId> + '_ {
         self.schedule.steps().filter(|step| self.state[step.index()] == State::Posted)
     }
 

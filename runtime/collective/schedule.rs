@@ -2,7 +2,7 @@
 //!
 //! A step is posted when the steps it needs are complete, so everything independent is under way at once.
 //! Messages carry no names: the k-th message that a schedule sends to a peer is the k-th that the peer's schedule
-//! receives from it. [`Progress`](super::Progress) therefore posts the sends to one peer in the schedule's order,
+//! receives from it. [`Progress`](super::progress::Progress) therefore posts the sends to one peer in the schedule's order,
 //! and the receives from one peer too.
 //!
 //! All sizes are in elements. Three buffers are at hand: *input* is only read, *output* is written (and read
@@ -207,7 +207,7 @@ impl StepId {
 pub(super) type After = Option<StepId>;
 
 /// One rank's part in a collective. Made by the algorithms' `schedule` functions, run by
-/// [`Progress`](super::Progress).
+/// [`Progress`](super::progress::Progress).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Schedule {
     actions: Vec<Action>,

@@ -13,13 +13,13 @@ use crate::ids::Rank;
 use crate::operation::Collective;
 
 /// Bytes of an encoded signature.
-pub const SIGNATURE_BYTES: usize = 64;
+pub(crate) const SIGNATURE_BYTES: usize = 64;
 /// The longest part of an operator's name that is compared.
 const NAME_BYTES: usize = 24;
 
 /// A call as it must be the same on all ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Signature {
+pub(crate) struct Signature {
     collective: u8,
     algorithm: u8,
     element: ElementType,
@@ -55,7 +55,7 @@ const ALGORITHMS: [&str; 13] = [
 
 impl Signature {
     /// The signature of a call carried out by `algorithm`; `operator` is its operator's name, or empty.
-    pub fn new(call: &Call, algorithm: Algorithm, element: ElementType, operator: &str) -> Self {
+    pub(crate) fn new(call: &Call, algorithm: Algorithm, element: ElementType, operator: &str) -> Self {
         let place = |found: Option<usize>| found.map_or(u8::MAX, |index| index as u8);
         let mut name = [0; NAME_BYTES];
         let length = operator.len().min(NAME_BYTES);
@@ -81,7 +81,7 @@ impl Signature {
     }
 
     /// The bytes that travel; integers are little-endian.
-    pub fn encode(&self) -> [u8; SIGNATURE_BYTES] {
+    pub(crate) fn encode(&self) -> [u8; SIGNATURE_BYTES] {
         let mut bytes = [0; SIGNATURE_BYTES];
         bytes[0] = self.collective;
         bytes[1] = self.algorithm;
@@ -97,7 +97,7 @@ impl Signature {
     }
 
     /// Reads what [`Signature::encode`] wrote. Any bytes are some signature.
-    pub fn decode(bytes: &[u8; SIGNATURE_BYTES]) -> Self {
+    pub(crate) fn decode(bytes: &[u8; SIGNATURE_BYTES]) -> Self {
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let number = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
         let mut operator = [0; NAME_BYTES];
@@ -117,7 +117,7 @@ impl Signature {
     }
 
     /// A number for a sequence of calls: that of the calls `before` this one, and this one. Of none it is 0.
-    pub fn chained(&self, before: u64) -> u64 {
+    pub(crate) fn chained(&self, before: u64) -> u64 {
         let words = self.encode();
         let (words, _) = words.as_chunks::<8>();
         words.iter().fold(before, |chain, word| {
@@ -126,7 +126,7 @@ impl Signature {
     }
 
     /// 20 bits that differ, in all likelihood, when signatures do.
-    pub fn digest(&self) -> u32 {
+    pub(crate) fn digest(&self) -> u32 {
         digest(&self.encode()) & 0xf_ffff
     }
 }
@@ -163,7 +163,7 @@ impl fmt::Display for Signature {
 
 /// Two ranks that called different collectives, or one differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Disagreement {
+pub(crate) struct Disagreement {
     /// One rank and its call.
     pub one: (Rank, Signature),
     /// Another rank and its call.
@@ -172,7 +172,7 @@ pub struct Disagreement {
 
 impl Disagreement {
     /// The disagreement between two ranks, if they disagree.
-    pub fn between(one: (Rank, Signature), other: (Rank, Signature)) -> Option<Self> {
+    pub(crate) fn between(one: (Rank, Signature), other: (Rank, Signature)) -> Option<Self> {
         (one.1 != other.1).then_some(Disagreement { one, other })
     }
 }

@@ -7,7 +7,7 @@ use super::progress::Progress;
 use super::schedule::{Action, Region, Schedule, StepId};
 use crate::cost::CostModel;
 
-/// See [`super::price::makespan`].
+/// The time from the first step to the last when all ranks begin at once, in seconds.
 pub(super) fn makespan(schedules: Vec<Schedule>, element_bytes: f64, machine: &CostModel) -> Option<f64> {
     let mut world = World {
         machine,

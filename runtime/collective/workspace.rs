@@ -12,13 +12,13 @@ use super::schedule::{Action, Buffer, Region, Schedule};
 
 /// One rank's buffers while its schedule is under way.
 #[derive(Debug)]
-pub struct Workspace<T> {
+pub(super) struct Workspace<T> {
     buffers: [Pieces<T>; 3],
 }
 
 impl<T: Copy> Workspace<T> {
     /// Buffers for `schedule`. `blank` fills the scratch buffer; no schedule reads what it has not written.
-    pub fn new(schedule: &Schedule, input: Vec<T>, output: Vec<T>, blank: T) -> Self {
+    pub(super) fn new(schedule: &Schedule, input: Vec<T>, output: Vec<T>, blank: T) -> Self {
         let mut cuts: [Vec<usize>; 3] = Default::default();
         for action in schedule.steps().map(|step| schedule.action(step)) {
             for region in action.regions().into_iter().flatten() {
@@ -41,7 +41,7 @@ impl<T: Copy> Workspace<T> {
     ///
     /// # Panics
     /// If a step under way writes some of them, or they lie outside the buffer: a schedule of other sizes.
-    pub fn share(&self, region: Region) -> Shared<T> {
+    pub(super) fn share(&self, region: Region) -> Shared<T> {
         self.buffers[place(region.buffer)].share(span(region)).expect(APART)
     }
 
@@ -49,7 +49,7 @@ impl<T: Copy> Workspace<T> {
     ///
     /// # Panics
     /// If a step under way reads or writes some of them, or they lie outside the buffer.
-    pub fn lend(&self, region: Region) -> Exclusive<T> {
+    pub(super) fn lend(&self, region: Region) -> Exclusive<T> {
         self.buffers[place(region.buffer)].lend_alone(span(region)).expect(APART)
     }
 
@@ -57,7 +57,7 @@ impl<T: Copy> Workspace<T> {
     ///
     /// # Panics
     /// As [`Workspace::share`] and [`Workspace::lend`] do. If the operator does, or is missing where one is needed.
-    pub fn apply(&mut self, action: &Action, operator: Option<&Operator<T>>) -> bool {
+    pub(super) fn apply(&mut self, action: &Action, operator: Option<&Operator<T>>) -> bool {
         match *action {
             Action::Combine { into, with, side } => {
                 let operator = operator.expect("who combines has an operator");
@@ -70,7 +70,7 @@ impl<T: Copy> Workspace<T> {
     }
 
     /// The output, given back. What a message has borrowed still is copied.
-    pub fn into_output(self) -> Vec<T> {
+    pub(super) fn into_output(self) -> Vec<T> {
         let [_, output, _] = self.buffers;
         output.into_vec().unwrap_or_else(|lent| lent.share(0..lent.len()).expect(APART).to_vec())
     }

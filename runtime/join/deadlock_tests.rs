@@ -188,7 +188,7 @@ fn the_report_names_ranks_tags_sizes_and_the_way_out() {
     assert!(!text.contains("every one of these"), "{text}");
 
     let barrier = |mut seen: Seen| {
-        let kind = OperationKind::Collective(crate::collective::Collective::Barrier);
+        let kind = OperationKind::Collective(crate::operation::Collective::Barrier);
         let state = "messages from or to rank 1 are missing".into();
         let peer = Rank(0);
         let one = Outstanding { kind, peer, tag: None, bytes: 0, done: 0, since_s: 3.0, state };

@@ -9,13 +9,14 @@ use super::completion::{Completion, OfCollective};
 use super::core::Core;
 use super::{CollectiveCall, Kernel};
 use crate::collective::execute::{Job, Plan, Start};
-use crate::collective::{Call, Overrides, Schedule};
+use crate::collective::{Call, Schedule};
 use crate::cost::CostModel;
 use crate::engine::{Completed, OpId};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::observe::event::What;
 use crate::operation::Operation;
+use crate::overrides::Overrides;
 
 /// How often the task looks for collectives that wait in vain, and for how long one has not moved then.
 pub(super) const ASK_TICK: Duration = Duration::from_millis(500);

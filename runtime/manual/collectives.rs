@@ -4,7 +4,7 @@
 //! Every collective of [`Node`](crate::Node#collectives) is blocking, or nonblocking with the prefix `init`. A
 //! nonblocking collective progresses while the program computes, its operators included.
 //!
-//! A collective is a [schedule](crate::collective::schedule): the steps of one rank, as data. The node executes the
+//! A collective is a schedule: the steps of one rank, as data. The node executes the
 //! schedule, the simulator of the tests executes the same one, and the cost model predicts its time.
 //!
 //! # Operations and algorithms
@@ -21,7 +21,7 @@
 //! | `alltoall` | `pairwise`, with a window of one round or of all rounds |
 //! | `exchange` | none: messages with neighbours only, on which other ranks need not agree |
 //!
-//! Each is a module below [`collective`](crate::collective), with its cost.
+//! Each is a module below `collective`, with its cost.
 //!
 //! # The order of reduction
 //!
@@ -43,7 +43,7 @@
 //!
 //! - `simple` lets all ranks send at once.
 //! - `windowed` lets w ranks send. A rank that has sent starts the rank w places further on. w follows from equations 5
-//!   to 7 ([`senders`](crate::collective::gather::window::senders)), for the queue and the gaps of
+//!   to 7 (`senders`), for the queue and the gaps of
 //!   [`CostModel::queue`](crate::cost::CostModel).
 //! - `granted` lets the root request pieces, as many at once as the queue holds.
 //!

@@ -8,7 +8,7 @@ use crate::collective::exchange::{self, Shift};
 use crate::collective::execute::{Start, Typed};
 use crate::collective::price;
 use crate::collective::signature::Signature;
-use crate::collective::{Blocks, Call, Collective, Operator, Overrides};
+use crate::collective::{Blocks, Call, Operator};
 use crate::cost::CostModel;
 #[expect(unused_imports, reason = "named in documentation")]
 use crate::error::Error;
@@ -16,7 +16,9 @@ use crate::error::{Misuse, Result};
 use crate::handle::Handle;
 use crate::ids::Rank;
 use crate::observe::SizeReport;
+use crate::operation::Collective;
 use crate::operation::{Operation, OperationKind};
+use crate::overrides::Overrides;
 use lathide_models::fit::{Sample, segmented};
 
 /// # Collectives
@@ -153,7 +155,7 @@ impl Node {
 
     /// Sends the root's `buffer` to all ranks. Every rank gives a buffer of the same length; it comes back with the
     /// root's data. The algorithms are trees and chains of Stoica, Sultan and Keyes (1994, 3.1) and of Tam and Wang
-    /// (2000, 4): [`crate::collective::broadcast`].
+    /// (2000, 4): the manual's page [`collectives`](crate::manual::collectives).
     ///
     /// # Errors
     /// As all collectives.
@@ -172,7 +174,7 @@ impl Node {
 
     /// Combines the buffers of all ranks, element by element, by `operator`. The root gets the result, the others
     /// `None`. Operands are combined in the order of ranks, unless the operator is commutative and the algorithm uses
-    /// another order: [`crate::collective::reduce`].
+    /// another order: the manual's page [`collectives`](crate::manual::collectives).
     ///
     /// # Errors
     /// As all collectives.
@@ -203,7 +205,7 @@ impl Node {
 
     /// Combines the buffers of all ranks, element by element, by `operator`. Every rank gets the result, with the same
     /// bits. The global operation of Stoica, Sultan and Keyes (1994, 3.2) is one of the algorithms:
-    /// [`crate::collective::allreduce`].
+    /// the manual's page [`collectives`](crate::manual::collectives).
     ///
     /// # Errors
     /// As all collectives.
@@ -224,7 +226,7 @@ impl Node {
 
     /// Sends the blocks of all ranks to the root, which gets them in the order of ranks; the others get `None`. Every
     /// rank gives the same number of elements. The algorithms are those of Tam and Wang (2000, 5), which avoid incast
-    /// collapse: [`crate::collective::gather`].
+    /// collapse: the manual's page [`collectives`](crate::manual::collectives).
     ///
     /// # Errors
     /// As all collectives.
@@ -309,7 +311,7 @@ impl Node {
     }
 
     /// Sends the blocks of all ranks to all ranks, in the order of ranks. Every rank gives the same number of elements:
-    /// [`crate::collective::allgather`].
+    /// the manual's page [`collectives`](crate::manual::collectives).
     ///
     /// # Errors
     /// As all collectives.
@@ -328,7 +330,7 @@ impl Node {
     }
 
     /// Sends a block of every rank to every rank: rank `i` gets the `i`-th block of each rank, in the order of ranks.
-    /// All blocks of all ranks have the same length: [`crate::collective::alltoall`].
+    /// All blocks of all ranks have the same length: the manual's page [`collectives`](crate::manual::collectives).
     ///
     /// # Errors
     /// As all collectives.

@@ -149,7 +149,7 @@ fn collectives_take_little_beside_their_buffers() {
 
 /// The program: one collective with buffers of so many bytes. Says what it took, and what its result took.
 pub(crate) fn collected(operation: &str, bytes: usize) -> Result<()> {
-    use lathide::collective::exchange::Shift;
+    use lathide::Shift;
     let node = join()?;
     let (rank, ranks) = (node.rank(), node.size() as usize);
     let own = vec![1 + rank.0 as u8; bytes];

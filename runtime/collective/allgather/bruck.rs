@@ -7,7 +7,7 @@ use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// The part of `rank`, with blocks of `count` elements.
-pub fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
     let mut builder = Builder::new();
     // Block i of the scratch buffer is that of the rank i further on.
     let turned = builder.scratch(u64::from(ranks) * count);
@@ -33,7 +33,7 @@ fn rounds(ranks: u32) -> impl Iterator<Item = (u32, u32)> {
 }
 
 /// The price, per byte of a block.
-pub fn price(machine: &CostModel, ranks: u32) -> Line {
+pub(crate) fn price(machine: &CostModel, ranks: u32) -> Line {
     let (mut fixed, mut blocks) = (0.0, 0);
     for (_, sent) in rounds(ranks) {
         fixed += machine.exchange_fixed();
@@ -43,6 +43,6 @@ pub fn price(machine: &CostModel, ranks: u32) -> Line {
 }
 
 /// How many times a block's bytes are copied on each rank: the own block at first, all blocks at the end.
-pub fn copies(ranks: u32) -> f64 {
+pub(crate) fn copies(ranks: u32) -> f64 {
     f64::from(ranks) + 1.0
 }

@@ -1,5 +1,5 @@
 //! Everybody's block to everybody. Works in place: the output holds the own block at its place at first, and all blocks in the
 //! order of ranks at the end.
 
-pub mod bruck;
-pub mod ring;
+pub(crate) mod bruck;
+pub(crate) mod ring;

@@ -8,7 +8,7 @@ use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// The part of `rank`.
-pub fn schedule(rank: Rank, ranks: u32, blocks: &Blocks) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, blocks: &Blocks) -> Schedule {
     let mut builder = Builder::new();
     let whole = Region::output(0, blocks.total(ranks));
     let regions: Vec<Region> = blocks.ranges(ranks).map(|range| whole.part(&range)).collect();
@@ -40,7 +40,7 @@ pub(in crate::collective) fn append(
 }
 
 /// The price of blocks of equal length, per byte of a block.
-pub fn price(machine: &CostModel, ranks: u32) -> Line {
+pub(crate) fn price(machine: &CostModel, ranks: u32) -> Line {
     let rounds = f64::from(ranks - 1);
     Line { fixed: rounds * machine.exchange_fixed(), per_byte: rounds * machine.transfer(ranks as usize) }
 }

@@ -10,7 +10,7 @@ use crate::ids::Rank;
 
 /// The part of `rank` in the reduction of `count` elements, in segments of at most `segment` elements (0: in one
 /// piece).
-pub fn schedule(rank: Rank, ranks: u32, count: u64, segment: u64) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, count: u64, segment: u64) -> Schedule {
     let mut builder = Builder::new();
     let region = Region::output(0, count);
     let free = binomial::append(&mut builder, rank, ranks, Rank(0), region, segment);

@@ -9,7 +9,7 @@ use crate::collective::schedule::{After, Builder, Region, Schedule, Side};
 use crate::ids::Rank;
 
 /// The part of `rank` in the reduction of `count` elements.
-pub fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
     let mut builder = Builder::new();
     let own = Region::output(0, count);
     let groups = 1 << ranks.ilog2();

@@ -8,11 +8,12 @@
 use crate::collective::broadcast::serial;
 use crate::collective::reduce::binary;
 use crate::collective::schedule::{Builder, Region, Schedule};
+#[cfg(test)]
 use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// The part of `rank` in the global operation on `count` elements.
-pub fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
     let mut builder = Builder::new();
     let region = Region::output(0, count);
     let free = binary::append(&mut builder, rank, ranks, Rank(0), region, 0);
@@ -21,7 +22,8 @@ pub fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
 }
 
 /// The paper's price of a short message, in seconds.
-pub fn price_fixed(machine: &CostModel, ranks: u32) -> f64 {
+#[cfg(test)]
+pub(crate) fn price_fixed(machine: &CostModel, ranks: u32) -> f64 {
     if ranks < 2 {
         return 0.0;
     }

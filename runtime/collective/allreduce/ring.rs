@@ -13,7 +13,7 @@ use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// The part of `rank` in the reduction of `count` elements.
-pub fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
     let mut builder = Builder::new();
     let blocks = Blocks::even(count, ranks);
     let regions: Vec<Region> = blocks.ranges(ranks).map(|range| Region::output(0, count).part(&range)).collect();
@@ -38,7 +38,7 @@ pub fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
 }
 
 /// The price of blocks of equal length, per byte of the whole.
-pub fn price(machine: &CostModel, ranks: u32) -> Line {
+pub(crate) fn price(machine: &CostModel, ranks: u32) -> Line {
     let rounds = f64::from(2 * (ranks - 1));
     let block = 1.0 / f64::from(ranks);
     Line {

@@ -6,15 +6,17 @@
 //! `b = sum over k of max(n_k b_C, b_W)`.
 
 use super::pass_down;
+#[cfg(test)]
 use crate::collective::price::Line;
 use crate::collective::schedule::{Builder, Region, Schedule};
 use crate::collective::tree::heap;
+#[cfg(test)]
 use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// The part of `rank` in the broadcast of `count` elements from `root`, in segments of at most `segment` elements
 /// (0: in one piece, as in the paper).
-pub fn schedule(rank: Rank, ranks: u32, root: Rank, count: u64, segment: u64) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, root: Rank, count: u64, segment: u64) -> Schedule {
     let mut builder = Builder::new();
     let (parent, children) = heap(rank, ranks, root);
     pass_down(&mut builder, (parent, &children), Region::output(0, count), segment, &[]);
@@ -22,7 +24,8 @@ pub fn schedule(rank: Rank, ranks: u32, root: Rank, count: u64, segment: u64) ->
 }
 
 /// The paper's price of a message in one piece, per byte.
-pub fn price(machine: &CostModel, ranks: u32) -> Line {
+#[cfg(test)]
+pub(crate) fn price(machine: &CostModel, ranks: u32) -> Line {
     let (mut times, mut rounds, mut transfers) = (vec![0.0], vec![0usize], Vec::new());
     for child in 1..ranks as usize {
         let (parent, step) = ((child - 1) / 2, 2 - child % 2);

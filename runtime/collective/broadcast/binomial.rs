@@ -9,7 +9,7 @@ use crate::ids::Rank;
 
 /// The part of `rank` in the broadcast of `count` elements from `root`, in segments of at most `segment` elements
 /// (0: in one piece).
-pub fn schedule(rank: Rank, ranks: u32, root: Rank, count: u64, segment: u64) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, root: Rank, count: u64, segment: u64) -> Schedule {
     let mut builder = Builder::new();
     let family = halving(rank, ranks, root);
     let children: Vec<Rank> = family.children.iter().map(|child| child.rank).collect();

@@ -8,7 +8,7 @@ use crate::ids::Rank;
 
 /// The part of `rank` in the broadcast of `count` elements from `root`, in segments of at most `segment` elements
 /// (0: in one piece). The chain goes from the root around the ring of ranks.
-pub fn schedule(rank: Rank, ranks: u32, root: Rank, count: u64, segment: u64) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, root: Rank, count: u64, segment: u64) -> Schedule {
     let mut builder = Builder::new();
     append(&mut builder, rank, ranks, root, Region::output(0, count), segment, &[]);
     builder.finish()

@@ -1,9 +1,9 @@
 //! Broadcast: what the root has, everybody gets. Works in place: the output of the root holds the data at first.
 
-pub mod binary;
-pub mod binomial;
-pub mod chain;
-pub mod serial;
+pub(crate) mod binary;
+pub(crate) mod binomial;
+pub(crate) mod chain;
+pub(crate) mod serial;
 
 use super::blocks::segments;
 use super::schedule::{After, Builder, Region};

@@ -10,7 +10,7 @@ use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// The part of `rank` in the broadcast of `count` elements from `root`.
-pub fn schedule(rank: Rank, ranks: u32, root: Rank, count: u64) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, root: Rank, count: u64) -> Schedule {
     let mut builder = Builder::new();
     append(&mut builder, rank, ranks, root, Region::output(0, count), None);
     builder.finish()
@@ -34,7 +34,7 @@ pub(in crate::collective) fn append(
 }
 
 /// The paper's price, per byte of the message.
-pub fn price(machine: &CostModel, ranks: u32) -> Line {
+pub(crate) fn price(machine: &CostModel, ranks: u32) -> Line {
     if ranks < 2 {
         return Line::default();
     }

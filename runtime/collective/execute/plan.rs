@@ -8,10 +8,12 @@ use foldhash::{HashMap, HashMapExt};
 
 use crate::collective::choose::{Candidate, Choice, Prices};
 use crate::collective::schedule::Schedule;
-use crate::collective::{Algorithm, Call, CandidateReport, Collective, CollectiveReport, Overrides};
+use crate::collective::{Algorithm, Call, CandidateReport, CollectiveReport};
 use crate::cost::CostModel;
 use crate::error::{Misuse, Result};
 use crate::ids::Rank;
+use crate::operation::Collective;
+use crate::overrides::Overrides;
 
 /// Plans that are kept.
 const PLANS_MAX: usize = 256;

@@ -7,7 +7,7 @@ use crate::collective::tree::halving;
 use crate::ids::Rank;
 
 /// The part of `rank` in the gather to `root`.
-pub fn schedule(rank: Rank, ranks: u32, root: Rank, blocks: &Blocks) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, root: Rank, blocks: &Blocks) -> Schedule {
     let mut builder = Builder::new();
     let family = halving(rank, ranks, root);
     let input = Region::input(0, blocks.count(rank.0));

@@ -9,7 +9,7 @@ use crate::ids::Rank;
 
 /// The part of `rank` in the gather to `root`, in pieces of at most `segment` elements (0: whole blocks). A
 /// `window` of 0 is one of 1.
-pub fn schedule(rank: Rank, ranks: u32, root: Rank, blocks: &Blocks, window: u32, segment: u64) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, root: Rank, blocks: &Blocks, window: u32, segment: u64) -> Schedule {
     let mut builder = Builder::new();
     let window = window.max(1) as usize;
     if rank != root {

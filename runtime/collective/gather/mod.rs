@@ -4,11 +4,11 @@
 //! All data passes the root's link in any case. What algorithms differ in is how many send at once: too many fill
 //! the queue in front of that link, which then drops packets, and TCP waits for its timer.
 
-pub mod binomial;
-pub mod granted;
-pub mod simple;
-pub mod window;
-pub mod windowed;
+pub(crate) mod binomial;
+pub(crate) mod granted;
+pub(crate) mod simple;
+pub(crate) mod window;
+pub(crate) mod windowed;
 
 use super::blocks::Blocks;
 use super::schedule::{After, Builder, Region};

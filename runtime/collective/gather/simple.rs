@@ -6,7 +6,7 @@ use crate::collective::schedule::{Builder, Schedule};
 use crate::ids::Rank;
 
 /// The part of `rank` in the gather to `root`.
-pub fn schedule(rank: Rank, ranks: u32, root: Rank, blocks: &Blocks) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, root: Rank, blocks: &Blocks) -> Schedule {
     let mut builder = Builder::new();
     if rank == root {
         let regions = collect(&mut builder, ranks, root, blocks);

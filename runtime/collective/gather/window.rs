@@ -9,7 +9,7 @@
 /// At least `ceil(g_s/g_r)` keep the link busy (eq. 5), at most `floor(g_s/g_r + B/i)` do not overflow the queue
 /// (eq. 6). Of the numbers between, w is the largest for which the last, incomplete group of senders, if there is
 /// one, keeps the link busy too (eq. 7); if there is none, it is the lower bound.
-pub fn senders(gap_ratio: f64, queue_messages: f64, others: u32) -> u32 {
+pub(crate) fn senders(gap_ratio: f64, queue_messages: f64, others: u32) -> u32 {
     let gap_ratio = gap_ratio.max(0.0);
     let lowest = (gap_ratio.ceil() as u32).max(1);
     let highest = ((gap_ratio + queue_messages.max(0.0)).floor() as u32).min(others);

@@ -8,7 +8,7 @@ use crate::ids::Rank;
 
 /// The part of `rank` in the gather to `root`. Senders count from the root around, from 1 on; a `window` of 0 is
 /// one of 1.
-pub fn schedule(rank: Rank, ranks: u32, root: Rank, blocks: &Blocks, window: u32) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, root: Rank, blocks: &Blocks, window: u32) -> Schedule {
     let mut builder = Builder::new();
     let window = window.max(1);
     let sender = rank.on_ring(-i64::from(root.0), ranks).0;

@@ -11,7 +11,7 @@ use crate::ids::Rank;
 
 /// The part of `rank` in the reduction of `count` elements to `root`, in segments of at most `segment` elements
 /// (0: in one piece).
-pub fn schedule(rank: Rank, ranks: u32, root: Rank, count: u64, segment: u64, is_commutative: bool) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, root: Rank, count: u64, segment: u64, is_commutative: bool) -> Schedule {
     let mut builder = Builder::new();
     append(&mut builder, rank, ranks, root, Region::output(0, count), segment, is_commutative);
     builder.finish()

@@ -5,9 +5,9 @@
 //! otherwise. What is combined with what is fixed by the algorithm and the number of ranks: it does not depend on
 //! who comes first, so that results are the same bits every time.
 
-pub mod binary;
-pub mod binomial;
-pub mod chain;
+pub(crate) mod binary;
+pub(crate) mod binomial;
+pub(crate) mod chain;
 
 use super::blocks::segments;
 use super::schedule::{After, Builder, Region, Side};

@@ -7,7 +7,7 @@ use crate::cost::CostModel;
 use crate::ids::Rank;
 
 /// The part of `rank` in the scatter from `root`.
-pub fn schedule(rank: Rank, ranks: u32, root: Rank, blocks: &Blocks) -> Schedule {
+pub(crate) fn schedule(rank: Rank, ranks: u32, root: Rank, blocks: &Blocks) -> Schedule {
     let mut builder = Builder::new();
     if rank != root {
         builder.receive(root, Region::output(0, blocks.count(rank.0)), &[]);
@@ -26,6 +26,6 @@ pub fn schedule(rank: Rank, ranks: u32, root: Rank, blocks: &Blocks) -> Schedule
 }
 
 /// The price of blocks of equal length, per byte of a block: that of a serial broadcast.
-pub fn price(machine: &CostModel, ranks: u32) -> Line {
+pub(crate) fn price(machine: &CostModel, ranks: u32) -> Line {
     crate::collective::broadcast::serial::price(machine, ranks)
 }

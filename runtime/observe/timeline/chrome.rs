@@ -201,7 +201,7 @@ fn named(kind: OperationKind) -> &'static str {
 
 /// The call that posts it.
 fn called(kind: OperationKind) -> &'static str {
-    use crate::collective::Collective::*;
+    use crate::operation::Collective::*;
     match kind {
         OperationKind::Read => "initread",
         OperationKind::Write => "initwrite",

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lathide::collective::Overrides;
+use lathide::Overrides;
 use lathide::{Node, Operator, Overlap, Tag};
 
 use crate::support::job_within;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lathide::collective::Overrides;
+use lathide::Overrides;
 use lathide::{Error, Misuse, Node, Operator, Result, Tag};
 use rustix::process::Signal;
 
@@ -301,7 +301,7 @@ fn calls_that_cannot_be_right_are_refused_at_once() {
             refused(node.initscatter(1, 3, blocks).unwrap_err(), "the root (rank 1) gives 3 for each of the 3 ranks");
             refused(node.initgather_counts(0, &[1, 2], vec![0u8]).unwrap_err(), "there are 2 counts");
             refused(node.initgather_counts(0, &[9, 9, 9], vec![0u8]).unwrap_err(), "9 elements for this rank");
-            let shift = lathide::collective::exchange::Shift { to: Some((rank, 2)), from: None };
+            let shift = lathide::Shift { to: Some((rank, 2)), from: None };
             refused(
                 node.initexchange(&[shift], vec![0u8]).unwrap_err(),
                 "exchange cannot take 1 elements: its shifts send 2",
@@ -323,7 +323,7 @@ fn calls_that_cannot_be_right_are_refused_at_once() {
 
 #[test]
 fn neighbours_that_expect_other_lengths_are_told() {
-    use lathide::collective::exchange::Shift;
+    use lathide::Shift;
     job_within(
         LIMIT,
         2,

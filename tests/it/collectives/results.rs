@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use lathide::CostModel;
-use lathide::collective::exchange::Shift;
-use lathide::collective::{Call, Collective, Overrides};
+use lathide::Shift;
+use lathide::launcher::collective::Call;
+use lathide::{Collective, Overrides};
 use lathide::{Node, Operator, Overlap, Rank, Tag};
 
 use crate::spmd::{Job, STARTS, programs};

@@ -1,6 +1,6 @@
 //! The options of `lathide collectives`, and of its nodes.
 
-use lathide::collective::Collective;
+use lathide::Collective;
 
 use super::plan::Plan;
 use crate::commands::common::console;

@@ -1,6 +1,6 @@
 //! Calls of any collective, blocking or not.
 
-use lathide::collective::Collective;
+use lathide::Collective;
 use lathide::{Handle, Node, Operator, Rank, Result};
 
 use super::plan;

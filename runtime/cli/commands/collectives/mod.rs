@@ -20,7 +20,7 @@ mod together;
 
 use std::process::ExitCode;
 
-use lathide::collective::{Collective, Overrides};
+use lathide::{Collective, Overrides};
 
 use args::COMMAND;
 pub(crate) use args::{Args, NodeArgs};

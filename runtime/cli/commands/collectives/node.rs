@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use lathide::CostModel;
-use lathide::collective::choose::Prices;
-use lathide::collective::{Collective, Overrides};
+use lathide::launcher::collective::Prices;
+use lathide::{Collective, Overrides};
 
 use super::error::{NodeError, Result};
 use super::plan::{self, Event, Parameters, Plan, Point, REPEATS_MIN};

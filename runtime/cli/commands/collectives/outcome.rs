@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::report::description::MachineDescription;
 use crate::report::summary::Summary;
-use lathide::collective::Collective;
+use lathide::Collective;
 use serde::Serialize;
 
 use super::plan::{Event, Hidden, Parameters, Point, Times};

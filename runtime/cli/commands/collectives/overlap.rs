@@ -1,6 +1,6 @@
 //! Collectives behind a calculation, beside messages point to point behind one.
 
-use lathide::collective::Collective;
+use lathide::Collective;
 use lathide::{Node, Rank, Tag};
 
 use super::call::{self, Input};

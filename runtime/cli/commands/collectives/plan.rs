@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use lathide::collective::choose::{Choice, Prices};
-use lathide::collective::{Call, Collective};
+use lathide::Collective;
+use lathide::launcher::collective::Call;
+use lathide::launcher::collective::{Choice, Prices};
 use serde::{Deserialize, Serialize};
 
 /// Elements of a reduction are f64.
@@ -102,7 +103,7 @@ impl Plan {
 }
 
 impl Variant {
-    /// As [`lathide::collective::Overrides::parse`] takes it.
+    /// As [`lathide::Overrides::parse`] takes it.
     pub(super) fn forced(&self) -> String {
         format!("{}:{}", self.operation, self.algorithm)
     }
@@ -123,7 +124,7 @@ impl Variant {
 pub(super) fn variants(operation: Collective) -> Vec<Variant> {
     let all = Call::new(operation, 4, 1, 1).algorithms();
     let named = |name: &str| all.iter().filter(|other| other.name() == name).count();
-    let text = |algorithm: &lathide::collective::Algorithm| match algorithm.window() {
+    let text = |algorithm: &lathide::launcher::collective::Algorithm| match algorithm.window() {
         Some(window) if named(algorithm.name()) > 1 => format!("{}/{window}", algorithm.name()),
         _ => algorithm.name().to_owned(),
     };

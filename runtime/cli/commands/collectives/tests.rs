@@ -2,9 +2,9 @@
 
 use crate::launch::link::LinkSpec;
 use crate::report::WIDTH;
+use lathide::Collective;
 use lathide::CostModel;
-use lathide::collective::Collective;
-use lathide::collective::choose::Prices;
+use lathide::launcher::collective::Prices;
 
 use super::outcome::{Heard, Outcome};
 use super::overlap;

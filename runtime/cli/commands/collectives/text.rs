@@ -4,7 +4,7 @@ use crate::report::description::MachineDescription;
 use crate::report::plot::{Chart, Stroke};
 use crate::report::table::Table;
 use crate::report::wrap;
-use lathide::collective::Collective;
+use lathide::Collective;
 
 use super::outcome::{Measured, Outcome, cells, worse};
 use super::plan::Parameters;

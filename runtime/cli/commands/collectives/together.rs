@@ -1,7 +1,7 @@
 //! What all ranks begin at the same moment, and what they agree on.
 
-use lathide::collective::choose::Prices;
-use lathide::collective::{Collective, Overrides};
+use lathide::launcher::collective::Prices;
+use lathide::{Collective, Overrides};
 use lathide::{Node, Rank};
 
 use super::call;

@@ -5,8 +5,9 @@ use crate::collective::execute::work::{Typed, Work};
 use crate::collective::schedule::Schedule;
 use crate::collective::signature::Signature;
 use crate::collective::trial_tests::Chance;
-use crate::collective::{Algorithm, Blocks, Call, Collective, Operator};
+use crate::collective::{Algorithm, Blocks, Call, Operator};
 use crate::ids::Rank;
+use crate::operation::Collective;
 
 /// One line of a job's program. Every rank goes through all of them, in order, and waits where it says so.
 #[derive(Clone, Debug)]

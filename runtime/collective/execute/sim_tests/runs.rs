@@ -9,10 +9,11 @@ use super::world::{End, World};
 use crate::buffer::Element;
 use crate::collective::execute::Collectives;
 use crate::collective::trial_tests::Chance;
-use crate::collective::{Blocks, Call, Collective};
+use crate::collective::{Blocks, Call};
 use crate::engine::{Engine, Limits, Sent};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
+use crate::operation::Collective;
 use crate::scale::scaled;
 use crate::wire::frame::{Context, MatchKey};
 
