@@ -361,7 +361,7 @@ impl Node {
     /// in the same order, and send as many elements as the other expects.
     ///
     /// ```
-    /// use lathide::collective::exchange::Shift;
+    /// use lathide::Shift;
     /// let node = lathide::init()?;
     /// let (left, right) = (node.rank().on_ring(-1, node.size()), node.rank().on_ring(1, node.size()));
     /// let to_the_right = Shift { to: Some((right, 2)), from: Some((left, 2)) };
