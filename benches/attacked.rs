@@ -16,6 +16,8 @@ use lathide::Tag;
 
 #[path = "../tests/it/misuse/attackers.rs"]
 mod attackers;
+#[path = "../tests/chance.rs"]
+mod chance;
 
 use attackers::{Attacker, KINDS, record};
 

@@ -46,6 +46,9 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod buffer;
+#[cfg(test)]
+#[path = "../tests/chance.rs"]
+mod chance;
 mod collective;
 pub mod config;
 pub mod cost;

@@ -9,6 +9,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 use super::*;
+use crate::chance::Chance;
 use crate::config::Key;
 use crate::wire::handshake::{CHALLENGE_BYTES, Dialer, HELLO_BYTES, READY_BYTES, RESPONSE_BYTES};
 
@@ -21,25 +22,6 @@ const KEPT_MAX: usize = 100;
 /// How long an attacker waits for an answer: for a node on this machine a long time.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// Bytes that look random, from a seed.
-struct Noise(u64);
-
-impl Noise {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn bytes(&mut self, count: usize) -> Vec<u8> {
-        (0..count).map(|_| self.next() as u8).collect()
-    }
-
-    fn nonce(&mut self) -> [u8; 32] {
-        std::array::from_fn(|_| self.next() as u8)
-    }
-}
-
 /// What somebody on the way has of rank 1's handshake.
 struct Recorded {
     hello: Vec<u8>,
@@ -49,7 +31,7 @@ struct Recorded {
 struct Attack {
     address: SocketAddr,
     recorded: Recorded,
-    noise: Noise,
+    noise: Chance,
     kept: VecDeque<TcpStream>,
 }
 
@@ -96,7 +78,7 @@ impl Attack {
 
     /// A handshake by somebody who knows the key, but is not who should come. Returns whether it is let in.
     async fn knowing(&mut self, party: &Party, target: Target) -> bool {
-        let (mut dialer, hello) = Dialer::hello(party, target, &self.noise.nonce());
+        let (mut dialer, hello) = Dialer::hello(party, target, &nonce(&mut self.noise));
         let (stream, challenge) = self.challenge(&hello).await;
         let Ok(response) = dialer.challenged(&challenge.expect("a challenge"), 0) else { return false };
         let ready = self.ready(stream, &response).await.expect("who knows the key is told");
@@ -105,8 +87,8 @@ impl Attack {
 
     /// One variant of an attack. Returns whether it got in.
     async fn attempt(&mut self, kind: &str, variant: u32) -> bool {
-        let (mut dialer, hello) = Dialer::hello(&party(0), target(2, variant), &self.noise.nonce());
-        let foreign = Party { key: Key::from_bytes(self.noise.nonce()), ..party(0) };
+        let (mut dialer, hello) = Dialer::hello(&party(0), target(2, variant), &nonce(&mut self.noise));
+        let foreign = Party { key: Key::from_bytes(nonce(&mut self.noise)), ..party(0) };
         match kind {
             "silence" => {
                 let stream = self.connect().await;
@@ -131,7 +113,7 @@ impl Attack {
                 challenge
             }
             "right magic, wrong key" => {
-                let (mut forger, hello) = Dialer::hello(&foreign, target(2, variant), &self.noise.nonce());
+                let (mut forger, hello) = Dialer::hello(&foreign, target(2, variant), &nonce(&mut self.noise));
                 let (stream, challenge) = self.challenge(&hello).await;
                 assert!(
                     forger.challenged(&challenge.expect("a challenge"), 0).is_err(),
@@ -252,7 +234,7 @@ async fn besieged(seed: u64) {
     let victim = tokio::spawn(async move { connect(party(2), listener, table, &mut control, deadline).await });
 
     let (mut first, recorded) = record(address).await;
-    let mut attack = Attack { address, recorded, noise: Noise(seed), kept: VecDeque::new() };
+    let mut attack = Attack { address, recorded, noise: Chance(seed), kept: VecDeque::new() };
     for kind in KINDS {
         let mut accepted = 0;
         for variant in 0..variants() {
@@ -283,4 +265,8 @@ fn none_of_twelve_kinds_of_attackers_gets_in_or_keeps_a_rank_out() {
 
 fn variants() -> u32 {
     crate::scale::scaled(VARIANTS) as u32
+}
+
+fn nonce(chance: &mut Chance) -> [u8; 32] {
+    std::array::from_fn(|_| chance.next() as u8)
 }

@@ -38,6 +38,9 @@ pub mod logp;
 pub mod multigrid;
 
 #[cfg(test)]
+#[path = "../../tests/chance.rs"]
+mod chance;
+#[cfg(test)]
 mod golden_reader_tests;
 #[cfg(test)]
 mod golden_tests;

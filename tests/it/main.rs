@@ -3,6 +3,8 @@
 // The product may not, which these play or stop.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+#[path = "../chance.rs"]
+mod chance;
 mod collectives;
 mod collectives_command;
 mod encrypted;

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use lathide::{Error, Node, Operator, Result, Test, wait_any};
 
+use crate::chance::Chance;
 use crate::spmd::programs::{block_on, join, say};
 use crate::spmd::{ARGUMENTS, Ended, Job, prepared, this};
-use crate::stress::Numbers;
 
 /// Seconds that each kind of link is soaked, in the suite.
 const SECONDS: u64 = 4;
@@ -61,19 +61,19 @@ fn memory_mib() -> u64 {
 
 impl Load {
     /// A size: most are small, all residues occur.
-    fn bytes(&self, numbers: &mut Numbers) -> usize {
+    fn bytes(&self, numbers: &mut Chance) -> usize {
         let most = [9, 100, 5_000, 40_000, self.bytes_max][numbers.below(5) as usize].min(self.bytes_max);
         numbers.below(most + 1) as usize
     }
 
     /// What `from` writes as message `number` of a round.
     fn message(&self, round: u64, from: u32, number: u64, bytes: usize) -> Vec<u8> {
-        let start = Numbers(self.seed ^ round << 20 ^ u64::from(from) << 50 ^ number).next();
+        let start = Chance(self.seed ^ round << 20 ^ u64::from(from) << 50 ^ number).next();
         (0..bytes as u64).map(|i| (start.wrapping_add(i) >> (i % 3)) as u8).collect()
     }
 
     fn round(&self, node: &Node, round: u64) -> Result<()> {
-        let mut numbers = Numbers(self.seed.wrapping_add(round));
+        let mut numbers = Chance(self.seed.wrapping_add(round));
         let size = node.size();
         let collective = Collective::start(node, self, round, &mut numbers)?;
         match numbers.below(4) {
@@ -83,7 +83,7 @@ impl Load {
         }
         let mut plan = Vec::new();
         for number in 0..numbers.below(12) {
-            let (from, to) = (numbers.below(size.into()) as u32, numbers.below(size.into()) as u32);
+            let (from, to) = (numbers.below(size), numbers.below(size));
             plan.push((number, from, to, numbers.below(3) as u32, self.bytes(&mut numbers)));
         }
         let way = numbers.below(5);
@@ -134,7 +134,7 @@ impl Load {
     }
 
     /// Reads whose handles are dropped at once: each takes its message along or leaves it to the next read.
-    fn junk(&self, node: &Node, round: u64, numbers: &mut Numbers) -> Result<()> {
+    fn junk(&self, node: &Node, round: u64, numbers: &mut Chance) -> Result<()> {
         const TAG: u32 = 77;
         let (size, bytes) = (node.size(), self.bytes(numbers) + 1);
         let (left, right) = (node.rank().on_ring(-1, size), node.rank().on_ring(1, size));
@@ -150,7 +150,7 @@ impl Load {
     }
 
     /// Two threads of each rank exchange messages with the same threads of the next.
-    fn threads(&self, node: &Node, round: u64, numbers: &mut Numbers) -> Result<()> {
+    fn threads(&self, node: &Node, round: u64, numbers: &mut Chance) -> Result<()> {
         let (size, bytes) = (node.size(), self.bytes(numbers));
         let (left, right) = (node.rank().on_ring(-1, size), node.rank().on_ring(1, size));
         thread::scope(|scope| {
@@ -205,9 +205,9 @@ enum Collective {
 }
 
 impl Collective {
-    fn start(node: &Node, load: &Load, round: u64, numbers: &mut Numbers) -> Result<Self> {
+    fn start(node: &Node, load: &Load, round: u64, numbers: &mut Chance) -> Result<Self> {
         let (rank, size) = (node.rank().0, node.size());
-        let (root, bytes) = (numbers.below(size.into()) as u32, load.bytes(numbers));
+        let (root, bytes) = (numbers.below(size), load.bytes(numbers));
         let mine = || load.message(round, rank, 500, bytes);
         Ok(match numbers.below(5) {
             0 => {

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::chance::Chance;
 use lathide::{Node, Overlap, ReadHandle, Test, wait_any};
 
 use crate::support::job_within;
@@ -14,25 +15,9 @@ const TIME: Duration = Duration::from_secs(3);
 const ROUNDS: u64 = 150;
 const WATCHDOG: Duration = Duration::from_secs(100);
 
-/// Numbers that look random, the same for the same seed (splitmix64).
-pub(crate) struct Numbers(pub(crate) u64);
-
-impl Numbers {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-}
-
 /// What `rank` sends in this round: mostly little, sometimes much. Byte 0 tells whether it is the last round.
 fn message(rank: u32, tag: u32, round: u64, is_last: bool) -> Vec<u8> {
-    let mut numbers = Numbers(u64::from(rank) << 40 | u64::from(tag) << 32 | round);
+    let mut numbers = Chance(u64::from(rank) << 40 | u64::from(tag) << 32 | round);
     let bytes = match numbers.below(40) {
         0 => 1 << 20 | numbers.below(1 << 20),
         1..5 => numbers.below(200_000),
@@ -49,7 +34,7 @@ fn message(rank: u32, tag: u32, round: u64, is_last: bool) -> Vec<u8> {
 const BYTES_MAX: usize = 2 << 20;
 
 /// Waits for both in any of the ways a program may.
-fn received(mut reads: Vec<ReadHandle<u8>>, numbers: &mut Numbers, runtime: &tokio::runtime::Runtime) -> Vec<Vec<u8>> {
+fn received(mut reads: Vec<ReadHandle<u8>>, numbers: &mut Chance, runtime: &tokio::runtime::Runtime) -> Vec<Vec<u8>> {
     match numbers.below(6) {
         0 => {
             let (at, first) = wait_any(&mut reads).unwrap();
@@ -62,7 +47,7 @@ fn received(mut reads: Vec<ReadHandle<u8>>, numbers: &mut Numbers, runtime: &tok
     reads.into_iter().map(|read| received_alone(read, numbers)).collect()
 }
 
-fn received_alone(mut read: ReadHandle<u8>, numbers: &mut Numbers) -> Vec<u8> {
+fn received_alone(mut read: ReadHandle<u8>, numbers: &mut Chance) -> Vec<u8> {
     let pause = Duration::from_micros(numbers.below(500));
     match numbers.below(4) {
         0 => loop {
@@ -90,7 +75,7 @@ fn received_alone(mut read: ReadHandle<u8>, numbers: &mut Numbers) -> Vec<u8> {
 fn exchange(node: &Node, thread: u32) -> u64 {
     let (rank, peer) = (node.rank().0, 1 - node.rank().0);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let mut numbers = Numbers(u64::from(rank * THREADS + thread));
+    let mut numbers = Chance(u64::from(rank * THREADS + thread));
     let (began, tags) = (Instant::now(), [thread, THREADS + thread]);
     for round in 0.. {
         let is_last = rank == 0 && round + 1 >= ROUNDS && began.elapsed() >= TIME;

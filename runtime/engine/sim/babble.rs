@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read};
 use std::time::Duration;
 
-use super::rng::Rng;
 use super::runs::{Counts, each_seed};
 use super::starts::Starts;
 use super::world::Verdict;
 use crate::buffer::{Element, ElementType};
+use crate::chance::Chance;
 use crate::engine::{Engine, Limits, OpId, Outcome};
 use crate::error::Error;
 use crate::error::WireError;
@@ -94,14 +94,14 @@ fn fragments_may_differ_from_what_was_predicted() {
 
 /// The engine that is talked to, and its operations that have not ended.
 struct Victim {
-    rng: Rng,
+    rng: Chance,
     engine: Engine,
     ops: HashSet<OpId>,
     reads: Vec<(MatchKey, OpId)>,
 }
 
 fn babble(seed: u64) -> Verdict<(Counts, u64)> {
-    let mut rng = Rng::new(seed);
+    let mut rng = Chance(seed);
     let fragment = rng.pick(&[1, 16, 600, 4096]);
     let engine = Engine::new(Rank(0), &[Limits { fragment_bytes: fragment as u32, ..LIMITS }, LIMITS]);
     let mut victim = Victim { rng, engine, ops: HashSet::new(), reads: Vec::new() };
@@ -212,7 +212,7 @@ impl Victim {
     }
 }
 
-fn key(rng: &mut Rng) -> MatchKey {
+fn key(rng: &mut Chance) -> MatchKey {
     MatchKey { context: rng.pick(&[Context::User, Context::User, Context::Collective]), tag: Tag(rng.below(2) as u32) }
 }
 
@@ -227,7 +227,7 @@ struct Babbler {
 
 impl Babbler {
     /// A frame whose number is right, and the rest likely.
-    fn frame(&mut self, rng: &mut Rng) -> Vec<u8> {
+    fn frame(&mut self, rng: &mut Chance) -> Vec<u8> {
         let mut kind = rng.pick(&KINDS);
         while matches!(kind, Kind::Goodbye | Kind::GoodbyeAck | Kind::Abort) && !rng.once_in(15) {
             kind = rng.pick(&KINDS);

@@ -7,7 +7,6 @@ mod network;
 mod oracle;
 mod order;
 mod program;
-mod rng;
 mod runs;
 mod sealed;
 pub(crate) mod starts;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::order::Order;
-use super::rng::Rng;
 use crate::buffer::{Element, ElementType, ReceiveBuffer, SendBuffer};
+use crate::chance::Chance;
 use crate::engine::Limits;
 use crate::engine::outgoing::MESSAGE_COST;
 use crate::ids::Tag;
@@ -81,7 +81,7 @@ impl Message {
     }
 
     pub(super) fn payload(&self) -> Vec<u8> {
-        let mut rng = Rng::new(self.stamp);
+        let mut rng = Chance(self.stamp);
         let mut bytes = Vec::with_capacity(self.bytes + 8);
         while bytes.len() < self.bytes {
             bytes.extend_from_slice(&rng.next().to_le_bytes());
@@ -144,7 +144,7 @@ impl Program {
         self.limits.len()
     }
 
-    pub(super) fn random(family: Family, rng: &mut Rng) -> Self {
+    pub(super) fn random(family: Family, rng: &mut Chance) -> Self {
         let size = rng.pick(&[2, 2, 2, 2, 3, 3, 4, 5, 8]);
         let one_fragment = rng.pick(&[1, 2, 5, 16, 64, 256, 511, 600, 1024, 4096]);
         let limits = random_limits(family, rng, size, one_fragment);
@@ -161,7 +161,7 @@ impl Program {
         program
     }
 
-    fn add_streams(&mut self, family: Family, rng: &mut Rng) {
+    fn add_streams(&mut self, family: Family, rng: &mut Chance) {
         let ranks = self.size();
         for _ in 0..1 + rng.below(2 * ranks) {
             let mut stream = Stream {
@@ -185,7 +185,7 @@ impl Program {
         }
     }
 
-    fn add_messages(&mut self, family: Family, rng: &mut Rng, fragment: usize) {
+    fn add_messages(&mut self, family: Family, rng: &mut Chance, fragment: usize) {
         // What one run may cost: frames, and steps to move all bytes.
         let frames_max = 160;
         let mut budget = (frames_max * fragment).min(200 * self.piece_bytes).clamp(600, 30_000);
@@ -220,7 +220,7 @@ impl Program {
         }
     }
 
-    fn add_misfits(&mut self, rng: &mut Rng) {
+    fn add_misfits(&mut self, rng: &mut Chance) {
         let most = self.messages.iter().map(|message| message.bytes).max().unwrap_or(0);
         for message in &mut self.messages {
             if self.streams[message.stream].withdraws {
@@ -241,7 +241,7 @@ impl Program {
     }
 
     /// Puts all actions into one random order; each rank's program is its part of it.
-    fn add_actions(&mut self, family: Family, rng: &mut Rng) {
+    fn add_actions(&mut self, family: Family, rng: &mut Chance) {
         let mut order = Order::new(self);
         let weights = [rng.pick(&[1, 4, 30]), rng.pick(&[1, 4, 30]), rng.pick(&[1, 4, 30])];
         let mut postponed = vec![Vec::new(); self.size()];
@@ -282,13 +282,13 @@ impl Program {
     }
 }
 
-fn random_limits(family: Family, rng: &mut Rng, size: usize, fragment: usize) -> Vec<Limits> {
+fn random_limits(family: Family, rng: &mut Chance, size: usize, fragment: usize) -> Vec<Limits> {
     let one = MESSAGE_COST as usize;
     let windows = match family {
         Family::Windowed => [one, one + 8, one + fragment, 700, 2048, 5000, 10_000, 1 << 20],
         _ => [0, one, one + 8, one + fragment, 700, 2048, 5000, 1 << 20],
     };
-    let limits = |rng: &mut Rng| Limits {
+    let limits = |rng: &mut Chance| Limits {
         window_bytes: rng.pick(&windows) as u64,
         envelopes_max: rng.pick(&[0, 1, 1, 2, 3, 1024]),
         fragment_bytes: if rng.once_in(8) { 1 + rng.below(4096) } else { fragment } as u32,

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::program::{Family, Program};
-use super::rng::Rng;
 use super::world::{Allowed, Verdict, World};
+use crate::chance::Chance;
 use crate::error::Error;
 use crate::ids::Rank;
 use crate::scale::scaled;
@@ -77,7 +77,7 @@ fn damaged_streams_end_in_errors() {
 
 /// A program runs to its end.
 fn undisturbed(seed: u64, family: Family) -> Verdict<World> {
-    let mut rng = Rng::new(seed);
+    let mut rng = Chance(seed);
     let program = Program::random(family, &mut rng);
     let misfits = family == Family::Misfitting;
     let allowed = Allowed { misfits, early_goodbye: !misfits && rng.once_in(4), ..Allowed::default() };
@@ -93,7 +93,7 @@ fn undisturbed(seed: u64, family: Family) -> Verdict<World> {
 
 /// A rank says goodbye in the middle of its program. The others go on with errors where they need it.
 fn leaving(seed: u64) -> Verdict<World> {
-    let mut rng = Rng::new(seed);
+    let mut rng = Chance(seed);
     let family = rng.pick(&[Family::Rendezvous, Family::Windowed, Family::Misfitting]);
     let program = Program::random(family, &mut rng);
     let allowed = Allowed { errors: true, misfits: true, early_goodbye: rng.once_in(2), ..Allowed::default() };
@@ -120,7 +120,7 @@ fn leaving(seed: u64) -> Verdict<World> {
 
 /// A rank dies in the middle of its program: every other fails, and everything of theirs ends.
 fn losing(seed: u64) -> Verdict<World> {
-    let mut rng = Rng::new(seed);
+    let mut rng = Chance(seed);
     let family = rng.pick(&[Family::Rendezvous, Family::Windowed, Family::Misfitting]);
     let program = Program::random(family, &mut rng);
     let allowed = Allowed { errors: true, failures: true, misfits: true, ..Allowed::default() };
@@ -141,7 +141,7 @@ fn losing(seed: u64) -> Verdict<World> {
 
 /// Bytes change on their way. Nothing may panic, and no memory may grow; the rest is up to chance.
 fn damaged(seed: u64) -> Verdict<World> {
-    let mut rng = Rng::new(seed);
+    let mut rng = Chance(seed);
     let family = rng.pick(&[Family::Rendezvous, Family::Windowed, Family::Misfitting]);
     let program = Program::random(family, &mut rng);
     let allowed = Allowed { errors: true, failures: true, misfits: true, early_goodbye: rng.once_in(2), damage: true };

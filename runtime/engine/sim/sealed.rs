@@ -5,8 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::time::Duration;
 
-use super::rng::Rng;
 use crate::buffer::Element;
+use crate::chance::Chance;
 use crate::engine::{Engine, Limits, OpId, Outcome, Sent};
 use crate::ids::{Rank, Tag};
 use crate::wire::cipher::Cipher;
@@ -98,7 +98,7 @@ impl Sealed {
     }
 
     /// Moves bytes both ways, in pieces of chance, until none move.
-    fn run(&mut self, rng: &mut Rng, piece: usize) {
+    fn run(&mut self, rng: &mut Chance, piece: usize) {
         let mut is_idle = false;
         while !is_idle {
             is_idle = true;
@@ -156,7 +156,7 @@ fn a_socket_may_be_full_at_every_byte() {
             if room % step != 0 {
                 continue;
             }
-            let mut rng = Rng::new(room as u64);
+            let mut rng = Chance(room as u64);
             let mut sealed = Sealed::new(ciphers, 256, format!("records of {record_bytes}, room for {room}"));
             let sizes = [1001, 17, 0, 513, 1];
             let mut reads = Vec::new();
@@ -187,7 +187,7 @@ fn lengths_of_every_residue_pass_and_are_answered() {
     let lengths: Vec<usize> = [0, 4096, 8192, RECORD_BYTES, 2 * RECORD_BYTES].into_iter().flat_map(around).collect();
     let mut ciphers = ciphers(RECORD_BYTES);
     for (seed, bytes) in lengths.into_iter().enumerate().chain([(1000, 60_000), (1001, 32_623)]) {
-        let mut rng = Rng::new(seed as u64);
+        let mut rng = Chance(seed as u64);
         let piece = rng.pick(&[500, 5000, 70_000]);
         let mut sealed = Sealed::new(ciphers, 4096, format!("seed {seed}, {bytes} bytes, pieces of {piece}"));
         for rank in 0..2 {

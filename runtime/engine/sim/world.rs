@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::network::Pipe;
 use super::program::{Action, Program, Stream};
-use super::rng::Rng;
 use super::runs::Counts;
 use super::starts::Starts;
+use crate::chance::Chance;
 use crate::engine::{Arrival, Completed, Engine, LateRefusal, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::Rank;
@@ -84,7 +84,7 @@ pub(super) struct Allowed {
 }
 
 pub(super) struct World {
-    pub(super) rng: Rng,
+    pub(super) rng: Chance,
     pub(super) program: Program,
     pub(super) allowed: Allowed,
     pub(super) nodes: Vec<Node>,
@@ -106,7 +106,7 @@ pub(super) struct World {
 const STEPS_MAX: u64 = 3_000_000;
 
 impl World {
-    pub(super) fn new(mut rng: Rng, program: Program, allowed: Allowed) -> Self {
+    pub(super) fn new(mut rng: Chance, program: Program, allowed: Allowed) -> Self {
         let size = program.size();
         let node = |rank: usize| Node {
             engine: Engine::new(Rank(rank as u32), &program.limits),
@@ -415,7 +415,7 @@ fn no_ciphers(size: usize) -> Vec<Option<Cipher>> {
 }
 
 /// Each end of each link's cipher, from row to column. Its records end where chance will.
-fn ciphers(size: usize, rng: &mut Rng) -> Vec<Option<Cipher>> {
+fn ciphers(size: usize, rng: &mut Chance) -> Vec<Option<Cipher>> {
     let mut ciphers = no_ciphers(size);
     for (one, other) in (0..size).flat_map(|one| (0..one).map(move |other| (one, other))) {
         let mut pair = repeatable_pair();

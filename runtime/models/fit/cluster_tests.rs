@@ -38,7 +38,7 @@ fn direct_costs_come_out_exactly() {
         meets(fitted.model, cost, 1e-7);
         assert!(fitted.quality.unwrap().p90_error < 1e-6);
         for seed in 0..10 {
-            let noisy = procedure(&Noise(seed).samples(&SIZES, 20, |bytes| cost.seconds(bytes))).unwrap();
+            let noisy = procedure(&Noise::new(seed).samples(&SIZES, 20, |bytes| cost.seconds(bytes))).unwrap();
             close(noisy.model, cost, 0.04);
             assert!((0.02..0.07).contains(&noisy.quality.unwrap().median_error));
         }
@@ -62,13 +62,13 @@ fn the_send_gap_is_what_a_further_message_takes() {
     let fitted = send_gap(&streams(|time_s| time_s)).unwrap();
     meets(fitted.model, G_S, 1e-6);
     assert_eq!(fitted.quality.unwrap().samples, SIZES.len(), "one gap for each size");
-    let mut noise = Noise(3);
+    let mut noise = Noise::new(3);
     close(send_gap(&streams(|time_s| time_s * (1.0 + 0.02 * noise.normal()))).unwrap().model, G_S, 0.05);
 }
 
 #[test]
 fn the_receive_gap_is_the_least_of_all_numbers_of_senders() {
-    let mut noise = Noise(5);
+    let mut noise = Noise::new(5);
     let mut arrivals = |exactly: bool| {
         let mut all = Vec::new();
         for bytes in SIZES {
@@ -91,7 +91,7 @@ fn the_receive_gap_is_the_least_of_all_numbers_of_senders() {
 
 #[test]
 fn the_receive_overhead_is_what_slows_a_calculation() {
-    let mut noise = Noise(8);
+    let mut noise = Noise::new(8);
     let mut runs = |spread: f64| {
         let mut all = Vec::new();
         for bytes in SIZES {
@@ -155,7 +155,7 @@ fn the_transfer_time_is_what_is_left_of_a_round_trip() {
     let saturation = fitted.model.saturation.expect("it shows");
     assert!(near(saturation.bytes_per_s, 90e6, 1e-3), "{saturation:?}");
     same_network(&fitted.model, &table_1(), 1e-3);
-    let mut noise = Noise(11);
+    let mut noise = Noise::new(11);
     let noisy = round_trips(&table_1(), |time_s| noise.measure(time_s));
     same_network(&transfer(&noisy, overhead, Some(G_S)).unwrap().model, &table_1(), 0.15);
 }

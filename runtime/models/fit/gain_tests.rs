@@ -37,7 +37,7 @@ fn known_parameters_come_out_exactly() {
 #[test]
 fn noise_and_gross_outliers_are_survived() {
     for seed in 0..crate::scale::scaled(60) {
-        let mut noise = Noise(seed);
+        let mut noise = Noise::new(seed);
         let model = gain(0.5 + 0.5 * noise.even(), 0.3 * noise.even());
         let gammas: Vec<f64> = (0..200).map(|_| noise.between(0.3, 4.0)).collect();
         let mut measured = points(&model, &gammas);

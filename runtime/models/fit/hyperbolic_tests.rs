@@ -10,7 +10,7 @@ fn time(model: Hyperbolic) -> impl Fn(u64) -> f64 {
 /// Models whose a and b both show between 8 bytes and 16 MiB.
 fn models(count: u32) -> impl Iterator<Item = (Hyperbolic, Noise)> {
     (0..count).map(|seed| {
-        let mut noise = Noise(seed.into());
+        let mut noise = Noise::new(seed.into());
         let a_s = noise.between(2e-6, 50e-3);
         let b_s_per_byte = a_s / noise.between(256.0, 262_144.0);
         (Hyperbolic { a_s, b_s_per_byte }, noise)

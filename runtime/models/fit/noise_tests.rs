@@ -1,22 +1,19 @@
 //! Seeded noise for the tests of fits: the same in every run.
 
 use super::Sample;
+use crate::chance::Chance;
 
-/// A small generator of random numbers (SplitMix64).
-pub(super) struct Noise(pub(super) u64);
+/// Noise, from a seed.
+pub(super) struct Noise(Chance);
 
 impl Noise {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    pub(super) fn new(seed: u64) -> Self {
+        Noise(Chance(seed))
     }
 
     /// Evenly between 0 and 1.
     pub(super) fn even(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+        self.0.even()
     }
 
     /// Evenly on a logarithmic scale.
@@ -66,7 +63,7 @@ pub(super) fn near(value: f64, expected: f64, tolerance: f64) -> bool {
 
 #[test]
 fn the_noise_is_what_it_says() {
-    let mut noise = Noise(1);
+    let mut noise = Noise::new(1);
     let normal: Vec<f64> = (0..10_000).map(|_| noise.normal()).collect();
     let mean = normal.iter().sum::<f64>() / 1e4;
     let variance = normal.iter().map(|value| value * value).sum::<f64>() / 1e4;

@@ -64,7 +64,7 @@ fn a_straight_line_needs_no_knot() {
 fn noise_and_gross_outliers_are_survived() {
     for (index, link) in todays_links().into_iter().enumerate() {
         for seed in 0..3 {
-            let mut noise = Noise(100 * index as u64 + seed);
+            let mut noise = Noise::new(100 * index as u64 + seed);
             let fitted = fit(&noise.samples(&sizes(), 20, |bytes| link.seconds(bytes))).unwrap();
             assert!(distance(&fitted.model, &link) < 0.06, "{seed} {link:?} {:?}", fitted.model);
             let median = fitted.quality.unwrap().median_error;
@@ -81,7 +81,7 @@ fn repetitions_that_agree_are_believed() {
         _ => 15e-6 + 0.2e-9 * bytes as f64 + 0.5e-9 * (bytes as f64 - 2_097_152.0).max(0.0),
     };
     for seed in 0..3 {
-        let mut noise = Noise(seed);
+        let mut noise = Noise::new(seed);
         let mut samples = Vec::new();
         for bytes in sizes() {
             samples.extend((0..5).map(|_| Sample { bytes, time_s: time_s(bytes) * (1.0 + 0.02 * noise.normal()) }));
@@ -97,7 +97,7 @@ fn repetitions_that_agree_are_believed() {
 fn noise_buys_few_knots() {
     let line = segmented(20e-6, &[(0.0, 1e-9)]);
     let knots = |seed| {
-        let samples = Noise(seed).samples(&sizes(), 5, |bytes| line.seconds(bytes));
+        let samples = Noise::new(seed).samples(&sizes(), 5, |bytes| line.seconds(bytes));
         fit_series(&Series::new(&samples, 2).unwrap(), KNOTS_MAX).knots().count()
     };
     let knots: usize = (0..40).map(knots).sum();
@@ -124,7 +124,7 @@ fn a_bend_a_jump_and_two_caches_take_five_knots() {
     let link = segmented(4.8e-6, &[&[(0.0, 0.37e-9)], &beyond[..]].concat());
     let quarters: Vec<u64> = (12..=96).map(|quarter| 2.0_f64.powf(f64::from(quarter) / 4.0).round() as u64).collect();
     for seed in 0..2 {
-        let mut noise = Noise(seed);
+        let mut noise = Noise::new(seed);
         let mut samples = exact(&quarters.repeat(3), |bytes| link.seconds(bytes));
         samples.iter_mut().for_each(|sample| sample.time_s *= (0.03 * noise.normal()).exp());
         let nine_of_ten = |knots| {

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::chance::Chance;
 use crate::lab;
 use crate::spmd::{ARGUMENTS, this};
 use crate::ssh::server::Server;
-use crate::stress::Numbers;
 use traces::{Traces, is_marked};
 
 const LATHIDE: &str = env!("CARGO_BIN_EXE_lathide");
@@ -164,7 +164,7 @@ fn inner(mark: &str) -> Option<Pid> {
 }
 
 /// Starts a batch of launchers and kills each at its moment. Returns when the last was killed.
-fn batch(place: &Place, number: u32, server: Option<&Server>, numbers: &mut Numbers, traces: &mut Traces) -> Instant {
+fn batch(place: &Place, number: u32, server: Option<&Server>, numbers: &mut Chance, traces: &mut Traces) -> Instant {
     let kinds = KINDS.iter().copied().filter(|&kind| match kind {
         Kind::Lab | Kind::WithinLab => lab::is_possible(),
         Kind::Ssh => server.is_some(),
@@ -202,7 +202,7 @@ fn fifty_launchers_killed_at_random_moments_leave_nothing() {
     let server = Server::start();
     let place = Place::new();
     let marks = [Some(place.0.clone()), server.as_ref().map(|server| server.path("cache"))];
-    let mut numbers = Numbers(seed);
+    let mut numbers = Chance(seed);
     for number in 0..BATCHES {
         if let Some(server) = &server {
             // So that it is sent again.

@@ -5,6 +5,8 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use crate::chance::Chance;
+
 /// What they do. Each comes in as many variants as one likes.
 pub(crate) const KINDS: [&str; 8] = [
     "silence",
@@ -70,7 +72,7 @@ pub(crate) struct Attacker {
     address: SocketAddr,
     /// A hello and the proof that followed it.
     session: Vec<u8>,
-    noise: u64,
+    noise: Chance,
     silent: VecDeque<TcpStream>,
     slow: VecDeque<(TcpStream, usize)>,
     /// How often it was answered with a challenge.
@@ -80,17 +82,18 @@ pub(crate) struct Attacker {
 impl Attacker {
     /// One that goes to `address`, and knows what [`record`] has returned.
     pub(crate) fn new(address: SocketAddr, session: Vec<u8>, seed: u64) -> Self {
-        Attacker { address, session, noise: seed, silent: VecDeque::new(), slow: VecDeque::new(), challenges: 0 }
-    }
-
-    fn random(&mut self) -> u64 {
-        self.noise = self.noise.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.noise ^ (self.noise >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed ^ (mixed >> 31)
+        Attacker {
+            address,
+            session,
+            noise: Chance(seed),
+            silent: VecDeque::new(),
+            slow: VecDeque::new(),
+            challenges: 0,
+        }
     }
 
     fn bytes(&mut self, count: usize) -> Vec<u8> {
-        (0..count).map(|_| self.random() as u8).collect()
+        self.noise.bytes(count)
     }
 
     /// One attack. Returns whether it was answered by more than a stranger may be.
@@ -117,7 +120,7 @@ impl Attacker {
                 false
             }
             "random bytes" => {
-                let count = (self.random() % 400) as usize;
+                let count = (self.noise.next() % 400) as usize;
                 let sent = self.bytes(count);
                 self.said(&mut stream, &sent, GLANCE) > CHALLENGE_BYTES
             }

@@ -1,13 +1,15 @@
 //! A running job whose rendezvous is attacked all the time: nobody gets in, and neither it nor its launcher swells.
 
-use std::net::{SocketAddr, TcpListener};
+use std::collections::VecDeque;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::attackers::{Attacker, KINDS, record};
+use crate::examples::example;
 use crate::spmd::{ARGUMENTS, Job, prepared, this};
 
 /// Of each kind.
@@ -126,4 +128,35 @@ fn a_running_job_neither_heeds_nor_feels_attackers_at_its_rendezvous() {
     assert!(challenges >= 10, "only {challenges} of {all} attackers got as far as a challenge");
     assert!(grown.iter().all(|&grown| grown <= GROWTH_MAX_KIB), "KiB more than before: {grown:?}");
     assert!(most <= quiet + DESCRIPTORS_MAX, "{most} descriptors instead of {quiet}");
+}
+
+/// Somebody on the same host opens connections as fast as he can while a job of many ranks joins.
+#[test]
+fn a_hundred_and_twenty_eight_ranks_join_beside_a_local_flood() {
+    let folder = std::env::temp_dir().join(format!("lathide-flood-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a new directory");
+    let root = folder.join("root");
+    let script = format!("[ $LATHIDE_RANK = 1 ] && echo $LATHIDE_ROOT >{}; exec \"$0\"", root.display());
+    let (stop, opened) = (AtomicBool::new(false), AtomicU32::new(0));
+    let finished = thread::scope(|scope| {
+        let flood = || {
+            let (address, mut kept) = (rendezvous(&root), VecDeque::new());
+            while !stop.load(Ordering::Relaxed) {
+                if let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
+                    opened.fetch_add(1, Ordering::Relaxed);
+                    kept.push_back(stream);
+                    kept.drain(..kept.len().saturating_sub(200));
+                }
+            }
+        };
+        (0..2).for_each(|_| drop(scope.spawn(flood)));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
+        command.args(["run", "-n", "128", "sh", "-c", &script]).arg(example("ring")).env("LATHIDE_JOIN", "100");
+        let finished = crate::process::run(&mut command);
+        stop.store(true, Ordering::Relaxed);
+        finished
+    });
+    println!("{} connections were opened", opened.load(Ordering::Relaxed));
+    let _ = std::fs::remove_dir_all(&folder);
+    finished.succeeded();
 }

@@ -68,7 +68,7 @@ impl<T> Switch<T> {
         Switch {
             hosts: (0..hosts).map(host).collect(),
             shared: shared.then_some((0, 0)),
-            random: Random(seed),
+            random: Random::new(seed),
             arrived: VecDeque::new(),
         }
     }

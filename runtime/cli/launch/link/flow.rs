@@ -64,7 +64,7 @@ impl Flow {
             marks: VecDeque::new(),
             medium: Medium::default(),
             arrived_ns: 0,
-            random: Random(seed),
+            random: Random::new(seed),
             end: None,
             done: false,
         }

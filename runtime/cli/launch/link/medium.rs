@@ -82,19 +82,19 @@ impl Medium {
     }
 }
 
-/// Jitter need not be good randomness, only cheap and the same in every run (splitmix64).
+/// Jitter need not be good randomness, only cheap and the same in every run.
 #[derive(Clone, Debug)]
-pub(in crate::launch) struct Random(pub(in crate::launch) u64);
+pub(in crate::launch) struct Random(fastrand::Rng);
 
 impl Random {
+    /// From a seed.
+    pub(in crate::launch) fn new(seed: u64) -> Self {
+        Random(fastrand::Rng::with_seed(seed))
+    }
+
     /// Uniform between 0 and `max`.
     pub(in crate::launch) fn up_to(&mut self, max: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        ((u128::from(z) * (u128::from(max) + 1)) >> 64) as u64
+        self.0.u64(0..=max)
     }
 }
 
@@ -168,10 +168,10 @@ mod tests {
 
     #[test]
     fn jitter_covers_its_range() {
-        let mut random = Random(0);
+        let mut random = Random::new(0);
         let drawn: Vec<u64> = (0..1000).map(|_| random.up_to(9)).collect();
         assert!((0..=9).all(|value| drawn.iter().filter(|&&d| d == value).count() > 50), "{drawn:?}");
-        assert_eq!(Random(1).up_to(0), 0);
-        let _ = Random(2).up_to(u64::MAX);
+        assert_eq!(Random::new(1).up_to(0), 0);
+        let _ = Random::new(2).up_to(u64::MAX);
     }
 }
