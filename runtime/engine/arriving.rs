@@ -26,7 +26,7 @@ impl Posted {
 
 /// A message that has been opened and is not complete, or not matched yet.
 pub(super) struct Arriving {
-    pub(super) opening: MessageHeader,
+    pub(super) message_header: MessageHeader,
     pub(super) received: u64,
     pub(super) sink: Sink,
     pub(super) since: Duration,
@@ -37,7 +37,7 @@ pub(super) struct Arriving {
 /// No message's.
 pub(super) const NO_MESSAGE: u64 = u64::MAX;
 
-/// The unmatched messages of a key, in the order of their openings: each names the next.
+/// The unmatched messages of a key, in the order of their message headers: each names the next.
 #[derive(Clone, Copy)]
 pub(super) struct Unmatched {
     pub(super) first: u64,
@@ -59,7 +59,7 @@ pub(super) enum Sink {
 }
 
 impl Arriving {
-    pub(super) fn new(opening: MessageHeader, sink: Sink, since: Duration) -> Self {
-        Arriving { opening, received: 0, sink, since, next: NO_MESSAGE }
+    pub(super) fn new(message_header: MessageHeader, sink: Sink, since: Duration) -> Self {
+        Arriving { message_header, received: 0, sink, since, next: NO_MESSAGE }
     }
 }

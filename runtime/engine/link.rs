@@ -42,9 +42,9 @@ pub(super) struct Shared {
 
 impl Shared {
     /// A message has opened. One that met no read may need one, or may show that ranks disagree.
-    fn meet(&mut self, from: Rank, opening: MessageHeader, is_met: bool) {
-        if !is_met && matches!(opening.key.context, Context::Collective | Context::Agreement) {
-            self.strangers.push_back((from, opening));
+    fn meet(&mut self, from: Rank, message_header: MessageHeader, is_met: bool) {
+        if !is_met && matches!(message_header.key.context, Context::Collective | Context::Agreement) {
+            self.strangers.push_back((from, message_header));
         }
     }
 }
@@ -114,7 +114,7 @@ impl Link {
             self.incoming.settle_own_credit();
             self.collect_spent(shared);
             for refusal in control {
-                if let Body::Openings(posted, message) = &refusal.body {
+                if let Body::MessageHeaders(posted, message) = &refusal.body {
                     self.hear_refusal(refusal.message_id, posted, message, shared);
                 }
             }
@@ -132,7 +132,7 @@ impl Link {
     pub(super) fn initwrite(
         &mut self,
         op: OpId,
-        opening: MessageHeader,
+        message_header: MessageHeader,
         source: Box<dyn SendBuffer>,
         now: Duration,
         shared: &mut Shared,
@@ -140,17 +140,17 @@ impl Link {
         if self.is_own() {
             let message_id = self.next_own_slot;
             self.next_own_slot += 1;
-            self.outgoing.remember(message_id, op, opening);
-            self.incoming.write_own(message_id, op, opening, source, now, &mut shared.completions);
+            self.outgoing.remember(message_id, op, message_header);
+            self.incoming.write_own(message_id, op, message_header, source, now, &mut shared.completions);
             self.incoming.settle_own_credit();
             self.collect_spent(shared);
             return Ok(());
         }
         if self.has_left() {
-            let (kind, tag) = (OperationKind::Write, opening.key.user_tag());
-            return Err(self.left(Operation::new(kind, self.rank, self.peer, tag, opening.total)));
+            let (kind, tag) = (OperationKind::Write, message_header.key.user_tag());
+            return Err(self.left(Operation::new(kind, self.rank, self.peer, tag, message_header.total)));
         }
-        self.outgoing.post(op, opening, source, now);
+        self.outgoing.post(op, message_header, source, now);
         self.announce_output(shared);
         Ok(())
     }
@@ -296,10 +296,10 @@ impl Link {
             shared.failed_peer.get_or_insert((culprit, words));
             return;
         }
-        for Ended { op, opening, refused } in self.outgoing.clear() {
+        for Ended { op, message_header, refused } in self.outgoing.clear() {
             let lost = || {
-                let tag = opening.key.user_tag();
-                let operation = Operation::new(OperationKind::Write, self.rank, self.peer, tag, opening.total);
+                let tag = message_header.key.user_tag();
+                let operation = Operation::new(OperationKind::Write, self.rank, self.peer, tag, message_header.total);
                 let cause = format!("rank {} has finished without reading this message", self.peer);
                 Error::PeerLost { peer: self.peer, cause: cause.into(), operation: Some(operation) }
             };
@@ -365,25 +365,25 @@ struct Acting<'a> {
 impl Frames for Acting<'_> {
     fn head(&mut self, head: Head) -> Result<(), WireError> {
         let Acting { link, shared } = self;
-        let Head { header, opening, body } = head;
+        let Head { header, message_header, body } = head;
         let (flags, message_id) = (header.flags, header.message_id);
         if link.farewell.heard && header.kind != Kind::GoodbyeAck {
             return Err(WireError::AfterGoodbye);
         }
         let Link { outgoing, incoming, .. } = &mut **link;
-        match (header.kind, opening) {
-            (Kind::Data, Some(opening)) => {
+        match (header.kind, message_header) {
+            (Kind::Data, Some(message_header)) => {
                 let (control, completions) = (&mut outgoing.control, &mut shared.completions);
-                let is_met = incoming.open(message_id, opening, shared.now, control, completions)?;
-                shared.meet(link.peer, opening, is_met);
+                let is_met = incoming.open(message_id, message_header, shared.now, control, completions)?;
+                shared.meet(link.peer, message_header, is_met);
             }
             (Kind::Data, None) if flags & CHARGED != 0 => incoming.charged(message_id)?,
             (Kind::Data, None) => {}
-            (Kind::Envelope, Some(opening)) => {
+            (Kind::Envelope, Some(message_header)) => {
                 let answer = flags & ANSWER != 0;
                 let (control, completions) = (&mut outgoing.control, &mut shared.completions);
-                let is_met = incoming.envelope(message_id, opening, answer, shared.now, control, completions)?;
-                shared.meet(link.peer, opening, is_met);
+                let is_met = incoming.envelope(message_id, message_header, answer, shared.now, control, completions)?;
+                shared.meet(link.peer, message_header, is_met);
             }
             (Kind::Grant, _) => {
                 if !outgoing.grant(message_id) {
@@ -401,8 +401,8 @@ impl Frames for Acting<'_> {
                     shared.holders.push(link.peer);
                 }
             }
-            (Kind::Want, Some(opening)) => {
-                if !outgoing.want(opening.key) {
+            (Kind::Want, Some(message_header)) => {
+                if !outgoing.want(message_header.key) {
                     return Err(WireError::TooLong { what: "a number of wants", got: 1 << 20, most: 1 << 20 });
                 }
             }

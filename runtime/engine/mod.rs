@@ -100,9 +100,9 @@ impl Engine {
         let operation = |total| Operation::new(OperationKind::Write, self.rank, to, key.user_tag(), total);
         let total = source.all().map(|bytes| bytes.len() as u64);
         let total = total.ok_or_else(|| Misuse::Buffer { operation: operation(0) })?;
-        let opening = MessageHeader { key, element, total };
+        let message_header = MessageHeader { key, element, total };
         let op = self.new_op();
-        self.links[to.index()].initwrite(op, opening, source, now, &mut self.shared)?;
+        self.links[to.index()].initwrite(op, message_header, source, now, &mut self.shared)?;
         Ok(op)
     }
 
@@ -237,9 +237,9 @@ impl Engine {
         let link = &mut self.links[to.index()];
         let sent = link.outgoing.transmit(&mut self.batch, &mut self.shared.completions, write);
         link.collect_spent(&mut self.shared);
-        if let Some(opening) = link.outgoing.broken.take() {
-            let tag = opening.key.user_tag();
-            let operation = Operation::new(OperationKind::Write, self.rank, to, tag, opening.total);
+        if let Some(message_header) = link.outgoing.broken.take() {
+            let tag = message_header.key.user_tag();
+            let operation = Operation::new(OperationKind::Write, self.rank, to, tag, message_header.total);
             self.fail(Misuse::Buffer { operation }.into());
         }
         sent

@@ -30,7 +30,7 @@ const COPIED_MAX: usize = 4096;
 pub(super) struct Parser {
     /// Frames that have begun; the next frame's number.
     pub(super) number: u32,
-    /// A header, its opening and a control frame's body, as far as they are here.
+    /// A header, its message header and a control frame's body, as far as they are here.
     stage: Vec<u8>,
     /// The data frame whose payload is due: its message and the bytes left.
     payload: Option<(u64, usize)>,
@@ -43,7 +43,7 @@ pub(super) struct Parser {
 /// A frame, payload apart.
 pub(super) struct Head {
     pub(super) header: Header,
-    pub(super) opening: Option<MessageHeader>,
+    pub(super) message_header: Option<MessageHeader>,
     /// What follows in a control frame.
     pub(super) body: Vec<u8>,
 }
@@ -94,14 +94,14 @@ impl Parser {
             slices.push(IoSliceMut::new(&mut buffer[..tail]));
             count = read(&mut slices)?;
             self.accept(frames, &plan, &headers, buffer, count)
-        } else if let Some((opening, mut plan)) = self.next_message(frames) {
+        } else if let Some((message_header, mut plan)) = self.next_message(frames) {
             let Some((_, place)) = frames.incoming().expected() else { return Ok(Ok(0)) };
             let mut slices = Vec::with_capacity(2 * PREDICTED_MAX + 3);
             slices.push(IoSliceMut::new(&mut head));
             plan.offer(&mut slices, place, &mut headers);
             slices.push(IoSliceMut::new(&mut buffer[..tail]));
             count = read(&mut slices)?;
-            match self.opens(&head[..count.min(HEAD_BYTES)], &opening, plan.left) {
+            match self.opens(&head[..count.min(HEAD_BYTES)], &message_header, plan.left) {
                 Some(message_id) => {
                     plan.message_id = message_id;
                     let accepted = self.feed(frames, &head);
@@ -142,20 +142,20 @@ impl Parser {
             return None;
         }
         let fragment = self.first?;
-        let (opening, place) = frames.incoming().expected()?;
+        let (message_header, place) = frames.incoming().expected()?;
         let place = place.len();
         let plan = Plan { message_id: 0, left: fragment.min(place), fragment };
-        (fragment > 0 && pays(place, 0, fragment)).then_some((opening, plan))
+        (fragment > 0 && pays(place, 0, fragment)).then_some((message_header, plan))
     }
 
     /// Whether `head` opens the expected message with a first fragment of `length`; its message_id.
     fn opens(&self, head: &[u8], expected: &MessageHeader, length: usize) -> Option<u64> {
-        let (header, opening) = head.split_first_chunk()?;
+        let (header, message_header) = head.split_first_chunk()?;
         let header = Header::decode(header).ok()?;
-        let opening = MessageHeader::decode(opening.first_chunk()?).ok()?;
+        let message_header = MessageHeader::decode(message_header.first_chunk()?).ok()?;
         let (kind, flags, number) = (Kind::Data, FIRST, self.number);
         let alike = Header { kind, flags, number, message_id: header.message_id, length: length as u32 };
-        (header == alike && opening == *expected).then_some(header.message_id)
+        (header == alike && message_header == *expected).then_some(header.message_id)
     }
 
     /// Goes through what a predicted read has brought.
@@ -219,9 +219,9 @@ impl Parser {
     fn head_bytes(&self) -> Result<usize, WireError> {
         let Some(header) = self.stage.first_chunk() else { return Ok(HEADER_BYTES) };
         let header = Header::decode(header)?;
-        let opening = if header.has_opening() { MESSAGE_HEADER_BYTES } else { 0 };
+        let message_header = if header.has_opening() { MESSAGE_HEADER_BYTES } else { 0 };
         let body = if header.kind == Kind::Data { 0 } else { header.length as usize };
-        Ok(HEADER_BYTES + opening + body)
+        Ok(HEADER_BYTES + message_header + body)
     }
 
     /// The head is complete: hands it on.
@@ -233,16 +233,16 @@ impl Parser {
         }
         self.number = self.number.wrapping_add(1);
         let mut body = &self.stage[HEADER_BYTES..];
-        let mut opening = None;
+        let mut message_header = None;
         if header.has_opening()
             && let Some((first, rest)) = body.split_first_chunk()
         {
-            opening = Some(MessageHeader::decode(first)?);
+            message_header = Some(MessageHeader::decode(first)?);
             body = rest;
         }
         let body = body.to_vec();
         self.stage.clear();
-        frames.head(Head { header, opening, body })?;
+        frames.head(Head { header, message_header, body })?;
         if header.kind == Kind::Data {
             let (message_id, length) = (header.message_id, header.length as usize);
             let missing = frames.incoming().missing(message_id)?;
@@ -250,7 +250,8 @@ impl Parser {
                 return Err(WireError::TooLong { what: "a fragment", got: length as u64, most: missing });
             }
             self.last = Some((message_id, length));
-            if opening.is_some_and(|opening| opening.total > length as u64 || length > COPIED_MAX) {
+            if message_header.is_some_and(|message_header| message_header.total > length as u64 || length > COPIED_MAX)
+            {
                 self.first = Some(length);
             }
             self.payload = Some((message_id, length));

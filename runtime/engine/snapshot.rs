@@ -47,14 +47,14 @@ impl Engine {
                     Sink::Own { .. } => (OperationKind::Write, 0, "beyond the window: the read must be posted first"),
                     _ => return None,
                 };
-                let (tag, bytes) = (message.opening.key.user_tag(), message.opening.total);
+                let (tag, bytes) = (message.message_header.key.user_tag(), message.message_header.total);
                 Some(Waiting { kind, peer, tag, bytes, done, since: message.since, state })
             }));
             all.extend(link.outgoing.messages().map(|message| Waiting {
                 kind: OperationKind::Write,
                 peer,
-                tag: message.opening.key.user_tag(),
-                bytes: message.opening.total,
+                tag: message.message_header.key.user_tag(),
+                bytes: message.message_header.total,
                 done: message.sent,
                 since: message.since,
                 state: match message.stage {
@@ -62,12 +62,12 @@ impl Engine {
                     Stage::Held | Stage::Announced { .. } => "beyond the window: the peer must post the read first",
                 },
             }));
-            all.extend(link.sealed().map(|opening| Waiting {
+            all.extend(link.sealed().map(|message_header| Waiting {
                 kind: OperationKind::Write,
                 peer,
-                tag: opening.key.user_tag(),
-                bytes: opening.total,
-                done: opening.total,
+                tag: message_header.key.user_tag(),
+                bytes: message_header.total,
+                done: message_header.total,
                 since: link.sealed_since,
                 state: "its last bytes wait for room in the socket",
             }));

@@ -110,7 +110,7 @@ impl Outgoing {
                             self.batch.was_blocked(burst);
                         }
                         Unsent::Socket(error) => return Err(error),
-                        Unsent::Buffer(opening) => self.broken = Some(opening),
+                        Unsent::Buffer(message_header) => self.broken = Some(message_header),
                     }
                     return Ok(Sent::Blocked);
                 }
@@ -192,7 +192,7 @@ impl Outgoing {
     /// Bytes of a message.
     fn part(&self, index: usize, range: &Range<usize>) -> Result<&[u8], Unsent> {
         let message = self.message(index);
-        message.source.part(range.clone()).ok_or(Unsent::Buffer(message.opening))
+        message.source.part(range.clone()).ok_or(Unsent::Buffer(message.message_header))
     }
 
     /// The first `written` bytes are gone: completes what they complete and puts the rest back.
@@ -317,18 +317,18 @@ impl Outgoing {
                 stamp = value.encode();
                 &stamp[..]
             }
-            Body::Openings(_, message) => {
+            Body::MessageHeaders(_, message) => {
                 opening_bytes = message.encode();
                 &opening_bytes[..]
             }
             Body::Words(words) => words.as_bytes(),
             Body::Empty | Body::MessageHeader(_) => &[],
         };
-        let opening = match &control.body {
-            Body::MessageHeader(opening) | Body::Openings(opening, _) => Some(*opening),
+        let message_header = match &control.body {
+            Body::MessageHeader(message_header) | Body::MessageHeaders(message_header, _) => Some(*message_header),
             _ => None,
         };
-        let head = self.head(control.kind, control.flags, control.message_id, opening, body.len(), scratch);
+        let head = self.head(control.kind, control.flags, control.message_id, message_header, body.len(), scratch);
         scratch.extend_from_slice(body);
         Frame { head: head.start..scratch.len(), payload: None, finishes: None, undo: Undo::Control(control) }
     }
@@ -342,9 +342,9 @@ impl Outgoing {
             }
             stage => unreachable!("an envelope of a message that is {stage:?}"),
         };
-        let (message_id, opening) = (message.message_id, message.opening);
+        let (message_id, message_header) = (message.message_id, message.message_header);
         let flags = if answer { ANSWER } else { 0 };
-        let head = self.head(Kind::Envelope, flags, message_id, Some(opening), 0, scratch);
+        let head = self.head(Kind::Envelope, flags, message_id, Some(message_header), 0, scratch);
         let undo = Undo::Envelope { index, express_run: self.express_run };
         self.express_run += head.len();
         Frame { head, payload: None, finishes: None, undo }
@@ -377,7 +377,7 @@ impl Outgoing {
         if is_last {
             self.bulk.pop_front();
         }
-        let key = |index: usize| self.message(index).opening.key;
+        let key = |index: usize| self.message(index).message_header.key;
         let key_goes_on = self.bulk.front().is_some_and(|&front| key(front) == key(index));
         let mut went = 0;
         if !key_goes_on {
@@ -394,16 +394,16 @@ impl Outgoing {
     }
 
     fn data_frame(&mut self, index: usize, undo: Undo, scratch: &mut Vec<u8>) -> Frame {
-        let train_bytes = self.batch.bytes();
+        let batch_bytes = self.batch.bytes();
         let message = self.message_mut(index);
-        let (message_id, opening, from) = (message.message_id, message.opening, message.sent as usize);
+        let (message_id, message_header, from) = (message.message_id, message.message_header, message.sent as usize);
         let Stage::Ready { opened, charged } = message.stage else {
             unreachable!("data of a message that is not ready")
         };
-        let to = (from + train_bytes).min(opening.total as usize);
+        let to = (from + batch_bytes).min(message_header.total as usize);
         message.sent = to as u64;
         message.stage = Stage::Ready { opened: true, charged: false };
-        let is_last = message.sent == opening.total;
+        let is_last = message.sent == message_header.total;
         let op = message.op;
         if is_last && let Some(stamp) = message.stamp {
             self.stamp_due = Some(Control { body: Body::Stamp(stamp), ..Control::about(Kind::Stamp, message_id) });
@@ -412,7 +412,8 @@ impl Outgoing {
             self.notes.take(message_id, Progress::Goes(op));
         }
         let flags = if opened { 0 } else { FIRST } | if charged { CHARGED } else { 0 };
-        let mut head = self.head(Kind::Data, flags, message_id, (!opened).then_some(opening), to - from, scratch);
+        let mut head =
+            self.head(Kind::Data, flags, message_id, (!opened).then_some(message_header), to - from, scratch);
         let (mut payload, finishes) = (Some((index, from..to)), is_last.then_some(index));
         // A buffer that does not give them now is asked again when they are to go, and fails then.
         if to - from <= COPY_BYTES_MAX
@@ -430,7 +431,7 @@ impl Outgoing {
         kind: Kind,
         flags: u8,
         message_id: u64,
-        opening: Option<MessageHeader>,
+        message_header: Option<MessageHeader>,
         length: usize,
         scratch: &mut Vec<u8>,
     ) -> Range<usize> {
@@ -438,8 +439,8 @@ impl Outgoing {
         let header = Header { kind, flags, number: self.number, message_id, length: length as u32 };
         self.number = self.number.wrapping_add(1);
         scratch.extend_from_slice(&header.encode());
-        if let Some(opening) = opening {
-            scratch.extend_from_slice(&opening.encode());
+        if let Some(message_header) = message_header {
+            scratch.extend_from_slice(&message_header.encode());
         }
         start..scratch.len()
     }
@@ -462,7 +463,7 @@ impl Control {
     }
 
     pub(super) fn refuse(message_id: u64, posted: MessageHeader, message: MessageHeader) -> Self {
-        Control { body: Body::Openings(posted, message), ..Control::about(Kind::Refuse, message_id) }
+        Control { body: Body::MessageHeaders(posted, message), ..Control::about(Kind::Refuse, message_id) }
     }
 
     /// `cause`: by which rank's fault the job failed, if it did, and why; cut to what a control frame may carry.

@@ -105,7 +105,7 @@ impl Kernel {
         let (mut ready, mut turn) = (Vec::new(), Turn::default());
         let mut is_due = None;
         loop {
-            // The gate is level-triggered towards the links, but its own readers hear of a change only: so the
+            // the task's set is level-triggered towards the links, but its own readers hear of a change only: so the
             // links must be asked until none is ready.
             match self.poller.wait(&mut ready, Duration::ZERO) {
                 Err(error) => {
@@ -158,7 +158,7 @@ impl Kernel {
     pub(super) fn leave_to_task(&self) {
         let gave_way = self.gave_way.swap(false, Ordering::SeqCst);
         self.ownership.helper_leaves(&self.poller, || self.task_may_move());
-        // A task that gave way has left links ready; at an open gate it would not hear of them again.
+        // A task that gave way has left links ready; with its set armed it would not hear of them again.
         if gave_way {
             self.poller.nudge();
         }

@@ -1,9 +1,9 @@
 //! Whoever waits, drives: a waiting thread moves the bytes itself instead of sleeping until the task has.
 //!
-//! One thread at a time *helps*: it holds the baton, closes the gate so that the task is not woken for packets
+//! One thread at a time *helps*: it owns progress, disarms the task's set so that the task is not woken for packets
 //! it handles itself, and sleeps in the poller, never with the core locked. Other waiting threads park until
-//! their operation is complete or the baton is passed to them. Whoever gives the baton up passes it on to a
-//! parked thread or, if there is none, opens the gate for the task.
+//! their operation is complete or progress is passed to them. Whoever gives progress up passes it on to a
+//! parked thread or, if there is none, arms the task's set for the task.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -59,7 +59,7 @@ impl Kernel {
         let _arrived = Arrived::new(self);
         loop {
             if self.help.try_take() {
-                let _baton = Baton(self);
+                let _owning = Owning(self);
                 self.observer.tell(|| self.clock.now(), What::Help);
                 return self.help_until(condition, deadline, &mut wait);
             }
@@ -75,7 +75,7 @@ impl Kernel {
         }
     }
 
-    /// Drives until `condition` is met, with the baton held.
+    /// Drives until `condition` is met, while it owns progress.
     fn help_until(&self, condition: &dyn Condition, deadline: Option<Instant>, wait: &mut LongWait) -> bool {
         let mut ready = Vec::new();
         let peers = peers_to_poll(condition);
@@ -147,12 +147,12 @@ impl Kernel {
         Ok(())
     }
 
-    /// Sleeps until the operation is complete or the baton may be free.
+    /// Sleeps until the operation is complete or nobody may own progress.
     fn park(&self, condition: &dyn Condition, deadline: Option<Instant>) {
         let waker = Waker::from(Arc::new(Parked(thread::current())));
         self.help.parked.lock().push_back(waker.clone());
         condition.register(&waker);
-        // The baton may have been given up just before this thread was seen to be parked.
+        // Progress may have been given up just before this thread was seen to be parked.
         if self.help.is_held.load(Ordering::SeqCst) && !condition.is_met_outside() {
             thread::park_timeout(until(deadline));
         }
@@ -160,7 +160,7 @@ impl Kernel {
         self.help.parked.lock().retain(|parked| !parked.will_wake(&waker));
     }
 
-    /// The baton is free: wakes one who waits for it, or leaves the links to the task.
+    /// Nobody owns progress: wakes one who waits for it, or leaves the links to the task.
     fn pass_on(&self) {
         if self.help.is_held.load(Ordering::SeqCst) {
             return;
@@ -173,7 +173,7 @@ impl Kernel {
     }
 }
 
-/// A thread waits, until this is dropped, also by a panic. Declared before the baton, and so dropped after it.
+/// A thread waits, until this is dropped, also by a panic. Declared before the ownership, and so dropped after it.
 struct Arrived<'a>(&'a Kernel);
 
 impl<'a> Arrived<'a> {
@@ -191,10 +191,10 @@ impl Drop for Arrived<'_> {
     }
 }
 
-/// The baton is held, until this is dropped.
-struct Baton<'a>(&'a Kernel);
+/// Progress is owned, until this is dropped.
+struct Owning<'a>(&'a Kernel);
 
-impl Drop for Baton<'_> {
+impl Drop for Owning<'_> {
     fn drop(&mut self) {
         self.0.help.is_held.store(false, Ordering::SeqCst);
     }

@@ -12,7 +12,7 @@ use super::sync::{AtomicBool, AtomicUsize, Mutex};
 
 /// Who may help, and who would.
 pub(crate) struct Help {
-    /// A thread holds the baton.
+    /// A thread owns progress.
     pub(super) is_held: AtomicBool,
     /// Waiting threads: the task gives way to them.
     pub(super) waiting: AtomicUsize,
@@ -52,7 +52,7 @@ impl Help {
         }
     }
 
-    /// Whether a thread holds the baton.
+    /// Whether a thread owns progress.
     pub(crate) fn is_held(&self) -> bool {
         self.is_held.load(Ordering::SeqCst)
     }
@@ -62,7 +62,7 @@ impl Help {
         self.waiting.load(Ordering::SeqCst) > 0
     }
 
-    /// Whether the one that holds the baton sleeps, so that a nudge is for it.
+    /// Whether the one that owns progress sleeps, so that a nudge is for it.
     pub(crate) fn is_asleep(&self) -> bool {
         self.nudge.is_asleep.load(Ordering::SeqCst)
     }

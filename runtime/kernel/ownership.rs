@@ -42,13 +42,13 @@ struct Pace {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Owner {
-    /// The gate is open.
+    /// The task's set is armed.
     Task,
-    /// The gate is closed; the task opens it when no more waits follow.
+    /// The task's set is disarmed; the task opens it when no more waits follow.
     TaskSoon,
-    /// The gate is closed; the task looks after its pause.
+    /// The task's set is disarmed; the task looks after its pause.
     Pause,
-    /// The gate is closed; whoever helps decides at the end.
+    /// The task's set is disarmed; whoever helps decides at the end.
     Helper,
 }
 

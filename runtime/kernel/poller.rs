@@ -1,5 +1,5 @@
 //! Waiting for sockets. One epoll instance watches all links; a helping thread sleeps in it directly. A second
-//! one, the gate, watches the first: through it the kernel's task is woken, or not, with one call for all links.
+//! one, the task's set, watches the first: through it the kernel's task is woken, or not, with one call for all links.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -27,38 +27,38 @@ pub(crate) struct Ready {
 
 pub(crate) struct Poller {
     links: OwnedFd,
-    gate: Gate,
+    task_set: TaskSet,
     nudge: OwnedFd,
 }
 
 /// The kernel task's view: readable when a link is, while it is open.
-pub(crate) struct Gate {
+pub(crate) struct TaskSet {
     epoll: Arc<OwnedFd>,
     is_open: Mutex<bool>,
 }
 
-/// The gate's descriptor, as tokio watches it.
-pub(crate) struct GateDescriptor(Arc<OwnedFd>);
+/// the task set's descriptor, as tokio watches it.
+pub(crate) struct TaskSetDescriptor(Arc<OwnedFd>);
 
-impl AsRawFd for GateDescriptor {
+impl AsRawFd for TaskSetDescriptor {
     fn as_raw_fd(&self) -> RawFd {
         self.0.as_raw_fd()
     }
 }
 
 impl Poller {
-    /// A poller without links; its gate is closed.
+    /// A poller without links; its task's set is disarmed.
     pub(crate) fn new() -> io::Result<Self> {
         let links = epoll::create(CreateFlags::CLOEXEC)?;
         let nudge = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         epoll::add(&links, &nudge, EventData::new_u64(NUDGE), EventFlags::IN)?;
-        let gate = epoll::create(CreateFlags::CLOEXEC)?;
-        epoll::add(&gate, &links, EventData::new_u64(0), EventFlags::empty())?;
-        Ok(Poller { links, gate: Gate { epoll: Arc::new(gate), is_open: Mutex::new(false) }, nudge })
+        let task_set = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&task_set, &links, EventData::new_u64(0), EventFlags::empty())?;
+        Ok(Poller { links, task_set: TaskSet { epoll: Arc::new(task_set), is_open: Mutex::new(false) }, nudge })
     }
 
-    pub(crate) fn gate_descriptor(&self) -> GateDescriptor {
-        GateDescriptor(self.gate.epoll.clone())
+    pub(crate) fn task_set_descriptor(&self) -> TaskSetDescriptor {
+        TaskSetDescriptor(self.task_set.epoll.clone())
     }
 
     /// Watches a link for input.
@@ -107,13 +107,13 @@ impl Poller {
         Ok(is_nudged)
     }
 
-    /// Opens the gate: the kernel's task is woken when a link is ready, or at once if one is.
+    /// Arms the task's set: the kernel's task is woken when a link is ready, or at once if one is.
     ///
-    /// The system does not tell the gate's watcher of links that became ready while it was closed, if the gate
+    /// The system does not tell the task set's watcher of links that became ready while it was disarmed, if the task's set
     /// has them on its list from before. So they are looked for here, and the nudge tells.
     /// Returns whether it was open before; then nothing is looked for.
     pub(crate) fn open_gate(&self) -> bool {
-        if self.set_gate(true) {
+        if self.arm_task_set(true) {
             return true;
         }
         let mut links = [PollFd::new(&self.links, PollFlags::IN)];
@@ -123,18 +123,18 @@ impl Poller {
         false
     }
 
-    /// Closes the gate: a helper watches the links itself.
+    /// Disarms the task's set: a helper watches the links itself.
     pub(crate) fn close_gate(&self) {
-        self.set_gate(false);
+        self.arm_task_set(false);
     }
 
     /// Returns whether it was so before.
-    pub(super) fn set_gate(&self, open: bool) -> bool {
-        let mut is_open = self.gate.is_open.lock();
+    pub(super) fn arm_task_set(&self, open: bool) -> bool {
+        let mut is_open = self.task_set.is_open.lock();
         if *is_open != open {
             let flags = if open { EventFlags::IN } else { EventFlags::empty() };
             // Both descriptors live as long as the poller, so this cannot fail.
-            let changed = epoll::modify(&*self.gate.epoll, &self.links, EventData::new_u64(0), flags);
+            let changed = epoll::modify(&*self.task_set.epoll, &self.links, EventData::new_u64(0), flags);
             debug_assert!(changed.is_ok(), "the gate watches the links: {changed:?}");
             *is_open = open;
             return false;
@@ -142,7 +142,7 @@ impl Poller {
         true
     }
 
-    /// Wakes the thread that sleeps in [`Poller::wait`], and the task if the gate is open.
+    /// Wakes the thread that sleeps in [`Poller::wait`], and the task if the task's set is armed.
     pub(crate) fn nudge(&self) {
         // Full means that a nudge is pending already.
         let _ = rustix::io::write(&self.nudge, &1u64.to_ne_bytes());

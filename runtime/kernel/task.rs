@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::collectives::ASK_TICK;
 use super::deadlock::Detector;
 use super::panics::wake;
-use super::poller::GateDescriptor;
+use super::poller::TaskSetDescriptor;
 use super::tuning::poll_interval::PollInterval;
 use super::{Kernel, Order, Started, ownership};
 use crate::config::Config;
@@ -62,14 +62,14 @@ async fn live(config: &Config, started: SyncSender<Result<Arc<Kernel>>>, begun: 
     });
     match start {
         Err(error) => drop(started.send(Err(error))),
-        Ok(start) => match watch(start.kernel.poller.gate_descriptor()) {
+        Ok(start) => match watch(start.kernel.poller.task_set_descriptor()) {
             Err(error) => drop(started.send(Err(failed(format!("the links cannot be watched: {error}"))))),
-            Ok(gate) => {
+            Ok(task_set) => {
                 *begun = Some(start.kernel.clone());
                 start.kernel.settle_watch();
                 start.kernel.observer.kernel_runs_here();
                 if started.send(Ok(start.kernel.clone())).is_ok() {
-                    serve(start, gate).await;
+                    serve(start, task_set).await;
                 }
             }
         },
@@ -82,17 +82,17 @@ fn words_of(payload: &(dyn Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("it did not say why")
 }
 
-/// Has tokio watch the gate.
+/// Has tokio watch the task's set.
 #[expect(
     deprecated,
     reason = "the constructor that replaces it is unsafe, for the sake of unowned descriptors; the gate owns its own"
 )]
-fn watch(gate: GateDescriptor) -> std::io::Result<AsyncFd<GateDescriptor>> {
-    AsyncFd::with_interest(gate, Interest::READABLE)
+fn watch(task_set: TaskSetDescriptor) -> std::io::Result<AsyncFd<TaskSetDescriptor>> {
+    AsyncFd::with_interest(task_set, Interest::READABLE)
 }
 
 /// The task's life: until it is told to stop.
-async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
+async fn serve(started: Started, task_set: AsyncFd<TaskSetDescriptor>) {
     let Started { kernel, mut orders, mut control, launcher, suspicion } = started;
     let reports = control.as_ref().map(Control::sender);
     let mut is_heard = control.is_some();
@@ -104,7 +104,7 @@ async fn serve(started: Started, gate: AsyncFd<GateDescriptor>) {
     let mut looking = kernel.look_for_silence();
     let last = loop {
         tokio::select! {
-            ready = gate.readable() => {
+            ready = task_set.readable() => {
                 let Ok(mut ready) = ready else { return };
                 let turn = kernel.turn();
                 ready.clear_ready();

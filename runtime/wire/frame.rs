@@ -1,14 +1,14 @@
 //! The header that opens every frame, and what follows it. All integers are little-endian.
 //!
 //! ```text
-//! header   kind u8 | length u24 | number u32 | message_id u56 | flags u8                   16 bytes
-//! opening  tag u32 | element u16 | context u8 | 0 u8 | total u64                     16 bytes
+//! header           kind u8 | length u24 | number u32 | message id u56 | flags u8      16 bytes
+//! message header   tag u32 | element u16 | context u8 | 0 u8 | total u64              16 bytes
 //! ```
 //!
 //! `number` counts the frames of a direction; it is a check, and wraps. `message_id` names a message of the sender's: it counts
 //! them and must never wrap, since a message may stay unread for as long as the job runs; 2^56 at ten million a second are
-//! two centuries. `length` is what follows the header without the opening. An opening follows the header of a first fragment ([`FIRST`]), of an
-//! envelope, a want and a refusal; the table in [`Kind`] says what else follows.
+//! two centuries. `length` is what follows the header without the message header. A message header follows the header of a
+//! first fragment ([`FIRST`]), of an envelope, a want and a refusal; the table in [`Kind`] says what else follows.
 
 use crate::buffer::ElementType;
 use crate::error::WireError;
@@ -16,7 +16,7 @@ use crate::ids::Tag;
 
 /// Bytes of a header.
 pub(crate) const HEADER_BYTES: usize = 16;
-/// Bytes of an opening.
+/// Bytes of a message header.
 pub(crate) const MESSAGE_HEADER_BYTES: usize = 16;
 /// The most that follows a control frame's header: the words of a goodbye.
 pub(crate) const CONTROL_BYTES_MAX: usize = 256;
@@ -40,9 +40,9 @@ pub(crate) const PING: u8 = 32;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// Fragments of message `message_id`, in a row: opening if first, payload.
+    /// Fragments of message `message_id`, in a row: message header if first, payload.
     Data = 1,
-    /// Message `message_id` waits at the sender for a grant: opening.
+    /// Message `message_id` waits at the sender for a grant: message header.
     Envelope = 2,
     /// Message `message_id` may be sent: its place is reserved.
     Grant = 3,
@@ -50,10 +50,10 @@ pub(crate) enum Kind {
     Credit = 4,
     /// Messages wait at the sender that it may not even announce.
     Hold = 5,
-    /// A read waits for a message of the opening's tag: opening.
+    /// A read waits for a message of the message header's tag: message header.
     Want = 6,
-    /// Message `message_id` does not fit the read it met: opening (the read's length and element type), and the message's own
-    /// opening: the sender may have forgotten it.
+    /// Message `message_id` does not fit the read it met: message header (the read's length and element type), and the message's own
+    /// message header: the sender may have forgotten it.
     Refuse = 7,
     /// No more fragments of the refused message `message_id` will come.
     Abort = 8,
@@ -92,7 +92,7 @@ pub(crate) struct Header {
     pub(crate) number: u32,
     /// Below 2^56.
     pub(crate) message_id: u64,
-    /// Bytes after the header, an opening not counted.
+    /// Bytes after the header, a message header not counted.
     pub(crate) length: u32,
 }
 
@@ -121,7 +121,7 @@ impl Header {
         Ok(Header { kind, flags: bytes[15], number: u32_at(bytes, 4), message_id, length })
     }
 
-    /// Whether an opening follows.
+    /// Whether a message header follows.
     pub(crate) fn has_opening(&self) -> bool {
         match self.kind {
             Kind::Data => self.flags & FIRST != 0,
@@ -264,8 +264,8 @@ mod tests {
         #[test]
         fn openings_come_back(tag: u32, element: u16, context in 0u8..4, total: u64) {
             let context = Context::decode(context).unwrap();
-            let opening = MessageHeader { key: MatchKey { context, tag: Tag(tag) }, element: ElementType(element), total };
-            prop_assert_eq!(MessageHeader::decode(&opening.encode()), Ok(opening));
+            let message_header = MessageHeader { key: MatchKey { context, tag: Tag(tag) }, element: ElementType(element), total };
+            prop_assert_eq!(MessageHeader::decode(&message_header.encode()), Ok(message_header));
         }
 
         #[test]

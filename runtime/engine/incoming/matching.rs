@@ -1,4 +1,4 @@
-//! Messages meet reads: of a key in the order of their openings and of the reads' posting.
+//! Messages meet reads: of a key in the order of their message headers and of the reads' posting.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -23,19 +23,19 @@ impl Incoming {
     ) {
         let Some(mut message) = self.messages.remove(&message_id) else { return };
         message.next = NO_MESSAGE;
-        let opening = message.opening;
-        let fits = self.fits(&opening, &read);
+        let message_header = message.message_header;
+        let fits = self.fits(&message_header, &read);
         match message.sink {
             Sink::Buffer(buffer) => {
-                self.credit_due += cost(&opening);
-                message.sink = self.seat(message_id, &opening, read, control, completions);
+                self.credit_due += cost(&message_header);
+                message.sink = self.assign(message_id, &message_header, read, control, completions);
                 if let Sink::ReceiveBuffer { place, .. } = &mut message.sink {
                     place.bytes_mut()[..buffer.len()].copy_from_slice(&buffer);
                 }
             }
             Sink::Envelope { answer } => {
                 self.forget_envelope(answer);
-                message.sink = self.seat(message_id, &opening, read, control, completions);
+                message.sink = self.assign(message_id, &message_header, read, control, completions);
                 if fits {
                     control.push_back(Control::about(crate::wire::frame::Kind::Grant, message_id));
                 }
@@ -43,14 +43,14 @@ impl Incoming {
                 return;
             }
             Sink::Own { op, source } => {
-                message.sink = self.seat(message_id, &opening, read, control, completions);
-                let failure = match (&mut message.sink, source.part(0..opening.total as usize)) {
+                message.sink = self.assign(message_id, &message_header, read, control, completions);
+                let failure = match (&mut message.sink, source.part(0..message_header.total as usize)) {
                     (Sink::ReceiveBuffer { place, .. }, Some(bytes)) => {
                         place.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
                         None
                     }
                     (Sink::ReceiveBuffer { op: read, .. }, None) => {
-                        let error = self.broken(&opening);
+                        let error = self.broken(&message_header);
                         completions.push_back(Completed { op: *read, outcome: Outcome::Failed(error.clone()) });
                         message.sink = Sink::Discard;
                         Some(error)
@@ -58,7 +58,7 @@ impl Incoming {
                     _ => {
                         // The write learns it from its own end.
                         control.pop_back();
-                        Some(self.mismatch(&opening, completions))
+                        Some(self.mismatch(&message_header, completions))
                     }
                 };
                 match failure {
@@ -76,40 +76,40 @@ impl Incoming {
     }
 
     /// Where a message goes that met `read`: its place, or nowhere if it does not fit, which both sides learn.
-    pub(super) fn seat(
+    pub(super) fn assign(
         &mut self,
         message_id: u64,
-        opening: &MessageHeader,
+        message_header: &MessageHeader,
         read: Posted,
         control: &mut VecDeque<Control>,
         completions: &mut VecDeque<Completed>,
     ) -> Sink {
         self.notes.take(message_id, Progress::Meets(read.op));
-        if self.fits(opening, &read) {
+        if self.fits(message_header, &read) {
             return Sink::ReceiveBuffer { op: read.op, place: read.place };
         }
         let mismatch = Mismatch {
             from: self.peer,
             to: self.rank,
-            tag: opening.key.tag,
-            sent: (opening.total, opening.element),
+            tag: message_header.key.tag,
+            sent: (message_header.total, message_header.element),
             posted: (read.capacity, read.element),
         };
         completions.push_back(Completed { op: read.op, outcome: Outcome::Failed(Error::Mismatch(mismatch.into())) });
-        let posted = MessageHeader { key: opening.key, element: read.element, total: read.capacity };
-        control.push_back(Control::refuse(message_id, posted, *opening));
+        let posted = MessageHeader { key: message_header.key, element: read.element, total: read.capacity };
+        control.push_back(Control::refuse(message_id, posted, *message_header));
         Sink::Discard
     }
 
-    fn fits(&self, opening: &MessageHeader, read: &Posted) -> bool {
-        opening.total <= read.capacity && opening.element == read.element
+    fn fits(&self, message_header: &MessageHeader, read: &Posted) -> bool {
+        message_header.total <= read.capacity && message_header.element == read.element
     }
 
     /// The error that `seat` just gave the read, for the writer within this node.
-    fn mismatch(&self, opening: &MessageHeader, completions: &VecDeque<Completed>) -> Error {
+    fn mismatch(&self, message_header: &MessageHeader, completions: &VecDeque<Completed>) -> Error {
         match completions.back() {
             Some(Completed { outcome: Outcome::Failed(error), .. }) => error.clone(),
-            _ => unreachable!("a message of tag {} was refused without an error", opening.key.tag),
+            _ => unreachable!("a message of tag {} was refused without an error", message_header.key.tag),
         }
     }
 

@@ -32,7 +32,7 @@ pub(super) struct Incoming {
     rank: Rank,
     peer: Rank,
     posted: HashMap<MatchKey, VecDeque<Posted>>,
-    /// Unmatched messages by key, in the order of their openings.
+    /// Unmatched messages by key, in the order of their message headers.
     arrived: HashMap<MatchKey, Unmatched>,
     /// Boxed, so that the table is small however many messages nobody reads.
     messages: HashMap<u64, Box<Arriving>>,
@@ -103,26 +103,26 @@ impl Incoming {
     pub(super) fn open(
         &mut self,
         message_id: u64,
-        opening: MessageHeader,
+        message_header: MessageHeader,
         now: Duration,
         control: &mut VecDeque<Control>,
         completions: &mut VecDeque<Completed>,
     ) -> Result<bool, WireError> {
-        self.check_new(message_id, &opening)?;
-        self.charge(&opening)?;
-        let read = self.take_posted(opening.key);
+        self.check_new(message_id, &message_header)?;
+        self.charge(&message_header)?;
+        let read = self.take_posted(message_header.key);
         let is_met = read.is_some();
         let sink = match read {
             Some(read) => {
-                self.credit_due += cost(&opening);
-                self.seat(message_id, &opening, read, control, completions)
+                self.credit_due += cost(&message_header);
+                self.assign(message_id, &message_header, read, control, completions)
             }
             None => {
-                self.push_arrived(opening.key, message_id);
+                self.push_arrived(message_header.key, message_id);
                 Sink::Buffer(Vec::new())
             }
         };
-        self.messages.insert(message_id, Box::new(Arriving::new(opening, sink, now)));
+        self.messages.insert(message_id, Box::new(Arriving::new(message_header, sink, now)));
         Ok(is_met)
     }
 
@@ -130,13 +130,13 @@ impl Incoming {
     pub(super) fn envelope(
         &mut self,
         message_id: u64,
-        opening: MessageHeader,
+        message_header: MessageHeader,
         answer: bool,
         now: Duration,
         control: &mut VecDeque<Control>,
         completions: &mut VecDeque<Completed>,
     ) -> Result<bool, WireError> {
-        self.check_new(message_id, &opening)?;
+        self.check_new(message_id, &message_header)?;
         if answer && self.wants > 0 {
             self.wants -= 1;
             self.answers += 1;
@@ -146,12 +146,12 @@ impl Incoming {
         } else {
             self.envelopes += 1;
         }
-        self.messages.insert(message_id, Box::new(Arriving::new(opening, Sink::Envelope { answer }, now)));
-        let read = self.take_posted(opening.key);
+        self.messages.insert(message_id, Box::new(Arriving::new(message_header, Sink::Envelope { answer }, now)));
+        let read = self.take_posted(message_header.key);
         let is_met = read.is_some();
         match read {
             Some(read) => self.meet(message_id, read, control, completions),
-            None => self.push_arrived(opening.key, message_id),
+            None => self.push_arrived(message_header.key, message_id),
         }
         Ok(is_met)
     }
@@ -161,14 +161,14 @@ impl Incoming {
         let Some(message) = self.messages.get(&message_id) else {
             return Err(WireError::NoSuchMessage { what: "data", message_id });
         };
-        let opening = message.opening;
-        self.charge(&opening)?;
+        let message_header = message.message_header;
+        self.charge(&message_header)?;
         let Some(message) = self.messages.get_mut(&message_id) else { return Ok(()) };
         if let Sink::Envelope { answer } = message.sink {
             message.sink = Sink::Buffer(Vec::new());
             self.forget_envelope(answer);
         } else {
-            self.credit_due += cost(&opening);
+            self.credit_due += cost(&message_header);
         }
         Ok(())
     }
@@ -176,7 +176,7 @@ impl Incoming {
     /// Where the next bytes of message `message_id` go, if straight into a posted buffer: the rest of the place.
     pub(super) fn place(&mut self, message_id: u64) -> Option<&mut [u8]> {
         let message = self.messages.get_mut(&message_id)?;
-        let (from, to) = (message.received as usize, message.opening.total as usize);
+        let (from, to) = (message.received as usize, message.message_header.total as usize);
         match &mut message.sink {
             Sink::ReceiveBuffer { place, .. } => Some(&mut place.bytes_mut()[from..to]),
             _ => None,
@@ -187,7 +187,7 @@ impl Incoming {
     pub(super) fn missing(&self, message_id: u64) -> Result<u64, WireError> {
         match self.messages.get(&message_id) {
             Some(message) if !matches!(message.sink, Sink::Envelope { .. } | Sink::Own { .. }) => {
-                Ok(message.opening.total - message.received)
+                Ok(message.message_header.total - message.received)
             }
             _ => Err(WireError::NoSuchMessage { what: "data", message_id }),
         }
@@ -200,7 +200,7 @@ impl Incoming {
         match &mut message.sink {
             Sink::ReceiveBuffer { place, .. } => place.bytes_mut()[from..from + bytes.len()].copy_from_slice(bytes),
             Sink::Buffer(buffer) => {
-                let (total, needed) = (message.opening.total as usize, from + bytes.len());
+                let (total, needed) = (message.message_header.total as usize, from + bytes.len());
                 if needed > buffer.capacity() {
                     let capacity = needed.max(2 * buffer.capacity()).max(BUFFER_BYTES).min(total);
                     buffer.reserve_exact(capacity - from);
@@ -222,7 +222,7 @@ impl Incoming {
     /// A frame of message `message_id` has ended: completes the message if that was all of it.
     pub(super) fn settle(&mut self, message_id: u64, completions: &mut VecDeque<Completed>) {
         let Some(message) = self.messages.get(&message_id) else { return };
-        let (received, bytes) = (message.received, message.opening.total);
+        let (received, bytes) = (message.received, message.message_header.total);
         if received < bytes {
             return self.notes.take_once(message_id, Progress::Begins { bytes });
         }
@@ -234,15 +234,15 @@ impl Incoming {
     /// Completes message `message_id`, if all of it is here and a read has met it.
     fn finish(&mut self, message_id: u64, completions: &mut VecDeque<Completed>) {
         let Some(message) = self.messages.get(&message_id) else { return };
-        if message.received < message.opening.total || matches!(message.sink, Sink::Buffer(_)) {
+        if message.received < message.message_header.total || matches!(message.sink, Sink::Buffer(_)) {
             return;
         }
         let removed = self.messages.remove(&message_id).map(|message| *message);
         shrink(&mut self.messages);
-        if let Some(Arriving { sink: Sink::ReceiveBuffer { op, mut place }, opening, .. }) = removed {
-            let filled = place.bytes_mut().len() as u64 == opening.total;
-            self.last_filled = filled.then_some(opening);
-            completions.push_back(read_completion(op, place, opening.total));
+        if let Some(Arriving { sink: Sink::ReceiveBuffer { op, mut place }, message_header, .. }) = removed {
+            let filled = place.bytes_mut().len() as u64 == message_header.total;
+            self.last_filled = filled.then_some(message_header);
+            completions.push_back(read_completion(op, place, message_header.total));
         }
     }
 
@@ -254,10 +254,10 @@ impl Incoming {
     /// The message that probably comes next, with the buffer it will go to: the last message filled its buffer,
     /// and the next read of its key waits with one that is as long.
     pub(super) fn expected(&mut self) -> Option<(MessageHeader, &mut [u8])> {
-        let opening = self.last_filled?;
-        let read = self.posted.get_mut(&opening.key)?.front_mut()?;
-        let alike = read.capacity == opening.total && read.element == opening.element;
-        alike.then(|| (opening, read.place.bytes_mut()))
+        let message_header = self.last_filled?;
+        let read = self.posted.get_mut(&message_header.key)?.front_mut()?;
+        let alike = read.capacity == message_header.total && read.element == message_header.element;
+        alike.then(|| (message_header, read.place.bytes_mut()))
     }
 
     /// The sender sends no more of the refused message `message_id`.
@@ -310,27 +310,27 @@ impl Incoming {
         &mut self,
         message_id: u64,
         op: OpId,
-        opening: MessageHeader,
+        message_header: MessageHeader,
         source: Box<dyn SendBuffer>,
         now: Duration,
         completions: &mut VecDeque<Completed>,
     ) {
-        let Some(bytes) = source.all().filter(|bytes| bytes.len() as u64 == opening.total) else {
-            completions.push_back(Completed { op, outcome: Outcome::Failed(self.broken(&opening)) });
+        let Some(bytes) = source.all().filter(|bytes| bytes.len() as u64 == message_header.total) else {
+            completions.push_back(Completed { op, outcome: Outcome::Failed(self.broken(&message_header)) });
             return self.spent.push(source);
         };
         // Within the window it is needed now; beyond it, or if its read waits, when it is read.
-        let copies = cost(&opening) <= self.allowance && !self.has_posted(opening.key);
+        let copies = cost(&message_header) <= self.allowance && !self.has_posted(message_header.key);
         let copy = copies.then(|| bytes.to_vec());
         let sink = Sink::Own { op, source };
-        let message = Arriving { received: opening.total, ..Arriving::new(opening, sink, now) };
+        let message = Arriving { received: message_header.total, ..Arriving::new(message_header, sink, now) };
         self.messages.insert(message_id, Box::new(message));
-        if let Some(read) = self.take_posted(opening.key) {
+        if let Some(read) = self.take_posted(message_header.key) {
             return self.meet(message_id, read, &mut VecDeque::new(), completions);
         }
-        self.push_arrived(opening.key, message_id);
+        self.push_arrived(message_header.key, message_id);
         if let Some(copy) = copy
-            && self.charge(&opening).is_ok()
+            && self.charge(&message_header).is_ok()
             && let Some(message) = self.messages.get_mut(&message_id)
             && let Sink::Own { op, source } = std::mem::replace(&mut message.sink, Sink::Buffer(copy))
         {
@@ -344,9 +344,9 @@ impl Incoming {
     }
 
     /// What a write of the node to itself fails with whose buffer does not give its bytes.
-    fn broken(&self, opening: &MessageHeader) -> Error {
-        let (kind, tag) = (OperationKind::Write, opening.key.user_tag());
-        Misuse::Buffer { operation: Operation::new(kind, self.rank, self.peer, tag, opening.total) }.into()
+    fn broken(&self, message_header: &MessageHeader) -> Error {
+        let (kind, tag) = (OperationKind::Write, message_header.key.user_tag());
+        Misuse::Buffer { operation: Operation::new(kind, self.rank, self.peer, tag, message_header.total) }.into()
     }
 
     /// Gives the node its own credit back at once: nobody has to be told.
@@ -450,16 +450,16 @@ impl Incoming {
         no_posted && self.arrived.is_empty() && self.messages.is_empty() && (self.envelopes, self.answers) == (0, 0)
     }
 
-    fn charge(&mut self, opening: &MessageHeader) -> Result<(), WireError> {
-        let (got, most) = (cost(opening), self.allowance);
+    fn charge(&mut self, message_header: &MessageHeader) -> Result<(), WireError> {
+        let (got, most) = (cost(message_header), self.allowance);
         self.allowance = most.checked_sub(got).ok_or(WireError::TooLong { what: "unasked data", got, most })?;
         Ok(())
     }
 
     /// A message is opened once, or another one's operation would be lost.
-    fn check_new(&self, message_id: u64, opening: &MessageHeader) -> Result<(), WireError> {
+    fn check_new(&self, message_id: u64, message_header: &MessageHeader) -> Result<(), WireError> {
         if self.messages.contains_key(&message_id) {
-            return Err(WireError::Twice { message_id, tag: opening.key.tag });
+            return Err(WireError::Twice { message_id, tag: message_header.key.tag });
         }
         Ok(())
     }

@@ -33,15 +33,15 @@ const HELD_ORDER_MIN: usize = 64;
 const WANTS_MAX: usize = 1 << 20;
 
 /// What a message takes from the window.
-pub(super) fn cost(opening: &MessageHeader) -> u64 {
-    opening.total.saturating_add(MESSAGE_COST)
+pub(super) fn cost(message_header: &MessageHeader) -> u64 {
+    message_header.total.saturating_add(MESSAGE_COST)
 }
 
 /// A message on its way out.
 pub(super) struct Message {
     pub(super) op: OpId,
     pub(super) message_id: u64,
-    pub(super) opening: MessageHeader,
+    pub(super) message_header: MessageHeader,
     pub(super) source: Box<dyn SendBuffer>,
     pub(super) since: Duration,
     /// Bytes that have been put into frames.
@@ -93,7 +93,7 @@ pub(super) enum Body {
     Number(u64),
     MessageHeader(MessageHeader),
     /// What a read takes, and the message that does not fit.
-    Openings(MessageHeader, MessageHeader),
+    MessageHeaders(MessageHeader, MessageHeader),
     Stamp(Stamp),
     Words(String),
 }
@@ -143,7 +143,7 @@ pub(super) struct Outgoing {
 /// A message that has been ended before all of it was sent.
 pub(super) struct Ended {
     pub(super) op: OpId,
-    pub(super) opening: MessageHeader,
+    pub(super) message_header: MessageHeader,
     /// The receiver has refused it.
     pub(super) refused: Option<Error>,
 }
@@ -209,9 +209,9 @@ impl Outgoing {
         }
         self.bulk.retain(|&other| other != index);
         self.express.retain(|entry| entry.index() != index);
-        if let Message { opening, stage: Stage::Ready { charged: true, .. }, .. } = self.message(index) {
+        if let Message { message_header, stage: Stage::Ready { charged: true, .. }, .. } = self.message(index) {
             // The receiver will never see the frame that takes this credit.
-            self.credit = self.credit.saturating_add(cost(opening));
+            self.credit = self.credit.saturating_add(cost(message_header));
         }
         self.message_mut(index).stopped = Some(error);
         // A frame under way must end before the abort.
@@ -238,22 +238,22 @@ impl Outgoing {
     /// All of the message has left.
     pub(super) fn complete(&mut self, index: usize, completions: &mut VecDeque<Completed>) {
         let message = self.remove(index);
-        self.remember(message.message_id, message.op, message.opening);
+        self.remember(message.message_id, message.op, message.message_header);
         self.notes.take(message.message_id, Progress::Leaves(message.op));
         completions.push_back(Completed { op: message.op, outcome: Outcome::Written(message.source) });
     }
 
     /// Remembers a write that is over, in case the receiver refuses the message late.
-    pub(super) fn remember(&mut self, message_id: u64, op: OpId, opening: MessageHeader) {
+    pub(super) fn remember(&mut self, message_id: u64, op: OpId, message_header: MessageHeader) {
         if self.sent_log.len() == SENT_LOG_MAX {
             self.sent_log.pop_front();
         }
-        self.sent_log.push_back((message_id, op, opening));
+        self.sent_log.push_back((message_id, op, message_header));
     }
 
     /// What is remembered of a write that is over.
     pub(super) fn remembered(&self, op: OpId) -> Option<&MessageHeader> {
-        self.sent_log.iter().rev().find(|(_, sent, _)| *sent == op).map(|(.., opening)| opening)
+        self.sent_log.iter().rev().find(|(_, sent, _)| *sent == op).map(|(.., message_header)| message_header)
     }
 
     /// Whether anything waits to be sent.
@@ -310,8 +310,8 @@ impl Outgoing {
             }
         }
         let mut ended = Vec::new();
-        for Message { op, opening, stopped, source, .. } in self.messages.drain(..).flatten() {
-            ended.push(Ended { op, opening, refused: stopped });
+        for Message { op, message_header, stopped, source, .. } in self.messages.drain(..).flatten() {
+            ended.push(Ended { op, message_header, refused: stopped });
             self.spent.push(source);
         }
         self.free.clear();
@@ -351,8 +351,8 @@ impl Outgoing {
     /// after the other: they are read in that order, and a receiver that fills one buffer at a time need not
     /// sort them. Returns where it stands.
     pub(super) fn push_bulk(&mut self, index: usize) -> usize {
-        let key = self.message(index).opening.key;
-        let at = self.bulk.iter().rposition(|&other| self.message(other).opening.key == key);
+        let key = self.message(index).message_header.key;
+        let at = self.bulk.iter().rposition(|&other| self.message(other).message_header.key == key);
         let at = at.map_or(self.bulk.len(), |at| at + 1);
         self.bulk.insert(at, index);
         at
@@ -360,7 +360,7 @@ impl Outgoing {
 
     /// Gives the next key its turn. Returns how many messages went to the end; none if there is no other key.
     pub(super) fn rotate_bulk(&mut self) -> usize {
-        let key = |index: Option<&usize>| index.map(|&index| self.message(index).opening.key);
+        let key = |index: Option<&usize>| index.map(|&index| self.message(index).message_header.key);
         let front = key(self.bulk.front());
         if key(self.bulk.back()) == front {
             return 0;

@@ -13,20 +13,29 @@ impl Outgoing {
     pub(in crate::engine) fn post(
         &mut self,
         op: OpId,
-        opening: MessageHeader,
+        message_header: MessageHeader,
         source: Box<dyn SendBuffer>,
         since: Duration,
     ) {
         let message_id = self.next_message_id;
         self.next_message_id += 1;
-        let key = opening.key;
-        let message =
-            Message { op, message_id, opening, source, since, sent: 0, stage: Stage::Held, stopped: None, stamp: None };
+        let key = message_header.key;
+        let message = Message {
+            op,
+            message_id,
+            message_header,
+            source,
+            since,
+            sent: 0,
+            stage: Stage::Held,
+            stopped: None,
+            stamp: None,
+        };
         let index = self.insert(message);
         let wanted = self.wants.contains_key(&key);
         if self.held.contains_key(&key) {
             self.hold(index);
-        } else if cost(&opening) <= self.credit {
+        } else if cost(&message_header) <= self.credit {
             self.take_want(key);
             self.ready_by_credit(index);
         } else if wanted {
@@ -45,8 +54,10 @@ impl Outgoing {
         let announced: Vec<usize> = self.announced.values().copied().collect();
         for index in announced {
             let message = self.message(index);
-            if matches!(message.stage, Stage::Announced { sent: true, .. }) && cost(&message.opening) <= self.credit {
-                self.credit -= cost(&message.opening);
+            if matches!(message.stage, Stage::Announced { sent: true, .. })
+                && cost(&message.message_header) <= self.credit
+            {
+                self.credit -= cost(&message.message_header);
                 self.leave_announced(index);
                 self.make_ready(index, Stage::Ready { opened: true, charged: true });
             }
@@ -85,7 +96,7 @@ impl Outgoing {
 
     /// Whether an envelope may still become an ordinary first fragment, because credit came meanwhile.
     pub(in crate::engine) fn envelope_can_go_as_message(&mut self, index: usize) -> bool {
-        let cost = cost(&self.message(index).opening);
+        let cost = cost(&self.message(index).message_header);
         if cost > self.credit {
             return false;
         }
@@ -96,7 +107,7 @@ impl Outgoing {
     }
 
     fn ready_by_credit(&mut self, index: usize) {
-        self.credit -= cost(&self.message(index).opening);
+        self.credit -= cost(&self.message(index).message_header);
         self.make_ready(index, Stage::Ready { opened: false, charged: false });
     }
 
@@ -105,7 +116,7 @@ impl Outgoing {
         // A message that takes credit goes in order too: the receiver counts its envelope until it starts, and
         // an envelope sent in its stead must not come first.
         let granted = matches!(stage, Stage::Ready { opened: true, charged: false });
-        let total = self.message(index).opening.total as usize;
+        let total = self.message(index).message_header.total as usize;
         let is_new = matches!(stage, Stage::Ready { opened: false, .. });
         if granted && total > self.fragment_bytes {
             self.push_bulk(index);
@@ -114,7 +125,7 @@ impl Outgoing {
             self.push_bulk(index);
         } else {
             if is_new {
-                self.open_before(self.message(index).opening.key);
+                self.open_before(self.message(index).message_header.key);
             }
             self.express.push_back(Express::Message(index));
         }
@@ -128,7 +139,8 @@ impl Outgoing {
         let Outgoing { bulk, express, messages, .. } = self;
         bulk.retain(|&index| {
             let message = messages[index].as_ref().expect("queues name messages that exist");
-            let waits = message.opening.key == key && matches!(message.stage, Stage::Ready { opened: false, .. });
+            let waits =
+                message.message_header.key == key && matches!(message.stage, Stage::Ready { opened: false, .. });
             if waits {
                 express.push_back(Express::Message(index));
             }
@@ -138,7 +150,7 @@ impl Outgoing {
 
     fn announce(&mut self, index: usize, answer: bool) {
         self.envelopes += u32::from(!answer);
-        self.open_before(self.message(index).opening.key);
+        self.open_before(self.message(index).message_header.key);
         let message = self.message_mut(index);
         message.stage = Stage::Announced { answer, sent: false };
         let message_id = message.message_id;
@@ -157,7 +169,7 @@ impl Outgoing {
 
     fn hold(&mut self, index: usize) {
         let message = self.message(index);
-        let (key, message_id) = (message.opening.key, message.message_id);
+        let (key, message_id) = (message.message_header.key, message.message_id);
         if self.held.is_empty() {
             self.control.push_back(Control { flags: HOLDING, ..Control::about(Kind::Hold, 0) });
         }
@@ -192,7 +204,7 @@ impl Outgoing {
                 self.held_order.pop_front();
                 continue;
             };
-            let by_credit = cost(&self.message(index).opening) <= self.credit;
+            let by_credit = cost(&self.message(index).message_header) <= self.credit;
             if !by_credit && self.envelopes >= self.envelopes_max {
                 return;
             }

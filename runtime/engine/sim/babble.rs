@@ -42,7 +42,7 @@ fn well_formed_nonsense_ends_the_link_only() {
     each_seed("well_formed_nonsense_ends_the_link_only", 6000, babble);
 }
 
-/// A stream of one message of 4000 bytes in fragments of these lengths, the first opening it.
+/// A stream of one message of 4000 bytes in fragments of these lengths, the first message header it.
 fn fragments(lengths: &[usize], again: Option<usize>) -> Vec<u8> {
     let (mut bytes, mut at) = (Vec::new(), 0);
     for (number, length) in lengths.iter().enumerate() {

@@ -341,7 +341,7 @@ fn a_grant_makes_room_for_the_next_envelope() {
     pair.write(0, 2, vec![2u8; 20]);
     pair.run();
     let announced = |pair: &Pair| -> Vec<_> {
-        pair.engines[1].links[0].incoming.messages().map(|message| message.opening.total).collect()
+        pair.engines[1].links[0].incoming.messages().map(|message| message.message_header.total).collect()
     };
     assert_eq!(announced(&pair), [10]);
     let read = pair.read(1, 1, 10);

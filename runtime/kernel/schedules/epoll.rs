@@ -1,5 +1,5 @@
 //! A model of the system's epoll, as exact as the hand-over needs it: one instance holds the links and the nudge, level
-//! by level; the gate holds that instance; tokio watches the gate, and hears of changes only. `runs::the_model_wakes…`
+//! by level; the task's set holds that instance; tokio watches the task's set, and hears of changes only. `runs::the_model_wakes…`
 //! in [`super::real`] holds it against the real one.
 
 use std::collections::VecDeque;
@@ -49,9 +49,9 @@ pub(super) struct Epoll {
     /// The instance's ready list: what was ready once, until a look finds that it is not.
     listed: VecDeque<Item>,
     is_gate_open: bool,
-    /// The links' instance is on the gate's own ready list.
+    /// The links' instance is on the task set's own ready list.
     is_gate_listed: bool,
-    /// The gate is on tokio's ready list.
+    /// the task's set is on tokio's ready list.
     is_task_told: bool,
 }
 
@@ -129,8 +129,8 @@ impl Epoll {
         false
     }
 
-    /// Opens or closes the gate. Returns whether it was so before.
-    pub(super) fn set_gate(&mut self, open: bool) -> bool {
+    /// Opens or disarms the task's set. Returns whether it was so before.
+    pub(super) fn arm_task_set(&mut self, open: bool) -> bool {
         if self.is_gate_open == open {
             return true;
         }
@@ -145,7 +145,7 @@ impl Epoll {
         self.is_gate_open
     }
 
-    /// What tokio finds when it looks: whether there was a change at the gate since, and still is what changed.
+    /// What tokio finds when it looks: whether there was a change at the task's set since, and still is what changed.
     pub(super) fn look_at_gate(&mut self) -> bool {
         if !std::mem::take(&mut self.is_task_told) {
             return false;
@@ -154,7 +154,7 @@ impl Epoll {
         self.is_gate_listed
     }
 
-    /// The item's own wake-up: through the instance that holds it, and the gate if it is open.
+    /// The item's own wake-up: through the instance that holds it, and the task's set if it is open.
     fn happens(&mut self, item: Item) {
         if !self.listed.contains(&item) {
             self.listed.push_back(item);

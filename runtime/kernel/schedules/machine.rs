@@ -24,15 +24,15 @@ pub(super) enum Fault {
     UnparkIsLost,
     /// One nudge has no effect.
     NudgeIsLost,
-    /// The gate opens without a look at what came while it was closed.
-    GateOpensBlindly,
+    /// the task's set opens without a look at what came while it was disarmed.
+    TaskSetIsArmedBlindly,
     /// The task is not told to tick.
     TickIsLost,
     /// The task is not told that a collective can go on.
     CallIsLost,
     /// A poll heeds the nudge of whoever it is for.
     LookTakesNudge,
-    /// Two may hold the baton.
+    /// Two may hold progress.
     ExchangeIsTorn,
 }
 

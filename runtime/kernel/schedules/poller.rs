@@ -42,17 +42,17 @@ impl Poller {
     }
 
     pub(crate) fn open_gate(&self) -> bool {
-        if machine::with(|state| state.epoll.set_gate(true)) {
+        if machine::with(|state| state.epoll.arm_task_set(true)) {
             return true;
         }
-        if machine::with(|state| state.epoll.is_ready() && state.fault != Fault::GateOpensBlindly) {
+        if machine::with(|state| state.epoll.is_ready() && state.fault != Fault::TaskSetIsArmedBlindly) {
             self.nudge();
         }
         false
     }
 
     pub(crate) fn close_gate(&self) {
-        machine::with(|state| state.epoll.set_gate(false));
+        machine::with(|state| state.epoll.arm_task_set(false));
     }
 
     pub(crate) fn nudge(&self) {

@@ -63,7 +63,7 @@ pub(super) fn run(setup: Setup, fault: Fault, acts: &[Act]) {
     }
 }
 
-/// The kernel's task, as `task::serve` is: it hears of the gate, ticks, and is told of failures.
+/// The kernel's task, as `task::serve` is: it hears of the task's set, ticks, and is told of failures.
 fn serve(kernel: &Kernel) {
     kernel.settle_watch();
     let (mut is_ready, mut is_ticking, mut is_resting, mut is_lost) = (false, false, false, false);
@@ -71,7 +71,7 @@ fn serve(kernel: &Kernel) {
         let event = machine::sleep_until(|state| {
             is_ready |= state.epoll.look_at_gate();
             let events = [
-                is_ready.then_some(Event::Gate),
+                is_ready.then_some(Event::TaskSet),
                 (state.begin && !is_ticking).then_some(Event::Begin),
                 is_ticking.then_some(Event::Tick),
                 state.is_called.then_some(Event::Call),
@@ -86,7 +86,7 @@ fn serve(kernel: &Kernel) {
             Some(event)
         });
         match event {
-            Event::Gate => {
+            Event::TaskSet => {
                 let turn = kernel.turn();
                 is_ready = false;
                 is_resting = kernel.rest(turn.to_come > 0);
@@ -112,7 +112,7 @@ fn serve(kernel: &Kernel) {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Event {
-    Gate,
+    TaskSet,
     Begin,
     Tick,
     Call,

@@ -11,7 +11,7 @@ use proptest::sample::Index;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::super::poller::{GateDescriptor, Poller, Ready};
+use super::super::poller::{Poller, Ready, TaskSetDescriptor};
 use super::epoll::{Epoll, Piece};
 use crate::ids::Rank;
 
@@ -57,7 +57,7 @@ struct Both {
     real: Poller,
     /// This node's ends, and the peers'.
     streams: Vec<(UnixStream, UnixStream)>,
-    gate: AsyncFd<GateDescriptor>,
+    task_set: AsyncFd<TaskSetDescriptor>,
 }
 
 impl Both {
@@ -72,8 +72,9 @@ impl Both {
             (ours, theirs)
         };
         let streams = (0..LINKS).map(pair).collect();
-        let gate = AsyncFd::with_interest(real.gate_descriptor(), Interest::READABLE).expect("tokio watches it");
-        Both { model: Epoll::new(LINKS, 1), real, streams, gate }
+        let task_set =
+            AsyncFd::with_interest(real.task_set_descriptor(), Interest::READABLE).expect("tokio watches it");
+        Both { model: Epoll::new(LINKS, 1), real, streams, task_set }
     }
 
     async fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
@@ -110,9 +111,9 @@ impl Both {
                 self.real.heed_nudge();
             }
             Step::Look => self.look()?,
-            Step::SetGate(open) => prop_assert_eq!(self.real.set_gate(open), self.model.set_gate(open)),
+            Step::SetGate(open) => prop_assert_eq!(self.real.arm_task_set(open), self.model.arm_task_set(open)),
             Step::OpenGate => {
-                let was_open = self.model.set_gate(true);
+                let was_open = self.model.arm_task_set(true);
                 if !was_open && self.model.is_ready() {
                     self.model.nudge();
                 }
@@ -140,7 +141,7 @@ impl Both {
         tokio::task::yield_now().await;
         let is_told = self.model.look_at_gate();
         let patience = if is_told { PATIENCE } else { Duration::ZERO };
-        match tokio::time::timeout(patience, self.gate.readable()).await {
+        match tokio::time::timeout(patience, self.task_set.readable()).await {
             Ok(ready) => ready.expect("the runtime is there").clear_ready(),
             Err(_) => prop_assert!(!is_told, "the model wakes the task, the system does not"),
         }

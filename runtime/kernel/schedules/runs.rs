@@ -415,7 +415,7 @@ fn what_is_broken_is_found() {
     let faults = [
         (Fault::UnparkIsLost, READERS),
         (Fault::NudgeIsLost, READERS),
-        (Fault::GateOpensBlindly, READERS),
+        (Fault::TaskSetIsArmedBlindly, READERS),
         (Fault::TickIsLost, READERS),
         (Fault::LookTakesNudge, WRITERS),
         (Fault::ExchangeIsTorn, READERS),
