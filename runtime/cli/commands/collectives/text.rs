@@ -37,7 +37,7 @@ impl Outcome {
             "Collectives by every algorithm, beside their prices by the link's parameters (a, b).".to_owned(),
             format!("Link: {}.", self.link.how),
             format!(
-                "MachineDescription: {cores} cores, {kernel}, TCP {congestion_control}. Medians of {}, in turns, of the slowest rank's \
+                "Machine: {cores} cores, {kernel}, TCP {congestion_control}. Medians of {}, in turns, of the slowest rank's \
                  time.",
                 self.repeats
             ),

@@ -103,7 +103,7 @@ impl Comparison {
         let header = [
             format!("Gain of latency hiding for {} on {} ranks.", self.command.join(" "), self.ranks),
             format!("Link: {}.", self.link.how),
-            format!("MachineDescription: {cores} cores, {kernel}, TCP {congestion_control}."),
+            format!("Machine: {cores} cores, {kernel}, TCP {congestion_control}."),
             format!("Times are {clock}; overlap off and on in turns, {} repetitions.", self.repeats),
         ]
         .map(|paragraph| wrap(&paragraph))

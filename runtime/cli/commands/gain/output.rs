@@ -91,7 +91,7 @@ impl Outcome {
             format!("Gain of communication latency hiding: two nodes; a step sends {bytes} bytes each way."),
             format!("Link: {how}."),
             format!(
-                "MachineDescription: {cores} cores, {kernel}, TCP {congestion_control}. Times per step: medians of {repeats}."
+                "Machine: {cores} cores, {kernel}, TCP {congestion_control}. Times per step: medians of {repeats}."
             ),
         ]
         .map(|paragraph| wrap(&paragraph))
@@ -301,7 +301,7 @@ pub(super) mod tests {
             "Overlap pays on this link",
             "G = 1.88 of at most 2.00",
             "fitted to the whole sweep",
-            "eq. (4), where it was not fitted, is within",
+            "eq. (4), cross-validated: median error",
         ] {
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(words.contains(part), "{part} is missing:\n{text}");

@@ -48,7 +48,7 @@ impl Outcome {
             "lathide beside raw TCP, blocking and polled, between the same two processes, in turns.".to_owned(),
             format!("Link: {}.", self.link.how),
             format!(
-                "MachineDescription: {cores} cores, {kernel}, TCP {congestion_control}; within this host lathide and raw TCP both \
+                "Machine: {cores} cores, {kernel}, TCP {congestion_control}; within this host lathide and raw TCP both \
                  use {raw}, and TCP_NODELAY; raw TCP writes streams {} KiB at a time. Each process's program has a core of \
                  its own where there are two. Medians of {}.",
                 self.raw.stream_call_bytes >> 10,

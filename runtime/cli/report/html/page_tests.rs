@@ -53,7 +53,7 @@ fn one_page_of_all_results() {
     check(&html);
     for part in [
         "&lt;emulated&gt;",
-        "within 1.2 % of the measured G at half of them and 3.4 %",
+        "cross-validated: median 1.2 %, p90 3.4 %",
         "1/(f + Omega) = 1.02",
         "hyperbolic model",
         "O_s, to send",
