@@ -249,13 +249,14 @@ fn every_connection_of_a_job_has_the_limit_that_is_set() {
         };
         let counts = job_within(Duration::from_secs(60), 3, configure, move |node| {
             node.barrier().unwrap();
-            let count = sockets_that_ask_every(pause);
+            // One of them: to count opens each socket once more, for a moment, in the process that all ranks are in.
+            let count = (node.rank() == 0).then(|| sockets_that_ask_every(pause));
             node.barrier().unwrap();
             node.finalize().unwrap();
             count
         });
         // Three links and three connections to the rendezvous, which rank 0 serves; both ends of each.
-        assert_eq!(counts, [12; 3], "{overlap:?}");
+        assert_eq!(counts, [Some(12), None, None], "{overlap:?}");
     }
 }
 
