@@ -37,7 +37,7 @@ pub(crate) struct TaskSet {
     is_open: Mutex<bool>,
 }
 
-/// the task set's descriptor, as tokio watches it.
+/// The task set's descriptor, as tokio watches it.
 pub(crate) struct TaskSetDescriptor(Arc<OwnedFd>);
 
 impl AsRawFd for TaskSetDescriptor {
@@ -111,7 +111,7 @@ impl Poller {
     ///
     /// The system does not tell the task set's watcher of links that became ready while it was disarmed, if the task's set
     /// has them on its list from before. So they are looked for here, and the nudge tells.
-    /// Returns whether it was open before; then nothing is looked for.
+    /// Returns whether it was armed before; then nothing is looked for.
     pub(crate) fn open_gate(&self) -> bool {
         if self.arm_task_set(true) {
             return true;

@@ -262,7 +262,7 @@ mod tests {
         }
 
         #[test]
-        fn openings_come_back(tag: u32, element: u16, context in 0u8..4, total: u64) {
+        fn message_headers_come_back(tag: u32, element: u16, context in 0u8..4, total: u64) {
             let context = Context::decode(context).unwrap();
             let message_header = MessageHeader { key: MatchKey { context, tag: Tag(tag) }, element: ElementType(element), total };
             prop_assert_eq!(MessageHeader::decode(&message_header.encode()), Ok(message_header));

@@ -51,7 +51,7 @@ pub(super) struct Epoll {
     is_gate_open: bool,
     /// The links' instance is on the task set's own ready list.
     is_gate_listed: bool,
-    /// the task's set is on tokio's ready list.
+    /// The task's set is on tokio's ready list.
     is_task_told: bool,
 }
 

@@ -24,7 +24,7 @@ pub(super) enum Fault {
     UnparkIsLost,
     /// One nudge has no effect.
     NudgeIsLost,
-    /// the task's set opens without a look at what came while it was disarmed.
+    /// The task's set is armed without a look at what came while it was disarmed.
     TaskSetIsArmedBlindly,
     /// The task is not told to tick.
     TickIsLost,
