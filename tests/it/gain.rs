@@ -23,7 +23,7 @@ fn number(object: &Value, member: &str) -> f64 {
 fn the_stencil_on_an_emulated_link() {
     let finished = gain("--rows 4000 --gamma 0.5,2 --repeats 1 --link delay=1ms,rate=100mbit --json").succeeded();
     let result = json(&finished);
-    assert_eq!(result["schema"], "lathide-gain-1");
+    assert_eq!(result["schema"], "lathide-gain-2");
     assert_eq!(result["link"]["emulated"], true);
     assert_eq!(result["link"]["spec"], "delay=1ms,rate=100mbit");
     assert_eq!(result["message_bytes"], 32_000);

@@ -54,7 +54,7 @@ fn everything_on_loopback() {
     let finished = link(&format!("{QUICK} --json --quiet")).succeeded();
     assert!(finished.stderr.is_empty(), "{finished:?}");
     let result = json(&finished);
-    assert_eq!(result["schema"], "lathide-link-1");
+    assert_eq!(result["schema"], "lathide-link-2");
     assert_eq!(result["link"]["emulated"], false);
     assert_eq!(result["raw"]["congestion_control"], "reno");
     positive(&result["machine"], &["cores"]);
@@ -205,7 +205,7 @@ fn descendants(launcher: u32) -> Vec<u32> {
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let is_node = |number: &u32| {
         let arguments = std::fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
-        parent(*number) == Some(launcher) && arguments.split(|byte| *byte == 0).any(|word| word == b"__link-node")
+        parent(*number) == Some(launcher) && arguments.split(|byte| *byte == 0).any(|word| word == b"__node")
     };
     numbers.filter(is_node).collect()
 }
@@ -217,7 +217,7 @@ fn parent(number: u32) -> Option<u32> {
 
 fn is_running(number: u32) -> bool {
     let arguments = std::fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
-    arguments.split(|byte| *byte == 0).any(|word| word == b"__link-node")
+    arguments.split(|byte| *byte == 0).any(|word| word == b"__node")
 }
 
 #[test]

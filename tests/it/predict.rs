@@ -54,7 +54,7 @@ impl Drop for Saved {
 fn link() -> Value {
     let line = |startup_s: f64| json!({"startup_s": startup_s, "s_per_byte": 1e-10});
     json!({
-        "schema": "lathide-link-1",
+        "schema": "lathide-link-2",
         "link": {"spec": "delay=1ms,rate=1gbit", "emulated": true, "how": "emulated"},
         "message_rate": {"bytes": 8, "lathide_per_s": 200e3},
         "hyperbolic": {"a_s": 1.1e-3, "b_s_per_byte": 8e-9, "median_error": 0.02, "p90_error": 0.05},
@@ -91,7 +91,7 @@ fn every_model_answers_people_and_programs() {
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{call}: too wide:\n{text}");
         assert!(!text.contains("NaN") && !text.contains("inf") && !text.contains('\x1b'), "{call}:\n{text}");
         let answer = answer(call);
-        assert_eq!(answer["schema"], "lathide-predict-1", "{call}");
+        assert_eq!(answer["schema"], "lathide-predict-2", "{call}");
         assert_eq!(answer["model"], call.split(' ').next().unwrap_or_default(), "{call}");
         for (member, what) in [("equation", "which formula"), ("conclusion", "what it means")] {
             assert!(answer[member].as_str().is_some_and(|text| text.len() > 20), "{call}: {member} says {what}");
@@ -115,7 +115,7 @@ fn a_measured_link_is_every_model_s_machine() {
         ["hyperbolic", "broadcast", "broadcast --model cluster", "gather", "collectives", "logp", "decomposition"]
     {
         let answer = answer(&format!("{call} --from {}", file.path()));
-        assert_eq!(answer["from"]["schema"], "lathide-link-1", "{call}");
+        assert_eq!(answer["from"]["schema"], "lathide-link-2", "{call}");
         assert_eq!(answer["from"]["link"]["spec"], "delay=1ms,rate=1gbit", "{call}");
     }
     let from = |arguments: &str| answer(&format!("{arguments} --from {}", file.path()));
@@ -138,7 +138,7 @@ fn a_measured_link_is_every_model_s_machine() {
 #[test]
 fn a_measured_gain_is_shown_beside_the_model() {
     let points = json!([{"gamma": 2.0, "gain": 1.4}, {"gamma": 0.5, "gain": 1.45}, {"gamma": 1.0, "gain": 1.8}]);
-    let file = Saved::new("gain", &json!({"schema": "lathide-gain-1", "f": 0.9, "omega": -0.01, "points": points}));
+    let file = Saved::new("gain", &json!({"schema": "lathide-gain-2", "f": 0.9, "omega": -0.01, "points": points}));
     let measured = answer(&format!("gain --from {}", file.path()));
     assert_eq!(numbers(&measured, "gamma"), [0.5, 1.0, 2.0]);
     assert_eq!(numbers(&measured, "gain_measured"), [1.45, 1.8, 1.4]);

@@ -68,9 +68,12 @@ fn wrong_files_are_named() {
         assert!(!folder.0.join("report.html").exists(), "nothing is written");
     }
     assert!(lathide(&["report"], &folder).failed(2).stderr.contains("FILE"));
-    folder.write("gain.json", "{\"schema\": \"lathide-gain-1\", \"points\": []}");
+    folder.write("gain.json", &lathide(&["predict", "gain", "--json"], &folder).succeeded().stdout);
     let shown = lathide(&["report", "gain.json", "-o", "-"], &folder).succeeded();
-    assert!(shown.stdout.starts_with("<!DOCTYPE html>") && shown.stderr.is_empty(), "{shown:?}");
+    assert!(
+        shown.stdout.starts_with("<!DOCTYPE html>") && shown.stdout.contains("<svg") && shown.stderr.is_empty(),
+        "{shown:?}"
+    );
     let failed = lathide(&["report", "gain.json", "-o", "no/such/folder.html"], &folder).failed(1);
     assert!(failed.stderr.contains("no/such/folder.html"), "{failed:?}");
 }

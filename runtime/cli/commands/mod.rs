@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use common::console;
 
 /// Latency-hiding message passing over plain TCP: run jobs, measure what hiding gains.
 #[derive(Parser)]
@@ -31,17 +32,14 @@ enum Command {
     Predict(Box<predict::Args>),
     Report(report::Args),
     Doctor(doctor::Args),
-    /// One of the two nodes that `gain` measures with.
-    #[command(name = "__gain-node", hide = true)]
-    GainNode(gain::NodeArgs),
     Link(link::Args),
-    /// One of the two nodes that `link` measures with.
-    #[command(name = "__link-node", hide = true)]
-    LinkNode(link::NodeArgs),
     Collectives(collectives::Args),
-    /// One of the nodes that `collectives` measures with.
-    #[command(name = "__collectives-node", hide = true)]
-    CollectivesNode(collectives::NodeArgs),
+    /// One of the nodes that a command measures with.
+    #[command(name = "__node", hide = true)]
+    Node {
+        command: String,
+        plan: String,
+    },
     Lab(Box<lab::Args>),
     /// Becomes a program on a host of the lab.
     #[command(name = "__in-host", hide = true)]
@@ -75,11 +73,14 @@ pub(crate) fn main() -> ExitCode {
         Command::Predict(args) => predict::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Doctor(args) => doctor::run(&args),
-        Command::GainNode(args) => gain::run_node(&args),
         Command::Link(args) => link::run(&args),
-        Command::LinkNode(args) => link::run_node(&args),
         Command::Collectives(args) => collectives::run(&args),
-        Command::CollectivesNode(args) => collectives::run_node(&args),
+        Command::Node { command, plan } => match command.as_str() {
+            "collectives" => collectives::run_node(&plan),
+            "gain" => gain::run_node(&plan),
+            "link" => link::run_node(&plan),
+            _ => console::fail("lathide", &format!("no command {command} has nodes"), 2),
+        },
         Command::Lab(args) => lab::run(*args),
         Command::InHost(args) => lab::run_in_host(&args),
         Command::LabWarden { directory } => {

@@ -1,10 +1,13 @@
 //! Results for people: numbers summed up, tables, curves in the terminal, a page of saved results.
 
 pub(crate) mod description;
+pub(crate) mod format;
 pub(crate) mod html;
 pub(crate) mod plot;
+pub(crate) mod results;
 pub(crate) mod summary;
 pub(crate) mod table;
+pub(crate) mod text;
 
 /// The width that every table and curve fits into, in columns.
 pub(crate) const WIDTH: usize = 100;

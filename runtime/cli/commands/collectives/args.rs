@@ -1,14 +1,11 @@
-//! The options of `lathide collectives`, and of its nodes.
+//! The options of `lathide collectives`.
 
 use lathide::Collective;
 
-use super::plan::Plan;
 use crate::commands::common::console;
 use crate::commands::common::hosts::HostArgs;
+use crate::commands::common::output::Output;
 use crate::launch::link::LinkSpec;
-
-/// What the person typed, before every message.
-pub(super) const COMMAND: &str = "lathide collectives";
 
 /// Measure collectives by every algorithm, beside what the model predicts, and how good the choice is
 #[derive(Clone, Debug, clap::Args)]
@@ -39,20 +36,8 @@ pub(crate) struct Args {
     /// About how long it may take; everything is measured at least five times
     #[arg(long, value_name = "S", value_parser = console::seconds, default_value_t = SECONDS)]
     pub(super) seconds: f64,
-    /// One JSON object on stdout, nothing else there
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Nothing on stderr but errors
-    #[arg(long)]
-    pub(super) quiet: bool,
-}
-
-/// One of the processes that `lathide collectives` starts
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct NodeArgs {
-    /// What to measure
-    #[arg(long, value_name = "JSON", value_parser = plan)]
-    pub(super) plan: Plan,
+    #[command(flatten)]
+    pub(super) output: Output,
 }
 
 const EXAMPLES: &str = "\
@@ -69,8 +54,4 @@ const RANKS_MAX: i64 = 64;
 fn operation(text: &str) -> Result<Collective, String> {
     let known = Collective::ALL.into_iter().find(|known| known.name() == text.trim());
     known.ok_or_else(|| format!("these are the operations: {}", Collective::ALL.map(Collective::name).join(", ")))
-}
-
-fn plan(json: &str) -> Result<Plan, serde_json::Error> {
-    serde_json::from_str(json)
 }

@@ -5,8 +5,8 @@ use std::time::Instant;
 use lathide::CostModel;
 use lathide::{Node, Rank, Tag};
 
-use super::error::Result;
 use super::together::goes_on;
+use crate::commands::common::failed::Result;
 
 const SHIFT: Tag = Tag(1);
 const PING: Tag = Tag(2);

@@ -2,15 +2,14 @@
 
 use std::time::Instant;
 
-use lathide::CostModel;
 use lathide::launcher::collective::Prices;
-use lathide::{Collective, Overrides};
+use lathide::{Collective, CostModel, Node, Overrides};
 
-use super::error::{NodeError, Result};
 use super::plan::{self, Event, Parameters, Plan, Point, REPEATS_MIN};
-use super::together::{Together, goes_on, slowest, tell};
+use super::together::{Together, goes_on, slowest};
 use super::{learn, overlap};
-use crate::commands::common::nodes::{keep_to_one_core, report};
+use crate::commands::common::failed::{Failed, Result};
+use crate::commands::common::nodes::{progress, report};
 
 /// More would not change a median.
 const REPEATS_MAX: u32 = 30;
@@ -18,37 +17,31 @@ const REPEATS_MAX: u32 = 30;
 const LEARN_SHARE: f64 = 0.15;
 const GRID_SHARE: f64 = 0.65;
 
-/// A node process of `lathide collectives`, from its environment.
-pub(super) fn run(plan: &Plan) -> Result<()> {
-    let node = lathide::init()?;
-    keep_to_one_core(node.rank());
+/// A node of `lathide collectives`.
+pub(super) fn run(node: &Node, plan: &Plan) -> Result<()> {
     let began = Instant::now();
-    tell(&node, (0, 1), "learning the link".to_owned())?;
-    let (machine, is_fitted) = learn::machine(&node, LEARN_SHARE * plan.seconds)?;
+    progress(node.rank(), (0, 1), "learning the link")?;
+    let (machine, is_fitted) = learn::machine(node, LEARN_SHARE * plan.seconds)?;
     if let Some(variant) = plan.variants.first() {
-        report(node.rank(), &Event::Parameters(parameters((variant.operation, node.size()), &machine, is_fitted)))?;
+        report(node.rank(), Event::Parameters(parameters((variant.operation, node.size()), &machine, is_fitted)))?;
     }
     let mut prices = Prices::new(machine);
     let points = plan::grid(plan, node.size(), &mut prices);
-    let together = Together::new(&node, &mut prices)?;
-    report(node.rank(), &Event::Grid(points.clone()))?;
-    let forced: Vec<Overrides> = points.iter().map(force).collect::<Result<_>>()?;
+    let together = Together::new(node, &mut prices)?;
+    report(node.rank(), Event::Grid(points.clone()))?;
+    let forced = points.iter().map(|point| Overrides::parse(&point.variant.forced()).map_err(Failed::new));
+    let forced = forced.collect::<Result<Vec<Overrides>>>()?;
     let deadline_s = (LEARN_SHARE + GRID_SHARE) * plan.seconds;
     for round in 0..=REPEATS_MAX {
-        if !goes_on(&node, round <= REPEATS_MIN || began.elapsed().as_secs_f64() < deadline_s)? {
+        if !goes_on(node, round <= REPEATS_MIN || began.elapsed().as_secs_f64() < deadline_s)? {
             break;
         }
         let times = measured(&together, &points, &forced, round)?;
         if round > 0 {
-            report(node.rank(), &Event::Round(times))?;
+            report(node.rank(), Event::Round(times))?;
         }
     }
-    overlap::run(&together, &points, || began.elapsed().as_secs_f64() < plan.seconds)?;
-    Ok(node.finalize()?)
-}
-
-fn force(point: &Point) -> Result<Overrides> {
-    Overrides::parse(&point.variant.forced()).map_err(NodeError::Overrides)
+    overlap::run(&together, &points, || began.elapsed().as_secs_f64() < plan.seconds)
 }
 
 fn parameters((operation, ranks): (Collective, u32), machine: &CostModel, is_fitted: bool) -> Parameters {
@@ -71,7 +64,7 @@ fn measured(together: &Together<'_>, points: &[Point], forced: &[Overrides], rou
         if turn % 16 == 0 {
             let what = format!("{} by {}, {bytes} bytes, round {round}", variant.operation, variant.algorithm);
             let (done, each) = (u64::from(round) * points.len() as u64 + turn as u64, points.len() as u64);
-            tell(node, (done, (u64::from(REPEATS_MIN + 1) * each).max(done + 1)), what)?;
+            progress(node.rank(), (done, (u64::from(REPEATS_MIN + 1) * each).max(done + 1)), what)?;
         }
         times[at] = together.timed(&forced[at], (variant.operation, *bytes))?;
     }

@@ -4,12 +4,12 @@ use lathide::Collective;
 use lathide::{Node, Rank, Tag};
 
 use super::call::{self, Input};
-use super::error::Result;
 use super::plan::{Event, Hidden, Point, REPEATS_MIN, Times};
-use super::together::{Together, goes_on, slowest, tell};
+use super::together::{Together, goes_on, slowest};
 use crate::commands::common::blocks::{self, BLOCK_S, CALCULATION, Messages, WORK_MAX};
 use crate::commands::common::calculation::Calculation;
-use crate::commands::common::nodes::report;
+use crate::commands::common::failed::Result;
+use crate::commands::common::nodes::{progress, report};
 
 /// What is hidden.
 const OPERATIONS: [Collective; 3] = [Collective::Broadcast, Collective::Allreduce, Collective::Allgather];
@@ -31,7 +31,7 @@ pub(super) fn run(together: &Together<'_>, points: &[Point], has_time: impl Fn()
         if !goes_on(node, done < OPERATIONS.len() || has_time())? {
             return Ok(());
         }
-        tell(node, (done as u64, of), format!("overlap of {operation} of {bytes} bytes"))?;
+        progress(node.rank(), (done as u64, of), format!("overlap of {operation} of {bytes} bytes"))?;
         measure(together, (operation, bytes), &has_time)?;
     }
     Ok(())
@@ -69,7 +69,7 @@ fn measure(together: &Together<'_>, (operation, bytes): (Collective, u64), has_t
             let first = messages.times()?;
             (collective.times()?, first)
         };
-        report(node.rank(), &Event::Hidden(Hidden { operation, bytes, collective, messages }))?;
+        report(node.rank(), Event::Hidden(Hidden { operation, bytes, collective, messages }))?;
     }
     Ok(())
 }

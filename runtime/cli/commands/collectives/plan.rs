@@ -86,8 +86,6 @@ pub(super) enum Event {
     /// Everything once: seconds of the slowest rank, by point.
     Round(Vec<f64>),
     Hidden(Hidden),
-    /// How far it is: done, of, what now.
-    Progress(u64, u64, String),
 }
 
 impl Plan {

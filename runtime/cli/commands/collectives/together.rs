@@ -5,10 +5,9 @@ use lathide::{Collective, Overrides};
 use lathide::{Node, Rank};
 
 use super::call;
-use super::error::Result;
-use super::plan::{self, Event};
+use super::plan;
 use crate::commands::common::clock::CommonClock;
-use crate::commands::common::nodes::report;
+use crate::commands::common::failed::Result;
 
 /// All ranks, and how long it takes to tell them a moment.
 pub(super) struct Together<'a> {
@@ -51,8 +50,4 @@ pub(super) fn slowest(node: &Node, times: Vec<f64>) -> Result<Vec<f64>> {
 /// What rank 0 says.
 pub(super) fn goes_on(node: &Node, wants: bool) -> Result<bool> {
     Ok(node.broadcast(0, vec![u8::from(wants)])? == [1])
-}
-
-pub(super) fn tell(node: &Node, (done, of): (u64, u64), now: String) -> Result<()> {
-    Ok(report(node.rank(), &Event::Progress(done, of, now))?)
 }

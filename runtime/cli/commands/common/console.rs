@@ -73,34 +73,6 @@ pub(crate) fn fail(command: &str, message: &str, status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Three digits or so of a time in milliseconds, without the unit.
-pub(crate) fn milliseconds(seconds: f64) -> String {
-    let ms = 1e3 * seconds;
-    let digits = if ms >= 99.95 {
-        0
-    } else if ms >= 9.995 {
-        1
-    } else if ms >= 0.9995 {
-        2
-    } else {
-        3
-    };
-    format!("{ms:.digits$}")
-}
-
-/// 800000 as "800 000".
-pub(crate) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 const BYTES_MAX: usize = 256 << 20;
 
 /// A message size: bytes, KiB or MiB.
@@ -128,18 +100,5 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
         Ok(seconds)
     } else {
         Err("this is a number of seconds from 0.1 to 86400".to_owned())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_readable() {
-        assert_eq!(grouped(800_000), "800 000");
-        assert_eq!(grouped(12), "12");
-        assert_eq!(grouped(1_234_567), "1 234 567");
-        assert_eq!([0.2604, 0.0652, 0.00123, 0.0000456].map(milliseconds), ["260", "65.2", "1.23", "0.046"]);
     }
 }

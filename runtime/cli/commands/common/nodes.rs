@@ -1,31 +1,95 @@
 //! Node processes that measure: each prints one line of JSON per event, and the command follows those of rank 0.
 
 use std::io::Write as _;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use crate::launch::local::{Job, Outcome, Output, Stream};
-use lathide::Rank;
+use indicatif::ProgressBar;
+use lathide::{Node, Rank};
 use parking_lot::Mutex;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-/// Why a measurement has no result, and the exit status that says so.
-#[derive(Debug)]
-pub(crate) struct Failed {
-    pub(crate) message: String,
-    pub(crate) status: u8,
+use super::console;
+use super::failed::Failed;
+use super::target::Target;
+
+/// What rank 0 of the nodes says, one line of JSON each.
+#[derive(Serialize, Deserialize)]
+enum Line<E> {
+    /// How far it is: what is done, of how much, and what is measured now, for people.
+    Progress { done: u64, of: u64, now: String },
+    /// What it has found out.
+    Event(E),
 }
 
-impl Failed {
-    /// With exit status 1.
-    pub(crate) fn new(message: impl ToString) -> Self {
-        Failed { message: message.to_string(), status: 1 }
+/// Nodes that measure for a command: processes of this same program.
+pub(crate) struct Nodes<'a> {
+    pub(crate) target: &'a Target,
+    /// Of [`measuring`].
+    pub(crate) command: &'static str,
+    /// Shows how far they are.
+    pub(crate) bar: ProgressBar,
+}
+
+impl Nodes<'_> {
+    /// Runs so many nodes by this plan to their end; `set` are further variables of theirs. What rank 0 has found out, and how
+    /// the job went.
+    pub(crate) fn run<E>(
+        &self,
+        ranks: u32,
+        plan: &impl Serialize,
+        set: &[(&str, &str)],
+    ) -> Result<(Vec<E>, Outcome), Failed>
+    where
+        E: DeserializeOwned + Send + 'static,
+    {
+        let mut job = self.target.of_lathide(ranks, ["__node", self.command, &serde_json::to_string(plan)?])?;
+        job.env =
+            [("LATHIDE_OVERLAP", "on")].iter().chain(set).map(|(name, value)| (name.into(), value.into())).collect();
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let (sink, bar) = (Arc::clone(&events), self.bar.clone());
+        let outcome = follow(job, move |line| match line {
+            Line::Progress { done, of, now } => {
+                bar.set_length(of);
+                bar.set_position(done);
+                bar.set_message(now);
+            }
+            Line::Event(event) => sink.lock().push(event),
+        })?;
+        let events = std::mem::take(&mut *events.lock());
+        Ok((events, outcome))
+    }
+}
+
+impl Drop for Nodes<'_> {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A node of a command: does what the plan says. `command` is the command's name.
+pub(crate) fn measuring<P: DeserializeOwned>(
+    command: &str,
+    plan: &str,
+    measure: impl FnOnce(&Node, &P) -> Result<(), Failed>,
+) -> ExitCode {
+    let measured = serde_json::from_str(plan).map_err(Failed::from).and_then(|plan| {
+        let node = lathide::init()?;
+        keep_to_one_core(node.rank());
+        measure(&node, &plan)?;
+        Ok(node.finalize()?)
+    });
+    match measured {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failed { message, status }) => console::fail(&format!("lathide {command}"), &message, status),
     }
 }
 
 /// Runs `job` to its end and hands each of rank 0's events to `take`, on another thread.
-pub(crate) fn follow<E: DeserializeOwned>(job: Job, take: impl FnMut(E) + Send + 'static) -> Result<Outcome, Failed> {
+fn follow<E: DeserializeOwned>(job: Job, take: impl FnMut(E) + Send + 'static) -> Result<Outcome, Failed> {
     let broken = Arc::new(Mutex::new(None));
     let mut lines = Lines { line: Vec::new(), broken: Arc::clone(&broken), take };
     let sink = Box::new(move |output: Output| {
@@ -89,21 +153,36 @@ impl<F> Lines<F> {
     }
 }
 
-/// Reports an event to the command. Rank 0 speaks for all.
-pub(crate) fn report(rank: Rank, event: &impl Serialize) -> std::io::Result<()> {
+/// Reports what was found out to the command. Rank 0 speaks for all.
+///
+/// # Errors
+/// If nobody listens.
+pub(crate) fn report(rank: Rank, event: impl Serialize) -> Result<(), Failed> {
+    say(rank, &Line::Event(event))
+}
+
+/// Tells the command how far it is.
+///
+/// # Errors
+/// If nobody listens.
+pub(crate) fn progress(rank: Rank, (done, of): (u64, u64), now: impl Into<String>) -> Result<(), Failed> {
+    say(rank, &Line::<()>::Progress { done, of, now: now.into() })
+}
+
+fn say(rank: Rank, line: &impl Serialize) -> Result<(), Failed> {
     if rank != 0 {
         return Ok(());
     }
     let mut out = std::io::stdout().lock();
-    serde_json::to_writer(&mut out, event).map_err(std::io::Error::from)?;
-    out.write_all(b"\n")?;
-    out.flush()
+    let written = serde_json::to_writer(&mut out, line).map_err(std::io::Error::from);
+    let written = written.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
+    written.map_err(|error| Failed::new(format!("cannot report results: {error}")))
 }
 
 /// Gives this thread a core of its own, as if each node were a machine. Left alone, both nodes may share one for a
 /// while: they sleep and wake too often to be moved apart. The node's kernel, already started, may run anywhere.
 /// Where the system refuses, all goes on without it.
-pub(crate) fn keep_to_one_core(rank: Rank) {
+fn keep_to_one_core(rank: Rank) {
     let Ok(allowed) = sched_getaffinity(None) else { return };
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
     if cores.len() < 2 {

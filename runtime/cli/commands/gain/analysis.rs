@@ -15,24 +15,19 @@ pub(super) struct Point {
     pub(super) gamma: f64,
     /// What was asked for.
     pub(super) gamma_wanted: f64,
-    #[serde(flatten)]
-    pub(super) times: Times,
+    pub(super) t_calc_s: Summary,
+    pub(super) t_com_s: Summary,
+    pub(super) t_i1_s: Summary,
+    pub(super) t_i2_s: Summary,
+    pub(super) t_i3_s: Summary,
     /// Measured: the interior's part of the calculation.
-    pub(super) f: f64,
-    pub(super) f_min: f64,
-    pub(super) f_max: f64,
+    pub(super) f: Summary,
     /// Measured: what hiding costs, relative to the calculation. A difference of times, so it may be below 0.
-    pub(super) omega: f64,
-    pub(super) omega_min: f64,
-    pub(super) omega_max: f64,
-    /// `t_i1_s / t_i2_s` within a repetition; the median.
-    pub(super) gain_blocking: f64,
-    pub(super) gain_blocking_min: f64,
-    pub(super) gain_blocking_max: f64,
-    /// `t_i1_s / t_i3_s` within a repetition; the median.
-    pub(super) gain: f64,
-    pub(super) gain_min: f64,
-    pub(super) gain_max: f64,
+    pub(super) omega: Summary,
+    /// `t_i1_s / t_i2_s` within a repetition.
+    pub(super) gain_blocking: Summary,
+    /// `t_i1_s / t_i3_s` within a repetition.
+    pub(super) gain: Summary,
     /// Eq. (1) at the measured gamma.
     pub(super) gain_ideal: f64,
     /// Eq. (4) at the measured gamma, with the f and Omega fitted to the whole sweep.
@@ -57,25 +52,6 @@ pub(super) struct Point {
     pub(super) disturbed: f64,
 }
 
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub(super) struct Times {
-    pub(super) t_calc_s: f64,
-    pub(super) t_calc_s_min: f64,
-    pub(super) t_calc_s_max: f64,
-    pub(super) t_com_s: f64,
-    pub(super) t_com_s_min: f64,
-    pub(super) t_com_s_max: f64,
-    pub(super) t_i1_s: f64,
-    pub(super) t_i1_s_min: f64,
-    pub(super) t_i1_s_max: f64,
-    pub(super) t_i2_s: f64,
-    pub(super) t_i2_s_min: f64,
-    pub(super) t_i2_s_max: f64,
-    pub(super) t_i3_s: f64,
-    pub(super) t_i3_s_min: f64,
-    pub(super) t_i3_s_max: f64,
-}
-
 /// Why measurements cannot be evaluated.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub(super) enum AnalysisError {
@@ -91,56 +67,34 @@ pub(super) fn evaluate(measured: &Measured, repeats: u32) -> Result<Point, Analy
     let over = |value: fn(&Round) -> f64| {
         Summary::of(rounds.iter().map(value)).ok_or(AnalysisError::Nothing(measured.gamma_wanted))
     };
-    let (calc, com) = (over(|r| r.t_calc)?, over(|r| r.t_com)?);
-    let (i1, i2, i3) = (over(|r| r.t_i1)?, over(|r| r.t_i2)?, over(|r| r.t_i3)?);
-    let f = over(|r| r.interior / r.t_calc)?;
-    let omega = over(|r| (r.busy - r.interior) / r.t_calc)?;
-    let (blocking, hidden) = (over(|r| r.t_i1 / r.t_i2)?, over(|r| r.t_i1 / r.t_i3)?);
-    let gamma = over(|r| r.t_calc / r.t_com)?.median;
+    let [t_calc_s, t_com_s] = [over(|r| r.t_calc)?, over(|r| r.t_com)?];
+    let [t_i1_s, t_i2_s, t_i3_s] = [over(|r| r.t_i1)?, over(|r| r.t_i2)?, over(|r| r.t_i3)?];
+    let [f, omega] = [over(|r| r.interior / r.t_calc)?, over(|r| (r.busy - r.interior) / r.t_calc)?];
     // Ratios within a repetition, since the machine's speed drifts from one to the next.
-    let gain = hidden.median;
+    let gamma = over(|r| r.t_calc / r.t_com)?.median;
     let gain_phases = gain::with_overhead(1.0 / gamma, f.median, omega.median.max(0.0))?;
+    let speedup = |time_s: Summary| 2.0 * t_calc_s.median / time_s.median;
     Ok(Point {
         gamma,
         gamma_wanted: measured.gamma_wanted,
-        times: Times {
-            t_calc_s: calc.median,
-            t_calc_s_min: calc.min,
-            t_calc_s_max: calc.max,
-            t_com_s: com.median,
-            t_com_s_min: com.min,
-            t_com_s_max: com.max,
-            t_i1_s: i1.median,
-            t_i1_s_min: i1.min,
-            t_i1_s_max: i1.max,
-            t_i2_s: i2.median,
-            t_i2_s_min: i2.min,
-            t_i2_s_max: i2.max,
-            t_i3_s: i3.median,
-            t_i3_s_min: i3.min,
-            t_i3_s_max: i3.max,
-        },
-        f: f.median,
-        f_min: f.min,
-        f_max: f.max,
-        omega: omega.median,
-        omega_min: omega.min,
-        omega_max: omega.max,
-        gain_blocking: blocking.median,
-        gain_blocking_min: blocking.min,
-        gain_blocking_max: blocking.max,
-        gain,
-        gain_min: hidden.min,
-        gain_max: hidden.max,
+        t_calc_s,
+        t_com_s,
+        t_i1_s,
+        t_i2_s,
+        t_i3_s,
+        f,
+        omega,
+        gain_blocking: over(|r| r.t_i1 / r.t_i2)?,
+        gain: over(|r| r.t_i1 / r.t_i3)?,
         gain_ideal: gain::ideal(gamma)?,
         // Until the whole sweep is known.
         gain_model: gain_phases,
         gain_phases,
         gain_held_out: None,
         model_error: None,
-        speedup_i1: 2.0 * calc.median / i1.median,
-        speedup_i2: 2.0 * calc.median / i2.median,
-        speedup_i3: 2.0 * calc.median / i3.median,
+        speedup_i1: speedup(t_i1_s),
+        speedup_i2: speedup(t_i2_s),
+        speedup_i3: speedup(t_i3_s),
         shape: Shape { work: over(|r| f64::from(r.work))?.median.round() as u32, ..measured.shape },
         steps: measured.steps,
         repeats: rounds.len(),
@@ -151,7 +105,7 @@ pub(super) fn evaluate(measured: &Measured, repeats: u32) -> Result<Point, Analy
 
 /// The point of the greatest gain.
 pub(super) fn best(points: &[Point]) -> Option<&Point> {
-    points.iter().max_by(|a, b| a.gain.total_cmp(&b.gain))
+    points.iter().max_by(|a, b| a.gain.median.total_cmp(&b.gain.median))
 }
 
 /// The median over all points.
@@ -243,23 +197,23 @@ mod tests {
         let point = evaluate(&measured(vec![round(1.0), round(1.5), round(0.5)]), 5).unwrap();
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} is not {b}");
         close(point.gamma, 1.0);
-        close(point.f, 0.9);
-        close(point.omega, 0.05);
-        close(point.gain, 2.0 / 1.1);
-        close(point.gain_blocking, 2.0 / 1.95);
+        close(point.f.median, 0.9);
+        close(point.omega.median, 0.05);
+        close(point.gain.median, 2.0 / 1.1);
+        close(point.gain_blocking.median, 2.0 / 1.95);
         close(point.gain_ideal, 2.0);
         // Eq. (4): 2 / (0.1 + max(0.95, 1)).
         close(point.gain_phases, 2.0 / 1.1);
         close(point.speedup_i1, 1.0);
         close(point.speedup_i3, 2.0 / 1.1);
-        assert_eq!((point.times.t_i3_s, point.times.t_i3_s_min, point.times.t_i3_s_max), (1.1, 0.55, 1.1 * 1.5));
+        assert_eq!(point.t_i3_s, Summary { median: 1.1, min: 0.55, max: 1.1 * 1.5 });
     }
 
     #[test]
     fn a_negative_overhead_is_shown_but_not_fed_to_the_model() {
         let lucky = Round { busy: 0.85, ..round(1.0) };
         let point = evaluate(&measured(vec![lucky]), 5).unwrap();
-        assert!((point.omega + 0.05).abs() < 1e-12);
+        assert!((point.omega.median + 0.05).abs() < 1e-12);
         assert_eq!(point.gain_phases, gain::with_overhead(1.0, 0.9, 0.0).unwrap());
     }
 
@@ -281,7 +235,7 @@ mod tests {
         let rounds = vec![disturbed(0.3, 1.0), disturbed(0.0, 1.2), disturbed(0.01, 1.6), disturbed(0.2, 0.9)];
         let point = evaluate(&measured(rounds), 2).unwrap();
         assert_eq!((point.repeats, point.repeats_left_out), (2, 2));
-        assert!((point.times.t_i3_s - 1.4).abs() < 1e-12, "of the two calm ones, fast or slow: {point:?}");
+        assert!((point.t_i3_s.median - 1.4).abs() < 1e-12, "of the two calm ones, fast or slow: {point:?}");
         assert!((point.disturbed - 0.005).abs() < 1e-12);
     }
 
@@ -346,6 +300,6 @@ mod tests {
         let fast = evaluate(&measured(vec![round(1.0)]), 5).unwrap();
         assert_eq!(best(&[slow.clone(), fast.clone(), slow.clone()]).unwrap().gain, fast.gain);
         assert_eq!(best(&[]), None);
-        assert_eq!(typical(&[slow.clone(), fast, slow], |point| point.gain), 2.0 / 1.5);
+        assert_eq!(typical(&[slow.clone(), fast, slow], |point| point.gain.median), 2.0 / 1.5);
     }
 }

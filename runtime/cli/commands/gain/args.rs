@@ -1,14 +1,12 @@
-//! The options of `lathide gain`, and of its nodes.
+//! The options of `lathide gain`.
 
 use std::ffi::OsString;
 
-use super::plan::Plan;
+use crate::commands::common::failed::Failed;
 use crate::commands::common::hosts::HostArgs;
+use crate::commands::common::output::Output;
 use crate::commands::common::target::Target;
 use crate::launch::link::LinkSpec;
-
-/// What the person typed, before every message.
-pub(super) const COMMAND: &str = "lathide gain";
 
 /// Measure the gain of communication latency hiding on a link, or that of a program
 #[derive(Clone, Debug, clap::Args)]
@@ -34,23 +32,11 @@ pub(crate) struct Args {
     #[arg(short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096),
           requires = "program", default_value_t = 2)]
     pub(super) ranks: u32,
-    /// One JSON object on stdout, nothing else there
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Nothing on stderr but errors
-    #[arg(long)]
-    pub(super) quiet: bool,
+    #[command(flatten)]
+    pub(super) output: Output,
     /// Measure this program instead: it runs unchanged, with LATHIDE_OVERLAP=on and off in turns
     #[arg(last = true, value_name = "PROGRAM")]
     pub(super) program: Vec<OsString>,
-}
-
-/// One of the two processes that `lathide gain` starts
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct NodeArgs {
-    /// What to measure
-    #[arg(long, value_name = "JSON", value_parser = plan)]
-    pub(super) plan: Plan,
 }
 
 const EXAMPLES: &str = "\
@@ -71,11 +57,9 @@ const GAMMA_RANGE: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 
 impl Args {
     /// Where it is measured; on this machine without `--link`, over `link`.
-    pub(super) fn target(&self, link: &str) -> Result<Target, String> {
+    pub(super) fn target(&self, link: &str) -> Result<Target, Failed> {
         let link = if self.hosts.is_given() { "loopback" } else { link };
-        let link = self.link.clone().map_or_else(|| link.parse(), Ok);
-        let link = link.map_err(|error: <LinkSpec as std::str::FromStr>::Err| error.to_string())?;
-        Target::new(link, self.hosts.clone()).map_err(|failed| failed.message)
+        Target::new(self.link.clone().map_or_else(|| link.parse(), Ok)?, self.hosts.clone())
     }
 }
 
@@ -87,8 +71,4 @@ fn gamma(text: &str) -> Result<f64, String> {
         let (low, high) = (GAMMA_RANGE.start(), GAMMA_RANGE.end());
         Err(format!("gamma must be above 0: at least {low} and at most {high}"))
     }
-}
-
-fn plan(json: &str) -> Result<Plan, serde_json::Error> {
-    serde_json::from_str(json)
 }

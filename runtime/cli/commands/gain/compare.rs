@@ -1,16 +1,16 @@
 //! The gain of a user's own program: its time with overlap off over that with overlap on. Pure.
 
 use crate::report::description::MachineDescription;
+use crate::report::results::{Form, Results, Table};
 use crate::report::summary::Summary;
-use crate::report::table::Table;
-use crate::report::wrap;
 use lathide::observe::{Report, closing};
 use serde::Serialize;
+use serde_json::json;
 
-use crate::commands::common::console::{Link, milliseconds};
+use crate::commands::common::console::Link;
 
 /// The version of the JSON object; it changes when a member changes its meaning or goes.
-const SCHEMA: &str = "lathide-gain-program-1";
+const SCHEMA: &str = "lathide-gain-program-2";
 
 /// One repetition: seconds with overlap off and on.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -22,26 +22,19 @@ pub(super) struct Run {
 /// The result for a program. Times are in seconds: medians, with the least and the greatest beside them.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(super) struct Comparison {
-    schema: &'static str,
-    lathide: &'static str,
-    machine: MachineDescription,
     link: Link,
+    machine: MachineDescription,
     command: Vec<String>,
     ranks: u32,
     repeats: usize,
     /// What the times are: "joined" from the last rank joining to the last one leaving, "process" from the
     /// start of the first process to the end of the last.
     clock: &'static str,
-    t_off_s: f64,
-    t_off_s_min: f64,
-    t_off_s_max: f64,
-    t_on_s: f64,
-    t_on_s_min: f64,
-    t_on_s_max: f64,
-    /// `t_off_s / t_on_s` within a repetition; the median.
-    gain: f64,
-    gain_min: f64,
-    gain_max: f64,
+    /// With overlap off, and on.
+    t_off_s: Summary,
+    t_on_s: Summary,
+    /// `t_off_s / t_on_s` within a repetition, since the machine's speed drifts from one to the next.
+    gain: Summary,
     /// The share of repetitions that were faster with overlap.
     gaining: f64,
     /// What the ranks observed in a run with overlap, G as measured among it; none if it never joined a job.
@@ -50,89 +43,65 @@ pub(super) struct Comparison {
     closing: Vec<String>,
 }
 
-impl Comparison {
-    /// Sums up the repetitions; `None` if there are none, or one took no time.
-    pub(super) fn new(
-        link: Link,
-        command: Vec<String>,
-        ranks: u32,
-        joined: bool,
-        runs: &[Run],
-        mut reports: Vec<Report>,
-    ) -> Option<Self> {
-        let off = Summary::of(runs.iter().map(|run| run.off_s))?;
-        let on = Summary::of(runs.iter().map(|run| run.on_s))?;
-        let gain = Summary::of(runs.iter().map(|run| run.off_s / run.on_s))?;
-        if on.min <= 0.0 || off.min <= 0.0 {
-            return None;
-        }
-        reports.iter_mut().for_each(|report| report.gain_measured = Some(gain.median));
-        let closing = if reports.is_empty() { Vec::new() } else { closing(&reports, ranks) };
-        Some(Comparison {
-            schema: SCHEMA,
-            lathide: env!("CARGO_PKG_VERSION"),
-            machine: MachineDescription::here(),
-            link,
-            command,
-            ranks,
-            repeats: runs.len(),
-            clock: if joined { "joined" } else { "process" },
-            t_off_s: off.median,
-            t_off_s_min: off.min,
-            t_off_s_max: off.max,
-            t_on_s: on.median,
-            t_on_s_min: on.min,
-            t_on_s_max: on.max,
-            // Ratios within a repetition, since the machine's speed drifts from one to the next.
-            gain: gain.median,
-            gain_min: gain.min,
-            gain_max: gain.max,
-            gaining: runs.iter().filter(|run| run.off_s > run.on_s).count() as f64 / runs.len() as f64,
-            reports,
-            closing,
-        })
+/// Sums up the repetitions; `None` if there are none, or one took no time.
+pub(super) fn compare(
+    link: Link,
+    command: Vec<String>,
+    ranks: u32,
+    joined: bool,
+    runs: &[Run],
+    mut reports: Vec<Report>,
+) -> Option<Results> {
+    let t_off_s = Summary::of(runs.iter().map(|run| run.off_s))?;
+    let t_on_s = Summary::of(runs.iter().map(|run| run.on_s))?;
+    let gain = Summary::of(runs.iter().map(|run| run.off_s / run.on_s))?;
+    if t_on_s.min <= 0.0 || t_off_s.min <= 0.0 {
+        return None;
     }
+    reports.iter_mut().for_each(|report| report.gain_measured = Some(gain.median));
+    let closing = if reports.is_empty() { Vec::new() } else { closing(&reports, ranks) };
+    let comparison = Comparison {
+        link,
+        machine: MachineDescription::here(),
+        command,
+        ranks,
+        repeats: runs.len(),
+        clock: if joined { "joined" } else { "process" },
+        t_off_s,
+        t_on_s,
+        gain,
+        gaining: runs.iter().filter(|run| run.off_s > run.on_s).count() as f64 / runs.len() as f64,
+        reports,
+        closing,
+    };
+    Some(comparison.results())
+}
 
-    /// Header, table and conclusion.
-    pub(super) fn text(&self) -> String {
-        let MachineDescription { cores, kernel, congestion_control } = &self.machine;
+impl Comparison {
+    fn results(&self) -> Results {
+        let title = format!("Gain of latency hiding for {} on {} ranks", self.command.join(" "), self.ranks);
+        let mut results = Results::new(SCHEMA, title, self);
         let clock = match self.clock {
             "joined" => "from the last rank joining to the last one leaving",
             _ => "of the whole run, start and end of the processes included, since the program never joined a job",
         };
-        let header = [
-            format!("Gain of latency hiding for {} on {} ranks.", self.command.join(" "), self.ranks),
-            format!("Link: {}.", self.link.how),
-            format!("Machine: {cores} cores, {kernel}, TCP {congestion_control}."),
-            format!("Times are {clock}; overlap off and on in turns, {} repetitions.", self.repeats),
-        ]
-        .map(|paragraph| wrap(&paragraph))
-        .join("\n");
-        let mut table = Table::new(["LATHIDE_OVERLAP", "median ms", "min ms", "max ms"]);
-        table.row([
-            "off".to_owned(),
-            milliseconds(self.t_off_s),
-            milliseconds(self.t_off_s_min),
-            milliseconds(self.t_off_s_max),
-        ]);
-        table.row([
-            "on".to_owned(),
-            milliseconds(self.t_on_s),
-            milliseconds(self.t_on_s_min),
-            milliseconds(self.t_on_s_max),
-        ]);
-        let mut parts = vec![header, table.to_string()];
-        if !self.closing.is_empty() {
-            let lines: Vec<String> = self.closing.iter().map(|line| wrap(line)).collect();
-            parts.push(lines.join("\n"));
-        }
-        parts.push(wrap(&self.conclusion()));
-        parts.join("\n\n")
+        let row = |overlap: &str, Summary { median, min, max }: Summary| json!({ "overlap": overlap, "median_s": median, "min_s": min, "max_s": max });
+        let rows = vec![row("off", self.t_off_s), row("on", self.t_on_s)];
+        results.text(format!("Times are {clock}; overlap off and on in turns.")).table(
+            Table::with(rows)
+                .column("overlap", "LATHIDE_OVERLAP", Form::Word)
+                .column("median_s", "median", Form::Seconds)
+                .column("min_s", "min", Form::Seconds)
+                .column("max_s", "max", Form::Seconds),
+        );
+        self.closing.iter().for_each(|line| _ = results.text(line));
+        results.conclusion = self.conclusion();
+        results
     }
 
     fn conclusion(&self) -> String {
-        let Comparison { gain, gain_min, gain_max, gaining, .. } = self;
-        let range = format!("G = {gain:.2} ({gain_min:.2} to {gain_max:.2})");
+        let Comparison { gain: Summary { median: gain, min, max }, gaining, .. } = self;
+        let range = format!("G = {gain:.2} ({min:.2} to {max:.2})");
         // One repetition that another program disturbed must not hide what all others show.
         if *gaining >= 0.75 && *gain >= 1.02 {
             let saved = 100.0 * (1.0 - 1.0 / gain);
@@ -153,12 +122,13 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use crate::report::WIDTH;
+    use crate::report::text::text;
 
     use super::*;
 
-    fn comparison(runs: &[Run]) -> Option<Comparison> {
+    fn comparison(runs: &[Run]) -> Option<Results> {
         let link = Link { spec: "loopback".into(), emulated: false, how: "loopback".into() };
-        Comparison::new(link, vec!["./heat".into(), "--steps".into(), "9".into()], 4, true, runs, Vec::new())
+        compare(link, vec!["./heat".into(), "--steps".into(), "9".into()], 4, true, runs, Vec::new())
     }
 
     fn runs(pairs: &[(f64, f64)]) -> Vec<Run> {
@@ -168,9 +138,9 @@ mod tests {
     #[test]
     fn gain_of_medians() {
         let result = comparison(&runs(&[(2.0, 1.0), (3.0, 2.0), (2.2, 1.1)])).unwrap();
-        assert!((result.gain - 2.0).abs() < 1e-12);
-        assert_eq!((result.gain_min, result.gain_max), (1.5, 2.0));
-        let text = result.text();
+        let gain = ["gain", "gain_min", "gain_max"].map(|member| result.data[member].as_f64().unwrap());
+        assert_eq!(gain, [2.0, 1.5, 2.0]);
+        let text = text(&result, false);
         assert!(text.contains("Overlap pays") && text.contains("./heat --steps 9 on 4 ranks"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         let json = serde_json::to_value(&result).unwrap();
@@ -179,7 +149,7 @@ mod tests {
 
     #[test]
     fn verdicts_need_most_repetitions() {
-        let says = |pairs: &[(f64, f64)]| comparison(&runs(pairs)).unwrap().conclusion();
+        let says = |pairs: &[(f64, f64)]| comparison(&runs(pairs)).unwrap().conclusion;
         assert!(says(&[(1.0, 1.2), (1.0, 1.1)]).contains("costs"));
         assert!(says(&[(1.5, 1.0), (0.9, 1.0), (1.6, 1.0)]).contains("no clear difference"));
         assert!(says(&[(1.2, 1.0), (0.9, 1.0), (1.2, 1.0), (1.2, 1.0), (1.2, 1.0)]).contains("pays"));

@@ -44,7 +44,9 @@ impl Model {
         let all: Vec<gain::Point> = points.iter().map(sample).collect();
         let (f, omega, is_fitted) = match gain::fit(&all) {
             Ok(fitted) => (fitted.model.f, fitted.model.omega, true),
-            Err(_) => (typical(points, |point| point.f), typical(points, |point| point.omega).max(0.0), false),
+            Err(_) => {
+                (typical(points, |point| point.f.median), typical(points, |point| point.omega.median).max(0.0), false)
+            }
         };
         let held_out = halves(&all, |half| {
             let model = gain::fit(half).ok()?.model;
@@ -83,7 +85,7 @@ impl ModelError {
 }
 
 fn sample(point: &Point) -> gain::Point {
-    gain::Point { x: 1.0 / point.gamma, gain: point.gain }
+    gain::Point { x: 1.0 / point.gamma, gain: point.gain.median }
 }
 
 /// G at every point, in their order: every other granularity is fitted and the rest predicted, then the other way
@@ -110,7 +112,7 @@ where
 mod tests {
     use lathide_models::gain::with_overhead;
 
-    use super::super::output::tests::points;
+    use super::super::results::tests::points;
     use super::*;
 
     #[test]
@@ -126,7 +128,7 @@ mod tests {
     fn overhead_that_goes_with_the_traffic_is_explained_by_the_extension() {
         let mut sweep = points(&[0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0]);
         for point in &mut sweep {
-            point.gain = with_overhead(1.0 / point.gamma, 0.86, 0.22 / point.gamma).unwrap();
+            point.gain.median = with_overhead(1.0 / point.gamma, 0.86, 0.22 / point.gamma).unwrap();
         }
         let model = Model::of(&sweep);
         let extension = model.extension.unwrap();
@@ -138,7 +140,7 @@ mod tests {
     fn a_point_says_nothing_about_its_own_prediction() {
         let mut sweep = points(&[0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0]);
         let before = Model::of(&sweep);
-        sweep[2].gain *= 1.5;
+        sweep[2].gain.median *= 1.5;
         let after = Model::of(&sweep);
         assert_eq!(before.held_out[2], after.held_out[2]);
         assert_eq!(before.held_out[4], after.held_out[4], "nor about those it is held out with");

@@ -5,37 +5,20 @@ use std::time::Instant;
 use lathide::{Node, Rank};
 
 use super::analysis::Costs;
-use super::plan::{Event, Measured, Plan, Round};
+use super::plan::{Measured, Plan, Round};
 use super::versions::{Calculation, Pair, Version};
-use crate::commands::common::nodes::{keep_to_one_core, report};
+use crate::commands::common::failed::Failed;
+use crate::commands::common::nodes::{progress, report};
 use crate::commands::common::strip::{Shape, Side, Strip, sequential};
 
-/// Why a node could not measure.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum NodeError {
-    #[error(transparent)]
-    Lathide(#[from] lathide::Error),
-    #[error(
-        "version {version:?} with {shape:?}, {steps} steps: checksums {got:x?} instead of {expected:x?}; the versions must agree to the bit"
-    )]
-    Wrong { version: Version, shape: Shape, steps: u32, got: [u64; 2], expected: [u64; 2] },
-    #[error("cannot report results: {0}")]
-    Report(#[from] std::io::Error),
-    #[error("{0} nodes; the measurement takes 2")]
-    Size(u32),
-}
+type Result<T> = std::result::Result<T, Failed>;
 
-type Result<T> = std::result::Result<T, NodeError>;
-
-/// A node process of `lathide gain`, from its environment.
-pub(super) fn run(plan: &Plan) -> Result<()> {
-    let node = lathide::init()?;
+/// A node of `lathide gain`.
+pub(super) fn run(node: &Node, plan: &Plan) -> Result<()> {
     if node.size() != 2 {
-        return Err(NodeError::Size(node.size()));
+        return Err(Failed::new(format!("{} nodes; the measurement takes 2", node.size())));
     }
-    keep_to_one_core(node.rank());
-    Session::new(&node, plan)?.run()?;
-    Ok(node.finalize()?)
+    Session::new(node, plan)?.run()
 }
 
 struct Session<'a> {
@@ -96,7 +79,7 @@ impl<'a> Session<'a> {
         self.repeat(&mut strip, &mut points)?;
         for Point { gamma, shape, steps, rounds, .. } in points {
             let measured = Measured { gamma_wanted: gamma, shape, steps, rounds };
-            report(self.pair.node.rank(), &Event::Measured(measured))?;
+            report(self.pair.node.rank(), measured)?;
         }
         Ok(())
     }
@@ -223,7 +206,7 @@ impl<'a> Session<'a> {
 
     fn progress(&self, now: String) -> Result<()> {
         let of = self.plan.gammas.len() as u64 * u64::from(self.plan.repeats);
-        Ok(report(self.pair.node.rank(), &Event::Progress { done: self.done, of, now })?)
+        progress(self.pair.node.rank(), (self.done, of), now)
     }
 }
 
@@ -237,7 +220,13 @@ enum Block {
 }
 
 fn agree(version: Version, shape: Shape, steps: u32, got: [u64; 2], expected: [u64; 2]) -> Result<()> {
-    if got == expected { Ok(()) } else { Err(NodeError::Wrong { version, shape, steps, got, expected }) }
+    if got == expected {
+        return Ok(());
+    }
+    Err(Failed::new(format!(
+        "version {version:?} with {shape:?}, {steps} steps: checksums {got:x?} instead of {expected:x?}; the versions must \
+         agree to the bit"
+    )))
 }
 
 /// The difference between the longest and the shortest time, relative to their mean.

@@ -49,23 +49,7 @@ impl Plan {
     }
 }
 
-/// What rank 0 reports, one line of JSON each.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) enum Event {
-    /// How far it is.
-    Progress {
-        /// Rounds done.
-        done: u64,
-        /// Rounds in all.
-        of: u64,
-        /// What is being measured, for people.
-        now: String,
-    },
-    /// One granularity is measured.
-    Measured(Measured),
-}
-
-/// The measurements at one granularity.
+/// The measurements at one granularity, as rank 0 reports them.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Measured {
     /// The granularity that was asked for.

@@ -1,18 +1,18 @@
 //! The gain of a user's program: it runs unchanged, with overlap off and on in turns.
 
 use std::collections::VecDeque;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use crate::launch::local::{Job, Outcome, Output};
 use lathide::observe::Report;
 use parking_lot::Mutex;
 
-use super::args::{Args, COMMAND, REPEATS};
-use super::compare::{Comparison, Run};
-use crate::commands::common::console::{self, progress};
-use crate::commands::common::nodes::Failed;
+use super::args::{Args, REPEATS};
+use super::compare::{Run, compare};
+use crate::commands::common::console::progress;
+use crate::commands::common::failed::Failed;
 use crate::commands::common::target::Target;
+use crate::report::results::Results;
 
 /// How much of the program's output is shown if it fails.
 const LAST_LINES: usize = 20;
@@ -28,26 +28,13 @@ struct Clocks {
 }
 
 /// `lathide gain` with a program.
-pub(super) fn run(args: &Args) -> ExitCode {
-    let target = match args.target("loopback") {
-        Ok(target) => target,
-        Err(message) => return console::fail(COMMAND, &message, 2),
-    };
-    let comparison = match measure(args, &target) {
-        Ok(comparison) => comparison,
-        Err(Failed { message, status }) => {
-            return console::fail(COMMAND, &message, status);
-        }
-    };
-    if args.json { console::print_json(COMMAND, &comparison) } else { console::print(COMMAND, &comparison.text()) }
-}
-
-fn measure(args: &Args, target: &Target) -> Result<Comparison, Failed> {
+pub(super) fn measure(args: &Args) -> Result<Results, Failed> {
+    let target = &args.target("loopback")?;
     let command: Vec<String> = args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let bar = progress(COMMAND, args.quiet, &format!("running {} on {} ranks", command[0], args.ranks));
+    let bar = progress("lathide gain", args.output.quiet, &format!("running {} on {} ranks", command[0], args.ranks));
     let repeats = args.repeats.unwrap_or(REPEATS);
     bar.set_length(1 + 2 * u64::from(repeats));
-    let timed = |overlap: &str| {
+    let timed = |overlap: &str| -> Result<Clocks, Failed> {
         bar.set_message(format!("LATHIDE_OVERLAP={overlap}"));
         let clocks = once(args, target, overlap)?;
         bar.inc(1);
@@ -72,8 +59,8 @@ fn measure(args: &Args, target: &Target) -> Result<Comparison, Failed> {
     let process = || pairs.iter().map(|(off, on)| Run { off_s: off.process_s, on_s: on.process_s }).collect();
     let all_joined = joined.is_some();
     let runs: Vec<Run> = joined.unwrap_or_else(process);
-    let nothing = || Failed { message: "the program took no time at all".to_owned(), status: 1 };
-    Comparison::new(target.describe(), command, args.ranks, all_joined, &runs, reports).ok_or_else(nothing)
+    compare(target.describe(), command, args.ranks, all_joined, &runs, reports)
+        .ok_or_else(|| Failed::new("the program took no time at all"))
 }
 
 /// What the ranks have observed in the run with overlap that took the middle of all times.

@@ -1,12 +1,9 @@
-//! The options of `lathide link`, and of its nodes.
+//! The options of `lathide link`.
 
-use super::plan::Plan;
 use crate::commands::common::console;
 use crate::commands::common::hosts::HostArgs;
+use crate::commands::common::output::Output;
 use crate::launch::link::LinkSpec;
-
-/// What the person typed, before every message.
-pub(super) const COMMAND: &str = "lathide link";
 
 /// Measure what a link can do: lathide beside raw TCP, blocking and polled, in the same run
 #[derive(Clone, Debug, clap::Args)]
@@ -26,20 +23,8 @@ pub(crate) struct Args {
     /// About how long it may take; sizes and numbers of messages are chosen to fit
     #[arg(long, value_name = "S", value_parser = console::seconds, default_value_t = SECONDS)]
     pub(super) seconds: f64,
-    /// One JSON object on stdout, nothing else there
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Nothing on stderr but errors
-    #[arg(long)]
-    pub(super) quiet: bool,
-}
-
-/// One of the two processes that `lathide link` starts
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct NodeArgs {
-    /// What to measure
-    #[arg(long, value_name = "JSON", value_parser = plan)]
-    pub(super) plan: Plan,
+    #[command(flatten)]
+    pub(super) output: Output,
 }
 
 const EXAMPLES: &str = "\
@@ -51,7 +36,3 @@ Examples:
   lathide link --json > link.json";
 
 const SECONDS: f64 = 45.0;
-
-fn plan(json: &str) -> Result<Plan, serde_json::Error> {
-    serde_json::from_str(json)
-}

@@ -120,18 +120,18 @@ impl Cluster {
         })
     }
 
-    /// Symbols and costs, in the order of a message's way.
-    pub(super) fn costs(&self) -> [(&'static str, Option<CostFit>); 9] {
+    /// Symbols, what they are, and costs, in the order of a message's way.
+    pub(super) fn costs(&self) -> [(&'static str, &'static str, Option<CostFit>); 9] {
         [
-            ("O_s", self.o_s),
-            ("g_s", self.g_s),
-            ("L", self.l),
-            ("g_r", self.g_r),
-            ("O_r", self.o_r),
-            ("U_r", self.u_r),
-            ("M_ctc", self.m_ctc),
-            ("M_ctm", self.m_ctm),
-            ("M_mtm", self.m_mtm),
+            ("O_s", "to send", self.o_s),
+            ("g_s", "between sends", self.g_s),
+            ("L", "on the way", self.l),
+            ("g_r", "between arrivals", self.g_r),
+            ("O_r", "to receive in the background", self.o_r),
+            ("U_r", "to consume", self.u_r),
+            ("M_ctc", "cache to cache", self.m_ctc),
+            ("M_ctm", "cache to memory", self.m_ctm),
+            ("M_mtm", "memory to memory", self.m_mtm),
         ]
     }
 }

@@ -1,13 +1,13 @@
 //! `lathide link`: what a link can do with lathide, beside raw TCP between the same two processes in the same run.
 //!
-//! Two node processes of this same binary (`__link-node`) measure, a third one sends for the cluster model; rank 0 leads.
+//! Two nodes measure, a third one sends for the cluster model; rank 0 leads.
 
 mod analysis;
 mod args;
 mod budget;
 mod cluster;
-mod error;
 mod fit;
+mod layout;
 mod measure;
 mod node;
 mod outcome;
@@ -17,20 +17,18 @@ mod plan;
 mod raw;
 mod results;
 mod stream;
-mod tables;
 #[cfg(test)]
 mod tests;
-mod text;
 mod trial;
 
 use std::process::ExitCode;
 
-use args::COMMAND;
-pub(crate) use args::{Args, NodeArgs};
+pub(crate) use args::Args;
 
-use crate::commands::common::console;
-use crate::commands::common::nodes::Failed;
+use crate::commands::common::failed::Result;
+use crate::commands::common::nodes::measuring;
 use crate::commands::common::target::Target;
+use crate::report::results::Results;
 
 const REPEATS: u32 = 5;
 /// What must do where other programs slow all down: a median needs three.
@@ -38,15 +36,16 @@ const REPEATS_MIN: u32 = 3;
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {
+    args.output.show("lathide link", measured(args))
+}
+
+fn measured(args: &Args) -> Result<Results> {
     let mut bytes = args.bytes.clone();
     if let Some(bytes) = &mut bytes {
         bytes.sort_unstable();
         bytes.dedup();
     }
-    let target = match Target::new(args.link.clone(), args.hosts.clone()) {
-        Ok(target) => target,
-        Err(Failed { message, status }) => return console::fail(COMMAND, &message, status),
-    };
+    let target = Target::new(args.link.clone(), args.hosts.clone())?;
     let options = plan::Options {
         seconds: args.seconds,
         repeats: args.repeats.unwrap_or(REPEATS),
@@ -56,23 +55,10 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         shared: target.link.shared,
         yields: !target.is_loopback() || std::thread::available_parallelism().map_or(1, usize::from) < 2,
     };
-    let outcome = match measure::measure(&target, &options, args.quiet) {
-        Ok(outcome) => outcome,
-        Err(Failed { message, status }) => return console::fail(COMMAND, &message, status),
-    };
-    if !args.json {
-        return console::print(COMMAND, &outcome.text(console::colour()));
-    }
-    match outcome.json() {
-        Ok(json) => console::print_json(COMMAND, &json),
-        Err(error) => console::fail(COMMAND, &format!("the result cannot be written as JSON: {error}"), 1),
-    }
+    Ok(measure::measure(&target, &options, args.output.quiet)?.results())
 }
 
-/// Runs one of the two nodes.
-pub(crate) fn run_node(args: &NodeArgs) -> ExitCode {
-    match node::run(&args.plan) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => console::fail(COMMAND, &error.to_string(), 1),
-    }
+/// Runs one of the nodes.
+pub(crate) fn run_node(plan: &str) -> ExitCode {
+    measuring("link", plan, node::run)
 }

@@ -5,13 +5,13 @@ use std::time::Instant;
 use lathide::{Node, Rank, Tag};
 
 use super::budget;
-use super::error::{NodeError, Result};
 use super::pair::Pair;
 use super::plan::{Call, Cost, Event, Options, Order, Own, Plan, Probe, RawPlace, Variant};
 use super::raw::Raw;
 use super::trial;
 use crate::commands::common::calculation::Calculation;
-use crate::commands::common::nodes::{keep_to_one_core, report};
+use crate::commands::common::failed::{Failed, Result};
+use crate::commands::common::nodes::{progress, report};
 
 const ORDER: Tag = Tag(100);
 const REPLY: Tag = Tag(101);
@@ -24,23 +24,21 @@ const LOOK_S: f64 = 0.02;
 /// Less would be beyond 1 TB/s.
 const LEAST_BYTE_S: f64 = 1e-12;
 
-/// A node process of `lathide link`, from its environment.
-pub(super) fn run(plan: &Plan) -> Result<()> {
-    let node = lathide::init()?;
+/// A node of `lathide link`.
+pub(super) fn run(node: &Node, plan: &Plan) -> Result<()> {
     if node.size() != plan.nodes() {
-        return Err(NodeError::Size(node.size()));
+        return Err(Failed::new(format!("{} nodes; the measurement takes {}", node.size(), plan.nodes())));
     }
-    keep_to_one_core(node.rank());
     match plan {
-        Plan::Link { raw, options } => link(&node, *raw, options)?,
-        Plan::Fragments { bytes, round_trips, repeats } => fragments(&node, *bytes, *round_trips, *repeats)?,
-        Plan::Cluster { trials, repeats, .. } => trial::run(&node, trials, *repeats)?,
+        Plan::Link { raw, options } => link(node, *raw, options),
+        Plan::Fragments { bytes, round_trips, repeats } => fragments(node, *bytes, *round_trips, *repeats),
+        Plan::Cluster { trials, repeats, .. } => trial::run(node, trials, *repeats),
     }
-    Ok(node.finalize()?)
 }
 
 fn link(node: &Node, place: Option<RawPlace>, options: &Options) -> Result<()> {
-    let raw = Raw::connect(node, place, options.yields)??;
+    let raw = Raw::connect(node, place, options.yields)?;
+    let raw = raw.map_err(|error| Failed::new(format!("the raw TCP connection between the nodes failed: {error}")))?;
     let mut session = Session { pair: Pair::new(node, Some(raw)), calculation: Calculation::new() };
     if node.rank() == 0 { session.lead(options) } else { session.heed() }
 }
@@ -52,7 +50,7 @@ fn fragments(node: &Node, bytes: usize, round_trips: u32, repeats: u32) -> Resul
         let cost = pair.one_way(Variant::Lathide, bytes, round_trips)?;
         if repeat > 0 {
             let one_way_s = cost.wall_s / f64::from(2 * round_trips);
-            report(node.rank(), &Event::Fragments(one_way_s)).map_err(NodeError::Report)?;
+            report(node.rank(), Event::Fragments(one_way_s))?;
         }
     }
     Ok(())
@@ -68,9 +66,9 @@ impl Session<'_> {
     /// before, the least number of repetitions must do.
     fn lead(&mut self, options: &Options) -> Result<()> {
         let start = Instant::now();
-        self.tell(0, 1, "looking at the link".to_owned())?;
+        progress(Rank(0), (0, 1), "looking at the link")?;
         let probe = self.probe()?;
-        report(Rank(0), &Event::Probed(probe)).map_err(NodeError::Report)?;
+        report(Rank(0), Event::Probed(probe))?;
         let mut schedule = budget::schedule(options, &probe, self.calculation.unit_s());
         let of = schedule.len() as u64 * u64::from(options.repeats + 1);
         let mut done = 0;
@@ -80,11 +78,11 @@ impl Session<'_> {
             }
             for order in &mut schedule {
                 let when = if round == 0 { "warming up".to_owned() } else { format!("repetition {round}") };
-                self.tell(done, of, format!("{}, {when}", order.in_words()))?;
+                progress(Rank(0), (done, of), format!("{}, {when}", order.in_words()))?;
                 let (mine, theirs) = self.order(*order, round % 2 == 1)?;
                 let next = budget::correct(*order, &mine, &theirs);
                 if round > 0 {
-                    report(Rank(0), &Event::Measured(*order, mine, theirs)).map_err(NodeError::Report)?;
+                    report(Rank(0), Event::Measured(*order, mine, theirs))?;
                 }
                 *order = next;
                 done += 1;
@@ -186,10 +184,7 @@ impl Session<'_> {
 
     fn hear<T: serde::de::DeserializeOwned>(&self, tag: Tag) -> Result<T> {
         let message = self.pair.node.initread(self.pair.other, tag, vec![0_u8; ORDER_BYTES])?.wait()?;
-        Ok(serde_json::from_slice(&message)?)
-    }
-
-    fn tell(&self, done: u64, of: u64, now: String) -> Result<()> {
-        report(self.pair.node.rank(), &Event::Progress { done, of, now }).map_err(NodeError::Report)
+        serde_json::from_slice(&message)
+            .map_err(|error| Failed::new(format!("an order or its reply cannot be read: {error}")))
     }
 }

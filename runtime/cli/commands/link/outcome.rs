@@ -1,8 +1,7 @@
-//! The result as one JSON object.
+//! All that a run found out: plain data, as in the JSON object.
 
 use crate::report::description::MachineDescription;
 use serde::Serialize;
-use serde_json::{Map, Value};
 
 use super::analysis::{self, Block};
 use super::cluster::Cluster;
@@ -14,14 +13,9 @@ use super::results::{
 };
 use crate::commands::common::console::Link;
 
-/// The version of the JSON object; it changes when a member changes its meaning or goes.
-const SCHEMA: &str = "lathide-link-1";
-
 /// All that a run of `lathide link` found out.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(super) struct Outcome {
-    pub(super) schema: &'static str,
-    pub(super) lathide: &'static str,
     pub(super) machine: MachineDescription,
     pub(super) link: Link,
     /// What raw TCP was compared with.
@@ -31,7 +25,7 @@ pub(super) struct Outcome {
     /// Repetitions, at what was repeated least.
     pub(super) repeats: usize,
     /// The share of all processors' time that other programs had; unknown on some systems.
-    pub(super) others_share: Option<f64>,
+    pub(super) background_load: Option<f64>,
     pub(super) latency: Vec<Latency>,
     pub(super) bandwidth: Vec<Bandwidth>,
     pub(super) message_rate: Option<Rate>,
@@ -67,19 +61,17 @@ impl Outcome {
         blocks: &[Block],
         fragments: Vec<Fragments>,
         cluster: Option<Cluster>,
-        others_share: Option<f64>,
+        background_load: Option<f64>,
     ) -> Option<Self> {
         let latency = analysis::latency(blocks);
         let times = analysis::times(blocks);
         Some(Outcome {
-            schema: SCHEMA,
-            lathide: env!("CARGO_PKG_VERSION"),
             machine: MachineDescription::here(),
             link,
             raw: RawReference { congestion_control: CONGESTION_CONTROL, nodelay: true, stream_call_bytes: CALL_BYTES },
             probe,
             repeats: latency.iter().map(|latency| latency.repeats).min()?,
-            others_share,
+            background_load,
             latency,
             bandwidth: analysis::bandwidth(blocks),
             message_rate: analysis::rate(blocks),
@@ -94,38 +86,4 @@ impl Outcome {
             cluster,
         })
     }
-
-    /// As JSON: what is repeated as its median, with `_min` and `_max` beside it.
-    pub(super) fn json(&self) -> serde_json::Result<Value> {
-        Ok(spread(serde_json::to_value(self)?))
-    }
-}
-
-/// Members that are summaries become three members each.
-fn spread(value: Value) -> Value {
-    match value {
-        Value::Array(values) => Value::Array(values.into_iter().map(spread).collect()),
-        Value::Object(members) => {
-            let mut flat = Map::new();
-            for (name, member) in members {
-                match summary(&member) {
-                    Some([median, min, max]) => {
-                        flat.insert(format!("{name}_min"), min);
-                        flat.insert(format!("{name}_max"), max);
-                        flat.insert(name, median);
-                    }
-                    None => _ = flat.insert(name, spread(member)),
-                }
-            }
-            Value::Object(flat)
-        }
-        plain => plain,
-    }
-}
-
-/// Median, minimum and maximum, if that is what the value consists of.
-fn summary(value: &Value) -> Option<[Value; 3]> {
-    let members = value.as_object().filter(|members| members.len() == 3)?;
-    let member = |name| members.get(name).cloned();
-    Some([member("median")?, member("min")?, member("max")?])
 }

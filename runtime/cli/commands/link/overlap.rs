@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use lathide::{Handle, Tag};
 
-use super::error::Result;
 use super::pair::{Pair, thread_s};
 use super::plan::{Cost, Direction, Exchanged, Hidden, Own, SIGNAL_BYTES, Variant};
 use crate::commands::common::blocks::Messages;
 use crate::commands::common::calculation::Calculation;
+use crate::commands::common::failed::Result;
 
 const EXCHANGE: Tag = Tag(4);
 const BULK: Tag = Tag(5);

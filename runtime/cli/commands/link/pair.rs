@@ -5,9 +5,9 @@ use std::time::Instant;
 use lathide::{Node, Rank, Tag};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::error::{NodeError, Result};
 use super::plan::{Cost, SIGNAL_BYTES, Variant};
 use super::raw::Raw;
+use crate::commands::common::failed::{Failed, Result};
 
 const PING: Tag = Tag(2);
 /// Where a message travels longer, no signal goes before those that are timed.
@@ -29,7 +29,7 @@ impl<'a> Pair<'a> {
     }
 
     pub(super) fn raw(&mut self) -> Result<&mut Raw> {
-        self.raw.as_mut().ok_or(NodeError::NoRaw)
+        self.raw.as_mut().ok_or_else(|| Failed::new("there is no raw TCP connection between these nodes"))
     }
 
     /// Rank 0 sends first.

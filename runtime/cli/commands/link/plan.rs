@@ -236,15 +236,6 @@ pub(super) struct Hidden {
 /// What rank 0 reports, one line of JSON each.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) enum Event {
-    /// How far it is.
-    Progress {
-        /// Blocks done.
-        done: u64,
-        /// Blocks in all.
-        of: u64,
-        /// What is being measured, for people.
-        now: String,
-    },
     /// The first look at the link.
     Probed(Probe),
     /// A block is measured: by rank 0 and by rank 1.

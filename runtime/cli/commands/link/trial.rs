@@ -8,11 +8,11 @@ use lathide::{Handle, Node, Rank, Tag};
 use lathide_models::fit::cluster::{Arrivals, Stream};
 
 use super::cluster::{Background, Seen, Trial};
-use super::error::{NodeError, Result};
 use super::pair::{process_s, thread_s};
 use super::plan::{Event, SIGNAL_BYTES};
 use crate::commands::common::calculation::Calculation;
-use crate::commands::common::nodes::report;
+use crate::commands::common::failed::Result;
+use crate::commands::common::nodes::{progress, report};
 
 const DATA: Tag = Tag(200);
 const GO: Tag = Tag(201);
@@ -32,11 +32,14 @@ pub(super) fn run(node: &Node, trials: &[Trial], repeats: u32) -> Result<()> {
         session.unit_s = session.calculation.unit_s();
         session.memory = Memory::new();
     }
+    let (mut done, of) = (0, trials.len() as u64 * u64::from(repeats + 1));
     for repeat in 0..=repeats {
         for trial in trials {
             let event = if node.size() == 2 { session.trial(trial)? } else { session.converge(trial)? };
+            done += 1;
+            progress(node.rank(), (done, of), "cluster model")?;
             if let Some(event) = event.filter(|_| repeat > 0) {
-                report(node.rank(), &event).map_err(NodeError::Report)?;
+                report(node.rank(), event)?;
             }
         }
     }

@@ -8,13 +8,13 @@ use serde_json::{Map, json};
 
 use super::answer::{Answer, Form, column, given, row};
 use super::curve::{chart_of, grouped};
-use super::format;
 use super::model::{Common, Predict};
 use super::network::NetworkArgs;
 use super::problem::Problem;
 use super::saved::Saved;
 use super::switch::{Known, SwitchArgs};
 use super::values::{self, Counts, Values};
+use crate::report::format;
 
 /// How to bring one message to all: tree or serial (hyperbolic model), or in packets down a tree (cluster model)
 #[derive(Clone, Debug, clap::Args)]
@@ -92,7 +92,11 @@ impl Args {
             true => (format!("p = {procs}"), bytes, ratio),
             false => (format::bytes(bytes), procs.into(), ratio),
         }));
-        let chart = chart_of(if over_bytes { "bytes" } else { "p" }, "tree / serial", series);
+        let chart = chart_of(
+            if over_bytes { ("bytes", Form::Bytes) } else { ("p", Form::Plain) },
+            ("tree / serial", Form::Plain),
+            series,
+        );
         let (changes, conclusion) = self.verdict(&network)?;
         let equation = "Stoica, Sultan, Keyes 1994, section 3.1 with eq. (3); tree: a = max_i t(i), b = sum_k max(n_k b_C, b_W); \
                         serial: a = (N + 1) a_W + a_C + a_L, b = N max(b_C, b_W), N = p - 1";
@@ -163,10 +167,14 @@ impl Args {
         }
         let over_bytes = self.bytes.len() >= self.procs.len();
         let series = grouped(points.into_iter().map(|(procs, bytes, time_s)| match over_bytes {
-            true => (format!("p = {procs}"), bytes, 1e3 * time_s),
-            false => (format::bytes(bytes), procs.into(), 1e3 * time_s),
+            true => (format!("p = {procs}"), bytes, time_s),
+            false => (format::bytes(bytes), procs.into(), time_s),
         }));
-        let chart = chart_of(if over_bytes { "bytes" } else { "p" }, "B_k, ms", series);
+        let chart = chart_of(
+            if over_bytes { ("bytes", Form::Bytes) } else { ("p", Form::Plain) },
+            ("B_k", Form::Seconds),
+            series,
+        );
         let equation = "Tam, Wang, eq. (2): B_k = (k - 1) ((log2 p - 1) g_s + O_r + U_r) + log2 p (O_s + L + O_r + U_r); \
                         eq. (1): log2 p (k g_s + L - g_s), its L all of the way";
         let parameters = known.parameters.clone();

@@ -7,12 +7,12 @@ use serde_json::Map;
 use super::answer::{Answer, Form, column, given, row};
 use super::curve::{chart_of, grouped};
 use super::decomposition::{positive_word, stated};
-use super::format;
 use super::model::{Common, Predict};
 use super::network::NetworkArgs;
 use super::problem::Problem;
 use super::saved::Saved;
 use super::values::{self, Counts};
+use crate::report::format;
 
 /// What collective operations cost: on one medium that all hear (Hanuliak 2014), and point to point (Stoica, Sultan,
 /// Keyes 1994)
@@ -92,13 +92,13 @@ impl Predict for Args {
                 let several = self.words.len().min(self.procs.len()) > 1;
                 let other = if x == words { procs } else { words };
                 points.extend(names.map(|(name, time_s)| {
-                    (if several { format!("{name}, {other}") } else { name.to_owned() }, x.into(), 1e3 * time_s)
+                    (if several { format!("{name}, {other}") } else { name.to_owned() }, x.into(), time_s)
                 }));
                 conclusion = it.verdict(procs, words);
             }
         }
-        let x_label = if self.words.len() > self.procs.len() { "m" } else { "p" };
-        let chart = chart_of(x_label, "broadcast, ms", grouped(points));
+        let x = (if self.words.len() > self.procs.len() { "m" } else { "p" }, Form::Plain);
+        let chart = chart_of(x, ("broadcast", Form::Seconds), grouped(points));
         let mut parameters = stated(&channel);
         parameters.extend(known.parameters);
         let equation = "Hanuliak 2014, section 7.2.2, on a medium that all hear: broadcast m (t_s + t_w), any other (p - 1) m (t_s \

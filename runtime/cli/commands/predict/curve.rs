@@ -1,18 +1,18 @@
 //! Curves over a range of values. Pure.
 
-use crate::report::plot::{Chart, Stroke};
+pub(super) use crate::report::results::dense;
+use crate::report::results::{Axis, Chart, Form, Look};
+use crate::report::text::SIGNS;
 
 /// With fewer values the table says it all.
 const VALUES_MIN: usize = 3;
-/// How finely a curve is drawn that is cheap to compute.
-const SAMPLES: u32 = 400;
 
 /// An empty chart, if there are values enough. Its x axis is logarithmic, so only values above 0 count.
-pub(super) fn chart_over(values: impl Iterator<Item = f64>, x_label: &str, y_label: &str) -> Option<Chart> {
+pub(super) fn chart_over(values: impl Iterator<Item = f64>, x: (&str, Form), y: (&str, Form)) -> Option<Chart> {
     let mut values: Vec<f64> = values.filter(|value| *value > 0.0 && value.is_finite()).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
-    (values.len() >= VALUES_MIN).then(|| Chart::new(x_label, y_label))
+    (values.len() >= VALUES_MIN).then(|| Chart::new(Axis::log(x.0, x.1), Axis::linear(y.0, y.1)))
 }
 
 /// A curve to be drawn.
@@ -22,26 +22,22 @@ pub(super) struct Series {
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// More cannot be told apart.
-const SERIES_MAX: usize = 6;
-const SIGNS: [char; SERIES_MAX] = ['*', 'o', '+', 'x', '#', '@'];
-
 /// The chart of these curves, if there are values enough. Up to two are lines, more are signs, which can be told apart
 /// without colour.
-pub(super) fn chart_of(x_label: &str, y_label: &str, series: Vec<Series>) -> Option<Chart> {
+pub(super) fn chart_of(x: (&str, Form), y: (&str, Form), series: Vec<Series>) -> Option<Chart> {
     let values = series.iter().flat_map(|series| &series.points).map(|(x, _)| *x);
     let label = match series.len() {
-        all if all > SERIES_MAX => format!("{x_label} (the first {SERIES_MAX} of {all} curves)"),
-        _ => x_label.to_owned(),
+        all if all > SIGNS.len() => format!("{} (the first {} of {all} curves)", x.0, SIGNS.len()),
+        _ => x.0.to_owned(),
     };
-    let mut chart = chart_over(values, &label, y_label)?;
+    let mut chart = chart_over(values, (&label, x.1), y)?;
     let lines = series.len() <= 2;
-    for ((number, Series { name, points }), sign) in series.into_iter().enumerate().zip(SIGNS) {
+    for (number, Series { name, points }) in series.into_iter().enumerate().take(SIGNS.len()) {
         let points = ascending(points);
         chart = match number {
-            0 if lines => chart.curve(name, Stroke::Solid, points),
-            _ if lines => chart.curve(name, Stroke::Dotted, points),
-            _ => chart.points(name, sign, points),
+            0 if lines => chart.curve(name, Look::Solid, points),
+            _ if lines => chart.curve(name, Look::Dotted, points),
+            _ => chart.points(name, points.into_iter().map(|(x, y)| [x, y, y, y]).collect()),
         };
     }
     Some(chart)
@@ -59,14 +55,6 @@ pub(super) fn grouped(points: impl IntoIterator<Item = (String, f64, f64)>) -> V
     all
 }
 
-/// Values at equal ratios from the least to the greatest.
-pub(super) fn dense(values: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
-    let positive = values.filter(|value| *value > 0.0 && value.is_finite());
-    let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
-    let samples = if low <= high { SAMPLES + 1 } else { 0 };
-    (0..samples).map(move |sample| low * (high / low).powf(f64::from(sample) / f64::from(SAMPLES)))
-}
-
 /// Points in the order of x, as curves need them.
 pub(super) fn ascending(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -77,35 +65,36 @@ pub(super) fn ascending(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 mod tests {
     use super::*;
 
+    const X: (&str, Form) = ("x", Form::Plain);
+    const Y: (&str, Form) = ("y", Form::Plain);
+
     #[test]
     fn a_range_has_a_curve() {
-        let chart = |values: &[f64]| chart_over(values.iter().copied(), "x", "y").is_some();
+        let chart = |values: &[f64]| chart_over(values.iter().copied(), X, Y).is_some();
         assert!(chart(&[1.0, 2.0, 3.0]));
         assert!(!chart(&[1.0, 2.0, 2.0, 0.0, f64::NAN]), "two of them can be drawn");
     }
 
     #[test]
     fn many_curves_are_signs() {
-        let points = |names: &[&str]| -> Vec<(String, f64, f64)> {
+        let drawn = |names: &[&str]| {
             let of = |name: &&str| (1..4).map(|x| (name.to_string(), f64::from(x), 1.0)).collect::<Vec<_>>();
-            names.iter().flat_map(of).collect()
+            let mut results = crate::report::results::Results::new("", "", &());
+            results.chart(chart_of(X, Y, grouped(names.iter().flat_map(of))).unwrap());
+            crate::report::text::text(&results, false)
         };
-        let two = chart_of("x", "y", grouped(points(&["tree", "serial"]))).unwrap().render(false);
+        let two = drawn(&["tree", "serial"]);
         assert!(two.contains("tree") && two.contains("serial") && !two.contains('*'), "{two}");
-        let three = chart_of("x", "y", grouped(points(&["1", "2", "3"]))).unwrap().render(false);
+        let three = drawn(&["1", "2", "3"]);
         assert!(three.contains("+ 3"), "{three}");
-        let many = chart_of("x", "y", grouped(points(&["1", "2", "3", "4", "5", "6", "7"]))).unwrap().render(false);
+        let many = drawn(&["1", "2", "3", "4", "5", "6", "7"]);
         assert!(many.contains("@ 6") && !many.contains(" 7\n"), "{many}");
         assert!(many.contains("the first 6 of 7 curves"), "{many}");
-        assert!(chart_of("x", "y", Vec::new()).is_none());
+        assert!(chart_of(X, Y, Vec::new()).is_none());
     }
 
     #[test]
-    fn samples_go_from_end_to_end() {
-        let samples: Vec<f64> = dense([4.0, 0.25, 1.0].into_iter()).collect();
-        assert_eq!(samples.len(), SAMPLES as usize + 1);
-        assert!((samples[0], samples[200]) == (0.25, 1.0) && (samples[400] - 4.0).abs() < 1e-12);
-        assert_eq!(dense([f64::NAN].into_iter()).count(), 0);
+    fn points_are_put_in_order() {
         assert_eq!(ascending(vec![(2.0, 1.0), (1.0, 5.0)]), [(1.0, 5.0), (2.0, 1.0)]);
     }
 }

@@ -6,11 +6,11 @@ use serde_json::{Map, json};
 
 use super::answer::{Answer, Form, column, given, parameter, row};
 use super::curve::{chart_of, grouped};
-use super::format;
 use super::model::{Common, Predict};
 use super::problem::Problem;
 use super::saved::Saved;
 use super::values::{self, Counts};
+use crate::report::format;
 
 /// How to cut a matrix: in strips or in blocks, and from where on (Hanuliak 2014)
 #[derive(Clone, Debug, clap::Args)]
@@ -101,9 +101,9 @@ impl Predict for Args {
             let (of, x) = if over_n { (format!("p = {procs}"), *side) } else { (format!("n = {side}"), *procs) };
             let several = self.n.len() > 1 && self.procs.len() > 1;
             let called = |shape: &str| if several { format!("{shape}, {of}") } else { shape.to_owned() };
-            [(called("strips"), x.into(), 1e3 * it.strips_s), (called("blocks"), x.into(), 1e3 * it.blocks_s)]
+            [(called("strips"), x.into(), it.strips_s), (called("blocks"), x.into(), it.blocks_s)]
         }));
-        let chart = chart_of(if over_n { "n" } else { "p" }, "ms per step", series);
+        let chart = chart_of((if over_n { "n" } else { "p" }, Form::Plain), ("per step", Form::Seconds), series);
         let up_to_side = channel.strips_up_to_side()?;
         let equation = "Hanuliak 2014, sections 6.1 and 6.1.1: strips 4 (t_s + n t_w), blocks 8 (t_s + n t_w / sqrt p) per step; \
                         6.1.2, 7.1.1: strips if t_s > n (1 - 2/sqrt p) t_w";

@@ -2,18 +2,18 @@
 
 mod verdict;
 
-use crate::report::plot::Stroke;
+use crate::report::results::Look;
 use lathide_models::BadParameter;
 use lathide_models::gain::{self, Messages, Scaling};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Form, column, given, parameter, row};
 use super::curve::{Series, ascending, chart_of, chart_over, dense};
-use super::format::plain;
 use super::model::{Common, Predict};
 use super::problem::Problem;
 use super::saved::Saved;
 use super::values::{self, Counts, Values};
+use crate::report::format::plain;
 use verdict::Machine;
 
 /// What hiding communication behind calculation gains (Strumpen 1994)
@@ -149,12 +149,17 @@ impl Args {
             columns.push(column("gain_measured", "G\nmeasured", Form::Fixed(3)));
             rows.iter_mut().zip(&measured).for_each(|(row, (_, gain))| row.push((*gain).into()));
         }
-        let chart = chart_over(gammas.iter(), "gamma = t_calc / t_com", "G").map(|chart| {
-            let model = dense(gammas.iter()).filter_map(|gamma| Some((gamma, at(gamma).ok()?)));
-            let ideal = dense(gammas.iter()).filter_map(|gamma| Some((gamma, gain::ideal(gamma).ok()?)));
-            let chart = chart.curve("model, eq. 4", Stroke::Solid, model).curve("ideal, eq. 1", Stroke::Dotted, ideal);
-            if measured.is_empty() { chart } else { chart.points("measured", '*', measured) }
-        });
+        let chart =
+            chart_over(gammas.iter(), ("gamma = t_calc / t_com", Form::Plain), ("G", Form::Plain)).map(|chart| {
+                let model = dense(gammas.iter()).filter_map(|gamma| Some((gamma, at(gamma).ok()?)));
+                let ideal = dense(gammas.iter()).filter_map(|gamma| Some((gamma, gain::ideal(gamma).ok()?)));
+                let chart = chart.curve("model, eq. 4", Look::Solid, model).curve("ideal, eq. 1", Look::Dotted, ideal);
+                if measured.is_empty() {
+                    chart
+                } else {
+                    chart.points("measured", measured.iter().map(|&(x, y)| [x, y, y, y]).collect())
+                }
+            });
         let gains = gammas.iter().map(|gamma| Ok((gamma, at(gamma)?))).collect::<Result<Vec<_>, Problem>>()?;
         let (findings, conclusion) = verdict::of_curve((f, omega), self.target, &gains, ("gamma", 1.0))?;
         let parameters = vec![parameter("f", "f", Form::Plain, f), parameter("omega", "Omega", Form::Plain, omega)];
@@ -188,7 +193,8 @@ impl Args {
             }
             let name = format!("gamma_h = {}, Omega = {}", plain(gamma_h), plain(omega));
             let at = |gamma_s| Some((gamma_s, gain::with_overhead(ratio(machine, gamma_s).ok()?, f, omega).ok()?));
-            let smooth = machines.len() <= 2 && chart_over(gamma_s.iter(), "", "").is_some();
+            let smooth =
+                machines.len() <= 2 && chart_over(gamma_s.iter(), ("", Form::Plain), ("", Form::Plain)).is_some();
             let points = if smooth { dense(gamma_s.iter()).filter_map(at).collect() } else { of_machine.clone() };
             series.push(Series { name, points });
             gains.push(of_machine);
@@ -201,7 +207,7 @@ impl Args {
             [_] => verdict::of_values(&gains[0], "gamma_s"),
             _ => verdict::of_machines(&machines, &gains),
         };
-        let chart = chart_of("gamma_s", "G", series);
+        let chart = chart_of(("gamma_s", Form::Plain), ("G", Form::Plain), series);
         let mut parameters = vec![parameter("f", "f", Form::Plain, f), parameter("q", "q", Form::Plain, q)];
         parameters.push(parameter("startup", "i_cs/(i/p)", Form::Plain, self.startup));
         Ok(Answer { parameters, chart, findings, ..Answer::new(Self::NAME, EQUATION_4, columns, rows, conclusion) })
@@ -230,8 +236,8 @@ impl Args {
             rows.push(row![p, messages.of(p)?, program.ratio(p)?, speedup, hidden, gain]);
             gains.push((f64::from(p), gain));
         }
-        let chart = chart_over(procs.iter().map(f64::from), "p", "G");
-        let chart = chart.map(|chart| chart.curve("G, eq. 6", Stroke::Solid, ascending(gains.clone())));
+        let chart = chart_over(procs.iter().map(f64::from), ("p", Form::Plain), ("G", Form::Plain));
+        let chart = chart.map(|chart| chart.curve("G, eq. 6", Look::Solid, ascending(gains.clone())));
         let (mut findings, mut conclusion) = verdict::of_values(&gains, "procs");
         let best = [
             ("best_procs_for_gain", "G", program.best_for_gain()?),

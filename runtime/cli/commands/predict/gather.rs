@@ -5,12 +5,12 @@ use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Form, column, given, row};
 use super::curve::{chart_of, grouped};
-use super::format;
 use super::model::{Common, Predict};
 use super::problem::Problem;
 use super::saved::Saved;
 use super::switch::{Known, SwitchArgs};
 use super::values::{self, Counts, Values};
+use crate::report::format;
 
 /// How many may send at once to one receiver, and how long that takes (cluster model: Tam, Wang)
 #[derive(Clone, Debug, clap::Args)]
@@ -58,7 +58,7 @@ impl Predict for Args {
             column("longest_chain", "longest\nchain", Form::Count),
             column("bound_s", "T at least\neq. 8", Form::Seconds),
             column("fill_s", "all at once:\nfull after\neq. 3", Form::Seconds),
-            column("all_at_once_ratio", "not lost\neq. 4", Form::Percent),
+            column("all_at_once_ratio", "not lost\neq. 4", Form::Percent(2)),
         ];
         let (mut rows, mut points, mut last) = (Vec::new(), Vec::new(), None);
         for procs in self.procs.iter() {
@@ -88,7 +88,11 @@ impl Predict for Args {
             true => (format!("p = {procs}"), bytes, window),
             false => (format::bytes(bytes), procs.into(), window),
         }));
-        let chart = chart_of(if over_bytes { "bytes from each" } else { "p" }, "w", series);
+        let chart = chart_of(
+            if over_bytes { ("bytes from each", Form::Bytes) } else { ("p", Form::Plain) },
+            ("w", Form::Plain),
+            series,
+        );
         let conclusion =
             last.as_ref().map(|(procs, bytes, gather)| verdict(*procs, *bytes, gather)).unwrap_or_default();
         let plan =

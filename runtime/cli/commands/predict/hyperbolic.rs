@@ -5,12 +5,12 @@ use serde_json::{Map, json};
 
 use super::answer::{Answer, Form, column, given, row};
 use super::curve::{chart_of, grouped};
-use super::format;
 use super::model::{Common, Predict};
 use super::network::{Known, NetworkArgs};
 use super::problem::Problem;
 use super::saved::Saved;
 use super::values::{self, Counts, Values};
+use crate::report::format;
 
 /// How long messages take, alone, between several pairs at once, and among neighbours (Stoica, Sultan, Keyes 1994)
 #[derive(Clone, Debug, clap::Args)]
@@ -69,7 +69,7 @@ impl Args {
             given("bytes", "x", Form::Bytes),
             column("time_s", "T(x; a, b)\neq. 3", Form::Seconds),
             column("line_s", "a + b x\neq. 4", Form::Seconds),
-            column("bytes_per_s", "x/T\n\nMB/s", Form::Rate),
+            column("bytes_per_s", "x/T", Form::Rate),
         ];
         if alone {
             columns.push(column("sending_s", "T_s\n2.5", Form::Seconds));
@@ -90,7 +90,7 @@ impl Args {
                 }
                 rows.push(row);
                 points.extend(rate.map(|rate| {
-                    (if pairs == 1 { "1 pair".to_owned() } else { format!("{pairs} pairs") }, bytes, rate / 1e6)
+                    (if pairs == 1 { "1 pair".to_owned() } else { format!("{pairs} pairs") }, bytes, rate)
                 }));
             }
         }
@@ -100,7 +100,7 @@ impl Args {
         }
         let equation = "Stoica, Sultan, Keyes 1994, eqs. (3) and (16): T(x; a, b) = a^2/(a + b x) + b x, of n pairs \
                         a = 2 a_W + n a_C + a_L, b = max(b_W, n b_C)";
-        let chart = chart_of("bytes", "MB/s", series);
+        let chart = chart_of(("bytes", Form::Bytes), ("rate", Form::Rate), series);
         let conclusion = self.verdict(&network)?;
         Ok(Answer {
             parameters: known.parameters,
@@ -165,7 +165,11 @@ impl Args {
             true => (format!("N = {n}, K = {k}"), bytes, slowdown),
             false => (format!("K = {k}, {}", format::bytes(bytes)), f64::from(n), slowdown),
         }));
-        let chart = chart_of(if over_bytes { "bytes" } else { "N" }, "slow-down", series);
+        let chart = chart_of(
+            if over_bytes { ("bytes", Form::Bytes) } else { ("N", Form::Plain) },
+            ("slow-down", Form::Plain),
+            series,
+        );
         let conclusion = match worst {
             worst if worst > 1.005 => format!(
                 "The exchange takes up to {} times as long as the K messages of a process alone, since all N processes \

@@ -5,12 +5,12 @@ use serde_json::{Map, json};
 
 use super::answer::{Answer, Form, Parameter, column, given, parameter, row};
 use super::curve::{chart_of, grouped};
-use super::format;
 use super::model::{Common, Predict};
 use super::problem::Problem;
 use super::saved::Saved;
 use super::switch::saved_packet;
 use super::values::{self, Counts};
+use crate::report::format;
 
 /// The LogP model, and how the hyperbolic one differs from it (Stoica, Sultan, Keyes 1994)
 #[derive(Clone, Debug, clap::Args)]
@@ -106,7 +106,7 @@ impl Predict for Args {
         ]);
         let equation = "Stoica, Sultan, Keyes 1994, section 6, eqs. (18) and (19): LogP (n - 1) max(g, o) + 2 o + L; hyperbolic \
                         T(n - 1; 2 o + L, max(g, o))";
-        let chart = chart_of("n", "hyperbolic / LogP", grouped(points));
+        let chart = chart_of(("n", Form::Plain), ("hyperbolic / LogP", Form::Plain), grouped(points));
         Ok(Answer {
             parameters: parameters(l, o, g),
             chart,

@@ -8,7 +8,6 @@ mod broadcast;
 mod collectives;
 mod curve;
 mod decomposition;
-mod format;
 mod gain;
 mod gather;
 mod hyperbolic;
@@ -21,9 +20,9 @@ mod saved;
 mod switch;
 mod values;
 
-use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
+use crate::commands::common::failed::Failed;
 use model::Predict;
 use problem::Problem;
 use saved::Saved;
@@ -75,26 +74,11 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 
 fn ask<M: Predict>(model: &M) -> ExitCode {
     let common = model.common();
-    let saved = common.from.as_deref().map(Saved::read).transpose();
-    let answer = saved.and_then(|saved| {
+    let results = common.from.as_deref().map(Saved::read).transpose().and_then(|saved| {
         let answer = model.predict(saved.as_ref()).map_err(|problem| located(problem, saved.as_ref()))?;
-        Ok((answer, saved))
+        Ok(answer.results(saved.map(|saved| saved.origin())))
     });
-    let (answer, saved) = match answer {
-        Ok(answered) => answered,
-        Err(problem) => {
-            eprintln!("lathide predict {}: {problem}", M::NAME);
-            return ExitCode::from(2);
-        }
-    };
-    if !common.quiet {
-        for note in &answer.notes {
-            eprintln!("lathide predict {}: {note}", M::NAME);
-        }
-    }
-    let text =
-        if common.json { answer.json(saved.map(|saved| saved.origin())).to_string() } else { answer.text(colour()) };
-    print(M::NAME, &text)
+    common.output.show(&format!("lathide predict {}", M::NAME), results.map_err(Failed::usage))
 }
 
 /// A bad parameter may be the file's and not the option's.
@@ -104,22 +88,5 @@ fn located(problem: Problem, saved: Option<&Saved>) -> Problem {
             Problem::Other(format!("{bad} (what no option gives is from {})", saved.name()))
         }
         (problem, _) => problem,
-    }
-}
-
-/// Whether to colour what goes to stdout.
-fn colour() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
-/// Writes to stdout. Whoever reads it may have gone.
-fn print(name: &str, text: &str) -> ExitCode {
-    match writeln!(std::io::stdout(), "{text}") {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("lathide predict {name}: the answer cannot be written: {error}");
-            ExitCode::FAILURE
-        }
     }
 }

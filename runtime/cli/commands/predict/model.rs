@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::answer::Answer;
 use super::problem::Problem;
 use super::saved::Saved;
+use crate::commands::common::output::Output;
 
 /// The options of every model.
 #[derive(Clone, Debug, clap::Args)]
@@ -13,12 +14,8 @@ pub(super) struct Common {
     /// an option given as well counts instead
     #[arg(long, value_name = "FILE")]
     pub(super) from: Option<PathBuf>,
-    /// One JSON object on stdout, nothing else there
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Nothing on stderr but errors
-    #[arg(long)]
-    pub(super) quiet: bool,
+    #[command(flatten)]
+    pub(super) output: Output,
 }
 
 /// A model that can be asked.

@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 use super::answer::{Answer, Form, Parameter, column, given, parameter, row};
 use super::curve::{chart_of, grouped};
 use super::decomposition::positive_word;
-use super::format::plain;
 use super::model::{Common, Predict};
 use super::problem::Problem;
 use super::saved::Saved;
 use super::values::{self, Counts, Values};
+use crate::report::format::plain;
 
 /// How a multigrid V-cycle runs on a mesh of processors: GAP, LOG and Single Stage models (Matheson, Tarjan 1993)
 #[derive(Clone, Debug, clap::Args)]
@@ -97,7 +97,7 @@ impl Predict for Args {
             column("computation_cycles", "compute\ncycles", Form::Number),
             column("communication_cycles", "communicate\ncycles", Form::Number),
             column("speedup", "S", Form::Number),
-            column("efficiency", "E", Form::Percent),
+            column("efficiency", "E", Form::Percent(2)),
         ];
         let (mut rows, mut points, mut best) = (Vec::new(), Vec::new(), Vec::new());
         for Candidate { fixed, variable, machine } in &candidates {
@@ -118,7 +118,7 @@ impl Predict for Args {
             let procs = best_processors(&grid, machine)?;
             best.push((*fixed, *variable, procs, predict(&grid, machine, procs)?.speedup()));
         }
-        let chart = chart_of("P", "S of (fixed, variable)", grouped(points));
+        let chart = chart_of(("P", Form::Plain), ("S of (fixed, variable)", Form::Plain), grouped(points));
         let found = best.iter().map(|(fixed, variable, procs, speedup)| {
             json!({ "fixed_cycles": fixed, "variable_cycles": variable, "procs": procs, "speedup": speedup })
         });

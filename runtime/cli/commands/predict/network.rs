@@ -178,7 +178,6 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::commands::predict::answer::Cell;
     use crate::commands::predict::saved::tests::saved;
 
     #[test]
@@ -219,8 +218,8 @@ mod tests {
             (value("a_w_s"), value("a_l_s"))
         };
         let none = NetworkArgs::default;
-        let near = |(a_w, a_l): (Cell, Cell), expected: (f64, f64)| {
-            let (Cell::Number(a_w), Cell::Number(a_l)) = (a_w, a_l) else { panic!("numbers") };
+        let near = |(a_w, a_l): (Value, Value), expected: (f64, f64)| {
+            let (Some(a_w), Some(a_l)) = (a_w.as_f64(), a_l.as_f64()) else { panic!("numbers") };
             assert!((a_w - expected.0).abs() < 1e-12 && (a_l - expected.1).abs() < 1e-12, "{a_w} {a_l}");
         };
         near(five(link(json!({"lathide_per_s": 1e5}), "delay=25ms"), none()), (1e-5, 26e-3 - 2e-5));

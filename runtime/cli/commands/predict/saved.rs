@@ -102,7 +102,7 @@ pub(super) mod tests {
     #[test]
     fn members_are_found() {
         let saved = saved(json!({
-            "schema": "lathide-link-1",
+            "schema": "lathide-link-2",
             "link": {"spec": "delay=50us,rate=10mbit,shared"},
             "hyperbolic": {"a_s": 35e-6, "b_s_per_byte": null, "name": "x"},
         }));
@@ -115,7 +115,7 @@ pub(super) mod tests {
         }
         assert!(saved.number("f", "").unwrap_err().to_string().contains("lathide gain --json"));
         assert!(saved.number("hyperbolic.name", "").unwrap_err().to_string().contains("\"x\", no number"));
-        assert_eq!(saved.origin()["schema"], "lathide-link-1");
+        assert_eq!(saved.origin()["schema"], "lathide-link-2");
     }
 
     #[test]

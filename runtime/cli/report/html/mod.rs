@@ -1,8 +1,7 @@
 //! Saved results as one self-contained page: curves, timelines, tables, advice. Nothing is loaded from anywhere.
 
-mod gain;
-mod link;
 mod markup;
+mod results;
 mod run;
 mod section;
 mod svg;
@@ -10,8 +9,10 @@ mod timeline;
 
 use std::fmt::Write as _;
 
+use serde::Deserialize as _;
 use serde_json::Value;
 
+use crate::report::results::Results;
 use section::Section;
 
 /// Why a file is no result.
@@ -19,14 +20,26 @@ use section::Section;
 pub(crate) enum Unknown {
     /// It is not one of those that the page shows.
     #[error(
-        "{file} is no result of lathide: it has {found}; the page shows what lathide gain --json, lathide link --json, \
-         lathide run --trace FILE, --report=FILE and run --json write"
+        "{file} is no result of lathide: it has {found}; the page shows what lathide gain, link, collectives and predict \
+         write with --json, and lathide run with --trace FILE, --report=FILE and --json"
     )]
     Schema {
         /// The file.
         file: String,
         /// What it says that it is.
         found: String,
+    },
+    /// It is laid out in a way that is not known.
+    #[error(
+        "{file} says that it is {schema}, but cannot be shown: {error}; write it anew with this version of lathide"
+    )]
+    Layout {
+        /// The file.
+        file: String,
+        /// What it says that it is.
+        schema: String,
+        /// What is wrong.
+        error: String,
     },
     /// It is one of an unknown version, or a part of one.
     #[error("{file} says that it is {schema}, but has no {member}; write it anew with this version of lathide")]
@@ -76,11 +89,14 @@ fn section(file: &str, json: &Value) -> Result<Section, Unknown> {
         _ => Err(Unknown::Incomplete { file: file.to_owned(), schema: schema.to_owned(), member }),
     };
     match schema {
-        Some(schema @ "lathide-gain-1") => needs(schema, "points").map(|()| gain::sweep(file, json)),
-        Some(schema @ "lathide-gain-program-1") => needs(schema, "closing").map(|()| gain::program(file, json)),
-        Some(schema @ "lathide-link-1") => needs(schema, "latency").map(|()| link::section(file, json)),
         Some(schema @ "lathide-trace-1") => needs(schema, "traceEvents").map(|()| timeline::section(file, json)),
         Some(schema @ "lathide-run-1") => needs(schema, "reports").map(|()| run::section(file, &json["reports"])),
+        Some(schema) if schema.starts_with("lathide-") => {
+            needs(schema, "layout")?;
+            let wrong = |error| Unknown::Layout { file: file.to_owned(), schema: schema.to_owned(), error };
+            let results = Results::deserialize(json).map_err(|error| wrong(error.to_string()))?;
+            Ok(results::section(file, &results))
+        }
         None if json[0]["advice"].is_object() => Ok(run::section(file, json)),
         schema => {
             let found = schema.map_or("no schema".to_owned(), |schema| format!("the schema {schema}"));

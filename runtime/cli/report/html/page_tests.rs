@@ -1,23 +1,29 @@
 use serde_json::json;
 
 use super::*;
+use crate::report::results::{Axis, Chart, Form, Look, Table};
 
-fn gain() -> Value {
-    let point = |gamma: f64, gain: f64| {
-        json!({"gamma": gamma, "gain": gain, "gain_min": gain - 0.1, "gain_max": gain + 0.1, "gain_blocking": 1.1,
-            "gain_ideal": gain, "gain_model": gain, "t_calc_s": 0.01, "model_error": -0.02})
-    };
-    json!({"schema": "lathide-gain-1", "f": 0.95, "omega": 0.03, "max_gain": 1.8, "max_gain_gamma": 1.0,
-        "model_error": {"median": 0.012, "p90": 0.034}, "link": {"how": "<emulated>"},
-        "points": [point(0.5, 1.4), point(1.0, 1.8), point(2.0, 1.4)]})
-}
-
-fn link() -> Value {
-    let row = |bytes: u64| json!({"bytes": bytes, "raw_s": 1e-5, "raw_polled_s": 5e-6, "lathide_s": 6e-6 + 1e-9 * bytes as f64});
-    json!({"schema": "lathide-link-1", "latency": [row(8), row(4096), row(1 << 20)],
-        "hyperbolic": {"a_s": 6e-6, "b_s_per_byte": 1e-9, "median_error": 0.05},
-        "segmented": {"start_s": 6e-6, "segments": [{"from_bytes": 0.0, "s_per_byte": 1e-9}]},
-        "cluster": {"packet_bytes": 4096, "o_s": {"startup_s": 2e-6, "s_per_byte": 1e-10}, "notes": ["a < b"]}})
+/// A result as a command saves it.
+fn results() -> Value {
+    let row = |x: f64| json!({"x": x, "t_s": 2e-3 * x, "t_s_min": 1e-3, "t_s_max": 9e-3, "who": "a < b", "none": null});
+    let data = json!({"points": [row(0.5), row(1.0), row(2.0)], "link": {"how": "<emulated>"}, "repeats": 5});
+    let mut results = Results::new("lathide-gain-2", "Gain & more", &data);
+    let points = results.series("points", "x", "t_s");
+    let axes = (Axis::log("gamma", Form::Plain), Axis::linear("T", Form::Seconds));
+    let table =
+        Table::of("points").title("A table").column("x", "x", Form::Plain).range("t_s", "T\nmeasured", Form::Seconds);
+    results
+        .text("a < b")
+        .table(table.column("who", "who", Form::Word).column("none", "limit", Form::Number))
+        .table(Table::of("nothing").title("An empty table").column("x", "x", Form::Plain))
+        .chart(Chart::new(axes.0, axes.1).points("measured", points).curve(
+            "line",
+            Look::Solid,
+            [(0.5, 1.0), (2.0, 2.0)],
+        ));
+    results.conclusion = "It pays.".into();
+    results.warn_of(Some(0.5));
+    serde_json::to_value(results).unwrap()
 }
 
 fn named(file: &str, json: Value) -> (String, Value) {
@@ -46,37 +52,33 @@ fn check(html: &str) {
 fn one_page_of_all_results() {
     let trace = json!({"otherData": {"schema": "lathide-trace-1"}, "traceEvents": [
         {"ph": "X", "pid": 0, "tid": 0, "ts": 0.0, "dur": 5.0, "name": "compute"}]});
-    let program = json!({"schema": "lathide-gain-program-1", "closing": ["G by eq. (4) & more"], "gain": 1.25,
-        "gain_min": 1.2, "gain_max": 1.3, "command": ["./a<b"], "ranks": 2, "t_off_s": 2.0, "t_on_s": 1.6});
-    let files = [named("g.json", gain()), named("l.json", link()), named("t.json", trace), named("p.json", program)];
+    let run = json!({"schema": "lathide-run-1", "reports": []});
+    let files = [named("g<1>.json", results()), named("t.json", trace), named("r.json", run)];
     let html = page(&files).unwrap();
     check(&html);
     for part in [
+        "Gain &amp; more: g&lt;1&gt;.json",
         "&lt;emulated&gt;",
-        "cross-validated: median 1.2 %, p90 3.4 %",
-        "1/(f + Omega) = 1.02",
-        "hyperbolic model",
-        "O_s, to send",
-        "a &lt; b",
+        "Medians of 5",
+        "<td>a &lt; b</td>",
+        "<th>T measured</th><th>min</th><th>max</th>",
+        "<td>1 ms</td>",
         "Timeline: t.json",
-        "overlap saves 20 % of the time",
-        "G by eq. (4) &amp; more",
-        "./a&lt;b",
+        "It pays.",
+        "50 % of the processors",
     ] {
         assert!(html.contains(part), "{part} is missing:\n{html}");
     }
-    assert!(html.matches("<circle").count() >= 6 + 9, "points of both charts");
+    assert_eq!(html.matches("<circle").count(), 3, "the points");
+    assert!(!html.contains("An empty table"));
 }
 
 #[test]
 fn half_a_result_makes_half_a_page() {
-    for json in [
-        json!({"schema": "lathide-gain-1", "points": []}),
-        json!({"schema": "lathide-gain-1", "points": [3, {"gamma": "x"}, {"gamma": 0.0, "gain": 1e300}]}),
-        json!({"schema": "lathide-link-1", "latency": [{"bytes": 8}], "cluster": 7, "overlap": {}}),
-        json!({"schema": "lathide-run-1", "reports": [{"advice": {}}]}),
-        json!([{"advice": {}}]),
-    ] {
+    let mut half = results();
+    half["points"] = json!([3, {"x": "y"}, {"x": 0.0, "t_s": 1e300}]);
+    half["machine"] = json!(7);
+    for json in [half, json!({"schema": "lathide-run-1", "reports": [{"advice": {}}]}), json!([{"advice": {}}])] {
         check(&page(&[named("x.json", json)]).unwrap());
     }
 }
@@ -87,7 +89,8 @@ fn what_is_no_result_is_refused() {
         (json!({}), "no schema"),
         (json!([]), "no schema"),
         (json!({"schema": "else-1"}), "the schema else-1"),
-        (json!({"schema": "lathide-gain-1"}), "no points"),
+        (json!({"schema": "lathide-gain-1", "points": []}), "no layout"),
+        (json!({"schema": "lathide-gain-2", "layout": [7]}), "cannot be shown"),
         (json!({"schema": "lathide-run-1", "reports": null}), "no reports"),
     ] {
         let error = page(&[named("x.json", json)]).unwrap_err().to_string();

@@ -3,8 +3,8 @@
 use lathide_models::gain::{self, Range};
 use serde_json::{Map, Value, json};
 
-use crate::commands::predict::format::plain;
 use crate::commands::predict::problem::Problem;
+use crate::report::format::plain;
 
 /// One of the machines to choose from, section 2.3.3.
 #[derive(Clone, Copy, PartialEq, Debug)]

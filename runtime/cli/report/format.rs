@@ -1,10 +1,14 @@
 //! Numbers as people read them. Pure.
 
+use serde_json::Value;
+
+use super::results::Form;
+
 /// The unit of a column of times.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct TimeUnit {
-    pub(super) name: &'static str,
-    pub(super) per_second: f64,
+pub(crate) struct TimeUnit {
+    pub(crate) name: &'static str,
+    pub(crate) per_second: f64,
 }
 
 const UNITS: [TimeUnit; 4] = [
@@ -16,14 +20,14 @@ const UNITS: [TimeUnit; 4] = [
 
 impl TimeUnit {
     /// The largest unit of which `seconds` is at least one, after rounding.
-    pub(super) fn of(seconds: f64) -> Self {
+    pub(crate) fn of(seconds: f64) -> Self {
         let fits = |unit: &&TimeUnit| seconds.abs() * unit.per_second >= 0.999_95;
         UNITS.iter().find(fits).copied().unwrap_or(UNITS[UNITS.len() - 1])
     }
 }
 
 /// A time with its unit: 17.12 ms.
-pub(super) fn seconds(seconds: f64) -> String {
+pub(crate) fn seconds(seconds: f64) -> String {
     if seconds == 0.0 {
         return "0 s".to_owned();
     }
@@ -32,7 +36,7 @@ pub(super) fn seconds(seconds: f64) -> String {
 }
 
 /// A size with its unit: 605.3 B, 1500 B, 64 KiB, 1 MB.
-pub(super) fn bytes(bytes: f64) -> String {
+pub(crate) fn bytes(bytes: f64) -> String {
     let whole = |unit: f64| bytes >= unit && bytes % unit == 0.0;
     let units = [("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0), ("KiB", 1024.0)];
     let decimal = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
@@ -49,13 +53,48 @@ pub(super) fn bytes(bytes: f64) -> String {
     }
 }
 
+/// A value with its unit, as it stands in a sentence.
+pub(crate) fn value(value: &Value, form: Form) -> String {
+    let number = match value {
+        Value::Number(number) => number.as_f64().unwrap_or(f64::NAN),
+        Value::String(word) => return word.clone(),
+        Value::Bool(is_so) => return if *is_so { "<-" } else { "" }.to_owned(),
+        _ => return if form == Form::Mark { "" } else { "-" }.to_owned(),
+    };
+    match form {
+        Form::Bytes => bytes(number),
+        Form::Count => grouped(number),
+        Form::Fixed(decimals) => format!("{number:.decimals$}"),
+        Form::Percent(decimals) => format!("{:.decimals$} %", 100.0 * number),
+        Form::SignedPercent(decimals) => format!("{:+.decimals$} %", 100.0 * number),
+        Form::Rate => format!("{} MB/s", plain(number / 1e6)),
+        Form::Seconds => seconds(number),
+        Form::SecondsPerByte => format!("{}/byte", seconds(number)),
+        Form::Number | Form::Mark | Form::Word => figures(number, 4),
+        Form::Plain => plain(number),
+    }
+}
+
+/// 800000 as "800 000".
+pub(crate) fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (place, digit) in digits.char_indices() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) && !text.ends_with('-') {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// A number without zeros that say nothing.
-pub(super) fn plain(value: f64) -> String {
+pub(crate) fn plain(value: f64) -> String {
     trimmed(&figures(value, 4)).to_owned()
 }
 
 /// So many significant digits, in scientific notation where that is shorter. Whole digits are never rounded away.
-pub(super) fn figures(value: f64, digits: usize) -> String {
+pub(crate) fn figures(value: f64, digits: usize) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
@@ -88,6 +127,11 @@ mod tests {
         assert_eq!(figures(9.999_96, 4), "10.00");
         assert_eq!((figures(3e-7, 3), figures(2.5e12, 3)), ("3.00e-7".into(), "2.50e12".into()));
         assert_eq!((plain(2.0), plain(0.25), plain(100.0)), ("2".into(), "0.25".into(), "100".into()));
+    }
+
+    #[test]
+    fn thousands_are_apart() {
+        assert_eq!([800_000.0, 12.0, 1_234_567.0, -123.0].map(grouped), ["800 000", "12", "1 234 567", "-123"]);
     }
 
     #[test]

@@ -1,0 +1,352 @@
+//! What the sweep over gamma has found out.
+
+use lathide_models::gain;
+use serde::Serialize;
+
+use super::analysis::{Point, best, typical};
+use super::model::{Extension, Model, ModelError};
+use crate::commands::common::console::Link;
+use crate::report::description::MachineDescription;
+use crate::report::format::{grouped, seconds};
+use crate::report::results::{Axis, Chart, Form, Look, Results, Table, dense};
+
+/// The version changes when a member of [`Sweep`] changes its meaning or goes.
+const SCHEMA: &str = "lathide-gain-2";
+/// A greatest G that lies so much above eq. (1) is pointed out.
+const IMPOSSIBLE: f64 = 0.01;
+/// From here on the reader is warned.
+const DISTURBED: f64 = 0.05;
+
+/// All that a sweep found out.
+#[derive(Clone, Debug, Serialize)]
+struct Sweep {
+    link: Link,
+    machine: MachineDescription,
+    /// Points per column; a message has 8 bytes for each.
+    rows: usize,
+    message_bytes: usize,
+    /// Repetitions that count, at the point with the fewest.
+    repeats: usize,
+    /// Fitted to the gains of all points by eq. (4).
+    f: f64,
+    omega: f64,
+    /// Not so, if the points are too few: then they are those measured.
+    is_fitted: bool,
+    /// As measured inside the step: medians over all points.
+    f_measured: f64,
+    omega_measured: f64,
+    max_gain: f64,
+    max_gain_gamma: f64,
+    /// The deviation of eq. (4) from the measured gain at granularities it was not fitted to, as a fraction.
+    model_error: Option<ModelError>,
+    /// Eq. (4) with overhead that goes with the traffic, beside it.
+    extension: Option<Extension>,
+    /// The share of the calculation's time for which other programs had the processor, at the worst point.
+    disturbed_max: f64,
+    points: Vec<Point>,
+}
+
+/// The results of a sweep; `None` if nothing was measured.
+pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<Results> {
+    let Model { f, omega, is_fitted, held_out, error, extension } = Model::of(&points);
+    for point in &mut points {
+        point.gain_model = gain::with_overhead(1.0 / point.gamma, f, omega).ok()?;
+    }
+    for (point, held_out) in points.iter_mut().zip(held_out) {
+        point.gain_held_out = Some(held_out);
+        point.model_error = Some(point.gain.median / held_out - 1.0);
+    }
+    let best = best(&points)?;
+    let sweep = Sweep {
+        link,
+        machine: MachineDescription::here(),
+        rows,
+        message_bytes: rows * size_of::<f64>(),
+        repeats: points.iter().map(|point| point.repeats).min().unwrap_or(0),
+        f,
+        omega,
+        is_fitted,
+        f_measured: typical(&points, |point| point.f.median),
+        omega_measured: typical(&points, |point| point.omega.median),
+        max_gain: best.gain.median,
+        max_gain_gamma: best.gamma,
+        model_error: error,
+        extension,
+        disturbed_max: points.iter().map(|point| point.disturbed).fold(0.0, f64::max),
+        points: points.clone(),
+    };
+    Some(sweep.results(best))
+}
+
+impl Sweep {
+    fn results(&self, best: &Point) -> Results {
+        let mut results = Results::new(SCHEMA, "Gain of communication latency hiding", self);
+        results
+            .text(format!("Two nodes; in each step a message of {} bytes each way.", grouped(self.message_bytes as f64)))
+            .table(table())
+            .text(format!(
+                "S: speed-up against one node. G: time of I.1 (calculate, write, read) over that of I.2 (blocking write before \
+                 the interior) or I.3 (initread, initwrite, interior, wait, wait). {} Inside the step f = {:.3} and Omega = \
+                 {:.3} were measured (medians).",
+                self.model_in_words(),
+                self.f_measured,
+                self.omega_measured
+            ));
+        let chart = self.chart(&results);
+        results.chart(chart).text(self.advice());
+        results.conclusion = self.conclusion(best);
+        results.warnings = self.warnings(best);
+        results
+    }
+
+    fn chart(&self, results: &Results) -> Chart {
+        let gammas = || dense(self.points.iter().map(|point| point.gamma));
+        let model = |gamma: f64| Some((gamma, gain::with_overhead(1.0 / gamma, self.f, self.omega).ok()?));
+        let ideal = |gamma: f64| Some((gamma, gain::ideal(gamma).ok()?));
+        Chart::new(Axis::log("gamma = t_calc / t_com", Form::Plain), Axis::linear("G", Form::Plain))
+            .curve("model, eq. 4", Look::Solid, gammas().filter_map(model))
+            .curve("ideal, eq. 1", Look::Dotted, gammas().filter_map(ideal))
+            .points("I.3, latency hiding", results.series("points", "gamma", "gain"))
+            .points("I.2, blocking write", results.series("points", "gamma", "gain_blocking"))
+    }
+
+    /// Where eq. (4)'s f and Omega come from.
+    fn model_in_words(&self) -> String {
+        let Sweep { f, omega, .. } = self;
+        match (self.is_fitted, self.model_error) {
+            (true, Some(_)) => format!(
+                "Eq. 4 takes the measured gamma = t_calc/t_com, and f = {f:.3} and Omega = {omega:.3} fitted to the whole \
+                 sweep. The error is that of a fit to every other gamma only, at the rest.{}",
+                self.extension_in_words()
+            ),
+            (true, None) => format!("Eq. 4 takes f = {f:.3} and Omega = {omega:.3}, fitted to these points."),
+            (false, _) => "Eq. 4 takes f and Omega as measured: too few points for a fit.".to_owned(),
+        }
+    }
+
+    /// Overhead that goes with the traffic, if that says more.
+    fn extension_in_words(&self) -> String {
+        let Some(Extension { f, omega_com, error: Some(error) }) = self.extension else { return String::new() };
+        format!(
+            " With overhead that goes with the traffic instead (Omega = {omega_com:.3} t_com/t_calc, f = {f:.3}): median \
+             error {:.1} %, p90 {:.1} %.",
+            100.0 * error.median,
+            100.0 * error.p90
+        )
+    }
+
+    /// What follows from f and Omega.
+    fn advice(&self) -> String {
+        let (f, omega) = (self.f, self.omega.max(0.0));
+        let (Ok(Some(gamma)), Ok(most)) = (gain::best_gamma(f, omega), gain::maximum_partial(f, omega)) else {
+            return String::new();
+        };
+        let half = 1.0 + 0.5 * (most - 1.0);
+        let range = gain::gamma_range_for_gain(half, f, omega).ok().flatten().map_or(String::new(), |range| {
+            format!(
+                " Half of what hiding can bring, G = {half:.2}, needs gamma from {:.2} to {:.2}.",
+                range.least, range.most
+            )
+        });
+        format!(
+            "Advice: give each step so much work that gamma = 1/(f + Omega) = {gamma:.2} (sections 2.1 and 2.3.1); G is then \
+             1 + f/(1 + Omega) = {most:.2}.{range}"
+        )
+    }
+
+    /// What it means.
+    fn conclusion(&self, best: &Point) -> String {
+        let blocking = self.points.iter().map(|point| point.gain_blocking.median).fold(f64::MIN, f64::max);
+        let error = self.model_error.map_or(String::new(), |error| {
+            format!(
+                "; eq. (4), cross-validated: median error {:.1} %, p90 {:.1} %",
+                100.0 * error.median,
+                100.0 * error.p90
+            )
+        });
+        let hidden = (best.t_i1_s.median - best.t_i3_s.median) / best.t_com_s.median;
+        let verdict = match best.gain.median {
+            gain if gain >= 1.5 => "Overlap pays on this link",
+            gain if gain >= 1.1 => "Overlap pays a little on this link",
+            _ => "Overlap hardly pays on this link",
+        };
+        // Strumpen 4.2 tells two cases apart: a message that the system's buffers take whole, and one they do not.
+        let blocking = if blocking >= 1.0 + 0.8 * (best.gain.median - 1.0) && best.gain.median >= 1.1 {
+            format!("a blocking write gains {blocking:.2} at most: the system's buffers take the message whole")
+        } else {
+            format!("a blocking write gains {blocking:.2} at most")
+        };
+        format!(
+            "{verdict}: at gamma = {:.2} a step takes {} instead of {}, G = {:.2} of at most {:.2}, since {:.0} % of the \
+             communication is hidden behind the calculation ({blocking}){error}.",
+            best.gamma,
+            seconds(best.t_i3_s.median),
+            seconds(best.t_i1_s.median),
+            best.gain.median,
+            best.gain_ideal,
+            100.0 * hidden.clamp(0.0, 1.0),
+        )
+    }
+
+    /// When not to trust the numbers.
+    fn warnings(&self, best: &Point) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if best.gain.median > best.gain_ideal * (1.0 + IMPOSSIBLE) {
+            warnings.push(
+                "That G is more than eq. (1) allows: the machine's speed changed between I.1 and I.3.".to_owned(),
+            );
+        }
+        if self.disturbed_max >= DISTURBED {
+            let share = 100.0 * self.disturbed_max;
+            warnings.push(format!(
+                "Other programs took up to {share:.0} % of the processors' time from the calculation, or its speed changed by \
+                 as much."
+            ));
+        }
+        if !warnings.is_empty() {
+            warnings.push("Measure again when the machine is quiet.".to_owned());
+        }
+        warnings
+    }
+}
+
+fn table() -> Table {
+    Table::of("points")
+        .column("gamma", "gamma", Form::Fixed(2))
+        .column("t_calc_s", "t_calc", Form::Seconds)
+        .column("t_com_s", "t_com", Form::Seconds)
+        .column("t_i1_s", "T I.1", Form::Seconds)
+        .column("t_i2_s", "T I.2", Form::Seconds)
+        .column("t_i3_s", "T I.3", Form::Seconds)
+        .column("speedup_i1", "S\nI.1", Form::Fixed(2))
+        .column("speedup_i3", "S\nI.3", Form::Fixed(2))
+        .column("gain_blocking", "G\nI.2", Form::Fixed(2))
+        .column("gain", "G\nI.3", Form::Fixed(2))
+        .column("gain_ideal", "G ideal\neq. 1", Form::Fixed(2))
+        .column("gain_model", "G model\neq. 4", Form::Fixed(2))
+        .column("model_error", "error", Form::SignedPercent(1))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use crate::report::WIDTH;
+    use crate::report::text::text;
+
+    use super::super::analysis::evaluate;
+    use super::super::plan::{Measured, Round};
+    use super::*;
+    use crate::commands::common::strip::Shape;
+
+    /// Points as the model would have them, with f = 15/16 and Omega = 0.02.
+    pub(in crate::commands::gain) fn points(gammas: &[f64]) -> Vec<Point> {
+        let t_com = 0.0652;
+        let point = |gamma: &f64| {
+            let gamma = *gamma;
+            let t_calc = gamma * t_com;
+            let interior = t_calc * 15.0 / 16.0;
+            let busy = interior + 0.02 * t_calc;
+            let round = Round {
+                work: 100,
+                t_calc,
+                interior,
+                t_com,
+                t_i1: t_calc + t_com,
+                t_i2: t_calc + 0.98 * t_com,
+                t_i3: t_calc - interior + busy.max(t_com),
+                busy,
+                disturbed: 0.0,
+            };
+            let shape = Shape { rows: 100_000, columns: 16, work: 100 };
+            evaluate(&Measured { gamma_wanted: gamma, shape, steps: 2, rounds: vec![round; 5] }, 5).unwrap()
+        };
+        gammas.iter().map(point).collect()
+    }
+
+    fn link() -> Link {
+        Link { spec: "delay=200us,rate=100mbit".into(), emulated: true, how: "emulated (a relay)".into() }
+    }
+
+    fn results() -> Results {
+        sweep(link(), 100_000, points(&[0.25, 0.5, 1.0, 2.0, 4.0])).unwrap()
+    }
+
+    #[test]
+    fn text_fits_the_terminal_and_says_what_matters() {
+        let text = text(&results(), false);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "too wide:\n{text}");
+        assert!(!text.contains('\x1b'));
+        for part in [
+            "800 000 bytes",
+            "emulated (a relay)",
+            "eq. 4",
+            "gamma",
+            "Overlap pays on this link",
+            "G = 1.88 of at most 2.00",
+            "fitted to the whole sweep",
+            "eq. (4), cross-validated: median error",
+            "gamma = 1/(f + Omega) = 1.04",
+        ] {
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.contains(part), "{part} is missing:\n{text}");
+        }
+    }
+
+    #[test]
+    fn json_has_the_agreed_members() {
+        let json = serde_json::to_value(results()).unwrap();
+        for member in ["schema", "link", "f", "omega", "points", "max_gain", "machine"] {
+            assert!(!json[member].is_null(), "{member}: {json}");
+        }
+        for member in ["cores", "kernel", "congestion_control"] {
+            assert!(!json["machine"][member].is_null(), "{member}: {json}");
+        }
+        let point = &json["points"][2];
+        for member in [
+            "gamma",
+            "t_calc_s",
+            "t_com_s",
+            "t_i1_s",
+            "t_i2_s",
+            "t_i3_s",
+            "gain_blocking",
+            "gain",
+            "gain_ideal",
+            "gain_model",
+            "gain_phases",
+        ] {
+            assert!(point[member].is_f64(), "{member}: {point}");
+        }
+        for repeated in ["t_calc_s", "t_com_s", "t_i1_s", "t_i2_s", "t_i3_s", "gain", "gain_blocking"] {
+            for end in ["_min", "_max"] {
+                assert!(point[format!("{repeated}{end}")].is_f64(), "{repeated}{end}: {point}");
+            }
+        }
+        assert!((json["max_gain"].as_f64().unwrap() - point["gain"].as_f64().unwrap()).abs() < 1e-12);
+        let error = &json["model_error"];
+        assert!(error["median"].is_f64() && error["p90"].is_f64() && error["held_out"] == true, "{error}");
+        assert!(point["gain_held_out"].is_f64() && point["model_error"].is_f64(), "{point}");
+        assert!(
+            (json["f_measured"].as_f64().unwrap() - 15.0 / 16.0).abs() < 1e-9 && json["is_fitted"] == true,
+            "{json}"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_is_pointed_out() {
+        let warned = |change: fn(&mut Point)| {
+            let mut points = points(&[0.25, 0.5, 1.0, 2.0, 4.0]);
+            points.iter_mut().for_each(change);
+            sweep(link(), 1, points).unwrap().warnings.join(" ")
+        };
+        assert_eq!(warned(|_| ()), "");
+        let lucky = warned(|point| point.gain.median = 1.02 * point.gain_ideal);
+        assert!(lucky.contains("more than eq. (1) allows") && lucky.contains("Measure again"), "{lucky}");
+        let busy = warned(|point| point.disturbed = 0.3);
+        assert!(busy.contains("up to 30 %") && !busy.contains("eq. (1)"), "{busy}");
+    }
+
+    #[test]
+    fn without_points_there_is_no_outcome() {
+        assert!(sweep(link(), 1, vec![]).is_none());
+    }
+}

@@ -1,0 +1,298 @@
+//! How the results of a link are shown: tables, curves, and what they mean.
+
+use lathide_models::fit::hyperbolic;
+use serde_json::json;
+
+use super::cluster::{Cluster, CostFit};
+use super::outcome::Outcome;
+use super::plan::SIGNAL_BYTES;
+use super::results::{Errors, Loaded, Processor, ProcessorUse, Rate};
+use crate::report::format::{bytes, grouped, plain, seconds};
+use crate::report::results::{Axis, Chart, Form, Look, Results, Table, dense, points};
+use crate::report::summary::Summary;
+
+/// The version changes when a member of [`Outcome`] changes its meaning or goes.
+const SCHEMA: &str = "lathide-link-2";
+const MIB: usize = 1 << 20;
+
+impl Outcome {
+    pub(super) fn results(&self) -> Results {
+        let title = "lathide beside raw TCP, blocking and polled, between the same two processes, in turns";
+        let mut results = Results::new(SCHEMA, title, self);
+        results
+            .text(format!(
+                "Within this host lathide and raw TCP both use {}, and TCP_NODELAY; raw TCP writes streams {} at a time. Each \
+                 process's program has a core of its own where there are two.",
+                self.raw.congestion_control,
+                bytes(self.raw.stream_call_bytes as f64)
+            ))
+            .table(latency());
+        let (one_way, penalty, rates) = self.charts(&results);
+        results
+            .chart(one_way)
+            .chart(penalty)
+            .table(bandwidth())
+            .chart(rates)
+            .table(exchange())
+            .table(overlap("overlap", "A message one way"))
+            .table(overlap("exchange_overlap", "Messages both ways at once"))
+            .table(fragments())
+            .text(self.message_rate.as_ref().map(rate).unwrap_or_default())
+            .text(self.under_load.as_ref().map(under_load).unwrap_or_default())
+            .text(processor(&self.processor))
+            .text(self.models());
+        if let Some(it) = &self.cluster {
+            results.table(cluster(it));
+            it.notes.iter().for_each(|note| _ = results.text(format!("{note}.")));
+        }
+        results.conclusion = self.conclusion();
+        results.warn_of(self.background_load);
+        results
+    }
+
+    /// One-way times with the models of them, the penalty, and rates.
+    fn charts(&self, results: &Results) -> (Chart, Chart, Chart) {
+        let size = || Axis::log("message bytes", Form::Bytes);
+        let of = |key: &str| results.series("latency", "bytes", key);
+        let sizes = || dense(self.latency.iter().map(|row| row.bytes as f64));
+        let mut one_way = Chart::new(size(), Axis::log("one way", Form::Seconds));
+        if let Some(fit) = &self.hyperbolic {
+            let model = hyperbolic::Hyperbolic { a_s: fit.a_s, b_s_per_byte: fit.b_s_per_byte };
+            let curve = sizes().filter_map(|bytes| Some((bytes, model.time_s(bytes as u64).ok()?)));
+            one_way = one_way.curve("hyperbolic", Look::Solid, curve);
+        }
+        if let Some(fit) = &self.segmented {
+            let curve = sizes().filter_map(|bytes| Some((bytes, fit.model.time_s(bytes as u64).ok()?)));
+            one_way = one_way.curve("segmented", Look::Dotted, curve);
+        }
+        let one_way = one_way
+            .points("lathide", of("lathide_s"))
+            .points("raw, blocking", of("raw_s"))
+            .points("raw, polled", of("raw_polled_s"));
+        let equal = self.latency.iter().map(|row| (row.bytes as f64, 1.0));
+        let penalty = Chart::new(size(), Axis::linear("penalty", Form::Plain))
+            .curve("raw TCP", Look::Dotted, equal)
+            .points("against blocking", of("penalty"))
+            .points("against polled", of("penalty_polled"));
+        let to_and_fro = |of: fn(&super::results::Latency) -> f64| {
+            self.latency.iter().map(move |row| (row.bytes as f64, row.bytes as f64 / of(row)))
+        };
+        let streams = results.rows("bandwidth");
+        let rates = Chart::new(size(), Axis::linear("rate", Form::Rate))
+            .curve("lathide ping-pong", Look::Solid, to_and_fro(|row| row.lathide_s.median))
+            .curve("raw ping-pong", Look::Dotted, to_and_fro(|row| row.raw_s.median.min(row.raw_polled_s.median)))
+            .points("lathide, stream", points(streams, "bytes", "lathide_bytes_per_s"))
+            .points("raw, stream", points(streams, "bytes", "raw_bytes_per_s"))
+            .points("polled, stream", points(streams, "bytes", "raw_polled_bytes_per_s"));
+        (one_way, penalty, rates)
+    }
+
+    /// The models of lathide's one-way time.
+    fn models(&self) -> String {
+        let Some(fit) = &self.hyperbolic else { return String::new() };
+        let (a, b) = (seconds(fit.a_s), seconds(fit.b_s_per_byte));
+        let hyperbolic = format!(
+            "Hyperbolic model of lathide's one-way time, T(x; a, b) = a^2 / (a + b x) + b x (Stoica, Sultan, Keyes, eq. (3)): \
+             a = {a}, b = {b} per byte. {}",
+            errors(&fit.errors)
+        );
+        let Some(fit) = &self.segmented else { return hyperbolic };
+        let pieces = fit.model.segments.iter();
+        let pieces =
+            pieces.map(|piece| format!("{} per byte from {}", seconds(piece.s_per_byte), bytes(piece.from_bytes)));
+        format!(
+            "{hyperbolic} Beside it, piecewise linear: {} and {}. {}",
+            seconds(fit.model.start_s),
+            pieces.collect::<Vec<_>>().join(", "),
+            errors(&fit.errors)
+        )
+    }
+
+    /// What it means.
+    fn conclusion(&self) -> String {
+        let Some(short) = self.latency.first() else { return String::new() };
+        let mut parts = vec![format!(
+            "{} bytes take {} one way with lathide, {:.2} of blocking raw TCP and {:.2} of polled",
+            short.bytes,
+            seconds(short.lathide_s.median),
+            short.penalty.median,
+            short.penalty_polled.median,
+        )];
+        let best = self
+            .bandwidth
+            .iter()
+            .max_by(|one, other| one.lathide_bytes_per_s.median.total_cmp(&other.lathide_bytes_per_s.median));
+        parts.extend(best.map(|row| {
+            let rate = plain(1e-6 * row.lathide_bytes_per_s.median);
+            format!("streams reach {rate} MB/s, {:.2} of raw TCP", row.ratio.median)
+        }));
+        parts.extend(self.overlap.iter().min_by_key(|row| row.bytes.abs_diff(MIB)).map(|row| {
+            let (hidden, size) = (100.0 * row.overlap.median.clamp(0.0, 1.0), bytes(row.bytes as f64));
+            if self.link.emulated {
+                format!("{hidden:.0} % of a message of {size} hide behind a calculation")
+            } else {
+                let cores = self.machine.cores;
+                format!(
+                    "of a message of {size} {hidden:.0} % hide behind a calculation, where no link but {cores} cores do \
+                     all of both"
+                )
+            }
+        }));
+        format!("{}.", parts.join("; "))
+    }
+}
+
+fn latency() -> Table {
+    Table::of("latency")
+        .title("One-way time, half the round trip. Penalty: lathide's time over raw TCP's, blocking and polled.")
+        .column("bytes", "bytes", Form::Bytes)
+        .column("raw_s", "raw", Form::Seconds)
+        .column("raw_polled_s", "polled", Form::Seconds)
+        .column("lathide_s", "lathide", Form::Seconds)
+        .range("penalty", "penalty", Form::Fixed(2))
+        .range("penalty_polled", "penalty\npolled", Form::Fixed(2))
+}
+
+fn bandwidth() -> Table {
+    Table::of("bandwidth")
+        .title(
+            "Bandwidth one way, a few messages posted at a time. Ratio: lathide over the better of both raw variants.",
+        )
+        .column("bytes", "bytes", Form::Bytes)
+        .column("raw_bytes_per_s", "raw", Form::Rate)
+        .column("raw_polled_bytes_per_s", "polled", Form::Rate)
+        .column("lathide_bytes_per_s", "lathide", Form::Rate)
+        .range("ratio", "ratio", Form::Fixed(2))
+        .column("messages", "messages", Form::Count)
+}
+
+fn exchange() -> Table {
+    Table::of("exchange")
+        .title(
+            "A message each way: one after the other and both at once, with lathide; at once over one raw connection.",
+        )
+        .column("bytes", "bytes", Form::Bytes)
+        .column("pingpong_s", "ping-pong", Form::Seconds)
+        .column("simultaneous_s", "at once", Form::Seconds)
+        .range("speedup", "speed-up", Form::Fixed(2))
+        .column("raw_simultaneous_s", "raw at once", Form::Seconds)
+        .column("penalty", "penalty", Form::Fixed(2))
+}
+
+fn overlap(rows: &str, what: &str) -> Table {
+    Table::of(rows)
+        .title(format!(
+            "{what} behind a calculation. Overlap: 1 - (t_total - t_calc) / t_com; effective: with lathide's own \
+             processor time charged to the calculation; available: what the calculation has of its processor meanwhile, \
+             and what where the other node has nothing to calculate."
+        ))
+        .column("bytes", "bytes", Form::Bytes)
+        .column("t_calc_s", "t_calc", Form::Seconds)
+        .column("t_com_s", "t_com", Form::Seconds)
+        .column("t_total_s", "t_total", Form::Seconds)
+        .range("overlap", "overlap", Form::Percent(0))
+        .column("effective_overlap", "effective", Form::Percent(0))
+        .column("availability", "available", Form::Percent(0))
+        .column("availability_spare", "other idle", Form::Percent(0))
+        .column("own_cpu_s", "own CPU", Form::Seconds)
+}
+
+fn fragments() -> Table {
+    Table::of("fragments")
+        .title("A message by fragment size.")
+        .column("bytes", "message", Form::Bytes)
+        .column("fragment_bytes", "fragment", Form::Bytes)
+        .range("s", "one way", Form::Seconds)
+}
+
+/// The cluster model's parameters as functions of size, in the order of a message's way.
+fn cluster(cluster: &Cluster) -> Table {
+    let row = |(symbol, what, fit): (&str, &str, Option<CostFit>)| {
+        let CostFit { cost, median_error, p90_error } = fit?;
+        let time_s = |bytes: usize| cost.time_s(bytes as u64).ok();
+        Some(json!({
+            "symbol": symbol,
+            "cost": what,
+            "startup_s": cost.startup_s,
+            "s_per_byte": cost.s_per_byte,
+            "short_s": time_s(SIGNAL_BYTES),
+            "packet_s": time_s(cluster.packet_bytes),
+            "median_error": median_error,
+            "p90_error": p90_error,
+        }))
+    };
+    Table::with(cluster.costs().into_iter().filter_map(row).collect())
+        .title(format!(
+            "Cluster model (Tam, Wang, section 3.2), two nodes sending to one: costs startup + slope m of a message of m \
+             bytes, with the error at sizes they were not fitted to. A packet is at most {}; a receiver holds {} of \
+             each sender before it reads (B_L, as set).",
+            bytes(cluster.packet_bytes as f64),
+            grouped(cluster.buffer_packets as f64),
+        ))
+        .column("symbol", "", Form::Word)
+        .column("cost", "cost", Form::Word)
+        .column("startup_s", "startup", Form::Seconds)
+        .column("s_per_byte", "slope", Form::SecondsPerByte)
+        .column("short_s", &format!("{SIGNAL_BYTES} bytes"), Form::Seconds)
+        .column("packet_s", "a packet", Form::Seconds)
+        .column("median_error", "error\nmedian", Form::Percent(1))
+        .column("p90_error", "\np90", Form::Percent(1))
+}
+
+fn rate(rate: &Rate) -> String {
+    let per_s = |rate: Summary| grouped(rate.median);
+    format!(
+        "Message rate: {} messages of {} bytes per second, {:.2} ({}) of raw TCP with one write each ({} blocking, {} \
+         polled).",
+        per_s(rate.lathide_per_s),
+        rate.bytes,
+        rate.ratio.median,
+        range(rate.ratio),
+        per_s(rate.raw_per_s),
+        per_s(rate.raw_polled_per_s),
+    )
+}
+
+fn under_load(loaded: &Loaded) -> String {
+    format!(
+        "Beside a message of {} to the same rank, 8 bytes take {} one way (p99 {}); alone {} (p99 {}): {:.1} (p99 {:.1}) \
+         times as long, by {} round trips.",
+        bytes(loaded.bytes as f64),
+        seconds(loaded.p50_s),
+        seconds(loaded.p99_s),
+        seconds(loaded.idle_p50_s),
+        seconds(loaded.idle_p99_s),
+        loaded.p50_ratio,
+        loaded.p99_ratio,
+        loaded.samples,
+    )
+}
+
+fn processor(processor: &ProcessorUse) -> String {
+    let state = |used: &Processor, of_what: &str| {
+        format!(
+            "{} {of_what}, {:.2} ({}) of blocking raw TCP ({}; polled {})",
+            seconds(used.lathide_s.median),
+            used.ratio.median,
+            range(used.ratio),
+            seconds(used.raw_s.median),
+            seconds(used.raw_polled_s.median),
+        )
+    };
+    let message = processor.message.iter().map(|used| state(used, "per message of 8 bytes to and fro"));
+    let texts: Vec<String> = message.chain(processor.mib.iter().map(|used| state(used, "per MiB streamed"))).collect();
+    if texts.is_empty() { String::new() } else { format!("Processor time of both processes: {}.", texts.join("; ")) }
+}
+
+fn errors(errors: &Errors) -> String {
+    format!(
+        "Cross-validated: median error {:.1} % of {} sizes, p90 {:.1} %.",
+        100.0 * errors.median_error,
+        errors.held_out_bytes.len(),
+        100.0 * errors.p90_error,
+    )
+}
+
+fn range(ratio: Summary) -> String {
+    format!("{:.2} .. {:.2}", ratio.min, ratio.max)
+}
