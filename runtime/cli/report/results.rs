@@ -7,8 +7,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::description::MachineDescription;
-
 /// What a command has found out.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Results {
@@ -209,9 +207,10 @@ impl Results {
         if let Some(how) = self.data.get("link").and_then(|link| link["how"].as_str()) {
             place.push(format!("Link: {how}."));
         }
-        let machine = self.data.get("machine").and_then(|it| serde_json::from_value(it.clone()).ok());
-        if let Some(MachineDescription { cores, kernel, congestion_control }) = machine {
-            place.push(format!("Machine: {cores} cores, {kernel}, TCP {congestion_control}."));
+        if let Some(machine @ Value::Object(_)) = self.data.get("machine") {
+            let word = |member: &str| machine[member].as_str().unwrap_or("unknown");
+            let (kernel, control) = (word("kernel"), word("congestion_control"));
+            place.push(format!("Machine: {} cores, {kernel}, TCP {control}.", machine["cores"]));
         }
         if let Some(repeats) = self.data.get("repeats").and_then(Value::as_u64) {
             place.push(format!("Medians of {repeats} repetitions."));
