@@ -10,7 +10,7 @@
 //! | `L` | round trips, less everything else, also of several pairs at once | [`transfer`](fn@transfer) |
 //! | `M` | copies within and between caches and memory | [`memory_copy`] |
 //!
-//! Each cost is `startup + slope * m`. Table 1 has one set up to 40 bytes and one beyond; where that is wanted, fit the
+//! [`survey`] goes through all of them. Each cost is `startup + slope * m`. Table 1 has one set up to 40 bytes and one beyond; where that is wanted, fit the
 //! two ranges one after the other.
 //!
 //! ```
@@ -27,6 +27,7 @@
 //! # Ok::<(), lathide_models::fit::FitError>(())
 //! ```
 
+pub mod survey;
 mod transfer;
 
 use std::collections::BTreeMap;

@@ -5,7 +5,9 @@
 //! | [`hyperbolic`] | Stoica, Sultan, Keyes 1994, eq. (3), section 4 | (bytes, seconds) | a, b |
 //! | [`segmented`] | extension, not in a paper | (bytes, seconds) | a service time of several slopes |
 //! | [`gain`] | Strumpen 1994, eq. (4) | t_calc, t_com, t_i1, t_i3 at several gamma | f, Omega |
+//! | [`sweep`] | the same, over a sweep | points | the same, cross-validated in halves |
 //! | [`cluster`] | Tam, Wang, section 3.2 | what each procedure measures | cost functions of size |
+//! | [`by_size`] | | repetitions at several sizes | any of these, cross-validated by size |
 //!
 //! All fits are robust least squares on the *relative* error: a microsecond counts at 8 bytes and not at 16 MiB, every
 //! size counts the same however often it was measured, and a sample far off loses weight instead of bending the rest
@@ -25,6 +27,7 @@
 //! # Ok::<(), lathide_models::fit::FitError>(())
 //! ```
 
+pub mod by_size;
 pub mod cluster;
 pub mod gain;
 pub mod hyperbolic;
@@ -35,6 +38,7 @@ mod noise;
 mod robust;
 pub mod segmented;
 mod series;
+pub mod sweep;
 pub mod traffic;
 
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,6 @@
 mod analysis;
 mod args;
 mod compare;
-mod model;
 mod node;
 mod plan;
 mod program;

@@ -1,10 +1,10 @@
 //! What the sweep over gamma has found out.
 
-use lathide_models::gain;
+use lathide_models::fit::sweep::{self, Errors, Extension};
+use lathide_models::{fit, gain};
 use serde::Serialize;
 
 use super::analysis::{Point, best, typical};
-use super::model::{Extension, Model, ModelError};
 use crate::commands::common::console::Link;
 use crate::report::description::MachineDescription;
 use crate::report::format::{grouped, seconds};
@@ -38,7 +38,7 @@ struct Sweep {
     max_gain: f64,
     max_gain_gamma: f64,
     /// The deviation of eq. (4) from the measured gain at granularities it was not fitted to, as a fraction.
-    model_error: Option<ModelError>,
+    model_error: Option<Errors>,
     /// Eq. (4) with overhead that goes with the traffic, beside it.
     extension: Option<Extension>,
     /// The share of the calculation's time for which other programs had the processor, at the worst point.
@@ -48,7 +48,12 @@ struct Sweep {
 
 /// The results of a sweep; `None` if nothing was measured.
 pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<Results> {
-    let Model { f, omega, is_fitted, held_out, error, extension } = Model::of(&points);
+    let measured: Vec<fit::gain::Point> =
+        points.iter().map(|point| fit::gain::Point { x: 1.0 / point.gamma, gain: point.gain.median }).collect();
+    let sweep::Sweep { model, held_out, error, extension } = sweep::fit(&measured);
+    let f_measured = typical(&points, |point| point.f.median);
+    let omega_measured = typical(&points, |point| point.omega.median);
+    let (f, omega) = model.map_or((f_measured, omega_measured.max(0.0)), |model| (model.f, model.omega));
     for point in &mut points {
         point.gain_model = gain::with_overhead(1.0 / point.gamma, f, omega).ok()?;
     }
@@ -65,9 +70,9 @@ pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<R
         repeats: points.iter().map(|point| point.repeats).min().unwrap_or(0),
         f,
         omega,
-        is_fitted,
-        f_measured: typical(&points, |point| point.f.median),
-        omega_measured: typical(&points, |point| point.omega.median),
+        is_fitted: model.is_some(),
+        f_measured,
+        omega_measured,
         max_gain: best.gain.median,
         max_gain_gamma: best.gamma,
         model_error: error,
@@ -228,7 +233,7 @@ fn table() -> Table {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use crate::report::WIDTH;
     use crate::report::text::text;
 
@@ -238,7 +243,7 @@ pub(super) mod tests {
     use crate::commands::common::strip::Shape;
 
     /// Points as the model would have them, with f = 15/16 and Omega = 0.02.
-    pub(in crate::commands::gain) fn points(gammas: &[f64]) -> Vec<Point> {
+    fn points(gammas: &[f64]) -> Vec<Point> {
         let t_com = 0.0652;
         let point = |gamma: &f64| {
             let gamma = *gamma;
@@ -343,6 +348,12 @@ pub(super) mod tests {
         assert!(lucky.contains("more than eq. (1) allows") && lucky.contains("Measure again"), "{lucky}");
         let busy = warned(|point| point.disturbed = 0.3);
         assert!(busy.contains("up to 30 %") && !busy.contains("eq. (1)"), "{busy}");
+    }
+
+    #[test]
+    fn too_few_points_are_taken_as_measured() {
+        let one = sweep(link(), 1, points(&[1.0])).unwrap().data;
+        assert!((one["f"].as_f64().unwrap() - 15.0 / 16.0).abs() < 1e-9 && one["is_fitted"] == false, "{one:?}");
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! How much is measured: what fits into the time, on a link as the first look shows it. Pure.
 
-use super::cluster::Trial;
-use super::plan::{Direction, Options, Order, Own, Probe, Variant};
+use super::plan::{Direction, Options, Order, Own, Probe, Trial, Variant};
 use crate::commands::common::blocks::{self, CALCULATION, WORK_MAX, count};
 
 /// Shares of the time. What is left is for starting, and for what takes longer than thought.

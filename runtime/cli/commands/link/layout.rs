@@ -1,15 +1,15 @@
 //! How the results of a link are shown: tables, curves, and what they mean.
 
-use lathide_models::fit::hyperbolic;
+use lathide_models::fit::by_size::Errors;
 use serde_json::json;
 
-use super::cluster::{Cluster, CostFit};
 use super::outcome::Outcome;
 use super::plan::SIGNAL_BYTES;
-use super::results::{Errors, Loaded, Processor, ProcessorUse, Rate};
+use super::results::{Loaded, Processor, ProcessorUse, Rate};
 use crate::report::format::{bytes, grouped, plain, seconds};
 use crate::report::results::{Axis, Chart, Form, Look, Results, Table, dense, points};
 use crate::report::summary::Summary;
+use lathide_models::fit::cluster::survey::{Cluster, CostFit};
 
 /// The version changes when a member of [`Outcome`] changes its meaning or goes.
 const SCHEMA: &str = "lathide-link-2";
@@ -57,8 +57,7 @@ impl Outcome {
         let sizes = || dense(self.latency.iter().map(|row| row.bytes as f64));
         let mut one_way = Chart::new(size(), Axis::log("one way", Form::Seconds));
         if let Some(fit) = &self.hyperbolic {
-            let model = hyperbolic::Hyperbolic { a_s: fit.a_s, b_s_per_byte: fit.b_s_per_byte };
-            let curve = sizes().filter_map(|bytes| Some((bytes, model.time_s(bytes as u64).ok()?)));
+            let curve = sizes().filter_map(|bytes| Some((bytes, fit.model.time_s(bytes as u64).ok()?)));
             one_way = one_way.curve("hyperbolic", Look::Solid, curve);
         }
         if let Some(fit) = &self.segmented {
@@ -90,7 +89,7 @@ impl Outcome {
     /// The models of lathide's one-way time.
     fn models(&self) -> String {
         let Some(fit) = &self.hyperbolic else { return String::new() };
-        let (a, b) = (seconds(fit.a_s), seconds(fit.b_s_per_byte));
+        let (a, b) = (seconds(fit.model.a_s), seconds(fit.model.b_s_per_byte));
         let hyperbolic = format!(
             "Hyperbolic model of lathide's one-way time, T(x; a, b) = a^2 / (a + b x) + b x (Stoica, Sultan, Keyes, eq. (3)): \
              a = {a}, b = {b} per byte. {}",

@@ -5,7 +5,6 @@ use lathide::Config;
 
 use super::analysis::{self, Block};
 use super::budget::{self, Sweep};
-use super::cluster::{Cluster, SENDERS};
 use super::outcome::Outcome;
 use super::plan::{Event, Options, Plan, Probe, RawPlace};
 use super::raw;
@@ -15,6 +14,7 @@ use crate::commands::common::console::progress;
 use crate::commands::common::failed::{Failed, Result};
 use crate::commands::common::nodes::Nodes;
 use crate::commands::common::target::Target;
+use lathide_models::fit::cluster::survey::{Cluster, SENDERS};
 
 const ENDING_S: f64 = 0.05;
 

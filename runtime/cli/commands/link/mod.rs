@@ -5,8 +5,6 @@
 mod analysis;
 mod args;
 mod budget;
-mod cluster;
-mod fit;
 mod layout;
 mod measure;
 mod node;

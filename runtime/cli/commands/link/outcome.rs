@@ -4,14 +4,14 @@ use crate::report::description::MachineDescription;
 use serde::Serialize;
 
 use super::analysis::{self, Block};
-use super::cluster::Cluster;
-use super::fit;
 use super::plan::{Direction, Probe};
 use super::raw::{CALL_BYTES, CONGESTION_CONTROL};
-use super::results::{
-    Bandwidth, Exchange, Fragments, Hyperbolic, Latency, Loaded, Overlap, ProcessorUse, Rate, Segmented,
-};
+use super::results::{Bandwidth, Exchange, Fragments, Latency, Loaded, Model, Overlap, ProcessorUse, Rate};
 use crate::commands::common::console::Link;
+use lathide_models::fit::by_size;
+use lathide_models::fit::cluster::survey::Cluster;
+use lathide_models::fit::hyperbolic::{self, Hyperbolic};
+use lathide_models::fit::segmented::{self, Segmented};
 
 /// All that a run of `lathide link` found out.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -38,8 +38,9 @@ pub(super) struct Outcome {
     pub(super) processor: ProcessorUse,
     pub(super) fragments: Vec<Fragments>,
     /// Fitted to lathide's one-way times.
-    pub(super) hyperbolic: Option<Hyperbolic>,
-    pub(super) segmented: Option<Segmented>,
+    pub(super) hyperbolic: Option<Model<Hyperbolic>>,
+    /// The extension beside it: a piecewise linear time.
+    pub(super) segmented: Option<Model<Segmented>>,
     /// The parameters of the cluster model.
     pub(super) cluster: Option<Cluster>,
 }
@@ -81,8 +82,8 @@ impl Outcome {
             under_load: analysis::loaded(blocks),
             processor: analysis::processor(blocks),
             fragments,
-            hyperbolic: fit::hyperbolic(&times),
-            segmented: fit::segmented(&times),
+            hyperbolic: Model::fitted(by_size::fit(&times, hyperbolic::fit)),
+            segmented: Model::fitted(by_size::fit(&times, segmented::fit)),
             cluster,
         })
     }

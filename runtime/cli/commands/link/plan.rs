@@ -3,9 +3,8 @@
 use std::net::SocketAddr;
 
 use lathide_models::fit::cluster::Arrivals;
+use lathide_models::fit::cluster::survey::Seen;
 use serde::{Deserialize, Serialize};
-
-use super::cluster::{Seen, Trial};
 
 /// A short message: one that is measured, or one that only says that something may begin.
 pub(super) const SIGNAL_BYTES: usize = 8;
@@ -48,6 +47,15 @@ impl Plan {
             Plan::Cluster { senders, .. } => senders + 1,
         }
     }
+}
+
+/// What the nodes do with messages of one size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Trial {
+    pub(super) bytes: usize,
+    pub(super) round_trips: u32,
+    /// Messages of a short stream; a long one has three times as many.
+    pub(super) packets: u32,
 }
 
 /// Where the two nodes meet for the raw connection.

@@ -1,6 +1,7 @@
 //! What is found out about a link: plain data, as in the JSON object.
 
 use crate::report::summary::Summary;
+use lathide_models::fit::by_size::Errors;
 use serde::Serialize;
 
 /// One-way time of a message: half the round trip.
@@ -132,29 +133,17 @@ pub(super) struct Fragments {
     pub(super) repeats: usize,
 }
 
-/// How well a model predicts sizes that it was not fitted to.
+/// A model of the one-way times.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub(super) struct Errors {
-    /// Relative errors, each size predicted by a fit to the others: median and p90.
-    pub(super) median_error: f64,
-    pub(super) p90_error: f64,
-    pub(super) held_out_bytes: Vec<u64>,
-}
-
-/// The hyperbolic model of the one-way times.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub(super) struct Hyperbolic {
-    pub(super) a_s: f64,
-    pub(super) b_s_per_byte: f64,
+pub(super) struct Model<M> {
+    #[serde(flatten)]
+    pub(super) model: M,
     #[serde(flatten)]
     pub(super) errors: Errors,
 }
 
-/// The extension beside it: a piecewise linear time.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub(super) struct Segmented {
-    #[serde(flatten)]
-    pub(super) model: lathide_models::fit::segmented::Segmented,
-    #[serde(flatten)]
-    pub(super) errors: Errors,
+impl<M> Model<M> {
+    pub(super) fn fitted(found: Option<(M, Errors)>) -> Option<Self> {
+        found.map(|(model, errors)| Model { model, errors })
+    }
 }

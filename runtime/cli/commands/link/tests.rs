@@ -6,11 +6,11 @@ use crate::report::text::text;
 use serde_json::Value;
 
 use super::analysis::{self, Block, quantile};
-use super::cluster::tests::seen;
-use super::cluster::{Cluster, Seen};
 use super::outcome::Outcome;
 use super::plan::{Cost, Direction, Exchanged, Hidden, Order, Own, Probe};
 use crate::commands::common::console::describe;
+use lathide_models::fit::cluster::survey::{Background, Cluster, Seen};
+use lathide_models::fit::cluster::{Arrivals, Stream};
 
 fn block(order: Order, mine: Own, theirs: Own) -> Block {
     Block { order, mine, theirs }
@@ -59,6 +59,23 @@ fn blocks() -> Vec<Block> {
         blocks.push(block(Order::Loaded { bytes: 1 << 20, idle: 40 }, loaded, nobody));
     }
     blocks
+}
+
+/// A network in which everything is known: O_s 2 us, O_r 1 us + 0.1 ns/byte, and so on.
+fn seen(bytes: u64) -> Seen {
+    let line = |startup_s: f64, s_per_byte: f64| startup_s + s_per_byte * bytes as f64;
+    let time_s = |packets: u32| 1e-4 + f64::from(packets) * line(3e-6, 1e-9);
+    let o_r = line(1e-6, 1e-10);
+    Seen {
+        bytes,
+        engaged_s: 2e-6,
+        round_trip_s: 2.0 * (2e-6 + line(50e-6, 8e-9) + o_r + 2e-7),
+        streams: [20, 60].map(|packets| Stream { bytes, packets, time_s: time_s(packets) }).into(),
+        arrivals: Arrivals { bytes, senders: 1, packets: 60, time_s: 59.0 * line(3e-6, 1e-9) },
+        slowed: Some(Background { packets: 50, alone_s: 1e-3, beside_s: 1e-3 + 10.0 * o_r, own_s: 40.0 * o_r }),
+        consumed_s: 2e-7,
+        copies_s: [line(1e-8, 1e-11), line(2e-8, 5e-11), line(3e-8, 1e-10)],
+    }
 }
 
 fn cluster() -> Option<Cluster> {

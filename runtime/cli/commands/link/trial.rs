@@ -7,12 +7,12 @@ use std::time::Instant;
 use lathide::{Handle, Node, Rank, Tag};
 use lathide_models::fit::cluster::{Arrivals, Stream};
 
-use super::cluster::{Background, Seen, Trial};
 use super::pair::{process_s, thread_s};
-use super::plan::{Event, SIGNAL_BYTES};
+use super::plan::{Event, SIGNAL_BYTES, Trial};
 use crate::commands::common::calculation::Calculation;
 use crate::commands::common::failed::Result;
 use crate::commands::common::nodes::{progress, report};
+use lathide_models::fit::cluster::survey::{Background, Seen};
 
 const DATA: Tag = Tag(200);
 const GO: Tag = Tag(201);

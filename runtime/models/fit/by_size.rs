@@ -1,36 +1,43 @@
-//! The one-way times as the models have them: hyperbolic, and beside it the segmented extension. Pure.
+//! Fits to repetitions at several sizes, and their error at each size by a fit to the others.
 
 use std::collections::BTreeMap;
 
-use crate::report::summary::Summary;
-use lathide_models::fit::{self, Fitted, HeldOut, Sample};
+use serde::{Deserialize, Serialize};
 
-use super::analysis::quantile;
-use super::results::{Errors, Hyperbolic, Segmented};
+use super::robust::{plain_median, quantile};
+use super::{FitError, Fitted, HeldOut, Sample};
 
 /// With fewer sizes an error on held-out sizes would say nothing.
-const POINTS_MIN: usize = 4;
+const SIZES_MIN: usize = 4;
 
-/// T(x; a, b) fitted to `points` (bytes, seconds), repetitions among them. Its errors are at each size by a fit to the others.
-pub(super) fn hyperbolic(points: &[(usize, f64)]) -> Option<Hyperbolic> {
-    let fitted = fit::hyperbolic::fit(&samples(points)?).ok()?;
-    let errors = errors(&fitted)?;
-    Some(Hyperbolic { a_s: fitted.model.a_s, b_s_per_byte: fitted.model.b_s_per_byte, errors })
+/// How well a model predicts sizes that it was not fitted to.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Errors {
+    /// Relative errors, each size predicted by a fit to the others: the median.
+    pub median_error: f64,
+    /// The same: p90.
+    pub p90_error: f64,
+    /// The sizes.
+    pub held_out_bytes: Vec<u64>,
 }
 
-/// The piecewise linear time fitted to `points`, with as many pieces as predict held-out sizes best.
-pub(super) fn segmented(points: &[(usize, f64)]) -> Option<Segmented> {
-    let fitted = fit::segmented::fit(&samples(points)?).ok()?;
+/// Fits with `fit` to `points` (bytes, seconds), repetitions among them. `None` if there are fewer than four sizes, or they
+/// cannot be fitted.
+pub fn fit<M>(
+    points: &[(usize, f64)],
+    fit: impl FnOnce(&[Sample]) -> Result<Fitted<M>, FitError>,
+) -> Option<(M, Errors)> {
+    let fitted = fit(&middle(points)?).ok()?;
     let errors = errors(&fitted)?;
-    Some(Segmented { model: fitted.model, errors })
+    Some((fitted.model, errors))
 }
 
 /// The repetitions of each size but for the fastest and the slowest fifth: what disturbs only prolongs, so a fit to all
 /// of them would lie above their medians.
-fn samples(points: &[(usize, f64)]) -> Option<Vec<Sample>> {
+fn middle(points: &[(usize, f64)]) -> Option<Vec<Sample>> {
     let mut sizes: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     points.iter().for_each(|(bytes, time_s)| sizes.entry(*bytes).or_default().push(*time_s));
-    if sizes.len() < POINTS_MIN {
+    if sizes.len() < SIZES_MIN {
         return None;
     }
     let mut samples = Vec::new();
@@ -47,17 +54,26 @@ fn samples(points: &[(usize, f64)]) -> Option<Vec<Sample>> {
 fn errors<M>(fitted: &Fitted<M>) -> Option<Errors> {
     let (mut errors, mut held_out_bytes) = (Vec::new(), Vec::new());
     for same in fitted.held_out.chunk_by(|one, other| one.bytes == other.bytes) {
-        let measured_s = Summary::of(same.iter().map(|held_out| held_out.measured_s))?.median;
+        let measured_s = plain_median(same.iter().map(|held_out| held_out.measured_s));
         errors.push(HeldOut { measured_s, ..same[0] }.error().ok()?);
         held_out_bytes.push(same[0].bytes);
     }
-    errors.sort_by(f64::total_cmp);
-    Some(Errors { median_error: quantile(&errors, 0.5)?, p90_error: quantile(&errors, 0.9)?, held_out_bytes })
+    let at = |share| quantile(errors.iter().map(|error| (*error, 1.0)), share);
+    Some(Errors { median_error: at(0.5)?, p90_error: at(0.9)?, held_out_bytes })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fit::{hyperbolic, segmented};
+
+    fn hyperbolic(points: &[(usize, f64)]) -> Option<(hyperbolic::Hyperbolic, Errors)> {
+        fit(points, hyperbolic::fit)
+    }
+
+    fn segmented(points: &[(usize, f64)]) -> Option<Errors> {
+        Some(fit(points, segmented::fit)?.1)
+    }
 
     #[test]
     fn a_hyperbola_is_found_and_a_line_only_by_the_extension() {
@@ -65,12 +81,12 @@ mod tests {
             (3..25).map(|power| (1 << power, time(f64::from(1 << power)))).collect()
         };
         let (a, b) = (1e-5, 1e-9);
-        let curved = hyperbolic(&points(&|bytes| a * a / (a + b * bytes) + b * bytes)).unwrap();
-        assert!((curved.a_s / a - 1.0).abs() < 1e-6 && curved.errors.p90_error < 1e-6, "{curved:?}");
+        let (model, errors) = hyperbolic(&points(&|bytes| a * a / (a + b * bytes) + b * bytes)).unwrap();
+        assert!((model.a_s / a - 1.0).abs() < 1e-6 && errors.p90_error < 1e-6, "{model:?}");
         let straight = points(&|bytes| a + b * bytes);
-        assert!(hyperbolic(&straight).unwrap().errors.p90_error > 0.05);
+        assert!(hyperbolic(&straight).unwrap().1.p90_error > 0.05);
         let extended = segmented(&straight).unwrap();
-        assert!(extended.errors.p90_error < 1e-6, "{extended:?}");
+        assert!(extended.p90_error < 1e-6, "{extended:?}");
     }
 
     #[test]
@@ -81,8 +97,8 @@ mod tests {
             .flat_map(|power| [1.0, 1.5, 1.0, 1.3, 1.0].map(|slower| (1 << power, slower * line(1 << power))))
             .collect();
         let extended = segmented(&points).unwrap();
-        assert_eq!(extended.errors.held_out_bytes.len(), 22, "each size once");
-        assert!(extended.errors.p90_error < 0.05, "{extended:?}");
+        assert_eq!(extended.held_out_bytes.len(), 22, "each size once");
+        assert!(extended.p90_error < 0.05, "{extended:?}");
     }
 
     #[test]

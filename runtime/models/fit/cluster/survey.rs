@@ -1,91 +1,100 @@
-//! The parameters of the cluster model (Tam, Wang, section 3.2) from what two nodes have measured, and three. Pure.
+//! All parameters of the cluster model (Tam, Wang, section 3.2) from what two nodes have measured, and three.
 
-use lathide_models::fit::cluster::{
+use serde::{Deserialize, Serialize};
+
+use super::{
     Arrivals, Cost, RoundTrip, Slowed, Stream, Transfer, asynchronous_receive, memory_copy, receive_gap, send_gap,
     send_time, transfer, user_receive,
 };
-use lathide_models::fit::{FitError, Fitted, Sample};
-use serde::{Deserialize, Serialize};
+use crate::fit::{FitError, Fitted, Sample};
 
 /// The most nodes that send to one.
-pub(super) const SENDERS: u32 = 2;
+pub const SENDERS: u32 = 2;
 
-/// What the nodes do with messages of one size.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct Trial {
-    pub(super) bytes: usize,
-    pub(super) round_trips: u32,
-    /// Messages of a short stream; a long one has three times as many.
-    pub(super) packets: u32,
-}
-
-/// One repetition of a trial, as rank 0 saw it. Times are in seconds.
+/// One repetition with messages of one size, as the receiver saw it. Times are in seconds.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) struct Seen {
-    pub(super) bytes: u64,
-    /// In `initwrite`, per message.
-    pub(super) engaged_s: f64,
-    pub(super) round_trip_s: f64,
-    /// Of rank 1 alone, a short and a long one.
-    pub(super) streams: Vec<Stream>,
-    /// At rank 0, from rank 1 alone.
-    pub(super) arrivals: Arrivals,
-    pub(super) slowed: Option<Background>,
+pub struct Seen {
+    /// Of a message.
+    pub bytes: u64,
+    /// Engaged in sending (in `initwrite`), per message.
+    pub engaged_s: f64,
+    /// To another node and back.
+    pub round_trip_s: f64,
+    /// Of one sender, a short and a long one.
+    pub streams: Vec<Stream>,
+    /// At the receiver, from one sender.
+    pub arrivals: Arrivals,
+    /// A calculation while messages arrive.
+    pub slowed: Option<Background>,
     /// In `wait` for a message that had arrived, per message.
-    pub(super) consumed_s: f64,
+    pub consumed_s: f64,
     /// Copies: cache to cache, cache to memory, memory to memory.
-    pub(super) copies_s: [f64; 3],
+    pub copies_s: [f64; 3],
 }
 
 /// A calculation while messages arrive. Processor times: what other programs have does not count.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) struct Background {
+pub struct Background {
     /// That arrived.
-    pub(super) packets: u32,
+    pub packets: u32,
     /// The calculation with nothing beside it.
-    pub(super) alone_s: f64,
+    pub alone_s: f64,
     /// The same calculation while they arrived.
-    pub(super) beside_s: f64,
+    pub beside_s: f64,
     /// The process's other threads meanwhile.
-    pub(super) own_s: f64,
+    pub own_s: f64,
 }
 
 /// A cost `startup + slope * m`, with its error at sizes it was not fitted to.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub(super) struct CostFit {
+pub struct CostFit {
+    /// The cost.
     #[serde(flatten)]
-    pub(super) cost: Cost,
-    pub(super) median_error: Option<f64>,
-    pub(super) p90_error: Option<f64>,
+    pub cost: Cost,
+    /// Relative error at held-out sizes: median.
+    pub median_error: Option<f64>,
+    /// The same: p90.
+    pub p90_error: Option<f64>,
 }
 
 /// The cluster model's parameters.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub(super) struct Cluster {
+pub struct Cluster {
     /// The longest message that was measured, which predictions take for a packet.
-    pub(super) packet_bytes: usize,
+    pub packet_bytes: usize,
     /// B_L. As set, not measured: so much a receiver takes from one sender before it reads.
-    pub(super) buffer_packets: u64,
-    pub(super) processors: u32,
-    pub(super) repeats: usize,
-    pub(super) o_s: Option<CostFit>,
-    pub(super) g_s: Option<CostFit>,
-    pub(super) l: Option<CostFit>,
-    pub(super) g_r: Option<CostFit>,
-    pub(super) o_r: Option<CostFit>,
-    pub(super) u_r: Option<CostFit>,
-    pub(super) m_ctc: Option<CostFit>,
-    pub(super) m_ctm: Option<CostFit>,
-    pub(super) m_mtm: Option<CostFit>,
+    pub buffer_packets: u64,
+    /// How many took part.
+    pub processors: u32,
+    /// Repetitions, at the longest message.
+    pub repeats: usize,
+    /// To send.
+    pub o_s: Option<CostFit>,
+    /// Between sends.
+    pub g_s: Option<CostFit>,
+    /// On the way.
+    pub l: Option<CostFit>,
+    /// Between arrivals.
+    pub g_r: Option<CostFit>,
+    /// To receive in the background.
+    pub o_r: Option<CostFit>,
+    /// To consume.
+    pub u_r: Option<CostFit>,
+    /// To copy, cache to cache.
+    pub m_ctc: Option<CostFit>,
+    /// Cache to memory.
+    pub m_ctm: Option<CostFit>,
+    /// Memory to memory.
+    pub m_mtm: Option<CostFit>,
     /// What could not be found out, or not as the paper does it.
-    pub(super) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 impl Cluster {
     /// `None` if nothing was measured.
     ///
     /// `converging`: arrivals from several senders.
-    pub(super) fn new(seen: &[Seen], converging: &[Arrivals], window_bytes: u64) -> Option<Self> {
+    pub fn new(seen: &[Seen], converging: &[Arrivals], window_bytes: u64) -> Option<Self> {
         let packet_bytes = seen.iter().map(|seen| seen.bytes).max()?;
         let mut notes = Notes::default();
         let sample = |of: fn(&Seen) -> f64| -> Vec<Sample> {
@@ -121,7 +130,7 @@ impl Cluster {
     }
 
     /// Symbols, what they are, and costs, in the order of a message's way.
-    pub(super) fn costs(&self) -> [(&'static str, &'static str, Option<CostFit>); 9] {
+    pub fn costs(&self) -> [(&'static str, &'static str, Option<CostFit>); 9] {
         [
             ("O_s", "to send", self.o_s),
             ("g_s", "between sends", self.g_s),
@@ -219,7 +228,7 @@ impl Notes {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
     fn line(startup_s: f64, s_per_byte: f64, bytes: u64) -> f64 {
@@ -228,7 +237,7 @@ pub(super) mod tests {
 
     /// A network in which everything is known: O_s 2 us, g_s 3 us + 1 ns/byte, L 50 us + 8 ns/byte, g_r half of g_s,
     /// O_r 1 us + 0.1 ns/byte, U_r 0.2 us.
-    pub(in crate::commands::link) fn seen(bytes: u64) -> Seen {
+    fn seen(bytes: u64) -> Seen {
         let gap_s = line(3e-6, 1e-9, bytes);
         let stream = |packets: u32| Stream { bytes, packets, time_s: 1e-4 + f64::from(packets) * gap_s };
         let (o_s, o_r, u_r) = (2e-6, line(1e-6, 1e-10, bytes), 2e-7);
