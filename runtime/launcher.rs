@@ -73,3 +73,8 @@ pub mod timeline {
     pub use crate::observe::tape::rank_file;
     pub use crate::observe::timeline::{Merged, merge, prepare};
 }
+
+/// The table of environment variables.
+pub mod variables {
+    pub use crate::join::variables::*;
+}

@@ -1,20 +1,8 @@
 //! Sizes, times, rates and numbers as people write them: one grammar for every option and every variable. Pure.
 //!
-//! A value is a decimal number, perhaps with a fraction and an exponent, and then perhaps a unit. Upper and lower case are
-//! the same.
-//!
-//! | kind | without a unit | units |
-//! | --- | --- | --- |
-//! | [`SIZE`] | bytes | `B`; `k`, `m`, `g` and `KiB`, `MiB`, `GiB` are powers of 1024, `kB`, `MB`, `GB` powers of 1000 |
-//! | [`TIME`] | seconds | `ns`, `us`, `ms`, `s`, `min`, `h` |
-//! | [`TIME_PER`] | seconds | the same, for each byte or word: also `us/B`, `us/byte`, `us/word` |
-//! | [`RATE`] | bits per second | `bit`, `kbit`, `mbit`, `gbit`, also with `/s` |
-//! | [`PART`] | of one | `%` |
-//! | [`NUMBER`], [`WHOLE`] | | none |
+//! The manual's page `launching` has the units and the form of lists.
 //!
 //! Rates in bytes are not read: without the case of letters, `MB/s` could be eight times as much as was meant.
-//!
-//! [`Quantity::list`] reads lists, with ranges: `256,1024`, `2..40`, `8..1MiB*4`, `0.5..4+0.5`.
 //!
 //! No library covers this. `parse-size` and `bytesize` read `k` as `kB`, `humantime` wants a unit and takes no fraction;
 //! none has rates or ranges.
