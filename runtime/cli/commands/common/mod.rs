@@ -7,5 +7,6 @@ pub(crate) mod clock;
 pub(crate) mod console;
 pub(crate) mod hosts;
 pub(crate) mod nodes;
+pub(crate) mod options;
 pub(crate) mod strip;
 pub(crate) mod target;
