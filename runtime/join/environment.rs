@@ -30,8 +30,8 @@ const NO_KEY: &str = "no key: give every rank the same 32 secret bytes in a file
 const GUESSABLE: &str = "all bytes of the key are equal, which anybody would guess; 32 random ones are right: \
                          (umask 077; head -c 32 /dev/urandom >key)";
 /// Larger numbers are not exact in the floating point that values are read into.
-const BYTES: Quantity = SIZE.within("1", "8388608GiB");
-const FRAGMENT: Quantity = SIZE.within("64", "64KiB");
+const BYTES: Quantity = SIZE.within("1B", "8388608GiB");
+const FRAGMENT: Quantity = SIZE.within("64B", "64KiB");
 /// A year is as good as never, and safe to add to any instant.
 const LIMIT: Quantity = TIME.within("1ns", "8784h");
 const KEY_BYTES: usize = 32;

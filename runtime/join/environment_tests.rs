@@ -65,7 +65,7 @@ fn the_table_says_the_defaults() {
     let unset = from(&JOB).unwrap().0;
     let mut said = 0;
     for variable in variables::ALL.iter().flat_map(|(_, variables)| *variables) {
-        if ["SIZE", "TIME, off", "TIME", "on, off"].contains(&variable.value) || variable == &variables::ENVELOPES {
+        if ["SIZE", "TIME or off", "TIME", "on or off"].contains(&variable.value) || variable == &variables::ENVELOPES {
             let set = from(&[JOB.as_slice(), &[(variable.name, variable.default)]].concat()).unwrap().0;
             assert_eq!(format!("{set:?}"), format!("{unset:?}"), "{}", variable.name);
             said += 1;
@@ -89,8 +89,8 @@ fn sizes_and_times_are_written_as_everywhere() {
     assert_eq!((config.join_timeout, config.linger), (Duration::from_secs(60), Duration::from_millis(25)));
     assert_eq!(config.deadlock_timeout, Some(Duration::from_secs(10)));
     for (name, value, range) in [
-        ("LATHIDE_WINDOW", "0", "a size from 1 to 8388608GiB"),
-        ("LATHIDE_FRAGMENT", "65537", "a size from 64 to 64KiB"),
+        ("LATHIDE_WINDOW", "0", "a size from 1B to 8388608GiB"),
+        ("LATHIDE_FRAGMENT", "65537", "a size from 64B to 64KiB"),
         ("LATHIDE_ENVELOPES", "1048577", "a whole number from 1 to 1048576"),
         ("LATHIDE_JOIN", "8785h", "a time from 1ns to 8784h"),
         ("LATHIDE_KEEPALIVE", "never", ", or off"),

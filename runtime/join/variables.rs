@@ -52,8 +52,8 @@ variables! {
             "this rank among those of its host, for programs; the library does not read it";
         LOCAL_SIZE = "LATHIDE_LOCAL_SIZE", "N", "none", "the number of ranks on its host, likewise";
         ROOT = "LATHIDE_ROOT", "HOST:PORT", "what a starter names", "where the coordinator listens, or else rank 0";
-        KEY_FD = "LATHIDE_KEY_FD", "N", "as the next", "the descriptor from which the job's 32-byte key is read";
-        KEY_FILE = "LATHIDE_KEY_FILE", "FILE", "a key that rank 0 makes, with a starter",
+        KEY_FD = "LATHIDE_KEY_FD", "N", "as LATHIDE_KEY_FILE", "the descriptor from which the job's 32-byte key is read";
+        KEY_FILE = "LATHIDE_KEY_FILE", "FILE", "what rank 0 makes, with a starter",
             "the file with the job's key, which only its owner may be able to read";
         JOB = "LATHIDE_JOB", "ID", "none", "marks the processes of a job, so that none is left if the launcher is killed";
     }
@@ -63,24 +63,24 @@ variables! {
         PORTS = "LATHIDE_PORTS", "FIRST-LAST", "any", "the ports to listen on: 7000-7063";
         ADVERTISE = "LATHIDE_ADVERTISE", "ADDRESS", "the one on which it listens",
             "the IP address to announce to the others";
-        ENCRYPT = "LATHIDE_ENCRYPT", "on, off", "off", "whether links are encrypted; needs the feature `encrypt`";
-        OVERLAP = "LATHIDE_OVERLAP", "on, off", "on", "with off, bytes move only inside a wait";
+        ENCRYPT = "LATHIDE_ENCRYPT", "on or off", "off", "whether links are encrypted; needs the feature `encrypt`";
+        OVERLAP = "LATHIDE_OVERLAP", "on or off", "on", "with off, bytes move only inside a wait";
         WINDOW = "LATHIDE_WINDOW", "SIZE", "64MiB", "per link, what may arrive before its read is posted";
         BUDGET = "LATHIDE_BUDGET", "SIZE", "512MiB",
             "the same for all links together: a window is at most a link's equal share, but at least 64KiB";
-        FRAGMENT = "LATHIDE_FRAGMENT", "SIZE", "4KiB", "the maximum payload of a fragment, from 64 to 64KiB";
+        FRAGMENT = "LATHIDE_FRAGMENT", "SIZE", "4KiB", "the maximum payload of a fragment, from 64B to 64KiB";
         ENVELOPES = "LATHIDE_ENVELOPES", "N", "1024", "messages per link that may be announced beyond the window";
         COLLECTIVE = "LATHIDE_COLLECTIVE", "LIST", "the fastest by the cost model",
             "algorithms of collectives, the same on every rank: broadcast:chain,gather:windowed/4";
-        DEADLOCK = "LATHIDE_DEADLOCK", "TIME, off", "3s", "time without any progress before ranks report";
-        KEEPALIVE = "LATHIDE_KEEPALIVE", "TIME, off", "10s", "time that a host may not answer before it is lost";
+        DEADLOCK = "LATHIDE_DEADLOCK", "TIME or off", "3s", "time without any progress before ranks report";
+        KEEPALIVE = "LATHIDE_KEEPALIVE", "TIME or off", "10s", "time that a host may not answer before it is lost";
         JOIN = "LATHIDE_JOIN", "TIME", "30s", "time in which a rank must join";
         LINGER = "LATHIDE_LINGER", "TIME", "5s", "time for which `finalize` waits for peers to confirm";
         TRACE = "LATHIDE_TRACE", "FILE", "none", "the file for a timeline of all ranks";
-        REPORT = "LATHIDE_REPORT", "on, off", "off", "whether the rank sends its report to the launcher at the end";
-        OBSERVE = "LATHIDE_OBSERVE", "on, off", "on", "whether the rank records what it does";
+        REPORT = "LATHIDE_REPORT", "on or off", "off", "whether the rank sends its report to the launcher at the end";
+        OBSERVE = "LATHIDE_OBSERVE", "on or off", "on", "whether the rank records what it does";
     }
-    "Of the command" {
+    "The command `lathide`" {
         SSH = "LATHIDE_SSH", "COMMAND", "ssh", "what reaches other hosts, with options";
         LAB = "LATHIDE_LAB", "DIRECTORY", "no lab", "set within a lab: its directory";
         LAB_HOSTS = "LATHIDE_LAB_HOSTS", "LIST", "no lab", "set within a lab: the names of its hosts, host0,host1";

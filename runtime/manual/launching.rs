@@ -88,7 +88,7 @@
 //! - INT, QUIT, TERM, HUP, USR1 and USR2 are forwarded. A signal that the launcher's parent has ignored, as nohup and a
 //!   shell's background jobs do, stays ignored, also by the ranks.
 //! - When a rank fails, the others get [`crate::Error::PeerLost`] at their next call. They are ended within two seconds
-//!   (`--grace S` gives them longer).
+//!   (`--grace TIME` gives them longer).
 //! - The launcher names the rank that failed first and exits with its status. If a process ends with 0 before its node
 //!   is finalized or dropped (`std::process::exit`, a leaked node), and others fail because of that, it is that rank.
 //! - If the launcher is killed, its ranks end too.

@@ -20,7 +20,7 @@ use crate::commands::common::options::one;
 
 const COMMAND: &str = "lathide lab";
 /// A cable holds no more.
-const QUEUE: Quantity = SIZE.within("1", "256MiB");
+const QUEUE: Quantity = SIZE.within("1B", "256MiB");
 
 const EXAMPLES: &str = "\
 Examples:

@@ -18,7 +18,13 @@ use clap::{Parser, Subcommand};
 
 /// Latency-hiding message passing over plain TCP: run jobs, measure what hiding gains.
 #[derive(Parser)]
-#[command(name = "lathide", version, arg_required_else_help = true)]
+#[command(
+    name = "lathide",
+    version,
+    arg_required_else_help = true,
+    after_help = "The environment variables: lathide --help",
+    after_long_help = common::environment::help()
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -18,6 +18,7 @@ use lathide::observe::{closing, file};
 use serde_json::json;
 
 use crate::commands::common::console::print_json;
+use crate::commands::common::environment::misspelt;
 use crate::commands::common::hosts::HostArgs;
 use crate::commands::common::options::{limit, one};
 
@@ -35,7 +36,9 @@ Examples:
 
 Exit status: 0, or that of the rank that failed first (128+N if signal N killed it); 2 wrong usage, 124 time over,
 125 the launcher failed or the output found no room, 126 the program cannot be executed, 127 it was not found, 128+N
-interrupted by signal N.";
+interrupted by signal N.
+
+The environment variables of ranks and command: lathide --help";
 
 /// Start a program as a job of several ranks, on this machine or over ssh on others.
 ///
@@ -140,7 +143,8 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     job.env = variables;
     job.directory = wdir;
     job.stdin = Stdin::Forward;
-    job.trace = trace.or_else(|| std::env::var_os("LATHIDE_TRACE").filter(|file| !file.is_empty()).map(PathBuf::from));
+    job.trace =
+        trace.or_else(|| std::env::var_os(variables::TRACE.name).filter(|file| !file.is_empty()).map(PathBuf::from));
     job.report = report.is_some();
     let report = match report.flatten().map(|file| file::check(&file).map_err(|error| (file, error))).transpose() {
         Ok(report) => report,
@@ -180,7 +184,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-/// What a person at a terminal should know before the job starts.
+/// What a person should know before the job starts.
 fn notes(job: &Job) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if job.hosts.is_none() && io::stderr().is_terminal() && job.size as usize > cores {
@@ -188,6 +192,10 @@ fn notes(job: &Job) {
     }
     if !job.link.is_loopback() {
         eprintln!("lathide: the link is emulated: {}", job.link);
+    }
+    let names = std::env::vars_os().chain(job.env.iter().cloned()).map(|(name, _)| name);
+    for (name, meant) in misspelt(names.map(|name| name.to_string_lossy().into_owned())) {
+        eprintln!("lathide: {name} is no variable of lathide, and has no effect; is {meant} meant?");
     }
 }
 

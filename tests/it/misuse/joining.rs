@@ -207,7 +207,7 @@ fn a_port_of_somebody_else_is_named() {
 #[test]
 fn the_command_line_is_refused_with_the_part_that_is_wrong() {
     for (args, status, words) in [
-        (&["run", "-n", "0", "true"][..], 2, &["0 is not in 1.."][..]),
+        (&["run", "-n", "0", "true"][..], 2, &["a whole number from 1 to 65536"][..]),
         (&["run", "-n", "-1", "true"], 2, &["-1"]),
         (&["run", "-n", "2", "--fast", "true"], 2, &["--fast"]),
         (&["walk"], 2, &["walk"]),

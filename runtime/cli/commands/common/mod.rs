@@ -5,6 +5,7 @@ pub(crate) mod blocks;
 pub(crate) mod calculation;
 pub(crate) mod clock;
 pub(crate) mod console;
+pub(crate) mod environment;
 pub(crate) mod hosts;
 pub(crate) mod nodes;
 pub(crate) mod options;

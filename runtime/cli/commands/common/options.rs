@@ -20,7 +20,7 @@ pub(crate) fn list<T: Scalar>(
 
 /// Message sizes to measure with.
 pub(crate) fn message_sizes(text: &str) -> Result<List<usize>, String> {
-    SIZE.within("1", "256MiB").list(text)
+    SIZE.within("1B", "256MiB").list(text)
 }
 
 /// About how long a measurement may take.
