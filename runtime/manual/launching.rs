@@ -13,7 +13,7 @@
 //!
 //! # Environment
 //!
-//! `lathide --help` shows the same table.
+//! `lathide --help` shows the same. How a SIZE and a TIME are written is [below](#sizes-times-rates-and-lists).
 #![doc = crate::join::variables::table!()]
 //!
 //! See [`super::collectives`] for `LATHIDE_COLLECTIVE`, [`super::wire_format`] for `LATHIDE_ENCRYPT`,
@@ -44,7 +44,7 @@
 //!
 //! A list has values and ranges between commas: `256,1024`, `2..40`, `0.5..4+0.5` (by adding), `8..1MiB*4` (by
 //! multiplying). A range without a step has every whole number, or 33 values at equal ratios if these would be more
-//! than 100 or not whole. Option and variable say the least and the greatest value, if there are any.
+//! than 100 or not whole. The error for a value that is out of bounds names the bounds.
 //!
 //! # Other starters
 //!
