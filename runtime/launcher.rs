@@ -56,6 +56,11 @@ pub mod invitation {
     pub use crate::join::invitation::{Posted, fetch_key, leave_key};
 }
 
+/// How sizes, times, rates and numbers are written.
+pub mod quantity {
+    pub use crate::quantity::{NUMBER, PART, Quantity, RATE, SIZE, Scalar, TIME, TIME_PER, WHOLE};
+}
+
 /// The service where ranks meet.
 pub mod rendezvous {
     pub use crate::join::events::{Event, Order, Rewrite, Settings};
@@ -67,4 +72,9 @@ pub mod rendezvous {
 pub mod timeline {
     pub use crate::observe::tape::rank_file;
     pub use crate::observe::timeline::{Merged, merge, prepare};
+}
+
+/// The table of environment variables.
+pub mod variables {
+    pub use crate::join::variables::*;
 }

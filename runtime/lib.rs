@@ -29,7 +29,7 @@
 //! | --- | --- |
 //! | [`node`](Node), [`handle`] | the primitives and their handles |
 //! | [`buffer`] | element types, send and receive buffers |
-//! | [`config`], [`cost`], [`error`], [`ids`], `interfaces`, `operation`, `overrides` | plain data |
+//! | [`config`], [`cost`], [`error`], [`ids`], `interfaces`, `operation`, `overrides`, `quantity` | plain data |
 //! | `wire` | frames, handshakes, encryption |
 //! | `engine` | the protocol, without I/O |
 //! | `kernel` | the progress thread, the sockets, the waiting threads |
@@ -66,6 +66,7 @@ mod node;
 pub mod observe;
 mod operation;
 mod overrides;
+mod quantity;
 #[cfg(test)]
 #[path = "../tests/scale.rs"]
 mod scale;

@@ -1,12 +1,13 @@
 //! What the library says through `tracing`, on standard error, as `RUST_LOG` selects.
 
+use lathide::launcher::variables::RUST_LOG;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// Shows what `RUST_LOG` selects, such as `lathide=debug`. Without it, nothing.
 pub(crate) fn start() {
-    let Some(text) = std::env::var("RUST_LOG").ok().filter(|text| !text.trim().is_empty()) else { return };
+    let Some(text) = std::env::var(RUST_LOG.name).ok().filter(|text| !text.trim().is_empty()) else { return };
     match text.parse::<Targets>() {
         Ok(targets) => {
             let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);

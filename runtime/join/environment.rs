@@ -1,27 +1,6 @@
 //! Who am I: the environment a launcher gives a node, as a [`Config`].
 //!
-//! | variable | meaning |
-//! | --- | --- |
-//! | `LATHIDE_RANK`, `LATHIDE_SIZE` | this node's number and the number of nodes |
-//! | `LATHIDE_ROOT` | `host:port` of the rendezvous; rank 0 listens there if nobody does yet |
-//! | `LATHIDE_KEY_FD`, `LATHIDE_KEY_FILE` | where the job's 32 secret bytes are: a descriptor, or a file only its owner can read |
-//! | `LATHIDE_INTERFACE` | which address to listen on: `eth0`, `10.0.0.0/8`, `!docker0`; by default the one that reaches the rendezvous |
-//! | `LATHIDE_PORTS` | the ports to listen on: `7000-7063`; any by default |
-//! | `LATHIDE_ADVERTISE` | the IP address to tell the others, if they reach the node by another one |
-//! | `LATHIDE_ENCRYPT` | `on` or `off` (default): whether what passes between ranks is encrypted; needs the feature `encrypt` |
-//! | `LATHIDE_OVERLAP` | `on` (default) or `off`: bytes move only inside a wait |
-//! | `LATHIDE_WINDOW` | per link, how much may arrive before its read is posted: `64MiB` (default), `1048576`, `512k` |
-//! | `LATHIDE_BUDGET` | for all links together, how much may arrive before its read is posted: `512MiB` (default); no window is more than a link's share |
-//! | `LATHIDE_FRAGMENT` | payload of a fragment in bytes, 4096 by default |
-//! | `LATHIDE_ENVELOPES` | per link, messages beyond the window announced at a time, 1024 by default |
-//! | `LATHIDE_COLLECTIVE` | algorithms to use whatever they cost, the same on every rank: `broadcast:chain,allreduce:ring` |
-//! | `LATHIDE_DEADLOCK` | seconds of snapshot before ranks report what they wait for, 3 by default, or `off` |
-//! | `LATHIDE_KEEPALIVE` | seconds a peer's host may not answer before its rank is lost, 10 by default, or `off` |
-//! | `LATHIDE_JOIN` | seconds to reach the job, 30 by default |
-//! | `LATHIDE_LINGER` | seconds `finalize` waits for peers to confirm, 5 by default |
-//! | `LATHIDE_TRACE` | the file that gets a timeline of all ranks; none by default |
-//! | `LATHIDE_REPORT` | `on`: the node sends its report to the launcher when it leaves |
-//! | `LATHIDE_OBSERVE` | `on` (default) or `off`: whether the node counts what it does |
+//! The variables are in the table of `variables`.
 //!
 //! Without `LATHIDE_RANK` and `LATHIDE_SIZE` the variables of other starters say who this is (`foreign`); what
 //! they leave open, the key or the rendezvous, comes in an invitation of rank 0 (`invitation`). If they say that
@@ -41,15 +20,20 @@ use crate::ids::Rank;
 use crate::overrides::Overrides;
 
 use super::foreign::{self, RankSlot};
-use super::variables::{Variables, number, wrong};
+use super::variables::{self, Variables, wrong};
 use crate::config::Discovery;
+use crate::quantity::{Quantity, SIZE, TIME, WHOLE};
 
 const NO_KEY: &str = "no key: give every rank the same 32 secret bytes in a file only its owner can read, named by \
                       LATHIDE_KEY_FILE, or start the program with `lathide run`; to run it as a job of one, set \
                       LATHIDE_RANK=0 and LATHIDE_SIZE=1";
 const GUESSABLE: &str = "all bytes of the key are equal, which anybody would guess; 32 random ones are right: \
                          (umask 077; head -c 32 /dev/urandom >key)";
-const FRAGMENT_BYTES: std::ops::RangeInclusive<u64> = 64..=65536;
+/// Larger numbers are not exact in the floating point that values are read into.
+const BYTES: Quantity = SIZE.within("1B", "8388608GiB");
+const FRAGMENT: Quantity = SIZE.within("64B", "64KiB");
+/// A year is as good as never, and safe to add to any instant.
+const LIMIT: Quantity = TIME.within("1ns", "8784h");
 const KEY_BYTES: usize = 32;
 /// The last of the descriptors that every program inherits.
 const STANDARD_ERROR: i32 = 2;
@@ -96,7 +80,7 @@ pub(crate) fn parse(lookup: &dyn Fn(&str) -> Option<String>) -> Result<(Config, 
 }
 
 fn root(variables: &Variables<'_>, slot: &RankSlot, has_key: bool) -> Result<Option<String>> {
-    let Some(root) = variables.text("LATHIDE_ROOT") else {
+    let Some(root) = variables.text(&variables::ROOT) else {
         // Without a key there is an invitation anyway, and it names a port that is free for certain.
         return if has_key { foreign::root(variables, slot) } else { Ok(None) };
     };
@@ -116,13 +100,13 @@ pub(crate) fn read_key(source: &KeySource) -> Result<Key> {
         KeySource::Descriptor(number) => {
             // A new description of the same file: nobody else's position in it matters.
             let path = PathBuf::from(format!("/proc/self/fd/{number}"));
-            let key = read_key_file(&path, "LATHIDE_KEY_FD", number.to_string(), false)?;
+            let key = read_key_file(&path, variables::KEY_FD.name, number.to_string(), false)?;
             // What this program starts is not of the job. It may call `init` again itself.
             if let Some(inherited) = i32::try_from(*number).ok().filter(|number| *number > STANDARD_ERROR) {
                 let closed = lathide_sys::descriptor::close_on_exec(inherited);
                 closed.or_else(|error| {
                     wrong(
-                        "LATHIDE_KEY_FD",
+                        variables::KEY_FD.name,
                         number.to_string(),
                         format!("it cannot be kept from other programs: {error}"),
                     )
@@ -130,7 +114,7 @@ pub(crate) fn read_key(source: &KeySource) -> Result<Key> {
             }
             Ok(key)
         }
-        KeySource::File(path) => read_key_file(path, "LATHIDE_KEY_FILE", path.display().to_string(), true),
+        KeySource::File(path) => read_key_file(path, variables::KEY_FILE.name, path.display().to_string(), true),
     }
 }
 
@@ -163,11 +147,11 @@ fn read_key_file(path: &Path, name: &str, value: String, must_be_private: bool) 
 }
 
 fn key_source(variables: &Variables<'_>) -> Result<Option<KeySource>> {
-    if let Some(descriptor) = variables.text("LATHIDE_KEY_FD") {
-        let number = number("LATHIDE_KEY_FD", &descriptor, 0..=i32::MAX as u64)?;
-        return Ok(Some(KeySource::Descriptor(number as u32)));
+    const DESCRIPTOR: Quantity = WHOLE.within("0", "2147483647");
+    if let Some(number) = variables.parsed(&variables::KEY_FD, |text| DESCRIPTOR.one(text))? {
+        return Ok(Some(KeySource::Descriptor(number)));
     }
-    Ok(variables.text("LATHIDE_KEY_FILE").map(|path| KeySource::File(path.into())))
+    Ok(variables.text(&variables::KEY_FILE).map(|path| KeySource::File(path.into())))
 }
 
 /// What `LATHIDE_PORTS` and `--ports` take: `7000-7063` or `7000`.
@@ -183,104 +167,59 @@ pub fn port_range(text: &str) -> std::result::Result<RangeInclusive<u16>, String
 }
 
 fn places(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
-    if let Some(text) = variables.text("LATHIDE_INTERFACE") {
-        config.interface = Some(text.parse().or_else(|why: String| wrong("LATHIDE_INTERFACE", text, why))?);
-    }
-    if let Some(text) = variables.text("LATHIDE_PORTS") {
-        config.ports = Some(port_range(&text).or_else(|why| wrong("LATHIDE_PORTS", text, why))?);
-    }
-    if let Some(text) = variables.text("LATHIDE_ADVERTISE") {
-        let address = text.parse().or_else(|_| wrong("LATHIDE_ADVERTISE", text, "this is an IP address"))?;
-        config.advertise = Some(address);
-    }
+    config.interface = variables.parsed(&variables::INTERFACE, str::parse)?;
+    config.ports = variables.parsed(&variables::PORTS, port_range)?;
+    let address = |text: &str| text.parse().map_err(|_| "this is an IP address".to_owned());
+    config.advertise = variables.parsed(&variables::ADVERTISE, address)?;
     Ok(())
 }
 
 fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     places(variables, config)?;
-    if let Some(overlap) = variables.text("LATHIDE_OVERLAP") {
-        config.overlap = if on_or_off("LATHIDE_OVERLAP", &overlap)? { Overlap::On } else { Overlap::Off };
-    }
-    if let Some(encrypt) = variables.text("LATHIDE_ENCRYPT") {
-        config.encrypt = on_or_off("LATHIDE_ENCRYPT", &encrypt)?;
-    }
-    if let Some(observe) = variables.text("LATHIDE_OBSERVE") {
-        config.observe = on_or_off("LATHIDE_OBSERVE", &observe)?;
-    }
-    config.report = variables.text("LATHIDE_REPORT").is_some_and(|report| report != "off");
-    config.trace = variables.text("LATHIDE_TRACE").map(PathBuf::from);
-    if let Some(window) = variables.text("LATHIDE_WINDOW") {
-        config.window_bytes = bytes("LATHIDE_WINDOW", &window)?;
-    }
-    if let Some(budget) = variables.text("LATHIDE_BUDGET") {
-        config.budget_bytes = bytes("LATHIDE_BUDGET", &budget)?;
-    }
-    if let Some(fragment) = variables.text("LATHIDE_FRAGMENT") {
-        let fragment = number("LATHIDE_FRAGMENT", &fragment, FRAGMENT_BYTES)?;
-        config.fragment_bytes = fragment as usize;
-    }
-    if let Some(envelopes) = variables.text("LATHIDE_ENVELOPES") {
-        config.envelopes_max = number("LATHIDE_ENVELOPES", &envelopes, 1..=1 << 20)? as u32;
-    }
-    if let Some(stall) = variables.text("LATHIDE_DEADLOCK") {
-        config.deadlock_timeout = if stall == "off" { None } else { Some(seconds("LATHIDE_DEADLOCK", &stall)?) };
-    }
+    let overlap = |text: &str| Ok(if on_or_off(text)? { Overlap::On } else { Overlap::Off });
+    set(&mut config.overlap, variables.parsed(&variables::OVERLAP, overlap)?);
+    set(&mut config.encrypt, variables.parsed(&variables::ENCRYPT, on_or_off)?);
+    set(&mut config.observe, variables.parsed(&variables::OBSERVE, on_or_off)?);
+    set(&mut config.report, variables.parsed(&variables::REPORT, on_or_off)?);
+    config.trace = variables.text(&variables::TRACE).map(PathBuf::from);
+    set(&mut config.window_bytes, variables.parsed(&variables::WINDOW, |text| BYTES.one(text))?);
+    set(&mut config.budget_bytes, variables.parsed(&variables::BUDGET, |text| BYTES.one(text))?);
+    set(&mut config.fragment_bytes, variables.parsed(&variables::FRAGMENT, |text| FRAGMENT.one(text))?);
+    let envelopes = |text: &str| WHOLE.within("1", "1048576").one(text);
+    set(&mut config.envelopes_max, variables.parsed(&variables::ENVELOPES, envelopes)?);
+    set(&mut config.deadlock_timeout, variables.parsed(&variables::DEADLOCK, limit_or_off)?);
     config.keepalive = keepalive(variables.0)?;
-    if let Some(join) = variables.text("LATHIDE_JOIN") {
-        config.join_timeout = seconds("LATHIDE_JOIN", &join)?;
-    }
-    if let Some(linger) = variables.text("LATHIDE_LINGER") {
-        config.linger = seconds("LATHIDE_LINGER", &linger)?;
-    }
-    if let Some(text) = variables.text("LATHIDE_COLLECTIVE") {
-        config.overrides = match Overrides::parse(&text) {
-            Ok(overrides) => overrides,
-            Err(why) => return wrong("LATHIDE_COLLECTIVE", text, &why),
-        };
-    }
+    set(&mut config.join_timeout, variables.parsed(&variables::JOIN, |text| LIMIT.one(text))?);
+    set(&mut config.linger, variables.parsed(&variables::LINGER, |text| LIMIT.one(text))?);
+    set(&mut config.overrides, variables.parsed(&variables::COLLECTIVE, Overrides::parse)?);
     Ok(())
+}
+
+fn set<T>(setting: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *setting = value;
+    }
 }
 
 /// How long a host may not answer.
 pub fn keepalive(variables: &dyn Fn(&str) -> Option<String>) -> Result<Option<Duration>> {
-    match Variables(variables).text("LATHIDE_KEEPALIVE") {
-        None => Ok(Some(KEEPALIVE)),
-        Some(text) if text == "off" => Ok(None),
-        Some(text) => seconds("LATHIDE_KEEPALIVE", &text).map(Some),
+    Variables(variables)
+        .parsed(&variables::KEEPALIVE, limit_or_off)
+        .map(|keepalive| keepalive.unwrap_or(Some(KEEPALIVE)))
+}
+
+fn limit_or_off(text: &str) -> std::result::Result<Option<Duration>, String> {
+    match text {
+        "off" => Ok(None),
+        _ => LIMIT.one(text).map(Some).map_err(|why| format!("{why}, or off")),
     }
 }
 
-fn on_or_off(name: &str, value: &str) -> Result<bool> {
-    match value {
+fn on_or_off(text: &str) -> std::result::Result<bool, String> {
+    match text {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => wrong(name, value, "this is on or off"),
-    }
-}
-
-fn bytes(name: &str, value: &str) -> Result<u64> {
-    let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
-    let (number, unit) = value.split_at(digits);
-    let shift = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => Some(0),
-        "k" | "kib" => Some(10),
-        "m" | "mib" => Some(20),
-        "g" | "gib" => Some(30),
-        _ => None,
-    };
-    let parsed = shift.zip(number.parse::<u64>().ok()).and_then(|(shift, number)| number.checked_mul(1 << shift));
-    match parsed {
-        Some(bytes) if bytes > 0 => Ok(bytes),
-        _ => wrong(name, value, "this is a number of bytes above 0, such as 1048576, 512KiB, 64MiB or 1GiB"),
-    }
-}
-
-fn seconds(name: &str, value: &str) -> Result<Duration> {
-    let seconds = value.strip_suffix('s').unwrap_or(value).parse::<f64>().ok();
-    match seconds.filter(|&seconds| seconds > 0.0).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
-        // A year is as good as never, and safe to add to any instant.
-        Some(duration) if duration <= Duration::from_secs(366 * 86_400) => Ok(duration),
-        _ => wrong(name, value, "this is a number of seconds above 0 and at most a year, such as 3 or 0.5"),
+        _ => Err("this is on or off".to_owned()),
     }
 }
 
@@ -299,7 +238,7 @@ pub(crate) fn check_key(key: &Key, size: u32) -> Result<()> {
 /// The error for a configuration whose rank is not one of its job's.
 pub(crate) fn rank_out_of_range(rank: Rank, size: u32) -> Error {
     let why = format!("a job of {size} has ranks 0 to {}", size.saturating_sub(1));
-    Error::Misuse(Misuse::Config { name: "LATHIDE_RANK".into(), value: rank.to_string(), why })
+    Error::Misuse(Misuse::Config { name: variables::RANK.name.into(), value: rank.to_string(), why })
 }
 
 #[cfg(test)]

@@ -59,6 +59,47 @@ fn the_contract_of_lathide_run() {
     assert_eq!(from(&[("LATHIDE_DEADLOCK", "2")]).unwrap().0.deadlock_timeout, Some(Duration::from_secs(2)));
 }
 
+/// Where the table's default is a value, it is the one that a configuration begins with.
+#[test]
+fn the_table_says_the_defaults() {
+    let unset = from(&JOB).unwrap().0;
+    let mut said = 0;
+    for variable in variables::ALL.iter().flat_map(|(_, variables)| *variables) {
+        if ["SIZE", "TIME or off", "TIME", "on or off"].contains(&variable.value) || variable == &variables::ENVELOPES {
+            let set = from(&[JOB.as_slice(), &[(variable.name, variable.default)]].concat()).unwrap().0;
+            assert_eq!(format!("{set:?}"), format!("{unset:?}"), "{}", variable.name);
+            said += 1;
+        }
+    }
+    assert_eq!(said, 12);
+}
+
+#[test]
+fn sizes_and_times_are_written_as_everywhere() {
+    let (config, _) = from(&[
+        ("LATHIDE_WINDOW", "0.5m"),
+        ("LATHIDE_BUDGET", "8kB"),
+        ("LATHIDE_FRAGMENT", "8KiB"),
+        ("LATHIDE_JOIN", "1min"),
+        ("LATHIDE_LINGER", "25ms"),
+        ("LATHIDE_DEADLOCK", "1e1"),
+    ])
+    .unwrap();
+    assert_eq!((config.window_bytes, config.budget_bytes, config.fragment_bytes), (1 << 19, 8000, 8192));
+    assert_eq!((config.join_timeout, config.linger), (Duration::from_secs(60), Duration::from_millis(25)));
+    assert_eq!(config.deadlock_timeout, Some(Duration::from_secs(10)));
+    for (name, value, range) in [
+        ("LATHIDE_WINDOW", "0", "a size from 1B to 8388608GiB"),
+        ("LATHIDE_FRAGMENT", "65537", "a size from 64B to 64KiB"),
+        ("LATHIDE_ENVELOPES", "1048577", "a whole number from 1 to 1048576"),
+        ("LATHIDE_JOIN", "8785h", "a time from 1ns to 8784h"),
+        ("LATHIDE_KEEPALIVE", "never", ", or off"),
+    ] {
+        let (_, why) = refused(&[(name, value)]);
+        assert!(why.contains(range), "{name}={value}: {why}");
+    }
+}
+
 #[test]
 fn every_bad_value_names_its_variable() {
     for (name, value) in [
@@ -89,6 +130,7 @@ fn every_bad_value_names_its_variable() {
         ("LATHIDE_DEADLOCK", "never"),
         ("LATHIDE_KEEPALIVE", "0"),
         ("LATHIDE_ENCRYPT", "yes"),
+        ("LATHIDE_REPORT", "1"),
         ("LATHIDE_JOIN", "inf"),
         ("LATHIDE_JOIN", "nan"),
         ("LATHIDE_LINGER", "-1"),

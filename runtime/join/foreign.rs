@@ -11,7 +11,8 @@
 use crate::config::{Discovery, Identity};
 use crate::error::Result;
 
-use super::variables::{Variables, number, wrong};
+use super::variables::{RANK, SIZE, Variables, wrong};
+use crate::quantity::WHOLE;
 
 /// The most ranks a job may have: a full mesh of more connections than this fits no process's descriptor limit.
 const SIZE_MAX: u32 = 1 << 16;
@@ -59,8 +60,8 @@ pub(super) struct RankSlot {
 /// The names of rank and size, innermost starter first: under `srun mpirun` or `srun torchrun` the variables of srun
 /// describe the starters, not the program.
 const SEATS: [(Starter, &str, &str); 7] = [
-    (Starter::Kubernetes, "JOB_COMPLETION_INDEX", "LATHIDE_SIZE"),
-    (Starter::Lathide, "LATHIDE_RANK", "LATHIDE_SIZE"),
+    (Starter::Kubernetes, "JOB_COMPLETION_INDEX", SIZE.name),
+    (Starter::Lathide, RANK.name, SIZE.name),
     (Starter::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     (Starter::Pmi, "PMI_RANK", "PMI_SIZE"),
     (Starter::Torch, "RANK", "WORLD_SIZE"),
@@ -71,7 +72,7 @@ const SEATS: [(Starter, &str, &str); 7] = [
 /// This node's place; `None` if nobody names one.
 pub(super) fn slot(variables: &Variables<'_>) -> Result<Option<RankSlot>> {
     for (starter, rank_name, size_name) in SEATS {
-        let (rank, size) = match (variables.text(rank_name), variables.text(size_name)) {
+        let (rank, size) = match (variables.of_starter(rank_name), variables.of_starter(size_name)) {
             (None, None) => continue,
             (Some(rank), None) if starter == Starter::Lathide => {
                 return wrong(rank_name, rank, "LATHIDE_SIZE is not set; a node needs both");
@@ -84,29 +85,38 @@ pub(super) fn slot(variables: &Variables<'_>) -> Result<Option<RankSlot>> {
             _ => continue,
         };
         let is_other = match starter {
-            Starter::Torch => variables.text("MASTER_ADDR").is_none(),
+            Starter::Torch => variables.of_starter("MASTER_ADDR").is_none(),
             // `lathide run` inside a pod knows better.
-            Starter::Kubernetes => variables.text("LATHIDE_RANK").is_some(),
+            Starter::Kubernetes => variables.text(&RANK).is_some(),
             _ => false,
         };
         if is_other {
             continue;
         }
-        let size = number(size_name, &size, 1..=u64::from(SIZE_MAX))? as u32;
-        let rank = number(rank_name, &rank, 0..=u64::from(size) - 1)? as u32;
+        let size = number(size_name, &size, 1..=SIZE_MAX)?;
+        let rank = number(rank_name, &rank, 0..=size - 1)?;
         return Ok(Some(RankSlot { starter, rank, size, size_name }));
     }
     Ok(None)
+}
+
+/// A whole number within `range`.
+fn number(name: &str, value: &str, range: std::ops::RangeInclusive<u32>) -> Result<u32> {
+    let number = WHOLE.one(value).ok().filter(|number| range.contains(number));
+    let why = || format!("this is a whole number from {} to {}", range.start(), range.end());
+    number.map_or_else(|| wrong(name, value, why()), Ok)
 }
 
 /// The rendezvous that the starter names, if it names one.
 pub(super) fn root(variables: &Variables<'_>, slot: &RankSlot) -> Result<Option<String>> {
     match slot.starter {
         // torchrun itself listens there, unless it was told not to.
-        Starter::Torch if variables.text("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|text| text == "True") => Ok(None),
+        Starter::Torch if variables.of_starter("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|text| text == "True") => {
+            Ok(None)
+        }
         Starter::Torch => {
-            let Some(host) = variables.text("MASTER_ADDR") else { return Ok(None) };
-            let port = variables.text("MASTER_PORT").unwrap_or_default();
+            let Some(host) = variables.of_starter("MASTER_ADDR") else { return Ok(None) };
+            let port = variables.of_starter("MASTER_PORT").unwrap_or_default();
             let port = number("MASTER_PORT", &port, 1..=65535)?;
             let host = if host.contains(':') { format!("[{host}]") } else { host };
             Ok(Some(format!("{host}:{port}")))
@@ -118,8 +128,8 @@ pub(super) fn root(variables: &Variables<'_>, slot: &RankSlot) -> Result<Option<
 
 /// The first host of the step, and a port that follows from job and step, so that all tasks agree without talking.
 fn slurm_root(variables: &Variables<'_>) -> Option<String> {
-    let host = first_host(&variables.text("SLURM_STEP_NODELIST")?)?;
-    let id = |name| variables.text(name).and_then(|id| id.parse::<u64>().ok());
+    let host = first_host(&variables.of_starter("SLURM_STEP_NODELIST")?)?;
+    let id = |name| variables.of_starter(name).and_then(|id| id.parse::<u64>().ok());
     let (job, step) = (id("SLURM_JOB_ID")?, id("SLURM_STEP_ID")?);
     // Below the range from which the system gives ports to programs that ask for any.
     let port = 20_000 + (job.wrapping_mul(31).wrapping_add(step)) % 10_000;
@@ -144,7 +154,7 @@ fn first_host(list: &str) -> Option<String> {
 
 /// How the ranks can find each other without a rendezvous or a key; `None` if nothing tells this job from others.
 pub(super) fn discovery(variables: &Variables<'_>, slot: &RankSlot) -> Option<Discovery> {
-    let text = |name: &str| variables.text(name);
+    let text = |name: &str| variables.of_starter(name);
     let size = slot.size.to_string();
     let all_of = |name: &str| text(name).as_ref() == Some(&size);
     let one_node = text("SLURM_STEP_NUM_NODES").is_some_and(|nodes| nodes == "1");

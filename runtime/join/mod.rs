@@ -30,4 +30,4 @@ pub(crate) mod listening;
 pub(crate) mod mesh;
 mod pending;
 pub(crate) mod rendezvous;
-mod variables;
+pub(crate) mod variables;

@@ -27,8 +27,7 @@
 //!
 //! | within a lab | |
 //! | --- | --- |
-//! | `LATHIDE_LAB` | the lab's directory |
-//! | `LATHIDE_LAB_HOSTS` | its hosts' names: `host0,host1` |
+//! | `LATHIDE_LAB`, `LATHIDE_LAB_HOSTS` | [the environment](super::launching#environment) |
 //! | `10.76.0.1`, `fd76:6c61:7468::1` | `host0`'s addresses, and so on |
 //! | `lathide __in-host NAME PROGRAM ARGS…` | runs PROGRAM on that host, as the same process |
 //!

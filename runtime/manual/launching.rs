@@ -13,28 +13,12 @@
 //!
 //! # Environment
 //!
-//! | variable | meaning | default |
-//! | --- | --- | --- |
-//! | `LATHIDE_RANK`, `LATHIDE_SIZE` | this rank, and the number of ranks | a job of one |
-//! | `LATHIDE_ROOT` | `host:port` of the coordinator | required from two ranks on, or a starter below |
-//! | `LATHIDE_KEY_FD`, `LATHIDE_KEY_FILE` | where the job's 32-byte key is read; the file must be private | as above |
-//! | `LATHIDE_INTERFACE` | which address to listen on: `eth0`, `10.0.0.0/8`, `!docker0` | the one that reaches the coordinator |
-//! | `LATHIDE_PORTS` | ports to listen on: `7000-7063` | any |
-//! | `LATHIDE_ADVERTISE` | the IP address to announce to the others | the one on which it listens |
-//! | `LATHIDE_ENCRYPT` | `on`: links are encrypted ([`super::wire_format`]); needs the feature `encrypt` | `off` |
-//! | `LATHIDE_OVERLAP` | `on`, or `off`: bytes move only inside a wait | `on` |
-//! | `LATHIDE_WINDOW` | bytes per link that may arrive before their read is posted | 64 MiB |
-//! | `LATHIDE_BUDGET` | the same for all links together: a window is at most a link's equal share, but at least 64 KiB | 512 MiB |
-//! | `LATHIDE_COLLECTIVE` | algorithms of collectives, instead of the selected ones: `broadcast:chain,gather:windowed/4` | the fastest by the cost model |
-//! | `LATHIDE_FRAGMENT` | the maximum payload of a fragment, in bytes | 4096 |
-//! | `LATHIDE_ENVELOPES` | messages per link that may be announced beyond the window | 1024 |
-//! | `LATHIDE_DEADLOCK` | seconds without any progress before ranks report ([`super::architecture`]), or `off` | 3 |
-//! | `LATHIDE_KEEPALIVE` | seconds that a host may not answer before it is lost, or `off` | 10 |
-//! | `LATHIDE_JOIN` | seconds a node tries to join | 30 |
-//! | `LATHIDE_LINGER` | seconds `finalize` waits for peers to confirm | 5 |
-//! | `LATHIDE_TRACE` | the file for a timeline of all ranks | none |
-//! | `LATHIDE_REPORT` | `on`: the node sends its report to the launcher at the end | `off` |
-//! | `LATHIDE_OBSERVE` | whether the node records what it does ([`super::observing`]) | `on` |
+//! `lathide --help` shows the same. How a SIZE and a TIME are written is [below](#sizes-times-rates-and-lists).
+#![doc = crate::join::variables::table!()]
+//!
+//! See [`super::collectives`] for `LATHIDE_COLLECTIVE`, [`super::wire_format`] for `LATHIDE_ENCRYPT`,
+//! [`super::architecture`] for `LATHIDE_DEADLOCK`, [`super::observing`] for `LATHIDE_OBSERVE`, [`super::hosts`] for
+//! `LATHIDE_SSH`, [`super::lab`] for `LATHIDE_LAB`, and below for `LATHIDE_KEEPALIVE`.
 //!
 //! The key must be random. A key whose bytes are all equal is refused, and so is a [`crate::Config::new`] of two or
 //! more ranks without a key. Programs that a rank starts after `init` do not inherit the descriptor of
@@ -43,6 +27,24 @@
 //! A rank has one connection to each other rank; the launcher has four descriptors per rank. If the limit of open files
 //! is lower, it is raised as far as the system allows. If that is not enough, the error names the number that is
 //! needed.
+//!
+//! # Sizes, times, rates and lists
+//!
+//! Variables and options of the command are written in the same way: a decimal number, perhaps with a fraction and an
+//! exponent, and perhaps a unit. Upper and lower case are the same.
+//!
+//! | | without a unit | units |
+//! | --- | --- | --- |
+//! | size | bytes | `B`; `k`, `m`, `g` and `KiB`, `MiB`, `GiB` are powers of 1024; `kB`, `MB`, `GB` are powers of 1000 |
+//! | time | seconds | `ns`, `us`, `ms`, `s`, `min`, `h` |
+//! | time per byte or word | seconds | the same, also with `/B`, `/byte` or `/word` |
+//! | rate | bits per second | `bit`, `kbit`, `mbit`, `gbit`, also with `/s` |
+//! | part | of one | `%` |
+//! | number | | none |
+//!
+//! A list has values and ranges between commas: `256,1024`, `2..40`, `0.5..4+0.5` (by adding), `8..1MiB*4` (by
+//! multiplying). A range without a step has every whole number, or 33 values at equal ratios if these would be more
+//! than 100 or not whole. The error for a value that is out of bounds names the bounds.
 //!
 //! # Other starters
 //!
@@ -86,7 +88,7 @@
 //! - INT, QUIT, TERM, HUP, USR1 and USR2 are forwarded. A signal that the launcher's parent has ignored, as nohup and a
 //!   shell's background jobs do, stays ignored, also by the ranks.
 //! - When a rank fails, the others get [`crate::Error::PeerLost`] at their next call. They are ended within two seconds
-//!   (`--grace S` gives them longer).
+//!   (`--grace TIME` gives them longer).
 //! - The launcher names the rank that failed first and exits with its status. If a process ends with 0 before its node
 //!   is finalized or dropped (`std::process::exit`, a leaked node), and others fail because of that, it is that rank.
 //! - If the launcher is killed, its ranks end too.

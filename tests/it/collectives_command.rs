@@ -88,8 +88,8 @@ fn wrong_use_is_explained() {
         ("--operations gather --algorithms ring", "no operation has the algorithm \"ring\""),
         ("--algorithms simple/2", "simple of gather has no window"),
         ("--bytes 0", "such as 8, 64KiB or 1MiB"),
-        ("--seconds 0", "from 0.1 to 86400"),
-        ("-n 1", "2..=64"),
+        ("--seconds 0", "from 0.1s to 24h"),
+        ("-n 1", "from 2 to 64"),
         ("-n 4 --ranks 2,4", "cannot be used with"),
         ("--link dsl", "loopback, ethernet, lan or wan"),
     ] {

@@ -13,6 +13,7 @@ mod failure;
 mod foreign;
 mod full;
 mod gain;
+mod grammar;
 mod jobs;
 mod kills;
 mod lab;

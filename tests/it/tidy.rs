@@ -1,7 +1,13 @@
 //! The architecture's invariants, held against the sources (see the manual's page on architecture).
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use lathide::launcher::variables::ALL;
+
+/// Where a file's own tests begin.
+const TESTS: &str = "#[cfg(test)]\nmod tests {";
 
 pub(crate) fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -34,7 +40,7 @@ fn code(path: &Path) -> String {
     if is_test("sim") || is_test("sim_tests") || path.to_string_lossy().ends_with("_tests.rs") {
         return String::new();
     }
-    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let code = text.split(TESTS).next().unwrap_or_default();
     code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
@@ -61,4 +67,26 @@ fn files_stay_readable() {
             path.display()
         );
     }
+}
+
+#[test]
+fn every_variable_is_in_the_table() {
+    let known: Vec<&str> =
+        ALL.iter().flat_map(|(_, variables)| variables.iter().map(|variable| variable.name)).collect();
+    let mut named = BTreeSet::new();
+    for path in sources("runtime") {
+        let text = fs::read_to_string(&path).expect("a readable file");
+        // Comments count: what the manual names is in the table, too.
+        let text = if code(&path).is_empty() { "" } else { text.split(TESTS).next().unwrap_or_default() };
+        for (at, _) in text.match_indices("LATHIDE_") {
+            let name =
+                text[at..].split(|sign: char| !(sign.is_ascii_uppercase() || sign == '_')).next().unwrap_or_default();
+            // `LATHIDE_` alone is the beginning of all of them.
+            if name.len() > "LATHIDE_".len() {
+                assert!(known.contains(&name), "{} names {name}", path.display());
+                named.insert(name.to_owned());
+            }
+        }
+    }
+    assert!(named.len() > 20, "{named:?}");
 }

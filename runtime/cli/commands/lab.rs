@@ -12,11 +12,15 @@ use crate::launch::lab::{
 };
 use crate::launch::link::LinkSpec;
 use clap::{Args as ClapArgs, Subcommand};
+use lathide::launcher::quantity::{PART, Quantity, SIZE, WHOLE};
 use serde_json::json;
 
-use crate::commands::common::console::{print, size};
+use crate::commands::common::console::print;
+use crate::commands::common::options::one;
 
 const COMMAND: &str = "lathide lab";
+/// A cable holds no more.
+const QUEUE: Quantity = SIZE.within("1B", "256MiB");
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,21 +55,21 @@ pub(crate) struct Args {
     #[command(subcommand)]
     action: Option<Action>,
     /// Number of hosts: host0, host1, and on
-    #[arg(long, value_name = "N", required = true)]
+    #[arg(long, value_name = "N", required = true, value_parser = one::<u32>(WHOLE))]
     hosts: Option<u32>,
     /// How long a packet travels from one host to another
     #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = LinkSpec::parse_delay)]
     delay: Duration,
-    /// Bits per second of each host, each way (default: as fast as this machine is)
+    /// What each host can send and receive, such as 50mbit (default: as fast as this machine is)
     #[arg(long, value_name = "RATE", value_parser = LinkSpec::parse_rate)]
     rate: Option<NonZeroU64>,
     /// The part of all packets that gets lost, such as 0.1% or 0.001
     #[arg(long, value_name = "PART", default_value = "0", value_parser = loss)]
     loss: f64,
-    /// Bytes that may wait before each direction of a host's cable, such as 128k (default: what passes in two round
-    /// trips or in 10 ms, at least 64k)
-    #[arg(long, value_name = "BYTES", value_parser = size)]
-    queue: Option<usize>,
+    /// What may wait before each direction of a host's cable, such as 128KiB (default: what passes in two round trips or
+    /// in 10 ms, at least 64KiB)
+    #[arg(long, value_name = "SIZE", value_parser = one::<u64>(QUEUE))]
+    queue: Option<u64>,
     /// One medium for all hosts, on which one packet at a time passes
     #[arg(long)]
     shared: bool,
@@ -107,15 +111,15 @@ struct ChangeArgs {
     /// How long a packet travels between hosts with such cables
     #[arg(long, value_name = "TIME", value_parser = LinkSpec::parse_delay)]
     delay: Option<Duration>,
-    /// Bits per second, each way
+    /// What it can send and receive, such as 50mbit
     #[arg(long, value_name = "RATE", value_parser = LinkSpec::parse_rate)]
     rate: Option<NonZeroU64>,
     /// The part of the packets that gets lost between hosts with such cables
     #[arg(long, value_name = "PART", value_parser = loss)]
     loss: Option<f64>,
-    /// Bytes that may wait before each direction
-    #[arg(long, value_name = "BYTES", value_parser = size)]
-    queue: Option<usize>,
+    /// What may wait before each direction
+    #[arg(long, value_name = "SIZE", value_parser = one::<u64>(QUEUE))]
+    queue: Option<u64>,
 }
 
 /// A hidden command: becomes a program on a host of the lab.
@@ -139,7 +143,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
 
 fn start(args: Args) -> Result<ExitCode, LabError> {
     let Args { hosts, delay, rate, loss, queue, shared, quiet, json, mut command, .. } = args;
-    let cable = Cable { delay, rate_bits_per_s: rate, loss, queue_bytes: queue.map(|bytes| bytes as u64) };
+    let cable = Cable { delay, rate_bits_per_s: rate, loss, queue_bytes: queue };
     let arguments = command.split_off(1);
     let mut lab = Lab::new(hosts.unwrap_or_default(), cable, command.remove(0), arguments);
     lab.shared = shared;
@@ -194,8 +198,7 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
         Action::Cut { host } => Request::Cut(host),
         Action::Mend { host } => Request::Mend(host),
         Action::Change { host, change: ChangeArgs { delay, rate, loss, queue } } => {
-            let queue_bytes = queue.map(|bytes| bytes as u64);
-            Request::Change(host, Change { delay, rate_bits_per_s: rate, loss, queue_bytes })
+            Request::Change(host, Change { delay, rate_bits_per_s: rate, loss, queue_bytes: queue })
         }
         Action::Status { .. } => Request::Status,
     };
@@ -282,13 +285,7 @@ fn as_json(status: &Status, exit_status: Option<u8>) -> serde_json::Value {
     })
 }
 
-/// A part: 0.1% or 0.001.
+/// A part of the packets.
 fn loss(text: &str) -> Result<f64, String> {
-    let text = text.trim();
-    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |percents| (percents, 0.01));
-    let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let part = number.trim().parse::<f64>().ok().map(|number| number * unit);
-    part.filter(|part| plain && (0.0..1.0).contains(part)).ok_or_else(|| {
-        "this is a part from 0 to below 1, such as 0.1% or 0.001; to lose all, cut a host's cable".to_owned()
-    })
+    PART.within("0", "99.99%").one(text).map_err(|why| format!("{why}; to lose all, cut a host's cable"))
 }

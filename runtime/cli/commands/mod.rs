@@ -19,7 +19,13 @@ use common::console;
 
 /// Latency-hiding message passing over plain TCP: run jobs, measure what hiding gains.
 #[derive(Parser)]
-#[command(name = "lathide", version, arg_required_else_help = true)]
+#[command(
+    name = "lathide",
+    version,
+    arg_required_else_help = true,
+    after_help = "The environment variables: lathide --help",
+    after_long_help = common::environment::help()
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -11,12 +11,16 @@ use crate::launch::link::LinkSpec;
 use crate::launch::local::{End, Job, Outcome, Output, Stdin, Stream, prefixed};
 use clap::{Args, ValueEnum};
 use lathide::Rank;
+use lathide::launcher::quantity::WHOLE;
 use lathide::launcher::timeline::Merged;
+use lathide::launcher::variables;
 use lathide::observe::{closing, file};
 use serde_json::json;
 
 use crate::commands::common::console::print_json;
+use crate::commands::common::environment::misspelt;
 use crate::commands::common::hosts::HostArgs;
+use crate::commands::common::options::{limit, one};
 
 /// What the person typed, before messages of other rooms.
 const COMMAND: &str = "lathide";
@@ -32,7 +36,9 @@ Examples:
 
 Exit status: 0, or that of the rank that failed first (128+N if signal N killed it); 2 wrong usage, 124 time over,
 125 the launcher failed or the output found no room, 126 the program cannot be executed, 127 it was not found, 128+N
-interrupted by signal N.";
+interrupted by signal N.
+
+The environment variables of ranks and command: lathide --help";
 
 /// Start a program as a job of several ranks, on this machine or over ssh on others.
 ///
@@ -47,7 +53,7 @@ interrupted by signal N.";
 pub(crate) struct Arguments {
     /// Number of ranks [default: one for each slot of --hosts, or each task of a Slurm allocation]
     #[arg(short = 'n', long = "ranks", alias = "np", value_name = "N",
-          value_parser = clap::value_parser!(u32).range(1..=65536))]
+          value_parser = one::<u32>(WHOLE.within("1", "65536")))]
     ranks: Option<u32>,
     #[command(flatten)]
     hosts: HostArgs,
@@ -57,11 +63,11 @@ pub(crate) struct Arguments {
     /// Whether each line is shown behind its rank
     #[arg(long, value_name = "WHEN", default_value = "always")]
     tag: Tag,
-    /// End the job after this many seconds, with exit status 124
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    /// End the job after this time, such as 30 (seconds) or 10min, with exit status 124
+    #[arg(long, value_name = "TIME", value_parser = limit)]
     timeout: Option<Duration>,
-    /// When a rank has failed, the others have so many seconds to end by themselves, for instance to save their work
-    #[arg(long, value_name = "S", value_parser = seconds, default_value = "1")]
+    /// When a rank has failed, the others have so long to end by themselves, for instance to save their work
+    #[arg(long, value_name = "TIME", value_parser = limit, default_value = "1s")]
     grace: Duration,
     /// Encrypt what passes between the ranks; their program must be built with lathide's feature `encrypt`
     #[arg(long)]
@@ -100,7 +106,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     let Arguments { mut ranks, mut hosts, mut link, tag, timeout, grace, encrypt, mut variables, .. } = arguments;
     let Arguments { wdir, trace, report, quiet, json, mut program, .. } = arguments;
     if encrypt {
-        variables.push(("LATHIDE_ENCRYPT".into(), "on".into()));
+        variables.push((variables::ENCRYPT.name.into(), "on".into()));
     }
     // What begins with a dash is an option of the program only behind the program.
     if program[0].as_encoded_bytes().starts_with(b"-") {
@@ -137,7 +143,8 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     job.env = variables;
     job.directory = wdir;
     job.stdin = Stdin::Forward;
-    job.trace = trace.or_else(|| std::env::var_os("LATHIDE_TRACE").filter(|file| !file.is_empty()).map(PathBuf::from));
+    job.trace =
+        trace.or_else(|| std::env::var_os(variables::TRACE.name).filter(|file| !file.is_empty()).map(PathBuf::from));
     job.report = report.is_some();
     let report = match report.flatten().map(|file| file::check(&file).map_err(|error| (file, error))).transpose() {
         Ok(report) => report,
@@ -177,7 +184,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-/// What a person at a terminal should know before the job starts.
+/// What a person should know before the job starts.
 fn notes(job: &Job) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if job.hosts.is_none() && io::stderr().is_terminal() && job.size as usize > cores {
@@ -185,6 +192,10 @@ fn notes(job: &Job) {
     }
     if !job.link.is_loopback() {
         eprintln!("lathide: the link is emulated: {}", job.link);
+    }
+    let names = std::env::vars_os().chain(job.env.iter().cloned()).map(|(name, _)| name);
+    for (name, meant) in misspelt(names.map(|name| name.to_string_lossy().into_owned())) {
+        eprintln!("lathide: {name} is no variable of lathide, and has no effect; is {meant} meant?");
     }
 }
 
@@ -294,11 +305,6 @@ fn as_json(job: &Job, outcome: &Outcome) -> serde_json::Value {
             Err(error) => json!({ "file": job.trace, "error": error }),
         }),
     })
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse::<f64>().ok().filter(|&seconds| seconds > 0.0 && seconds <= 3.2e7);
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| "this is a number of seconds above 0, such as 30 or 0.5".into())
 }
 
 fn variable(text: &str) -> Result<(OsString, OsString), String> {

@@ -19,7 +19,7 @@ fn nonsense_is_refused() {
     refused(&["--hosts", "2"], "COMMAND");
     refused(&["--hosts", "0", "--", "true"], "from 1 to 250 hosts");
     refused(&["--hosts", "251", "--", "true"], "from 1 to 250 hosts");
-    refused(&["--hosts", "2", "--delay", "25", "--", "true"], "us, ms or s");
+    refused(&["--hosts", "2", "--delay", "25m", "--", "true"], "us, ms, s, min or h");
     refused(&["--hosts", "2", "--rate", "0mbit", "--", "true"], "rate");
     refused(&["--hosts", "2", "--loss", "100%", "--", "true"], "cut a host's cable");
     refused(&["--hosts", "2", "--loss=-0.1", "--", "true"], "0.1% or 0.001");

@@ -25,7 +25,7 @@ use uses::{Imports, Words, imports};
 const ROOMS: &[Room] = &[
     ("sys", &["runtime/sys"]),
     ("models", &["runtime/models"]),
-    ("plain data", &["runtime/*.rs", "runtime/error"]),
+    ("plain data", &["runtime/*.rs", "runtime/error", "runtime/quantity"]),
     ("wire", &["runtime/wire"]),
     ("engine", &["runtime/engine"]),
     ("collective", &["runtime/collective"]),
@@ -68,6 +68,8 @@ const PURE_FILES: &[Room] = &[(
         "runtime/interfaces.rs",
         "runtime/operation.rs",
         "runtime/overrides.rs",
+        "runtime/quantity",
+        "runtime/quantity.rs",
         "runtime/cli/launch/hosts",
         "runtime/cli/launch/lab/address.rs",
         "runtime/cli/launch/lab/cable.rs",

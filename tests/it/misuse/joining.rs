@@ -50,9 +50,9 @@ fn variables_that_make_no_sense_are_named_with_what_would_be_right() {
         ("LATHIDE_KEY_FD", "998", &["LATHIDE_KEY_FD=\"998\"", "cannot be read"]),
         ("LATHIDE_KEY_FD", "stdin", &["LATHIDE_KEY_FD=\"stdin\"", "whole number"]),
         ("LATHIDE_OVERLAP", "maybe", &["LATHIDE_OVERLAP=\"maybe\"", "on or off"]),
-        ("LATHIDE_WINDOW", "0", &["LATHIDE_WINDOW=\"0\"", "64MiB"]),
-        ("LATHIDE_WINDOW", "lots", &["LATHIDE_WINDOW=\"lots\"", "64MiB"]),
-        ("LATHIDE_FRAGMENT", "1", &["LATHIDE_FRAGMENT=\"1\"", "from 64 to 65536"]),
+        ("LATHIDE_WINDOW", "0", &["LATHIDE_WINDOW=\"0\"", "from 1B to", "1MiB"]),
+        ("LATHIDE_WINDOW", "lots", &["LATHIDE_WINDOW=\"lots\"", "from 1B to", "1MiB"]),
+        ("LATHIDE_FRAGMENT", "1", &["LATHIDE_FRAGMENT=\"1\"", "from 64B to 64KiB"]),
         ("LATHIDE_ENVELOPES", "0", &["LATHIDE_ENVELOPES=\"0\"", "whole number"]),
         ("LATHIDE_DEADLOCK", "never", &["LATHIDE_DEADLOCK=\"never\"", "seconds"]),
         ("LATHIDE_JOIN", "-1", &["LATHIDE_JOIN=\"-1\"", "seconds"]),
@@ -207,12 +207,12 @@ fn a_port_of_somebody_else_is_named() {
 #[test]
 fn the_command_line_is_refused_with_the_part_that_is_wrong() {
     for (args, status, words) in [
-        (&["run", "-n", "0", "true"][..], 2, &["0 is not in 1.."][..]),
+        (&["run", "-n", "0", "true"][..], 2, &["a whole number from 1 to 65536"][..]),
         (&["run", "-n", "-1", "true"], 2, &["-1"]),
         (&["run", "-n", "2", "--fast", "true"], 2, &["--fast"]),
         (&["walk"], 2, &["walk"]),
         (&[], 2, &["Usage"]),
-        (&["run", "-n", "2", "--link", "delay=1", "true"], 2, &["--link", "delay"]),
+        (&["run", "-n", "2", "--link", "delay=1x", "true"], 2, &["--link", "delay"]),
         (&["run", "-n", "2", "--link", "fast", "true"], 2, &["--link", "fast"]),
         (&["run", "-n", "2", "--link", "delay=1ms,rate=0", "true"], 2, &["--link", "rate"]),
         (&["run", "-n", "2", "--link", "rate=1mbit,colour=red", "true"], 2, &["--link", "colour"]),

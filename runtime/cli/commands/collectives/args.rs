@@ -1,9 +1,10 @@
 //! The options of `lathide collectives`.
 
 use lathide::Collective;
+use lathide::launcher::quantity::{Quantity, WHOLE};
 
-use crate::commands::common::console;
 use crate::commands::common::hosts::HostArgs;
+use crate::commands::common::options::{List, list, message_sizes, one, seconds};
 use crate::commands::common::output::Output;
 use crate::launch::link::LinkSpec;
 
@@ -12,12 +13,12 @@ use crate::launch::link::LinkSpec;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The number of ranks
-    #[arg(short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(2..=RANKS_MAX),
+    #[arg(short = 'n', value_name = "N", value_parser = one::<u32>(RANKS),
           default_value_t = 4, conflicts_with = "ranks")]
     pub(super) size: u32,
-    /// Several numbers of ranks, one after the other, such as 2,4,8
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=RANKS_MAX))]
-    pub(super) ranks: Option<Vec<u32>>,
+    /// Several numbers of ranks, one after the other, such as 2,4,8 or 2..8*2
+    #[arg(long, value_name = "LIST", value_parser = list::<u32>(RANKS))]
+    pub(super) ranks: Option<List<u32>>,
     /// Emulated link, as in `lathide run`: loopback, lan, wan, ethernet, or delay=25ms,rate=50mbit[,jitter=1ms]
     #[arg(long, value_name = "SPEC", default_value = "loopback", conflicts_with = "hosts")]
     pub(super) link: LinkSpec,
@@ -29,12 +30,12 @@ pub(crate) struct Args {
     /// Algorithms to measure, with a window where there is one, such as chain,ring,windowed/2 [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(super) algorithms: Option<Vec<String>>,
-    /// Sizes, such as 8,64KiB,1MiB: of the whole for broadcast, reduce and allreduce, else of a rank's block [default:
+    /// Sizes, such as 8,64KiB or 8..1MiB*4: of the whole for broadcast, reduce and allreduce, else of a rank's block [default:
     /// as many as the time allows, up to 1 MiB]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = console::size)]
-    pub(super) bytes: Option<Vec<usize>>,
+    #[arg(long, value_name = "LIST", value_parser = message_sizes)]
+    pub(super) bytes: Option<List<usize>>,
     /// About how long it may take; everything is measured at least five times
-    #[arg(long, value_name = "S", value_parser = console::seconds, default_value_t = SECONDS)]
+    #[arg(long, value_name = "TIME", value_parser = seconds, default_value_t = SECONDS)]
     pub(super) seconds: f64,
     #[command(flatten)]
     pub(super) output: Output,
@@ -49,7 +50,7 @@ Examples:
   lathide collectives --json > collectives.json";
 
 const SECONDS: f64 = 45.0;
-const RANKS_MAX: i64 = 64;
+const RANKS: Quantity = WHOLE.within("2", "64");
 
 fn operation(text: &str) -> Result<Collective, String> {
     let known = Collective::ALL.into_iter().find(|known| known.name() == text.trim());

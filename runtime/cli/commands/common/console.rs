@@ -72,33 +72,3 @@ pub(crate) fn fail(command: &str, message: &str, status: u8) -> ExitCode {
     eprintln!("{command}: {message}");
     ExitCode::from(status)
 }
-
-const BYTES_MAX: usize = 256 << 20;
-
-/// A message size: bytes, KiB or MiB.
-pub(crate) fn size(text: &str) -> Result<usize, String> {
-    let text = text.trim();
-    let digits = text.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let shift = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => Some(0),
-        "k" | "kib" => Some(10),
-        "m" | "mib" => Some(20),
-        _ => None,
-    };
-    let bytes = shift.zip(number.parse::<usize>().ok()).and_then(|(shift, number)| number.checked_mul(1 << shift));
-    match bytes {
-        Some(bytes) if (1..=BYTES_MAX).contains(&bytes) => Ok(bytes),
-        _ => Err(format!("a size is a number of bytes from 1 to {} MiB, such as 8, 64KiB or 1MiB", BYTES_MAX >> 20)),
-    }
-}
-
-/// About how long something may take.
-pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.trim().parse().map_err(|error| format!("{error}"))?;
-    if (0.1..=86_400.0).contains(&seconds) {
-        Ok(seconds)
-    } else {
-        Err("this is a number of seconds from 0.1 to 86400".to_owned())
-    }
-}

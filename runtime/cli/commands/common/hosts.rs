@@ -12,6 +12,7 @@ use crate::launch::link::LinkSpec;
 use clap::Args;
 use lathide::launcher::environment::port_range;
 use lathide::launcher::interface::Interfaces;
+use lathide::launcher::variables;
 
 use super::failed::Failed;
 
@@ -128,7 +129,7 @@ impl HostArgs {
 
     fn ssh(&self) -> Result<Vec<String>, String> {
         let split = |text: &str| shell_words::split(text).map_err(|error| format!("{text}: {error}"));
-        let program = std::env::var("LATHIDE_SSH").ok().filter(|text| !text.trim().is_empty());
+        let program = std::env::var(variables::SSH.name).ok().filter(|text| !text.trim().is_empty());
         let mut words = split(program.as_deref().unwrap_or("ssh"))?;
         for option in &self.ssh_option {
             words.extend(split(option)?);

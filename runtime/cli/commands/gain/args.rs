@@ -2,8 +2,11 @@
 
 use std::ffi::OsString;
 
+use lathide::launcher::quantity::{NUMBER, WHOLE};
+
 use crate::commands::common::failed::Failed;
 use crate::commands::common::hosts::HostArgs;
+use crate::commands::common::options::{List, list, one, repeats};
 use crate::commands::common::output::Output;
 use crate::commands::common::target::Target;
 use crate::launch::link::LinkSpec;
@@ -17,19 +20,19 @@ pub(crate) struct Args {
     pub(super) link: Option<LinkSpec>,
     #[command(flatten)]
     pub(super) hosts: HostArgs,
-    /// The granularities t_calc/t_com to measure at
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = gamma, conflicts_with = "program",
-          default_values_t = GAMMAS)]
-    pub(super) gamma: Vec<f64>,
+    /// The granularities t_calc/t_com to measure at, such as 0.5,1,2 or 0.25..4*2
+    #[arg(long, value_name = "LIST", value_parser = list::<f64>(NUMBER.within("0.01", "100")), conflicts_with = "program",
+          default_value = GAMMAS)]
+    pub(super) gamma: List<f64>,
     /// Points per column of the grid: a message has 8 bytes for each
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=10_000_000),
+    #[arg(long, value_name = "N", value_parser = one::<u64>(WHOLE.within("2", "10000000")),
           conflicts_with = "program", default_value_t = 100_000)]
     pub(super) rows: u64,
     /// How often everything is measured; medians count [default: 5]
-    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "R", value_parser = repeats)]
     pub(super) repeats: Option<u32>,
     /// The number of ranks of the program
-    #[arg(short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096),
+    #[arg(short = 'n', value_name = "N", value_parser = one::<u32>(WHOLE.within("1", "4096")),
           requires = "program", default_value_t = 2)]
     pub(super) ranks: u32,
     #[command(flatten)]
@@ -49,26 +52,14 @@ Examples:
 
 /// The sweep, and the link it runs on unless told otherwise: both sides of gamma = 1, closer where the gain is greatest,
 /// and the class of link of the paper's section 4.2, ten times as fast.
-const GAMMAS: [f64; 10] = [0.25, 0.5, 0.75, 0.9, 0.95, 1.0, 1.1, 1.5, 2.0, 4.0];
+const GAMMAS: &str = "0.25,0.5,0.75,0.9,0.95,1,1.1,1.5,2,4";
 pub(super) const REPEATS: u32 = 5;
 pub(super) const LINK: &str = "delay=0.2ms,rate=100mbit";
-/// Beyond it, communication or calculation is all there is.
-const GAMMA_RANGE: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 
 impl Args {
     /// Where it is measured; on this machine without `--link`, over `link`.
     pub(super) fn target(&self, link: &str) -> Result<Target, Failed> {
         let link = if self.hosts.is_given() { "loopback" } else { link };
         Target::new(self.link.clone().map_or_else(|| link.parse(), Ok)?, self.hosts.clone())
-    }
-}
-
-fn gamma(text: &str) -> Result<f64, String> {
-    let gamma: f64 = text.trim().parse().map_err(|error| format!("{error}"))?;
-    if GAMMA_RANGE.contains(&gamma) {
-        Ok(gamma)
-    } else {
-        let (low, high) = (GAMMA_RANGE.start(), GAMMA_RANGE.end());
-        Err(format!("gamma must be above 0: at least {low} and at most {high}"))
     }
 }

@@ -1,7 +1,7 @@
 //! The options of `lathide link`.
 
-use crate::commands::common::console;
 use crate::commands::common::hosts::HostArgs;
+use crate::commands::common::options::{List, message_sizes, repeats, seconds};
 use crate::commands::common::output::Output;
 use crate::launch::link::LinkSpec;
 
@@ -14,14 +14,14 @@ pub(crate) struct Args {
     pub(super) link: LinkSpec,
     #[command(flatten)]
     pub(super) hosts: HostArgs,
-    /// Message sizes to measure with, such as 8,64KiB,1MiB [default: as many as the time allows, up to 16 MiB]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = console::size)]
-    pub(super) bytes: Option<Vec<usize>>,
+    /// Message sizes to measure with, such as 8,64KiB or 8..1MiB*4 [default: as many as the time allows, up to 16 MiB]
+    #[arg(long, value_name = "LIST", value_parser = message_sizes)]
+    pub(super) bytes: Option<List<usize>>,
     /// How often everything is measured; medians count [default: 5, or 3 where the time is over before]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = repeats)]
     pub(super) repeats: Option<u32>,
     /// About how long it may take; sizes and numbers of messages are chosen to fit
-    #[arg(long, value_name = "S", value_parser = console::seconds, default_value_t = SECONDS)]
+    #[arg(long, value_name = "TIME", value_parser = seconds, default_value_t = SECONDS)]
     pub(super) seconds: f64,
     #[command(flatten)]
     pub(super) output: Output,

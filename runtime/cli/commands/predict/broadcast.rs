@@ -78,9 +78,9 @@ impl Args {
             column("cheaper", "cheaper", Form::Word),
         ];
         let (mut rows, mut points) = (Vec::new(), Vec::new());
-        for procs in self.procs.iter() {
+        for &procs in &self.procs {
             let (tree, serial) = (network.broadcast_tree(procs)?, network.broadcast_serial(procs)?);
-            for bytes in self.bytes.iter() {
+            for &bytes in &self.bytes {
                 let (tree_s, serial_s) = (tree.time_s(bytes)?, serial.time_s(bytes)?);
                 let ratio = (serial_s > 0.0).then(|| tree_s / serial_s);
                 rows.push(row![procs, bytes, tree_s, serial_s, ratio, name(&network, procs, bytes)?]);
@@ -111,10 +111,10 @@ impl Args {
 
     /// Which way is cheaper where: for each number of processes, the sizes at which it changes.
     fn verdict(&self, network: &Network) -> Result<(Vec<serde_json::Value>, String), Problem> {
-        let mut sizes: Vec<f64> = self.bytes.iter().collect();
+        let mut sizes: Vec<f64> = self.bytes.clone();
         sizes.sort_by(f64::total_cmp);
         let (mut changes, mut said) = (Vec::new(), Vec::<(String, Vec<u32>)>::new());
-        for procs in self.procs.iter() {
+        for &procs in &self.procs {
             let mut text = name(network, procs, sizes[0])?.to_owned();
             for pair in sizes.windows(2) {
                 let next = name(network, procs, pair[1])?;
@@ -147,8 +147,8 @@ impl Args {
             column("ratio", "eq. 2 /\neq. 1", Form::Number),
         ];
         let (mut rows, mut points, mut conclusion) = (Vec::new(), Vec::new(), String::new());
-        for procs in self.procs.iter() {
-            for bytes in self.bytes.iter() {
+        for &procs in &self.procs {
+            for &bytes in &self.bytes {
                 let time_s = known.cluster.broadcast_s(bytes, known.packet_bytes, procs)?;
                 // As the model cuts it, which has checked both sizes by now.
                 let packets = (bytes / known.packet_bytes - 1e-12).ceil().max(1.0);

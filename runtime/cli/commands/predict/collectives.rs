@@ -72,8 +72,8 @@ impl Predict for Args {
             column("global_s", "global\n3.2", Form::Seconds),
         ];
         let (mut rows, mut points, mut conclusion) = (Vec::new(), Vec::new(), String::new());
-        for words in self.words.iter() {
-            for procs in self.procs.iter() {
+        for &words in &self.words {
+            for &procs in &self.procs {
                 let it = Costs::of(&channel, &known.network, procs, words, word_bytes)?;
                 rows.push(row![
                     procs,

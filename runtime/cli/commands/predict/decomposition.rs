@@ -70,8 +70,8 @@ impl Predict for Args {
             columns.push(column("gain_ideal", "G of\nhiding", Form::Fixed(2)));
         }
         let (mut rows, mut points, mut compared) = (Vec::new(), Vec::new(), Vec::new());
-        for side in self.n.iter() {
-            for procs in self.procs.iter() {
+        for &side in &self.n {
+            for &procs in &self.procs {
                 let it = channel.compare(side.into(), procs)?;
                 let mut row = row![
                     side,
@@ -129,11 +129,11 @@ impl Args {
         };
         let mut sentences = Vec::new();
         if self.n.len() >= self.procs.len() {
-            for procs in self.procs.iter() {
+            for &procs in &self.procs {
                 sentences.push(sentence(format!("p = {procs}"), "n", 1.0, channel.side_threshold(procs)?));
             }
         } else {
-            for side in self.n.iter() {
+            for &side in &self.n {
                 let threshold = channel.processes_threshold(side.into())?;
                 sentences.push(sentence(format!("n = {side}"), "p", 9.0, threshold));
             }

@@ -100,8 +100,8 @@ impl Predict for Args {
         };
         let omega = match (&self.omega, saved) {
             (Some(omega), _) => omega.clone(),
-            (None, Some(saved)) => Values::of([measured_omega(saved, &mut notes)?]),
-            (None, None) => Values::of([0.0]),
+            (None, Some(saved)) => vec![measured_omega(saved, &mut notes)?],
+            (None, None) => vec![0.0],
         };
         let mut answer = match (&self.gamma_h, &self.gamma_s, self.lambda) {
             (Some(gamma_h), Some(gamma_s), _) => self.of_machines(gamma_h, gamma_s, f, &omega)?,
@@ -123,7 +123,7 @@ fn measured_omega(saved: &Saved, notes: &mut Vec<String>) -> Result<f64, Problem
 }
 
 fn single(omega: &Values) -> Result<f64, Problem> {
-    if omega.len() == 1 { Ok(omega.first()) } else { Err(Problem::new("several --omega need a --gamma-h for each")) }
+    if omega.len() == 1 { Ok(omega[0]) } else { Err(Problem::new("several --omega need a --gamma-h for each")) }
 }
 
 impl Args {
@@ -132,8 +132,8 @@ impl Args {
         let measured = if self.gamma.is_none() { saved.map(measured).unwrap_or_default() } else { Vec::new() };
         let gammas = match &self.gamma {
             Some(gammas) => gammas.clone(),
-            None if !measured.is_empty() => Values::of(measured.iter().map(|(gamma, _)| *gamma)),
-            None => Values::of((0..=24).map(|step| 2f64.powf(f64::from(step) / 4.0 - 3.0))),
+            None if !measured.is_empty() => measured.iter().map(|(gamma, _)| *gamma).collect(),
+            None => (0..=24).map(|step| 2f64.powf(f64::from(step) / 4.0 - 3.0)).collect(),
         };
         let at = |gamma: f64| gain_at(gamma, f, omega);
         let mut columns = vec![
@@ -142,17 +142,17 @@ impl Args {
             column("gain", "G\neq. 4", Form::Fixed(3)),
         ];
         let mut rows = Vec::new();
-        for gamma in gammas.iter() {
+        for &gamma in &gammas {
             rows.push(row![gamma, gain::ideal(gamma)?, at(gamma)?]);
         }
         if !measured.is_empty() {
             columns.push(column("gain_measured", "G\nmeasured", Form::Fixed(3)));
             rows.iter_mut().zip(&measured).for_each(|(row, (_, gain))| row.push((*gain).into()));
         }
-        let chart =
-            chart_over(gammas.iter(), ("gamma = t_calc / t_com", Form::Plain), ("G", Form::Plain)).map(|chart| {
-                let model = dense(gammas.iter()).filter_map(|gamma| Some((gamma, at(gamma).ok()?)));
-                let ideal = dense(gammas.iter()).filter_map(|gamma| Some((gamma, gain::ideal(gamma).ok()?)));
+        let chart = chart_over(gammas.iter().copied(), ("gamma = t_calc / t_com", Form::Plain), ("G", Form::Plain))
+            .map(|chart| {
+                let model = dense(gammas.iter().copied()).filter_map(|gamma| Some((gamma, at(gamma).ok()?)));
+                let ideal = dense(gammas.iter().copied()).filter_map(|gamma| Some((gamma, gain::ideal(gamma).ok()?)));
                 let chart = chart.curve("model, eq. 4", Look::Solid, model).curve("ideal, eq. 1", Look::Dotted, ideal);
                 if measured.is_empty() {
                     chart
@@ -160,7 +160,7 @@ impl Args {
                     chart.points("measured", measured.iter().map(|&(x, y)| [x, y, y, y]).collect())
                 }
             });
-        let gains = gammas.iter().map(|gamma| Ok((gamma, at(gamma)?))).collect::<Result<Vec<_>, Problem>>()?;
+        let gains = gammas.iter().copied().map(|gamma| Ok((gamma, at(gamma)?))).collect::<Result<Vec<_>, Problem>>()?;
         let (findings, conclusion) = verdict::of_curve((f, omega), self.target, &gains, ("gamma", 1.0))?;
         let parameters = vec![parameter("f", "f", Form::Plain, f), parameter("omega", "Omega", Form::Plain, omega)];
         Ok(Answer { parameters, chart, findings, ..Answer::new(Self::NAME, EQUATION_4, columns, rows, conclusion) })
@@ -185,7 +185,7 @@ impl Args {
         for machine in &machines {
             let Machine { gamma_h, omega } = *machine;
             let mut of_machine = Vec::new();
-            for gamma_s in gamma_s.iter() {
+            for &gamma_s in gamma_s {
                 let x = ratio(machine, gamma_s)?;
                 let gain = gain::with_overhead(x, f, omega)?;
                 rows.push(row![gamma_h, omega, gamma_s, x, gain::with_overhead(x, 1.0, 0.0)?, gain]);
@@ -193,9 +193,10 @@ impl Args {
             }
             let name = format!("gamma_h = {}, Omega = {}", plain(gamma_h), plain(omega));
             let at = |gamma_s| Some((gamma_s, gain::with_overhead(ratio(machine, gamma_s).ok()?, f, omega).ok()?));
-            let smooth =
-                machines.len() <= 2 && chart_over(gamma_s.iter(), ("", Form::Plain), ("", Form::Plain)).is_some();
-            let points = if smooth { dense(gamma_s.iter()).filter_map(at).collect() } else { of_machine.clone() };
+            let smooth = machines.len() <= 2
+                && chart_over(gamma_s.iter().copied(), ("", Form::Plain), ("", Form::Plain)).is_some();
+            let points =
+                if smooth { dense(gamma_s.iter().copied()).filter_map(at).collect() } else { of_machine.clone() };
             series.push(Series { name, points });
             gains.push(of_machine);
         }
@@ -221,7 +222,7 @@ impl Args {
             InTurn::Mesh => Messages::MESH,
         };
         let program = Scaling::new(lambda, messages, f, omega)?;
-        let procs = self.procs.clone().unwrap_or_else(|| Counts::of(1..=32));
+        let procs = self.procs.clone().unwrap_or_else(|| (1..=32).collect());
         let columns = vec![
             given("procs", "p", Form::Count),
             column("q", "q", Form::Plain),
@@ -231,12 +232,12 @@ impl Args {
             column("gain", "G\neq. 6", Form::Fixed(3)),
         ];
         let (mut rows, mut gains) = (Vec::new(), Vec::new());
-        for p in procs.iter() {
+        for &p in &procs {
             let (speedup, hidden, gain) = (program.speedup(p)?, program.speedup_hidden(p)?, program.gain(p)?);
             rows.push(row![p, messages.of(p)?, program.ratio(p)?, speedup, hidden, gain]);
             gains.push((f64::from(p), gain));
         }
-        let chart = chart_over(procs.iter().map(f64::from), ("p", Form::Plain), ("G", Form::Plain));
+        let chart = chart_over(procs.iter().copied().map(f64::from), ("p", Form::Plain), ("G", Form::Plain));
         let chart = chart.map(|chart| chart.curve("G, eq. 6", Look::Solid, ascending(gains.clone())));
         let (mut findings, mut conclusion) = verdict::of_values(&gains, "procs");
         let best = [

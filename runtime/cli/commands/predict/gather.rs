@@ -61,8 +61,8 @@ impl Predict for Args {
             column("all_at_once_ratio", "not lost\neq. 4", Form::Percent(2)),
         ];
         let (mut rows, mut points, mut last) = (Vec::new(), Vec::new(), None);
-        for procs in self.procs.iter() {
-            for bytes in self.bytes.iter() {
+        for &procs in &self.procs {
+            for &bytes in &self.bytes {
                 let gather = known.cluster.gather(bytes, known.packet_bytes, procs)?;
                 let (printed, fill_s) = beside(&known, &gather, procs, bytes)?;
                 let window = gather.window;

@@ -63,7 +63,7 @@ impl Predict for Args {
 impl Args {
     fn between_pairs(&self, known: Known) -> Result<Answer, Problem> {
         let network = known.network;
-        let alone = self.pairs == Counts::of([1]);
+        let alone = self.pairs == vec![1];
         let mut columns = vec![
             given("pairs", "pairs", Form::Count),
             given("bytes", "x", Form::Bytes),
@@ -78,9 +78,9 @@ impl Args {
         let sending =
             [Primitive::NonPreemptive, Primitive::Preemptive].map(|primitive| network.path()?.sending(primitive));
         let (mut rows, mut points) = (Vec::new(), Vec::new());
-        for pairs in self.pairs.iter() {
+        for &pairs in &self.pairs {
             let block = network.pairs(pairs)?;
-            for bytes in self.bytes.iter() {
+            for &bytes in &self.bytes {
                 let time_s = block.time_s(bytes)?;
                 let rate = if time_s > 0.0 { Some(bytes / time_s) } else { None };
                 let mut row = row![pairs, bytes, time_s, block.line_s(bytes)?, rate];
@@ -133,7 +133,7 @@ impl Args {
 
     fn among_neighbours(&self, known: Known, neighbours: &Counts) -> Result<Answer, Problem> {
         let network = known.network;
-        let procs = self.procs.clone().unwrap_or(Counts::of([16]));
+        let procs = self.procs.clone().unwrap_or(vec![16]);
         let columns = vec![
             given("neighbours", "K", Form::Count),
             given("procs", "N", Form::Count),
@@ -145,11 +145,11 @@ impl Args {
         ];
         let one = network.point_to_point()?;
         let (mut rows, mut points, mut worst) = (Vec::new(), Vec::new(), 0.0_f64);
-        for neighbours in neighbours.iter() {
-            for procs in procs.iter() {
+        for &neighbours in neighbours {
+            for &procs in procs.iter() {
                 let (printed, by_rule) =
                     (network.neighbours(procs, neighbours)?, network.neighbours_by_rule_3(procs, neighbours)?);
-                for bytes in self.bytes.iter() {
+                for &bytes in &self.bytes {
                     let (time_s, alone_s) = (printed.time_s(bytes)?, f64::from(neighbours) * one.time_s(bytes)?);
                     let by_rule_s = by_rule.time_s(bytes)?;
                     let slowdown = (alone_s > 0.0).then(|| by_rule_s / alone_s);

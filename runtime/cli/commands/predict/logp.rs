@@ -74,7 +74,7 @@ impl Predict for Args {
             column("sending_ratio", "ratio\neq. 19", Form::Fixed(4)),
         ];
         let (mut rows, mut points) = (Vec::new(), Vec::new());
-        for messages in self.messages.iter() {
+        for &messages in &self.messages {
             let n = u64::from(messages);
             let (logp_s, ratio) = (machine.time_s(n)?, machine.ratio(n)?);
             let (sending_s, sending_hyperbolic_s) = (machine.sending_s(n)?, machine.sending_hyperbolic_s(n)?);

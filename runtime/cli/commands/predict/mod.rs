@@ -1,6 +1,6 @@
 //! `lathide predict`: what the papers' models say, from parameters given or measured.
 //!
-//! One file per model: its options, and what it answers. Shared are numbers on the command line ([`values`]), saved
+//! One file per model: its options, and what it answers. Shared are what options take ([`values`]), saved
 //! results ([`saved`]), the parameters of a network or cluster ([`network`], [`switch`]), and answers ([`answer`]).
 
 mod answer;
@@ -50,7 +50,7 @@ enum Model {
 
 const EXAMPLES: &str = "\
 Lists have values and ranges: 256,1024 or 2..40 or 1..64*2 (doubling) or 0.5..4+0.5. Times are in seconds or have
-us, ms, s (35e-6, 35us), sizes in bytes or have KiB, MiB, kB, MB (64KiB).
+ns, us, ms, s, min, h (35e-6, 35us), sizes in bytes or have KiB, MiB, kB, MB (64KiB).
 
 Examples:
   lathide predict gain --gamma-h 10 --gamma-s 2..40 --omega 0.2

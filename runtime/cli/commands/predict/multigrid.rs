@@ -10,14 +10,16 @@ use super::model::{Common, Predict};
 use super::problem::Problem;
 use super::saved::Saved;
 use super::values::{self, Counts, Values};
+use crate::commands::common::options::one;
 use crate::report::format::plain;
+use lathide::launcher::quantity::WHOLE;
 
 /// How a multigrid V-cycle runs on a mesh of processors: GAP, LOG and Single Stage models (Matheson, Tarjan 1993)
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Dimensions of the grid, 2 or 3
-    #[arg(long, value_name = "D", value_parser = clap::value_parser!(u32).range(2..=3), default_value_t = 2)]
+    #[arg(long, value_name = "D", value_parser = one::<u32>(WHOLE.within("2", "3")), default_value_t = 2)]
     dims: u32,
     /// Points of the grid in each dimension
     #[arg(long, value_name = "N", value_parser = values::number, allow_hyphen_values = true, default_value = "1000")]
@@ -101,7 +103,7 @@ impl Predict for Args {
         ];
         let (mut rows, mut points, mut best) = (Vec::new(), Vec::new(), Vec::new());
         for Candidate { fixed, variable, machine } in &candidates {
-            for procs in self.procs.iter() {
+            for &procs in &self.procs {
                 let it = predict(&grid, machine, procs.into())?;
                 rows.push(row![
                     *fixed,
@@ -157,7 +159,7 @@ impl Args {
     fn candidates(&self, messages: Messages, saved: Option<&Saved>) -> Result<Vec<Candidate>, Problem> {
         let costs: Vec<(f64, f64)> = match (&self.fixed, saved) {
             (Some(fixed), _) => {
-                let variable = self.variable.clone().unwrap_or(Values::of([0.0]));
+                let variable = self.variable.clone().unwrap_or(vec![0.0]);
                 values::paired(("--fixed", fixed), ("--variable", &variable)).map_err(Problem::new)?
             }
             (None, Some(saved)) => vec![(saved.number("hyperbolic.a_s", "give --fixed")? * self.clock(saved)?, 0.0)],

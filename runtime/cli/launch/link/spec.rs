@@ -5,6 +5,8 @@ use std::num::NonZeroU64;
 use std::str::FromStr;
 use std::time::Duration;
 
+use lathide::launcher::quantity::{Quantity, RATE, TIME};
+
 /// What an emulated link is like. Written as
 ///
 /// - a preset: `loopback` (no delay, no limit), `ethernet` (10 Mbit/s, half duplex and shared by all, 50 us: the
@@ -12,8 +14,8 @@ use std::time::Duration;
 /// - or its parts: `delay=25ms,rate=50mbit,jitter=1ms,shared`, each optional;
 /// - or a preset and what differs from it: `wan,delay=5ms`.
 ///
-/// Times are in `us`, `ms` or `s`, rates in `bit`, `kbit`, `mbit` or `gbit` per second (powers of ten). Upper and lower
-/// case are the same. [`Display`](fmt::Display) writes the parts; reading them again gives an equal value.
+/// Times and rates are written as everywhere ([`lathide::manual::launching`]). Upper and lower case are the same.
+/// [`Display`](fmt::Display) writes the parts; reading them again gives an equal value.
 ///
 /// ```
 /// use lathide_cli::LinkSpec;
@@ -44,7 +46,7 @@ impl LinkSpec {
     /// # Errors
     /// [`LinkSpecError`] says what is allowed.
     pub fn parse_delay(text: &str) -> Result<Duration, LinkSpecError> {
-        time(Key::Delay, text.trim().to_ascii_lowercase().as_str())
+        time(Key::Delay, text)
     }
 
     /// A rate in bits per second as a link's `rate=` takes it: `50mbit`.
@@ -52,7 +54,7 @@ impl LinkSpec {
     /// # Errors
     /// [`LinkSpecError`] says what is allowed.
     pub fn parse_rate(text: &str) -> Result<NonZeroU64, LinkSpecError> {
-        rate(Key::Rate, text.trim().to_ascii_lowercase().as_str())
+        rate(Key::Rate, text)
     }
 
     fn preset(name: &str) -> Option<Self> {
@@ -156,15 +158,15 @@ pub enum LinkSpecError {
     /// The text, or the part of it for one key, is empty.
     #[error("the link is empty; {SYNTAX}")]
     Empty,
-    /// The number of a key is missing, negative, not a number or out of its range.
-    #[error("{key}={text}: the number must be decimal and {range}; {}", units_of(.key))]
-    Number {
+    /// What stands behind a key is no time or no rate, or out of its range.
+    #[error("{key}={text}: {why}")]
+    Amount {
         /// The key.
         key: &'static str,
         /// What was written.
         text: String,
-        /// What is allowed.
-        range: &'static str,
+        /// What would be right.
+        why: String,
     },
     /// A preset stands behind something else.
     #[error("{preset} must come first: a preset, then what differs from it, such as wan,delay=5ms")]
@@ -183,14 +185,6 @@ pub enum LinkSpecError {
     Twice {
         /// The key.
         key: &'static str,
-    },
-    /// A unit is missing or unknown.
-    #[error("{key}={text}: {}", units_of(.key))]
-    Unit {
-        /// The key.
-        key: &'static str,
-        /// What was written.
-        text: String,
     },
     /// Neither a preset nor a key.
     #[error("{part:?} is not part of a link; {SYNTAX}")]
@@ -229,31 +223,13 @@ impl Key {
 }
 
 fn time(key: Key, text: &str) -> Result<Duration, LinkSpecError> {
-    amount(key, text, &TIME_UNITS, TIME_NS_MAX, "between 0 and 60s").map(Duration::from_nanos)
+    DELAY.one(text).map_err(|why| LinkSpecError::Amount { key: key.name(), text: text.into(), why })
 }
 
 fn rate(key: Key, text: &str) -> Result<NonZeroU64, LinkSpecError> {
-    let rate = amount(key, text, &RATE_UNITS, RATE_BITS_PER_S_MAX, "between 1bit and 1000gbit")?;
-    NonZeroU64::new(rate).ok_or(LinkSpecError::ZeroRate)
-}
-
-/// A decimal number with its unit, in units of one, rounded to a whole number.
-fn amount(key: Key, text: &str, units: &Units, max: u64, range: &'static str) -> Result<u64, LinkSpecError> {
-    let key = key.name();
-    let wrong_number = || LinkSpecError::Number { key, text: text.into(), range };
-    let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = (text[..unit_at].trim(), &text[unit_at..]);
-    // `f64::from_str` would also take signs, exponents, infinities and NaN.
-    if !number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        return Err(wrong_number());
-    }
-    let number: f64 = number.parse().map_err(|_| wrong_number())?;
-    let Some((_, size)) = units.iter().find(|(name, _)| *name == unit) else {
-        return Err(LinkSpecError::Unit { key, text: text.into() });
-    };
-    // Both limits are far below 2^53, so that every whole number up to them survives.
-    let value = (number * *size as f64).round();
-    if value > max as f64 { Err(wrong_number()) } else { Ok(value as u64) }
+    let rate = BIT_RATE.one(text).map(f64::round);
+    let rate = rate.map_err(|why| LinkSpecError::Amount { key: key.name(), text: text.into(), why })?;
+    NonZeroU64::new(rate as u64).ok_or(LinkSpecError::ZeroRate)
 }
 
 /// `value` in the largest unit that leaves a whole part, without trailing zeros: 1500 us is 1.5ms.
@@ -266,22 +242,14 @@ fn decimal(value: u128, units: &Units) -> String {
     format!("{}{name}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-fn units_of(key: &str) -> &'static str {
-    if key == "rate" {
-        "a rate is a number with bit, kbit, mbit or gbit, such as rate=50mbit"
-    } else {
-        "a time is a number with us, ms or s, such as delay=25ms"
-    }
-}
-
 type Units = [(&'static str, u64)];
 const TIME_UNITS: [(&str, u64); 3] = [("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 const RATE_UNITS: [(&str, u64); 4] = [("bit", 1), ("kbit", 1_000), ("mbit", 1_000_000), ("gbit", 1_000_000_000)];
 
 /// Beyond a minute no program takes a link for alive.
-const TIME_NS_MAX: u64 = 60_000_000_000;
-/// 1 Tbit/s; beyond it a byte takes less than the clock can tell.
-const RATE_BITS_PER_S_MAX: u64 = 1_000_000_000_000;
+const DELAY: Quantity = TIME.within("0", "60s");
+/// Beyond 1 Tbit/s a byte takes less than the clock can tell. No rate at all has a message of its own.
+const BIT_RATE: Quantity = RATE.within("0", "1000gbit");
 
 const SYNTAX: &str = "write loopback, ethernet, lan or wan, or parts such as delay=25ms,rate=50mbit,jitter=1ms,shared, \
                       or a preset and what differs from it, such as wan,delay=5ms";
@@ -310,6 +278,7 @@ mod tests {
         assert_eq!(spec("loopback,delay=1.5s").delay, Duration::from_millis(1500));
         assert_eq!(spec("rate=9600bit").to_string(), "rate=9.6kbit");
         assert!(spec("delay=0ms").is_loopback());
+        assert_eq!(spec("delay=0.5,rate=1e6").to_string(), "delay=500ms,rate=1mbit", "seconds, bits per second");
     }
 
     #[test]
@@ -317,19 +286,23 @@ mod tests {
         for text in ["", "  ", "dsl", "delay=1ms,", "wan,,shared", "latency=1ms", "delay:1ms", "="] {
             assert!(refused(text).contains("loopback, ethernet, lan or wan"), "{text}: {}", refused(text));
         }
-        for text in ["delay=25", "delay=1min", "delay=1mbit", "delay=1e3ms", "jitter=5"] {
-            assert!(refused(text).contains("us, ms or s"), "{text}: {}", refused(text));
-        }
-        for text in ["rate=50", "rate=50mb", "rate=1ms", "rate=50mbit/s"] {
-            assert!(refused(text).contains("bit, kbit, mbit or gbit"), "{text}: {}", refused(text));
-        }
-        for text in
-            ["delay=-1ms", "delay=nanms", "delay=infs", "delay=", "delay", "delay=1.2.3ms", "delay=61s", "delay=.s"]
+        for text in [
+            ["delay=soon", "delay=2min", "delay=1mbit", "delay=-1ms", "delay=nan", "jitter=61"].as_slice(),
+            &["delay=nanms", "delay=infs", "delay=", "delay", "delay=1.2.3ms", "delay=61s", "delay=.s"],
+        ]
+        .concat()
         {
-            assert!(refused(text).contains("decimal and between 0 and 60s"), "{text}: {}", refused(text));
+            let said = refused(text);
+            assert!(said.contains("a time from 0 to 60s") && said.contains("us, ms, s, min or h"), "{text}: {said}");
         }
-        for text in ["rate=-1mbit", "rate=nan", "rate=1001gbit", "rate=9999999999999999999999gbit", "rate=+1mbit"] {
-            assert!(refused(text).contains("between 1bit and 1000gbit"), "{text}: {}", refused(text));
+        for text in [
+            ["rate=50mb", "rate=1ms", "rate=50MB/s", "rate=-1mbit", "rate=nan"].as_slice(),
+            &["rate=1001gbit", "rate=9999999999999999999999gbit", "rate="],
+        ]
+        .concat()
+        {
+            let said = refused(text);
+            assert!(said.contains("a rate from 0 to 1000gbit") && said.contains("mbit or gbit"), "{text}: {said}");
         }
         assert!(refused("rate=0mbit").contains("leave rate out"));
         assert!(refused("rate=0.4bit").contains("leave rate out"));
@@ -346,9 +319,9 @@ mod tests {
 
         #[test]
         fn what_is_written_is_read_again(
-            delay_ns in 0..=TIME_NS_MAX,
-            jitter_ns in prop_oneof![Just(0), 0..=TIME_NS_MAX],
-            rate in prop_oneof![Just(0), 1..=RATE_BITS_PER_S_MAX, 1..100_000u64],
+            delay_ns in 0..=60_000_000_000u64,
+            jitter_ns in prop_oneof![Just(0), 0..=60_000_000_000u64],
+            rate in prop_oneof![Just(0), 1..=1_000_000_000_000u64, 1..100_000u64],
             shared: bool,
         ) {
             let link = LinkSpec {
