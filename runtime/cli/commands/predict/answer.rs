@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::curve::{chart_of, grouped};
 use crate::report::format;
 pub(super) use crate::report::results::{Chart, Form, row};
 use crate::report::results::{Results, Table};
@@ -78,6 +79,41 @@ impl Answer {
     ) -> Self {
         let (parameters, details, findings, notes) = (Vec::new(), String::new(), Map::new(), Vec::new());
         Answer { model, equation, parameters, columns, rows, chart: None, details, findings, notes, conclusion }
+    }
+
+    /// Draws columns over the list with the most values of those `over` which may be drawn; further lists that were asked for tell
+    /// curves apart. `of`: what is drawn, by name and column; `label`: what it is.
+    pub(super) fn drawn(mut self, over: &[&str], label: &str, of: &[(&str, &str)]) -> Self {
+        let place = |key: &str| self.columns.iter().position(|column| column.key == key);
+        let distinct = |at: usize| {
+            let mut seen: Vec<&Value> = Vec::new();
+            self.rows.iter().map(|row| &row[at]).for_each(|it| {
+                if !seen.contains(&it) {
+                    seen.push(it)
+                }
+            });
+            seen.len()
+        };
+        let Some(x) = over.iter().rev().filter_map(|key| place(key)).max_by_key(|at| distinct(*at)) else {
+            return self;
+        };
+        let lists = (0..self.columns.len()).filter(|&at| self.columns[at].given && at != x && distinct(at) > 1);
+        let (lists, mut points, mut form) = (lists.collect::<Vec<usize>>(), Vec::new(), Form::Plain);
+        for (name, y) in of.iter().filter_map(|(name, key)| Some((name, place(key)?))) {
+            form = self.columns[y].form;
+            for row in &self.rows {
+                let mut names: Vec<String> =
+                    lists.iter().map(|&at| state(self.columns[at].title, &row[at], self.columns[at].form)).collect();
+                if of.len() > 1 || lists.is_empty() {
+                    names.insert(0, (*name).to_owned());
+                }
+                points.extend(row[x].as_f64().zip(row[y].as_f64()).map(|(x, y)| (names.join(", "), x, y)));
+            }
+        }
+        let axis = self.columns[x];
+        let title = axis.title.lines().next().unwrap_or_default();
+        self.chart = chart_of((title, axis.form), (label, form), grouped(points));
+        self
     }
 
     /// As every command's results; `from` is what `--from` read.

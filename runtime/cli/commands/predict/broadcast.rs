@@ -7,7 +7,6 @@ use lathide_models::hyperbolic::{Broadcast, Network};
 use serde_json::{Map, json};
 
 use super::answer::{Answer, Form, column, given, row};
-use super::curve::{chart_of, grouped};
 use super::model::{Common, Predict};
 use super::network::NetworkArgs;
 use super::problem::Problem;
@@ -77,36 +76,25 @@ impl Args {
             column("ratio", "tree /\nserial", Form::Number),
             column("cheaper", "cheaper", Form::Word),
         ];
-        let (mut rows, mut points) = (Vec::new(), Vec::new());
+        let mut rows = Vec::new();
         for &procs in &self.procs {
             let (tree, serial) = (network.broadcast_tree(procs)?, network.broadcast_serial(procs)?);
             for &bytes in &self.bytes {
                 let (tree_s, serial_s) = (tree.time_s(bytes)?, serial.time_s(bytes)?);
                 let ratio = (serial_s > 0.0).then(|| tree_s / serial_s);
                 rows.push(row![procs, bytes, tree_s, serial_s, ratio, name(&network, procs, bytes)?]);
-                points.extend(ratio.map(|ratio| (procs, bytes, ratio)));
             }
         }
-        let over_bytes = self.bytes.len() >= self.procs.len();
-        let series = grouped(points.into_iter().map(|(procs, bytes, ratio)| match over_bytes {
-            true => (format!("p = {procs}"), bytes, ratio),
-            false => (format::bytes(bytes), procs.into(), ratio),
-        }));
-        let chart = chart_of(
-            if over_bytes { ("bytes", Form::Bytes) } else { ("p", Form::Plain) },
-            ("tree / serial", Form::Plain),
-            series,
-        );
         let (changes, conclusion) = self.verdict(&network)?;
         let equation = "Stoica, Sultan, Keyes 1994, section 3.1 with eq. (3); tree: a = max_i t(i), b = sum_k max(n_k b_C, b_W); \
                         serial: a = (N + 1) a_W + a_C + a_L, b = N max(b_C, b_W), N = p - 1";
         Ok(Answer {
             parameters: known.parameters,
-            chart,
             findings: Map::from_iter([("changes".to_owned(), json!(changes))]),
             notes: known.notes,
             ..Answer::new(Self::NAME, equation, columns, rows, conclusion)
-        })
+        }
+        .drawn(&["bytes", "procs"], "tree / serial", &[("tree / serial", "ratio")]))
     }
 
     /// Which way is cheaper where: for each number of processes, the sizes at which it changes.
@@ -146,7 +134,7 @@ impl Args {
             column("postal_s", "Postal\neq. 1", Form::Seconds),
             column("ratio", "eq. 2 /\neq. 1", Form::Number),
         ];
-        let (mut rows, mut points, mut conclusion) = (Vec::new(), Vec::new(), String::new());
+        let (mut rows, mut conclusion) = (Vec::new(), String::new());
         for &procs in &self.procs {
             for &bytes in &self.bytes {
                 let time_s = known.cluster.broadcast_s(bytes, known.packet_bytes, procs)?;
@@ -156,7 +144,6 @@ impl Args {
                 let postal_s = broadcast_postal_s(packets as u64, procs, packet.send_gap_s, packet.one_way_s()?)?;
                 let ratio = (postal_s > 0.0).then(|| time_s / postal_s);
                 rows.push(row![procs, bytes, packets, time_s, postal_s, ratio]);
-                points.push((procs, bytes, time_s));
                 conclusion = format!(
                     "{} to {procs} processors take {}; the Postal model, which has no cost of reception, says {}.",
                     format::bytes(bytes),
@@ -165,20 +152,11 @@ impl Args {
                 );
             }
         }
-        let over_bytes = self.bytes.len() >= self.procs.len();
-        let series = grouped(points.into_iter().map(|(procs, bytes, time_s)| match over_bytes {
-            true => (format!("p = {procs}"), bytes, time_s),
-            false => (format::bytes(bytes), procs.into(), time_s),
-        }));
-        let chart = chart_of(
-            if over_bytes { ("bytes", Form::Bytes) } else { ("p", Form::Plain) },
-            ("B_k", Form::Seconds),
-            series,
-        );
         let equation = "Tam, Wang, eq. (2): B_k = (k - 1) ((log2 p - 1) g_s + O_r + U_r) + log2 p (O_s + L + O_r + U_r); \
                         eq. (1): log2 p (k g_s + L - g_s), its L all of the way";
         let parameters = known.parameters.clone();
-        Ok(Answer { parameters, chart, ..Answer::new(Self::NAME, equation, columns, rows, conclusion) })
+        let answer = Answer { parameters, ..Answer::new(Self::NAME, equation, columns, rows, conclusion) };
+        Ok(answer.drawn(&["bytes", "procs"], "B_k", &[("B_k", "time_s")]))
     }
 }
 

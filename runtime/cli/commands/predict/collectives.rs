@@ -2,10 +2,8 @@
 
 use lathide_models::decomposition::Channel;
 use lathide_models::hyperbolic::Network;
-use serde_json::Map;
 
 use super::answer::{Answer, Form, column, given, row};
-use super::curve::{chart_of, grouped};
 use super::decomposition::{positive_word, stated};
 use super::model::{Common, Predict};
 use super::network::NetworkArgs;
@@ -71,7 +69,7 @@ impl Predict for Args {
             column("all_to_all_s", "all to\nall\n3.3", Form::Seconds),
             column("global_s", "global\n3.2", Form::Seconds),
         ];
-        let (mut rows, mut points, mut conclusion) = (Vec::new(), Vec::new(), String::new());
+        let (mut rows, mut conclusion) = (Vec::new(), String::new());
         for &words in &self.words {
             for &procs in &self.procs {
                 let it = Costs::of(&channel, &known.network, procs, words, word_bytes)?;
@@ -87,31 +85,21 @@ impl Predict for Args {
                     it.all_to_all_s,
                     it.global_s
                 ]);
-                let x = if self.words.len() > self.procs.len() { words } else { procs };
-                let names = [("medium", it.broadcast_one_message_s), ("tree", it.tree_s), ("serial", it.serial_s)];
-                let several = self.words.len().min(self.procs.len()) > 1;
-                let other = if x == words { procs } else { words };
-                points.extend(names.map(|(name, time_s)| {
-                    (if several { format!("{name}, {other}") } else { name.to_owned() }, x.into(), time_s)
-                }));
                 conclusion = it.verdict(procs, words);
             }
         }
-        let x = (if self.words.len() > self.procs.len() { "m" } else { "p" }, Form::Plain);
-        let chart = chart_of(x, ("broadcast", Form::Seconds), grouped(points));
         let mut parameters = stated(&channel);
         parameters.extend(known.parameters);
         let equation = "Hanuliak 2014, section 7.2.2, on a medium that all hear: broadcast m (t_s + t_w), any other (p - 1) m (t_s \
                         + t_w), in one message t_s + m t_w each; Stoica, Sultan, Keyes 1994, sections 3.1 to 3.3 with eq. (3)";
-        Ok(Answer {
-            parameters,
-            chart,
-            findings: Map::new(),
-            notes: known.notes,
-            ..Answer::new(Self::NAME, equation, columns, rows, conclusion)
-        })
+        Ok(Answer { parameters, notes: known.notes, ..Answer::new(Self::NAME, equation, columns, rows, conclusion) }
+            .drawn(&["procs", "words"], "broadcast", &BROADCASTS))
     }
 }
+
+/// What the chart compares.
+const BROADCASTS: [(&str, &str); 3] =
+    [("medium", "medium_broadcast_one_message_s"), ("tree", "tree_s"), ("serial", "serial_s")];
 
 /// Of one number of processes and words.
 struct Costs {

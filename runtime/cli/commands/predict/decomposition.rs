@@ -5,7 +5,6 @@ use lathide_models::gain;
 use serde_json::{Map, json};
 
 use super::answer::{Answer, Form, column, given, parameter, row};
-use super::curve::{chart_of, grouped};
 use super::model::{Common, Predict};
 use super::problem::Problem;
 use super::saved::Saved;
@@ -69,7 +68,7 @@ impl Predict for Args {
             columns.push(column("gamma", "gamma", Form::Number));
             columns.push(column("gain_ideal", "G of\nhiding", Form::Fixed(2)));
         }
-        let (mut rows, mut points, mut compared) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rows, mut compared) = (Vec::new(), Vec::new());
         for &side in &self.n {
             for &procs in &self.procs {
                 let it = channel.compare(side.into(), procs)?;
@@ -92,28 +91,19 @@ impl Predict for Args {
                     row.extend([calculation_s.into(), gamma.into(), gain.into()]);
                 }
                 rows.push(row);
-                points.push((side, procs, it));
                 compared.push((side, procs, it));
             }
         }
-        let over_n = self.n.len() >= self.procs.len();
-        let series = grouped(points.iter().flat_map(|(side, procs, it)| {
-            let (of, x) = if over_n { (format!("p = {procs}"), *side) } else { (format!("n = {side}"), *procs) };
-            let several = self.n.len() > 1 && self.procs.len() > 1;
-            let called = |shape: &str| if several { format!("{shape}, {of}") } else { shape.to_owned() };
-            [(called("strips"), x.into(), it.strips_s), (called("blocks"), x.into(), it.blocks_s)]
-        }));
-        let chart = chart_of((if over_n { "n" } else { "p" }, Form::Plain), ("per step", Form::Seconds), series);
         let up_to_side = channel.strips_up_to_side()?;
         let equation = "Hanuliak 2014, sections 6.1 and 6.1.1: strips 4 (t_s + n t_w), blocks 8 (t_s + n t_w / sqrt p) per step; \
                         6.1.2, 7.1.1: strips if t_s > n (1 - 2/sqrt p) t_w";
         let conclusion = self.verdict(&channel, &compared)?;
         Ok(Answer {
             parameters: stated(&channel),
-            chart,
             findings: Map::from_iter([("strips_up_to_side_where_p_is_n".to_owned(), json!(up_to_side))]),
             ..Answer::new(Self::NAME, equation, columns, rows, conclusion)
-        })
+        }
+        .drawn(&["n", "procs"], "per step", &[("strips", "strips_s"), ("blocks", "blocks_s")]))
     }
 }
 

@@ -4,7 +4,6 @@ use lathide_models::cluster::{Gather, Plan, fill_time_s, window_printed};
 use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Form, column, given, row};
-use super::curve::{chart_of, grouped};
 use super::model::{Common, Predict};
 use super::problem::Problem;
 use super::saved::Saved;
@@ -60,7 +59,7 @@ impl Predict for Args {
             column("fill_s", "all at once:\nfull after\neq. 3", Form::Seconds),
             column("all_at_once_ratio", "not lost\neq. 4", Form::Percent(2)),
         ];
-        let (mut rows, mut points, mut last) = (Vec::new(), Vec::new(), None);
+        let (mut rows, mut last) = (Vec::new(), None);
         for &procs in &self.procs {
             for &bytes in &self.bytes {
                 let gather = known.cluster.gather(bytes, known.packet_bytes, procs)?;
@@ -79,20 +78,9 @@ impl Predict for Args {
                     fill_s,
                     gather.all_at_once_ratio
                 ]);
-                points.push((procs, bytes, f64::from(gather.plan.window())));
                 last = Some((procs, bytes, gather));
             }
         }
-        let over_bytes = self.bytes.len() >= self.procs.len();
-        let series = grouped(points.into_iter().map(|(procs, bytes, window)| match over_bytes {
-            true => (format!("p = {procs}"), bytes, window),
-            false => (format::bytes(bytes), procs.into(), window),
-        }));
-        let chart = chart_of(
-            if over_bytes { ("bytes from each", Form::Bytes) } else { ("p", Form::Plain) },
-            ("w", Form::Plain),
-            series,
-        );
         let conclusion =
             last.as_ref().map(|(procs, bytes, gather)| verdict(*procs, *bytes, gather)).unwrap_or_default();
         let plan =
@@ -106,7 +94,8 @@ impl Predict for Args {
         let equation = "Tam, Wang, eqs. (3) to (8): Ga_l = ceil(g_s/g_r), Ga_u = floor(g_s/g_r + B_L/i), w between them so that \
                         the last group is not below Ga_l; T >= O_s + L + (p - 1) i g_r + O_r + U_r + M_mtm";
         let answer = Answer::new(Self::NAME, equation, columns, rows, conclusion);
-        Ok(Answer { parameters: known.parameters, chart, details, findings, ..answer })
+        let answer = Answer { parameters: known.parameters, details, findings, ..answer };
+        Ok(answer.drawn(&["bytes", "procs"], "w", &[("w", "window")]))
     }
 }
 

@@ -4,7 +4,6 @@ use lathide_models::hyperbolic::{Block, Network, Primitive};
 use serde_json::{Map, json};
 
 use super::answer::{Answer, Form, column, given, row};
-use super::curve::{chart_of, grouped};
 use super::model::{Common, Predict};
 use super::network::{Known, NetworkArgs};
 use super::problem::Problem;
@@ -77,7 +76,7 @@ impl Args {
         }
         let sending =
             [Primitive::NonPreemptive, Primitive::Preemptive].map(|primitive| network.path()?.sending(primitive));
-        let (mut rows, mut points) = (Vec::new(), Vec::new());
+        let mut rows = Vec::new();
         for &pairs in &self.pairs {
             let block = network.pairs(pairs)?;
             for &bytes in &self.bytes {
@@ -89,26 +88,18 @@ impl Args {
                     row.push(sending[1]?.time_s(bytes)?.into());
                 }
                 rows.push(row);
-                points.extend(rate.map(|rate| {
-                    (if pairs == 1 { "1 pair".to_owned() } else { format!("{pairs} pairs") }, bytes, rate)
-                }));
             }
-        }
-        let mut series = grouped(points);
-        if let [only] = series.as_mut_slice() {
-            only.name = "x/T".into();
         }
         let equation = "Stoica, Sultan, Keyes 1994, eqs. (3) and (16): T(x; a, b) = a^2/(a + b x) + b x, of n pairs \
                         a = 2 a_W + n a_C + a_L, b = max(b_W, n b_C)";
-        let chart = chart_of(("bytes", Form::Bytes), ("rate", Form::Rate), series);
         let conclusion = self.verdict(&network)?;
         Ok(Answer {
             parameters: known.parameters,
-            chart,
             findings: findings(&network)?,
             notes: known.notes,
             ..Answer::new(Self::NAME, equation, columns, rows, conclusion)
-        })
+        }
+        .drawn(&["bytes"], "rate", &[("x/T", "bytes_per_s")]))
     }
 
     /// What a message alone does, and many.
@@ -144,7 +135,7 @@ impl Args {
             column("slowdown", "slow-\ndown", Form::Number),
         ];
         let one = network.point_to_point()?;
-        let (mut rows, mut points, mut worst) = (Vec::new(), Vec::new(), 0.0_f64);
+        let (mut rows, mut worst) = (Vec::new(), 0.0_f64);
         for &neighbours in neighbours {
             for &procs in procs.iter() {
                 let (printed, by_rule) =
@@ -155,21 +146,9 @@ impl Args {
                     let slowdown = (alone_s > 0.0).then(|| by_rule_s / alone_s);
                     worst = worst.max(slowdown.unwrap_or(0.0));
                     rows.push(row![neighbours, procs, bytes, time_s, by_rule_s, alone_s, slowdown]);
-                    points.push((neighbours, procs, bytes, slowdown.unwrap_or(1.0)));
                 }
             }
         }
-        // The longer list is the axis.
-        let over_bytes = self.bytes.len() >= procs.len();
-        let series = grouped(points.into_iter().map(|(k, n, bytes, slowdown)| match over_bytes {
-            true => (format!("N = {n}, K = {k}"), bytes, slowdown),
-            false => (format!("K = {k}, {}", format::bytes(bytes)), f64::from(n), slowdown),
-        }));
-        let chart = chart_of(
-            if over_bytes { ("bytes", Form::Bytes) } else { ("N", Form::Plain) },
-            ("slow-down", Form::Plain),
-            series,
-        );
         let conclusion = match worst {
             worst if worst > 1.005 => format!(
                 "The exchange takes up to {} times as long as the K messages of a process alone, since all N processes \
@@ -182,11 +161,11 @@ impl Args {
                         b_W); by rule 3 K b_W";
         Ok(Answer {
             parameters: known.parameters,
-            chart,
             findings: findings(&network)?,
             notes: known.notes,
             ..Answer::new(Self::NAME, equation, columns, rows, conclusion)
-        })
+        }
+        .drawn(&["bytes", "procs"], "slow-down", &[("slow-down", "slowdown")]))
     }
 }
 

@@ -4,7 +4,6 @@ use lathide_models::logp::{LogP, sending_ratio};
 use serde_json::{Map, json};
 
 use super::answer::{Answer, Form, Parameter, column, given, parameter, row};
-use super::curve::{chart_of, grouped};
 use super::model::{Common, Predict};
 use super::problem::Problem;
 use super::saved::Saved;
@@ -73,7 +72,7 @@ impl Predict for Args {
             column("sending_hyperbolic_s", "T_s\nhyperbolic", Form::Seconds),
             column("sending_ratio", "ratio\neq. 19", Form::Fixed(4)),
         ];
-        let (mut rows, mut points) = (Vec::new(), Vec::new());
+        let mut rows = Vec::new();
         for &messages in &self.messages {
             let n = u64::from(messages);
             let (logp_s, ratio) = (machine.time_s(n)?, machine.ratio(n)?);
@@ -87,8 +86,6 @@ impl Predict for Args {
                 sending_hyperbolic_s,
                 sending_ratio(n)?
             ]);
-            points.push(("in all, eq. 18".to_owned(), f64::from(messages), ratio));
-            points.push(("sending, eq. 19".to_owned(), f64::from(messages), sending_ratio(n)?));
         }
         let block = machine.block()?;
         // Where (n - 1) b = a.
@@ -106,14 +103,17 @@ impl Predict for Args {
         ]);
         let equation = "Stoica, Sultan, Keyes 1994, section 6, eqs. (18) and (19): LogP (n - 1) max(g, o) + 2 o + L; hyperbolic \
                         T(n - 1; 2 o + L, max(g, o))";
-        let chart = chart_of(("n", Form::Plain), ("hyperbolic / LogP", Form::Plain), grouped(points));
         Ok(Answer {
             parameters: parameters(l, o, g),
-            chart,
             findings,
             notes,
             ..Answer::new(Self::NAME, equation, columns, rows, conclusion)
-        })
+        }
+        .drawn(
+            &["messages"],
+            "hyperbolic / LogP",
+            &[("in all, eq. 18", "ratio"), ("sending, eq. 19", "sending_ratio")],
+        ))
     }
 }
 

@@ -4,7 +4,6 @@ use lathide_models::multigrid::{Grid, Machine, Messages, Network, best_processor
 use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Form, Parameter, column, given, parameter, row};
-use super::curve::{chart_of, grouped};
 use super::decomposition::positive_word;
 use super::model::{Common, Predict};
 use super::problem::Problem;
@@ -101,7 +100,7 @@ impl Predict for Args {
             column("speedup", "S", Form::Number),
             column("efficiency", "E", Form::Percent(2)),
         ];
-        let (mut rows, mut points, mut best) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rows, mut best) = (Vec::new(), Vec::new());
         for Candidate { fixed, variable, machine } in &candidates {
             for &procs in &self.procs {
                 let it = predict(&grid, machine, procs.into())?;
@@ -115,22 +114,19 @@ impl Predict for Args {
                     it.speedup(),
                     it.efficiency()
                 ]);
-                points.push((format!("({}, {})", plain(*fixed), plain(*variable)), procs.into(), it.speedup()));
             }
             let procs = best_processors(&grid, machine)?;
             best.push((*fixed, *variable, procs, predict(&grid, machine, procs)?.speedup()));
         }
-        let chart = chart_of(("P", Form::Plain), ("S of (fixed, variable)", Form::Plain), grouped(points));
         let found = best.iter().map(|(fixed, variable, procs, speedup)| {
             json!({ "fixed_cycles": fixed, "variable_cycles": variable, "procs": procs, "speedup": speedup })
         });
         Ok(Answer {
             parameters: self.parameters(messages),
-            chart,
             findings: Map::from_iter([("best".to_owned(), found.collect::<Value>())]),
-            conclusion: verdict(&best),
-            ..Answer::new(Self::NAME, self.equation(&candidates), columns, rows, String::new())
-        })
+            ..Answer::new(Self::NAME, self.equation(&candidates), columns, rows, verdict(&best))
+        }
+        .drawn(&["procs"], "S", &[("S", "speedup")]))
     }
 }
 
