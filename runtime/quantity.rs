@@ -252,6 +252,16 @@ mod tests {
     }
 
     #[test]
+    fn the_manual_names_every_unit() {
+        let manual = include_str!("manual/launching.rs").to_ascii_lowercase();
+        for kind in [SIZE, TIME, TIME_PER, RATE, PART] {
+            for name in kind.units.iter().map(|(name, _)| name).chain(kind.per) {
+                assert!(manual.contains(&format!("`{name}`")), "{name} of {}", kind.what);
+            }
+        }
+    }
+
+    #[test]
     fn bounds_belong_to_the_values_and_to_the_message() {
         let window = SIZE.within("1", "4KiB");
         assert_eq!((window.one("1B"), window.one("4k"), window.one("0.5k")), (Ok(1u64), Ok(4096u64), Ok(512u64)));

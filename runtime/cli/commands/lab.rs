@@ -60,7 +60,7 @@ pub(crate) struct Args {
     /// How long a packet travels from one host to another
     #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = LinkSpec::parse_delay)]
     delay: Duration,
-    /// What each host can send and receive, such as 50mbit (default: as fast as this machine is)
+    /// The rate of each host, each way, such as 50mbit (default: as fast as this machine is)
     #[arg(long, value_name = "RATE", value_parser = LinkSpec::parse_rate)]
     rate: Option<NonZeroU64>,
     /// The part of all packets that gets lost, such as 0.1% or 0.001
@@ -111,7 +111,7 @@ struct ChangeArgs {
     /// How long a packet travels between hosts with such cables
     #[arg(long, value_name = "TIME", value_parser = LinkSpec::parse_delay)]
     delay: Option<Duration>,
-    /// What it can send and receive, such as 50mbit
+    /// The rate, each way, such as 50mbit
     #[arg(long, value_name = "RATE", value_parser = LinkSpec::parse_rate)]
     rate: Option<NonZeroU64>,
     /// The part of the packets that gets lost between hosts with such cables
