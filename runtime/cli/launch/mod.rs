@@ -3,8 +3,11 @@
 
 pub(crate) mod agent;
 mod alarm;
+mod failed;
 pub(crate) mod hosts;
 pub(crate) mod lab;
 pub(crate) mod link;
 pub(crate) mod local;
 mod slices;
+
+pub(crate) use failed::Failed;

@@ -65,12 +65,11 @@ impl HostArgs {
         let (Some(link), Some(names)) = (variable(lab::RELAY_VARIABLE), variable(lab::HOSTS_VARIABLE)) else {
             return Ok(None);
         };
-        let wrong = |message: String| Failed { message, status: 2 };
-        let Some(list) = self.listed().map_err(wrong)? else { return Ok(None) };
+        let Some(list) = self.listed().map_err(Failed::usage)? else { return Ok(None) };
         if !list.iter().all(|host| names.split(',').any(|name| name == host.name)) {
             return Ok(None);
         }
-        let link = link.parse().map_err(|error| wrong(format!("{}={link}: {error}", lab::RELAY_VARIABLE)))?;
+        let link = link.parse().map_err(|error| Failed::usage(format!("{}={link}: {error}", lab::RELAY_VARIABLE)))?;
         Ok(Some((link, list.iter().map(|host| host.slots).sum())))
     }
 
@@ -86,16 +85,15 @@ impl HostArgs {
     }
 
     fn placed(&self, ranks: Option<u32>, warns: bool, takes_allocation: bool) -> Result<Option<Hosts>, Failed> {
-        let wrong = |message: String| Failed { message, status: 2 };
-        let (list, starter) = match self.listed().map_err(wrong)? {
+        let (list, starter) = match self.listed().map_err(Failed::usage)? {
             Some(list) => (list, Starter::Ssh),
-            None if takes_allocation => match allocation(&|name| std::env::var(name).ok()).map_err(wrong)? {
+            None if takes_allocation => match allocation(&|name| std::env::var(name).ok()).map_err(Failed::usage)? {
                 Some(list) => (list, Starter::Srun),
                 None => return Ok(None),
             },
             None => return Ok(None),
         };
-        let placement = place(&list, ranks).map_err(|error| wrong(error.to_string()))?;
+        let placement = place(&list, ranks).map_err(Failed::usage)?;
         if warns && placement.wrapped {
             let slots: u64 = list.iter().map(|host| u64::from(host.slots)).sum();
             let size = placement.size();
@@ -104,14 +102,15 @@ impl HostArgs {
             );
         }
         let places = list.into_iter().zip(placement.ranks).filter(|(_, ranks)| !ranks.is_empty());
-        let mut hosts = Hosts::new(places.collect());
-        hosts.starter = starter;
-        hosts.ssh = self.ssh().map_err(wrong)?;
-        hosts.agent = self.agent.clone();
-        hosts.advertise = self.advertise;
-        hosts.interface = self.net.clone();
-        hosts.ports = self.ports.clone();
-        Ok(Some(hosts))
+        Ok(Some(Hosts {
+            places: places.collect(),
+            starter,
+            ssh: self.ssh().map_err(Failed::usage)?,
+            agent: self.agent.clone(),
+            interface: self.net.clone(),
+            ports: self.ports.clone(),
+            advertise: self.advertise,
+        }))
     }
 
     fn listed(&self) -> Result<Option<Vec<Host>>, String> {

@@ -3,26 +3,13 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
+pub(crate) use crate::launch::Failed;
 use crate::launch::local::{Job, Outcome, Output, Stream};
 use lathide::Rank;
 use parking_lot::Mutex;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-/// Why a measurement has no result, and the exit status that says so.
-#[derive(Debug)]
-pub(crate) struct Failed {
-    pub(crate) message: String,
-    pub(crate) status: u8,
-}
-
-impl Failed {
-    /// With exit status 1.
-    pub(crate) fn new(message: impl ToString) -> Self {
-        Failed { message: message.to_string(), status: 1 }
-    }
-}
 
 /// Runs `job` to its end and hands each of rank 0's events to `take`, on another thread.
 pub(crate) fn follow<E: DeserializeOwned>(job: Job, take: impl FnMut(E) + Send + 'static) -> Result<Outcome, Failed> {
@@ -32,7 +19,7 @@ pub(crate) fn follow<E: DeserializeOwned>(job: Job, take: impl FnMut(E) + Send +
         lines.take(&output);
         Ok(())
     });
-    let outcome = job.run(sink).map_err(|error| Failed { message: error.to_string(), status: error.exit_status() })?;
+    let outcome = job.run(sink)?;
     let broken = broken.lock().take();
     match (outcome.exit_status(), broken) {
         (0, None) => Ok(outcome),

@@ -90,12 +90,10 @@ fn once(args: &Args, target: &Target, overlap: &str) -> Result<Clocks, Failed> {
     job.report = true;
     let last = Arc::new(Mutex::new(VecDeque::new()));
     let sink = Arc::clone(&last);
-    let outcome = job
-        .run(Box::new(move |output| {
-            keep(&mut sink.lock(), &output);
-            Ok(())
-        }))
-        .map_err(|error| Failed { message: error.to_string(), status: error.exit_status() })?;
+    let outcome = job.run(Box::new(move |output| {
+        keep(&mut sink.lock(), &output);
+        Ok(())
+    }))?;
     match outcome.exit_status() {
         0 => Ok(clocks(&outcome)),
         status => Err(Failed { message: why(&outcome, overlap, &last.lock()), status }),

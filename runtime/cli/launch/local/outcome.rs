@@ -9,7 +9,6 @@ use lathide::observe::Report;
 
 /// How a job ended.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub(crate) struct Outcome {
     /// Each rank's end, by rank.
     pub ranks: Vec<RankEnd>,
@@ -65,7 +64,6 @@ impl Outcome {
 
 /// How one rank ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub(crate) struct RankEnd {
     /// Its process's end.
     pub end: End,
@@ -77,7 +75,6 @@ pub(crate) struct RankEnd {
 
 /// The rank that failed first. Displayed, it says how.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub(crate) struct Failure {
     /// Which.
     pub rank: Rank,

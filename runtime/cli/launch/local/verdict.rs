@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::end::End;
-use super::output::Tail;
 use lathide::ids::Rank;
 
 /// Within this time the order in which ends are seen says nothing about cause and effect.
@@ -19,7 +18,6 @@ pub(super) struct Process {
     pub(super) told: bool,
     pub(super) left: Option<Instant>,
     pub(super) blames: Option<Rank>,
-    pub(super) tail: Tail,
 }
 
 /// What was seen of the ranks' ends, in the order in which it was seen.
