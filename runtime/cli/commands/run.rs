@@ -239,9 +239,9 @@ fn as_json(job: &Job, outcome: &Outcome) -> serde_json::Value {
             json!({
                 "rank": rank,
                 "host": names.as_ref().and_then(|names| names.get(rank as usize)),
-                "lost": end.end == End::Lost,
-                "status": end.end.status(),
-                "signal": end.end.signal(),
+                "lost": end.end == Some(End::Lost),
+                "status": end.end.and_then(End::status),
+                "signal": end.end.and_then(End::signal),
                 "told_to_end": end.told,
                 "left_s": end.left.map(since),
             })

@@ -2,14 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncRead, AsyncWriteExt};
 use tokio::process::ChildStdin;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
@@ -141,10 +141,10 @@ impl Fleet {
         self.others.spawn(write_orders(stdin, queue));
         self.readers.spawn(show(shown, plan.lines.clone(), orders.clone()));
         self.orders.push(orders);
-        let listener = Listener { outputs, taken, events: plan.events.clone(), trace: plan.job.trace.clone() };
-        let (host, ranks, events) = (host.name.clone(), ranks.to_vec(), plan.events.clone());
+        let (host, ranks) = (host.name.clone(), ranks.to_vec());
+        let (events, trace) = (plan.events.clone(), plan.job.trace.clone());
         self.readers.spawn(async move {
-            if let Err(cause) = listener.listen(stdout).await {
+            if let Err(cause) = listen(stdout, outputs, taken, &events, trace.as_deref()).await {
                 let cause = match cause {
                     Some(cause) => cause,
                     None => session.why_it_ended().await,
@@ -289,40 +289,37 @@ async fn show(
     }
 }
 
-/// What becomes of an agent's messages.
-struct Listener {
+/// Takes an agent's messages until it is done; otherwise returns why it has failed, if it says so.
+async fn listen(
+    mut stdout: impl AsyncRead + Unpin,
     outputs: mpsc::UnboundedSender<Output>,
     taken: Arc<Notify>,
-    events: mpsc::Sender<Event>,
-    trace: Option<PathBuf>,
+    events: &mpsc::Sender<Event>,
+    trace: Option<&Path>,
+) -> Result<(), Option<String>> {
+    loop {
+        match read_frame::<FromAgent>(&mut stdout).await.map_err(|_| None)? {
+            FromAgent::Output { rank, stream, bytes } => {
+                let _ = outputs.send(Output { rank: Some(Rank(rank)), stream, bytes: bytes.0 });
+            }
+            FromAgent::Ended { rank, end } => {
+                let _ = events.send(Event::Ended(rank, end)).await;
+            }
+            FromAgent::InputTaken => taken.notify_one(),
+            FromAgent::Events { rank, bytes } => {
+                if let Some(Err(error)) = trace.map(|trace| keep(&rank_file(trace, rank), &bytes.0)) {
+                    // They are missing in the timeline.
+                    tracing::warn!(rank, %error, "events cannot be kept");
+                }
+            }
+            FromAgent::Failed { why, .. } => return Err(Some(why)),
+            FromAgent::Done => return Ok(()),
+            _ => {}
+        }
+    }
 }
 
-impl Listener {
-    /// Until the agent is done; otherwise why it has failed, if it says so.
-    async fn listen(self, mut stdout: impl tokio::io::AsyncRead + Unpin) -> Result<(), Option<String>> {
-        loop {
-            match read_frame::<FromAgent>(&mut stdout).await.map_err(|_| None)? {
-                FromAgent::Output { rank, stream, bytes } => {
-                    let _ = self.outputs.send(Output { rank: Some(Rank(rank)), stream, bytes: bytes.0 });
-                }
-                FromAgent::Ended { rank, end } => {
-                    let _ = self.events.send(Event::Ended(rank, end)).await;
-                }
-                FromAgent::InputTaken => self.taken.notify_one(),
-                FromAgent::Events { rank, bytes } => self.keep(rank, &bytes.0),
-                FromAgent::Failed { why, .. } => return Err(Some(why)),
-                FromAgent::Done => return Ok(()),
-                _ => {}
-            }
-        }
-    }
-
-    /// Adds to what a rank has left for the timeline. What cannot be written is missing there, and that is said.
-    fn keep(&self, rank: u32, events: &[u8]) {
-        let Some(trace) = &self.trace else { return };
-        let file = File::options().create(true).append(true).open(rank_file(trace, rank));
-        if let Err(error) = file.and_then(|mut file| file.write_all(events)) {
-            tracing::warn!(rank, %error, "events cannot be kept");
-        }
-    }
+/// Adds to what a rank has left for the timeline.
+fn keep(file: &Path, events: &[u8]) -> io::Result<()> {
+    File::options().create(true).append(true).open(file)?.write_all(events)
 }

@@ -117,30 +117,13 @@ pub(super) enum FromAgent {
         why: String,
     },
     /// A rank has written.
-    Output {
-        /// Which.
-        rank: u32,
-        /// Where.
-        stream: Stream,
-        /// What.
-        bytes: Raw,
-    },
+    Output { rank: u32, stream: Stream, bytes: Raw },
     /// A rank has ended.
-    Ended {
-        /// Which.
-        rank: u32,
-        /// How.
-        end: End,
-    },
+    Ended { rank: u32, end: End },
     /// Rank 0 has taken its input: more may come.
     InputTaken,
     /// A piece of what a rank has left for the timeline.
-    Events {
-        /// Which.
-        rank: u32,
-        /// The piece.
-        bytes: Raw,
-    },
+    Events { rank: u32, bytes: Raw },
     /// All is cleaned up and said.
     Done,
     /// What the host is, and on which port it listens, at all of its addresses.

@@ -14,7 +14,6 @@ pub(crate) use slurm::allocation;
 
 /// A host, and how many ranks it takes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub(crate) struct Host {
     /// Its name or address, as `ssh` takes it; an IPv6 address without brackets.
     pub name: String,

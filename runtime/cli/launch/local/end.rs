@@ -15,10 +15,6 @@ pub(crate) enum End {
 }
 
 impl End {
-    pub(super) fn failed(self) -> bool {
-        self != End::Exited(0)
-    }
-
     /// The exit status, if it ended by itself.
     pub(crate) fn status(self) -> Option<i32> {
         if let End::Exited(status) = self { Some(status) } else { None }

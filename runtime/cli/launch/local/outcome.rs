@@ -62,15 +62,19 @@ impl Outcome {
     }
 }
 
-/// How one rank ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What is known of how one rank ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct RankEnd {
-    /// Its process's end.
-    pub end: End,
+    /// Its process's end, once that has come.
+    pub end: Option<End>,
+    /// When that was seen.
+    pub ended_at: Option<Instant>,
     /// Whether the launcher had told it to end.
     pub told: bool,
     /// When its node left the job, if it did in order.
     pub left: Option<Instant>,
+    /// The rank whose loss made its node fail.
+    pub blames: Option<Rank>,
 }
 
 /// The rank that failed first. Displayed, it says how.

@@ -113,24 +113,20 @@ pub(super) async fn pass_on(
     let mut open_line = false;
     loop {
         // An error on a pipe means what its end means: there is nothing more to pass on.
-        let read = source.read_buf(&mut pending).await.unwrap_or(0);
-        let cut = whole_lines(&pending, read == 0);
+        let at_end = source.read_buf(&mut pending).await.unwrap_or(0) == 0;
+        if at_end && complete && pending.last().map_or(open_line, |&last| last != b'\n') {
+            pending.push(b'\n');
+        }
+        let cut = whole_lines(&pending, at_end);
         if cut > 0 {
             let rest = pending.split_off(cut);
-            let mut bytes = std::mem::replace(&mut pending, rest);
+            let bytes = std::mem::replace(&mut pending, rest);
             open_line = bytes.last() != Some(&b'\n');
-            if open_line && read == 0 && complete {
-                bytes.push(b'\n');
-                open_line = false;
-            }
             if lines.send(Output { rank: Some(rank), stream, bytes }).await.is_err() {
                 return;
             }
         }
-        if read == 0 {
-            if open_line && complete {
-                let _ = lines.send(Output { rank: Some(rank), stream, bytes: b"\n".to_vec() }).await;
-            }
+        if at_end {
             return;
         }
         pending.reserve(8 << 10);

@@ -17,7 +17,7 @@ use super::outcome::{Failure, Outcome, RankEnd, WITHOUT_FINALIZE};
 use super::output::{self, Output, Sink, Tail, Tails};
 use super::processes::Processes;
 use super::spawn::Common;
-use super::verdict::{Evidence, Process};
+use super::verdict::Evidence;
 use super::{inputs, signals};
 use crate::launch::agent::fleet::{Fleet, Plan};
 use crate::launch::failed::{Failed, system};
@@ -75,7 +75,6 @@ impl Holder {
 
 /// Hears of all that happens to a job, and acts on it.
 pub(super) struct Supervisor {
-    processes: Vec<Process>,
     holder: Holder,
     orders: mpsc::Sender<Order>,
     notes: mpsc::Sender<Output>,
@@ -154,7 +153,7 @@ impl Supervisor {
         started: Instant,
     ) -> Self {
         let outcome = Outcome {
-            ranks: Vec::new(),
+            ranks: vec![RankEnd::default(); job.size as usize],
             first_failure: None,
             interrupted: None,
             timed_out: false,
@@ -169,7 +168,6 @@ impl Supervisor {
             ended: started,
         };
         Supervisor {
-            processes: (0..job.size).map(|_| Process::default()).collect(),
             holder,
             orders,
             notes,
@@ -191,7 +189,7 @@ impl Supervisor {
         happened: &mut mpsc::Receiver<rendezvous::Event>,
         deadline: Option<Instant>,
     ) {
-        while self.processes.iter().any(|process| process.end.is_none()) {
+        while self.outcome.ranks.iter().any(|rank| rank.end.is_none()) {
             let step = self.steps.front().map(|(at, _)| *at);
             let time = self.asked.or(deadline).filter(|_| !self.ending);
             let next = step.into_iter().chain(time).min();
@@ -265,14 +263,13 @@ impl Supervisor {
     }
 
     fn ended(&mut self, rank: u32, end: End) {
-        let process = &mut self.processes[rank as usize];
-        process.end = Some(end);
-        process.ended_at = Some(Instant::now());
+        let Some(process) = self.outcome.ranks.get_mut(rank as usize) else { return };
+        (process.end, process.ended_at) = (Some(end), Some(Instant::now()));
         let has_node = self.outcome.joined.is_some();
         let why = if end == End::Exited(0) && has_node { format!(" {WITHOUT_FINALIZE}") } else { String::new() };
         // The queue has room for every rank's end. Of a rank that has finalized, nobody wants to know.
         let _ = self.orders.try_send(Order::Lost { rank: Rank(rank), cause: format!("its process {end}{why}") });
-        if end.failed() && !process.told {
+        if end != End::Exited(0) && !process.told {
             self.failures.push(rank as usize);
             self.end_after((self.grace, AFTER_FAILURE));
         }
@@ -280,7 +277,7 @@ impl Supervisor {
 
     /// All ranks of that host that have not ended are lost with it.
     fn lost(&mut self, host: &str, ranks: Vec<u32>, cause: &str) {
-        let is_left = |rank: &u32| self.processes[*rank as usize].end.is_none();
+        let is_left = |rank: &u32| self.outcome.ranks[*rank as usize].end.is_none();
         let left: Vec<u32> = ranks.into_iter().filter(is_left).collect();
         if left.is_empty() {
             return;
@@ -302,7 +299,7 @@ impl Supervisor {
                 return;
             }
             rendezvous::Event::Left { rank, at, finalized, blames } => {
-                if let Some(process) = self.processes.get_mut(rank.index()) {
+                if let Some(process) = self.outcome.ranks.get_mut(rank.index()) {
                     process.left = finalized.then_some(at);
                     process.blames = blames;
                 }
@@ -370,10 +367,9 @@ impl Supervisor {
     /// Whether every rank of a job that has ended well has said goodbye, and what it observed if that is wanted. Both may
     /// come later than the process's end.
     fn has_heard_all(&self) -> bool {
-        let ended_well = |process: &&Process| process.end == Some(End::Exited(0));
-        let all_left = self.processes.iter().filter(ended_well).all(|process| process.left.is_some());
-        let reports = if self.reports { self.processes.iter().filter(ended_well).count() } else { 0 };
-        self.outcome.joined.is_none() || (all_left && self.outcome.reports.len() >= reports)
+        let mut well = self.outcome.ranks.iter().filter(|rank| rank.end == Some(End::Exited(0)));
+        let reports = if self.reports { well.clone().count() } else { 0 };
+        self.outcome.joined.is_none() || (well.all(|rank| rank.left.is_some()) && self.outcome.reports.len() >= reports)
     }
 
     fn end_after(&mut self, (term, kill): (Duration, Duration)) {
@@ -387,28 +383,21 @@ impl Supervisor {
     }
 
     fn tell_to_end(&mut self, signal: Signal) {
-        for process in &mut self.processes {
-            process.told |= process.end.is_none();
+        for rank in &mut self.outcome.ranks {
+            rank.told |= rank.end.is_none();
         }
         self.holder.signal(signal);
     }
 
-    fn finish(self) -> Outcome {
-        let Supervisor { processes, failures, partings, .. } = &self;
-        let evidence = Evidence { processes, failures, partings };
-        let mut outcome = self.outcome.clone();
-        outcome.first_failure = evidence.first().map(|first| {
-            let end = self.processes[first].end.unwrap_or(End::Exited(1));
+    fn finish(mut self) -> Outcome {
+        let Outcome { ranks, reports, first_failure, .. } = &mut self.outcome;
+        let evidence = Evidence { processes: ranks, failures: &self.failures, partings: &self.partings };
+        *first_failure = evidence.first().map(|first| {
+            let end = ranks[first].end.unwrap_or(End::Exited(1));
             Failure { rank: Rank(first as u32), end, stderr: Vec::new() }
         });
-        let end = |process: &Process| RankEnd {
-            end: process.end.unwrap_or(End::Exited(1)),
-            told: process.told,
-            left: process.left,
-        };
-        outcome.ranks = self.processes.iter().map(end).collect();
-        outcome.reports.sort_by_key(|report| report.rank);
-        outcome
+        reports.sort_by_key(|report| report.rank);
+        self.outcome
     }
 }
 
