@@ -64,8 +64,8 @@ pub(crate) struct Args {
     loss: f64,
     /// Bytes that may wait before each direction of a host's cable, such as 128k (default: what passes in two round
     /// trips or in 10 ms, at least 64k)
-    #[arg(long, value_name = "BYTES", value_parser = size)]
-    queue: Option<usize>,
+    #[arg(long, value_name = "BYTES", value_parser = queue)]
+    queue: Option<u64>,
     /// One medium for all hosts, on which one packet at a time passes
     #[arg(long)]
     shared: bool,
@@ -114,8 +114,8 @@ struct ChangeArgs {
     #[arg(long, value_name = "PART", value_parser = loss)]
     loss: Option<f64>,
     /// Bytes that may wait before each direction
-    #[arg(long, value_name = "BYTES", value_parser = size)]
-    queue: Option<usize>,
+    #[arg(long, value_name = "BYTES", value_parser = queue)]
+    queue: Option<u64>,
 }
 
 /// A hidden command: becomes a program on a host of the lab.
@@ -139,7 +139,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
 
 fn start(args: Args) -> Result<ExitCode, LabError> {
     let Args { hosts, delay, rate, loss, queue, shared, quiet, json, mut command, .. } = args;
-    let cable = Cable { delay, rate_bits_per_s: rate, loss, queue_bytes: queue.map(|bytes| bytes as u64) };
+    let cable = Cable { delay, rate_bits_per_s: rate, loss, queue_bytes: queue };
     let arguments = command.split_off(1);
     let mut lab = Lab::new(hosts.unwrap_or_default(), cable, command.remove(0), arguments);
     lab.shared = shared;
@@ -189,22 +189,19 @@ fn become_it(mut command: std::process::Command, name: &str, place: &str) -> Exi
 }
 
 fn act(action: Action) -> Result<ExitCode, LabError> {
-    let shows = if let Action::Status { json } = action { Some(json) } else { None };
-    let request = match action {
-        Action::Cut { host } => Request::Cut(host),
-        Action::Mend { host } => Request::Mend(host),
+    let ask = |request| ask(&directory()?, &request);
+    match action {
+        Action::Cut { host } => ask(Request::Cut(host))?,
+        Action::Mend { host } => ask(Request::Mend(host))?,
         Action::Change { host, change: ChangeArgs { delay, rate, loss, queue } } => {
-            let queue_bytes = queue.map(|bytes| bytes as u64);
-            Request::Change(host, Change { delay, rate_bits_per_s: rate, loss, queue_bytes })
+            ask(Request::Change(host, Change { delay, rate_bits_per_s: rate, loss, queue_bytes: queue }))?
         }
-        Action::Status { .. } => Request::Status,
+        Action::Status { json: true } => {
+            return Ok(print(COMMAND, &as_json(&ask(Request::Status)?, None).to_string()));
+        }
+        Action::Status { json: false } => return Ok(print(COMMAND, &table(&ask(Request::Status)?).join("\n"))),
     };
-    let status = ask(&directory()?, &request)?;
-    Ok(match shows {
-        Some(true) => print(COMMAND, &as_json(&status, None).to_string()),
-        Some(false) => print(COMMAND, &table(&status).join("\n")),
-        None => ExitCode::SUCCESS,
-    })
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The lab around this process.
@@ -280,6 +277,10 @@ fn as_json(status: &Status, exit_status: Option<u8>) -> serde_json::Value {
         "hosts": hosts.collect::<Vec<_>>(),
         "exit_status": exit_status,
     })
+}
+
+fn queue(text: &str) -> Result<u64, String> {
+    size(text).map(|bytes| bytes as u64)
 }
 
 /// A part: 0.1% or 0.001.

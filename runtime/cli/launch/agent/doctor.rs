@@ -86,7 +86,7 @@ async fn all(
             program: program.map(Raw::from),
             interface: hosts.interface.as_ref().map(Interfaces::to_string),
             ports: hosts.ports.clone(),
-            roots: match Reach::of(host, hosts.starter) {
+            roots: match Reach::of(host, hosts.srun) {
                 Reach::Here => vec![SocketAddr::new(interface::loopback(), port)],
                 _ => addresses::candidates(port, hosts.advertise, hosts.interface.as_ref()),
             },

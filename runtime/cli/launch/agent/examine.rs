@@ -1,6 +1,6 @@
 //! An agent that is examined: says what its host is, and tries the ways to the others.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -99,18 +99,11 @@ fn known_addresses(connection: Option<&str>, own: Vec<IpAddr>) -> Vec<IpAddr> {
 
 /// The first half of a hash of a file's content: enough to see whether two are the same.
 fn hash(path: &Path) -> Result<String, String> {
-    let read = || -> io::Result<String> {
-        let (mut file, mut hasher) = (std::fs::File::open(path)?, blake3::Hasher::new());
-        let mut piece = vec![0; PIECE_BYTES];
-        loop {
-            match file.read(&mut piece)? {
-                0 => break,
-                count => hasher.update(&piece[..count]),
-            };
-        }
-        Ok(hasher.finalize().to_hex()[..16].to_owned())
+    let read = || -> io::Result<blake3::Hash> {
+        Ok(blake3::Hasher::new().update_reader(std::fs::File::open(path)?)?.finalize())
     };
-    read().map_err(|error| format!("{}: {error}", path.display()))
+    let hash = read().map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(hash.to_hex()[..16].to_owned())
 }
 
 #[expect(clippy::disallowed_methods, reason = "whether hosts' clocks agree is what is examined")]

@@ -95,34 +95,26 @@ impl Fleet {
     pub(in crate::launch) async fn start(plan: Plan<'_>) -> Result<Self, Failed> {
         let hosts = plan.hosts;
         let image = starter::image(hosts, plan.own)?;
-        let is_overheard = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.starter) == Reach::Srun);
+        let is_overheard = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.srun) == Reach::Srun);
         let left = is_overheard.then(|| invitation::leave_key(&plan.key)).transpose().map_err(Failed::launcher)?;
         let name = left.as_ref().map(|(_, name)| name.as_str());
-        let preparing = hosts.places.iter().map(|(host, ranks)| prepare(&plan, image.as_ref(), host, ranks, name));
+        let preparing = hosts.places.iter().map(async |(host, ranks)| {
+            let prepared = prepare(&plan, image.as_ref(), host, ranks, name).await;
+            prepared.map_err(|failed| Failed { message: format!("{}: {failed}", host.name), ..failed })
+        });
         let prepared = together(preparing).await;
         // Each agent has it, or none ever will.
         drop(left);
-        let (mut ready, mut failed) = (Vec::new(), Vec::new());
-        for ((host, _), result) in hosts.places.iter().zip(prepared) {
-            match result {
-                Ok((candidate, note)) => {
-                    if let Some(note) = note {
-                        let _ = plan.lines.send(Output::note(&format!("{host}: {note}"))).await;
-                    }
-                    ready.push(candidate);
-                }
-                Err(Failed { message, status }) => failed.push((&host.name, status, message)),
-            }
-        }
-        failed.sort();
-        if let Some(&(_, status, _)) = failed.first() {
-            let causes: Vec<String> = failed.iter().map(|(host, _, why)| format!("{host}: {why}")).collect();
+        let failed: Vec<&Failed> = prepared.iter().filter_map(|prepared| prepared.as_ref().err()).collect();
+        if let Some(&&Failed { status, .. }) = failed.first() {
+            let causes: Vec<&str> = failed.iter().map(|failed| failed.message.as_str()).collect();
             return Err(Failed { message: causes.join("\nlathide: "), status });
         }
+        let mut ready: Vec<Candidate<'_>> = prepared.into_iter().flatten().collect();
         let here = root_here(&ready, plan.port, hosts.interface.as_ref());
         for Candidate { host, connection, root, .. } in &mut ready {
             let started = connection.send(&ToAgent::Start(root.unwrap_or(here))).await;
-            started.map_err(|why| Failed::launcher(format!("{host}: {why}")))?;
+            started.map_err(|why| Failed::launcher(format!("{}: {why}", host.name)))?;
         }
         let mut fleet = Fleet { orders: Vec::new(), readers: JoinSet::new(), others: JoinSet::new() };
         ready.into_iter().for_each(|candidate| fleet.adopt(&plan, candidate));
@@ -186,16 +178,16 @@ fn root_here(ready: &[Candidate<'_>], port: u16, rules: Option<&Interfaces>) -> 
     SocketAddr::new(address.unwrap_or_else(interface::loopback), port)
 }
 
-/// The agent on one host, and what a person should know of it. `left`: under which name the key has been left.
+/// The agent on one host, when it has found all that its ranks need. `left`: under which name the key has been left.
 async fn prepare<'a>(
     plan: &Plan<'a>,
     image: Option<&Image>,
     host: &'a Host,
     ranks: &'a [u32],
     left: Option<&str>,
-) -> Result<(Candidate<'a>, Option<String>), Failed> {
+) -> Result<Candidate<'a>, Failed> {
     let Plan { job, hosts, own, .. } = plan;
-    let reach = Reach::of(host, hosts.starter);
+    let reach = Reach::of(host, hosts.srun);
     let raw = |text: &OsString| Raw::from(&**text);
     let errand = Errand {
         key: match left {
@@ -221,7 +213,12 @@ async fn prepare<'a>(
     let mut connection = Connection::open(hosts, host, own, image).await.map_err(Failed::launcher)?;
     connection.send(&ToAgent::Prepare(Box::new(errand))).await.map_err(Failed::launcher)?;
     match connection.hear(PREPARE).await.map_err(Failed::launcher)? {
-        FromAgent::Ready { root, note } => Ok((Candidate { host, ranks, connection, root }, note)),
+        FromAgent::Ready { root, note } => {
+            if let Some(note) = note {
+                let _ = plan.lines.send(Output::note(&format!("{}: {note}", host.name))).await;
+            }
+            Ok(Candidate { host, ranks, connection, root })
+        }
         FromAgent::Failed { status, why } => Err(Failed { message: why, status }),
         other => Err(Failed::launcher(format!("its agent is not ready but says {other:?}"))),
     }
@@ -262,7 +259,7 @@ async fn write_orders(mut stdin: ChildStdin, mut orders: mpsc::UnboundedReceiver
 
 /// Carries the launcher's input to rank 0, a piece at a time.
 async fn carry_input(orders: mpsc::UnboundedSender<ToAgent>, taken: Arc<Notify>) {
-    let Some(mut pieces) = inputs::read_input() else { return };
+    let mut pieces = inputs::read_input();
     while let Some(piece) = pieces.recv().await {
         for piece in piece.chunks(PIECE_BYTES_MAX) {
             if orders.send(ToAgent::Input(Raw(piece.to_vec()))).is_err() {

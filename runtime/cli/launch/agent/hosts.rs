@@ -12,8 +12,8 @@ use lathide::launcher::interface::Interfaces;
 pub(crate) struct Hosts {
     /// Each host with its ranks.
     pub places: Vec<(Host, Vec<u32>)>,
-    /// How agents are started.
-    pub starter: Starter,
+    /// Whether agents are started through `srun`, inside a Slurm allocation; otherwise over `ssh`.
+    pub srun: bool,
     /// The program that reaches a host, and its options: `ssh -p 2222`.
     pub ssh: Vec<String>,
     /// Where the `lathide` program is on the hosts; if `None`, the launcher's own is sent there.
@@ -38,14 +38,4 @@ impl Hosts {
         }
         names
     }
-}
-
-/// What starts agents on other hosts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Starter {
-    /// Through `ssh`.
-    #[default]
-    Ssh,
-    /// Through `srun`, inside a Slurm allocation.
-    Srun,
 }

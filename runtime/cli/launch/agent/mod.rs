@@ -18,6 +18,6 @@ mod starter;
 mod together;
 
 pub(crate) use doctor::{Examination, Pair, diagnose};
-pub(crate) use hosts::{Hosts, Starter};
+pub(crate) use hosts::Hosts;
 pub(crate) use messages::{Facts, Route};
 pub(crate) use serve::serve;

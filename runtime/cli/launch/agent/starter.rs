@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use super::bootstrap::Image;
-use super::hosts::{Hosts, Starter};
+use super::hosts::Hosts;
 use crate::launch::failed::{Failed, system};
 use crate::launch::hosts::Host;
 use lathide::launcher::KEEPALIVE;
@@ -47,12 +47,12 @@ pub(super) enum Reach {
 }
 
 impl Reach {
-    pub(super) fn of(host: &Host, starter: Starter) -> Self {
+    pub(super) fn of(host: &Host, srun: bool) -> Self {
         let lab = std::env::var("LATHIDE_LAB").ok().and_then(|_| std::env::var("LATHIDE_LAB_HOSTS").ok());
         if lab.is_some_and(|hosts| hosts.split(',').any(|name| name.trim() == host.name)) {
             return Reach::Lab;
         }
-        if starter == Starter::Srun {
+        if srun {
             return Reach::Srun;
         }
         let own = rustix::system::uname();
@@ -69,7 +69,7 @@ impl Reach {
 /// # Errors
 /// If it cannot be read.
 pub(super) fn image(hosts: &Hosts, own: &Path) -> Result<Option<Image>, Failed> {
-    let is_sent = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.starter) == Reach::Ssh);
+    let is_sent = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.srun) == Reach::Ssh);
     if !is_sent || hosts.agent.is_some() {
         return Ok(None);
     }
@@ -79,7 +79,7 @@ pub(super) fn image(hosts: &Hosts, own: &Path) -> Result<Option<Image>, Failed> 
 /// The command, with three pipes.
 pub(super) fn command(hosts: &Hosts, host: &Host, own: &Path, image: Option<&Image>) -> Command {
     let agent = hosts.agent.as_deref().unwrap_or(own.as_os_str());
-    let reach = Reach::of(host, hosts.starter);
+    let reach = Reach::of(host, hosts.srun);
     let mut command = match reach {
         Reach::Here | Reach::Lab => Command::new(own),
         Reach::Srun => Command::new("srun"),
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn this_host_is_recognised_by_its_names_only() {
-        let reach = |text: &str| Reach::of(&parse_list(text).unwrap()[0], Starter::Ssh);
+        let reach = |text: &str| Reach::of(&parse_list(text).unwrap()[0], false);
         assert_eq!(reach("localhost"), Reach::Here);
         assert_eq!(reach("[::1]"), Reach::Here);
         assert_eq!(reach(&rustix::system::uname().nodename().to_string_lossy()), Reach::Here);

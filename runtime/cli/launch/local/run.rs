@@ -60,7 +60,7 @@ fn start(job: Job, sink: Sink) -> Result<Outcome, Failed> {
         let (orders, received) = mpsc::channel(job.size as usize + 16);
         let (events, happened) = mpsc::channel(64);
         let server = tokio::spawn(rendezvous::serve(listener, settings, received, events));
-        let outcome = Supervisor::supervise(job, &common, root, secret, sink, orders, happened).await;
+        let outcome = Supervisor::supervise(&job, &common, root, secret, sink, orders, happened).await;
         server.abort();
         outcome
     })

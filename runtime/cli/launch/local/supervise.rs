@@ -13,7 +13,7 @@ use tokio::time::{sleep, sleep_until, timeout, timeout_at};
 use super::end::{End, signalled};
 use super::event::Event;
 use super::job::Job;
-use super::outcome::{Failure, Outcome, RankEnd, WITHOUT_FINALIZE};
+use super::outcome::{Failure, Outcome, WITHOUT_FINALIZE};
 use super::output::{self, Output, Sink, Tail, Tails};
 use super::processes::Processes;
 use super::spawn::Common;
@@ -74,7 +74,8 @@ impl Holder {
 }
 
 /// Hears of all that happens to a job, and acts on it.
-pub(super) struct Supervisor {
+pub(super) struct Supervisor<'a> {
+    job: &'a Job,
     holder: Holder,
     orders: mpsc::Sender<Order>,
     notes: mpsc::Sender<Output>,
@@ -87,17 +88,13 @@ pub(super) struct Supervisor {
     ending: bool,
     /// The job's time is over and the ranks are asked what they wait for: until when they may answer.
     asked: Option<Instant>,
-    /// How long the others have to end by themselves when a rank has failed.
-    grace: Duration,
-    /// Whether the ranks report what they have observed.
-    reports: bool,
     outcome: Outcome,
 }
 
-impl Supervisor {
+impl<'a> Supervisor<'a> {
     /// From the start of the ranks until all is cleaned up. `happened`: what the rendezvous at `root` says.
     pub(super) async fn supervise(
-        job: Job,
+        job: &'a Job,
         common: &Common,
         root: SocketAddr,
         key: [u8; 32],
@@ -116,7 +113,7 @@ impl Supervisor {
         let holder = match &job.hosts {
             None => {
                 let ranks: Vec<u32> = (0..job.size).collect();
-                let mut processes = Processes::start(&job, common, root, &ranks, &notes)?;
+                let mut processes = Processes::start(job, common, root, &ranks, &notes)?;
                 if let Some(input) = processes.input.take() {
                     tasks.spawn(inputs::carry_input(input));
                 }
@@ -124,11 +121,22 @@ impl Supervisor {
             }
             Some(hosts) => {
                 let (port, own, lines) = (root.port(), &*common.starter, notes.clone());
-                let plan = Plan { job: &job, hosts, key, port, own, lines, events: inbox };
+                let plan = Plan { job, hosts, key, port, own, lines, events: inbox };
                 Holder::Agents(start_fleet(plan, &mut events).await?)
             }
         };
-        let mut supervisor = Supervisor::new(&job, holder, orders, notes, started);
+        let mut supervisor = Supervisor {
+            job,
+            holder,
+            orders,
+            notes,
+            failures: Vec::new(),
+            partings: Vec::new(),
+            steps: VecDeque::new(),
+            ending: false,
+            asked: None,
+            outcome: Outcome::new(job.size, started),
+        };
         supervisor.watch(&mut events, &mut happened, job.timeout.map(|timeout| started + timeout)).await;
         drop(events);
         supervisor.holder.clean_up().await;
@@ -143,43 +151,6 @@ impl Supervisor {
             failure.stderr = tails.lock().get(&failure.rank).map(Tail::lines).unwrap_or_default();
         }
         Ok(outcome)
-    }
-
-    fn new(
-        job: &Job,
-        holder: Holder,
-        orders: mpsc::Sender<Order>,
-        notes: mpsc::Sender<Output>,
-        started: Instant,
-    ) -> Self {
-        let outcome = Outcome {
-            ranks: vec![RankEnd::default(); job.size as usize],
-            first_failure: None,
-            interrupted: None,
-            timed_out: false,
-            output_failed: None,
-            deadlock: None,
-            join_failed: None,
-            lost_hosts: Vec::new(),
-            reports: Vec::new(),
-            trace: None,
-            started,
-            joined: None,
-            ended: started,
-        };
-        Supervisor {
-            holder,
-            orders,
-            notes,
-            failures: Vec::new(),
-            partings: Vec::new(),
-            steps: VecDeque::new(),
-            ending: false,
-            asked: None,
-            grace: job.grace,
-            reports: job.report,
-            outcome,
-        }
     }
 
     /// Until every rank has ended.
@@ -271,7 +242,7 @@ impl Supervisor {
         let _ = self.orders.try_send(Order::Lost { rank: Rank(rank), cause: format!("its process {end}{why}") });
         if end != End::Exited(0) && !process.told {
             self.failures.push(rank as usize);
-            self.end_after((self.grace, AFTER_FAILURE));
+            self.end_after((self.job.grace, AFTER_FAILURE));
         }
     }
 
@@ -284,8 +255,7 @@ impl Supervisor {
         }
         let named: Vec<Rank> = left.iter().copied().map(Rank).collect();
         let text = format!("host {host} was lost with {}: {cause}", listed(&named));
-        // If output stands still, the outcome still says it.
-        let _ = self.notes.try_send(Output::note(&text));
+        self.note(&text);
         self.outcome.lost_hosts.push(text);
         for rank in left {
             self.ended(rank, End::Lost);
@@ -296,7 +266,7 @@ impl Supervisor {
         let note = match event {
             rendezvous::Event::AllJoined(at) => {
                 self.outcome.joined = Some(at);
-                return;
+                None
             }
             rendezvous::Event::Left { rank, at, finalized, blames } => {
                 if let Some(process) = self.outcome.ranks.get_mut(rank.index()) {
@@ -306,38 +276,36 @@ impl Supervisor {
                 if !finalized {
                     self.partings.push(rank.index());
                 }
-                match blames.and_then(|blamed| self.stopped(Some(blamed))) {
-                    Some(stopped) => stopped,
-                    None => return,
-                }
+                blames.and_then(|blamed| self.stopped(Some(blamed)))
             }
             rendezvous::Event::Observed(rank, report) => {
                 self.outcome.reports.retain(|other| other.rank != rank);
                 self.outcome.reports.push(*report);
-                return;
+                None
             }
-            rendezvous::Event::JoinFailed(cause) => {
-                if self.outcome.join_failed.is_some() || self.ending {
-                    return;
-                }
-                self.outcome.join_failed = Some(cause.clone());
-                cause
-            }
+            rendezvous::Event::JoinFailed(_) if self.outcome.join_failed.is_some() || self.ending => None,
+            rendezvous::Event::JoinFailed(cause) => Some(self.outcome.join_failed.insert(cause).clone()),
             rendezvous::Event::Deadlock(report) => {
                 self.outcome.deadlock.get_or_insert_with(|| report.clone());
-                format!("deadlock: {report}")
+                Some(format!("deadlock: {report}"))
             }
             rendezvous::Event::Stalled(report) => match self.stopped(None) {
-                Some(stopped) => format!("{report}\n  {stopped}"),
-                None => report,
+                Some(stopped) => Some(format!("{report}\n  {stopped}")),
+                None => Some(report),
             },
             rendezvous::Event::Shown(report) => {
                 self.end_after(AT_ONCE);
-                report
+                Some(report)
             }
         };
+        if let Some(note) = note {
+            self.note(&note);
+        }
+    }
+
+    fn note(&self, text: &str) {
         // If output stands still, the outcome still says it.
-        let _ = self.notes.try_send(Output::note(&note));
+        let _ = self.notes.try_send(Output::note(text));
     }
 
     /// That processes of this host are stopped, if they are; only that of `blamed`, if a rank failed for want of it.
@@ -355,7 +323,7 @@ impl Supervisor {
 
     /// Ranks that end after their processes' last messages have been read are known by what they said.
     async fn hear_last_messages(&mut self, happened: &mut mpsc::Receiver<rendezvous::Event>) {
-        let patience = if self.reports { LAST_REPORTS } else { LAST_MESSAGES };
+        let patience = if self.job.report { LAST_REPORTS } else { LAST_MESSAGES };
         let until = tokio::time::Instant::now() + patience;
         while !(self.failures.is_empty() && self.has_heard_all())
             && let Ok(Some(event)) = timeout_at(until, happened.recv()).await
@@ -368,7 +336,7 @@ impl Supervisor {
     /// come later than the process's end.
     fn has_heard_all(&self) -> bool {
         let mut well = self.outcome.ranks.iter().filter(|rank| rank.end == Some(End::Exited(0)));
-        let reports = if self.reports { well.clone().count() } else { 0 };
+        let reports = if self.job.report { well.clone().count() } else { 0 };
         self.outcome.joined.is_none() || (well.all(|rank| rank.left.is_some()) && self.outcome.reports.len() >= reports)
     }
 
