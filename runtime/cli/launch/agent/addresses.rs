@@ -27,11 +27,6 @@ pub(super) fn candidates(port: u16, advertise: Option<IpAddr>, rules: Option<&In
     addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect()
 }
 
-/// Whether this host has that address.
-pub(super) fn is_own(address: IpAddr) -> bool {
-    address.is_loopback() || own(None).contains(&address)
-}
-
 /// The first of `roots` at which this job's rendezvous authenticates itself.
 ///
 /// # Errors

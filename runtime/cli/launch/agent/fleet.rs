@@ -169,11 +169,12 @@ impl Fleet {
 /// The address at which ranks on the launcher's own host shall reach it: the one the other hosts use, because a node
 /// tells its peers the address from which it came.
 fn root_here(ready: &[Candidate<'_>], port: u16, rules: Option<&Interfaces>) -> SocketAddr {
-    let mut remote = ready.iter().filter_map(|candidate| candidate.root).peekable();
-    if remote.peek().is_none() {
+    let remote: Vec<IpAddr> = ready.iter().filter_map(|candidate| Some(candidate.root?.ip())).collect();
+    if remote.is_empty() {
         return SocketAddr::new(interface::loopback(), port);
     }
-    let used: Option<IpAddr> = remote.map(|root| root.ip()).find(|&address| addresses::is_own(address));
+    let all = interface::own(None);
+    let used = remote.into_iter().find(|address| address.is_loopback() || all.contains(address));
     let address = used.or_else(|| interface::own(rules).first().copied());
     SocketAddr::new(address.unwrap_or_else(interface::loopback), port)
 }

@@ -1,7 +1,6 @@
 //! The agent: starts the ranks of one host, and ends them when the launcher says so or is gone.
 
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -118,14 +117,12 @@ async fn run(
         Secret::Left(name) => invitation::fetch_key(name).map_err(Failed::launcher)?,
     };
     let mut common = Common::new(&job, secret).map_err(|failed| same_path(failed, job.directory.as_deref()))?;
-    let root = match &errand.roots[..] {
-        [] => None,
-        roots => {
-            let key = Key::from_bytes(secret);
-            Some(addresses::first_that_answers(roots, &key, errand.size).await.map_err(Failed::launcher)?)
-        }
-    };
-    let kept = if errand.trace { Some(PrivateDirectory::make(&common.id)?) } else { None };
+    let (key, mut root) = (Key::from_bytes(secret), None);
+    if !errand.roots.is_empty() {
+        let found = addresses::first_that_answers(&errand.roots, &key, errand.size).await;
+        root = Some(found.map_err(Failed::launcher)?);
+    }
+    let kept = errand.trace.then(|| PrivateDirectory::make(&common.id)).transpose()?;
     job.trace = kept.as_ref().map(|directory| directory.0.join("events"));
     // Several agents of a job may be on one host: each ends its own ranks' left-overs.
     common.id += &format!("-{}", errand.ranks.first().copied().unwrap_or_default());
@@ -133,7 +130,18 @@ async fn run(
         return Ok(false);
     }
     let Some(ToAgent::Start(root)) = orders.recv().await else { return Ok(false) };
-    let work = Work::start(job, &common, root, errand.ranks, messages)?;
+    let (lines, written) = mpsc::channel(16);
+    let mut processes = Processes::start(&job, &common, root, &errand.ranks, &lines)?;
+    drop(lines);
+    let credit = Arc::new(Semaphore::new(OUTPUT_CREDIT));
+    let (mut passing, mut feeding) = (JoinSet::new(), JoinSet::new());
+    passing.spawn(pass_output_on(written, credit.clone(), messages.clone()));
+    let input = processes.input.take().map(|stdin| {
+        let (sender, pieces) = mpsc::channel(1);
+        feeding.spawn(feed(stdin, pieces, messages.clone()));
+        sender
+    });
+    let work = Work { processes, credit, passing, feeding, input, trace: job.trace, ranks: errand.ranks };
     Ok(work.go_on(orders, messages).await)
 }
 
@@ -192,26 +200,6 @@ struct Work {
 }
 
 impl Work {
-    fn start(
-        job: Job,
-        common: &Common,
-        root: SocketAddr,
-        ranks: Vec<u32>,
-        messages: &mpsc::Sender<FromAgent>,
-    ) -> Result<Self, Failed> {
-        let (lines, written) = mpsc::channel(16);
-        let mut processes = Processes::start(&job, common, root, &ranks, &lines)?;
-        let credit = Arc::new(Semaphore::new(OUTPUT_CREDIT));
-        let (mut passing, mut feeding) = (JoinSet::new(), JoinSet::new());
-        passing.spawn(pass_output_on(written, credit.clone(), messages.clone()));
-        let input = processes.input.take().map(|stdin| {
-            let (sender, pieces) = mpsc::channel(1);
-            feeding.spawn(feed(stdin, pieces, messages.clone()));
-            sender
-        });
-        Ok(Work { processes, credit, passing, feeding, input, trace: job.trace, ranks })
-    }
-
     /// Until the launcher says that all ranks of the job have ended. Returns whether it did.
     async fn go_on(mut self, orders: &mut mpsc::Receiver<ToAgent>, messages: &mpsc::Sender<FromAgent>) -> bool {
         loop {

@@ -1,5 +1,5 @@
-//! The life of a job: starts the ranks, hears of every end, signal and deadline through one queue, and ends the rest
-//! when one fails.
+//! The life of a job: starts the ranks, waits in one place for every end, signal, deadline and message of the rendezvous,
+//! and ends the rest when one fails.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
