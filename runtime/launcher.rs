@@ -12,7 +12,7 @@ pub mod collective {
 
 /// Control messages, as they travel without a tag.
 pub mod control {
-    pub use crate::join::control::{FRAME_BYTES_MAX, decode, encode, frame_length};
+    pub use crate::join::control::{FRAME_BYTES_MAX, decode, encode};
 }
 
 /// Names of ranks in a sentence.

@@ -249,7 +249,7 @@ pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, ControlError> {
 }
 
 /// The length a frame's first four bytes declare, if it is within the limit.
-pub fn frame_length(prefix: [u8; 4]) -> Result<usize, ControlError> {
+pub(crate) fn frame_length(prefix: [u8; 4]) -> Result<usize, ControlError> {
     let length = u32::from_le_bytes(prefix) as usize;
     if length > FRAME_BYTES_MAX { Err(ControlError::TooLong(length)) } else { Ok(length) }
 }

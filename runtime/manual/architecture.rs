@@ -196,7 +196,7 @@
 //! | `tracing-subscriber` | command | `RUST_LOG`; without the filter that needs regular expressions |
 //! | `fastrand` | command | jitter and losses of emulated links, the same in every run |
 //! | `shell-words` | command | commands for remote shells, quoted right |
-//! | `nix` | command | `unshare` and signal masks, which `rustix` offers as `unsafe` only |
+//! | `nix` | command | `unshare` and signal masks, which `rustix` offers as `unsafe` only; the names of signals |
 //! | `netlink-*`, `tun-rs` | command | the lab's interfaces: rtnetlink messages and TUN devices are long to get right |
 //! | `libc` | `lathide-sys` | the system calls that no safe crate has |
 //! | `proptest`, `shuttle`, `syn`, `quote`, `toml` | tests | properties, schedules, the sources, golden data |

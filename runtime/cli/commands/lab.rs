@@ -193,21 +193,19 @@ fn become_it(mut command: std::process::Command, name: &str, place: &str) -> Exi
 }
 
 fn act(action: Action) -> Result<ExitCode, LabError> {
-    let shows = if let Action::Status { json } = action { Some(json) } else { None };
-    let request = match action {
-        Action::Cut { host } => Request::Cut(host),
-        Action::Mend { host } => Request::Mend(host),
+    let ask = |request| ask(&directory()?, &request);
+    match action {
+        Action::Cut { host } => ask(Request::Cut(host))?,
+        Action::Mend { host } => ask(Request::Mend(host))?,
         Action::Change { host, change: ChangeArgs { delay, rate, loss, queue } } => {
-            Request::Change(host, Change { delay, rate_bits_per_s: rate, loss, queue_bytes: queue })
+            ask(Request::Change(host, Change { delay, rate_bits_per_s: rate, loss, queue_bytes: queue }))?
         }
-        Action::Status { .. } => Request::Status,
+        Action::Status { json: true } => {
+            return Ok(print(COMMAND, &as_json(&ask(Request::Status)?, None).to_string()));
+        }
+        Action::Status { json: false } => return Ok(print(COMMAND, &table(&ask(Request::Status)?).join("\n"))),
     };
-    let status = ask(&directory()?, &request)?;
-    Ok(match shows {
-        Some(true) => print(COMMAND, &as_json(&status, None).to_string()),
-        Some(false) => print(COMMAND, &table(&status).join("\n")),
-        None => ExitCode::SUCCESS,
-    })
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The lab around this process.

@@ -2,11 +2,12 @@
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::launch::agent::Hosts;
+use crate::launch::failed::Failed;
 use crate::launch::link::LinkSpec;
 use crate::launch::local::{End, Job, Outcome, Output, Stdin, Stream, prefixed};
 use clap::{Args, ValueEnum};
@@ -17,7 +18,7 @@ use lathide::launcher::variables;
 use lathide::observe::{closing, file};
 use serde_json::json;
 
-use crate::commands::common::console::print_json;
+use crate::commands::common::console::{fail, print_json};
 use crate::commands::common::environment::misspelt;
 use crate::commands::common::hosts::HostArgs;
 use crate::commands::common::options::{limit, one};
@@ -103,6 +104,10 @@ enum Tag {
 }
 
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
+    start(arguments).unwrap_or_else(|Failed { message, status }| fail(COMMAND, &message, status))
+}
+
+fn start(arguments: Arguments) -> Result<ExitCode, Failed> {
     let Arguments { mut ranks, mut hosts, mut link, tag, timeout, grace, encrypt, mut variables, .. } = arguments;
     let Arguments { wdir, trace, report, quiet, json, mut program, .. } = arguments;
     if encrypt {
@@ -111,48 +116,34 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     // What begins with a dash is an option of the program only behind the program.
     if program[0].as_encoded_bytes().starts_with(b"-") {
         let option = program[0].display();
-        eprintln!("lathide: run has no option {option}; see lathide run --help (a program of that name is ./{option})");
-        return ExitCode::from(2);
+        return Err(Failed::usage(format!(
+            "run has no option {option}; see lathide run --help (a program of that name is ./{option})"
+        )));
     }
-    match hosts.stand_in() {
-        Err(failed) => {
-            eprintln!("lathide: {}", failed.message);
-            return ExitCode::from(failed.status);
-        }
-        Ok(None) => {}
-        Ok(Some((relay, slots))) => (link, ranks, hosts) = (relay, ranks.or(Some(slots)), HostArgs::default()),
+    if let Some((relay, slots)) = hosts.stand_in()? {
+        (link, ranks, hosts) = (relay, ranks.or(Some(slots)), HostArgs::default());
     }
-    let is_emulated = !link.is_loopback();
-    let hosts = match if is_emulated { Ok(None) } else { hosts.place_or_allocation(ranks) } {
-        Ok(hosts) => hosts,
-        Err(failed) => {
-            eprintln!("lathide: {}", failed.message);
-            return ExitCode::from(failed.status);
-        }
-    };
-    let Some(ranks) = hosts.as_ref().map(|hosts| hosts.names().len() as u32).or(ranks) else {
-        eprintln!("lathide: how many ranks? give their number (--ranks, -n N), or hosts (--hosts a:4,b:4)");
-        return ExitCode::from(2);
-    };
+    let hosts = if link.is_loopback() { hosts.place_or_allocation(ranks)? } else { None };
+    let ranks = hosts.as_ref().map(|hosts| hosts.names().len() as u32).or(ranks).ok_or_else(|| {
+        Failed::usage("how many ranks? give their number (--ranks, -n N), or hosts (--hosts a:4,b:4)")
+    })?;
     let args = program.split_off(1);
-    let mut job = Job::new(ranks, program.remove(0), args);
-    job.hosts = hosts;
-    job.link = link;
-    job.timeout = timeout;
-    job.grace = grace;
-    job.env = variables;
-    job.directory = wdir;
-    job.stdin = Stdin::Forward;
-    job.trace =
+    let trace =
         trace.or_else(|| std::env::var_os(variables::TRACE.name).filter(|file| !file.is_empty()).map(PathBuf::from));
-    job.report = report.is_some();
-    let report = match report.flatten().map(|file| file::check(&file).map_err(|error| (file, error))).transpose() {
-        Ok(report) => report,
-        Err((file, error)) => {
-            eprintln!("lathide: the reports cannot be written to {}: {error}", file.display());
-            return ExitCode::from(125);
-        }
+    let job = Job {
+        env: variables,
+        directory: wdir,
+        hosts,
+        link,
+        stdin: Stdin::Forward,
+        timeout,
+        grace,
+        trace,
+        report: report.is_some(),
+        ..Job::new(ranks, program.remove(0), args)
     };
+    let check = |file: PathBuf| file::check(&file).map_err(|error| Failed::launcher(not_written(&file, &error)));
+    let report = report.flatten().map(check).transpose()?;
     if !quiet {
         notes(&job);
     }
@@ -165,23 +156,16 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     let mut show = prefixed(io::stdout(), io::stderr(), label);
     let sink = Box::new(move |output: Output| {
         let stream = if json { Stream::Stderr } else { output.stream };
-        show(output.to(stream))
+        show(Output { stream, ..output })
     });
-    match job.clone().run(sink) {
-        Ok(outcome) => {
-            let is_shown = !json || print_json(COMMAND, &as_json(&job, &outcome)) == ExitCode::SUCCESS;
-            explain(&job, &outcome, quiet);
-            let is_written = observations(&job, &outcome, report, quiet);
-            if outcome.exit_status() == 0 && !(is_shown && is_written) {
-                return ExitCode::from(125);
-            }
-            ExitCode::from(outcome.exit_status())
-        }
-        Err(error) => {
-            eprintln!("lathide: {error}");
-            ExitCode::from(error.exit_status())
-        }
-    }
+    let outcome = job.clone().run(sink)?;
+    let is_shown = !json || print_json(COMMAND, &as_json(&job, &outcome)) == ExitCode::SUCCESS;
+    explain(&job, &outcome, quiet);
+    let is_written = observations(&job, &outcome, report, quiet);
+    Ok(ExitCode::from(match outcome.exit_status() {
+        0 if !(is_shown && is_written) => 125,
+        status => status,
+    }))
 }
 
 /// What a person should know before the job starts.
@@ -246,19 +230,19 @@ fn observations(job: &Job, outcome: &Outcome, report: Option<PathBuf>, quiet: bo
     if let Some(file) = report {
         let write = |out: &mut io::BufWriter<_>| Ok(serde_json::to_writer_pretty(out, &outcome.reports)?);
         if let Err(error) = file::replace(&file, write) {
-            eprintln!("lathide: the reports cannot be written to {}: {error}", file.display());
+            eprintln!("lathide: {}", not_written(&file, &error));
             is_written = false;
         }
     }
     is_written
 }
 
+fn not_written(file: &Path, error: &dyn std::fmt::Display) -> String {
+    format!("the reports cannot be written to {}: {error}", file.display())
+}
+
 fn as_json(job: &Job, outcome: &Outcome) -> serde_json::Value {
     let since = |instant: std::time::Instant| (instant - outcome.started).as_secs_f64();
-    let (status, signal) = (
-        |end: End| if let End::Exited(status) = end { Some(status) } else { None },
-        |end: End| if let End::Signalled(signal) = end { Some(signal) } else { None },
-    );
     let names = job.hosts.as_ref().map(Hosts::names);
     let ranks: Vec<_> = (0u32..)
         .zip(&outcome.ranks)
@@ -266,9 +250,9 @@ fn as_json(job: &Job, outcome: &Outcome) -> serde_json::Value {
             json!({
                 "rank": rank,
                 "host": names.as_ref().and_then(|names| names.get(rank as usize)),
-                "lost": end.end == End::Lost,
-                "status": status(end.end),
-                "signal": signal(end.end),
+                "lost": end.end == Some(End::Lost),
+                "status": end.end.and_then(End::status),
+                "signal": end.end.and_then(End::signal),
                 "told_to_end": end.told,
                 "left_s": end.left.map(since),
             })
@@ -277,8 +261,8 @@ fn as_json(job: &Job, outcome: &Outcome) -> serde_json::Value {
     let failure = outcome.first_failure.as_ref().map(|failure| {
         json!({
             "rank": failure.rank,
-            "status": status(failure.end),
-            "signal": signal(failure.end),
+            "status": failure.end.status(),
+            "signal": failure.end.signal(),
             "stderr": failure.stderr,
         })
     });

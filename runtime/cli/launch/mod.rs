@@ -3,6 +3,7 @@
 
 pub(crate) mod agent;
 mod alarm;
+pub(crate) mod failed;
 pub(crate) mod hosts;
 pub(crate) mod lab;
 pub(crate) mod link;

@@ -6,7 +6,7 @@ use lathide::CostModel;
 use lathide::{Node, Rank, Tag};
 
 use super::together::goes_on;
-use crate::commands::common::failed::Result;
+use crate::launch::failed::Result;
 
 const SHIFT: Tag = Tag(1);
 const PING: Tag = Tag(2);

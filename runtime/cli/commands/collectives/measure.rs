@@ -4,9 +4,9 @@ use super::plan::Plan;
 use super::results::{Heard, results};
 use crate::commands::common::background::BackgroundLoad;
 use crate::commands::common::console::progress;
-use crate::commands::common::failed::{Failed, Result};
 use crate::commands::common::nodes::Nodes;
 use crate::commands::common::target::Target;
+use crate::launch::failed::{Failed, Result};
 use crate::report::results::Results;
 
 /// Measures everything, for each number of ranks. Every operation has a job of its own, and so connections of its own: what

@@ -21,9 +21,9 @@ use lathide::{Collective, Overrides};
 
 pub(crate) use args::Args;
 
-use crate::commands::common::failed::{Failed, Result};
 use crate::commands::common::nodes::measuring;
 use crate::commands::common::target::Target;
+use crate::launch::failed::{Failed, Result};
 use crate::report::results::Results;
 
 /// Runs the command.

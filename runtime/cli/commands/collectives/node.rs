@@ -8,8 +8,8 @@ use lathide::{Collective, CostModel, Node, Overrides};
 use super::plan::{self, Event, Parameters, Plan, Point, REPEATS_MIN};
 use super::together::{Together, goes_on, slowest};
 use super::{learn, overlap};
-use crate::commands::common::failed::{Failed, Result};
 use crate::commands::common::nodes::{progress, report};
+use crate::launch::failed::{Failed, Result};
 
 /// More would not change a median.
 const REPEATS_MAX: u32 = 30;

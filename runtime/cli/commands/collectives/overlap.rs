@@ -8,8 +8,8 @@ use super::plan::{Event, Hidden, Point, REPEATS_MIN, Times};
 use super::together::{Together, goes_on, slowest};
 use crate::commands::common::blocks::{self, BLOCK_S, CALCULATION, Messages, WORK_MAX};
 use crate::commands::common::calculation::Calculation;
-use crate::commands::common::failed::Result;
 use crate::commands::common::nodes::{progress, report};
+use crate::launch::failed::Result;
 
 /// What is hidden.
 const OPERATIONS: [Collective; 3] = [Collective::Broadcast, Collective::Allreduce, Collective::Allgather];

@@ -7,7 +7,7 @@ use lathide::{Node, Rank};
 use super::call;
 use super::plan;
 use crate::commands::common::clock::CommonClock;
-use crate::commands::common::failed::Result;
+use crate::launch::failed::Result;
 
 /// All ranks, and how long it takes to tell them a moment.
 pub(super) struct Together<'a> {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use crate::launch::agent::{Hosts, Starter};
+use crate::launch::agent::Hosts;
 use crate::launch::hosts::{Host, allocation, parse_file, parse_list, place};
 use crate::launch::lab;
 use crate::launch::link::LinkSpec;
@@ -14,7 +14,7 @@ use lathide::launcher::environment::port_range;
 use lathide::launcher::interface::Interfaces;
 use lathide::launcher::variables;
 
-use super::failed::Failed;
+use crate::launch::failed::Failed;
 
 /// Where the ranks run.
 #[derive(Clone, Debug, Default, Args)]
@@ -86,10 +86,10 @@ impl HostArgs {
     }
 
     fn placed(&self, ranks: Option<u32>, warns: bool, takes_allocation: bool) -> Result<Option<Hosts>, Failed> {
-        let (list, starter) = match self.listed().map_err(Failed::usage)? {
-            Some(list) => (list, Starter::Ssh),
+        let (list, srun) = match self.listed().map_err(Failed::usage)? {
+            Some(list) => (list, false),
             None if takes_allocation => match allocation(&|name| std::env::var(name).ok()).map_err(Failed::usage)? {
-                Some(list) => (list, Starter::Srun),
+                Some(list) => (list, true),
                 None => return Ok(None),
             },
             None => return Ok(None),
@@ -103,14 +103,15 @@ impl HostArgs {
             );
         }
         let places = list.into_iter().zip(placement.ranks).filter(|(_, ranks)| !ranks.is_empty());
-        let mut hosts = Hosts::new(places.collect());
-        hosts.starter = starter;
-        hosts.ssh = self.ssh().map_err(Failed::usage)?;
-        hosts.agent = self.agent.clone();
-        hosts.advertise = self.advertise;
-        hosts.interface = self.net.clone();
-        hosts.ports = self.ports.clone();
-        Ok(Some(hosts))
+        Ok(Some(Hosts {
+            places: places.collect(),
+            srun,
+            ssh: self.ssh().map_err(Failed::usage)?,
+            agent: self.agent.clone(),
+            interface: self.net.clone(),
+            ports: self.ports.clone(),
+            advertise: self.advertise,
+        }))
     }
 
     fn listed(&self) -> Result<Option<Vec<Host>>, String> {

@@ -6,7 +6,6 @@ pub(crate) mod calculation;
 pub(crate) mod clock;
 pub(crate) mod console;
 pub(crate) mod environment;
-pub(crate) mod failed;
 pub(crate) mod hosts;
 pub(crate) mod nodes;
 pub(crate) mod options;

@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::console;
-use super::failed::Failed;
 use super::target::Target;
+use crate::launch::failed::Failed;
 
 /// What rank 0 of the nodes says, one line of JSON each.
 #[derive(Serialize, Deserialize)]
@@ -96,7 +96,7 @@ fn follow<E: DeserializeOwned>(job: Job, take: impl FnMut(E) + Send + 'static) -
         lines.take(&output);
         Ok(())
     });
-    let outcome = job.run(sink).map_err(|error| Failed { message: error.to_string(), status: error.exit_status() })?;
+    let outcome = job.run(sink)?;
     let broken = broken.lock().take();
     match (outcome.exit_status(), broken) {
         (0, None) => Ok(outcome),

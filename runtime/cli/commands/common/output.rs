@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::console;
-use super::failed::Failed;
+use crate::launch::failed::Failed;
 use crate::report::results::Results;
 use crate::report::text::text;
 

@@ -6,8 +6,8 @@ use crate::launch::link::LinkSpec;
 use crate::launch::local::Job;
 
 use super::console::{Link, describe};
-use super::failed::Failed;
 use super::hosts::HostArgs;
+use crate::launch::failed::Failed;
 
 /// See the module.
 #[derive(Clone, Debug)]

@@ -4,11 +4,11 @@ use std::ffi::OsString;
 
 use lathide::launcher::quantity::{NUMBER, WHOLE};
 
-use crate::commands::common::failed::Failed;
 use crate::commands::common::hosts::HostArgs;
 use crate::commands::common::options::{List, list, one, repeats};
 use crate::commands::common::output::Output;
 use crate::commands::common::target::Target;
+use crate::launch::failed::Failed;
 use crate::launch::link::LinkSpec;
 
 /// Measure the gain of communication latency hiding on a link, or that of a program

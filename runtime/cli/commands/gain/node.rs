@@ -7,9 +7,9 @@ use lathide::{Node, Rank};
 use super::analysis::Costs;
 use super::plan::{Measured, Plan, Round};
 use super::versions::{Calculation, Pair, Version};
-use crate::commands::common::failed::Failed;
 use crate::commands::common::nodes::{progress, report};
 use crate::commands::common::strip::{Shape, Side, Strip, sequential};
+use crate::launch::failed::Failed;
 
 type Result<T> = std::result::Result<T, Failed>;
 

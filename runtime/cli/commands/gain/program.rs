@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use super::args::{Args, REPEATS};
 use super::compare::{Run, compare};
 use crate::commands::common::console::progress;
-use crate::commands::common::failed::Failed;
 use crate::commands::common::target::Target;
+use crate::launch::failed::Failed;
 use crate::report::results::Results;
 
 /// How much of the program's output is shown if it fails.
@@ -77,12 +77,10 @@ fn once(args: &Args, target: &Target, overlap: &str) -> Result<Clocks, Failed> {
     job.report = true;
     let last = Arc::new(Mutex::new(VecDeque::new()));
     let sink = Arc::clone(&last);
-    let outcome = job
-        .run(Box::new(move |output| {
-            keep(&mut sink.lock(), &output);
-            Ok(())
-        }))
-        .map_err(|error| Failed { message: error.to_string(), status: error.exit_status() })?;
+    let outcome = job.run(Box::new(move |output| {
+        keep(&mut sink.lock(), &output);
+        Ok(())
+    }))?;
     match outcome.exit_status() {
         0 => Ok(clocks(&outcome)),
         status => Err(Failed { message: why(&outcome, overlap, &last.lock()), status }),

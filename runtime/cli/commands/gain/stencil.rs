@@ -7,8 +7,8 @@ use super::args::{Args, LINK, REPEATS};
 use super::plan::{Measured, Plan};
 use super::results::sweep;
 use crate::commands::common::console::progress;
-use crate::commands::common::failed::Failed;
 use crate::commands::common::nodes::Nodes;
+use crate::launch::failed::Failed;
 use crate::report::results::Results;
 
 /// More columns hide a greater part: with 64, f is 63/64. Two nodes then hold 200 MB.

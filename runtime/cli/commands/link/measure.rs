@@ -11,9 +11,9 @@ use super::raw;
 use super::results::Fragments;
 use crate::commands::common::background::BackgroundLoad;
 use crate::commands::common::console::progress;
-use crate::commands::common::failed::{Failed, Result};
 use crate::commands::common::nodes::Nodes;
 use crate::commands::common::target::Target;
+use crate::launch::failed::{Failed, Result};
 use lathide_models::fit::cluster::survey::{Cluster, SENDERS};
 
 const ENDING_S: f64 = 0.05;

@@ -23,9 +23,9 @@ use std::process::ExitCode;
 
 pub(crate) use args::Args;
 
-use crate::commands::common::failed::Result;
 use crate::commands::common::nodes::measuring;
 use crate::commands::common::target::Target;
+use crate::launch::failed::Result;
 use crate::report::results::Results;
 
 const REPEATS: u32 = 5;

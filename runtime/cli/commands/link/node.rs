@@ -10,8 +10,8 @@ use super::plan::{Call, Cost, Event, Options, Order, Own, Plan, Probe, RawPlace,
 use super::raw::Raw;
 use super::trial;
 use crate::commands::common::calculation::Calculation;
-use crate::commands::common::failed::{Failed, Result};
 use crate::commands::common::nodes::{progress, report};
+use crate::launch::failed::{Failed, Result};
 
 const ORDER: Tag = Tag(100);
 const REPLY: Tag = Tag(101);

@@ -8,7 +8,7 @@ use super::pair::{Pair, thread_s};
 use super::plan::{Cost, Direction, Exchanged, Hidden, Own, SIGNAL_BYTES, Variant};
 use crate::commands::common::blocks::Messages;
 use crate::commands::common::calculation::Calculation;
-use crate::commands::common::failed::Result;
+use crate::launch::failed::Result;
 
 const EXCHANGE: Tag = Tag(4);
 const BULK: Tag = Tag(5);

@@ -7,7 +7,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::plan::{Cost, SIGNAL_BYTES, Variant};
 use super::raw::Raw;
-use crate::commands::common::failed::{Failed, Result};
+use crate::launch::failed::{Failed, Result};
 
 const PING: Tag = Tag(2);
 /// Where a message travels longer, no signal goes before those that are timed.

@@ -9,7 +9,7 @@ use lathide::{Handle, Tag};
 
 use super::pair::Pair;
 use super::plan::{Cost, SIGNAL_BYTES, Variant};
-use crate::commands::common::failed::Result;
+use crate::launch::failed::Result;
 
 const STREAM: Tag = Tag(3);
 /// Messages under way at a time; all variants use as many buffers, filled before the clock runs.

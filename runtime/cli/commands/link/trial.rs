@@ -10,8 +10,8 @@ use lathide_models::fit::cluster::{Arrivals, Stream};
 use super::pair::{process_s, thread_s};
 use super::plan::{Event, SIGNAL_BYTES, Trial};
 use crate::commands::common::calculation::Calculation;
-use crate::commands::common::failed::Result;
 use crate::commands::common::nodes::{progress, report};
+use crate::launch::failed::Result;
 use lathide_models::fit::cluster::survey::{Background, Seen};
 
 const DATA: Tag = Tag(200);

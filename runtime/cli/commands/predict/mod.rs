@@ -22,7 +22,7 @@ mod values;
 
 use std::process::ExitCode;
 
-use crate::commands::common::failed::Failed;
+use crate::launch::failed::Failed;
 use model::Predict;
 use problem::Problem;
 use saved::Saved;

@@ -1,10 +1,14 @@
 //! At which of the launcher's addresses a host can reach it.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
 use lathide::config::{Config, Key};
-use lathide::launcher::handshake::{Limits, Party, VERSIONS};
+use lathide::launcher::handshake::{Guest, Limits, Party, Purpose, VERSIONS};
 use lathide::launcher::interface::{Interfaces, own};
 use lathide::launcher::{discovery, handshake};
 
@@ -21,11 +25,6 @@ pub(super) fn candidates(port: u16, advertise: Option<IpAddr>, rules: Option<&In
         (None, None) => [WHERE_IT_CAME_FROM].into_iter().chain(own(None)).collect(),
     };
     addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect()
-}
-
-/// Whether this host has that address.
-pub(super) fn is_own(address: IpAddr) -> bool {
-    address.is_loopback() || own(None).contains(&address)
 }
 
 /// The first of `roots` at which this job's rendezvous authenticates itself.
@@ -49,6 +48,21 @@ pub(super) fn party(key: &Key, rank: u32, size: u32) -> Result<Party, String> {
     let incarnation = handshake::incarnation().map_err(|error| format!("no random numbers: {error}"))?;
     let limits = Limits::of(&Config::alone());
     Ok(Party { key: key.clone(), rank, size, incarnation, limits, encrypts: false, versions: VERSIONS })
+}
+
+/// Accepts connections on all addresses, on one of these ports, for as long as the tasks live. Returns the port and who has
+/// authenticated.
+pub(super) async fn listen(
+    party: Party,
+    purpose: Purpose,
+    ports: Option<RangeInclusive<u16>>,
+) -> Result<(u16, mpsc::Receiver<Guest>, JoinSet<()>), String> {
+    let listener = discovery::bind_all(ports).await?;
+    let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+    let (sender, guests) = mpsc::channel(16);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move { drop(handshake::receive(listener, party, purpose, sender, |guest| guest).await) });
+    Ok((port, guests, tasks))
 }
 
 /// Puts the address from which this host was reached, if that is known, in the place that stands for it.

@@ -1,6 +1,5 @@
 //! The launcher's connection to one agent, until it is ready to work.
 
-use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -17,6 +16,7 @@ use super::hosts::Hosts;
 use super::messages::{FromAgent, PROTOCOL, ToAgent};
 use super::starter;
 use crate::launch::hosts::Host;
+use crate::launch::local::output::Tail;
 use lathide::launcher::control;
 use lathide::launcher::rendezvous::read_frame;
 use lathide::launcher::text::printable;
@@ -29,44 +29,21 @@ const TRANSFER: Duration = Duration::from_secs(600);
 const STARTER_ENDS: Duration = Duration::from_secs(2);
 /// A login shell that says more than this before the agent's first line is no login shell.
 const NOISE_BYTES_MAX: usize = 1 << 20;
-/// How many of the starter's last lines are kept.
+/// How many of the starter's last lines are shown.
 const COMPLAINTS_MAX: usize = 8;
 
 /// A started agent.
 pub(super) struct Connection {
-    pub(super) child: Child,
+    pub(super) session: Session,
     pub(super) stdin: ChildStdin,
     pub(super) stdout: BufReader<ChildStdout>,
-    pub(super) complaints: Complaints,
 }
 
-/// The last lines that the starter (ssh, say) and the agent have written to standard error.
-#[derive(Clone, Default)]
-pub(super) struct Complaints(Arc<Mutex<VecDeque<String>>>);
-
-impl Complaints {
-    fn listen(&self, stderr: ChildStderr) {
-        let kept = self.0.clone();
-        tokio::spawn(async move {
-            let mut stderr = BufReader::new(stderr);
-            let mut line = Vec::new();
-            while let Ok(1..) = (&mut stderr).take(4096).read_until(b'\n', &mut line).await {
-                let text = printable(String::from_utf8_lossy(&line).trim());
-                line.clear();
-                let mut kept = kept.lock();
-                if !text.is_empty() {
-                    kept.push_back(text);
-                }
-                if kept.len() > COMPLAINTS_MAX {
-                    kept.pop_front();
-                }
-            }
-        });
-    }
-
-    fn text(&self) -> String {
-        self.0.lock().iter().map(String::as_str).collect::<Vec<_>>().join("; ")
-    }
+/// The process that is the way to an agent: ssh, say.
+pub(super) struct Session {
+    pub(super) child: Child,
+    /// What it and the agent have written to standard error.
+    complaints: Arc<Mutex<Tail>>,
 }
 
 impl Connection {
@@ -79,16 +56,15 @@ impl Connection {
         else {
             return Err(format!("{program} has no pipes"));
         };
-        let complaints = Complaints::default();
-        complaints.listen(stderr);
-        let mut connection = Connection { child, stdin, stdout: BufReader::new(stdout), complaints };
-        let mut hello = connection.hello(FIRST_LINE).await?;
+        let session = Session { child, complaints: Arc::default() };
+        tokio::spawn(keep_complaints(stderr, session.complaints.clone()));
+        let mut connection = Connection { session, stdin, stdout: BufReader::new(stdout) };
+        let mut hello = connection.hello().await?;
         if let (Hello::Need(machine), Some(image)) = (&hello, image) {
             image.fits(machine)?;
-            let sent = timeout(TRANSFER, connection.stdin.write_all(&image.bytes)).await;
-            match sent {
-                Ok(Ok(())) => hello = connection.hello(FIRST_LINE).await?,
-                Ok(Err(_)) => return Err(connection.why_it_ended().await),
+            match timeout(TRANSFER, connection.stdin.write_all(&image.bytes)).await {
+                Ok(Ok(())) => hello = connection.hello().await?,
+                Ok(Err(_)) => return Err(connection.session.why_it_ended().await),
                 Err(_) => return Err(format!("the lathide program was not there after {} s", TRANSFER.as_secs())),
             }
         }
@@ -101,7 +77,7 @@ impl Connection {
         }
     }
 
-    async fn hello(&mut self, patience: Duration) -> Result<Hello, String> {
+    async fn hello(&mut self) -> Result<Hello, String> {
         let search = async {
             let mut noise = 0;
             let mut line = Vec::new();
@@ -117,13 +93,13 @@ impl Connection {
             }
             None
         };
-        match timeout(patience, search).await {
+        match timeout(FIRST_LINE, search).await {
             Ok(Some(hello)) => Ok(hello),
-            Ok(None) => Err(self.why_it_ended().await),
+            Ok(None) => Err(self.session.why_it_ended().await),
             Err(_) => {
-                let said = self.complaints.text();
+                let said = self.session.complaints();
                 let said = if said.is_empty() { "it has said nothing".into() } else { format!("it has said: {said}") };
-                Err(format!("no agent started there within {} s; {said}", patience.as_secs()))
+                Err(format!("no agent started there within {} s; {said}", FIRST_LINE.as_secs()))
             }
         }
     }
@@ -132,35 +108,48 @@ impl Connection {
         let frame = control::encode(order).map_err(|error| format!("the job's description is too large: {error}"))?;
         match self.stdin.write_all(&frame).await {
             Ok(()) => Ok(()),
-            Err(_) => Err(self.why_it_ended().await),
+            Err(_) => Err(self.session.why_it_ended().await),
         }
     }
 
     pub(super) async fn hear(&mut self, patience: Duration) -> Result<FromAgent, String> {
         match timeout(patience, read_frame(&mut self.stdout)).await {
             Ok(Ok(message)) => Ok(message),
-            Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.why_it_ended().await),
+            Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.session.why_it_ended().await),
             Ok(Err(error)) => Err(format!("what it says is not understood: {error}")),
             Err(_) => Err(format!("its agent said nothing for {} s", patience.as_secs())),
         }
     }
+}
 
+impl Session {
+    /// As the starter says it, if it has said anything, and with what to do about it, if that is known.
     pub(super) async fn why_it_ended(&mut self) -> String {
-        why_it_ended(&mut self.child, &self.complaints).await
+        let status = timeout(STARTER_ENDS, self.child.wait()).await.ok().and_then(Result::ok);
+        // The end of standard error may be read a moment later.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let said = self.complaints();
+        let ended = status.map_or_else(|| "the connection to its agent has closed".into(), ended);
+        let said = if said.is_empty() { ended } else { format!("{said} ({ended})") };
+        match advice(&said) {
+            Some(advice) => format!("{said}; {advice}"),
+            None => said,
+        }
+    }
+
+    /// The last of them, in one line.
+    fn complaints(&self) -> String {
+        let lines = self.complaints.lock().lines();
+        printable(&lines[lines.len().saturating_sub(COMPLAINTS_MAX)..].join("; "))
     }
 }
 
-/// As the starter says it, if it has said anything, and with what to do about it, if that is known.
-pub(super) async fn why_it_ended(child: &mut Child, complaints: &Complaints) -> String {
-    let status = timeout(STARTER_ENDS, child.wait()).await.ok().and_then(Result::ok);
-    // The end of standard error may be read a moment later.
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    let said = complaints.text();
-    let ended = status.map_or_else(|| "the connection to its agent has closed".into(), ended);
-    let said = if said.is_empty() { ended } else { format!("{said} ({ended})") };
-    match advice(&said) {
-        Some(advice) => format!("{said}; {advice}"),
-        None => said,
+async fn keep_complaints(stderr: ChildStderr, complaints: Arc<Mutex<Tail>>) {
+    let mut stderr = BufReader::new(stderr);
+    let mut line = Vec::new();
+    while let Ok(1..) = (&mut stderr).take(4096).read_until(b'\n', &mut line).await {
+        complaints.lock().add(line.trim_ascii());
+        line.clear();
     }
 }
 

@@ -1,8 +1,7 @@
 //! An agent that is examined: says what its host is, and tries the ways to the others.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -12,12 +11,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::addresses;
-use super::messages::{FromAgent, ToAgent};
-use super::questions::{Answer, Facts, HostSlot, Question, Route};
+use super::messages::{Examinee, Facts, FromAgent, Route, ToAgent};
+use super::raw::Raw;
+use crate::launch::failed::Failed;
 use lathide::config::Key;
-use lathide::launcher::discovery;
 use lathide::launcher::handshake::{self, Guest};
-use lathide::launcher::handshake::{Purpose, Target};
+use lathide::launcher::handshake::{Party, Purpose, Target};
 use lathide::launcher::interface::{self, Interfaces};
 
 /// Round trips of a look at the clock there.
@@ -29,62 +28,59 @@ const PIECE_BYTES: usize = 256 << 10;
 const CLOCK: u8 = b'c';
 const RATE: u8 = b'r';
 
-/// Answers until the launcher has no more questions.
+/// Answers until the launcher has no more questions; returns whether it has gone before that.
+///
+/// # Errors
+/// Why the host cannot be examined.
 pub(super) async fn attend(
-    first: Question,
-    mut orders: mpsc::Receiver<ToAgent>,
-    messages: mpsc::Sender<FromAgent>,
-) -> bool {
-    let mut listening = JoinSet::new();
-    let mut next = Some(first);
+    examinee: Examinee,
+    orders: &mut mpsc::Receiver<ToAgent>,
+    messages: &mpsc::Sender<FromAgent>,
+) -> Result<bool, Failed> {
+    let key = Key::from_bytes(examinee.key);
+    let party = addresses::party(&key, examinee.index, examinee.hosts).map_err(Failed::launcher)?;
+    let mut facts = facts(examinee.program, examinee.interface);
+    match addresses::first_that_answers(&examinee.roots, &key, examinee.hosts).await {
+        Ok(root) => facts.launcher = Some(root.ip()),
+        Err(why) => facts.launcher_error = Some(why),
+    }
+    let listening = addresses::listen(party.clone(), Purpose::Link, examinee.ports);
+    let (port, guests, mut tasks) = listening.await.map_err(Failed::launcher)?;
+    tasks.spawn(admit(guests));
+    let mut answer = FromAgent::Examined(Box::new(facts), port);
     loop {
-        let question = match next.take() {
-            Some(question) => question,
-            None => match orders.recv().await {
-                Some(ToAgent::Question(question)) => *question,
-                Some(ToAgent::Finish) | None => return true,
-                Some(_) => continue,
-            },
-        };
-        let answer = match question {
-            Question::Facts { program, interface } => {
-                let rules = interface.and_then(|text| text.parse().ok());
-                Answer::Facts(Box::new(facts(program.map(|program| program.to_os()), rules.as_ref())))
-            }
-            Question::Clock => Answer::Clock(clock_s()),
-            Question::Listen { seat, ports } => match listen(&seat, ports, &mut listening).await {
-                Ok(port) => Answer::Listening(port),
-                Err(why) => Answer::Failed(why),
-            },
-            Question::Launcher { seat, roots } => {
-                let key = Key::from_bytes(seat.key);
-                Answer::Launcher(addresses::first_that_answers(&roots, &key, seat.hosts).await)
-            }
-            Question::Reach { seat, peer, addresses } => Answer::Reached(reach(&seat, peer, &addresses).await),
-        };
-        if messages.send(FromAgent::Answer(Box::new(answer))).await.is_err() {
-            return false;
+        if messages.send(answer).await.is_err() {
+            return Ok(false);
         }
+        answer = match orders.recv().await {
+            Some(ToAgent::Clock) => FromAgent::Clock(clock_s()),
+            Some(ToAgent::Reach { peer, addresses }) => FromAgent::Reached(reach(&party, peer, &addresses).await),
+            _ => return Ok(true),
+        };
     }
 }
 
-fn facts(program: Option<std::ffi::OsString>, rules: Option<&Interfaces>) -> Facts {
+fn facts(program: Option<Raw>, interface: Option<String>) -> Facts {
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     let own = std::env::current_exe().map_err(|error| error.to_string());
+    let user_program = program.map(|program| hash(Path::new(&program.to_os())));
+    let rules: Option<Interfaces> = interface.and_then(|text| text.parse().ok());
     Facts {
         name: text(system.nodename()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         program_hash: own.and_then(|own| hash(&own)).unwrap_or_else(|error| error),
-        user_program: program.map(|program| hash(Path::new(&program))),
+        user_program_error: user_program.clone().and_then(Result::err),
+        user_program_hash: user_program.and_then(Result::ok),
         system: format!("{} {}", text(system.sysname()), text(system.release())),
         machine: text(system.machine()),
         cores: std::thread::available_parallelism().map_or(1, usize::from),
         addresses: match rules {
             // Whoever says which are to be used means no others.
-            Some(_) => interface::own(rules),
+            Some(rules) => interface::own(Some(&rules)),
             None => known_addresses(std::env::var("SSH_CONNECTION").ok().as_deref(), interface::own(None)),
         },
+        ..Facts::default()
     }
 }
 
@@ -103,18 +99,11 @@ fn known_addresses(connection: Option<&str>, own: Vec<IpAddr>) -> Vec<IpAddr> {
 
 /// The first half of a hash of a file's content: enough to see whether two are the same.
 fn hash(path: &Path) -> Result<String, String> {
-    let read = || -> io::Result<String> {
-        let (mut file, mut hasher) = (std::fs::File::open(path)?, blake3::Hasher::new());
-        let mut piece = vec![0; PIECE_BYTES];
-        loop {
-            match file.read(&mut piece)? {
-                0 => break,
-                count => hasher.update(&piece[..count]),
-            };
-        }
-        Ok(hasher.finalize().to_hex()[..16].to_owned())
+    let read = || -> io::Result<blake3::Hash> {
+        Ok(blake3::Hasher::new().update_reader(std::fs::File::open(path)?)?.finalize())
     };
-    read().map_err(|error| format!("{}: {error}", path.display()))
+    let hash = read().map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(hash.to_hex()[..16].to_owned())
 }
 
 #[expect(clippy::disallowed_methods, reason = "whether hosts' clocks agree is what is examined")]
@@ -122,48 +111,54 @@ fn clock_s() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-async fn listen(seat: &HostSlot, ports: Option<RangeInclusive<u16>>, tasks: &mut JoinSet<()>) -> Result<u16, String> {
-    let listener = discovery::bind_all(ports).await?;
-    let party = addresses::party(&Key::from_bytes(seat.key), seat.index, seat.hosts)?;
-    let port = listener.local_addr().map_err(|error| error.to_string())?.port();
-    let (sender, mut guests) = mpsc::channel::<Guest>(16);
-    tasks.spawn(async move { drop(handshake::receive(listener, party, Purpose::Link, sender, |guest| guest).await) });
-    tasks.spawn(async move {
-        let mut hosting = JoinSet::new();
-        while let Some(guest) = guests.recv().await {
-            if let Err(refusal) = guest.authenticated.fits.clone() {
-                guest.turn_away(&refusal).await;
-                continue;
-            }
-            hosting.spawn(async move {
-                if let Ok(connection) = guest.admit(0).await {
-                    // Who has gone needs no answer.
-                    let _ = host(connection.stream).await;
-                }
-            });
+/// The least of so many round trips, in seconds, and how far the clock that `ask` looks at is ahead of this one; right to
+/// half the round trip.
+pub(super) async fn clock_ahead<E>(
+    round_trips: u32,
+    mut ask: impl AsyncFnMut() -> Result<f64, E>,
+) -> Result<(f64, f64), E> {
+    let (mut round_trip_s, mut ahead_s) = (f64::MAX, 0.0);
+    for _ in 0..round_trips {
+        let (here_s, began) = (clock_s(), Instant::now());
+        let there_s = ask().await?;
+        let took_s = began.elapsed().as_secs_f64();
+        if took_s < round_trip_s {
+            (round_trip_s, ahead_s) = (took_s, there_s - (here_s + took_s / 2.0));
         }
-    });
-    Ok(port)
+    }
+    Ok((round_trip_s, ahead_s))
+}
+
+/// Serves the other hosts.
+async fn admit(mut guests: mpsc::Receiver<Guest>) {
+    let mut served = JoinSet::new();
+    while let Some(guest) = guests.recv().await {
+        if let Err(refusal) = guest.authenticated.fits.clone() {
+            guest.turn_away(&refusal).await;
+            continue;
+        }
+        served.spawn(async move {
+            if let Ok(connection) = guest.admit(0).await {
+                // Who has gone needs no answer.
+                let _ = host(connection.stream).await;
+            }
+        });
+    }
 }
 
 /// Serves one that has connected.
 async fn host(mut stream: TcpStream) -> io::Result<()> {
+    while stream.read_u8().await? == CLOCK {
+        stream.write_f64(clock_s()).await?;
+    }
+    let (began, mut buffer, mut total) = (Instant::now(), vec![0; PIECE_BYTES], 0u64);
+    let mut marks: Vec<(Duration, u64)> = Vec::new();
     loop {
-        match stream.read_u8().await? {
-            CLOCK => stream.write_f64(clock_s()).await?,
-            _ => {
-                let (began, mut buffer, mut total) = (Instant::now(), vec![0; PIECE_BYTES], 0u64);
-                let mut marks: Vec<(Duration, u64)> = Vec::new();
-                loop {
-                    let count = stream.read(&mut buffer).await?;
-                    total += count as u64;
-                    marks.push((began.elapsed(), total));
-                    if count == 0 {
-                        break;
-                    }
-                }
-                return stream.write_f64(rate(&marks)).await;
-            }
+        let count = stream.read(&mut buffer).await?;
+        total += count as u64;
+        marks.push((began.elapsed(), total));
+        if count == 0 {
+            return stream.write_f64(rate(&marks)).await;
         }
     }
 }
@@ -177,14 +172,13 @@ fn rate(marks: &[(Duration, u64)]) -> f64 {
     if seconds > 0.0 { (total - before) as f64 / seconds } else { 0.0 }
 }
 
-async fn reach(seat: &HostSlot, peer: u32, all: &[SocketAddr]) -> Result<Route, Vec<String>> {
-    let party = addresses::party(&Key::from_bytes(seat.key), seat.index, seat.hosts).map_err(|error| vec![error])?;
+async fn reach(party: &Party, peer: u32, all: &[SocketAddr]) -> Result<Route, Vec<String>> {
     let target = Target { purpose: Purpose::Link, rank: peer, incarnation: None, epoch: 1 };
     let mut in_vain = Vec::new();
     for address in all {
-        let cause = match handshake::dial(*address, &party, target, 0).await {
-            Ok((connection, _)) => match look(connection.stream, in_vain.clone()).await {
-                Ok(route) => return Ok(route),
+        let cause = match handshake::dial(*address, party, target, 0).await {
+            Ok((connection, _)) => match look(connection.stream).await {
+                Ok(route) => return Ok(Route { in_vain, ..route }),
                 Err(error) => format!("the connection broke: {error}"),
             },
             Err(error) => error.to_string(),
@@ -195,19 +189,13 @@ async fn reach(seat: &HostSlot, peer: u32, all: &[SocketAddr]) -> Result<Route, 
 }
 
 /// How the way to the other end is.
-async fn look(mut stream: TcpStream, in_vain: Vec<String>) -> io::Result<Route> {
-    let (mut round_trip, mut clock_ahead_s) = (Duration::MAX, 0.0);
-    for _ in 0..ROUND_TRIPS {
-        let (here_s, began) = (clock_s(), Instant::now());
+async fn look(mut stream: TcpStream) -> io::Result<Route> {
+    let ask = async || {
         stream.write_u8(CLOCK).await?;
-        let there_s = stream.read_f64().await?;
-        let took = began.elapsed();
-        if took < round_trip {
-            round_trip = took;
-            clock_ahead_s = there_s - (here_s + took.as_secs_f64() / 2.0);
-        }
-    }
-    let (from, to) = (stream.local_addr()?.ip(), stream.peer_addr()?.ip());
+        stream.read_f64().await
+    };
+    let (round_trip_s, clock_ahead_s) = clock_ahead(ROUND_TRIPS, ask).await?;
+    let (from_address, to_address) = (stream.local_addr()?.ip(), stream.peer_addr()?.ip());
     stream.write_u8(RATE).await?;
     let (began, piece) = (Instant::now(), vec![0; PIECE_BYTES]);
     while began.elapsed() < STREAM {
@@ -215,7 +203,7 @@ async fn look(mut stream: TcpStream, in_vain: Vec<String>) -> io::Result<Route> 
     }
     stream.shutdown().await?;
     let bytes_per_s = stream.read_f64().await?;
-    Ok(Route { from, to, round_trip_s: round_trip.as_secs_f64(), bytes_per_s, clock_ahead_s, in_vain })
+    Ok(Route { from_address, to_address, round_trip_s, bytes_per_s, clock_ahead_s, in_vain: Vec::new() })
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! The launcher's side: one agent per host, and what they say.
 
-use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncRead, AsyncWriteExt};
 use tokio::process::ChildStdin;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
@@ -17,18 +17,18 @@ use tokio::time::timeout;
 
 use super::addresses;
 use super::bootstrap::Image;
-use super::connection::{Connection, why_it_ended};
+use super::connection::Connection;
 use super::hosts::Hosts;
 use super::messages::{Errand, FromAgent, PIECE_BYTES_MAX, Secret, ToAgent};
 use super::raw::Raw;
 use super::starter::{self, Reach};
+use super::together::together;
+use crate::launch::failed::Failed;
 use crate::launch::hosts::Host;
-use crate::launch::local::end::End;
-use crate::launch::local::error::LaunchError;
+use crate::launch::local::event::Event;
 use crate::launch::local::inputs;
 use crate::launch::local::job::{Job, Stdin};
-use crate::launch::local::output::{Output, Stream, Tail};
-use crate::launch::local::processes::{Outlets, RankProcess};
+use crate::launch::local::output::Output;
 use lathide::ids::Rank;
 use lathide::launcher::control;
 use lathide::launcher::interface::{self, Interfaces};
@@ -68,135 +68,85 @@ pub(in crate::launch) struct Plan<'a> {
     pub(in crate::launch) port: u16,
     /// The launcher's own program.
     pub(in crate::launch) own: &'a Path,
-    /// The ranks, in order.
-    pub(in crate::launch) ranks: Vec<RankProcess>,
-    pub(in crate::launch) outlets: Outlets,
-    pub(in crate::launch) losses: mpsc::Sender<Loss>,
-}
-
-/// A host whose agent has gone before its time.
-pub(in crate::launch) struct Loss {
-    pub(in crate::launch) host: String,
-    pub(in crate::launch) ranks: Vec<u32>,
-    pub(in crate::launch) cause: String,
+    /// Takes what the ranks write.
+    pub(in crate::launch) lines: mpsc::Sender<Output>,
+    pub(in crate::launch) events: mpsc::Sender<Event>,
 }
 
 /// The agents at work.
 pub(in crate::launch) struct Fleet {
     /// To each agent. They close the agents' inputs when they are dropped.
     orders: Vec<mpsc::UnboundedSender<ToAgent>>,
-    /// One task per agent, until it is done or lost.
+    /// One task per agent, until it is done or lost, and one that shows what its ranks write.
     readers: JoinSet<()>,
     others: JoinSet<()>,
 }
 
 /// A host whose agent is ready.
-struct Candidate {
-    host: Host,
-    ranks: Vec<u32>,
+struct Candidate<'a> {
+    host: &'a Host,
+    ranks: &'a [u32],
     connection: Connection,
     root: Option<SocketAddr>,
 }
 
 impl Fleet {
     /// Starts an agent on each host, and when all are ready, the ranks.
-    pub(in crate::launch) async fn start(plan: Plan<'_>) -> Result<Self, LaunchError> {
-        let Plan { job, hosts, port, own, .. } = plan;
-        let image = starter::image(hosts, own)?;
-        let common = Arc::new((hosts.clone(), own.to_owned(), image));
-        let mut starting = JoinSet::new();
-        let is_overheard = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.starter) == Reach::Srun);
-        let left = is_overheard.then(|| invitation::leave_key(&plan.key)).transpose();
-        let left = left.map_err(|why| LaunchError::Hosts { why, status: 125 })?;
-        let roots = addresses::candidates(port, hosts.advertise, hosts.interface.as_ref());
-        for (host, ranks) in hosts.places.clone() {
-            let reach = Reach::of(&host, hosts.starter);
-            // The launcher's own host comes by the address that the others use.
-            let roots = if reach == Reach::Here { Vec::new() } else { roots.clone() };
-            let key = match &left {
-                Some((_, name)) if reach == Reach::Srun => Secret::Left(name.clone()),
-                _ => Secret::Told(plan.key),
-            };
-            let errand = errand(job, hosts, &host, key, ranks.clone(), roots);
-            let common = common.clone();
-            starting.spawn(async move {
-                let (hosts, own, image) = &*common;
-                let place = host.clone();
-                prepare(hosts, own, image.as_ref(), host, ranks, errand, reach).await.map_err(|error| (place, error))
-            });
-        }
-        let (mut ready, mut failed) = (Vec::new(), Vec::new());
-        while let Some(started) = starting.join_next().await {
-            match started {
-                Ok(Ok((candidate, note))) => {
-                    if let Some(note) = note {
-                        let note = Output::note(&format!("{}: {note}", candidate.host));
-                        let _ = plan.outlets.lines.send(note).await;
-                    }
-                    ready.push(candidate);
-                }
-                Ok(Err((host, (status, why)))) => failed.push((host.name, status, why)),
-                Err(error) => failed.push(("a host".into(), 125, error.to_string())),
-            }
-        }
+    pub(in crate::launch) async fn start(plan: Plan<'_>) -> Result<Self, Failed> {
+        let hosts = plan.hosts;
+        let image = starter::image(hosts, plan.own)?;
+        let is_overheard = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.srun) == Reach::Srun);
+        let left = is_overheard.then(|| invitation::leave_key(&plan.key)).transpose().map_err(Failed::launcher)?;
+        let name = left.as_ref().map(|(_, name)| name.as_str());
+        let preparing = hosts.places.iter().map(async |(host, ranks)| {
+            let prepared = prepare(&plan, image.as_ref(), host, ranks, name).await;
+            prepared.map_err(|failed| Failed { message: format!("{}: {failed}", host.name), ..failed })
+        });
+        let prepared = together(preparing).await;
         // Each agent has it, or none ever will.
         drop(left);
-        if !failed.is_empty() {
-            failed.sort();
-            let status = failed[0].1;
-            let why = failed.into_iter().map(|(host, _, why)| format!("{host}: {why}")).collect::<Vec<_>>();
-            return Err(LaunchError::Hosts { why: why.join("\nlathide: "), status });
+        let failed: Vec<&Failed> = prepared.iter().filter_map(|prepared| prepared.as_ref().err()).collect();
+        if let Some(&&Failed { status, .. }) = failed.first() {
+            let causes: Vec<&str> = failed.iter().map(|failed| failed.message.as_str()).collect();
+            return Err(Failed { message: causes.join("\nlathide: "), status });
         }
-        Self::work(plan, ready).await
-    }
-
-    async fn work(plan: Plan<'_>, mut ready: Vec<Candidate>) -> Result<Self, LaunchError> {
-        let here = root_here(&ready, plan.port, plan.hosts.interface.as_ref());
-        for candidate in &mut ready {
-            let root = candidate.root.unwrap_or(here);
-            candidate
-                .connection
-                .send(&ToAgent::Start(root))
-                .await
-                .map_err(|why| LaunchError::Hosts { why: format!("{}: {why}", candidate.host), status: 125 })?;
+        let mut ready: Vec<Candidate<'_>> = prepared.into_iter().flatten().collect();
+        let here = root_here(&ready, plan.port, hosts.interface.as_ref());
+        for Candidate { host, connection, root, .. } in &mut ready {
+            let started = connection.send(&ToAgent::Start(root.unwrap_or(here))).await;
+            started.map_err(|why| Failed::launcher(format!("{}: {why}", host.name)))?;
         }
         let mut fleet = Fleet { orders: Vec::new(), readers: JoinSet::new(), others: JoinSet::new() };
-        let mut tails: HashMap<u32, Tail> =
-            plan.ranks.into_iter().filter_map(|process| Some((process.rank, process.tail?))).collect();
-        for Candidate { host, ranks, connection, .. } in ready {
-            let (orders, queue) = queue_of_credits();
-            let (outputs, shown) = queue_of_credits();
-            let taken = Arc::new(Notify::new());
-            if plan.job.stdin != Stdin::Null && ranks.contains(&0) {
-                fleet.others.spawn(carry_input(orders.clone(), taken.clone()));
-            }
-            let Connection { child, stdin, stdout, complaints } = connection;
-            fleet.others.spawn(write_orders(stdin, queue));
-            fleet.readers.spawn(show(shown, plan.outlets.lines.clone(), orders.clone()));
-            let listener = Listener {
-                outputs,
-                taken,
-                tails: ranks.iter().filter_map(|rank| tails.remove_entry(rank)).collect(),
-                ends: plan.outlets.ends.clone(),
-                trace: plan.job.trace.clone(),
-            };
-            let losses = plan.losses.clone();
-            fleet.readers.spawn(async move {
-                let mut child = child;
-                if let Err(cause) = listener.listen(stdout).await {
-                    let cause = match cause {
-                        Some(cause) => cause,
-                        None => why_it_ended(&mut child, &complaints).await,
-                    };
-                    let _ = losses.send(Loss { host: host.name, ranks, cause }).await;
-                } else {
-                    // It goes by itself; the starter's session too.
-                    let _ = timeout(Duration::from_secs(1), child.wait()).await;
-                }
-            });
-            fleet.orders.push(orders);
-        }
+        ready.into_iter().for_each(|candidate| fleet.adopt(&plan, candidate));
         Ok(fleet)
+    }
+
+    /// Talks to an agent that starts its ranks now.
+    fn adopt(&mut self, plan: &Plan<'_>, candidate: Candidate<'_>) {
+        let Candidate { host, ranks, connection: Connection { mut session, stdin, stdout }, .. } = candidate;
+        let (orders, queue) = queue_of_credits();
+        let (outputs, shown) = queue_of_credits();
+        let taken = Arc::new(Notify::new());
+        if plan.job.stdin != Stdin::Null && ranks.contains(&0) {
+            self.others.spawn(carry_input(orders.clone(), taken.clone()));
+        }
+        self.others.spawn(write_orders(stdin, queue));
+        self.readers.spawn(show(shown, plan.lines.clone(), orders.clone()));
+        self.orders.push(orders);
+        let (host, ranks) = (host.name.clone(), ranks.to_vec());
+        let (events, trace) = (plan.events.clone(), plan.job.trace.clone());
+        self.readers.spawn(async move {
+            if let Err(cause) = listen(stdout, outputs, taken, &events, trace.as_deref()).await {
+                let cause = match cause {
+                    Some(cause) => cause,
+                    None => session.why_it_ended().await,
+                };
+                let _ = events.send(Event::HostLost { host, ranks, cause }).await;
+            } else {
+                // It goes by itself; the starter's session too.
+                let _ = timeout(Duration::from_secs(1), session.child.wait()).await;
+            }
+        });
     }
 
     /// Sends a signal to every rank that has not ended.
@@ -207,7 +157,7 @@ impl Fleet {
     }
 
     /// When all ranks have ended: lets the agents end what they have left, and takes the last of their messages.
-    pub(in crate::launch) async fn clean_up(mut self) {
+    pub(in crate::launch) async fn clean_up(&mut self) {
         for orders in self.orders.drain(..) {
             let _ = orders.send(ToAgent::Finish);
         }
@@ -218,71 +168,77 @@ impl Fleet {
 
 /// The address at which ranks on the launcher's own host shall reach it: the one the other hosts use, because a node
 /// tells its peers the address from which it came.
-fn root_here(ready: &[Candidate], port: u16, rules: Option<&Interfaces>) -> SocketAddr {
-    let mut remote = ready.iter().filter_map(|candidate| candidate.root).peekable();
-    if remote.peek().is_none() {
+fn root_here(ready: &[Candidate<'_>], port: u16, rules: Option<&Interfaces>) -> SocketAddr {
+    let remote: Vec<IpAddr> = ready.iter().filter_map(|candidate| Some(candidate.root?.ip())).collect();
+    if remote.is_empty() {
         return SocketAddr::new(interface::loopback(), port);
     }
-    let used: Option<IpAddr> = remote.map(|root| root.ip()).find(|&address| addresses::is_own(address));
+    let all = interface::own(None);
+    let used = remote.into_iter().find(|address| address.is_loopback() || all.contains(address));
     let address = used.or_else(|| interface::own(rules).first().copied());
     SocketAddr::new(address.unwrap_or_else(interface::loopback), port)
 }
 
-/// The agent on one host, and what a person should know of it; or the exit status and why there is none.
-async fn prepare(
-    hosts: &Hosts,
-    own: &Path,
+/// The agent on one host, when it has found all that its ranks need. `left`: under which name the key has been left.
+async fn prepare<'a>(
+    plan: &Plan<'a>,
     image: Option<&Image>,
-    host: Host,
-    ranks: Vec<u32>,
-    errand: Errand,
-    reach: Reach,
-) -> Result<(Candidate, Option<String>), (u8, String)> {
-    let launcher = |why: String| (125, why);
-    let image = image.filter(|_| reach.needs_image());
-    let mut connection = Connection::open(hosts, &host, own, image).await.map_err(launcher)?;
-    connection.send(&ToAgent::Prepare(Box::new(errand))).await.map_err(launcher)?;
-    match connection.hear(PREPARE).await.map_err(launcher)? {
-        FromAgent::Ready { root, note } => Ok((Candidate { host, ranks, connection, root }, note)),
-        FromAgent::Failed { status, why } => Err((status, why)),
-        other => Err((125, format!("its agent is not ready but says {other:?}"))),
+    host: &'a Host,
+    ranks: &'a [u32],
+    left: Option<&str>,
+) -> Result<Candidate<'a>, Failed> {
+    let Plan { job, hosts, own, .. } = plan;
+    let reach = Reach::of(host, hosts.srun);
+    let raw = |text: &OsString| Raw::from(&**text);
+    let errand = Errand {
+        key: match left {
+            Some(name) if reach == Reach::Srun => Secret::Left(name.to_owned()),
+            _ => Secret::Told(plan.key),
+        },
+        size: job.size,
+        ranks: ranks.to_vec(),
+        program: (!job.is_lathide).then(|| raw(&job.program)),
+        args: job.args.iter().map(raw).collect(),
+        env: variables(job, hosts, host),
+        directory: job.directory.as_ref().map(|directory| Raw::from(directory.as_os_str())),
+        current: std::env::current_dir().ok().map(|current| Raw::from(current.as_os_str())),
+        roots: match reach {
+            // The launcher's own host comes by the address that the others use.
+            Reach::Here => Vec::new(),
+            _ => addresses::candidates(plan.port, hosts.advertise, hosts.interface.as_ref()),
+        },
+        input: job.stdin != Stdin::Null && ranks.contains(&0),
+        trace: job.trace.is_some(),
+        report: job.report,
+    };
+    let mut connection = Connection::open(hosts, host, own, image).await.map_err(Failed::launcher)?;
+    connection.send(&ToAgent::Prepare(Box::new(errand))).await.map_err(Failed::launcher)?;
+    match connection.hear(PREPARE).await.map_err(Failed::launcher)? {
+        FromAgent::Ready { root, note } => {
+            if let Some(note) = note {
+                let _ = plan.lines.send(Output::note(&format!("{}: {note}", host.name))).await;
+            }
+            Ok(Candidate { host, ranks, connection, root })
+        }
+        FromAgent::Failed { status, why } => Err(Failed { message: why, status }),
+        other => Err(Failed::launcher(format!("its agent is not ready but says {other:?}"))),
     }
 }
 
-fn errand(job: &Job, hosts: &Hosts, host: &Host, key: Secret, ranks: Vec<u32>, roots: Vec<SocketAddr>) -> Errand {
-    let mut env: Vec<(Raw, Raw)> = std::env::vars_os()
-        .filter(|(name, _)| {
-            let name = name.to_string_lossy();
-            let is_setting = name.starts_with("LATHIDE_") || name.starts_with("RUST_");
-            is_setting && !OWN_VARIABLES.contains(&&*name)
-        })
-        .chain(job.env.iter().cloned())
-        .map(|(name, value)| (Raw::from(&*name), Raw::from(&*value)))
-        .collect();
+/// What every rank on this host gets.
+fn variables(job: &Job, hosts: &Hosts, host: &Host) -> Vec<(Raw, Raw)> {
+    let is_passed_on =
+        |name: &str| (name.starts_with("LATHIDE_") || name.starts_with("RUST_")) && !OWN_VARIABLES.contains(&name);
+    let own = std::env::vars_os().filter(|(name, _)| is_passed_on(&name.to_string_lossy()));
     let ports = hosts.ports.as_ref().map(|ports| format!("{}-{}", ports.start(), ports.end()));
-    for (name, value) in [
+    let settings = [
         ("LATHIDE_ADVERTISE", host.addr.map(|addr| addr.to_string())),
         ("LATHIDE_INTERFACE", hosts.interface.as_ref().map(Interfaces::to_string)),
         ("LATHIDE_PORTS", ports),
-    ] {
-        env.extend(value.map(|value| (Raw(name.into()), Raw(value.into_bytes()))));
-    }
-    let input = job.stdin != Stdin::Null && ranks.contains(&0);
-    let current = std::env::current_dir().ok();
-    Errand {
-        key,
-        size: job.size,
-        ranks,
-        program: (!job.is_lathide).then(|| Raw::from(&*job.program)),
-        args: job.args.iter().map(|arg| Raw::from(&**arg)).collect(),
-        env,
-        directory: job.directory.as_ref().map(|directory| Raw::from(directory.as_os_str())),
-        current: current.map(|current| Raw::from(current.as_os_str())),
-        roots,
-        input,
-        trace: job.trace.is_some(),
-        report: job.report,
-    }
+    ];
+    let settings = settings.into_iter().filter_map(|(name, value)| Some((name.into(), value?.into())));
+    let all = own.chain(job.env.iter().cloned()).chain(settings);
+    all.map(|(name, value): (OsString, OsString)| (Raw::from(&*name), Raw::from(&*value))).collect()
 }
 
 /// A queue whose sender must not wait. It is bounded all the same: the agent sends no more output than it has been told is
@@ -304,7 +260,7 @@ async fn write_orders(mut stdin: ChildStdin, mut orders: mpsc::UnboundedReceiver
 
 /// Carries the launcher's input to rank 0, a piece at a time.
 async fn carry_input(orders: mpsc::UnboundedSender<ToAgent>, taken: Arc<Notify>) {
-    let Some(mut pieces) = inputs::read_input() else { return };
+    let mut pieces = inputs::read_input();
     while let Some(piece) = pieces.recv().await {
         for piece in piece.chunks(PIECE_BYTES_MAX) {
             if orders.send(ToAgent::Input(Raw(piece.to_vec()))).is_err() {
@@ -331,44 +287,37 @@ async fn show(
     }
 }
 
-/// What becomes of an agent's messages.
-struct Listener {
+/// Takes an agent's messages until it is done; otherwise returns why it has failed, if it says so.
+async fn listen(
+    mut stdout: impl AsyncRead + Unpin,
     outputs: mpsc::UnboundedSender<Output>,
     taken: Arc<Notify>,
-    tails: HashMap<u32, Tail>,
-    ends: mpsc::Sender<(u32, End)>,
-    trace: Option<PathBuf>,
+    events: &mpsc::Sender<Event>,
+    trace: Option<&Path>,
+) -> Result<(), Option<String>> {
+    loop {
+        match read_frame::<FromAgent>(&mut stdout).await.map_err(|_| None)? {
+            FromAgent::Output { rank, stream, bytes } => {
+                let _ = outputs.send(Output { rank: Some(Rank(rank)), stream, bytes: bytes.0 });
+            }
+            FromAgent::Ended { rank, end } => {
+                let _ = events.send(Event::Ended(rank, end)).await;
+            }
+            FromAgent::InputTaken => taken.notify_one(),
+            FromAgent::Events { rank, bytes } => {
+                if let Some(Err(error)) = trace.map(|trace| keep(&rank_file(trace, rank), &bytes.0)) {
+                    // They are missing in the timeline.
+                    tracing::warn!(rank, %error, "events cannot be kept");
+                }
+            }
+            FromAgent::Failed { why, .. } => return Err(Some(why)),
+            FromAgent::Done => return Ok(()),
+            _ => {}
+        }
+    }
 }
 
-impl Listener {
-    /// Until the agent is done; otherwise why it has failed, if it says so.
-    async fn listen(self, mut stdout: impl tokio::io::AsyncRead + Unpin) -> Result<(), Option<String>> {
-        loop {
-            match read_frame::<FromAgent>(&mut stdout).await.map_err(|_| None)? {
-                FromAgent::Output { rank, stream, bytes } => {
-                    if let (Stream::Stderr, Some(tail)) = (stream, self.tails.get(&rank)) {
-                        tail.add(&bytes.0);
-                    }
-                    let _ = self.outputs.send(Output { rank: Some(Rank(rank)), stream, bytes: bytes.0 });
-                }
-                FromAgent::Ended { rank, end } => {
-                    let _ = self.ends.send((rank, end)).await;
-                }
-                FromAgent::InputTaken => self.taken.notify_one(),
-                FromAgent::Events { rank, bytes } => self.keep(rank, &bytes.0),
-                FromAgent::Failed { why, .. } => return Err(Some(why)),
-                FromAgent::Done => return Ok(()),
-                FromAgent::Ready { .. } | FromAgent::Answer(_) => {}
-            }
-        }
-    }
-
-    /// Adds to what a rank has left for the timeline. What cannot be written is missing there, and that is said.
-    fn keep(&self, rank: u32, events: &[u8]) {
-        let Some(trace) = &self.trace else { return };
-        let file = File::options().create(true).append(true).open(rank_file(trace, rank));
-        if let Err(error) = file.and_then(|mut file| file.write_all(events)) {
-            tracing::warn!(rank, %error, "events cannot be kept");
-        }
-    }
+/// Adds to what a rank has left for the timeline.
+fn keep(file: &Path, events: &[u8]) -> io::Result<()> {
+    File::options().create(true).append(true).open(file)?.write_all(events)
 }

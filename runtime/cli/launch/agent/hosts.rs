@@ -8,13 +8,12 @@ use crate::launch::hosts::Host;
 use lathide::launcher::interface::Interfaces;
 
 /// The hosts of a job, and how they are reached.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Hosts {
     /// Each host with its ranks.
     pub places: Vec<(Host, Vec<u32>)>,
-    /// How agents are started.
-    pub starter: Starter,
+    /// Whether agents are started through `srun`, inside a Slurm allocation; otherwise over `ssh`.
+    pub srun: bool,
     /// The program that reaches a host, and its options: `ssh -p 2222`.
     pub ssh: Vec<String>,
     /// Where the `lathide` program is on the hosts; if `None`, the launcher's own is sent there.
@@ -28,19 +27,6 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// These hosts, over `ssh`.
-    pub(crate) fn new(places: Vec<(Host, Vec<u32>)>) -> Self {
-        Hosts {
-            places,
-            starter: Starter::Ssh,
-            ssh: vec!["ssh".to_owned()],
-            agent: None,
-            interface: None,
-            ports: None,
-            advertise: None,
-        }
-    }
-
     /// The host of each rank, by rank.
     pub(crate) fn names(&self) -> Vec<String> {
         let size = self.places.iter().map(|(_, ranks)| ranks.len()).sum();
@@ -52,14 +38,4 @@ impl Hosts {
         }
         names
     }
-}
-
-/// What starts agents on other hosts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub(crate) enum Starter {
-    /// Through `ssh`.
-    Ssh,
-    /// Through `srun`, inside a Slurm allocation.
-    Srun,
 }

@@ -1,24 +1,24 @@
 //! What the launcher and an agent tell each other, in frames as [`lathide::launcher::control`] makes them. Pure.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use super::questions::{Answer, Question};
 use super::raw::Raw;
 use crate::launch::local::end::End;
 use crate::launch::local::output::Stream;
 use lathide::launcher::text;
 
 /// Changes with every change to the messages: a launcher and an agent of different numbers do not talk.
-pub(super) const PROTOCOL: u32 = 2;
+pub(super) const PROTOCOL: u32 = 3;
 /// The most bytes of output or input in one message.
 pub(super) const PIECE_BYTES_MAX: usize = 64 << 10;
 /// How many bytes of output an agent may send before the launcher has shown them.
 pub(super) const OUTPUT_CREDIT: usize = 1 << 20;
 
-/// The launcher tells an agent.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// The launcher tells an agent. It holds secrets: there is no `Debug`.
+#[derive(Serialize, Deserialize)]
 pub(super) enum ToAgent {
     /// Look whether this can be done here.
     Prepare(Box<Errand>),
@@ -32,12 +32,16 @@ pub(super) enum ToAgent {
     Taken(usize),
     /// All ranks of the job have ended: clean up.
     Finish,
-    /// No job: an examination.
-    Question(Box<Question>),
+    /// No job: an examination. What is this host, and does it reach the launcher? It listens for the other hosts then.
+    Examine(Box<Examinee>),
+    /// What time is it?
+    Clock,
+    /// Can you reach host number `peer` at any of these, and how is the way there?
+    Reach { peer: u32, addresses: Vec<SocketAddr> },
 }
 
 /// How an agent comes to the job's key.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) enum Secret {
     /// Here it is: nobody else hears what the launcher says.
     Told([u8; 32]),
@@ -46,7 +50,7 @@ pub(super) enum Secret {
 }
 
 /// What an agent shall do.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct Errand {
     /// The job's secret.
     pub(super) key: Secret,
@@ -74,11 +78,23 @@ pub(super) struct Errand {
     pub(super) report: bool,
 }
 
-impl std::fmt::Debug for Errand {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Without the key, and the variables may be secret too.
-        f.debug_struct("Errand").field("ranks", &self.ranks).field("program", &self.program).finish_non_exhaustive()
-    }
+/// An agent's place among those that are examined together, and what it is asked first.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Examinee {
+    /// The examination's secret.
+    pub(super) key: [u8; 32],
+    /// The host's number.
+    pub(super) index: u32,
+    /// The number of hosts.
+    pub(super) hosts: u32,
+    /// A program that may be there.
+    pub(super) program: Option<Raw>,
+    /// The interfaces of which addresses are wanted.
+    pub(super) interface: Option<String>,
+    /// The ports on which it may wait for the other hosts' connections.
+    pub(super) ports: Option<RangeInclusive<u16>>,
+    /// Where the launcher might be reached.
+    pub(super) roots: Vec<SocketAddr>,
 }
 
 /// An agent tells the launcher.
@@ -101,34 +117,77 @@ pub(super) enum FromAgent {
         why: String,
     },
     /// A rank has written.
-    Output {
-        /// Which.
-        rank: u32,
-        /// Where.
-        stream: Stream,
-        /// What.
-        bytes: Raw,
-    },
+    Output { rank: u32, stream: Stream, bytes: Raw },
     /// A rank has ended.
-    Ended {
-        /// Which.
-        rank: u32,
-        /// How.
-        end: End,
-    },
+    Ended { rank: u32, end: End },
     /// Rank 0 has taken its input: more may come.
     InputTaken,
     /// A piece of what a rank has left for the timeline.
-    Events {
-        /// Which.
-        rank: u32,
-        /// The piece.
-        bytes: Raw,
-    },
+    Events { rank: u32, bytes: Raw },
     /// All is cleaned up and said.
     Done,
-    /// To a question.
-    Answer(Box<Answer>),
+    /// What the host is, and on which port it listens, at all of its addresses.
+    Examined(Box<Facts>, u16),
+    /// Seconds since 1970 by its clock.
+    Clock(f64),
+    /// How the way to a host is, or why there is none, for each address.
+    Reached(Result<Route, Vec<String>>),
+}
+
+/// What a host is, as `lathide doctor --json` has it.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Facts {
+    /// Its own name for itself.
+    #[serde(deserialize_with = "text::string")]
+    pub name: String,
+    /// The version of the `lathide` program there.
+    #[serde(deserialize_with = "text::string")]
+    pub version: String,
+    /// A hash of that program.
+    #[serde(deserialize_with = "text::string")]
+    pub program_hash: String,
+    /// A hash of the user's program there, if one was asked for.
+    #[serde(deserialize_with = "text::option")]
+    pub user_program_hash: Option<String>,
+    /// Or why there is none.
+    #[serde(deserialize_with = "text::option")]
+    pub user_program_error: Option<String>,
+    /// The system and its version.
+    #[serde(deserialize_with = "text::string")]
+    pub system: String,
+    /// The kind of machine.
+    #[serde(deserialize_with = "text::string")]
+    pub machine: String,
+    /// Processors that may be used.
+    pub cores: usize,
+    /// Addresses that others might know, the likeliest first.
+    pub addresses: Vec<IpAddr>,
+    /// Where it reaches the launcher.
+    pub launcher: Option<IpAddr>,
+    /// Or why it cannot.
+    #[serde(deserialize_with = "text::option")]
+    pub launcher_error: Option<String>,
+    /// How far its clock is ahead of the launcher's, in seconds; the launcher finds that out.
+    pub clock_ahead_s: f64,
+    /// How far that may be wrong.
+    pub clock_error_s: f64,
+}
+
+/// How the way from one host to another is, as `lathide doctor --json` has it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Route {
+    /// From this address.
+    pub from_address: IpAddr,
+    /// To this one.
+    pub to_address: IpAddr,
+    /// The least round trip of eight bytes, in seconds.
+    pub round_trip_s: f64,
+    /// Bytes per second that arrived, once the connection was up to speed.
+    pub bytes_per_s: f64,
+    /// How far the clock there is ahead, in seconds; right to half the round trip.
+    pub clock_ahead_s: f64,
+    /// Addresses that did not work, and why.
+    pub in_vain: Vec<String>,
 }
 
 #[cfg(test)]
@@ -149,25 +208,5 @@ mod tests {
         let bytes = Raw(vec![0; PIECE_BYTES_MAX]);
         let frame = encode(&FromAgent::Output { rank: u32::MAX, stream: Stream::Stdout, bytes }).unwrap();
         assert!(frame.len() <= FRAME_BYTES_MAX, "{}", frame.len());
-    }
-
-    #[test]
-    fn an_errand_shows_no_secret() {
-        let errand = Errand {
-            key: Secret::Told([77; 32]),
-            size: 1,
-            ranks: vec![0],
-            program: None,
-            args: Vec::new(),
-            env: vec![(Raw(b"PASSWORD".to_vec()), Raw(b"hidden".to_vec()))],
-            directory: None,
-            current: None,
-            roots: Vec::new(),
-            input: false,
-            trace: false,
-            report: false,
-        };
-        let shown = format!("{:?}", ToAgent::Prepare(Box::new(errand)));
-        assert!(!shown.contains("77") && !shown.contains("hidden"), "{shown}");
     }
 }

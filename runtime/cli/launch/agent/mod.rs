@@ -12,12 +12,12 @@ mod examine;
 pub(super) mod fleet;
 pub(super) mod hosts;
 mod messages;
-mod questions;
 mod raw;
 mod serve;
 mod starter;
+mod together;
 
-pub(crate) use doctor::{Examination, Examined, Found, Pair, diagnose};
-pub(crate) use hosts::{Hosts, Starter};
-pub(crate) use questions::Route;
+pub(crate) use doctor::{Examination, Pair, diagnose};
+pub(crate) use hosts::Hosts;
+pub(crate) use messages::{Facts, Route};
 pub(crate) use serve::serve;

@@ -1,6 +1,5 @@
 //! The command that starts an agent on a host.
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -8,9 +7,9 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use super::bootstrap::Image;
-use super::hosts::{Hosts, Starter};
+use super::hosts::Hosts;
+use crate::launch::failed::{Failed, system};
 use crate::launch::hosts::Host;
-use crate::launch::local::error::LaunchError;
 use lathide::launcher::KEEPALIVE;
 use lathide::launcher::environment;
 
@@ -32,6 +31,10 @@ const SSH_OPTIONS: [&str; 9] = [
     "ServerAliveCountMax=3",
 ];
 
+/// What `srun` gets; the last one is the host.
+const SRUN_OPTIONS: [&str; 7] =
+    ["--nodes=1", "--ntasks=1", "--overlap", "--cpu-bind=none", "--mpi=none", "--quiet", "--nodelist"];
+
 /// How a host is reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reach {
@@ -44,12 +47,12 @@ pub(super) enum Reach {
 }
 
 impl Reach {
-    pub(super) fn of(host: &Host, starter: Starter) -> Self {
+    pub(super) fn of(host: &Host, srun: bool) -> Self {
         let lab = std::env::var("LATHIDE_LAB").ok().and_then(|_| std::env::var("LATHIDE_LAB_HOSTS").ok());
         if lab.is_some_and(|hosts| hosts.split(',').any(|name| name.trim() == host.name)) {
             return Reach::Lab;
         }
-        if starter == Starter::Srun {
+        if srun {
             return Reach::Srun;
         }
         let own = rustix::system::uname();
@@ -59,77 +62,49 @@ impl Reach {
         let is_plain = host.user.is_none() && host.port.is_none();
         if is_plain && names.contains(&host.name.as_str()) { Reach::Here } else { Reach::Ssh }
     }
-
-    /// Whether the program must be sent there.
-    pub(super) fn needs_image(self) -> bool {
-        matches!(self, Reach::Ssh)
-    }
 }
 
 /// The launcher's own program, if it must be sent to any of the hosts.
 ///
 /// # Errors
 /// If it cannot be read.
-pub(super) fn image(hosts: &Hosts, own: &Path) -> Result<Option<Image>, LaunchError> {
-    let is_sent = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.starter).needs_image());
+pub(super) fn image(hosts: &Hosts, own: &Path) -> Result<Option<Image>, Failed> {
+    let is_sent = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.srun) == Reach::Ssh);
     if !is_sent || hosts.agent.is_some() {
         return Ok(None);
     }
-    let what = format!("{} cannot be read, to be sent to the hosts", own.display());
-    Image::read(own).map(Some).map_err(|error| LaunchError::System { what, error })
+    Image::read(own).map(Some).map_err(system(format!("{} cannot be read, to be sent to the hosts", own.display())))
 }
 
 /// The command, with three pipes.
 pub(super) fn command(hosts: &Hosts, host: &Host, own: &Path, image: Option<&Image>) -> Command {
-    let agent = hosts.agent.clone().unwrap_or_else(|| own.into());
-    let mut command = match Reach::of(host, hosts.starter) {
-        Reach::Here => {
-            let mut command = Command::new(own);
-            command.arg(AGENT);
-            command
+    let agent = hosts.agent.as_deref().unwrap_or(own.as_os_str());
+    let reach = Reach::of(host, hosts.srun);
+    let mut command = match reach {
+        Reach::Here | Reach::Lab => Command::new(own),
+        Reach::Srun => Command::new("srun"),
+        Reach::Ssh => Command::new(hosts.ssh.first().map_or("ssh", String::as_str)),
+    };
+    match reach {
+        Reach::Here => command.arg(AGENT),
+        Reach::Lab => command.arg("__in-host").arg(&host.name).arg(agent).arg(AGENT),
+        Reach::Srun => command.args(SRUN_OPTIONS).arg(&host.name).arg(agent).arg(AGENT),
+        Reach::Ssh => {
+            command.args(hosts.ssh.iter().skip(1)).args(SSH_OPTIONS).args(["-o", &alive_option(keepalive())]);
+            if let Some(port) = host.port {
+                command.arg("-p").arg(port.to_string());
+            }
+            // What ssh gets, the login shell there takes apart again.
+            let line = match image {
+                Some(image) => shell_words::join(["sh", "-c", &image.script()]),
+                None => shell_words::join(["exec", &agent.to_string_lossy(), AGENT]),
+            };
+            command.arg("--").arg(host.destination()).arg(line)
         }
-        Reach::Lab => {
-            let mut command = Command::new(own);
-            command.arg("__in-host").arg(&host.name).arg(&agent).arg(AGENT);
-            command
-        }
-        Reach::Srun => {
-            let mut command = Command::new("srun");
-            command.args([
-                "--nodes=1",
-                "--ntasks=1",
-                "--overlap",
-                "--cpu-bind=none",
-                "--mpi=none",
-                "--quiet",
-                "--nodelist",
-                &host.name,
-            ]);
-            command.arg(&agent).arg(AGENT);
-            command
-        }
-        Reach::Ssh => ssh(hosts, host, &agent, image),
     };
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     // The terminal's Ctrl-C is for the launcher alone.
     command.process_group(0);
-    command
-}
-
-fn ssh(hosts: &Hosts, host: &Host, agent: &OsString, image: Option<&Image>) -> Command {
-    let program = hosts.ssh.first().map_or("ssh", String::as_str);
-    let mut command = Command::new(program);
-    command.args(hosts.ssh.iter().skip(1)).args(SSH_OPTIONS).args(["-o", &alive_option(keepalive())]);
-    if let Some(port) = host.port {
-        command.arg("-p").arg(port.to_string());
-    }
-    command.arg("--").arg(host.destination());
-    // What ssh gets, the login shell there takes apart again.
-    let line = match image {
-        Some(image) => shell_words::join(["sh", "-c", &image.script()]),
-        None => shell_words::join(["exec", &agent.to_string_lossy(), AGENT]),
-    };
-    command.arg(line);
     command
 }
 
@@ -154,9 +129,12 @@ mod tests {
     #[test]
     fn ssh_gets_the_users_options_first_and_one_command() {
         let host = Host { port: Some(2222), ..parse_list("me@b").unwrap().remove(0) };
-        let mut hosts = Hosts::new(vec![(host.clone(), vec![0])]);
-        hosts.ssh = ["ssh", "-i", "my key"].map(String::from).to_vec();
-        hosts.agent = Some("/opt/my tools/lathide".into());
+        let hosts = Hosts {
+            places: vec![(host.clone(), vec![0])],
+            ssh: ["ssh", "-i", "my key"].map(String::from).to_vec(),
+            agent: Some("/opt/my tools/lathide".into()),
+            ..Hosts::default()
+        };
         let command = command(&hosts, &host, Path::new("/own"), None);
         let args: Vec<_> = command.as_std().get_args().map(|arg| arg.to_str().unwrap()).collect();
         assert_eq!(args[..2], ["-i", "my key"]);
@@ -166,7 +144,7 @@ mod tests {
 
     #[test]
     fn this_host_is_recognised_by_its_names_only() {
-        let reach = |text: &str| Reach::of(&parse_list(text).unwrap()[0], Starter::Ssh);
+        let reach = |text: &str| Reach::of(&parse_list(text).unwrap()[0], false);
         assert_eq!(reach("localhost"), Reach::Here);
         assert_eq!(reach("[::1]"), Reach::Here);
         assert_eq!(reach(&rustix::system::uname().nodename().to_string_lossy()), Reach::Here);

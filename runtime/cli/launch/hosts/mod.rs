@@ -14,7 +14,6 @@ pub(crate) use slurm::allocation;
 
 /// A host, and how many ranks it takes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub(crate) struct Host {
     /// Its name or address, as `ssh` takes it; an IPv6 address without brackets.
     pub name: String,
@@ -43,23 +42,14 @@ impl Host {
             None => self.name.clone(),
         }
     }
-
-    fn is_same_as(&self, other: &Host) -> bool {
-        (&self.name, &self.user, self.port) == (&other.name, &other.user, other.port)
-    }
-}
-
-impl std::fmt::Display for Host {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.name)
-    }
 }
 
 /// A host that is written several times has the slots of all, as with `mpirun`.
 fn merged(hosts: impl IntoIterator<Item = Host>) -> Vec<Host> {
     let mut all: Vec<Host> = Vec::new();
     for host in hosts {
-        match all.iter_mut().find(|other| other.is_same_as(&host)) {
+        let same = |other: &&mut Host| (&other.name, &other.user, other.port) == (&host.name, &host.user, host.port);
+        match all.iter_mut().find(same) {
             Some(other) => {
                 other.slots = other.slots.saturating_add(host.slots);
                 other.max_slots = other.max_slots.zip(host.max_slots).map(|(a, b)| a.saturating_add(b));

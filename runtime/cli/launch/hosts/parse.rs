@@ -7,7 +7,7 @@
 //! [fd00::7]:4                                          # an IPv6 address
 //! ```
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use super::{Host, merged};
 
@@ -17,7 +17,6 @@ const SLOTS_MAX: u32 = 1 << 16;
 /// What is wrong with a list of hosts or a hostfile.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {why}")]
-#[non_exhaustive]
 pub(crate) struct HostsError {
     /// The line, from 1; always 1 in a list.
     pub line: usize,
@@ -37,11 +36,12 @@ pub(crate) fn parse_list(text: &str) -> Result<Vec<Host>, HostsError> {
     let mut hosts = Vec::new();
     let mut column = 1;
     for part in text.split(',') {
-        let word = Word { line: 1, column: column + leading(part), text: part.trim() };
+        let leading = part.chars().take_while(|c| c.is_whitespace()).count();
+        let word = Word { line: 1, column: column + leading, text: part.trim() };
         if word.text.is_empty() {
-            return word.wrong("a host is missing: a list is a,b or a:4,user@b:2");
+            return Err(word.wrong("a host is missing: a list is a,b or a:4,user@b:2"));
         }
-        hosts.push(head(&word)?);
+        hosts.push(head(&word)?.0);
         column += part.chars().count() + 1;
     }
     Ok(merged(hosts))
@@ -53,11 +53,10 @@ pub(crate) fn parse_list(text: &str) -> Result<Vec<Host>, HostsError> {
 /// [`HostsError`] with the place of what it does not understand, or if there is no host.
 pub(crate) fn parse_file(text: &str) -> Result<Vec<Host>, HostsError> {
     let mut hosts = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let mut words = words(line, index + 1);
+    for (line, number) in text.lines().zip(1..) {
+        let mut words = words(line, number);
         let Some(first) = words.next() else { continue };
-        let mut host = head(&first)?;
-        let mut has_slots = first.text.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with(':');
+        let (mut host, mut has_slots) = head(&first)?;
         for word in words {
             setting(&mut host, &word, &mut has_slots)?;
         }
@@ -65,7 +64,7 @@ pub(crate) fn parse_file(text: &str) -> Result<Vec<Host>, HostsError> {
     }
     if hosts.is_empty() {
         let word = Word { line: text.lines().count().max(1), column: 1, text: "" };
-        return word.wrong("there is no host in it; one line per host, such as node01 slots=4");
+        return Err(word.wrong("there is no host in it; one line per host, such as node01 slots=4"));
     }
     Ok(merged(hosts))
 }
@@ -78,13 +77,9 @@ struct Word<'a> {
 }
 
 impl Word<'_> {
-    fn wrong<T>(&self, why: impl Into<String>) -> Result<T, HostsError> {
-        Err(HostsError { line: self.line, column: self.column, why: why.into() })
+    fn wrong(&self, why: impl Into<String>) -> HostsError {
+        HostsError { line: self.line, column: self.column, why: why.into() }
     }
-}
-
-fn leading(text: &str) -> usize {
-    text.chars().take_while(|c| c.is_whitespace()).count()
 }
 
 /// The words of a line up to a `#`.
@@ -93,57 +88,47 @@ fn words(line: &str, number: usize) -> impl Iterator<Item = Word<'_>> {
     let mut rest = line;
     std::iter::from_fn(move || {
         rest = rest.trim_start();
-        let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
         let column = line[..line.len() - rest.len()].chars().count() + 1;
-        let (text, after) = rest.split_at(length);
+        let (text, after) = rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()));
         rest = after;
         (!text.is_empty()).then_some(Word { line: number, column, text })
     })
 }
 
-/// `[user@]name[:slots]`, where the name may be an IPv6 address in brackets.
-fn head(word: &Word<'_>) -> Result<Host, HostsError> {
+/// `[user@]name[:slots]`, where the name may be an IPv6 address in brackets; and whether there are slots.
+fn head(word: &Word<'_>) -> Result<(Host, bool), HostsError> {
     let (user, rest) = match word.text.rsplit_once('@') {
         Some((user, rest)) => (Some(user), rest),
         None => (None, word.text),
     };
-    let (name, slots) = match rest.strip_prefix('[') {
+    let (name, after) = match rest.strip_prefix('[') {
         Some(bracketed) => {
-            let Some((address, after)) = bracketed.split_once(']') else {
-                return word.wrong(format!("{rest}: the bracket of the IPv6 address is not closed"));
-            };
+            let unclosed = || word.wrong(format!("{rest}: the bracket of the IPv6 address is not closed"));
+            let (address, after) = bracketed.split_once(']').ok_or_else(unclosed)?;
             // A scope such as %eth0 belongs to ssh.
-            if address.split('%').next().and_then(|address| address.parse::<std::net::Ipv6Addr>().ok()).is_none() {
-                return word.wrong(format!("{address}: only an IPv6 address stands in brackets"));
+            if address.split('%').next().is_none_or(|address| address.parse::<Ipv6Addr>().is_err()) {
+                return Err(word.wrong(format!("{address}: only an IPv6 address stands in brackets")));
             }
-            match after.strip_prefix(':') {
-                Some(slots) => (address, Some(slots)),
-                None if after.is_empty() => (address, None),
-                None => return word.wrong(format!("{after}: after the brackets comes :SLOTS, or nothing")),
+            if !after.is_empty() && !after.starts_with(':') {
+                return Err(word.wrong(format!("{after}: after the brackets comes :SLOTS, or nothing")));
             }
+            (address, after)
         }
-        None if rest.matches(':').count() > 1 => {
-            return word.wrong(format!("{rest}: an IPv6 address stands in brackets: [fd00::7]:4"));
-        }
-        None => match rest.split_once(':') {
-            Some((name, slots)) => (name, Some(slots)),
-            None => (rest, None),
-        },
+        None => rest.split_at(rest.find(':').unwrap_or(rest.len())),
     };
-    let mut host = Host::new(name);
+    let slots = after.strip_prefix(':');
+    if slots.is_some_and(|slots| slots.contains(':')) && !rest.starts_with('[') {
+        return Err(word.wrong(format!("{rest}: an IPv6 address stands in brackets: [fd00::7]:4")));
+    }
     if !is_name(name) {
-        return word.wrong(format!("{name:?} is no host: a name or an address, such as node01 or 10.0.0.3"));
+        return Err(word.wrong(format!("{name:?} is no host: a name or an address, such as node01 or 10.0.0.3")));
     }
-    if let Some(user) = user {
-        if !is_name(user) {
-            return word.wrong(format!("{user:?} is no user"));
-        }
-        host.user = Some(user.to_owned());
+    if let Some(user) = user.filter(|user| !is_name(user)) {
+        return Err(word.wrong(format!("{user:?} is no user")));
     }
-    if let Some(slots) = slots {
-        host.slots = count(word, slots)?;
-    }
-    Ok(host)
+    let count = slots.map(|slots| count(word, slots)).transpose()?;
+    let host = Host { user: user.map(str::to_owned), slots: count.unwrap_or(1), ..Host::new(name) };
+    Ok((host, count.is_some()))
 }
 
 /// What can be neither an option nor several words for whoever gets it.
@@ -153,9 +138,8 @@ fn is_name(text: &str) -> bool {
 }
 
 fn setting(host: &mut Host, word: &Word<'_>, has_slots: &mut bool) -> Result<(), HostsError> {
-    let Some((key, value)) = word.text.split_once('=') else {
-        return word.wrong(format!("{}: a setting is key=value, such as slots=4", word.text));
-    };
+    let unset = || word.wrong(format!("{}: a setting is key=value, such as slots=4", word.text));
+    let (key, value) = word.text.split_once('=').ok_or_else(unset)?;
     let at_value = Word { line: word.line, column: word.column + key.chars().count() + 1, text: value };
     let twice = match key {
         "slots" => {
@@ -165,21 +149,21 @@ fn setting(host: &mut Host, word: &Word<'_>, has_slots: &mut bool) -> Result<(),
         "max_slots" | "max-slots" => host.max_slots.replace(count(&at_value, value)?).is_some(),
         "port" => match value.parse::<u16>() {
             Ok(port @ 1..) => host.port.replace(port).is_some(),
-            _ => return at_value.wrong(format!("port={value}: a port is a number from 1 to 65535")),
+            _ => return Err(at_value.wrong(format!("port={value}: a port is a number from 1 to 65535"))),
         },
         "addr" => match value.trim_matches(['[', ']']).parse::<IpAddr>() {
             Ok(addr) => host.addr.replace(addr).is_some(),
-            Err(_) => return at_value.wrong(format!("addr={value}: this is an IP address, such as 10.0.0.3")),
+            Err(_) => return Err(at_value.wrong(format!("addr={value}: this is an IP address, such as 10.0.0.3"))),
         },
-        _ => return word.wrong(format!("{key}: no such setting; there are slots, max_slots, port and addr")),
+        _ => return Err(word.wrong(format!("{key}: no such setting; there are slots, max_slots, port and addr"))),
     };
-    if twice { word.wrong(format!("{key} is given twice")) } else { Ok(()) }
+    if twice { Err(word.wrong(format!("{key} is given twice"))) } else { Ok(()) }
 }
 
 fn count(word: &Word<'_>, text: &str) -> Result<u32, HostsError> {
     match text.parse() {
         Ok(count @ 1..=SLOTS_MAX) => Ok(count),
-        _ => word.wrong(format!("{text:?}: a number of slots is from 1 to {SLOTS_MAX}")),
+        _ => Err(word.wrong(format!("{text:?}: a number of slots is from 1 to {SLOTS_MAX}"))),
     }
 }
 

@@ -4,7 +4,6 @@ use super::Host;
 
 /// Which ranks each host has, in the order of the hosts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub(crate) struct Placement {
     /// Each host's ranks, in rising order; empty for a host that is not needed.
     pub ranks: Vec<Vec<u32>>,

@@ -28,22 +28,15 @@ const HOSTS_MAX: usize = 1 << 16;
 
 /// `r[1-2]n[08,10-11],big` is r1n08, r1n10, r1n11, r2n08, r2n10, r2n11, big. `None`: it makes no sense, or names too many.
 fn names(list: &str) -> Option<Vec<String>> {
-    let (mut all, mut depth, mut start) = (Vec::new(), 0, 0);
-    for (at, sign) in list.char_indices().chain([(list.len(), ',')]) {
-        match sign {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            ',' if depth == 0 => {
-                all.extend(expanded(&list[start..at], HOSTS_MAX - all.len())?);
-                start = at + 1;
-            }
-            _ => {}
-        }
-        if !(0..=1).contains(&depth) {
-            return None;
-        }
+    let (mut all, mut is_inside) = (Vec::new(), false);
+    let patterns = list.split(|sign| {
+        is_inside = sign == '[' || is_inside && sign != ']';
+        sign == ',' && !is_inside
+    });
+    for pattern in patterns {
+        all.extend(expanded(pattern, HOSTS_MAX - all.len())?);
     }
-    (depth == 0).then_some(all)
+    Some(all)
 }
 
 /// One pattern's names, at most so many.
@@ -57,7 +50,7 @@ fn expanded(pattern: &str, most: usize) -> Option<Vec<String>> {
     let mut all = Vec::new();
     for range in ranges.split(',') {
         let (low, high) = range.split_once('-').unwrap_or((range, range));
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+        let is_number = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
         let (first, last) = (low.parse::<usize>().ok()?, high.parse::<usize>().ok()?);
         let count = last.checked_sub(first)?.checked_add(1)?.checked_mul(ends.len())?;
         if !is_plain(before) || !is_number(low) || !is_number(high) || count > most - all.len() {

@@ -15,17 +15,26 @@ pub(crate) enum End {
 }
 
 impl End {
-    pub(super) fn failed(self) -> bool {
-        self != End::Exited(0)
+    /// The exit status, if it ended by itself.
+    pub(crate) fn status(self) -> Option<i32> {
+        if let End::Exited(status) = self { Some(status) } else { None }
+    }
+
+    /// The signal, if one ended it.
+    pub(crate) fn signal(self) -> Option<i32> {
+        if let End::Signalled(signal) = self { Some(signal) } else { None }
     }
 }
 
 impl std::fmt::Display for End {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
+        match *self {
             End::Exited(status) => write!(f, "ended with status {status}"),
             End::Lost => f.write_str("was lost with its host"),
-            End::Signalled(signal) => write!(f, "was killed by signal {signal}{}", signal_name(*signal)),
+            End::Signalled(signal) => match nix::sys::signal::Signal::try_from(signal) {
+                Ok(name) => write!(f, "was killed by signal {signal} ({name})"),
+                Err(_) => write!(f, "was killed by signal {signal}"),
+            },
         }
     }
 }
@@ -33,24 +42,4 @@ impl std::fmt::Display for End {
 /// The exit status for an end by this signal, as a shell has it.
 pub(super) fn signalled(signal: i32) -> u8 {
     128u8.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX))
-}
-
-fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        1 => " (SIGHUP)",
-        2 => " (SIGINT)",
-        3 => " (SIGQUIT)",
-        4 => " (SIGILL)",
-        6 => " (SIGABRT)",
-        7 => " (SIGBUS)",
-        8 => " (SIGFPE)",
-        9 => " (SIGKILL)",
-        10 => " (SIGUSR1)",
-        11 => " (SIGSEGV)",
-        12 => " (SIGUSR2)",
-        13 => " (SIGPIPE)",
-        15 => " (SIGTERM)",
-        24 => " (SIGXCPU)",
-        _ => "",
-    }
 }

@@ -1,26 +1,19 @@
-//! What can happen to a job.
+//! What happens to a job, beside the ends of the launcher's own processes and what the rendezvous says.
+
+use std::io;
 
 use rustix::process::Signal;
-use tokio::sync::mpsc;
 
 use super::end::End;
-use crate::launch::agent::fleet::Loss;
-use lathide::launcher::rendezvous;
 
-/// All that can happen to a job comes through one queue.
-pub(super) enum Event {
+/// What is put into the job's queue.
+pub(in crate::launch) enum Event {
+    /// An agent says that the process of a rank has ended.
     Ended(u32, End),
-    OutputBroken(std::io::Error),
-    HostLost(Loss),
-    Rendezvous(rendezvous::Event),
+    /// A host's agent has gone before its time, with the ranks there.
+    HostLost { host: String, ranks: Vec<u32>, cause: String },
+    /// The sink takes no more output.
+    OutputBroken(io::Error),
+    /// A signal has reached the launcher.
     Signal(Signal),
-}
-
-/// Puts what comes out of one queue into that of all events.
-pub(super) async fn forward<T>(mut from: mpsc::Receiver<T>, to: mpsc::Sender<Event>, wrap: fn(T) -> Event) {
-    while let Some(item) = from.recv().await {
-        if to.send(wrap(item)).await.is_err() {
-            return;
-        }
-    }
 }

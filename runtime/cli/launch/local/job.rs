@@ -9,7 +9,6 @@ use crate::launch::link::LinkSpec;
 
 /// A program to run as a job of several ranks on this machine.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub(crate) struct Job {
     /// The number of ranks, at least one.
     pub size: u32,
@@ -39,8 +38,6 @@ pub(crate) struct Job {
     pub trace: Option<PathBuf>,
     /// Whether the ranks report what they have observed.
     pub report: bool,
-    /// The `lathide` program, if the current one is another.
-    pub starter: Option<PathBuf>,
 }
 
 /// Rank 0's standard input.
@@ -72,7 +69,6 @@ impl Job {
             grace: Duration::from_secs(1),
             trace: None,
             report: false,
-            starter: None,
         }
     }
 

@@ -8,8 +8,7 @@
 
 mod cleanup;
 pub(super) mod end;
-pub(super) mod error;
-mod event;
+pub(super) mod event;
 pub(crate) mod inputs;
 pub(super) mod job;
 mod outcome;

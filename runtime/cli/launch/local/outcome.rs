@@ -9,7 +9,6 @@ use lathide::observe::Report;
 
 /// How a job ended.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub(crate) struct Outcome {
     /// Each rank's end, by rank.
     pub ranks: Vec<RankEnd>,
@@ -40,44 +39,60 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// Of a job of so many ranks that starts now.
+    pub(super) fn new(size: u32, started: Instant) -> Self {
+        Outcome {
+            ranks: vec![RankEnd::default(); size as usize],
+            first_failure: None,
+            interrupted: None,
+            timed_out: false,
+            output_failed: None,
+            deadlock: None,
+            join_failed: None,
+            lost_hosts: Vec::new(),
+            reports: Vec::new(),
+            trace: None,
+            started,
+            joined: None,
+            ended: started,
+        }
+    }
+
     /// The exit status of `lathide run`: that of the first failing rank (128 + N for signal N), 124 for a job whose
     /// time was over, 125 for one whose output found no room, 128 + N for one that signal N interrupted.
     pub(crate) fn exit_status(&self) -> u8 {
-        if let Some(signal) = self.interrupted {
-            return signalled(signal);
-        }
-        if self.timed_out {
-            return 124;
-        }
-        if self.output_failed.is_some() {
-            return 125;
-        }
-        match &self.first_failure {
-            None => 0,
+        let of_failure = |failure: &Failure| match failure.end {
             // A process that ended well can have failed its job all the same.
-            Some(Failure { end: End::Exited(0), .. }) => 1,
-            Some(Failure { end: End::Exited(status), .. }) => u8::try_from(*status).unwrap_or(1),
-            Some(Failure { end: End::Signalled(signal), .. }) => signalled(*signal),
-            Some(Failure { end: End::Lost, .. }) => 1,
+            End::Exited(0) | End::Lost => 1,
+            End::Exited(status) => u8::try_from(status).unwrap_or(1),
+            End::Signalled(signal) => signalled(signal),
+        };
+        match self.interrupted {
+            Some(signal) => signalled(signal),
+            None if self.timed_out => 124,
+            None if self.output_failed.is_some() => 125,
+            None => self.first_failure.as_ref().map_or(0, of_failure),
         }
     }
 }
 
-/// How one rank ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
+/// What is known of how one rank ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct RankEnd {
-    /// Its process's end.
-    pub end: End,
+    /// Its process's end, once that has come.
+    pub end: Option<End>,
+    /// When that was seen.
+    pub ended_at: Option<Instant>,
     /// Whether the launcher had told it to end.
     pub told: bool,
     /// When its node left the job, if it did in order.
     pub left: Option<Instant>,
+    /// The rank whose loss made its node fail.
+    pub blames: Option<Rank>,
 }
 
 /// The rank that failed first. Displayed, it says how.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub(crate) struct Failure {
     /// Which.
     pub rank: Rank,

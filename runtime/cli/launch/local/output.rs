@@ -1,6 +1,6 @@
 //! What the ranks write: cut into whole lines, one thread that passes them on.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::{mpsc, oneshot};
 
+use super::event::Event;
 use lathide::ids::Rank;
 
 /// A line longer than this is passed on in pieces, so that memory stays bounded.
@@ -24,7 +25,6 @@ pub(crate) type Sink = Box<dyn FnMut(Output) -> io::Result<()> + Send>;
 
 /// Something to show: one or more whole lines of one rank, or a message of the launcher.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub(crate) struct Output {
     /// Who wrote it; `None`: the launcher.
     pub rank: Option<Rank>,
@@ -44,11 +44,6 @@ pub(crate) enum Stream {
 }
 
 impl Output {
-    /// The same, written elsewhere.
-    pub(crate) fn to(self, stream: Stream) -> Self {
-        Output { stream, ..self }
-    }
-
     pub(crate) fn note(text: &str) -> Self {
         Output { rank: None, stream: Stream::Stderr, bytes: format!("lathide: {text}\n").into_bytes() }
     }
@@ -83,26 +78,28 @@ pub(crate) fn prefixed(
     })
 }
 
-/// A rank's last lines on standard error.
-#[derive(Clone, Default)]
-pub(crate) struct Tail(Arc<Mutex<VecDeque<String>>>);
+/// The last lines on standard error.
+#[derive(Default)]
+pub(crate) struct Tail(VecDeque<String>);
 
 impl Tail {
-    pub(crate) fn add(&self, lines: &[u8]) {
-        let mut tail = self.0.lock();
+    pub(crate) fn add(&mut self, lines: &[u8]) {
         for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-            if tail.len() == TAIL_LINES_MAX {
-                tail.pop_front();
+            if self.0.len() == TAIL_LINES_MAX {
+                self.0.pop_front();
             }
             let shown = &line[..line.len().min(TAIL_LINE_BYTES_MAX)];
-            tail.push_back(String::from_utf8_lossy(shown).into_owned());
+            self.0.push_back(String::from_utf8_lossy(shown).into_owned());
         }
     }
 
-    pub(super) fn lines(&self) -> Vec<String> {
-        self.0.lock().iter().cloned().collect()
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.0.iter().cloned().collect()
     }
 }
+
+/// Those of each rank that has written any.
+pub(super) type Tails = Arc<Mutex<HashMap<Rank, Tail>>>;
 
 /// Passes one stream of one rank on, in whole lines, until it ends.
 pub(super) async fn pass_on(
@@ -110,34 +107,26 @@ pub(super) async fn pass_on(
     rank: Rank,
     stream: Stream,
     complete: bool,
-    tail: Option<Tail>,
     lines: mpsc::Sender<Output>,
 ) {
     let mut pending = Vec::new();
     let mut open_line = false;
     loop {
         // An error on a pipe means what its end means: there is nothing more to pass on.
-        let read = source.read_buf(&mut pending).await.unwrap_or(0);
-        let cut = whole_lines(&pending, read == 0);
+        let at_end = source.read_buf(&mut pending).await.unwrap_or(0) == 0;
+        if at_end && complete && pending.last().map_or(open_line, |&last| last != b'\n') {
+            pending.push(b'\n');
+        }
+        let cut = whole_lines(&pending, at_end);
         if cut > 0 {
             let rest = pending.split_off(cut);
-            let mut bytes = std::mem::replace(&mut pending, rest);
+            let bytes = std::mem::replace(&mut pending, rest);
             open_line = bytes.last() != Some(&b'\n');
-            if let Some(tail) = &tail {
-                tail.add(&bytes);
-            }
-            if open_line && read == 0 && complete {
-                bytes.push(b'\n');
-                open_line = false;
-            }
             if lines.send(Output { rank: Some(rank), stream, bytes }).await.is_err() {
                 return;
             }
         }
-        if read == 0 {
-            if open_line && complete {
-                let _ = lines.send(Output { rank: Some(rank), stream, bytes: b"\n".to_vec() }).await;
-            }
+        if at_end {
             return;
         }
         pending.reserve(8 << 10);
@@ -152,30 +141,31 @@ fn whole_lines(pending: &[u8], at_end: bool) -> usize {
     pending.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1)
 }
 
-/// The thread that feeds the sink.
-pub(super) struct Drain {
-    /// Gets one error at most, when the sink takes no more.
-    pub(super) breaks: mpsc::Receiver<io::Error>,
-    /// Closes when the sink has taken all.
-    pub(super) all_taken: oneshot::Receiver<()>,
-}
-
-/// Runs the sink on its own thread: a terminal or a pipe that is slow to take output holds up nothing else.
-pub(super) fn drain(mut sink: Sink, mut lines: mpsc::Receiver<Output>) -> io::Result<Drain> {
-    let (broken, breaks) = mpsc::channel(1);
-    let (done, all_taken) = oneshot::channel::<()>();
+/// Runs the sink on its own thread: a terminal or a pipe that is slow to take output holds up nothing else. What the ranks
+/// write on standard error is kept in `tails`. When the sink takes no more, that is an event. Returns what closes when all
+/// has been taken.
+pub(super) fn drain(
+    mut sink: Sink,
+    mut lines: mpsc::Receiver<Output>,
+    tails: Tails,
+    inbox: mpsc::Sender<Event>,
+) -> io::Result<oneshot::Receiver<()>> {
+    let (done, all_taken) = oneshot::channel();
     std::thread::Builder::new().name("lathide-output".into()).spawn(move || {
         let mut works = true;
         while let Some(output) = lines.blocking_recv() {
+            if let (Some(rank), Stream::Stderr) = (output.rank, output.stream) {
+                tails.lock().entry(rank).or_default().add(&output.bytes);
+            }
             // What comes after an error is dropped, so that the ranks do not hang on a full pipe.
             if works && let Err(error) = sink(output) {
                 works = false;
-                let _ = broken.try_send(error);
+                let _ = inbox.blocking_send(Event::OutputBroken(error));
             }
         }
         drop(done);
     })?;
-    Ok(Drain { breaks, all_taken })
+    Ok(all_taken)
 }
 
 #[cfg(test)]
@@ -187,8 +177,7 @@ mod tests {
         runtime.block_on(async {
             let (lines, mut received) = mpsc::channel(64);
             let (mut near, far) = tokio::io::duplex(1 << 20);
-            let tail = Tail::default();
-            let passing = tokio::spawn(pass_on(far, Rank(1), Stream::Stderr, complete, Some(tail.clone()), lines));
+            let passing = tokio::spawn(pass_on(far, Rank(1), Stream::Stderr, complete, lines));
             for piece in pieces {
                 tokio::io::AsyncWriteExt::write_all(&mut near, piece).await.unwrap();
                 tokio::task::yield_now().await;
@@ -244,7 +233,7 @@ mod tests {
 
     #[test]
     fn the_tail_keeps_the_last_lines() {
-        let tail = Tail::default();
+        let mut tail = Tail::default();
         for n in 0..100 {
             tail.add(format!("line {n}\n\n").as_bytes());
         }

@@ -3,16 +3,15 @@
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
-use super::error::{LaunchError, system};
 use super::job::Job;
 use super::outcome::Outcome;
 use super::output::Sink;
 use super::spawn::{self, Common};
 use super::supervise::Supervisor;
 use crate::launch::agent::hosts::Hosts;
+use crate::launch::failed::{Failed, system};
 use crate::launch::link::Relay;
 use lathide::config::Key;
-use lathide::launcher::handshake::job_id;
 use lathide::launcher::interface;
 use lathide::launcher::rendezvous::{self, Settings};
 use lathide::launcher::timeline;
@@ -23,46 +22,36 @@ impl Job {
     /// handlers stay for the life of the process.
     ///
     /// # Errors
-    /// [`LaunchError`] if it could not be started. A job that failed is an [`Outcome`].
-    pub(crate) fn run(self, sink: Sink) -> Result<Outcome, LaunchError> {
-        run(self, sink)
+    /// [`Failed`] if it could not be started. A job that failed is an [`Outcome`].
+    pub(crate) fn run(mut self, sink: Sink) -> Result<Outcome, Failed> {
+        if self.size == 0 {
+            return Err(Failed::usage("a job needs at least one rank"));
+        }
+        if let Some(trace) = &mut self.trace {
+            *trace = timeline::prepare(trace, self.size)
+                .map_err(system(format!("the timeline {} cannot be written", trace.display())))?;
+        }
+        let (trace, size) = (self.trace.clone(), self.size);
+        let mut outcome = start(self, sink)?;
+        outcome.trace = trace.map(|trace| timeline::merge(&trace, size).map_err(|error| error.to_string()));
+        Ok(outcome)
     }
 }
 
-fn run(mut job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
-    if job.size == 0 {
-        return Err(LaunchError::NoRanks);
-    }
-    if let Some(trace) = &mut job.trace {
-        *trace = timeline::prepare(trace, job.size)
-            .map_err(system(format!("the timeline {} cannot be written", trace.display())))?;
-    }
-    let (trace, size) = (job.trace.clone(), job.size);
-    let mut outcome = start(job, sink)?;
-    outcome.trace = trace.map(|trace| timeline::merge(&trace, size).map_err(|error| error.to_string()));
-    Ok(outcome)
-}
-
-fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
-    // On other hosts the agents look for it.
-    let program = if job.hosts.is_some() { job.program.clone() } else { spawn::resolve(&job)? };
-    let starter = spawn::starter(&job)?;
+fn start(job: Job, sink: Sink) -> Result<Outcome, Failed> {
+    let secret = spawn::new_key()?;
+    let common = Common::new(&job, secret)?;
     let (more, what) = descriptors_needed(&job);
     descriptors::ensure(more, &what)
-        .map_err(|why| system("the launcher cannot run so many ranks")(std::io::Error::other(why)))?;
+        .map_err(|why| Failed::launcher(format!("the launcher cannot run so many ranks: {why}")))?;
     // This thread starts the ranks and lives as long as they: their parent-death signal is tied to it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let outcome = runtime.map_err(system("the launcher cannot start"))?.block_on(async {
-        let secret = spawn::new_key().map_err(system("the job's key cannot be made"))?;
-        let memory = spawn::in_memory(&secret).map_err(system("the job's key cannot be kept"))?;
-        let key = Key::from_bytes(secret);
+    runtime.map_err(system("the launcher cannot start"))?.block_on(async {
         let listener = listen(job.hosts.as_ref()).await.map_err(system("the rendezvous cannot listen"))?;
         let root = listener.local_addr().map_err(system("the rendezvous cannot listen"))?;
-        let id = job_id(&key).iter().map(|byte| format!("{byte:02x}")).collect();
-        let common = Common { starter, program, id, root, key: memory };
         let settings = Settings {
             size: job.size,
-            key,
+            key: Key::from_bytes(secret),
             join_timeout: job.join_timeout,
             launcher: true,
             hosts: job.hosts.as_ref().map(Hosts::names).unwrap_or_default(),
@@ -71,11 +60,10 @@ fn start(job: Job, sink: Sink) -> Result<Outcome, LaunchError> {
         let (orders, received) = mpsc::channel(job.size as usize + 16);
         let (events, happened) = mpsc::channel(64);
         let server = tokio::spawn(rendezvous::serve(listener, settings, received, events));
-        let outcome = Supervisor::supervise(job, &common, secret, sink, orders, happened).await;
+        let outcome = Supervisor::supervise(&job, &common, root, secret, sink, orders, happened).await;
         server.abort();
         outcome
-    })?;
-    Ok(outcome)
+    })
 }
 
 /// How many descriptors the launcher opens, and for what.

@@ -7,25 +7,16 @@ use tokio::task::JoinSet;
 
 use super::event::Event;
 
+/// The signals that are heeded.
+const HEEDED: [Signal; 8] =
+    [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::USR1, Signal::USR2, Signal::TSTP, Signal::CONT];
+
 /// Passes signals on as events, from now on.
 pub(super) fn listen_to_signals(tasks: &mut JoinSet<()>, inbox: &mpsc::Sender<Event>) -> std::io::Result<()> {
     let ignored = ignored_signals();
-    let kinds = [
-        (SignalKind::hangup(), Signal::HUP),
-        (SignalKind::interrupt(), Signal::INT),
-        (SignalKind::quit(), Signal::QUIT),
-        (SignalKind::terminate(), Signal::TERM),
-        (SignalKind::user_defined1(), Signal::USR1),
-        (SignalKind::user_defined2(), Signal::USR2),
-        (SignalKind::from_raw(Signal::TSTP.as_raw()), Signal::TSTP),
-        (SignalKind::from_raw(Signal::CONT.as_raw()), Signal::CONT),
-    ];
-    for (kind, number) in kinds {
-        // Who started the launcher wants it to ignore this one: nohup, or a shell's background job.
-        if ignored & (1 << (number.as_raw() - 1)) != 0 {
-            continue;
-        }
-        let mut stream = signal(kind)?;
+    // Who started the launcher wants it to ignore these: nohup, or a shell's background job.
+    for number in HEEDED.into_iter().filter(|number| ignored & (1 << (number.as_raw() - 1)) == 0) {
+        let mut stream = signal(SignalKind::from_raw(number.as_raw()))?;
         let inbox = inbox.clone();
         tasks.spawn(async move {
             while stream.recv().await.is_some() {

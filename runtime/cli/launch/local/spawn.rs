@@ -14,61 +14,75 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use tokio::process::{Child, Command};
 
 use super::cleanup::{JOB_VARIABLE, kill_left_overs};
-use super::error::{LaunchError, system};
 use super::job::{Job, Stdin};
+use crate::launch::failed::{Failed, system};
+use lathide::config::Key;
+use lathide::launcher::handshake::job_id;
 
-/// What all ranks of a job share.
+/// The exit status of a program that is not there.
+pub(in crate::launch) const NOT_FOUND: u8 = 127;
+
+/// What all ranks of a job on this host share.
 pub(crate) struct Common {
-    /// The `lathide` program.
+    /// The `lathide` program, which starts the ranks.
     pub(crate) starter: PathBuf,
     /// The program to run, as the ranks shall execute it.
-    pub(crate) program: OsString,
+    program: OsString,
     /// The job's public name.
     pub(crate) id: String,
-    /// The rendezvous.
-    pub(crate) root: SocketAddr,
     /// Holds the job's key; every child inherits it.
-    pub(crate) key: OwnedFd,
+    key: OwnedFd,
+}
+
+impl Common {
+    /// Looks for the programs, unless the job's is on other hosts, where the agents look for it.
+    pub(crate) fn new(job: &Job, secret: [u8; 32]) -> Result<Self, Failed> {
+        let starter = std::env::current_exe().map_err(system("the lathide program cannot be found"))?;
+        let program = match &job.hosts {
+            None if job.is_lathide => starter.clone().into(),
+            None => resolve(job)?,
+            Some(_) => job.program.clone(),
+        };
+        let key = in_memory(&secret).map_err(system("the job's key cannot be kept"))?;
+        let id = job_id(&Key::from_bytes(secret)).iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Common { starter, program, id, key })
+    }
 }
 
 /// A new secret.
-pub(in crate::launch) fn new_key() -> io::Result<[u8; 32]> {
+pub(in crate::launch) fn new_key() -> Result<[u8; 32], Failed> {
     let mut key = [0; 32];
-    getrandom::fill(&mut key).map_err(io::Error::other)?;
+    getrandom::fill(&mut key).map_err(|error| Failed::launcher(format!("the job's key cannot be made: {error}")))?;
     Ok(key)
 }
 
 /// Puts the secret into memory that only inheriting processes can reach: no file, no argument, no variable.
-pub(crate) fn in_memory(key: &[u8; 32]) -> io::Result<OwnedFd> {
+fn in_memory(key: &[u8; 32]) -> io::Result<OwnedFd> {
     // Without CLOEXEC: the ranks shall inherit it.
     let memory = File::from(memfd_create("lathide-key", MemfdFlags::empty())?);
     (&memory).write_all(key)?;
     Ok(memory.into())
 }
 
-/// A rank's place on its host.
-#[derive(Clone, Copy)]
-pub(super) struct RankSlot {
-    /// Its number in the job.
-    pub(super) rank: u32,
-    /// Its number among the ranks of this host.
-    pub(super) local_rank: u32,
-    /// How many these are.
-    pub(super) local_size: u32,
-}
-
-/// Starts one rank through the starter.
-pub(super) fn rank(job: &Job, common: &Common, slot: RankSlot) -> io::Result<Child> {
+/// Starts one of the `ranks` of this host through the starter.
+pub(super) fn rank(
+    job: &Job,
+    common: &Common,
+    root: SocketAddr,
+    ranks: &[u32],
+    local_rank: usize,
+) -> io::Result<Child> {
+    let rank = ranks[local_rank];
     let mut command = Command::new(&common.starter);
     command.arg(START).arg(std::process::id().to_string()).arg(&common.program).args(&job.args);
     command.env_remove("LATHIDE_KEY_FILE").env_remove("LATHIDE_TRACE").env_remove("LATHIDE_REPORT");
     command.envs(job.env.iter().map(|(name, value)| (name, value)));
     command
-        .env("LATHIDE_RANK", slot.rank.to_string())
+        .env("LATHIDE_RANK", rank.to_string())
         .env("LATHIDE_SIZE", job.size.to_string())
-        .env("LATHIDE_LOCAL_RANK", slot.local_rank.to_string())
-        .env("LATHIDE_LOCAL_SIZE", slot.local_size.to_string())
-        .env("LATHIDE_ROOT", common.root.to_string())
+        .env("LATHIDE_LOCAL_RANK", local_rank.to_string())
+        .env("LATHIDE_LOCAL_SIZE", ranks.len().to_string())
+        .env("LATHIDE_ROOT", root.to_string())
         .env("LATHIDE_KEY_FD", common.key.as_raw_fd().to_string())
         .env(JOB_VARIABLE, &common.id);
     if let Some(trace) = &job.trace {
@@ -80,7 +94,7 @@ pub(super) fn rank(job: &Job, common: &Common, slot: RankSlot) -> io::Result<Chi
     if let Some(directory) = &job.directory {
         command.current_dir(directory);
     }
-    command.stdin(if slot.rank == 0 { rank_0_input(job.stdin) } else { Stdio::null() });
+    command.stdin(if rank == 0 { rank_0_input(job.stdin) } else { Stdio::null() });
     // A group of its own: a signal reaches what the rank starts too, and the terminal's Ctrl-C only the launcher.
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
     command.spawn()
@@ -138,10 +152,7 @@ pub(crate) fn warden(job: &str) {
 }
 
 /// What to execute for `job.program`, or why it cannot be.
-pub(crate) fn resolve(job: &Job) -> Result<OsString, LaunchError> {
-    if job.is_lathide {
-        return starter(job).map(PathBuf::into_os_string);
-    }
+fn resolve(job: &Job) -> Result<OsString, Failed> {
     let program = Path::new(&job.program);
     let shown = program.display().to_string();
     let base = job.directory.clone().unwrap_or_default();
@@ -151,55 +162,39 @@ pub(crate) fn resolve(job: &Job) -> Result<OsString, LaunchError> {
     if program.components().count() > 1 || shown.contains('/') {
         return match executable(&base.join(program)) {
             Ok(()) => Ok(job.program.clone()),
-            Err(why) => Err(why.named(shown, String::new())),
+            Err(error) => Err(unusable(&shown, &error, "")),
         };
     }
     let own = job.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
     let path = own.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
-    let mut found = Unusable::Missing;
+    let mut found = io::Error::from(io::ErrorKind::NotFound);
     for directory in std::env::split_paths(&path) {
         match executable(&base.join(&directory).join(program)) {
             Ok(()) => return Ok(directory.join(program).into_os_string()),
-            Err(Unusable::Missing) => {}
-            Err(other) => found = other,
+            Err(error) if is_missing(&error) => {}
+            Err(error) => found = error,
         }
     }
     let here = base.join(program).is_file();
-    let hint =
-        if here { format!("; it is not in PATH, but in the current directory: ./{shown}") } else { String::new() };
-    Err(found.named(shown, hint))
+    let hint = format!("; it is not in PATH, but in the current directory: ./{shown}");
+    Err(unusable(&shown, &found, if here { &hint } else { "" }))
 }
 
-enum Unusable {
-    Missing,
-    Other(String),
-}
-
-impl Unusable {
-    fn named(self, program: String, hint: String) -> LaunchError {
-        match self {
-            Unusable::Missing => LaunchError::NotFound { program, hint },
-            Unusable::Other(why) => LaunchError::NotExecutable { program, why },
-        }
+fn executable(path: &Path) -> io::Result<()> {
+    if std::fs::metadata(path)?.is_dir() {
+        return Err(io::Error::other("it is a directory"));
     }
+    access(path, Access::EXEC_OK).map_err(|_| io::Error::other("it has no permission to be executed (chmod +x)"))
 }
 
-fn executable(path: &Path) -> Result<(), Unusable> {
-    match std::fs::metadata(path) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Err(Unusable::Missing)
-        }
-        Err(error) => Err(Unusable::Other(error.to_string())),
-        Ok(metadata) if metadata.is_dir() => Err(Unusable::Other("it is a directory".into())),
-        Ok(_) => access(path, Access::EXEC_OK)
-            .map_err(|_| Unusable::Other("it has no permission to be executed (chmod +x)".into())),
-    }
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// The `lathide` program that starts the ranks.
-pub(crate) fn starter(job: &Job) -> Result<PathBuf, LaunchError> {
-    match &job.starter {
-        Some(starter) => Ok(starter.clone()),
-        None => std::env::current_exe().map_err(system("the lathide program cannot be found")),
+/// `hint`: where a program that is missing might be.
+fn unusable(program: &str, error: &io::Error, hint: &str) -> Failed {
+    if is_missing(error) {
+        return Failed { message: format!("{program}: program not found{hint}"), status: NOT_FOUND };
     }
+    Failed { message: format!("{program} cannot be executed: {error}"), status: 126 }
 }

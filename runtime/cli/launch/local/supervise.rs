@@ -1,25 +1,26 @@
-//! The life of a job: starts the ranks, hears of every end, signal and deadline through one queue, and ends the rest
-//! when one fails.
+//! The life of a job: starts the ranks, waits in one place for every end, signal, deadline and message of the rendezvous,
+//! and ends the rest when one fails.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, getpid, kill_process};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout, timeout_at};
+use tokio::time::{sleep, sleep_until, timeout, timeout_at};
 
-use super::end::End;
-use super::error::{LaunchError, system};
-use super::event::{Event, forward};
+use super::end::{End, signalled};
+use super::event::Event;
 use super::job::Job;
-use super::outcome::{Failure, Outcome, RankEnd, WITHOUT_FINALIZE};
-use super::output::{self, Output, Sink};
-use super::processes::{Outlets, Processes, RankProcess};
+use super::outcome::{Failure, Outcome, WITHOUT_FINALIZE};
+use super::output::{self, Output, Sink, Tail, Tails};
+use super::processes::Processes;
 use super::spawn::Common;
-use super::verdict::{Evidence, Process};
+use super::verdict::Evidence;
 use super::{inputs, signals};
-use crate::launch::agent::fleet::{Fleet, Loss, Plan};
+use crate::launch::agent::fleet::{Fleet, Plan};
+use crate::launch::failed::{Failed, system};
 use lathide::ids::Rank;
 use lathide::launcher::deadlock::listed;
 use lathide::launcher::rendezvous::{self, Order};
@@ -48,13 +49,36 @@ enum Holder {
     Agents(Fleet),
 }
 
+impl Holder {
+    /// The next rank of this process to end. What agents say of theirs are events.
+    async fn next_end(&mut self) -> Option<(u32, End)> {
+        match self {
+            Holder::Launcher(processes) => processes.next_end().await,
+            Holder::Agents(_) => None,
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        match self {
+            Holder::Launcher(processes) => processes.signal(signal),
+            Holder::Agents(fleet) => fleet.signal(signal),
+        }
+    }
+
+    async fn clean_up(&mut self) {
+        match self {
+            Holder::Launcher(processes) => processes.clean_up().await,
+            Holder::Agents(fleet) => fleet.clean_up().await,
+        }
+    }
+}
+
 /// Hears of all that happens to a job, and acts on it.
-pub(super) struct Supervisor {
-    processes: Vec<Process>,
+pub(super) struct Supervisor<'a> {
+    job: &'a Job,
+    holder: Holder,
     orders: mpsc::Sender<Order>,
     notes: mpsc::Sender<Output>,
-    /// Who holds the processes; `None` before they are started and after they have ended.
-    holder: Option<Holder>,
     /// The order in which ranks failed by themselves.
     failures: Vec<usize>,
     /// The order in which ranks left the rendezvous without finalize.
@@ -64,120 +88,88 @@ pub(super) struct Supervisor {
     ending: bool,
     /// The job's time is over and the ranks are asked what they wait for: until when they may answer.
     asked: Option<Instant>,
-    /// How long the others have to end by themselves when a rank has failed.
-    grace: Duration,
-    /// Whether the ranks report what they have observed.
-    reports: bool,
     outcome: Outcome,
 }
 
-impl Supervisor {
-    /// From the start of the ranks until all is cleaned up.
+impl<'a> Supervisor<'a> {
+    /// From the start of the ranks until all is cleaned up. `happened`: what the rendezvous at `root` says.
     pub(super) async fn supervise(
-        job: Job,
+        job: &'a Job,
         common: &Common,
+        root: SocketAddr,
         key: [u8; 32],
         sink: Sink,
         orders: mpsc::Sender<Order>,
-        happened: mpsc::Receiver<rendezvous::Event>,
-    ) -> Result<Outcome, LaunchError> {
+        mut happened: mpsc::Receiver<rendezvous::Event>,
+    ) -> Result<Outcome, Failed> {
         let (inbox, mut events) = mpsc::channel(256);
         let (notes, lines) = mpsc::channel(output::QUEUE_MAX);
-        let drain = output::drain(sink, lines).map_err(system("the output thread cannot start"))?;
+        let tails = Tails::default();
+        let all_taken = output::drain(sink, lines, tails.clone(), inbox.clone())
+            .map_err(system("the output thread cannot start"))?;
         let mut tasks = JoinSet::new();
-        tasks.spawn(forward(happened, inbox.clone(), Event::Rendezvous));
-        tasks.spawn(forward(drain.breaks, inbox.clone(), Event::OutputBroken));
         signals::listen_to_signals(&mut tasks, &inbox).map_err(system("signals cannot be received"))?;
-        let (losses, lost) = mpsc::channel(16);
-        tasks.spawn(forward(lost, inbox.clone(), Event::HostLost));
-        let (ends, ended) = mpsc::channel(256);
-        tasks.spawn(forward(ended, inbox.clone(), |(rank, end)| Event::Ended(rank, end)));
-        let outlets = Outlets { ends, lines: notes.clone() };
-
-        let mut supervisor = Supervisor::new(&job, orders, notes);
-        let ranks = supervisor.rank_processes();
-        supervisor.holder = Some(match &job.hosts {
+        let started = Instant::now();
+        let holder = match &job.hosts {
             None => {
-                let mut processes = Processes::start(&job, common, ranks, &outlets)?;
-                if let Some(input) = processes.take_input() {
+                let ranks: Vec<u32> = (0..job.size).collect();
+                let mut processes = Processes::start(job, common, root, &ranks, &notes)?;
+                if let Some(input) = processes.input.take() {
                     tasks.spawn(inputs::carry_input(input));
                 }
                 Holder::Launcher(processes)
             }
             Some(hosts) => {
-                let (port, own) = (common.root.port(), &*common.starter);
-                let plan = Plan { job: &job, hosts, key, port, own, ranks, outlets: outlets.clone(), losses };
+                let (port, own, lines) = (root.port(), &*common.starter, notes.clone());
+                let plan = Plan { job, hosts, key, port, own, lines, events: inbox };
                 Holder::Agents(start_fleet(plan, &mut events).await?)
             }
-        });
-        drop(outlets);
-        let deadline = job.timeout.map(|timeout| supervisor.outcome.started + timeout);
-        supervisor.watch(&mut events, deadline).await;
-        match supervisor.holder.take() {
-            Some(Holder::Launcher(processes)) => processes.clean_up().await,
-            Some(Holder::Agents(fleet)) => fleet.clean_up().await,
-            None => {}
-        }
-        supervisor.hear_last_messages(&mut events).await;
-        let outcome = supervisor.finish();
-        // Who shows the output may take its time, unless somebody wants the end now.
-        match outcome.interrupted {
-            None => drop(drain.all_taken.await),
-            Some(_) => drop(timeout(AT_ONCE.1, drain.all_taken).await),
-        }
-        Ok(outcome)
-    }
-
-    fn new(job: &Job, orders: mpsc::Sender<Order>, notes: mpsc::Sender<Output>) -> Self {
-        let now = Instant::now();
-        let outcome = Outcome {
-            ranks: Vec::new(),
-            first_failure: None,
-            interrupted: None,
-            timed_out: false,
-            output_failed: None,
-            deadlock: None,
-            join_failed: None,
-            lost_hosts: Vec::new(),
-            reports: Vec::new(),
-            trace: None,
-            started: now,
-            joined: None,
-            ended: now,
         };
-        let processes = (0..job.size).map(|_| Process::default()).collect();
-        Supervisor {
-            processes,
+        let mut supervisor = Supervisor {
+            job,
+            holder,
             orders,
             notes,
-            holder: None,
             failures: Vec::new(),
             partings: Vec::new(),
             steps: VecDeque::new(),
             ending: false,
             asked: None,
-            grace: job.grace,
-            reports: job.report,
-            outcome,
+            outcome: Outcome::new(job.size, started),
+        };
+        supervisor.watch(&mut events, &mut happened, job.timeout.map(|timeout| started + timeout)).await;
+        drop(events);
+        supervisor.holder.clean_up().await;
+        supervisor.hear_last_messages(&mut happened).await;
+        let mut outcome = supervisor.finish();
+        // Who shows the output may take its time, unless somebody wants the end now.
+        match outcome.interrupted {
+            None => drop(all_taken.await),
+            Some(_) => drop(timeout(AT_ONCE.1, all_taken).await),
         }
-    }
-
-    fn rank_processes(&self) -> Vec<RankProcess> {
-        let of = |(rank, process): (u32, &Process)| RankProcess { rank, tail: Some(process.tail.clone()) };
-        (0u32..).zip(&self.processes).map(of).collect()
+        if let Some(failure) = &mut outcome.first_failure {
+            failure.stderr = tails.lock().get(&failure.rank).map(Tail::lines).unwrap_or_default();
+        }
+        Ok(outcome)
     }
 
     /// Until every rank has ended.
-    async fn watch(&mut self, events: &mut mpsc::Receiver<Event>, deadline: Option<Instant>) {
-        while self.processes.iter().any(|process| process.end.is_none()) {
+    async fn watch(
+        &mut self,
+        events: &mut mpsc::Receiver<Event>,
+        happened: &mut mpsc::Receiver<rendezvous::Event>,
+        deadline: Option<Instant>,
+    ) {
+        while self.outcome.ranks.iter().any(|rank| rank.end.is_none()) {
             let step = self.steps.front().map(|(at, _)| *at);
             let time = self.asked.or(deadline).filter(|_| !self.ending);
             let next = step.into_iter().chain(time).min();
             let next = next.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
-            match timeout_at(next.into(), events.recv()).await {
-                Ok(Some(event)) => self.take(event).await,
-                Ok(None) => return,
-                Err(_) => {}
+            tokio::select! {
+                Some(event) = events.recv() => self.take(event).await,
+                Some(event) = happened.recv() => self.hear(event),
+                Some((rank, end)) = self.holder.next_end() => self.ended(rank, end),
+                () = sleep_until(next.into()) => {}
             }
             let now = Instant::now();
             if time.is_some_and(|time| now >= time) {
@@ -206,7 +198,7 @@ impl Supervisor {
     async fn take(&mut self, event: Event) {
         match event {
             Event::Ended(rank, end) => self.ended(rank, end),
-            Event::HostLost(loss) => self.lost(loss),
+            Event::HostLost { host, ranks, cause } => self.lost(&host, ranks, &cause),
             Event::OutputBroken(error) => {
                 if error.kind() == std::io::ErrorKind::BrokenPipe {
                     // As a pipeline ends a program whose reader has gone.
@@ -216,11 +208,10 @@ impl Supervisor {
                 }
                 self.end_after(AT_ONCE);
             }
-            Event::Rendezvous(event) => self.hear(event).await,
             Event::Signal(Signal::TSTP) => self.stop().await,
             // CONT: whoever has continued the launcher means the ranks too.
             Event::Signal(signal) if matches!(signal, Signal::USR1 | Signal::USR2 | Signal::CONT) => {
-                self.signal_all(signal);
+                self.holder.signal(signal);
             }
             Event::Signal(_) if self.outcome.interrupted.is_some() => self.tell_to_end(Signal::KILL),
             Event::Signal(signal) => {
@@ -233,8 +224,8 @@ impl Supervisor {
 
     /// Stops the ranks and then the launcher itself, as a shell's job control wants it, until it is continued.
     async fn stop(&self) {
-        self.signal_all(Signal::STOP);
-        if let Some(Holder::Agents(_)) = self.holder {
+        self.holder.signal(Signal::STOP);
+        if let Holder::Agents(_) = self.holder {
             // The tasks that write to the agents need this thread; they stop with it.
             sleep(ORDERS_LEAVE).await;
         }
@@ -243,91 +234,83 @@ impl Supervisor {
     }
 
     fn ended(&mut self, rank: u32, end: End) {
-        if let Some(Holder::Launcher(processes)) = &mut self.holder {
-            processes.has_ended(rank);
-        }
-        let process = &mut self.processes[rank as usize];
-        process.end = Some(end);
-        process.ended_at = Some(Instant::now());
+        let Some(process) = self.outcome.ranks.get_mut(rank as usize) else { return };
+        (process.end, process.ended_at) = (Some(end), Some(Instant::now()));
         let has_node = self.outcome.joined.is_some();
         let why = if end == End::Exited(0) && has_node { format!(" {WITHOUT_FINALIZE}") } else { String::new() };
         // The queue has room for every rank's end. Of a rank that has finalized, nobody wants to know.
         let _ = self.orders.try_send(Order::Lost { rank: Rank(rank), cause: format!("its process {end}{why}") });
-        if end.failed() && !process.told {
+        if end != End::Exited(0) && !process.told {
             self.failures.push(rank as usize);
-            self.end_after((self.grace, AFTER_FAILURE));
+            self.end_after((self.job.grace, AFTER_FAILURE));
         }
     }
 
     /// All ranks of that host that have not ended are lost with it.
-    fn lost(&mut self, loss: Loss) {
-        let Loss { host, ranks, cause } = loss;
-        let is_left = |rank: &u32| self.processes[*rank as usize].end.is_none();
+    fn lost(&mut self, host: &str, ranks: Vec<u32>, cause: &str) {
+        let is_left = |rank: &u32| self.outcome.ranks[*rank as usize].end.is_none();
         let left: Vec<u32> = ranks.into_iter().filter(is_left).collect();
         if left.is_empty() {
             return;
         }
         let named: Vec<Rank> = left.iter().copied().map(Rank).collect();
         let text = format!("host {host} was lost with {}: {cause}", listed(&named));
-        // If output stands still, the outcome still says it.
-        let _ = self.notes.try_send(Output::note(&text));
+        self.note(&text);
         self.outcome.lost_hosts.push(text);
         for rank in left {
             self.ended(rank, End::Lost);
         }
     }
 
-    async fn hear(&mut self, event: rendezvous::Event) {
+    fn hear(&mut self, event: rendezvous::Event) {
         let note = match event {
             rendezvous::Event::AllJoined(at) => {
                 self.outcome.joined = Some(at);
-                return;
+                None
             }
             rendezvous::Event::Left { rank, at, finalized, blames } => {
-                if let Some(process) = self.processes.get_mut(rank.index()) {
+                if let Some(process) = self.outcome.ranks.get_mut(rank.index()) {
                     process.left = finalized.then_some(at);
                     process.blames = blames;
                 }
                 if !finalized {
                     self.partings.push(rank.index());
                 }
-                match blames.and_then(|blamed| self.stopped(Some(blamed))) {
-                    Some(stopped) => stopped,
-                    None => return,
-                }
+                blames.and_then(|blamed| self.stopped(Some(blamed)))
             }
             rendezvous::Event::Observed(rank, report) => {
                 self.outcome.reports.retain(|other| other.rank != rank);
                 self.outcome.reports.push(*report);
-                return;
+                None
             }
-            rendezvous::Event::JoinFailed(cause) => {
-                if self.outcome.join_failed.is_some() || self.ending {
-                    return;
-                }
-                self.outcome.join_failed = Some(cause.clone());
-                cause
-            }
+            rendezvous::Event::JoinFailed(_) if self.outcome.join_failed.is_some() || self.ending => None,
+            rendezvous::Event::JoinFailed(cause) => Some(self.outcome.join_failed.insert(cause).clone()),
             rendezvous::Event::Deadlock(report) => {
                 self.outcome.deadlock.get_or_insert_with(|| report.clone());
-                format!("deadlock: {report}")
+                Some(format!("deadlock: {report}"))
             }
             rendezvous::Event::Stalled(report) => match self.stopped(None) {
-                Some(stopped) => format!("{report}\n  {stopped}"),
-                None => report,
+                Some(stopped) => Some(format!("{report}\n  {stopped}")),
+                None => Some(report),
             },
             rendezvous::Event::Shown(report) => {
                 self.end_after(AT_ONCE);
-                report
+                Some(report)
             }
         };
+        if let Some(note) = note {
+            self.note(&note);
+        }
+    }
+
+    fn note(&self, text: &str) {
         // If output stands still, the outcome still says it.
-        let _ = self.notes.try_send(Output::note(&note));
+        let _ = self.notes.try_send(Output::note(text));
     }
 
     /// That processes of this host are stopped, if they are; only that of `blamed`, if a rank failed for want of it.
     fn stopped(&self, blamed: Option<Rank>) -> Option<String> {
-        let Some(Holder::Launcher(processes)) = &self.holder else { return None };
+        let Holder::Launcher(processes) = &self.holder else { return None };
         let mut stopped = processes.stopped();
         stopped.retain(|(rank, _)| blamed.is_none_or(|blamed| blamed == *rank));
         let why = "is stopped (Ctrl-Z, SIGSTOP or a debugger); kill -CONT";
@@ -339,25 +322,22 @@ impl Supervisor {
     }
 
     /// Ranks that end after their processes' last messages have been read are known by what they said.
-    async fn hear_last_messages(&mut self, events: &mut mpsc::Receiver<Event>) {
-        let patience = if self.reports { LAST_REPORTS } else { LAST_MESSAGES };
+    async fn hear_last_messages(&mut self, happened: &mut mpsc::Receiver<rendezvous::Event>) {
+        let patience = if self.job.report { LAST_REPORTS } else { LAST_MESSAGES };
         let until = tokio::time::Instant::now() + patience;
         while !(self.failures.is_empty() && self.has_heard_all())
-            && let Ok(Some(event)) = timeout_at(until, events.recv()).await
+            && let Ok(Some(event)) = timeout_at(until, happened.recv()).await
         {
-            if let Event::Rendezvous(event) = event {
-                self.hear(event).await;
-            }
+            self.hear(event);
         }
     }
 
     /// Whether every rank of a job that has ended well has said goodbye, and what it observed if that is wanted. Both may
     /// come later than the process's end.
     fn has_heard_all(&self) -> bool {
-        let ended_well = |process: &&Process| process.end == Some(End::Exited(0));
-        let all_left = self.processes.iter().filter(ended_well).all(|process| process.left.is_some());
-        let reports = if self.reports { self.processes.iter().filter(ended_well).count() } else { 0 };
-        self.outcome.joined.is_none() || (all_left && self.outcome.reports.len() >= reports)
+        let mut well = self.outcome.ranks.iter().filter(|rank| rank.end == Some(End::Exited(0)));
+        let reports = if self.job.report { well.clone().count() } else { 0 };
+        self.outcome.joined.is_none() || (well.all(|rank| rank.left.is_some()) && self.outcome.reports.len() >= reports)
     }
 
     fn end_after(&mut self, (term, kill): (Duration, Duration)) {
@@ -371,42 +351,26 @@ impl Supervisor {
     }
 
     fn tell_to_end(&mut self, signal: Signal) {
-        for process in &mut self.processes {
-            process.told |= process.end.is_none();
+        for rank in &mut self.outcome.ranks {
+            rank.told |= rank.end.is_none();
         }
-        self.signal_all(signal);
+        self.holder.signal(signal);
     }
 
-    fn signal_all(&self, signal: Signal) {
-        match &self.holder {
-            Some(Holder::Launcher(processes)) => processes.signal(signal),
-            Some(Holder::Agents(fleet)) => fleet.signal(signal),
-            None => {}
-        }
-    }
-
-    fn finish(self) -> Outcome {
-        let Supervisor { processes, failures, partings, .. } = &self;
-        let evidence = Evidence { processes, failures, partings };
-        let mut outcome = self.outcome.clone();
-        outcome.first_failure = evidence.first().map(|first| {
-            let process = &self.processes[first];
-            let end = process.end.unwrap_or(End::Exited(1));
-            Failure { rank: Rank(first as u32), end, stderr: process.tail.lines() }
+    fn finish(mut self) -> Outcome {
+        let Outcome { ranks, reports, first_failure, .. } = &mut self.outcome;
+        let evidence = Evidence { processes: ranks, failures: &self.failures, partings: &self.partings };
+        *first_failure = evidence.first().map(|first| {
+            let end = ranks[first].end.unwrap_or(End::Exited(1));
+            Failure { rank: Rank(first as u32), end, stderr: Vec::new() }
         });
-        let end = |process: &Process| RankEnd {
-            end: process.end.unwrap_or(End::Exited(1)),
-            told: process.told,
-            left: process.left,
-        };
-        outcome.ranks = self.processes.iter().map(end).collect();
-        outcome.reports.sort_by_key(|report| report.rank);
-        outcome
+        reports.sort_by_key(|report| report.rank);
+        self.outcome
     }
 }
 
 /// Starts the agents, unless a signal comes before they are ready.
-async fn start_fleet(plan: Plan<'_>, events: &mut mpsc::Receiver<Event>) -> Result<Fleet, LaunchError> {
+async fn start_fleet(plan: Plan<'_>, events: &mut mpsc::Receiver<Event>) -> Result<Fleet, Failed> {
     let interrupted = async {
         while let Some(event) = events.recv().await {
             match event {
@@ -421,6 +385,9 @@ async fn start_fleet(plan: Plan<'_>, events: &mut mpsc::Receiver<Event>) -> Resu
     };
     tokio::select! {
         fleet = Fleet::start(plan) => fleet,
-        signal = interrupted => Err(LaunchError::Interrupted(signal.as_raw())),
+        signal = interrupted => Err(Failed {
+            message: format!("interrupted by signal {} before the ranks were started", signal.as_raw()),
+            status: signalled(signal.as_raw()),
+        }),
     }
 }

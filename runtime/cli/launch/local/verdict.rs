@@ -5,26 +5,15 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::end::End;
-use super::output::Tail;
+use super::outcome::RankEnd;
 use lathide::ids::Rank;
 
 /// Within this time the order in which ends are seen says nothing about cause and effect.
 const SAME_TIME: Duration = Duration::from_millis(300);
 
-/// What is known of one rank's process.
-#[derive(Default)]
-pub(super) struct Process {
-    pub(super) end: Option<End>,
-    pub(super) ended_at: Option<Instant>,
-    pub(super) told: bool,
-    pub(super) left: Option<Instant>,
-    pub(super) blames: Option<Rank>,
-    pub(super) tail: Tail,
-}
-
 /// What was seen of the ranks' ends, in the order in which it was seen.
 pub(super) struct Evidence<'a> {
-    pub(super) processes: &'a [Process],
+    pub(super) processes: &'a [RankEnd],
     /// Ranks whose processes failed by themselves.
     pub(super) failures: &'a [usize],
     /// Ranks that left the rendezvous without finalize.
@@ -53,7 +42,7 @@ impl Evidence<'_> {
 
     /// Whether the process of `rank` ended well by itself, but its node without finalize.
     fn deserted(&self, rank: usize) -> bool {
-        let Process { end, told, left, .. } = &self.processes[rank];
+        let RankEnd { end, told, left, .. } = &self.processes[rank];
         *end == Some(End::Exited(0)) && !told && left.is_none()
     }
 
@@ -79,11 +68,11 @@ impl Evidence<'_> {
 mod tests {
     use super::*;
 
-    fn process(end: End, after_ms: u64, start: Instant) -> Process {
-        Process { end: Some(end), ended_at: Some(start + Duration::from_millis(after_ms)), ..Process::default() }
+    fn process(end: End, after_ms: u64, start: Instant) -> RankEnd {
+        RankEnd { end: Some(end), ended_at: Some(start + Duration::from_millis(after_ms)), ..RankEnd::default() }
     }
 
-    fn first(processes: &[Process], failures: &[usize], partings: &[usize]) -> Option<usize> {
+    fn first(processes: &[RankEnd], failures: &[usize], partings: &[usize]) -> Option<usize> {
         Evidence { processes, failures, partings }.first()
     }
 
@@ -111,7 +100,7 @@ mod tests {
         assert_eq!(first(&three, &[0, 2], &[2, 1, 0]), Some(1), "it was seen later");
         three[1].told = true;
         assert_eq!(first(&three, &[0, 2], &[1, 2, 0]), Some(2), "it was told to end");
-        three[1] = Process { left: Some(start), ..process(0) };
+        three[1] = RankEnd { left: Some(start), ..process(0) };
         assert_eq!(first(&three, &[0, 2], &[2, 0]), Some(2), "it has finalized");
     }
 
