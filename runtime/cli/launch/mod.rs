@@ -7,4 +7,4 @@ pub(crate) mod hosts;
 pub(crate) mod lab;
 pub(crate) mod link;
 pub(crate) mod local;
-mod slices;
+mod service;

@@ -1,11 +1,10 @@
-//! The switch at work: a thread between the hosts' devices.
+//! The switch at work, between the hosts' devices.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rustix::event::epoll::{self, EventFlags};
+use rustix::event::epoll::EventFlags;
 
 use super::address::owner;
 use super::cable::MTU;
@@ -13,6 +12,7 @@ use super::host::Host;
 use super::packet::{HEADER_BYTES, parse};
 use super::switch::Switch;
 use crate::launch::alarm::{Alarm, clock_ns};
+use crate::launch::service::Work;
 
 /// A packet as devices hand it over.
 pub(super) type Frame = Vec<u8>;
@@ -36,7 +36,6 @@ pub(super) struct Wire {
     hosts: Arc<Vec<Host>>,
     switch: Arc<Mutex<Switch<Frame>>>,
     alarm: Alarm,
-    stop: Arc<OwnedFd>,
     /// One for each host.
     ears: Vec<Ear>,
     /// Frames to be used again.
@@ -45,58 +44,24 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// Serves until `stop` can be read.
-    pub(super) fn new(
-        hosts: Arc<Vec<Host>>,
-        switch: Arc<Mutex<Switch<Frame>>>,
-        stop: Arc<OwnedFd>,
-    ) -> io::Result<Self> {
-        let alarm = Alarm::new(TIMER)?;
-        alarm.watch(&stop, STOP, EventFlags::IN)?;
+    pub(super) fn new(hosts: Arc<Vec<Host>>, switch: Arc<Mutex<Switch<Frame>>>) -> io::Result<Self> {
+        let alarm = Alarm::new()?;
         for (number, host) in hosts.iter().enumerate() {
-            alarm.watch(host, FIRST_HOST + number as u64, EventFlags::IN)?;
+            alarm.watch(&host.device, number as u64, EventFlags::IN)?;
         }
         let scratch = vec![0; HEADER_BYTES + FRAME_BYTES_MAX];
         let ears = vec![Ear::default(); hosts.len()];
-        Ok(Wire { hosts, switch, alarm, stop, ears, spare: Vec::new(), scratch })
-    }
-
-    /// What ends the thread when it can be read.
-    pub(super) fn stop(&self) -> Arc<OwnedFd> {
-        self.stop.clone()
-    }
-
-    pub(super) fn run(mut self) {
-        let mut events = Vec::with_capacity(EVENTS_MAX);
-        let mut arrived = Vec::new();
-        loop {
-            self.deliver(&mut arrived);
-            self.look_after();
-            if let Err(error) = self.alarm.sleep(self.wakes_ns(), &mut events) {
-                tracing::error!("the lab's switch ends, its hosts are cut off: waiting for packets failed: {error}");
-                return;
-            }
-            for event in events.drain(..) {
-                match event.data.u64() {
-                    STOP => return,
-                    // The next turn looks at the clock.
-                    TIMER => {}
-                    token => self.hear((token - FIRST_HOST) as usize, event.flags),
-                }
-            }
-        }
+        Ok(Wire { hosts, switch, alarm, ears, spare: Vec::new(), scratch })
     }
 
     /// Hands over what has arrived.
-    fn deliver(&mut self, arrived: &mut Vec<(usize, Frame)>) {
-        {
+    fn deliver(&mut self) {
+        let arrived: Vec<(usize, Frame)> = {
             let (mut switch, now_ns) = (self.switch.lock(), clock_ns());
-            while let Some(arrival) = switch.receive(now_ns) {
-                arrived.push(arrival);
-            }
-        }
-        for (to, mut frame) in arrived.drain(..) {
-            if let Err(error) = self.hosts[to].write(&frame) {
+            std::iter::from_fn(|| switch.receive(now_ns)).collect()
+        };
+        for (to, mut frame) in arrived {
+            if let Err(error) = rustix::io::write(&self.hosts[to].device, &frame) {
                 // The program has taken its interface down.
                 tracing::debug!("host{to} does not take a packet: {error}");
             }
@@ -134,33 +99,18 @@ impl Wire {
         }
     }
 
-    /// A host sends, or has lost its device.
-    fn hear(&mut self, number: usize, flags: EventFlags) {
-        if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
-            tracing::warn!("host{number} has lost its interface, and with it the network");
-            // It fails only if the device is not registered any more.
-            let _ = epoll::delete(self.alarm.as_epoll(), &self.hosts[number]);
-            return;
-        }
-        // What has come until now has come just now.
-        self.ears[number].empty_ns = clock_ns();
-        if self.collect(number) && self.ears[number].look_ns.is_some() {
-            self.listen(number, EventFlags::empty());
-        }
-    }
-
     fn listen(&self, number: usize, flags: EventFlags) {
         // It fails only if the device is not registered any more.
-        let _ = self.alarm.watch_for(&self.hosts[number], FIRST_HOST + number as u64, flags);
+        let _ = self.alarm.watch_for(&self.hosts[number].device, number as u64, flags);
     }
 
     /// Takes what a host sends. Returns whether it had sent as much as one does that will send more.
     fn collect(&mut self, number: usize) -> bool {
-        let host = &self.hosts[number];
+        let device = &self.hosts[number].device;
         let (mut frames, mut sent_bytes) = (0, 0);
         while frames < BATCH_MAX {
             // Anything but a frame: it has nothing more to send now, or its interface is down.
-            let Ok(bytes) = host.read(&mut self.scratch) else { break };
+            let Ok(bytes) = rustix::io::read(device, &mut self.scratch) else { break };
             (frames, sent_bytes) = (frames + 1, sent_bytes + bytes);
             let Some((to, count)) = parse(&self.scratch[..bytes]) else { continue };
             let mut frame = self.spare.pop().unwrap_or_default();
@@ -183,6 +133,34 @@ impl Wire {
     }
 }
 
+impl Work for Wire {
+    fn alarm(&mut self) -> &mut Alarm {
+        &mut self.alarm
+    }
+
+    fn advance(&mut self) -> Option<u64> {
+        self.deliver();
+        self.look_after();
+        self.wakes_ns()
+    }
+
+    /// A host sends, or has lost its device.
+    fn handle_event(&mut self, token: u64, flags: EventFlags) {
+        let number = token as usize;
+        if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
+            tracing::warn!("host{number} has lost its interface, and with it the network");
+            // It fails only if the device is not registered any more.
+            let _ = self.alarm.forget(&self.hosts[number].device);
+            return;
+        }
+        // What has come until now has come just now.
+        self.ears[number].empty_ns = clock_ns();
+        if self.collect(number) && self.ears[number].look_ns.is_some() {
+            self.listen(number, EventFlags::empty());
+        }
+    }
+}
+
 /// How much later than it should a packet may be handled that is one of many.
 fn grain_ns(switch: &Switch<Frame>) -> u64 {
     (switch.least_delay_ns() / GRAINS_PER_DELAY).min(GRAIN_NS_MAX)
@@ -196,7 +174,6 @@ fn rest_ns(switch: &Switch<Frame>) -> u64 {
 
 /// The longest train of packets.
 const FRAME_BYTES_MAX: usize = 66_000;
-const EVENTS_MAX: usize = 64;
 /// The most frames from one host before the others have their turn.
 const BATCH_MAX: usize = 64;
 const SPARE_MAX: usize = 4096;
@@ -209,8 +186,3 @@ const MUCH_BYTES: usize = 2 * MTU as usize;
 const SILENT_RESTS: u64 = 2;
 /// For less than that, no host is left alone.
 const REST_NS_MIN: u64 = 100_000;
-
-// The tokens of events. Above them, one for each host.
-const STOP: u64 = 0;
-const TIMER: u64 = 1;
-const FIRST_HOST: u64 = 2;

@@ -44,7 +44,7 @@ impl LinkSpec {
     /// # Errors
     /// [`LinkSpecError`] says what is allowed.
     pub fn parse_delay(text: &str) -> Result<Duration, LinkSpecError> {
-        time(Key::Delay, text.trim().to_ascii_lowercase().as_str())
+        time("delay", text.trim().to_ascii_lowercase().as_str())
     }
 
     /// A rate in bits per second as a link's `rate=` takes it: `50mbit`.
@@ -52,7 +52,7 @@ impl LinkSpec {
     /// # Errors
     /// [`LinkSpecError`] says what is allowed.
     pub fn parse_rate(text: &str) -> Result<NonZeroU64, LinkSpecError> {
-        rate(Key::Rate, text.trim().to_ascii_lowercase().as_str())
+        rate("rate", text.trim().to_ascii_lowercase().as_str())
     }
 
     fn preset(name: &str) -> Option<Self> {
@@ -71,25 +71,6 @@ impl LinkSpec {
             _ => None,
         }
     }
-
-    fn set(&mut self, key: Key, value: Option<&str>) -> Result<(), LinkSpecError> {
-        let text = match (key, value) {
-            (Key::Shared, None) => {
-                self.shared = true;
-                return Ok(());
-            }
-            (Key::Shared, Some(_)) => return Err(LinkSpecError::SharedValue),
-            (_, None) => "",
-            (_, Some(text)) => text,
-        };
-        match key {
-            Key::Delay => self.delay = time(key, text)?,
-            Key::Jitter => self.jitter = time(key, text)?,
-            Key::Rate => self.rate_bits_per_s = Some(rate(key, text)?),
-            Key::Shared => {}
-        }
-        Ok(())
-    }
 }
 
 impl FromStr for LinkSpec {
@@ -98,13 +79,15 @@ impl FromStr for LinkSpec {
     fn from_str(text: &str) -> Result<Self, LinkSpecError> {
         let text = text.trim().to_ascii_lowercase();
         if text.is_empty() {
-            return Err(LinkSpecError::Empty);
+            return wrong(format!("the link is empty; {SYNTAX}"));
         }
         let (mut link, mut seen) = (LinkSpec::default(), Vec::new());
         for (place, part) in text.split(',').map(str::trim).enumerate() {
             if let Some(preset) = LinkSpec::preset(part) {
                 if place > 0 {
-                    return Err(LinkSpecError::PresetNotFirst { preset: part.into() });
+                    return wrong(format!(
+                        "{part} must come first: a preset, then what differs from it, such as wan,delay=5ms"
+                    ));
                 }
                 link = preset;
                 continue;
@@ -113,17 +96,24 @@ impl FromStr for LinkSpec {
                 Some((name, value)) => (name.trim(), Some(value.trim())),
                 None => (part, None),
             };
-            let key = Key::named(name).ok_or_else(|| LinkSpecError::Unknown { part: part.into() })?;
-            if seen.contains(&key) {
-                return Err(LinkSpecError::Twice { key: key.name() });
+            if seen.contains(&name) {
+                return wrong(format!("{name} is there twice; keep one"));
             }
-            seen.push(key);
-            link.set(key, value)?;
+            seen.push(name);
+            let text = value.unwrap_or_default();
+            match name {
+                "delay" => link.delay = time(name, text)?,
+                "jitter" => link.jitter = time(name, text)?,
+                "rate" => link.rate_bits_per_s = Some(rate(name, text)?),
+                "shared" if value.is_none() => link.shared = true,
+                "shared" => return wrong("shared takes no value; write shared, or leave it out"),
+                _ => return wrong(format!("{part:?} is not part of a link; {SYNTAX}")),
+            }
         }
-        match link {
-            LinkSpec { shared: true, rate_bits_per_s: None, .. } => Err(LinkSpecError::SharedWithoutRate),
-            link => Ok(link),
+        if link.shared && link.rate_bits_per_s.is_none() {
+            return wrong("shared needs a rate to share; add rate=10mbit, for example");
         }
+        Ok(link)
     }
 }
 
@@ -149,98 +139,31 @@ impl fmt::Display for LinkSpec {
     }
 }
 
-/// Why a text is not a [`LinkSpec`]; each message says what would be.
+/// Why a text is not a [`LinkSpec`], and what would be.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LinkSpecError {
-    /// The text, or the part of it for one key, is empty.
-    #[error("the link is empty; {SYNTAX}")]
-    Empty,
-    /// The number of a key is missing, negative, not a number or out of its range.
-    #[error("{key}={text}: the number must be decimal and {range}; {}", units_of(.key))]
-    Number {
-        /// The key.
-        key: &'static str,
-        /// What was written.
-        text: String,
-        /// What is allowed.
-        range: &'static str,
-    },
-    /// A preset stands behind something else.
-    #[error("{preset} must come first: a preset, then what differs from it, such as wan,delay=5ms")]
-    PresetNotFirst {
-        /// The preset.
-        preset: String,
-    },
-    /// `shared` has a value.
-    #[error("shared takes no value; write shared, or leave it out")]
-    SharedValue,
-    /// The capacity is shared but not limited.
-    #[error("shared needs a rate to share; add rate=10mbit, for example")]
-    SharedWithoutRate,
-    /// A key is there twice.
-    #[error("{key} is there twice; keep one")]
-    Twice {
-        /// The key.
-        key: &'static str,
-    },
-    /// A unit is missing or unknown.
-    #[error("{key}={text}: {}", units_of(.key))]
-    Unit {
-        /// The key.
-        key: &'static str,
-        /// What was written.
-        text: String,
-    },
-    /// Neither a preset nor a key.
-    #[error("{part:?} is not part of a link; {SYNTAX}")]
-    Unknown {
-        /// What was written.
-        part: String,
-    },
-    /// A link without any capacity.
-    #[error("the rate is zero, nothing would ever arrive; leave rate out for an unlimited link")]
-    ZeroRate,
-}
+#[error("{0}")]
+pub struct LinkSpecError(String);
 
 lathide_models::debug_is_display!(LinkSpecError);
 
-#[derive(Clone, Copy, PartialEq)]
-enum Key {
-    Delay,
-    Jitter,
-    Rate,
-    Shared,
+fn wrong<T>(text: impl Into<String>) -> Result<T, LinkSpecError> {
+    Err(LinkSpecError(text.into()))
 }
 
-impl Key {
-    fn named(name: &str) -> Option<Key> {
-        [Key::Delay, Key::Jitter, Key::Rate, Key::Shared].into_iter().find(|key| key.name() == name)
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Key::Delay => "delay",
-            Key::Jitter => "jitter",
-            Key::Rate => "rate",
-            Key::Shared => "shared",
-        }
-    }
-}
-
-fn time(key: Key, text: &str) -> Result<Duration, LinkSpecError> {
+fn time(key: &str, text: &str) -> Result<Duration, LinkSpecError> {
     amount(key, text, &TIME_UNITS, TIME_NS_MAX, "between 0 and 60s").map(Duration::from_nanos)
 }
 
-fn rate(key: Key, text: &str) -> Result<NonZeroU64, LinkSpecError> {
+fn rate(key: &str, text: &str) -> Result<NonZeroU64, LinkSpecError> {
     let rate = amount(key, text, &RATE_UNITS, RATE_BITS_PER_S_MAX, "between 1bit and 1000gbit")?;
-    NonZeroU64::new(rate).ok_or(LinkSpecError::ZeroRate)
+    let zero = "the rate is zero, nothing would ever arrive; leave rate out for an unlimited link";
+    NonZeroU64::new(rate).map_or_else(|| wrong(zero), Ok)
 }
 
 /// A decimal number with its unit, in units of one, rounded to a whole number.
-fn amount(key: Key, text: &str, units: &Units, max: u64, range: &'static str) -> Result<u64, LinkSpecError> {
-    let key = key.name();
-    let wrong_number = || LinkSpecError::Number { key, text: text.into(), range };
+fn amount(key: &str, text: &str, units: &Units, max: u64, range: &str) -> Result<u64, LinkSpecError> {
+    let wrong_number =
+        || LinkSpecError(format!("{key}={text}: the number must be decimal and {range}; {}", units_of(key)));
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = (text[..unit_at].trim(), &text[unit_at..]);
     // `f64::from_str` would also take signs, exponents, infinities and NaN.
@@ -249,7 +172,7 @@ fn amount(key: Key, text: &str, units: &Units, max: u64, range: &'static str) ->
     }
     let number: f64 = number.parse().map_err(|_| wrong_number())?;
     let Some((_, size)) = units.iter().find(|(name, _)| *name == unit) else {
-        return Err(LinkSpecError::Unit { key, text: text.into() });
+        return wrong(format!("{key}={text}: {}", units_of(key)));
     };
     // Both limits are far below 2^53, so that every whole number up to them survives.
     let value = (number * *size as f64).round();
