@@ -59,8 +59,7 @@ impl Host {
             tracing::debug!("the hosts' trains of packets are short over long delays: {TRAINS_BY_DELAY}: {error}");
         }
         let (address_4, address_6) = addresses(host);
-        let device =
-            DeviceBuilder::new().name(INTERFACE).offload(true).mtu(MTU as u16).tx_queue_len(DEVICE_QUEUE_PACKETS);
+        let device = DeviceBuilder::new().name(INTERFACE).offload(true).mtu(MTU as u16);
         let device = device.ipv4(address_4, PREFIX_4, None).build_sync().map_err(no_device)?;
         // Not every system has IPv6; then hosts have one address.
         if let Err(error) = device.add_address_v6(address_6, PREFIX_6) {
@@ -71,6 +70,8 @@ impl Host {
             let (interface, netlink) = (device.if_index()?, Netlink::connect()?);
             netlink.set(LOOPBACK, LinkFlags::Up, Vec::new())?;
             let host = Host { network, device, interface, netlink };
+            let queue = LinkAttribute::TxQueueLen(DEVICE_QUEUE_PACKETS);
+            host.netlink.set(host.interface, LinkFlags::empty(), vec![queue])?;
             host.limit_trains(cable)?;
             Ok(host)
         };

@@ -10,13 +10,11 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::thread;
 
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::Pid;
 use parking_lot::Mutex;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
 use rustix::mount::mount_bind;
-use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
 
 use super::address::{HOSTS_MAX, hosts_file, name};
 use super::control::{self, Control, Request, Status, ask};
@@ -142,48 +140,42 @@ fn start(lab: &Lab, starter: &Path, directory: &Path) -> Result<Child, LabError>
     }
     // A program inherits what its parent blocks. Meanwhile a signal ends this process, and so the lab.
     let mut spawn = || -> io::Result<Child> {
-        passed_on().thread_unblock()?;
+        awaited().thread_unblock()?;
         let command = command.spawn();
-        passed_on().thread_block()?;
+        awaited().thread_block()?;
         command
     };
     spawn().map_err(system("the lab's command cannot be started"))
 }
 
-/// The signals that are passed on to the command.
-fn passed_on() -> SigSet {
-    use Signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
-    [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2].into_iter().collect()
+/// The signals that are passed on to the command, and the one that tells of its end.
+fn awaited() -> SigSet {
+    use Signal::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+    [SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2].into_iter().collect()
 }
 
 /// Blocks the signals, in this thread and those it will start, so that they can be read.
 fn signals() -> io::Result<SignalFd> {
-    passed_on().thread_block()?;
-    Ok(SignalFd::with_flags(&passed_on(), SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
+    awaited().thread_block()?;
+    Ok(SignalFd::with_flags(&awaited(), SfdFlags::SFD_CLOEXEC)?)
 }
 
 /// Waits for the command's end, and passes signals on.
 fn attend(command: &mut Child, signals: &SignalFd) -> io::Result<ExitStatus> {
-    let process = Pid::from_raw(command.id() as i32).ok_or(io::ErrorKind::NotFound)?;
-    let process = pidfd_open(process, PidfdFlags::empty())?;
+    let process = Pid::from_raw(command.id() as i32);
     loop {
-        let mut ready = [PollFd::new(&process, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
-        match poll(&mut ready, None) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        while let Some(signal) = signals.read_signal()? {
-            // What the terminal sends comes to the command too, which is in the same process group.
-            if signal.ssi_code == SENT_BY_KERNEL {
-                continue;
-            }
-            if let Some(signal) = rustix::process::Signal::from_named_raw(signal.ssi_signo as i32) {
-                // It may have ended just now.
-                let _ = pidfd_send_signal(&process, signal);
-            }
-        }
         if let Some(status) = command.try_wait()? {
             return Ok(status);
+        }
+        let Some(signal) = signals.read_signal()? else { continue };
+        // What the terminal sends comes to the command too, which is in the same process group.
+        if signal.ssi_code == SENT_BY_KERNEL {
+            continue;
+        }
+        let named = Signal::try_from(signal.ssi_signo as i32).ok().filter(|signal| *signal != Signal::SIGCHLD);
+        if let Some(signal) = named {
+            // It may have ended just now; its number is still its own.
+            let _ = kill(process, signal);
         }
     }
 }

@@ -36,6 +36,8 @@ pub(super) struct Wire {
     hosts: Arc<Vec<Host>>,
     switch: Arc<Mutex<Switch<Frame>>>,
     alarm: Alarm,
+    /// How much later than it should a packet may be handled that is one of many.
+    grain_ns: u64,
     /// One for each host.
     ears: Vec<Ear>,
     /// Frames to be used again.
@@ -51,13 +53,14 @@ impl Wire {
         }
         let scratch = vec![0; HEADER_BYTES + FRAME_BYTES_MAX];
         let ears = vec![Ear::default(); hosts.len()];
-        Ok(Wire { hosts, switch, alarm, ears, spare: Vec::new(), scratch })
+        Ok(Wire { hosts, switch, alarm, grain_ns: 0, ears, spare: Vec::new(), scratch })
     }
 
     /// Hands over what has arrived.
     fn deliver(&mut self) {
         let arrived: Vec<(usize, Frame)> = {
             let (mut switch, now_ns) = (self.switch.lock(), clock_ns());
+            self.grain_ns = (switch.least_delay_ns() / GRAINS_PER_DELAY).min(GRAIN_NS_MAX);
             std::iter::from_fn(|| switch.receive(now_ns)).collect()
         };
         for (to, mut frame) in arrived {
@@ -76,8 +79,7 @@ impl Wire {
     fn wakes_ns(&self) -> Option<u64> {
         let switch = self.switch.lock();
         // A packet with others close behind it waits a little for them: fewer wake-ups.
-        let grain_ns = grain_ns(&switch);
-        let arrival_ns = |wakes_ns: u64| switch.last_arrival_ns(wakes_ns + grain_ns).unwrap_or(0).max(wakes_ns);
+        let arrival_ns = |wakes_ns: u64| switch.last_arrival_ns(wakes_ns + self.grain_ns).unwrap_or(0).max(wakes_ns);
         let arrives_ns = switch.wakes_ns().map(arrival_ns);
         arrives_ns.into_iter().chain(self.ears.iter().filter_map(|ear| ear.look_ns)).min()
     }
@@ -89,7 +91,7 @@ impl Wire {
             if self.ears[number].look_ns.is_none() || self.collect(number) {
                 continue;
             }
-            let rest_ns = rest_ns(&self.switch.lock());
+            let rest_ns = self.rest_ns();
             let ear = &mut self.ears[number];
             // Now that it has been looked after, there is no need to wake up soon for that alone.
             ear.look_ns = (ear.empty_ns < ear.heard_ns + SILENT_RESTS * rest_ns).then_some(ear.empty_ns + rest_ns);
@@ -97,6 +99,12 @@ impl Wire {
                 self.listen(number, EventFlags::IN);
             }
         }
+    }
+
+    /// How long a host is left alone that has sent much: a little longer than trains of packets follow each other, so
+    /// that it is looked after when one arrives somewhere.
+    fn rest_ns(&self) -> u64 {
+        self.grain_ns * 3 / 2
     }
 
     fn listen(&self, number: usize, flags: EventFlags) {
@@ -118,12 +126,12 @@ impl Wire {
             let since_ns = self.ears[number].empty_ns;
             self.switch.lock().send(since_ns..=clock_ns(), number, owner(to, self.hosts.len()), count, frame);
         }
+        let rest_ns = self.rest_ns();
         let ear = &mut self.ears[number];
         ear.empty_ns = clock_ns();
         if sent_bytes < MUCH_BYTES {
             return false;
         }
-        let rest_ns = rest_ns(&self.switch.lock());
         if rest_ns >= REST_NS_MIN {
             // At once if there may be more.
             let rest_ns = if frames < BATCH_MAX { rest_ns } else { 0 };
@@ -159,17 +167,6 @@ impl Work for Wire {
             self.listen(number, EventFlags::empty());
         }
     }
-}
-
-/// How much later than it should a packet may be handled that is one of many.
-fn grain_ns(switch: &Switch<Frame>) -> u64 {
-    (switch.least_delay_ns() / GRAINS_PER_DELAY).min(GRAIN_NS_MAX)
-}
-
-/// How long a host is left alone that has sent much: a little longer than trains of packets follow each other, so
-/// that it is looked after when one arrives somewhere.
-fn rest_ns(switch: &Switch<Frame>) -> u64 {
-    grain_ns(switch) * 3 / 2
 }
 
 /// The longest train of packets.

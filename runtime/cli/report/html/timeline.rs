@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::markup::{escaped, share, table};
-use super::section::Section;
+use super::section::{Section, list};
 use super::svg::{round_steps, time};
 
 /// Something that took a while, in microseconds.
@@ -67,7 +67,7 @@ const LEGEND: &str = "<p class=\"legend\"><span><b class=\"t-compute\">&#9632;</
 fn ranks(trace: &Value) -> BTreeMap<u64, Rank> {
     let mut ranks: BTreeMap<u64, Rank> = BTreeMap::new();
     let mut open: HashMap<&str, (f64, bool)> = HashMap::new();
-    for entry in trace["traceEvents"].as_array().map(Vec::as_slice).unwrap_or_default() {
+    for entry in list(trace, "traceEvents") {
         let (Some(phase), Some(pid), Some(from)) =
             (entry["ph"].as_str(), entry["pid"].as_u64(), entry["ts"].as_f64().filter(|ts| ts.is_finite()))
         else {
@@ -173,8 +173,7 @@ fn draw(
 
 /// What the trace says of each rank.
 fn observed(trace: &Value) -> String {
-    let ranks = trace["otherData"]["ranks"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let rows = ranks.iter().map(|rank| {
+    let rows = list(&trace["otherData"], "ranks").iter().map(|rank| {
         let seconds = |name: &str| rank[name].as_f64().map_or("-".to_owned(), time);
         vec![
             rank["rank"].to_string(),
