@@ -21,6 +21,7 @@ pub(super) struct Side {
 }
 
 /// One direction. Bytes wait in `queue`: first `ready` bytes that have arrived, then those of `marks`.
+#[derive(Default)]
 pub(super) struct Flow {
     queue: Queue,
     ready: usize,
@@ -57,16 +58,7 @@ pub(super) enum Released {
 
 impl Flow {
     pub(super) fn new(seed: u64) -> Self {
-        Flow {
-            queue: Queue::default(),
-            ready: 0,
-            marks: VecDeque::new(),
-            medium: Medium::default(),
-            arrived_ns: 0,
-            random: fastrand::Rng::with_seed(seed),
-            end: None,
-            done: false,
-        }
+        Flow { random: fastrand::Rng::with_seed(seed), ..Flow::default() }
     }
 
     /// Takes what the source has, as far as there is room on the link.

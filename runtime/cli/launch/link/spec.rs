@@ -56,20 +56,16 @@ impl LinkSpec {
     }
 
     fn preset(name: &str) -> Option<Self> {
-        let link = |delay_us: u64, mbit: u64, shared: bool| LinkSpec {
-            delay: Duration::from_micros(delay_us),
-            jitter: Duration::ZERO,
-            rate_bits_per_s: NonZeroU64::new(mbit * 1_000_000),
-            shared,
-        };
-        match name {
+        let (delay_us, mbit, shared) = match name {
             // The delay is about the slot time of 10 Mbit/s Ethernet, 512 bits.
-            "ethernet" => Some(link(50, 10, true)),
-            "lan" => Some(link(100, 1000, false)),
-            "loopback" => Some(LinkSpec::default()),
-            "wan" => Some(link(25_000, 50, false)),
-            _ => None,
-        }
+            "ethernet" => (50, 10, true),
+            "lan" => (100, 1000, false),
+            "loopback" => (0, 0, false),
+            "wan" => (25_000, 50, false),
+            _ => return None,
+        };
+        let rate_bits_per_s = NonZeroU64::new(mbit * 1_000_000);
+        Some(LinkSpec { delay: Duration::from_micros(delay_us), jitter: Duration::ZERO, rate_bits_per_s, shared })
     }
 }
 

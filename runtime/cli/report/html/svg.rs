@@ -84,13 +84,7 @@ impl Chart {
 
     fn axes(&self, svg: &mut String, frame: &Frame) {
         for tick in frame.x.ticks() {
-            let at = frame.x(tick);
-            let _ = writeln!(
-                svg,
-                "<path class=\"grid\" d=\"M{at:.1} {TOP}V{BOTTOM}\"/><text class=\"mid\" x=\"{at:.1}\" y=\"{:.1}\">{}</text>",
-                BOTTOM + 16.0,
-                escaped(&(self.x.2)(tick))
-            );
+            *svg += &upright(frame.x(tick), TOP, BOTTOM, &(self.x.2)(tick));
         }
         for tick in frame.y.ticks() {
             let at = frame.y(tick);
@@ -112,6 +106,15 @@ impl Chart {
             escaped(&self.y.0)
         );
     }
+}
+
+/// An upright line of the grid, with a label below.
+pub(super) fn upright(x: f64, top: f64, bottom: f64, label: &str) -> String {
+    format!(
+        "<path class=\"grid\" d=\"M{x:.1} {top}V{bottom:.1}\"/><text class=\"mid\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>\n",
+        bottom + 14.0,
+        escaped(label)
+    )
 }
 
 impl Series {
