@@ -210,21 +210,23 @@ const BLANK: char = '\u{2800}';
 impl Canvas {
     fn curve(&mut self, frame: &Frame, stroke: Stroke, points: &[(f64, f64)], series: usize) {
         let mut last = None;
-        for column in 0..COLUMNS * ACROSS {
-            let share = column as f64 / (COLUMNS * ACROSS - 1) as f64;
-            let x = frame.x.low * (frame.x.high / frame.x.low).powf(share);
-            let Some(y) = interpolate(points, x) else { continue };
-            let row = frame.dot_y(y);
-            match stroke {
-                Stroke::Dotted if column % 4 == 0 => self.dot(column, row, series),
-                Stroke::Dotted => {}
-                Stroke::Solid => {
-                    // Where the curve is steep, the dots between are set too.
-                    let from = last.unwrap_or(row);
-                    (row.min(from)..=row.max(from)).for_each(|row| self.dot(column, row, series));
+        for pair in points.windows(2) {
+            let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
+            let (from, to) = (frame.dot_x(x0), frame.dot_x(x1));
+            for column in from..=to {
+                let share = (column - from) as f64 / (to - from).max(1) as f64;
+                let row = frame.dot_y(y0 + share * (y1 - y0));
+                match stroke {
+                    Stroke::Dotted if column % 4 == 0 => self.dot(column, row, series),
+                    Stroke::Dotted => {}
+                    Stroke::Solid => {
+                        // Where the curve is steep, the dots between are set too.
+                        let last = last.unwrap_or(row);
+                        (row.min(last)..=row.max(last)).for_each(|row| self.dot(column, row, series));
+                    }
                 }
+                last = Some(row);
             }
-            last = Some(row);
         }
     }
 
@@ -250,22 +252,6 @@ impl Canvas {
         let text: String = self.0[row * COLUMNS..][..COLUMNS].iter().map(text).collect();
         text.trim_end().to_owned()
     }
-}
-
-/// The value at `x` between the two neighbouring points; `None` outside of them.
-fn interpolate(points: &[(f64, f64)], x: f64) -> Option<f64> {
-    const SLACK: f64 = 1e-9;
-    if let [(only, y)] = points {
-        return ((only - x).abs() <= SLACK * x).then_some(*y);
-    }
-    points.windows(2).find_map(|pair| {
-        let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
-        if !(x0 * (1.0 - SLACK)..=x1 * (1.0 + SLACK)).contains(&x) {
-            return None;
-        }
-        let share = if x1 > x0 { ((x.ln() - x0.ln()) / (x1.ln() - x0.ln())).clamp(0.0, 1.0) } else { 0.0 };
-        Some(y0 + share * (y1 - y0))
-    })
 }
 
 /// The place of `share` (0 to 1) among `count`.

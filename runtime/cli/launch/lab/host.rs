@@ -6,13 +6,15 @@ use std::os::fd::OwnedFd;
 use std::thread;
 
 use netlink_packet_route::link::{LinkAttribute, LinkFlags};
+use netlink_sys::Socket;
+use netlink_sys::protocols::NETLINK_ROUTE;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::address::{PREFIX_4, PREFIX_6, addresses};
 use super::cable::{Cable, MTU};
 use super::error::{LabError, system};
 use super::namespace;
-use super::netlink::Netlink;
+use super::netlink;
 
 /// The name of a host's interface.
 const INTERFACE: &str = "lab0";
@@ -31,7 +33,7 @@ pub(super) struct Host {
     /// Its other end: to be read, it gives what the host sends, a frame at a time.
     pub(super) device: SyncDevice,
     interface: u32,
-    netlink: Netlink,
+    netlink: Socket,
 }
 
 impl Host {
@@ -67,11 +69,10 @@ impl Host {
         }
         let set_up = || -> io::Result<Self> {
             device.set_nonblocking(true)?;
-            let (interface, netlink) = (device.if_index()?, Netlink::connect()?);
-            netlink.set(LOOPBACK, LinkFlags::Up, Vec::new())?;
+            let (interface, netlink) = (device.if_index()?, Socket::new(NETLINK_ROUTE)?);
+            netlink::set(&netlink, LOOPBACK, LinkFlags::Up, Vec::new())?;
             let host = Host { network, device, interface, netlink };
-            let queue = LinkAttribute::TxQueueLen(DEVICE_QUEUE_PACKETS);
-            host.netlink.set(host.interface, LinkFlags::empty(), vec![queue])?;
+            host.set(LinkAttribute::TxQueueLen(DEVICE_QUEUE_PACKETS))?;
             host.limit_trains(cable)?;
             Ok(host)
         };
@@ -80,8 +81,11 @@ impl Host {
 
     /// Lets the host send trains of packets that its cable carries soon enough.
     pub(super) fn limit_trains(&self, cable: &Cable) -> io::Result<()> {
-        let longest = LinkAttribute::GsoMaxSize(cable.train_bytes());
-        self.netlink.set(self.interface, LinkFlags::empty(), vec![longest])
+        self.set(LinkAttribute::GsoMaxSize(cable.train_bytes()))
+    }
+
+    fn set(&self, property: LinkAttribute) -> io::Result<()> {
+        netlink::set(&self.netlink, self.interface, LinkFlags::empty(), vec![property])
     }
 }
 

@@ -31,13 +31,7 @@ pub(crate) struct Lab {
 
 impl Lab {
     /// `hosts` hosts with such cables, and `program` on the first.
-    pub(crate) fn new(
-        hosts: u32,
-        cable: Cable,
-        program: impl Into<OsString>,
-        args: impl IntoIterator<Item = OsString>,
-    ) -> Self {
-        let (program, args) = (program.into(), args.into_iter().collect());
+    pub(crate) fn new(hosts: u32, cable: Cable, program: OsString, args: Vec<OsString>) -> Self {
         Lab { hosts, cable, shared: false, program, args, output_to_stderr: false }
     }
 }

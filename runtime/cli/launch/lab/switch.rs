@@ -144,7 +144,10 @@ impl<T> Switch<T> {
             && at_ns <= now_ns
         {
             match step {
-                Step::Deliver => self.deliver(host),
+                Step::Deliver => {
+                    let packet = self.hosts[host].down.land();
+                    self.arrived.extend(packet.map(|packet| (host, packet.load)));
+                }
                 Step::BeginDown => {
                     let Host { cable, down, .. } = &mut self.hosts[host];
                     down.begin(at_ns, cable, &mut self.random);
@@ -182,9 +185,7 @@ impl<T> Switch<T> {
     }
 
     fn forward(&mut self, from: usize) {
-        let up = &mut self.hosts[from].up;
-        let Some(packet) = up.land() else { return };
-        up.traffic.passed += packet.count;
+        let Some(packet) = self.hosts[from].up.land() else { return };
         let Host { cable, is_cut, down, .. } = &mut self.hosts[packet.to];
         if *is_cut {
             down.traffic.cut += packet.count;
@@ -193,14 +194,6 @@ impl<T> Switch<T> {
             down.lose_or_fly(packet, cable, &mut self.random);
         } else {
             down.queue(packet, cable.queue());
-        }
-    }
-
-    fn deliver(&mut self, host: usize) {
-        let down = &mut self.hosts[host].down;
-        if let Some(packet) = down.land() {
-            down.traffic.passed += packet.count;
-            self.arrived.push_back((host, packet.load));
         }
     }
 }
@@ -261,6 +254,7 @@ impl<T> Line<T> {
     fn land(&mut self) -> Option<Packet<T>> {
         let packet = self.flying.pop_front()?;
         self.flying_bytes -= packet.count.bytes;
+        self.traffic.passed += packet.count;
         Some(packet)
     }
 }

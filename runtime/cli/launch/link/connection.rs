@@ -11,7 +11,7 @@ use super::flow::{Flow, Link, Released, Side};
 pub(super) struct Connection {
     /// By which events name it.
     pub(super) number: u64,
-    sides: [Side; 2],
+    pub(super) sides: [Side; 2],
     flows: [Flow; 2],
     /// The target has accepted. Until then nothing is read.
     connected: bool,
@@ -22,10 +22,6 @@ impl Connection {
         let side = |socket| Side { socket, readable: false, writable: false, ended: false, reset: false };
         let flows = [Flow::new(number), Flow::new(!number)];
         Connection { number, sides: [side(client), side(target)], flows, connected: false }
-    }
-
-    pub(super) fn socket(&self, side: usize) -> &Socket {
-        &self.sides[side].socket
     }
 
     /// Something happened to the socket of `side`. `Err`: the target cannot be reached.
@@ -82,7 +78,7 @@ impl Connection {
     /// The relay ends: who still waits for bytes learns that they are lost.
     pub(super) fn cut(&self) {
         for side in 0..2 {
-            if self.flows[1 - side].holds_bytes() {
+            if self.flows[1 - side].queue.len() > 0 {
                 self.reset(side);
             }
         }

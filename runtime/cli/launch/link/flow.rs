@@ -23,7 +23,7 @@ pub(super) struct Side {
 /// One direction. Bytes wait in `queue`: first `ready` bytes that have arrived, then those of `marks`.
 #[derive(Default)]
 pub(super) struct Flow {
-    queue: Queue,
+    pub(super) queue: Queue,
     ready: usize,
     marks: VecDeque<Mark>,
     medium: Medium,
@@ -159,10 +159,6 @@ impl Flow {
         let take_ns = takes.then(|| link.shared.as_ref().unwrap_or(&self.medium).opens_ns(&link.shape));
         let release_ns = self.marks.front().map(|mark| mark.due_ns).or(self.pending_end().map(|end| end.due_ns));
         take_ns.into_iter().chain(release_ns).min()
-    }
-
-    pub(super) fn holds_bytes(&self) -> bool {
-        self.queue.len() > 0
     }
 }
 

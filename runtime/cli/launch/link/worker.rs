@@ -75,10 +75,10 @@ impl Worker {
         }
         let connection = Connection::new(client, target, self.accepted);
         self.accepted += 1;
-        for side in 0..2 {
-            let token = FIRST_CONNECTION + 2 * connection.number + side;
+        let first_token = FIRST_CONNECTION + 2 * connection.number;
+        for (side, token) in connection.sides.iter().zip(first_token..) {
             let all = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-            self.alarm.watch(connection.socket(side as usize), token, all)?;
+            self.alarm.watch(&side.socket, token, all)?;
         }
         self.connections.push_back(connection);
         Ok(())
