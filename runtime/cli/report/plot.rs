@@ -209,23 +209,26 @@ const BLANK: char = '\u{2800}';
 
 impl Canvas {
     fn curve(&mut self, frame: &Frame, stroke: Stroke, points: &[(f64, f64)], series: usize) {
-        let mut last = None;
+        let mut last: Option<(usize, usize)> = None;
         for pair in points.windows(2) {
             let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
-            let (from, to) = (frame.dot_x(x0), frame.dot_x(x1));
-            for column in from..=to {
-                let share = (column - from) as f64 / (to - from).max(1) as f64;
+            let (first, end) = (frame.dot_x(x0), frame.dot_x(x1));
+            // Where two pieces meet, and many points are in one column, the first counts.
+            for column in last.map_or(first, |(column, _)| first.max(column + 1))..=end {
+                let share = (column - first) as f64 / (end - first).max(1) as f64;
                 let row = frame.dot_y(y0 + share * (y1 - y0));
+                // Where the curve is steep, the dots between are set too.
+                let from = match last {
+                    Some((_, last)) if last < row => last + 1,
+                    Some((_, last)) if last > row => last - 1,
+                    _ => row,
+                };
                 match stroke {
                     Stroke::Dotted if column % 4 == 0 => self.dot(column, row, series),
                     Stroke::Dotted => {}
-                    Stroke::Solid => {
-                        // Where the curve is steep, the dots between are set too.
-                        let last = last.unwrap_or(row);
-                        (row.min(last)..=row.max(last)).for_each(|row| self.dot(column, row, series));
-                    }
+                    Stroke::Solid => (row.min(from)..=row.max(from)).for_each(|row| self.dot(column, row, series)),
                 }
-                last = Some(row);
+                last = Some((column, row));
             }
         }
     }
