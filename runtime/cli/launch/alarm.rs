@@ -1,6 +1,6 @@
 //! One epoll instance that also wakes at a moment: what the emulated link and the virtual network's switch wait with.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
@@ -15,18 +15,17 @@ pub(super) struct Alarm {
     epoll: OwnedFd,
     /// Not epoll's own timeout: rustix passes that on in milliseconds. It also has no slack, and is absolute.
     timer: OwnedFd,
-    token: u64,
     armed_ns: Option<u64>,
 }
 
 impl Alarm {
-    /// Nothing is watched yet. `token`: of the event that only says that the moment has come.
-    pub(super) fn new(token: u64) -> Result<Self> {
+    /// Nothing is watched yet.
+    pub(super) fn new() -> Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
         // Edge-triggered, the timer need not be read.
-        epoll::add(&epoll, &timer, EventData::new_u64(token), EventFlags::IN | EventFlags::ET)?;
-        Ok(Alarm { epoll, timer, token, armed_ns: None })
+        epoll::add(&epoll, &timer, EventData::new_u64(TIMER), EventFlags::IN | EventFlags::ET)?;
+        Ok(Alarm { epoll, timer, armed_ns: None })
     }
 
     /// Watches `descriptor`, whose events carry `token`.
@@ -39,13 +38,13 @@ impl Alarm {
         epoll::modify(&self.epoll, descriptor, EventData::new_u64(token), flags)
     }
 
-    /// What [`Alarm::watch`] adds to, for those who watch for themselves.
-    pub(super) fn as_epoll(&self) -> BorrowedFd<'_> {
-        self.epoll.as_fd()
+    /// Watches it no more.
+    pub(super) fn forget(&self, descriptor: impl AsFd) -> Result<()> {
+        epoll::delete(&self.epoll, descriptor)
     }
 
     /// Sleeps until a descriptor has something to say or `wakes_ns` has come; `None`: however long that is. Adds what has
-    /// happened to `events`, up to its capacity.
+    /// happened to `events`, up to its capacity; for the moment a [`TIMER`].
     pub(super) fn sleep(&mut self, wakes_ns: Option<u64>, events: &mut Vec<Event>) -> Result<()> {
         let due = wakes_ns.is_some_and(|at_ns| at_ns <= clock_ns());
         if !due && wakes_ns != self.armed_ns {
@@ -58,15 +57,14 @@ impl Alarm {
         }
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(events), due.then_some(&at_once)) {
-            Err(Errno::INTR) | Ok(_) => {}
-            Err(error) => return Err(error),
+            Err(Errno::INTR) | Ok(_) => Ok(()),
+            Err(error) => Err(error),
         }
-        if events.iter().any(|event| event.data.u64() == self.token) {
-            self.armed_ns = None;
-        }
-        Ok(())
     }
 }
+
+/// The token of the event that only says that the moment has come.
+pub(super) const TIMER: u64 = u64::MAX;
 
 /// Nanoseconds of the clock that moments are told by.
 pub(super) fn clock_ns() -> u64 {

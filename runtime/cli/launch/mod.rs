@@ -8,4 +8,4 @@ pub(crate) mod hosts;
 pub(crate) mod lab;
 pub(crate) mod link;
 pub(crate) mod local;
-mod slices;
+mod service;

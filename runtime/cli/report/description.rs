@@ -18,17 +18,15 @@ pub(crate) struct MachineDescription {
 impl MachineDescription {
     /// This machine. What cannot be found out is "unknown".
     pub(crate) fn here() -> Self {
-        let read =
-            |path| fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-        let release = read("/proc/sys/kernel/osrelease").unwrap_or_else(|| "unknown".to_owned());
+        let read = |path, unknown: &str| {
+            let text = fs::read_to_string(path).unwrap_or_default();
+            if text.trim().is_empty() { unknown.to_owned() } else { text.trim().to_owned() }
+        };
+        let kernel = read("/proc/sys/kernel/ostype", std::env::consts::OS);
         MachineDescription {
             cores: std::thread::available_parallelism().map_or(1, usize::from),
-            kernel: format!(
-                "{} {release}",
-                read("/proc/sys/kernel/ostype").unwrap_or_else(|| std::env::consts::OS.to_owned())
-            ),
-            congestion_control: read("/proc/sys/net/ipv4/tcp_congestion_control")
-                .unwrap_or_else(|| "unknown".to_owned()),
+            kernel: format!("{kernel} {}", read("/proc/sys/kernel/osrelease", "unknown")),
+            congestion_control: read("/proc/sys/net/ipv4/tcp_congestion_control", "unknown"),
         }
     }
 }

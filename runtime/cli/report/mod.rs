@@ -1,5 +1,6 @@
 //! Results for people: numbers summed up, tables, curves in the terminal, a page of saved results.
 
+mod axis;
 pub(crate) mod description;
 pub(crate) mod format;
 pub(crate) mod html;

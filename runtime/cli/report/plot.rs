@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use super::WIDTH;
+use super::axis::{Axis, Range, nice_step, short, size};
 
 /// A chart of curves and points over a logarithmic x axis.
 #[derive(Clone, Debug)]
@@ -46,7 +47,7 @@ impl Chart {
 
     /// Writes the x axis's values as sizes in bytes: 512, 4K, 1M.
     pub(crate) fn x_in_bytes(self) -> Self {
-        Chart { x_text: size, ..self }
+        Chart { x_text: |bytes| size(bytes, ""), ..self }
     }
 
     /// Adds a curve through these points, which must be in the order of x. A point that is no number, or whose x
@@ -75,7 +76,7 @@ impl Chart {
     /// are coloured by the terminal's escape sequences.
     pub(crate) fn render(&self, colour: bool) -> String {
         let Some(frame) = Frame::around(&self.series) else { return "(nothing to plot)".to_owned() };
-        let mut canvas = Canvas::new();
+        let mut canvas = Canvas(vec![(BLANK, 0); COLUMNS * HEIGHT]);
         for curves in [true, false] {
             for (number, series) in self.series.iter().enumerate() {
                 match series.look {
@@ -101,7 +102,7 @@ impl Chart {
     }
 
     fn with(mut self, name: String, look: Look, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
-        let points = points.into_iter().filter(|(x, y)| *x > 0.0 && x.is_finite() && y.is_finite()).collect();
+        let points = points.into_iter().filter(|(x, y)| Axis::Log(2).shows(*x) && Axis::Linear.shows(*y)).collect();
         self.series.push(Series { name, look, points });
         self
     }
@@ -131,209 +132,134 @@ const DOWN: usize = 4;
 /// The terminal's colours for the series in turn: green, yellow, cyan, magenta, blue. Readable on dark and light.
 const COLOURS: [u8; 5] = [32, 33, 36, 35, 34];
 
-/// The ranges of the axes and where they are labelled.
+/// The axes and where the upright one is labelled.
 struct Frame {
-    x: (f64, f64),
-    y: (f64, f64),
+    x: Range,
+    y: Range,
     y_ticks: Vec<f64>,
 }
 
 impl Frame {
     fn around(series: &[Series]) -> Option<Self> {
         let all = || series.iter().flat_map(|series| &series.points);
-        let range = |of: fn(&(f64, f64)) -> f64| {
-            all().map(of).fold(None, |range: Option<(f64, f64)>, value| match range {
-                Some((low, high)) => Some((low.min(value), high.max(value))),
-                None => Some((value, value)),
-            })
-        };
-        let mut x = range(|point| point.0.log2())?;
-        let mut y = range(|point| point.1)?;
-        if x.1 - x.0 < 1e-9 {
-            x = (x.0 - 1.0, x.1 + 1.0);
-        }
-        if y.1 - y.0 < 1e-9 * y.1.abs().max(1.0) {
-            y = (y.0 - 0.5, y.1 + 0.5);
-        }
-        let step = nice_step((y.1 - y.0) / 6.0);
-        let (low, high) = ((y.0 / step).floor(), (y.1 / step).ceil());
-        let y_ticks = (0..=(high - low) as usize).map(|tick| (low + tick as f64) * step).collect();
-        Some(Frame { x, y: (low * step, high * step), y_ticks })
+        let x = Axis::Log(2).range(all().map(|point| point.0))?;
+        let y = Axis::Linear.range(all().map(|point| point.1))?;
+        // It begins and ends at a tick.
+        let step = nice_step(y.low, y.high);
+        let (first, last) = ((y.low / step).floor() as i64, (y.high / step).ceil() as i64);
+        let y_ticks: Vec<f64> = (first..=last).map(|at| at as f64 * step).collect();
+        let y = Axis::Linear.range(y_ticks.iter().copied())?;
+        Some(Frame { x, y, y_ticks })
     }
 
     /// The dot column of `x`.
     fn dot_x(&self, x: f64) -> usize {
-        scale((x.log2() - self.x.0) / (self.x.1 - self.x.0), COLUMNS * ACROSS)
+        place(self.x.share(x), COLUMNS * ACROSS)
     }
 
     /// The dot row of `y`, from the top.
     fn dot_y(&self, y: f64) -> usize {
-        scale((self.y.1 - y) / (self.y.1 - self.y.0), HEIGHT * DOWN)
+        place(1.0 - self.y.share(y), HEIGHT * DOWN)
     }
 
     fn row(&self, y: f64) -> usize {
         self.dot_y(y) / DOWN
     }
 
-    /// The axis and its labels, two lines.
+    /// The axis and its labels, two lines, and its name.
     fn x_axis(&self, label: &str, text: fn(f64) -> String) -> String {
         let mut axis = vec!['─'; COLUMNS];
-        let mut labels = vec![' '; COLUMNS + 4];
-        let mut free_from = 0;
+        let mut labels = String::new();
         for tick in self.x_ticks() {
             let column = self.dot_x(tick) / ACROSS;
             let text = text(tick);
             let start = column.saturating_sub(text.len() / 2);
-            if start < free_from || start + text.len() > labels.len() {
+            let taken = if labels.is_empty() { 0 } else { labels.len() + 2 };
+            if start < taken || start + text.len() > COLUMNS + 4 {
                 continue;
             }
             axis[column] = '┬';
-            labels.splice(start..start + text.len(), text.chars());
-            free_from = start + text.len() + 2;
+            labels = format!("{labels:start$}{text}");
         }
-        let labels: String = labels.into_iter().collect();
         let axis: String = axis.into_iter().collect();
-        let label = format!("{:>width$}", label, width = COLUMNS.max(label.len()));
-        format!("{:LABEL$} └{axis}\n{:LABEL$}  {}\n{:LABEL$}  {}", "", "", labels.trim_end(), "", label.trim_end())
+        format!("{:LABEL$} └{axis}\n{:LABEL$}  {labels}\n{:LABEL$}  {label:>COLUMNS$}", "", "", "")
     }
 
     /// Powers of two, with steps between where there is room for them.
     fn x_ticks(&self) -> Vec<f64> {
-        let octaves = self.x.1 - self.x.0;
-        let (step, between): (i32, &[f64]) = match octaves {
-            octaves if octaves < 3.0 => (1, &[1.0, 1.25, 1.5, 1.75]),
-            octaves if octaves < 7.0 => (1, &[1.0, 1.5]),
-            octaves => ((octaves / 12.0).ceil() as i32, &[1.0]),
+        let (from, to) = (self.x.low.log2(), self.x.high.log2());
+        let (step, between): (f64, &[f64]) = match to - from {
+            octaves if octaves < 3.0 => (1.0, &[1.0, 1.25, 1.5, 1.75]),
+            octaves if octaves < 7.0 => (1.0, &[1.0, 1.5]),
+            octaves => ((octaves / 12.0).ceil(), &[1.0]),
         };
-        let from = self.x.0.floor() as i32;
-        (from..=self.x.1.ceil() as i32)
-            .step_by(step.max(1) as usize)
+        (from.floor() as i32..=to.ceil() as i32)
+            .step_by(step as usize)
             .flat_map(|power| between.iter().map(move |factor| factor * f64::from(power).exp2()))
-            .filter(|tick| (self.x.0 - 1e-9..=self.x.1 + 1e-9).contains(&tick.log2()))
+            .filter(|tick| (-1e-9..=1.0 + 1e-9).contains(&self.x.share(*tick)))
             .collect()
     }
 }
 
-/// What is drawn: per place dots or a sign, and the series it belongs to.
-struct Canvas {
-    places: Vec<Place>,
-}
+/// What is drawn, line by line: a sign per place, which may be one of braille dots, and the series it belongs to.
+struct Canvas(Vec<(char, usize)>);
 
-#[derive(Clone, Copy, Default)]
-struct Place {
-    dots: u8,
-    sign: Option<char>,
-    series: usize,
-}
+/// The braille sign without dots.
+const BLANK: char = '\u{2800}';
 
 impl Canvas {
-    fn new() -> Self {
-        Canvas { places: vec![Place::default(); COLUMNS * HEIGHT] }
-    }
-
     fn curve(&mut self, frame: &Frame, stroke: Stroke, points: &[(f64, f64)], series: usize) {
-        let mut last: Option<usize> = None;
-        for column in 0..COLUMNS * ACROSS {
-            let share = column as f64 / (COLUMNS * ACROSS - 1) as f64;
-            let x = (frame.x.0 + share * (frame.x.1 - frame.x.0)).exp2();
-            let Some(y) = interpolate(points, x) else { continue };
-            let row = frame.dot_y(y);
-            match stroke {
-                Stroke::Dotted if column % 4 < 1 => self.dot(column, row, series),
-                Stroke::Dotted => {}
-                Stroke::Solid => {
-                    // Where the curve is steep, the dots between are set too.
-                    let from = last.map_or(row, |last| if last < row { last + 1 } else { last.saturating_sub(1) });
-                    for between in from.min(row)..=from.max(row) {
-                        self.dot(column, between, series);
-                    }
+        let mut last: Option<(usize, usize)> = None;
+        for pair in points.windows(2) {
+            let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
+            let (first, end) = (frame.dot_x(x0), frame.dot_x(x1));
+            // Where two pieces meet, and many points are in one column, the first counts.
+            for column in last.map_or(first, |(column, _)| first.max(column + 1))..=end {
+                let share = (column - first) as f64 / (end - first).max(1) as f64;
+                let row = frame.dot_y(y0 + share * (y1 - y0));
+                // Where the curve is steep, the dots between are set too.
+                let from = match last {
+                    Some((_, last)) if last < row => last + 1,
+                    Some((_, last)) if last > row => last - 1,
+                    _ => row,
+                };
+                match stroke {
+                    Stroke::Dotted if column % 4 == 0 => self.dot(column, row, series),
+                    Stroke::Dotted => {}
+                    Stroke::Solid => (row.min(from)..=row.max(from)).for_each(|row| self.dot(column, row, series)),
                 }
+                last = Some((column, row));
             }
-            last = Some(row);
         }
     }
 
     fn points(&mut self, frame: &Frame, sign: char, points: &[(f64, f64)], series: usize) {
         for (x, y) in points {
-            let place = &mut self.places[frame.row(*y) * COLUMNS + frame.dot_x(*x) / ACROSS];
-            *place = Place { dots: 0, sign: Some(sign), series };
+            self.0[frame.row(*y) * COLUMNS + frame.dot_x(*x) / ACROSS] = (sign, series);
         }
     }
 
     fn dot(&mut self, column: usize, row: usize, series: usize) {
         // The bits of a braille sign: three dots down, left and right, then the lowest row.
         const BITS: [[u8; DOWN]; ACROSS] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
-        let place = &mut self.places[(row / DOWN) * COLUMNS + column / ACROSS];
-        place.dots |= BITS[column % ACROSS][row % DOWN];
-        place.series = series;
+        let place = &mut self.0[(row / DOWN) * COLUMNS + column / ACROSS];
+        let dots = u32::from(place.0) | u32::from(BITS[column % ACROSS][row % DOWN]);
+        *place = (char::from_u32(dots).unwrap_or('.'), series);
     }
 
     fn row(&self, row: usize, colour: bool) -> String {
-        let mut text = String::new();
-        let mut spaces = 0;
-        for place in &self.places[row * COLUMNS..(row + 1) * COLUMNS] {
-            let sign = match (place.sign, place.dots) {
-                (Some(sign), _) => sign,
-                (None, 0) => {
-                    spaces += 1;
-                    continue;
-                }
-                (None, dots) => char::from_u32(0x2800 + u32::from(dots)).unwrap_or('.'),
-            };
-            text.extend(std::iter::repeat_n(' ', spaces));
-            spaces = 0;
-            text.push_str(&paint(&sign.to_string(), place.series, colour));
-        }
-        text
+        let text = |&(sign, series): &(char, usize)| match sign {
+            BLANK => " ".to_owned(),
+            sign => paint(&sign.to_string(), series, colour),
+        };
+        let text: String = self.0[row * COLUMNS..][..COLUMNS].iter().map(text).collect();
+        text.trim_end().to_owned()
     }
-}
-
-/// The value at `x` between the two neighbouring points; `None` outside of them.
-fn interpolate(points: &[(f64, f64)], x: f64) -> Option<f64> {
-    const SLACK: f64 = 1e-9;
-    if let [(only, y)] = points {
-        return ((only - x).abs() <= SLACK * x).then_some(*y);
-    }
-    points.windows(2).find_map(|pair| {
-        let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
-        if !(x0 * (1.0 - SLACK)..=x1 * (1.0 + SLACK)).contains(&x) {
-            return None;
-        }
-        let share = if x1 > x0 { ((x.ln() - x0.ln()) / (x1.ln() - x0.ln())).clamp(0.0, 1.0) } else { 0.0 };
-        Some(y0 + share * (y1 - y0))
-    })
 }
 
 /// The place of `share` (0 to 1) among `count`.
-fn scale(share: f64, count: usize) -> usize {
-    ((share.clamp(0.0, 1.0) * (count - 1) as f64).round() as usize).min(count - 1)
-}
-
-/// 1, 2, 2.5 or 5 times a power of ten, at least `least`.
-fn nice_step(least: f64) -> f64 {
-    let power = 10f64.powf(least.log10().floor());
-    let factor = [1.0, 2.0, 2.5, 5.0].into_iter().find(|factor| factor * power >= least * (1.0 - 1e-9)).unwrap_or(10.0);
-    factor * power
-}
-
-/// A label: at most three digits after the point, none that say nothing.
-fn short(value: f64) -> String {
-    if value != 0.0 && (value.abs() < 0.001 || value.abs() >= 100_000.0) {
-        return format!("{value:.0e}");
-    }
-    let text = format!("{value:.3}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
-}
-
-/// A size in bytes, for labels: binary thousands, since the ticks are powers of two.
-fn size(bytes: f64) -> String {
-    let (unit, sign) = match bytes {
-        bytes if bytes >= 1024.0 * 1024.0 => (1024.0 * 1024.0, "M"),
-        bytes if bytes >= 1024.0 => (1024.0, "K"),
-        _ => (1.0, ""),
-    };
-    format!("{}{sign}", short(bytes / unit))
+fn place(share: f64, count: usize) -> usize {
+    (share.clamp(0.0, 1.0) * (count - 1) as f64).round() as usize
 }
 
 fn paint(text: &str, series: usize, colour: bool) -> String {

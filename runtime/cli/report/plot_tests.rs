@@ -57,11 +57,28 @@ fn odd_data_is_drawn_or_left_out() {
 }
 
 #[test]
-fn curves_are_interpolated() {
-    let points = [(0.5, 1.0), (2.0, 3.0)];
-    assert_eq!(interpolate(&points, 1.0), Some(2.0));
-    assert_eq!(interpolate(&points, 0.4), None);
-    assert_eq!(interpolate(&[], 1.0), None);
+fn curves_go_straight_between_their_points() {
+    let chart = |stroke| {
+        let points = Chart::new("x", "y").points("p", '*', [(0.125, 1.0), (2.0, 3.0)]);
+        points.curve("c", stroke, [(0.5, 1.0), (2.0, 3.0)]).render(false)
+    };
+    let columns_of = |text: &str, row: usize| -> Vec<usize> {
+        let line: Vec<char> = text.lines().nth(1 + row).unwrap().chars().skip(LABEL + 2).collect();
+        (0..line.len()).filter(|&column| ('\u{2801}'..='\u{28ff}').contains(&line[column])).collect()
+    };
+    for stroke in [Stroke::Solid, Stroke::Dotted] {
+        let text = chart(stroke);
+        let rows: Vec<Vec<usize>> = (0..HEIGHT).map(|row| columns_of(&text, row)).collect();
+        let all = || rows.iter().flatten();
+        assert!(all().all(|&column| column >= COLUMNS / 2 - 1), "not before its first point:\n{text}");
+        // Half the way up it is at x = 1, three quarters of the way along.
+        let middle = rows[HEIGHT / 2 - 1].iter().chain(&rows[HEIGHT / 2]);
+        assert!(middle.clone().count() > 0 && middle.clone().all(|at| at.abs_diff(COLUMNS * 3 / 4) <= 3), "{text}");
+        assert!(rows.iter().rev().flatten().is_sorted(), "it rises:\n{text}");
+        if stroke == Stroke::Solid {
+            assert!((COLUMNS / 2 + 1..COLUMNS - 1).all(|column| all().any(|&at| at == column)), "no gaps:\n{text}");
+        }
+    }
 }
 
 #[test]

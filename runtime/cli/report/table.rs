@@ -31,13 +31,8 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, line) in self.0.lines().enumerate() {
-            if number > 0 {
-                f.write_str("\n")?;
-            }
-            f.write_str(line.trim_end())?;
-        }
-        Ok(())
+        let lines: Vec<String> = self.0.lines().map(|line| line.trim_end().to_owned()).collect();
+        f.write_str(&lines.join("\n"))
     }
 }
 

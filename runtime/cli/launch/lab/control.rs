@@ -18,11 +18,11 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::address::{name, named};
+use super::address;
 use super::cable::{Cable, Change, Traffic};
 use super::error::{LabError, system};
 use super::host::Host;
-use super::namespace::{self, Namespaces};
+use super::namespace;
 use super::switch::Switch;
 use super::wire::Frame;
 use crate::launch::alarm::clock_ns;
@@ -52,7 +52,6 @@ pub(crate) enum Request {
 
 /// A lab as it is.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[non_exhaustive]
 pub(crate) struct Status {
     /// Whether all hosts share one medium.
     pub shared: bool,
@@ -62,7 +61,6 @@ pub(crate) struct Status {
 
 /// A host's cable and what it has carried.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[non_exhaustive]
 pub(crate) struct HostStatus {
     /// Its name.
     pub host: String,
@@ -84,7 +82,6 @@ type Answer = Result<Status, String>;
 pub(super) struct Control {
     pub(super) hosts: Arc<Vec<Host>>,
     pub(super) switch: Arc<Mutex<Switch<Frame>>>,
-    pub(super) shared: bool,
     pub(super) user: OwnedFd,
     pub(super) mount: OwnedFd,
 }
@@ -111,67 +108,66 @@ impl Control {
         let mut line = String::new();
         BufReader::new((&*client).take(REQUEST_BYTES_MAX)).read_line(&mut line)?;
         let request = serde_json::from_str(&line).map_err(|error| format!("the lab does not understand: {error}"));
-        let host = match &request {
-            Ok(Request::Enter(name)) => named(name, self.hosts.len()),
-            _ => None,
-        };
-        let answer: Answer = request.and_then(|request| self.obey(&request));
-        let mut text = serde_json::to_string(&answer)?;
-        text.push('\n');
-        match host {
-            None => client.write_all(text.as_bytes()),
-            Some(host) => {
-                let descriptors = [self.user.as_fd(), self.mount.as_fd(), self.hosts[host].network.as_fd()];
-                let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-                let mut ancillary = SendAncillaryBuffer::new(&mut space);
-                ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
-                // They go with one byte; the rest follows.
-                sendmsg(&*client, &[IoSlice::new(&text.as_bytes()[..1])], &mut ancillary, SendFlags::empty())?;
-                client.write_all(&text.as_bytes()[1..])
+        let mut namespaces = Vec::new();
+        let answer: Answer = request.and_then(|request| {
+            if let Some(host) = self.obey(&request)? {
+                namespaces = vec![self.user.as_fd(), self.mount.as_fd(), self.hosts[host].network.as_fd()];
             }
+            Ok(self.status())
+        });
+        let text = serde_json::to_vec(&answer)?;
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !namespaces.is_empty() {
+            ancillary.push(SendAncillaryMessage::ScmRights(&namespaces));
         }
+        // They go with one byte; the rest follows.
+        sendmsg(&*client, &[IoSlice::new(&text[..1])], &mut ancillary, SendFlags::NOSIGNAL)?;
+        client.write_all(&text[1..])
     }
 
-    fn obey(&self, request: &Request) -> Answer {
+    /// Does what is asked. Returns the host whose namespaces are to be sent, if any.
+    fn obey(&self, request: &Request) -> Result<Option<usize>, String> {
+        let hosts = self.hosts.len();
         let find = |name: &str| {
-            let last = super::address::name(self.hosts.len() - 1);
-            named(name, self.hosts.len()).ok_or_else(|| format!("there is no host {name:?}: they are host0 to {last}"))
+            let last = address::name(hosts - 1);
+            address::named(name, hosts).ok_or_else(|| format!("there is no host {name:?}: they are host0 to {last}"))
         };
         match request {
-            Request::Cut(name) => self.switch.lock().cut(clock_ns(), find(name)?),
-            Request::Mend(name) => self.switch.lock().mend(clock_ns(), find(name)?),
+            Request::Cut(name) => self.switch.lock().host(clock_ns(), find(name)?).cut(),
+            Request::Mend(name) => self.switch.lock().host(clock_ns(), find(name)?).is_cut = false,
             Request::Change(Some(name), change) => self.change(find(name)?, change)?,
-            Request::Change(None, change) => (0..self.hosts.len()).try_for_each(|host| self.change(host, change))?,
-            Request::Enter(name) => drop(find(name)?),
+            Request::Change(None, change) => (0..hosts).try_for_each(|host| self.change(host, change))?,
+            Request::Enter(name) => return find(name).map(Some),
             Request::Status => {}
         }
-        Ok(self.status())
+        Ok(None)
     }
 
     fn change(&self, host: usize, change: &Change) -> Result<(), String> {
         let cable = {
             let mut switch = self.switch.lock();
-            switch.change(clock_ns(), host, change);
-            *switch.cable(host)
+            let cable = &mut switch.host(clock_ns(), host).cable;
+            *cable = change.of(cable);
+            *cable
         };
-        let limited = self.hosts[host].limit_trains(&cable);
-        limited.map_err(|error| format!("{} cannot be told how long its trains of packets may be: {error}", name(host)))
+        self.hosts[host].limit_trains(&cable).map_err(|error| {
+            let name = address::name(host);
+            format!("{name} cannot be told how long its trains of packets may be: {error}")
+        })
     }
 
     pub(super) fn status(&self) -> Status {
         let switch = self.switch.lock();
-        let host = |host: usize| {
-            let (up, down) = switch.traffic(host);
-            HostStatus {
-                host: name(host),
-                address: super::address::addresses(host).0,
-                cable: *switch.cable(host),
-                is_cut: switch.is_cut(host),
-                up,
-                down,
-            }
-        };
-        Status { shared: self.shared, hosts: (0..self.hosts.len()).map(host).collect() }
+        let hosts = switch.hosts.iter().enumerate().map(|(number, host)| HostStatus {
+            host: address::name(number),
+            address: address::addresses(number).0,
+            cable: host.cable,
+            is_cut: host.is_cut,
+            up: host.up.traffic,
+            down: host.down.traffic,
+        });
+        Status { shared: switch.is_shared(), hosts: hosts.collect() }
     }
 }
 
@@ -190,34 +186,31 @@ pub(crate) fn ask(directory: &Path, request: &Request) -> Result<Status, LabErro
 pub(crate) fn enter(directory: &Path, host: &str) -> Result<(), LabError> {
     let (_, descriptors) = converse(directory, &Request::Enter(host.into()))?;
     match <[OwnedFd; 3]>::try_from(descriptors) {
-        Ok([user, mount, network]) => namespace::enter(&Namespaces { user, mount, network }),
-        Err(_) => Err(LabError::Request("the lab did not send its namespaces".into())),
+        Ok(namespaces) => namespace::enter(&namespaces),
+        Err(_) => Err(LabError::Usage("the lab did not send its namespaces".into())),
     }
 }
 
 fn converse(directory: &Path, request: &Request) -> Result<(Status, Vec<OwnedFd>), LabError> {
     let what = format!("the lab in {} does not answer; has it ended?", directory.display());
-    let mut lab = UnixStream::connect(directory.join(SOCKET)).map_err(system(what.clone()))?;
-    let (answer, descriptors) = exchange(&mut lab, request).map_err(system(what))?;
-    answer.map(|status| (status, descriptors)).map_err(LabError::Request)
+    let (answer, descriptors) = exchange(&directory.join(SOCKET), request).map_err(system(what))?;
+    answer.map(|status| (status, descriptors)).map_err(LabError::Usage)
 }
 
-fn exchange(lab: &mut UnixStream, request: &Request) -> io::Result<(Answer, Vec<OwnedFd>)> {
+fn exchange(socket: &Path, request: &Request) -> io::Result<(Answer, Vec<OwnedFd>)> {
+    let mut lab = UnixStream::connect(socket)?;
     lab.set_read_timeout(Some(PATIENCE))?;
     lab.set_write_timeout(Some(PATIENCE))?;
-    let mut line = serde_json::to_string(request)?;
-    line.push('\n');
-    lab.write_all(line.as_bytes())?;
-    let (mut first, mut descriptors) = ([0], Vec::new());
+    lab.write_all(format!("{}\n", serde_json::to_string(request)?).as_bytes())?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    recvmsg(&*lab, &mut [IoSliceMut::new(&mut first)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    let (mut text, mut ancillary) = (vec![0], RecvAncillaryBuffer::new(&mut space));
+    recvmsg(&lab, &mut [IoSliceMut::new(&mut text)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    lab.read_to_end(&mut text)?;
+    let mut descriptors = Vec::new();
     for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(received) = message {
             descriptors.extend(received);
         }
     }
-    let mut text = first.to_vec();
-    lab.read_to_end(&mut text)?;
     Ok((serde_json::from_slice(&text)?, descriptors))
 }

@@ -4,9 +4,8 @@ use std::io;
 
 /// Why there is no lab, or why it did not do what was asked.
 #[derive(thiserror::Error)]
-#[non_exhaustive]
 pub(crate) enum LabError {
-    /// The lab's figures make no sense, or there is one around this process already.
+    /// What was asked makes no sense here.
     #[error("{0}")]
     Usage(String),
     /// The system does not let this user make one.
@@ -27,9 +26,6 @@ pub(crate) enum LabError {
         /// What the system said.
         error: io::Error,
     },
-    /// A running lab refused a request.
-    #[error("{0}")]
-    Request(String),
 }
 
 lathide_models::debug_is_display!(LabError);
@@ -38,7 +34,7 @@ impl LabError {
     /// The exit status that says it: 2 or 125.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
-            LabError::Usage(_) | LabError::Request(_) => 2,
+            LabError::Usage(_) => 2,
             LabError::Refused { .. } | LabError::System { .. } => 125,
         }
     }

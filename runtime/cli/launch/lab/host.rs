@@ -2,17 +2,19 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::thread;
 
-use netlink_packet_route::link::LinkAttribute;
+use netlink_packet_route::link::{LinkAttribute, LinkFlags};
+use netlink_sys::Socket;
+use netlink_sys::protocols::NETLINK_ROUTE;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::address::{PREFIX_4, PREFIX_6, addresses};
 use super::cable::{Cable, MTU};
 use super::error::{LabError, system};
 use super::namespace;
-use super::netlink::Netlink;
+use super::netlink;
 
 /// The name of a host's interface.
 const INTERFACE: &str = "lab0";
@@ -28,9 +30,10 @@ const ALWAYS: &str = "31";
 /// One host of a running lab.
 pub(super) struct Host {
     pub(super) network: OwnedFd,
-    device: SyncDevice,
+    /// Its other end: to be read, it gives what the host sends, a frame at a time.
+    pub(super) device: SyncDevice,
     interface: u32,
-    netlink: Netlink,
+    netlink: Socket,
 }
 
 impl Host {
@@ -57,49 +60,32 @@ impl Host {
         if let Err(error) = fs::write(TRAINS_BY_DELAY, ALWAYS) {
             tracing::debug!("the hosts' trains of packets are short over long delays: {TRAINS_BY_DELAY}: {error}");
         }
-        let device = DeviceBuilder::new().name(INTERFACE).offload(true).build_sync().map_err(no_device)?;
-        device.set_nonblocking(true).map_err(system("the TUN device cannot be set up"))?;
-        let interface = device.if_index().map_err(system("the TUN device has no number"))?;
-        let netlink = Netlink::connect().map_err(system("the system's network cannot be reached over netlink"))?;
-        let host_made = Host { network, device, interface, netlink };
-        host_made
-            .configure(host, cable)
-            .map_err(|error| namespace::refused("the host's network cannot be set up", error))?;
-        Ok(host_made)
-    }
-
-    fn configure(&self, host: usize, cable: &Cable) -> io::Result<()> {
         let (address_4, address_6) = addresses(host);
-        self.netlink.up(LOOPBACK, Vec::new())?;
-        self.netlink.add_address(self.interface, address_4.into(), PREFIX_4)?;
+        let device = DeviceBuilder::new().name(INTERFACE).offload(true).mtu(MTU as u16);
+        let device = device.ipv4(address_4, PREFIX_4, None).build_sync().map_err(no_device)?;
         // Not every system has IPv6; then hosts have one address.
-        if let Err(error) = self.netlink.add_address(self.interface, address_6.into(), PREFIX_6) {
+        if let Err(error) = device.add_address_v6(address_6, PREFIX_6) {
             tracing::debug!("host{host} has no IPv6 address: {error}");
         }
-        let properties = vec![LinkAttribute::Mtu(MTU), LinkAttribute::TxQueueLen(DEVICE_QUEUE_PACKETS)];
-        self.netlink.up(self.interface, properties)?;
-        self.limit_trains(cable)
+        let set_up = || -> io::Result<Self> {
+            device.set_nonblocking(true)?;
+            let (interface, netlink) = (device.if_index()?, Socket::new(NETLINK_ROUTE)?);
+            netlink::set(&netlink, LOOPBACK, LinkFlags::Up, Vec::new())?;
+            let host = Host { network, device, interface, netlink };
+            host.set(LinkAttribute::TxQueueLen(DEVICE_QUEUE_PACKETS))?;
+            host.limit_trains(cable)?;
+            Ok(host)
+        };
+        set_up().map_err(|error| namespace::refused("the host's network cannot be set up", error))
     }
 
     /// Lets the host send trains of packets that its cable carries soon enough.
     pub(super) fn limit_trains(&self, cable: &Cable) -> io::Result<()> {
-        self.netlink.set(self.interface, vec![LinkAttribute::GsoMaxSize(cable.train_bytes())])
+        self.set(LinkAttribute::GsoMaxSize(cable.train_bytes()))
     }
 
-    /// Reads what the host sends: one frame.
-    pub(super) fn read(&self, frame: &mut [u8]) -> rustix::io::Result<usize> {
-        rustix::io::read(&self.device, frame)
-    }
-
-    /// Hands the host a frame.
-    pub(super) fn write(&self, frame: &[u8]) -> rustix::io::Result<usize> {
-        rustix::io::write(&self.device, frame)
-    }
-}
-
-impl AsFd for Host {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.device.as_fd()
+    fn set(&self, property: LinkAttribute) -> io::Result<()> {
+        netlink::set(&self.netlink, self.interface, LinkFlags::empty(), vec![property])
     }
 }
 

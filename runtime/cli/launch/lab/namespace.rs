@@ -20,13 +20,6 @@ use rustix::thread::{
 
 use super::error::{LabError, system};
 
-/// The namespaces of one host, as descriptors.
-pub(super) struct Namespaces {
-    pub(super) user: OwnedFd,
-    pub(super) mount: OwnedFd,
-    pub(super) network: OwnedFd,
-}
-
 /// Moves this process, which must have a single thread, into a user and a mount namespace of its own.
 pub(super) fn enter_own() -> Result<(), LabError> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
@@ -64,13 +57,12 @@ fn keep_capabilities() -> io::Result<()> {
 /// Moves this thread into a network namespace of its own. The thread should end soon after.
 pub(super) fn enter_new_network() -> Result<OwnedFd, LabError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|error| refused("a network namespace cannot be made", error.into()))?;
-    let file = File::open("/proc/thread-self/ns/net").map_err(system("the network namespace cannot be opened"))?;
-    Ok(file.into())
+    own("net")
 }
 
-/// The namespace of this process that `/proc` calls `name`.
+/// The namespace of this thread that `/proc` calls `name`.
 pub(super) fn own(name: &str) -> Result<OwnedFd, LabError> {
-    let file = File::open(Path::new("/proc/self/ns").join(name));
+    let file = File::open(Path::new("/proc/thread-self/ns").join(name));
     Ok(file.map_err(system(format!("the {name} namespace cannot be opened")))?.into())
 }
 
@@ -79,14 +71,14 @@ pub(super) fn number(namespace: &OwnedFd) -> io::Result<u64> {
     Ok(fstat(namespace)?.st_ino)
 }
 
-/// Makes this process, which must have a single thread, one of the host. From outside the lab it becomes one of the
-/// lab first.
-pub(super) fn enter(host: &Namespaces) -> Result<(), LabError> {
-    let is_inside = number(&own("user")?).and_then(|own| Ok(own == number(&host.user)?));
+/// Makes this process, which must have a single thread, one of the host with these namespaces. From outside the lab it
+/// becomes one of the lab first.
+pub(super) fn enter([user, mount, network]: &[OwnedFd; 3]) -> Result<(), LabError> {
+    let is_inside = number(&own("user")?).and_then(|own| Ok(own == number(user)?));
     if !is_inside.map_err(system("the user namespace has no number"))? {
         let directory = std::env::current_dir();
-        set(&host.user, LinkNameSpaceType::User)?;
-        set(&host.mount, LinkNameSpaceType::Mount)?;
+        set(user, LinkNameSpaceType::User)?;
+        set(mount, LinkNameSpaceType::Mount)?;
         // The new mount namespace has a root of its own, where the way to the directory is the same.
         if let Ok(directory) = directory {
             std::env::set_current_dir(&directory)
@@ -94,7 +86,7 @@ pub(super) fn enter(host: &Namespaces) -> Result<(), LabError> {
         }
         keep_capabilities().map_err(system("the lab's user namespace gives no rights"))?;
     }
-    set(&host.network, LinkNameSpaceType::Network)
+    set(network, LinkNameSpaceType::Network)
 }
 
 fn set(namespace: &OwnedFd, kind: LinkNameSpaceType) -> Result<(), LabError> {

@@ -2,22 +2,19 @@
 
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread;
 
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::Pid;
 use parking_lot::Mutex;
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
-use rustix::io::Errno;
 use rustix::mount::mount_bind;
-use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
 
 use super::address::{HOSTS_MAX, hosts_file, name};
 use super::control::{self, Control, Request, Status, ask};
@@ -28,22 +25,43 @@ use super::spec::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab};
 use super::switch::Switch;
 use super::warden::{NAMES, Warden};
 use super::wire::Wire;
-use crate::launch::slices;
+use crate::launch::service::Service;
 
 impl Lab {
     /// Makes the network, runs the program to its end, and leaves nothing behind. The calling process must have a single
-    /// thread; it stays in the lab's user namespace, and the signals that are passed on to the program stay blocked.
+    /// thread; it stays in the lab's user namespace, the signals that are passed on to the program stay blocked, and a
+    /// thread goes on answering requests.
     ///
     /// # Errors
     /// [`LabError`] if the network cannot be made or the program not be started.
-    pub(crate) fn run(self) -> Result<Outcome, LabError> {
-        run(&self)
+    pub(crate) fn run(&self) -> Result<Outcome, LabError> {
+        check(self)?;
+        let starter = std::env::current_exe().map_err(system("the lathide program cannot be found"))?;
+        let directory = directory();
+        // First of all, so that whatever comes is taken away whenever this process is killed.
+        let mut warden = Warden::start(&starter, &directory).map_err(system("the lab's warden cannot be started"))?;
+        DirBuilder::new().mode(0o700).create(&directory).map_err(system(format!("{}", directory.display())))?;
+        namespace::enter_own()?;
+        name_hosts(self, &directory);
+        let hosts = Host::make_all(self.hosts, &self.cable)?;
+        for host in &hosts {
+            let told = namespace::number(&host.network).and_then(|number| warden.watch(number));
+            told.map_err(system("the lab's warden has gone"))?;
+        }
+        // Only now, and before there are threads: where there can be no lab, the caller goes on without.
+        let signals = signals().map_err(system("signals cannot be received"))?;
+        let (control, service) = network(self, &directory, hosts)?;
+        let mut command = start(self, &starter, &directory)?;
+        let exit = attend(&mut command, &signals).map_err(system("the lab's command cannot be watched"))?;
+        // What the command has left behind would otherwise still use the network.
+        drop(warden);
+        drop(service);
+        Ok(Outcome { exit, status: control.status() })
     }
 }
 
 /// How a lab ended.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub(crate) struct Outcome {
     /// The program's end.
     pub exit: ExitStatus,
@@ -57,33 +75,6 @@ impl Outcome {
         let signalled = || 128 + self.exit.signal().unwrap_or(0);
         u8::try_from(self.exit.code().unwrap_or_else(signalled)).unwrap_or(u8::MAX)
     }
-}
-
-fn run(lab: &Lab) -> Result<Outcome, LabError> {
-    check(lab)?;
-    let starter = match &lab.starter {
-        Some(starter) => starter.clone(),
-        None => std::env::current_exe().map_err(system("the lathide program cannot be found"))?,
-    };
-    let directory = directory()?;
-    // First of all, so that whatever comes is taken away whenever this process is killed.
-    let mut warden = Warden::start(&starter, &directory).map_err(system("the lab's warden cannot be started"))?;
-    DirBuilder::new().mode(0o700).create(&directory).map_err(system(format!("{}", directory.display())))?;
-    namespace::enter_own()?;
-    name_hosts(lab, &directory);
-    let hosts = Host::make_all(lab.hosts, &lab.cable)?;
-    for host in &hosts {
-        let told = namespace::number(&host.network).and_then(|number| warden.watch(number));
-        told.map_err(system("the lab's warden has gone"))?;
-    }
-    // Only now, and before there are threads: where there can be no lab, the caller goes on without.
-    let signals = signals().map_err(system("signals cannot be received"))?;
-    let network = Network::start(lab, &directory, hosts)?;
-    let mut command = start(lab, &starter, &directory)?;
-    let exit = attend(&mut command, &signals).map_err(system("the lab's command cannot be watched"))?;
-    // What the command has left behind would otherwise still use the network.
-    drop(warden);
-    Ok(Outcome { exit, status: network.stop() })
 }
 
 fn check(lab: &Lab) -> Result<(), LabError> {
@@ -106,12 +97,9 @@ fn check(lab: &Lab) -> Result<(), LabError> {
 }
 
 /// The place of the lab's directory, which nobody else has.
-fn directory() -> Result<PathBuf, LabError> {
+fn directory() -> PathBuf {
     let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
-    let mut number = [0; 8];
-    getrandom::fill(&mut number).map_err(|error| system("there is no random number")(io::Error::other(error)))?;
-    let number: String = number.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(own.unwrap_or_else(std::env::temp_dir).join(format!("lathide-lab-{number}")))
+    own.unwrap_or_else(std::env::temp_dir).join(format!("lathide-lab-{:016x}", fastrand::u64(..)))
 }
 
 /// Makes the hosts' names resolve within the lab. Without them it still works, by addresses.
@@ -124,61 +112,20 @@ fn name_hosts(lab: &Lab, directory: &Path) {
     }
 }
 
-/// The threads between the hosts.
-struct Network {
-    control: Arc<Control>,
-    listener: Arc<UnixListener>,
-    stop: Arc<OwnedFd>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl Network {
-    fn start(lab: &Lab, directory: &Path, hosts: Vec<Host>) -> Result<Self, LabError> {
-        let mut seed = [0; 8];
-        getrandom::fill(&mut seed).map_err(|error| system("there is no random number")(io::Error::other(error)))?;
-        let switch = Switch::new(hosts.len(), lab.cable, lab.shared, u64::from_ne_bytes(seed));
-        let (hosts, switch) = (Arc::new(hosts), Arc::new(Mutex::new(switch)));
-        let started = || -> io::Result<Wire> { Wire::new(hosts.clone(), switch.clone(), stop_signal()?) };
-        let wire = started().map_err(system("the lab's switch cannot be started"))?;
-        let stop = wire.stop();
-        let listener = UnixListener::bind(directory.join(control::SOCKET));
-        let listener = Arc::new(listener.map_err(system(format!("a socket in {}", directory.display())))?);
-        let (user, mount) = (namespace::own("user")?, namespace::own("mnt")?);
-        let control = Arc::new(Control { hosts, switch, shared: lab.shared, user, mount });
-        let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
-            let thread = thread::Builder::new().name(name.into()).spawn(work);
-            thread.map_err(system("the lab's threads cannot be started"))
-        };
-        let threads = vec![
-            spawn(
-                "lab-switch",
-                Box::new(move || {
-                    slices::shorten();
-                    wire.run();
-                }),
-            )?,
-            spawn("lab-control", {
-                let (control, listener) = (control.clone(), listener.clone());
-                Box::new(move || control.serve(&listener))
-            })?,
-        ];
-        Ok(Network { control, listener, stop, threads })
-    }
-
-    /// Ends the threads. Returns what they have seen.
-    fn stop(self) -> Status {
-        // Neither fails: both descriptors are open.
-        let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
-        let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
-        for thread in self.threads {
-            let _ = thread.join();
-        }
-        self.control.status()
-    }
-}
-
-fn stop_signal() -> io::Result<Arc<OwnedFd>> {
-    Ok(Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+/// Starts the threads between the hosts: the switch, and what answers requests.
+fn network(lab: &Lab, directory: &Path, hosts: Vec<Host>) -> Result<(Arc<Control>, Service), LabError> {
+    let switch = Switch::new(hosts.len(), lab.cable, lab.shared, fastrand::u64(..));
+    let (hosts, switch) = (Arc::new(hosts), Arc::new(Mutex::new(switch)));
+    let what = "the lab's switch ends, its hosts are cut off";
+    let service = Wire::new(hosts.clone(), switch.clone()).and_then(|wire| Service::start("lab-switch", what, wire));
+    let service = service.map_err(system("the lab's switch cannot be started"))?;
+    let listener = UnixListener::bind(directory.join(control::SOCKET));
+    let listener = listener.map_err(system(format!("a socket in {}", directory.display())))?;
+    let control = Arc::new(Control { hosts, switch, user: namespace::own("user")?, mount: namespace::own("mnt")? });
+    let answering = control.clone();
+    let thread = thread::Builder::new().name("lab-control".into()).spawn(move || answering.serve(&listener));
+    thread.map_err(system("the lab's threads cannot be started"))?;
+    Ok((control, service))
 }
 
 /// Starts the command on the first host, tied to this thread's life.
@@ -193,51 +140,42 @@ fn start(lab: &Lab, starter: &Path, directory: &Path) -> Result<Child, LabError>
     }
     // A program inherits what its parent blocks. Meanwhile a signal ends this process, and so the lab.
     let mut spawn = || -> io::Result<Child> {
-        passed_on().thread_unblock()?;
+        awaited().thread_unblock()?;
         let command = command.spawn();
-        passed_on().thread_block()?;
+        awaited().thread_block()?;
         command
     };
     spawn().map_err(system("the lab's command cannot be started"))
 }
 
-/// The signals that are passed on to the command.
-fn passed_on() -> SigSet {
-    let mut signals = SigSet::empty();
-    for signal in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGUSR1, Signal::SIGUSR2] {
-        signals.add(signal);
-    }
-    signals
+/// The signals that are passed on to the command, and the one that tells of its end.
+fn awaited() -> SigSet {
+    use Signal::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+    [SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2].into_iter().collect()
 }
 
 /// Blocks the signals, in this thread and those it will start, so that they can be read.
 fn signals() -> io::Result<SignalFd> {
-    passed_on().thread_block()?;
-    Ok(SignalFd::with_flags(&passed_on(), SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
+    awaited().thread_block()?;
+    Ok(SignalFd::with_flags(&awaited(), SfdFlags::SFD_CLOEXEC)?)
 }
 
 /// Waits for the command's end, and passes signals on.
 fn attend(command: &mut Child, signals: &SignalFd) -> io::Result<ExitStatus> {
-    let process = Pid::from_raw(command.id() as i32).ok_or(io::ErrorKind::NotFound)?;
-    let process = pidfd_open(process, PidfdFlags::empty())?;
+    let process = Pid::from_raw(command.id() as i32);
     loop {
-        let mut ready = [PollFd::new(&process, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
-        match poll(&mut ready, None) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        while let Some(signal) = signals.read_signal()? {
-            // What the terminal sends comes to the command too, which is in the same process group.
-            if signal.ssi_code == SENT_BY_KERNEL {
-                continue;
-            }
-            if let Some(signal) = rustix::process::Signal::from_named_raw(signal.ssi_signo as i32) {
-                // It may have ended just now.
-                let _ = pidfd_send_signal(&process, signal);
-            }
-        }
         if let Some(status) = command.try_wait()? {
             return Ok(status);
+        }
+        let Some(signal) = signals.read_signal()? else { continue };
+        // What the terminal sends comes to the command too, which is in the same process group.
+        if signal.ssi_code == SENT_BY_KERNEL {
+            continue;
+        }
+        let named = Signal::try_from(signal.ssi_signo as i32).ok().filter(|signal| *signal != Signal::SIGCHLD);
+        if let Some(signal) = named {
+            // It may have ended just now; its number is still its own.
+            let _ = kill(process, signal);
         }
     }
 }

@@ -2,7 +2,6 @@
 //! are in one.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use super::cable::Cable;
 
@@ -15,7 +14,6 @@ pub(crate) const RELAY_VARIABLE: &str = "LATHIDE_LAB_RELAY";
 
 /// A virtual network, and a command that runs on its first host.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub(crate) struct Lab {
     /// How many hosts: `host0` and on.
     pub hosts: u32,
@@ -29,26 +27,11 @@ pub(crate) struct Lab {
     pub args: Vec<OsString>,
     /// Whether its standard output goes to the standard error.
     pub output_to_stderr: bool,
-    /// The `lathide` program, if the current one is another.
-    pub starter: Option<PathBuf>,
 }
 
 impl Lab {
     /// `hosts` hosts with such cables, and `program` on the first.
-    pub(crate) fn new(
-        hosts: u32,
-        cable: Cable,
-        program: impl Into<OsString>,
-        args: impl IntoIterator<Item = OsString>,
-    ) -> Self {
-        Lab {
-            hosts,
-            cable,
-            shared: false,
-            program: program.into(),
-            args: args.into_iter().collect(),
-            output_to_stderr: false,
-            starter: None,
-        }
+    pub(crate) fn new(hosts: u32, cable: Cable, program: OsString, args: Vec<OsString>) -> Self {
+        Lab { hosts, cable, shared: false, program, args, output_to_stderr: false }
     }
 }

@@ -9,35 +9,37 @@
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-use super::cable::{Cable, Change, Count, Traffic};
-use crate::launch::link::Random;
+use super::cable::{Cable, Count, Traffic};
 
 /// The switch, its hosts, and all packets on their way. `T` is what a packet carries.
 pub(super) struct Switch<T> {
-    hosts: Vec<Host<T>>,
+    pub(super) hosts: Vec<Host<T>>,
     /// If there is one medium for all: when it is free, and who had it last.
     shared: Option<(u64, usize)>,
-    random: Random,
+    random: fastrand::Rng,
     /// Arrived, with their receivers, in the order of arrival.
     arrived: VecDeque<(usize, T)>,
 }
 
-struct Host<T> {
-    cable: Cable,
-    is_cut: bool,
-    up: Line<T>,
-    down: Line<T>,
+pub(super) struct Host<T> {
+    pub(super) cable: Cable,
+    /// All packets on the cable are lost, and all that come.
+    pub(super) is_cut: bool,
+    /// From the host.
+    pub(super) up: Line<T>,
+    /// To the host.
+    pub(super) down: Line<T>,
 }
 
 /// One direction of a cable: what waits before it, and what is on it, both in order.
-struct Line<T> {
+pub(super) struct Line<T> {
     waiting: VecDeque<Packet<T>>,
     waiting_bytes: u64,
     /// When the last packet that was begun has left.
     free_ns: u64,
     flying: VecDeque<Packet<T>>,
     flying_bytes: u64,
-    traffic: Traffic,
+    pub(super) traffic: Traffic,
 }
 
 struct Packet<T> {
@@ -68,27 +70,24 @@ impl<T> Switch<T> {
         Switch {
             hosts: (0..hosts).map(host).collect(),
             shared: shared.then_some((0, 0)),
-            random: Random::new(seed),
+            random: fastrand::Rng::with_seed(seed),
             arrived: VecDeque::new(),
         }
     }
 
-    pub(super) fn cable(&self, host: usize) -> &Cable {
-        &self.hosts[host].cable
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared.is_some()
     }
 
-    pub(super) fn is_cut(&self, host: usize) -> bool {
-        self.hosts[host].is_cut
+    /// A host, to be changed now. Packets that have begun to pass its cable take no notice of another one.
+    pub(super) fn host(&mut self, now_ns: u64, host: usize) -> &mut Host<T> {
+        self.advance(now_ns);
+        &mut self.hosts[host]
     }
 
     /// The shortest delay of all cables.
     pub(super) fn least_delay_ns(&self) -> u64 {
         self.hosts.iter().map(|host| host.cable.half_delay_ns() * 2).min().unwrap_or(0)
-    }
-
-    /// What has come of the packets from this host, and of those to it.
-    pub(super) fn traffic(&self, host: usize) -> (Traffic, Traffic) {
-        (self.hosts[host].up.traffic, self.hosts[host].down.traffic)
     }
 
     /// A host has sent a packet at some time of `between`, which ends now; `to` is `None` if no host has its address.
@@ -111,26 +110,6 @@ impl<T> Switch<T> {
     pub(super) fn receive(&mut self, now_ns: u64) -> Option<(usize, T)> {
         self.advance(now_ns);
         self.arrived.pop_front()
-    }
-
-    /// All packets on a host's cable are lost, and all that come.
-    pub(super) fn cut(&mut self, now_ns: u64, host: usize) {
-        self.advance(now_ns);
-        self.hosts[host].is_cut = true;
-        self.hosts[host].up.cut();
-        self.hosts[host].down.cut();
-    }
-
-    pub(super) fn mend(&mut self, now_ns: u64, host: usize) {
-        self.advance(now_ns);
-        self.hosts[host].is_cut = false;
-    }
-
-    /// Packets that have begun to pass a cable are not affected.
-    pub(super) fn change(&mut self, now_ns: u64, host: usize, change: &Change) {
-        self.advance(now_ns);
-        let cable = &mut self.hosts[host].cable;
-        *cable = change.of(cable);
     }
 
     /// When `receive` must be called next for nothing to arrive late. It is earlier than the next arrival if that is not
@@ -165,7 +144,10 @@ impl<T> Switch<T> {
             && at_ns <= now_ns
         {
             match step {
-                Step::Deliver => self.deliver(host),
+                Step::Deliver => {
+                    let packet = self.hosts[host].down.land();
+                    self.arrived.extend(packet.map(|packet| (host, packet.load)));
+                }
                 Step::BeginDown => {
                     let Host { cable, down, .. } = &mut self.hosts[host];
                     down.begin(at_ns, cable, &mut self.random);
@@ -203,9 +185,7 @@ impl<T> Switch<T> {
     }
 
     fn forward(&mut self, from: usize) {
-        let up = &mut self.hosts[from].up;
-        let Some(packet) = up.land() else { return };
-        up.traffic.passed += packet.count;
+        let Some(packet) = self.hosts[from].up.land() else { return };
         let Host { cable, is_cut, down, .. } = &mut self.hosts[packet.to];
         if *is_cut {
             down.traffic.cut += packet.count;
@@ -216,12 +196,16 @@ impl<T> Switch<T> {
             down.queue(packet, cable.queue());
         }
     }
+}
 
-    fn deliver(&mut self, host: usize) {
-        let down = &mut self.hosts[host].down;
-        if let Some(packet) = down.land() {
-            down.traffic.passed += packet.count;
-            self.arrived.push_back((host, packet.load));
+impl<T> Host<T> {
+    pub(super) fn cut(&mut self) {
+        self.is_cut = true;
+        for line in [&mut self.up, &mut self.down] {
+            (line.waiting_bytes, line.flying_bytes) = (0, 0);
+            for packet in line.waiting.drain(..).chain(line.flying.drain(..)) {
+                line.traffic.cut += packet.count;
+            }
         }
     }
 }
@@ -239,7 +223,7 @@ impl<T> Line<T> {
     }
 
     /// The next packet that waits begins to pass.
-    fn begin(&mut self, at_ns: u64, cable: &Cable, random: &mut Random) {
+    fn begin(&mut self, at_ns: u64, cable: &Cable, random: &mut fastrand::Rng) {
         let Some(mut packet) = self.waiting.pop_front() else { return };
         self.waiting_bytes -= packet.count.bytes;
         // From a slower cable, its end may be still to come.
@@ -250,8 +234,8 @@ impl<T> Line<T> {
     }
 
     /// A packet is on its way, unless it gets lost there.
-    fn lose_or_fly(&mut self, mut packet: Packet<T>, cable: &Cable, random: &mut Random) {
-        if cable.loss > 0.0 && (random.up_to(u64::MAX) as f64) < cable.half_loss() * 2f64.powi(64) {
+    fn lose_or_fly(&mut self, mut packet: Packet<T>, cable: &Cable, random: &mut fastrand::Rng) {
+        if random.f64() < cable.half_loss() {
             self.traffic.lost += packet.count;
             return;
         }
@@ -270,14 +254,8 @@ impl<T> Line<T> {
     fn land(&mut self) -> Option<Packet<T>> {
         let packet = self.flying.pop_front()?;
         self.flying_bytes -= packet.count.bytes;
+        self.traffic.passed += packet.count;
         Some(packet)
-    }
-
-    fn cut(&mut self) {
-        (self.waiting_bytes, self.flying_bytes) = (0, 0);
-        for packet in self.waiting.drain(..).chain(self.flying.drain(..)) {
-            self.traffic.cut += packet.count;
-        }
     }
 }
 

@@ -38,7 +38,7 @@ fn a_lone_packet_takes_the_delay_and_one_passing_time() {
     assert_eq!(switch.wakes_ns(), Some(7 + 25 * MS));
     assert_eq!(arrivals(&mut switch), [(7 + 25 * MS + 240_000, 1, 'a')]);
     // The slower of two cables counts.
-    switch.change(30 * MS, 1, &Change { rate_bits_per_s: NonZeroU64::new(5_000_000), ..Change::default() });
+    switch.host(30 * MS, 1).cable.rate_bits_per_s = NonZeroU64::new(5_000_000);
     switch.send(30 * MS..=30 * MS, 0, Some(1), packet(1500), 'b');
     switch.send(30 * MS..=30 * MS, 1, Some(0), packet(1500), 'c');
     assert_eq!(arrivals(&mut switch), [(57_400_000, 0, 'c'), (57_400_000, 1, 'b')]);
@@ -75,8 +75,8 @@ fn many_senders_fill_the_queue_to_one() {
     (1..6).for_each(|from| switch.send(0..=0, from, Some(0), packet(1000), from));
     // One passes, two wait, two find no room.
     assert_eq!(arrivals(&mut switch), [(1000, 0, 1), (2000, 0, 2), (3000, 0, 3)]);
-    assert_eq!(switch.traffic(0).1.dropped, Count { packets: 2, bytes: 2000 });
-    assert_eq!(switch.traffic(0).1.passed, Count { packets: 3, bytes: 3000 });
+    assert_eq!(switch.hosts[0].down.traffic.dropped, Count { packets: 2, bytes: 2000 });
+    assert_eq!(switch.hosts[0].down.traffic.passed, Count { packets: 3, bytes: 3000 });
 }
 
 #[test]
@@ -96,13 +96,13 @@ fn a_cut_cable_loses_all_and_is_mended() {
     let mut switch = Switch::new(3, cable(10 * MS, 1_000_000), false, 0);
     (0..3).for_each(|i| switch.send(0..=0, 0, Some(1), packet(1000), i));
     switch.send(0..=0, 2, Some(1), packet(1000), 9);
-    switch.cut(MS, 0);
+    switch.host(MS, 0).cut();
     switch.send(2 * MS..=2 * MS, 0, Some(1), packet(1000), 3);
     switch.send(2 * MS..=2 * MS, 1, Some(0), packet(1000), 4);
     assert_eq!(arrivals(&mut switch).into_iter().map(|(_, to, load)| (to, load)).collect::<Vec<_>>(), [(1, 9)]);
-    assert_eq!(switch.traffic(0).0.cut.packets + switch.traffic(0).1.cut.packets, 5);
-    assert!(switch.is_cut(0) && !switch.is_cut(1));
-    switch.mend(60 * MS, 0);
+    assert_eq!(switch.hosts[0].up.traffic.cut.packets + switch.hosts[0].down.traffic.cut.packets, 5);
+    assert!(switch.hosts[0].is_cut && !switch.hosts[1].is_cut);
+    switch.host(60 * MS, 0).is_cut = false;
     switch.send(60 * MS..=60 * MS, 0, Some(1), packet(1000), 5);
     assert_eq!(arrivals(&mut switch), [(78 * MS, 1, 5)]);
 }
@@ -114,7 +114,7 @@ fn what_is_on_its_way_is_bounded() {
     (0..sent).for_each(|i| switch.send(i..=i, 0, Some(1), packet(1500), ()));
     let arrived = arrivals(&mut switch).len() as u64;
     assert!((FLYING_BYTES_MAX / 1500..FLYING_BYTES_MAX / 1500 + 3).contains(&arrived), "{arrived}");
-    assert_eq!(switch.traffic(0).0.dropped.packets + arrived, sent);
+    assert_eq!(switch.hosts[0].up.traffic.dropped.packets + arrived, sent);
     assert_eq!((switch.hosts[0].up.flying_bytes, switch.hosts[1].down.flying_bytes), (0, 0));
 }
 
@@ -123,7 +123,7 @@ fn a_host_is_not_its_own_neighbour() {
     let mut switch = Switch::new(2, Cable::default(), false, 0);
     switch.send(0..=0, 0, Some(0), packet(10), ());
     switch.send(0..=0, 0, None, packet(20), ());
-    assert_eq!(switch.traffic(0).0.stray, Count { packets: 2, bytes: 30 });
+    assert_eq!(switch.hosts[0].up.traffic.stray, Count { packets: 2, bytes: 30 });
     assert_eq!((switch.receive(u64::MAX), switch.wakes_ns()), (None, None));
 }
 
@@ -192,7 +192,7 @@ proptest! {
         run.sends.iter().for_each(|&(.., bytes)| sent += packet(bytes));
         arrived.iter().for_each(|&(_, _, (_, _, bytes))| ended += packet(bytes));
         for host in 0..run.hosts {
-            let (up, down) = switch.traffic(host);
+            let (up, down) = (switch.hosts[host].up.traffic, switch.hosts[host].down.traffic);
             for lost in [up.dropped, up.lost, up.cut, up.stray, down.dropped, down.lost, down.cut] {
                 ended += lost;
             }
@@ -241,7 +241,8 @@ proptest! {
         let sorted = |mut arrivals: Arrivals| { arrivals.sort_unstable(); arrivals };
         prop_assert_eq!(sorted(arrived), sorted(late));
         for host in 0..run.hosts {
-            prop_assert_eq!(eager.traffic(host), lazy.traffic(host));
+            prop_assert_eq!(eager.hosts[host].up.traffic, lazy.hosts[host].up.traffic);
+            prop_assert_eq!(eager.hosts[host].down.traffic, lazy.hosts[host].down.traffic);
         }
     }
 }

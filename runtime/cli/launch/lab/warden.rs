@@ -1,9 +1,10 @@
 //! The process that takes a lab away, however it ends. It outlives the launcher, which may be killed.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -54,7 +55,8 @@ impl Drop for Warden {
 pub(crate) fn warden(directory: &Path) {
     // Who wants to end the lab ends the launcher.
     let _ = SigSet::all().thread_block();
-    let namespaces: Vec<PathBuf> = io::stdin().lines().map_while(Result::ok).map(|number| link(&number)).collect();
+    let lines = io::stdin().lines().map_while(Result::ok);
+    let namespaces: Vec<u64> = lines.filter_map(|number| number.parse().ok()).collect();
     end_processes(&namespaces);
     for file in [control::SOCKET, NAMES] {
         // A launcher that was killed early has not made it.
@@ -66,16 +68,11 @@ pub(crate) fn warden(directory: &Path) {
     end_processes(&namespaces);
 }
 
-/// What `/proc/PID/ns/net` of a process in this network namespace points to.
-fn link(number: &str) -> PathBuf {
-    format!("net:[{}]", number.trim()).into()
-}
-
 /// Kills all processes in these network namespaces until there is none.
-fn end_processes(namespaces: &[PathBuf]) {
+fn end_processes(namespaces: &[u64]) {
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
-        let left: Vec<Pid> = processes().filter(|&process| is_in(process, namespaces)).collect();
+        let left = processes_in(namespaces);
         if left.is_empty() {
             return;
         }
@@ -87,15 +84,15 @@ fn end_processes(namespaces: &[PathBuf]) {
     }
 }
 
-fn is_in(process: Pid, namespaces: &[PathBuf]) -> bool {
+/// All processes in these network namespaces.
+fn processes_in(namespaces: &[u64]) -> Vec<Pid> {
     // Other users' processes cannot be read, and are not the lab's. A dead one has no namespace any more.
-    let namespace = fs::read_link(format!("/proc/{process}/ns/net"));
-    namespace.is_ok_and(|namespace| namespaces.contains(&namespace))
-}
-
-fn processes() -> impl Iterator<Item = Pid> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
+    let is_in = |entry: &DirEntry| {
+        let namespace = fs::metadata(entry.path().join("ns/net"));
+        namespace.is_ok_and(|namespace| namespaces.contains(&namespace.ino()))
+    };
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten().filter(is_in);
+    entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
 #[cfg(test)]
@@ -105,10 +102,8 @@ mod tests {
     #[test]
     fn a_process_is_in_its_own_network() {
         let own = rustix::process::getpid();
-        let namespace = fs::read_link("/proc/self/ns/net").unwrap();
-        let number = namespace.to_str().unwrap().trim_matches(|c: char| !c.is_ascii_digit()).to_owned();
-        assert!(is_in(own, &[link("1"), link(&format!(" {number}"))]));
-        assert!(!is_in(own, &[link("1")]) && !is_in(own, &[]));
-        assert!(processes().any(|process| process == own));
+        let namespace = fs::metadata("/proc/self/ns/net").unwrap().ino();
+        assert!(processes_in(&[1, namespace]).contains(&own));
+        assert!(!processes_in(&[1]).contains(&own) && processes_in(&[]).is_empty());
     }
 }

@@ -1,11 +1,10 @@
-//! The switch at work: a thread between the hosts' devices.
+//! The switch at work, between the hosts' devices.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rustix::event::epoll::{self, EventFlags};
+use rustix::event::epoll::EventFlags;
 
 use super::address::owner;
 use super::cable::MTU;
@@ -13,6 +12,7 @@ use super::host::Host;
 use super::packet::{HEADER_BYTES, parse};
 use super::switch::Switch;
 use crate::launch::alarm::{Alarm, clock_ns};
+use crate::launch::service::Work;
 
 /// A packet as devices hand it over.
 pub(super) type Frame = Vec<u8>;
@@ -36,7 +36,8 @@ pub(super) struct Wire {
     hosts: Arc<Vec<Host>>,
     switch: Arc<Mutex<Switch<Frame>>>,
     alarm: Alarm,
-    stop: Arc<OwnedFd>,
+    /// How much later than it should a packet may be handled that is one of many.
+    grain_ns: u64,
     /// One for each host.
     ears: Vec<Ear>,
     /// Frames to be used again.
@@ -45,58 +46,25 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// Serves until `stop` can be read.
-    pub(super) fn new(
-        hosts: Arc<Vec<Host>>,
-        switch: Arc<Mutex<Switch<Frame>>>,
-        stop: Arc<OwnedFd>,
-    ) -> io::Result<Self> {
-        let alarm = Alarm::new(TIMER)?;
-        alarm.watch(&stop, STOP, EventFlags::IN)?;
+    pub(super) fn new(hosts: Arc<Vec<Host>>, switch: Arc<Mutex<Switch<Frame>>>) -> io::Result<Self> {
+        let alarm = Alarm::new()?;
         for (number, host) in hosts.iter().enumerate() {
-            alarm.watch(host, FIRST_HOST + number as u64, EventFlags::IN)?;
+            alarm.watch(&host.device, number as u64, EventFlags::IN)?;
         }
         let scratch = vec![0; HEADER_BYTES + FRAME_BYTES_MAX];
         let ears = vec![Ear::default(); hosts.len()];
-        Ok(Wire { hosts, switch, alarm, stop, ears, spare: Vec::new(), scratch })
-    }
-
-    /// What ends the thread when it can be read.
-    pub(super) fn stop(&self) -> Arc<OwnedFd> {
-        self.stop.clone()
-    }
-
-    pub(super) fn run(mut self) {
-        let mut events = Vec::with_capacity(EVENTS_MAX);
-        let mut arrived = Vec::new();
-        loop {
-            self.deliver(&mut arrived);
-            self.look_after();
-            if let Err(error) = self.alarm.sleep(self.wakes_ns(), &mut events) {
-                tracing::error!("the lab's switch ends, its hosts are cut off: waiting for packets failed: {error}");
-                return;
-            }
-            for event in events.drain(..) {
-                match event.data.u64() {
-                    STOP => return,
-                    // The next turn looks at the clock.
-                    TIMER => {}
-                    token => self.hear((token - FIRST_HOST) as usize, event.flags),
-                }
-            }
-        }
+        Ok(Wire { hosts, switch, alarm, grain_ns: 0, ears, spare: Vec::new(), scratch })
     }
 
     /// Hands over what has arrived.
-    fn deliver(&mut self, arrived: &mut Vec<(usize, Frame)>) {
-        {
+    fn deliver(&mut self) {
+        let arrived: Vec<(usize, Frame)> = {
             let (mut switch, now_ns) = (self.switch.lock(), clock_ns());
-            while let Some(arrival) = switch.receive(now_ns) {
-                arrived.push(arrival);
-            }
-        }
-        for (to, mut frame) in arrived.drain(..) {
-            if let Err(error) = self.hosts[to].write(&frame) {
+            self.grain_ns = (switch.least_delay_ns() / GRAINS_PER_DELAY).min(GRAIN_NS_MAX);
+            std::iter::from_fn(|| switch.receive(now_ns)).collect()
+        };
+        for (to, mut frame) in arrived {
+            if let Err(error) = rustix::io::write(&self.hosts[to].device, &frame) {
                 // The program has taken its interface down.
                 tracing::debug!("host{to} does not take a packet: {error}");
             }
@@ -111,8 +79,7 @@ impl Wire {
     fn wakes_ns(&self) -> Option<u64> {
         let switch = self.switch.lock();
         // A packet with others close behind it waits a little for them: fewer wake-ups.
-        let grain_ns = grain_ns(&switch);
-        let arrival_ns = |wakes_ns: u64| switch.last_arrival_ns(wakes_ns + grain_ns).unwrap_or(0).max(wakes_ns);
+        let arrival_ns = |wakes_ns: u64| switch.last_arrival_ns(wakes_ns + self.grain_ns).unwrap_or(0).max(wakes_ns);
         let arrives_ns = switch.wakes_ns().map(arrival_ns);
         arrives_ns.into_iter().chain(self.ears.iter().filter_map(|ear| ear.look_ns)).min()
     }
@@ -124,7 +91,7 @@ impl Wire {
             if self.ears[number].look_ns.is_none() || self.collect(number) {
                 continue;
             }
-            let rest_ns = rest_ns(&self.switch.lock());
+            let rest_ns = self.rest_ns();
             let ear = &mut self.ears[number];
             // Now that it has been looked after, there is no need to wake up soon for that alone.
             ear.look_ns = (ear.empty_ns < ear.heard_ns + SILENT_RESTS * rest_ns).then_some(ear.empty_ns + rest_ns);
@@ -134,33 +101,24 @@ impl Wire {
         }
     }
 
-    /// A host sends, or has lost its device.
-    fn hear(&mut self, number: usize, flags: EventFlags) {
-        if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
-            tracing::warn!("host{number} has lost its interface, and with it the network");
-            // It fails only if the device is not registered any more.
-            let _ = epoll::delete(self.alarm.as_epoll(), &self.hosts[number]);
-            return;
-        }
-        // What has come until now has come just now.
-        self.ears[number].empty_ns = clock_ns();
-        if self.collect(number) && self.ears[number].look_ns.is_some() {
-            self.listen(number, EventFlags::empty());
-        }
+    /// How long a host is left alone that has sent much: a little longer than trains of packets follow each other, so
+    /// that it is looked after when one arrives somewhere.
+    fn rest_ns(&self) -> u64 {
+        self.grain_ns * 3 / 2
     }
 
     fn listen(&self, number: usize, flags: EventFlags) {
         // It fails only if the device is not registered any more.
-        let _ = self.alarm.watch_for(&self.hosts[number], FIRST_HOST + number as u64, flags);
+        let _ = self.alarm.watch_for(&self.hosts[number].device, number as u64, flags);
     }
 
     /// Takes what a host sends. Returns whether it had sent as much as one does that will send more.
     fn collect(&mut self, number: usize) -> bool {
-        let host = &self.hosts[number];
+        let device = &self.hosts[number].device;
         let (mut frames, mut sent_bytes) = (0, 0);
         while frames < BATCH_MAX {
             // Anything but a frame: it has nothing more to send now, or its interface is down.
-            let Ok(bytes) = host.read(&mut self.scratch) else { break };
+            let Ok(bytes) = rustix::io::read(device, &mut self.scratch) else { break };
             (frames, sent_bytes) = (frames + 1, sent_bytes + bytes);
             let Some((to, count)) = parse(&self.scratch[..bytes]) else { continue };
             let mut frame = self.spare.pop().unwrap_or_default();
@@ -168,12 +126,12 @@ impl Wire {
             let since_ns = self.ears[number].empty_ns;
             self.switch.lock().send(since_ns..=clock_ns(), number, owner(to, self.hosts.len()), count, frame);
         }
+        let rest_ns = self.rest_ns();
         let ear = &mut self.ears[number];
         ear.empty_ns = clock_ns();
         if sent_bytes < MUCH_BYTES {
             return false;
         }
-        let rest_ns = rest_ns(&self.switch.lock());
         if rest_ns >= REST_NS_MIN {
             // At once if there may be more.
             let rest_ns = if frames < BATCH_MAX { rest_ns } else { 0 };
@@ -183,20 +141,36 @@ impl Wire {
     }
 }
 
-/// How much later than it should a packet may be handled that is one of many.
-fn grain_ns(switch: &Switch<Frame>) -> u64 {
-    (switch.least_delay_ns() / GRAINS_PER_DELAY).min(GRAIN_NS_MAX)
-}
+impl Work for Wire {
+    fn alarm(&mut self) -> &mut Alarm {
+        &mut self.alarm
+    }
 
-/// How long a host is left alone that has sent much: a little longer than trains of packets follow each other, so
-/// that it is looked after when one arrives somewhere.
-fn rest_ns(switch: &Switch<Frame>) -> u64 {
-    grain_ns(switch) * 3 / 2
+    fn advance(&mut self) -> Option<u64> {
+        self.deliver();
+        self.look_after();
+        self.wakes_ns()
+    }
+
+    /// A host sends, or has lost its device.
+    fn handle_event(&mut self, token: u64, flags: EventFlags) {
+        let number = token as usize;
+        if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
+            tracing::warn!("host{number} has lost its interface, and with it the network");
+            // It fails only if the device is not registered any more.
+            let _ = self.alarm.forget(&self.hosts[number].device);
+            return;
+        }
+        // What has come until now has come just now.
+        self.ears[number].empty_ns = clock_ns();
+        if self.collect(number) && self.ears[number].look_ns.is_some() {
+            self.listen(number, EventFlags::empty());
+        }
+    }
 }
 
 /// The longest train of packets.
 const FRAME_BYTES_MAX: usize = 66_000;
-const EVENTS_MAX: usize = 64;
 /// The most frames from one host before the others have their turn.
 const BATCH_MAX: usize = 64;
 const SPARE_MAX: usize = 4096;
@@ -209,8 +183,3 @@ const MUCH_BYTES: usize = 2 * MTU as usize;
 const SILENT_RESTS: u64 = 2;
 /// For less than that, no host is left alone.
 const REST_NS_MIN: u64 = 100_000;
-
-// The tokens of events. Above them, one for each host.
-const STOP: u64 = 0;
-const TIMER: u64 = 1;
-const FIRST_HOST: u64 = 2;

@@ -5,29 +5,27 @@ use std::time::Duration;
 use rustix::event::epoll::EventFlags;
 use socket2::Socket;
 
-use super::flow::{Flow, Released, Side, Turn};
-use super::medium::{Medium, Shape};
+use super::flow::{Flow, Link, Released, Side};
 
 /// Side 0 is the client, side 1 the target; flow `i` goes from side `i` to the other.
 pub(super) struct Connection {
-    sides: [Side; 2],
+    /// By which events name it.
+    pub(super) number: u64,
+    pub(super) sides: [Side; 2],
     flows: [Flow; 2],
     /// The target has accepted. Until then nothing is read.
     connected: bool,
 }
 
 impl Connection {
-    pub(super) fn new(client: Socket, target: Socket, seed: u64) -> Self {
+    pub(super) fn new(client: Socket, target: Socket, number: u64) -> Self {
         let side = |socket| Side { socket, readable: false, writable: false, ended: false, reset: false };
-        Connection { sides: [side(client), side(target)], flows: [Flow::new(seed), Flow::new(!seed)], connected: false }
-    }
-
-    pub(super) fn socket(&self, side: usize) -> &Socket {
-        &self.sides[side].socket
+        let flows = [Flow::new(number), Flow::new(!number)];
+        Connection { number, sides: [side(client), side(target)], flows, connected: false }
     }
 
     /// Something happened to the socket of `side`. `Err`: the target cannot be reached.
-    pub(super) fn handle_event(&mut self, side: usize, event: EventFlags, at: &mut Turn<'_>) -> std::io::Result<()> {
+    pub(super) fn handle_event(&mut self, side: usize, event: EventFlags, link: &Link) -> std::io::Result<()> {
         let failed = event.contains(EventFlags::ERR);
         let hung_up = failed || event.contains(EventFlags::HUP);
         if side == 1 && !self.connected {
@@ -41,37 +39,34 @@ impl Connection {
         ended.readable |= ended.ended || event.contains(EventFlags::IN);
         ended.writable |= hung_up || event.contains(EventFlags::OUT);
         if failed && self.flows[side].end.is_some_and(|end| !end.reset) {
-            self.lose(side, at);
+            self.lose(side, link);
         }
         Ok(())
     }
 
-    /// Moves what can be moved. `false`: the connection is over.
-    pub(super) fn advance(&mut self, mut shared: Option<&mut Medium>, at: &mut Turn<'_>) -> bool {
+    /// Moves what can be moved; `first` is the side that takes first. `false`: the connection is over.
+    pub(super) fn advance(&mut self, first: usize, link: &mut Link) -> bool {
         if !self.connected {
             return true;
         }
-        for side in [at.first_side, 1 - at.first_side] {
-            self.flows[side].take(&mut self.sides[side], shared.as_deref_mut(), at);
-            match self.flows[side].release(&mut self.sides[1 - side], at) {
+        for side in [first, 1 - first] {
+            self.flows[side].take(&mut self.sides[side], link);
+            match self.flows[side].release(&mut self.sides[1 - side], link) {
                 Released::Written => {}
                 Released::Reset => {
                     self.reset(1 - side);
                     return false;
                 }
-                Released::SinkLost => self.lose(1 - side, at),
+                Released::SinkLost => self.lose(1 - side, link),
             }
         }
         !self.flows.iter().all(|flow| flow.done)
     }
 
     /// When time alone lets this connection go on.
-    pub(super) fn wakes_ns(&self, shared: Option<&Medium>, shape: &Shape) -> Option<u64> {
-        if !self.connected {
-            return None;
-        }
-        let wakes = |side: usize| self.flows[side].wakes_ns(&self.sides[side], shared, shape);
-        wakes(0).into_iter().chain(wakes(1)).min()
+    pub(super) fn wakes_ns(&self, link: &Link) -> Option<u64> {
+        let flows = self.flows.iter().zip(&self.sides).filter(|_| self.connected);
+        flows.filter_map(|(flow, source)| flow.wakes_ns(source, link)).min()
     }
 
     /// Makes the close of the socket of `side` a reset.
@@ -83,7 +78,7 @@ impl Connection {
     /// The relay ends: who still waits for bytes learns that they are lost.
     pub(super) fn cut(&self) {
         for side in 0..2 {
-            if self.flows[1 - side].holds_bytes() {
+            if self.flows[1 - side].queue.len() > 0 {
                 self.reset(side);
             }
         }
@@ -91,12 +86,12 @@ impl Connection {
 
     /// `side` was reset by its peer: nothing can be written to it, and the other side is to learn of it, after what
     /// was still received.
-    fn lose(&mut self, side: usize, at: &mut Turn<'_>) {
-        self.flows[1 - side].abandon(at);
+    fn lose(&mut self, side: usize, link: &Link) {
+        self.flows[1 - side].abandon(link);
         let lost = &mut self.sides[side];
         (lost.reset, lost.readable, lost.ended) = (true, true, true);
         if self.flows[side].end.is_some() {
-            self.flows[side].finish(true, at);
+            self.flows[side].finish(true, link);
         }
     }
 }

@@ -8,7 +8,7 @@ use super::spec::LinkSpec;
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub(super) delay_ns: u64,
-    pub(super) jitter_ns: u64,
+    jitter_ns: u64,
     /// Zero: unlimited.
     pub(super) ns_per_byte: f64,
     pub(super) shared: bool,
@@ -46,6 +46,11 @@ impl Shape {
     pub(super) fn bytes_in(&self, ns: u64) -> Option<usize> {
         (self.ns_per_byte > 0.0).then(|| (ns as f64 / self.ns_per_byte) as usize)
     }
+
+    /// When what has left at `sent_ns` arrives.
+    pub(super) fn due_ns(&self, sent_ns: u64, random: &mut fastrand::Rng) -> u64 {
+        sent_ns + self.delay_ns + random.u64(0..=self.jitter_ns)
+    }
 }
 
 /// One capacity: of one direction of one connection, or, if shared, of all of them.
@@ -79,22 +84,6 @@ impl Medium {
     pub(super) fn send(&mut self, shape: &Shape, bytes: usize, now_ns: u64) -> u64 {
         self.free_ns = self.free_ns.max(now_ns) + (bytes as f64 * shape.ns_per_byte).round() as u64;
         self.free_ns
-    }
-}
-
-/// Jitter need not be good randomness, only cheap and the same in every run.
-#[derive(Clone, Debug)]
-pub(in crate::launch) struct Random(fastrand::Rng);
-
-impl Random {
-    /// From a seed.
-    pub(in crate::launch) fn new(seed: u64) -> Self {
-        Random(fastrand::Rng::with_seed(seed))
-    }
-
-    /// Uniform between 0 and `max`.
-    pub(in crate::launch) fn up_to(&mut self, max: u64) -> u64 {
-        self.0.u64(0..=max)
     }
 }
 
@@ -168,10 +157,9 @@ mod tests {
 
     #[test]
     fn jitter_covers_its_range() {
-        let mut random = Random::new(0);
-        let drawn: Vec<u64> = (0..1000).map(|_| random.up_to(9)).collect();
-        assert!((0..=9).all(|value| drawn.iter().filter(|&&d| d == value).count() > 50), "{drawn:?}");
-        assert_eq!(Random::new(1).up_to(0), 0);
-        let _ = Random::new(2).up_to(u64::MAX);
+        let (mut random, jittery) = (fastrand::Rng::with_seed(0), shape("delay=1us,jitter=0.009us"));
+        let drawn: Vec<u64> = (0..1000).map(|_| jittery.due_ns(5, &mut random)).collect();
+        assert!((1005..=1014).all(|value| drawn.iter().filter(|&&d| d == value).count() > 50), "{drawn:?}");
+        assert_eq!(shape("delay=1us").due_ns(5, &mut random), 1005);
     }
 }

@@ -14,6 +14,5 @@ mod socket;
 mod spec;
 mod worker;
 
-pub(super) use medium::Random;
 pub use relay::Relay;
 pub use spec::{LinkSpec, LinkSpecError};

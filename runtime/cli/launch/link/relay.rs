@@ -1,19 +1,15 @@
-//! The relay: where it listens, and its thread's life.
+//! The relay: where it listens.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::thread::JoinHandle;
 
-use rustix::event::{EventfdFlags, eventfd};
 use socket2::Socket;
 
 use super::medium::Shape;
 use super::socket::socket;
 use super::spec::LinkSpec;
-use super::worker::{Listener, Worker};
-use crate::launch::slices;
+use super::worker::Worker;
+use crate::launch::service::Service;
 
 /// An emulated link: one loopback listener per target. Each connection to a listener is connected to its target, and
 /// bytes, half-close, close and reset pass both ways as [`LinkSpec`] says. It needs no privileges, and one thread, which
@@ -36,8 +32,7 @@ use crate::launch::slices;
 #[derive(Debug)]
 pub struct Relay {
     addresses: Vec<SocketAddr>,
-    stop: Arc<OwnedFd>,
-    thread: Option<JoinHandle<()>>,
+    _service: Service,
 }
 
 impl Relay {
@@ -58,31 +53,16 @@ impl Relay {
         for target in targets {
             let socket = listen(&shape, target)?;
             addresses.push(socket.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?);
-            listeners.push(Listener { socket, target });
+            listeners.push((socket, target));
         }
-        let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let worker = Worker::new(shape, listeners, Arc::clone(&stop))?;
-        let thread = std::thread::Builder::new().name("lathide-link".into()).spawn(move || {
-            slices::shorten();
-            worker.run();
-        })?;
-        Ok(Relay { addresses, stop, thread: Some(thread) })
+        let what = "the emulated link ends, its connections are closed";
+        let service = Service::start("lathide-link", what, Worker::new(shape, listeners)?)?;
+        Ok(Relay { addresses, _service: service })
     }
 
     /// Where to connect to instead of to the targets, in their order.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
-    }
-}
-
-impl Drop for Relay {
-    fn drop(&mut self) {
-        // Adding one to a counter that nobody else writes cannot fail.
-        let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
-        if let Some(thread) = self.thread.take() {
-            // A panic of the thread has been reported, and its sockets are closed either way.
-            let _ = thread.join();
-        }
     }
 }
 

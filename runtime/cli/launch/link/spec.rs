@@ -46,7 +46,7 @@ impl LinkSpec {
     /// # Errors
     /// [`LinkSpecError`] says what is allowed.
     pub fn parse_delay(text: &str) -> Result<Duration, LinkSpecError> {
-        time(Key::Delay, text)
+        time("delay", text)
     }
 
     /// A rate in bits per second as a link's `rate=` takes it: `50mbit`.
@@ -54,43 +54,20 @@ impl LinkSpec {
     /// # Errors
     /// [`LinkSpecError`] says what is allowed.
     pub fn parse_rate(text: &str) -> Result<NonZeroU64, LinkSpecError> {
-        rate(Key::Rate, text)
+        rate("rate", text)
     }
 
     fn preset(name: &str) -> Option<Self> {
-        let link = |delay_us: u64, mbit: u64, shared: bool| LinkSpec {
-            delay: Duration::from_micros(delay_us),
-            jitter: Duration::ZERO,
-            rate_bits_per_s: NonZeroU64::new(mbit * 1_000_000),
-            shared,
-        };
-        match name {
+        let (delay_us, mbit, shared) = match name {
             // The delay is about the slot time of 10 Mbit/s Ethernet, 512 bits.
-            "ethernet" => Some(link(50, 10, true)),
-            "lan" => Some(link(100, 1000, false)),
-            "loopback" => Some(LinkSpec::default()),
-            "wan" => Some(link(25_000, 50, false)),
-            _ => None,
-        }
-    }
-
-    fn set(&mut self, key: Key, value: Option<&str>) -> Result<(), LinkSpecError> {
-        let text = match (key, value) {
-            (Key::Shared, None) => {
-                self.shared = true;
-                return Ok(());
-            }
-            (Key::Shared, Some(_)) => return Err(LinkSpecError::SharedValue),
-            (_, None) => "",
-            (_, Some(text)) => text,
+            "ethernet" => (50, 10, true),
+            "lan" => (100, 1000, false),
+            "loopback" => (0, 0, false),
+            "wan" => (25_000, 50, false),
+            _ => return None,
         };
-        match key {
-            Key::Delay => self.delay = time(key, text)?,
-            Key::Jitter => self.jitter = time(key, text)?,
-            Key::Rate => self.rate_bits_per_s = Some(rate(key, text)?),
-            Key::Shared => {}
-        }
-        Ok(())
+        let rate_bits_per_s = NonZeroU64::new(mbit * 1_000_000);
+        Some(LinkSpec { delay: Duration::from_micros(delay_us), jitter: Duration::ZERO, rate_bits_per_s, shared })
     }
 }
 
@@ -100,13 +77,15 @@ impl FromStr for LinkSpec {
     fn from_str(text: &str) -> Result<Self, LinkSpecError> {
         let text = text.trim().to_ascii_lowercase();
         if text.is_empty() {
-            return Err(LinkSpecError::Empty);
+            return wrong(format!("the link is empty; {SYNTAX}"));
         }
         let (mut link, mut seen) = (LinkSpec::default(), Vec::new());
         for (place, part) in text.split(',').map(str::trim).enumerate() {
             if let Some(preset) = LinkSpec::preset(part) {
                 if place > 0 {
-                    return Err(LinkSpecError::PresetNotFirst { preset: part.into() });
+                    return wrong(format!(
+                        "{part} must come first: a preset, then what differs from it, such as wan,delay=5ms"
+                    ));
                 }
                 link = preset;
                 continue;
@@ -115,17 +94,24 @@ impl FromStr for LinkSpec {
                 Some((name, value)) => (name.trim(), Some(value.trim())),
                 None => (part, None),
             };
-            let key = Key::named(name).ok_or_else(|| LinkSpecError::Unknown { part: part.into() })?;
-            if seen.contains(&key) {
-                return Err(LinkSpecError::Twice { key: key.name() });
+            if seen.contains(&name) {
+                return wrong(format!("{name} is there twice; keep one"));
             }
-            seen.push(key);
-            link.set(key, value)?;
+            seen.push(name);
+            let text = value.unwrap_or_default();
+            match name {
+                "delay" => link.delay = time(name, text)?,
+                "jitter" => link.jitter = time(name, text)?,
+                "rate" => link.rate_bits_per_s = Some(rate(name, text)?),
+                "shared" if value.is_none() => link.shared = true,
+                "shared" => return wrong("shared takes no value; write shared, or leave it out"),
+                _ => return wrong(format!("{part:?} is not part of a link; {SYNTAX}")),
+            }
         }
-        match link {
-            LinkSpec { shared: true, rate_bits_per_s: None, .. } => Err(LinkSpecError::SharedWithoutRate),
-            link => Ok(link),
+        if link.shared && link.rate_bits_per_s.is_none() {
+            return wrong("shared needs a rate to share; add rate=10mbit, for example");
         }
+        Ok(link)
     }
 }
 
@@ -151,85 +137,25 @@ impl fmt::Display for LinkSpec {
     }
 }
 
-/// Why a text is not a [`LinkSpec`]; each message says what would be.
+/// Why a text is not a [`LinkSpec`], and what would be.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LinkSpecError {
-    /// The text, or the part of it for one key, is empty.
-    #[error("the link is empty; {SYNTAX}")]
-    Empty,
-    /// What stands behind a key is no time or no rate, or out of its range.
-    #[error("{key}={text}: {why}")]
-    Amount {
-        /// The key.
-        key: &'static str,
-        /// What was written.
-        text: String,
-        /// What would be right.
-        why: String,
-    },
-    /// A preset stands behind something else.
-    #[error("{preset} must come first: a preset, then what differs from it, such as wan,delay=5ms")]
-    PresetNotFirst {
-        /// The preset.
-        preset: String,
-    },
-    /// `shared` has a value.
-    #[error("shared takes no value; write shared, or leave it out")]
-    SharedValue,
-    /// The capacity is shared but not limited.
-    #[error("shared needs a rate to share; add rate=10mbit, for example")]
-    SharedWithoutRate,
-    /// A key is there twice.
-    #[error("{key} is there twice; keep one")]
-    Twice {
-        /// The key.
-        key: &'static str,
-    },
-    /// Neither a preset nor a key.
-    #[error("{part:?} is not part of a link; {SYNTAX}")]
-    Unknown {
-        /// What was written.
-        part: String,
-    },
-    /// A link without any capacity.
-    #[error("the rate is zero, nothing would ever arrive; leave rate out for an unlimited link")]
-    ZeroRate,
-}
+#[error("{0}")]
+pub struct LinkSpecError(String);
 
 lathide_models::debug_is_display!(LinkSpecError);
 
-#[derive(Clone, Copy, PartialEq)]
-enum Key {
-    Delay,
-    Jitter,
-    Rate,
-    Shared,
+fn wrong<T>(text: impl Into<String>) -> Result<T, LinkSpecError> {
+    Err(LinkSpecError(text.into()))
 }
 
-impl Key {
-    fn named(name: &str) -> Option<Key> {
-        [Key::Delay, Key::Jitter, Key::Rate, Key::Shared].into_iter().find(|key| key.name() == name)
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Key::Delay => "delay",
-            Key::Jitter => "jitter",
-            Key::Rate => "rate",
-            Key::Shared => "shared",
-        }
-    }
+fn time(key: &str, text: &str) -> Result<Duration, LinkSpecError> {
+    DELAY.one(text).map_err(|why| LinkSpecError(format!("{key}={text}: {why}")))
 }
 
-fn time(key: Key, text: &str) -> Result<Duration, LinkSpecError> {
-    DELAY.one(text).map_err(|why| LinkSpecError::Amount { key: key.name(), text: text.into(), why })
-}
-
-fn rate(key: Key, text: &str) -> Result<NonZeroU64, LinkSpecError> {
-    let rate = BIT_RATE.one(text).map(f64::round);
-    let rate = rate.map_err(|why| LinkSpecError::Amount { key: key.name(), text: text.into(), why })?;
-    NonZeroU64::new(rate as u64).ok_or(LinkSpecError::ZeroRate)
+fn rate(key: &str, text: &str) -> Result<NonZeroU64, LinkSpecError> {
+    let rate: f64 = BIT_RATE.one(text).map_err(|why| LinkSpecError(format!("{key}={text}: {why}")))?;
+    let zero = "the rate is zero, nothing would ever arrive; leave rate out for an unlimited link";
+    NonZeroU64::new(rate.round() as u64).map_or_else(|| wrong(zero), Ok)
 }
 
 /// `value` in the largest unit that leaves a whole part, without trailing zeros: 1500 us is 1.5ms.

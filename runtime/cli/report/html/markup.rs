@@ -1,7 +1,5 @@
 //! Texts and tables as HTML.
 
-use std::fmt::Write as _;
-
 /// Text as HTML.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
@@ -17,16 +15,13 @@ pub(super) fn paragraph(text: &str) -> String {
 
 /// A table of texts; the first column is flush left.
 pub(super) fn table<T: AsRef<str>>(titles: &[T], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let cells = |tag: &str, cells: &mut dyn Iterator<Item = String>| {
-        cells.map(|cell| format!("<{tag}>{}</{tag}>", escaped(&cell))).collect::<String>()
+    let row = |tag: &str, cells: Vec<String>| {
+        let cells: String = cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell))).collect();
+        format!("<tr>{cells}</tr>\n")
     };
-    let mut html = String::from("<table>\n<tr>");
-    html += &cells("th", &mut titles.iter().map(|title| title.as_ref().to_owned()));
-    html += "</tr>\n";
-    for row in rows {
-        let _ = writeln!(html, "<tr>{}</tr>", cells("td", &mut row.into_iter()));
-    }
-    html + "</table>\n"
+    let titles = row("th", titles.iter().map(|title| title.as_ref().to_owned()).collect());
+    let rows: String = rows.into_iter().map(|cells| row("td", cells)).collect();
+    format!("<table>\n{titles}{rows}</table>\n")
 }
 
 /// 0.5 as "50 %".

@@ -15,55 +15,12 @@ use serde_json::Value;
 use crate::report::results::Results;
 use section::Section;
 
-/// Why a file is no result.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unknown {
-    /// It is not one of those that the page shows.
-    #[error(
-        "{file} is no result of lathide: it has {found}; the page shows what lathide gain, link, collectives and predict \
-         write with --json, and lathide run with --trace FILE, --report=FILE and --json"
-    )]
-    Schema {
-        /// The file.
-        file: String,
-        /// What it says that it is.
-        found: String,
-    },
-    /// It is laid out in a way that is not known.
-    #[error(
-        "{file} says that it is {schema}, but cannot be shown: {error}; write it anew with this version of lathide"
-    )]
-    Layout {
-        /// The file.
-        file: String,
-        /// What it says that it is.
-        schema: String,
-        /// What is wrong.
-        error: String,
-    },
-    /// It is one of an unknown version, or a part of one.
-    #[error("{file} says that it is {schema}, but has no {member}; write it anew with this version of lathide")]
-    Incomplete {
-        /// The file.
-        file: String,
-        /// What it says that it is.
-        schema: String,
-        /// The member that is not there.
-        member: &'static str,
-    },
-}
-
-lathide_models::debug_is_display!(Unknown);
-
 /// The page of these files, by name and content.
 ///
 /// # Errors
-/// If one of them is no result of lathide.
-pub(crate) fn page(files: &[(String, Value)]) -> Result<String, Unknown> {
-    let mut sections = Vec::new();
-    for (file, json) in files {
-        sections.push(section(file, json)?);
-    }
+/// Which of them is no result of lathide, and why.
+pub(crate) fn page(files: &[(String, Value)]) -> Result<String, String> {
+    let sections = files.iter().map(|(file, json)| section(file, json)).collect::<Result<Vec<_>, _>>()?;
     let mut html = String::from(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>lathide report</title>\n<style>\n",
@@ -82,25 +39,29 @@ pub(crate) fn page(files: &[(String, Value)]) -> Result<String, Unknown> {
     Ok(html)
 }
 
-fn section(file: &str, json: &Value) -> Result<Section, Unknown> {
+fn section(file: &str, json: &Value) -> Result<Section, String> {
     let schema = json["schema"].as_str().or(json["otherData"]["schema"].as_str());
-    let needs = |schema: &str, member: &'static str| match json.pointer(&format!("/{member}")) {
+    let anew = "write it anew with this version of lathide";
+    let needs = |schema: &str, member: &str| match json.pointer(&format!("/{member}")) {
         Some(Value::Array(_)) => Ok(()),
-        _ => Err(Unknown::Incomplete { file: file.to_owned(), schema: schema.to_owned(), member }),
+        _ => Err(format!("{file} says that it is {schema}, but has no {member}; {anew}")),
     };
     match schema {
         Some(schema @ "lathide-trace-1") => needs(schema, "traceEvents").map(|()| timeline::section(file, json)),
         Some(schema @ "lathide-run-1") => needs(schema, "reports").map(|()| run::section(file, &json["reports"])),
         Some(schema) if schema.starts_with("lathide-") => {
             needs(schema, "layout")?;
-            let wrong = |error| Unknown::Layout { file: file.to_owned(), schema: schema.to_owned(), error };
-            let results = Results::deserialize(json).map_err(|error| wrong(error.to_string()))?;
+            let results = Results::deserialize(json)
+                .map_err(|error| format!("{file} says that it is {schema}, but cannot be shown: {error}; {anew}"))?;
             Ok(results::section(file, &results))
         }
         None if json[0]["advice"].is_object() => Ok(run::section(file, json)),
         schema => {
             let found = schema.map_or("no schema".to_owned(), |schema| format!("the schema {schema}"));
-            Err(Unknown::Schema { file: file.to_owned(), found })
+            Err(format!(
+                "{file} is no result of lathide: it has {found}; the page shows what lathide gain, link, collectives and \
+                 predict write with --json, and lathide run with --trace FILE, --report=FILE and --json"
+            ))
         }
     }
 }
@@ -118,17 +79,10 @@ svg { display: block; width: 100%; height: auto; } svg.chart { max-width: 720px;
 svg text { font: 11px system-ui, sans-serif; fill: var(--dim); } .mid { text-anchor: middle; } .end { text-anchor: end; }
 .grid { stroke: var(--rule); fill: none; } .line { fill: none; stroke-width: 1.8; } .range { stroke-width: 1.2; }
 .legend { font-size: .9em; color: var(--dim); margin: .2em 0 1em; } .legend span { margin-right: 1.2em; white-space: nowrap; }
-.line.s0, .range.s0 { stroke: var(--s0); } .line.s1, .range.s1 { stroke: var(--s1); }
-.line.s2, .range.s2 { stroke: var(--s2); } .line.s3, .range.s3 { stroke: var(--s3); }
-.line.s4, .range.s4 { stroke: var(--s4); } .line.s5, .range.s5 { stroke: var(--s5); }
-.point.s0 { fill: var(--s0); } .point.s1 { fill: var(--s1); } .point.s2 { fill: var(--s2); }
-.point.s3 { fill: var(--s3); } .point.s4 { fill: var(--s4); } .point.s5 { fill: var(--s5); }
-b.s0 { color: var(--s0); } b.s1 { color: var(--s1); } b.s2 { color: var(--s2); } b.s3 { color: var(--s3); }
-b.s4 { color: var(--s4); } b.s5 { color: var(--s5); }
-.t-compute { fill: #4c9a6a; color: #4c9a6a; } .t-initread { fill: #e0a13e; color: #e0a13e; }
-.t-initwrite { fill: #b9722d; color: #b9722d; } .t-wait { fill: #d1495b; color: #d1495b; }
-.t-finalize, .t-other { fill: #8a94a0; color: #8a94a0; } .t-in { fill: #4f83c4; color: #4f83c4; fill-opacity: .75; }
-.t-out { fill: #86b5dd; color: #86b5dd; fill-opacity: .75; }
+.s0 { color: var(--s0); } .s1 { color: var(--s1); } .s2 { color: var(--s2); } .s3 { color: var(--s3); }
+.s4 { color: var(--s4); } .s5 { color: var(--s5); } .line, .range { stroke: currentColor; } .point, rect { fill: currentColor; }
+.t-compute { color: #4c9a6a; } .t-initread { color: #e0a13e; } .t-initwrite { color: #b9722d; } .t-wait { color: #d1495b; }
+.t-finalize, .t-other { color: #8a94a0; } .t-in { color: #4f83c4; } .t-out { color: #86b5dd; } .t-in, .t-out { fill-opacity: .75; }
 table { border-collapse: collapse; margin: .6em 0 1.2em; font-variant-numeric: tabular-nums; display: block; overflow-x: auto; }
 th, td { text-align: right; padding: .15em .8em; border-bottom: 1px solid var(--rule); }
 th { font-weight: 600; color: var(--dim); } th:first-child, td:first-child { text-align: left; padding-left: 0; }

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::markup::{escaped, share, table};
-use super::section::Section;
-use super::svg::{round_steps, time};
+use super::section::{Section, list};
+use super::svg::{round_steps, time, upright};
 
 /// Something that took a while, in microseconds.
 #[derive(Clone, PartialEq, Debug)]
@@ -67,7 +67,7 @@ const LEGEND: &str = "<p class=\"legend\"><span><b class=\"t-compute\">&#9632;</
 fn ranks(trace: &Value) -> BTreeMap<u64, Rank> {
     let mut ranks: BTreeMap<u64, Rank> = BTreeMap::new();
     let mut open: HashMap<&str, (f64, bool)> = HashMap::new();
-    for entry in trace["traceEvents"].as_array().map(Vec::as_slice).unwrap_or_default() {
+    for entry in list(trace, "traceEvents") {
         let (Some(phase), Some(pid), Some(from)) =
             (entry["ph"].as_str(), entry["pid"].as_u64(), entry["ts"].as_f64().filter(|ts| ts.is_finite()))
         else {
@@ -113,18 +113,11 @@ fn picture(ranks: &BTreeMap<u64, Rank>, from: f64, to: f64) -> String {
     let mut svg = format!("<svg class=\"wide\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\">\n");
     let scale = (WIDTH - LEFT - 8.0) / (to - from).max(1e-3);
     for at in round_steps(from, to) {
-        let x = LEFT + (at - from) * scale;
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            svg,
-            "<path class=\"grid\" d=\"M{x:.1} 0V{:.1}\"/><text class=\"mid\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
-            height - 18.0,
-            height - 5.0,
-            time(at * 1e-6)
-        );
+        svg += &upright(LEFT + (at - from) * scale, 0.0, height - 18.0, &time(at * 1e-6));
     }
     let mut y = 4.0;
     for (number, rank) in ranks.iter().take(RANKS_MAX) {
+        // Writing to a string cannot fail.
         let _ = writeln!(svg, "<text class=\"end\" x=\"{:.0}\" y=\"{:.1}\">rank {number}</text>", LEFT - 6.0, y + 12.0);
         for bars in rank.threads.values() {
             draw(&mut svg, bars, (from, to, scale), (y, 13.0), |bar| format!("t-{}", class(&bar.name)));
@@ -173,8 +166,7 @@ fn draw(
 
 /// What the trace says of each rank.
 fn observed(trace: &Value) -> String {
-    let ranks = trace["otherData"]["ranks"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let rows = ranks.iter().map(|rank| {
+    let rows = list(&trace["otherData"], "ranks").iter().map(|rank| {
         let seconds = |name: &str| rank[name].as_f64().map_or("-".to_owned(), time);
         vec![
             rank["rank"].to_string(),

@@ -1,0 +1,139 @@
+//! The axes of charts: ranges, places along them, ticks and their labels. Pure.
+
+/// How values lie along an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Axis {
+    Linear,
+    /// Each tick is so many times the one before.
+    Log(u32),
+}
+
+/// The part of an axis that a chart shows. `low < high`, and on a logarithmic axis both are above 0.
+pub(super) struct Range {
+    axis: Axis,
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl Axis {
+    /// Whether a chart can show this value: it is not beyond anything that is measured.
+    pub(super) fn shows(self, value: f64) -> bool {
+        value.abs() < 1e100 && (self == Axis::Linear || value > 1e-100)
+    }
+
+    /// From the least to the greatest of these values; around a single one, some room. `None` without any.
+    pub(super) fn range(self, values: impl Iterator<Item = f64>) -> Option<Range> {
+        let (low, high) = values.fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(value), high.max(value)));
+        let (low, high) = match self {
+            _ if low > high => return None,
+            Axis::Log(_) if high / low < 1.0 + 1e-9 => (low / 2.0, high * 2.0),
+            Axis::Linear if high - low < 1e-9 * high.abs().max(f64::MIN_POSITIVE) => {
+                let room = if high == 0.0 { 0.5 } else { 0.5 * high.abs() };
+                (low - room, high + room)
+            }
+            _ => (low, high),
+        };
+        Some(Range { axis: self, low, high })
+    }
+}
+
+impl Range {
+    /// A little longer at both ends.
+    pub(super) fn with_room(self) -> Self {
+        let (low, high) = match self.axis {
+            Axis::Log(_) => (self.low / 1.08, self.high * 1.08),
+            Axis::Linear => {
+                let room = 0.06 * (self.high - self.low);
+                (self.low - room, self.high + room)
+            }
+        };
+        Range { low, high, ..self }
+    }
+
+    /// How far along a value lies: 0 at the beginning, 1 at the end.
+    pub(super) fn share(&self, value: f64) -> f64 {
+        match self.axis {
+            Axis::Linear => (value - self.low) / (self.high - self.low),
+            Axis::Log(_) => (value / self.low).ln() / (self.high / self.low).ln(),
+        }
+    }
+
+    /// Round values, not more than can be read.
+    pub(super) fn ticks(&self) -> Vec<f64> {
+        let Axis::Log(base) = self.axis else { return round_steps(self.low, self.high) };
+        let base = f64::from(base);
+        let power = |value: f64| value.ln() / base.ln();
+        let (first, last) = (power(self.low).ceil() as i32, power(self.high).floor() as i32);
+        let stride = ((last - first) / 9 + 1).max(1) as usize;
+        (first..=last).step_by(stride).map(|at| base.powi(at)).collect()
+    }
+}
+
+/// Some round values between two, evenly.
+pub(super) fn round_steps(low: f64, high: f64) -> Vec<f64> {
+    if high <= low {
+        return Vec::new();
+    }
+    let step = nice_step(low, high);
+    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+    (first..=last).map(|at| at as f64 * step).collect()
+}
+
+/// 1, 2 or 5 times a power of ten, about a sixth of this range.
+pub(super) fn nice_step(low: f64, high: f64) -> f64 {
+    let least = (high - low) / 6.0;
+    let power = 10f64.powf(least.log10().floor());
+    [1.0, 2.0, 5.0].into_iter().map(|of| of * power).find(|step| *step >= least).unwrap_or(10.0 * power)
+}
+
+/// About three digits.
+pub(super) fn short(value: f64) -> String {
+    if value != 0.0 && !(1e-3..1e6).contains(&value.abs()) {
+        return format!("{value:.0e}");
+    }
+    // Zero is not negative.
+    let text = format!("{:.3}", value + 0.0);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A size in bytes, in binary thousands: 512, 4K, 1M; `gap` goes before the unit.
+pub(super) fn size(bytes: f64, gap: &str) -> String {
+    match bytes {
+        bytes if bytes >= 1_048_576.0 => format!("{}{gap}M", short(bytes / 1_048_576.0)),
+        bytes if bytes >= 1024.0 => format!("{}{gap}K", short(bytes / 1024.0)),
+        bytes => short(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_ticks() {
+        let range = Axis::Linear.range([0.0, 10.0].into_iter()).unwrap().with_room();
+        assert!((range.share(5.0) - 0.5).abs() < 1e-9 && (range.share(10.6) - 1.0).abs() < 1e-9);
+        assert_eq!(range.ticks(), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!(round_steps(3.0, 3.0), Vec::<f64>::new());
+        let range = Axis::Log(2).range([8.0, 1024.0].into_iter()).unwrap().with_room();
+        assert_eq!(range.ticks(), [8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0]);
+        assert!((range.share(90.509_667_991_878_1) - 0.5).abs() < 1e-9);
+        assert!(Axis::Log(2).range([1.0, 1e30].into_iter()).unwrap().ticks().len() <= 11);
+        assert!(Axis::Linear.range([].into_iter()).is_none());
+    }
+
+    #[test]
+    fn one_value_has_room_around_it() {
+        for (axis, value) in [(Axis::Linear, 0.0), (Axis::Linear, -5e6), (Axis::Linear, 1e-9), (Axis::Log(4), 1e-12)] {
+            let range = axis.range([value].into_iter()).unwrap();
+            assert!(range.low < value && value < range.high && !range.ticks().is_empty(), "{axis:?} {value}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!([0.5, 100.0, 1.23456, 2e9, 0.0, -0.0].map(short), ["0.5", "100", "1.235", "2e9", "0", "0"]);
+        assert_eq!([8.0, 4096.0, 1_048_576.0].map(|bytes| size(bytes, " ")), ["8", "4 K", "1 M"]);
+        assert_eq!(size(2048.0, ""), "2K");
+    }
+}
