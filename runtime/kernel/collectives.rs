@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::completion::{Completion, OfCollective};
 use super::core::Core;
+use super::wake::Reason;
 use super::{CollectiveCall, Kernel};
 use crate::collective::execute::{Job, Plan, Start};
 use crate::collective::{Call, Schedule};
@@ -22,7 +23,7 @@ use crate::overrides::Overrides;
 pub(super) const ASK_TICK: Duration = Duration::from_millis(500);
 
 /// No collective is under way.
-const IDLE: u8 = 0;
+pub(super) const IDLE: u8 = 0;
 /// One has begun, and nobody has waited since.
 const BEGUN: u8 = 1;
 /// The task looks, until none is under way.
@@ -73,7 +74,7 @@ impl Kernel {
         let core = self.begin_collective(core, op);
         self.unlock(core);
         // Not yet the task: that would wake it on a core that computes.
-        let _ = self.asking.state.compare_exchange(IDLE, BEGUN, Ordering::SeqCst, Ordering::Relaxed);
+        let _ = self.asking.compare_exchange(IDLE, BEGUN, Ordering::SeqCst, Ordering::Relaxed);
         let left = self.clock.now();
         self.observer.leaves_post(now, left, (op, operation), false);
         if let Some(choice) = completion.choice() {
@@ -109,17 +110,12 @@ impl Kernel {
     /// The program waits for something, or looks whether it is there: from now on the task looks now and then whether
     /// collectives wait in vain.
     pub(crate) fn begin_asking(&self) {
-        let state = &self.asking.state;
+        let state = &self.asking;
         if state.load(Ordering::Relaxed) == BEGUN
             && state.compare_exchange(BEGUN, ASKING, Ordering::SeqCst, Ordering::Relaxed).is_ok()
         {
-            self.asking.begin.notify_one();
+            self.wake.because(Reason::CollectiveAwaited);
         }
-    }
-
-    /// Has the task carry on with collectives.
-    pub(super) fn call_task(&self) {
-        self.due.notify_one();
     }
 
     /// The task's look at collectives that do not move: other ranks may have called something else. Returns whether
@@ -131,7 +127,7 @@ impl Kernel {
         let is_idle = core.collectives.is_idle();
         if is_idle {
             // Under the lock: what begins afterwards says so again.
-            self.asking.state.store(IDLE, Ordering::SeqCst);
+            self.asking.store(IDLE, Ordering::SeqCst);
         } else if may_move {
             core.ask(ASK_TICK);
             core.flush();

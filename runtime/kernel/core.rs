@@ -15,7 +15,6 @@ use std::time::Duration;
 use foldhash::{HashMap, HashMapExt};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use socket2::SockRef;
-use tokio::sync::Notify;
 
 use super::clock::Clock;
 use super::completion::Completion;
@@ -24,6 +23,7 @@ use super::poller::{Poller, Ready};
 use super::tuning::batching::Batching;
 use super::tuning::notsent_lowat::NotsentLowat;
 use super::tuning::pacing::Pacing;
+use super::wake::TaskWake;
 use crate::buffer::SendBuffer;
 use crate::collective::execute::Collectives;
 use crate::engine::{Completed, Engine, LateRefusal, OpId, Outcome, Sent};
@@ -67,7 +67,7 @@ pub(crate) struct Core {
     /// The first rank whose connection ended without goodbye, or that a peer blamed.
     suspect: Option<(Rank, String)>,
     /// Tells the task that there is one.
-    suspicion: Arc<Notify>,
+    wake: Arc<TaskWake>,
     /// A thread has panicked with the core locked.
     pub(crate) is_broken: bool,
     /// A thread that waits drives, not the task.
@@ -112,7 +112,7 @@ impl Core {
         links: Vec<Option<Connection<TcpStream>>>,
         poller: Arc<Poller>,
         clock: Clock,
-        suspicion: Arc<Notify>,
+        wake: Arc<TaskWake>,
     ) -> io::Result<Self> {
         let collectives = Collectives::new(engine.rank(), links.len() as u32);
         let mut sockets = Vec::with_capacity(links.len());
@@ -140,7 +140,7 @@ impl Core {
             onlooker: None,
             is_advised: false,
             suspect: None,
-            suspicion,
+            wake,
             is_broken: false,
             is_helped: false,
             traffic,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::Kernel;
 use super::core::Core;
 use super::panics::{Locked, wake};
+use super::wake::Reason;
 use crate::config::Overlap;
 use crate::engine::OpId;
 
@@ -29,7 +30,7 @@ impl Kernel {
         let is_due = core.has_due();
         self.release(core);
         if is_due {
-            self.call_task();
+            self.wake.because(Reason::CollectiveDue);
         }
     }
 
@@ -85,6 +86,13 @@ impl Kernel {
         if self.task_may_move() || self.help.is_wanted() {
             self.turn();
         }
+    }
+
+    /// Sends the small messages that wait for others.
+    pub(super) fn send_gathered(&self) {
+        let mut core = self.lock();
+        core.flush();
+        self.unlock(core);
     }
 
     /// This node cannot go on.
@@ -157,7 +165,9 @@ impl Kernel {
     /// No thread helps any more: leaves the links to the task, if it may have them.
     pub(super) fn leave_to_task(&self) {
         let gave_way = self.gave_way.swap(false, Ordering::SeqCst);
-        self.ownership.helper_leaves(&self.poller, || self.task_may_move());
+        if self.ownership.helper_leaves(&self.poller, || self.task_may_move()) {
+            self.wake.because(Reason::WaitsFollow);
+        }
         // A task that gave way has left links ready; with its set armed it would not hear of them again.
         if gave_way {
             self.poller.nudge();

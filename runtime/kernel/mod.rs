@@ -24,14 +24,16 @@ mod schedules;
 mod state;
 mod sync;
 mod task;
+mod timers;
 mod tuning;
+mod wake;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
 use crate::collective::execute::Planner;
@@ -59,6 +61,7 @@ use poller::Poller;
 pub(crate) use state::Kernel;
 use state::{Order, Started};
 use tuning::spin::Spin;
+use wake::{Reason, TaskWake};
 
 /// The next node's name within this process.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -88,11 +91,11 @@ impl Kernel {
         let mesh::Membership { links, control, limits, launcher, job, may_poll } = membership;
         let engine = Engine::new(config.rank, &limits);
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
-        let suspicion = Arc::new(Notify::new());
+        let wake = Arc::new(TaskWake::new());
         for link in links.iter().flatten() {
             keepalive::limit(&link.stream, config.keepalive, keepalive::EndedBy::Look)?;
         }
-        let mut core = Core::new(engine, links, poller.clone(), clock, suspicion.clone())?;
+        let mut core = Core::new(engine, links, poller.clone(), clock, wake.clone())?;
         core.is_advised = control.is_some();
         let observer = Observer::new(config);
         core.observed = Observed::new(&observer, observer.open(job, || clock.now())?);
@@ -120,17 +123,15 @@ impl Kernel {
             gave_way: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             noted: Mutex::default(),
-            is_gathering: AtomicBool::new(false),
-            gathering: Notify::new(),
-            due: Notify::new(),
+            wake,
             planner: Mutex::new(Planner::new(config.rank, config.cost_model, config.overrides.clone())),
-            asking: state::Asking::default(),
+            asking: AtomicU8::new(collectives::IDLE),
             is_told: AtomicBool::new(false),
             orders: sender,
             thread: Mutex::new(None),
             job: (job, launcher),
         };
-        Ok(Started { kernel: Arc::new(kernel), orders, control, launcher, suspicion })
+        Ok(Started { kernel: Arc::new(kernel), orders, control })
     }
 
     /// Posts a read.
@@ -187,8 +188,8 @@ impl Kernel {
             (false, _) => core.hand_on(),
         }
         self.unlock(core);
-        if gathers && !self.is_gathering.swap(true, Ordering::SeqCst) {
-            self.gathering.notify_one();
+        if gathers {
+            self.wake.because(Reason::Gathered);
         }
         let is_short = operation.bytes < BURST_BYTES;
         if !is_short || self.observer.times_post() {

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 use super::callers::Callers;
 use super::clock::Clock;
@@ -15,6 +15,7 @@ use super::helper::Help;
 use super::ownership::Ownership;
 use super::poller::Poller;
 use super::tuning::spin::Spin;
+use super::wake::TaskWake;
 use crate::collective::execute::Planner;
 use crate::config::Overlap;
 use crate::ids::Rank;
@@ -52,13 +53,10 @@ pub(crate) struct Kernel {
     pub(super) is_over: AtomicBool,
     /// The last error the program was told.
     pub(super) noted: Mutex<Option<String>>,
-    /// Small messages wait for the task to send them, if nobody else does before. Set until it looks.
-    pub(super) is_gathering: AtomicBool,
-    pub(super) gathering: Notify,
-    /// A collective can go on, and who has left it so does not carry on with it.
-    pub(super) due: Notify,
+    pub(super) wake: Arc<TaskWake>,
     pub(super) planner: Mutex<Planner>,
-    pub(super) asking: Asking,
+    /// Whether the task looks for collectives that wait in vain.
+    pub(super) asking: AtomicU8,
     /// The program was told why collectives fail.
     pub(super) is_told: AtomicBool,
     pub(super) orders: mpsc::Sender<Order>,
@@ -75,20 +73,9 @@ pub(crate) enum Order {
     Leave(Option<Report>),
 }
 
-/// Whether the task looks for collectives that wait in vain.
-#[derive(Default)]
-pub(super) struct Asking {
-    pub(super) state: AtomicU8,
-    pub(super) begin: Notify,
-}
-
 /// A node at its start: where the task continues.
 pub(super) struct Started {
     pub(super) kernel: Arc<Kernel>,
     pub(super) orders: mpsc::Receiver<Order>,
     pub(super) control: Option<mesh::Control>,
-    /// Whether a launcher watches the processes: without it the job is over.
-    pub(super) launcher: bool,
-    /// A connection has ended without goodbye.
-    pub(super) suspicion: Arc<Notify>,
 }
