@@ -2,14 +2,17 @@
 //! whoever drives the engine: see [`Kernel::carry_on`].
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
+
+use super::callers::Callers;
 use super::completion::{Completion, OfCollective};
 use super::core::Core;
 use super::wake::Reason;
 use super::{CollectiveCall, Kernel};
-use crate::collective::execute::{Job, Plan, Start};
+use crate::collective::execute::{Job, Plan, Planner, Start};
 use crate::collective::{Call, Schedule};
 use crate::cost::CostModel;
 use crate::engine::{Completed, OpId};
@@ -23,11 +26,34 @@ use crate::overrides::Overrides;
 pub(super) const ASK_TICK: Duration = Duration::from_millis(500);
 
 /// No collective is under way.
-pub(super) const IDLE: u8 = 0;
+const IDLE: u8 = 0;
 /// One has begun, and nobody has waited since.
 const BEGUN: u8 = 1;
 /// The task looks, until none is under way.
 const ASKING: u8 = 2;
+
+/// The program's calls of collectives.
+pub(super) struct Calls {
+    /// Who calls.
+    pub(super) callers: Callers,
+    /// How calls are carried out.
+    pub(super) planner: Mutex<Planner>,
+    /// Whether the task looks for collectives that wait in vain.
+    asking: AtomicU8,
+    /// The program was told why collectives fail.
+    pub(super) is_told: AtomicBool,
+}
+
+impl Calls {
+    pub(super) fn new(planner: Planner) -> Self {
+        Calls {
+            callers: Callers::default(),
+            planner: Mutex::new(planner),
+            asking: AtomicU8::new(IDLE),
+            is_told: AtomicBool::new(false),
+        }
+    }
+}
 
 impl Kernel {
     /// How a call is carried out.
@@ -35,22 +61,22 @@ impl Kernel {
     /// # Errors
     /// [`crate::Misuse::NoSuchRank`] if its root does not exist.
     pub(crate) fn plan(&self, call: &Call) -> Result<Arc<Plan>> {
-        self.planner.lock().plan(call)
+        self.calls.planner.lock().plan(call)
     }
 
     /// The cost model by which algorithms are chosen.
     pub(crate) fn cost_model(&self) -> CostModel {
-        self.planner.lock().cost_model()
+        self.calls.planner.lock().cost_model()
     }
 
     /// From the next call on algorithms are chosen by the prices of `model`.
     pub(crate) fn adopt(&self, model: CostModel) {
-        self.planner.lock().adopt(model);
+        self.calls.planner.lock().adopt(model);
     }
 
     /// From the next call on these algorithms are used.
     pub(crate) fn override_algorithms(&self, overrides: Overrides) {
-        self.planner.lock().override_algorithms(overrides);
+        self.calls.planner.lock().override_algorithms(overrides);
     }
 
     /// Begins a collective and posts its first steps; a burst of what it sends leaves at once. `plan`: `None` for an
@@ -74,7 +100,7 @@ impl Kernel {
         let core = self.begin_collective(core, op);
         self.unlock(core);
         // Not yet the task: that would wake it on a core that computes.
-        let _ = self.asking.compare_exchange(IDLE, BEGUN, Ordering::SeqCst, Ordering::Relaxed);
+        let _ = self.calls.asking.compare_exchange(IDLE, BEGUN, Ordering::SeqCst, Ordering::Relaxed);
         let left = self.clock.now();
         self.observer.leaves_post(now, left, (op, operation), false);
         if let Some(choice) = completion.choice() {
@@ -89,10 +115,10 @@ impl Kernel {
     /// # Errors
     /// [`Misuse::Threads`] if another thread calls them too; then every rank is told.
     pub(crate) fn call_collective(&self) -> Result<CollectiveCall<'_>> {
-        if self.is_over.load(Ordering::Relaxed) {
+        if self.program.is_over.load(Ordering::Relaxed) {
             return Err(Error::Shutdown { rank: self.rank });
         }
-        self.callers.enter().map_err(|why| {
+        self.calls.callers.enter().map_err(|why| {
             let misuse = Misuse::Threads { rank: self.rank, why: why.clone() };
             self.intervene(|core| {
                 core.collectives.fail_all(&mut core.engine, self.clock.now(), why);
@@ -104,13 +130,13 @@ impl Kernel {
 
     /// The program orders the calls of several threads itself.
     pub(crate) fn declare_serialized(&self) {
-        self.callers.declare_serialized();
+        self.calls.callers.declare_serialized();
     }
 
     /// The program waits for something, or looks whether it is there: from now on the task looks now and then whether
     /// collectives wait in vain.
     pub(crate) fn begin_asking(&self) {
-        let state = &self.asking;
+        let state = &self.calls.asking;
         if state.load(Ordering::Relaxed) == BEGUN
             && state.compare_exchange(BEGUN, ASKING, Ordering::SeqCst, Ordering::Relaxed).is_ok()
         {
@@ -127,7 +153,7 @@ impl Kernel {
         let is_idle = core.collectives.is_idle();
         if is_idle {
             // Under the lock: what begins afterwards says so again.
-            self.asking.store(IDLE, Ordering::SeqCst);
+            self.calls.asking.store(IDLE, Ordering::SeqCst);
         } else if may_move {
             core.ask(ASK_TICK);
             core.flush();
@@ -138,7 +164,7 @@ impl Kernel {
 
     /// Why collectives fail, if the program was not told.
     pub(super) fn untold(&self, core: &Core) -> Option<Error> {
-        core.collectives.failure().filter(|_| !self.is_told.load(Ordering::Relaxed))
+        core.collectives.failure().filter(|_| !self.calls.is_told.load(Ordering::Relaxed))
     }
 }
 

@@ -147,9 +147,9 @@ impl Kernel {
                 if goes_on {
                     self.poller.nudge();
                 }
-                self.gave_way.store(true, Ordering::SeqCst);
+                self.help.gave_way.store(true, Ordering::SeqCst);
                 // The waiter may have left before it could see that; then there is nobody to give way to.
-                if self.help.is_wanted() || !self.gave_way.swap(false, Ordering::SeqCst) {
+                if self.help.is_wanted() || !self.help.gave_way.swap(false, Ordering::SeqCst) {
                     return turn;
                 }
             }
@@ -159,12 +159,12 @@ impl Kernel {
     /// The task lets bytes gather before it looks again, if it `may`. Returns whether it does. Not while a future waits:
     /// nobody but the task takes what comes for it.
     pub(super) fn rest(&self, may: bool) -> bool {
-        self.ownership.rest(&self.poller, || may && self.awaiting.load(Ordering::SeqCst) == 0)
+        self.ownership.rest(&self.poller, || may && self.help.awaiting.load(Ordering::SeqCst) == 0)
     }
 
     /// No thread helps any more: leaves the links to the task, if it may have them.
     pub(super) fn leave_to_task(&self) {
-        let gave_way = self.gave_way.swap(false, Ordering::SeqCst);
+        let gave_way = self.help.gave_way.swap(false, Ordering::SeqCst);
         if self.ownership.helper_leaves(&self.poller, || self.task_may_move()) {
             self.wake.because(Reason::WaitsFollow);
         }
@@ -176,12 +176,12 @@ impl Kernel {
 
     /// Whether bytes may move while no thread waits.
     pub(super) fn task_may_move(&self) -> bool {
-        self.overlap == Overlap::On || self.awaiting.load(Ordering::SeqCst) > 0
+        self.settings.overlap == Overlap::On || self.help.awaiting.load(Ordering::SeqCst) > 0
     }
 
     /// A future begins to wait: in deferred mode too, its bytes move while it does.
     pub(crate) fn begin_await(&self) {
-        if self.awaiting.fetch_add(1, Ordering::SeqCst) == 0 && self.overlap == Overlap::Off {
+        if self.help.awaiting.fetch_add(1, Ordering::SeqCst) == 0 && self.settings.overlap == Overlap::Off {
             let mut core = self.lock();
             core.flush();
             self.unlock(core);
@@ -191,7 +191,7 @@ impl Kernel {
 
     /// A future has what it waited for, or is gone.
     pub(crate) fn end_await(&self) {
-        if self.awaiting.fetch_sub(1, Ordering::SeqCst) == 1 && self.overlap == Overlap::Off {
+        if self.help.awaiting.fetch_sub(1, Ordering::SeqCst) == 1 && self.settings.overlap == Overlap::Off {
             self.settle_watch();
         }
     }
@@ -203,7 +203,7 @@ impl Kernel {
 
     /// Moves what is there, if the program may and nobody else does: so that testing in a loop makes progress.
     pub(crate) fn poke(&self) {
-        if self.overlap == Overlap::Off
+        if self.settings.overlap == Overlap::Off
             && let Some(mut core) = self.core.try_lock().map(Locked::new)
         {
             let mut ready = Vec::new();

@@ -227,7 +227,7 @@ impl Kernel {
 
     /// Looks whether the peers' hosts are there. Returns how long until it is to look again.
     fn look_for_silence(&self) -> Option<Duration> {
-        let mut next = self.keepalive?;
+        let mut next = self.settings.keepalive?;
         self.intervene(|core| next = core.look_for_silence(next));
         Some(next)
     }
@@ -246,7 +246,7 @@ impl Kernel {
             self.fail_here(forged);
         }
         self.confirm_loss();
-        if self.job.1 {
+        if self.names.has_launcher {
             self.fail_here("its launcher is gone, and the job with it");
         }
     }
@@ -255,7 +255,7 @@ impl Kernel {
         let error = match notice {
             Notice::Lost { rank, cause } => Error::PeerLost { peer: rank, cause: cause.into(), operation: None },
             // The launcher shows the report; once is enough in a job's output.
-            Notice::Deadlock { .. } if self.job.1 => Error::Deadlock { report: SHOWN_BY_LAUNCHER.into() },
+            Notice::Deadlock { .. } if self.names.has_launcher => Error::Deadlock { report: SHOWN_BY_LAUNCHER.into() },
             Notice::Deadlock { report } => Error::Deadlock { report: report.into() },
             Notice::Refused { cause } => Error::Join { rank: self.rank, cause: cause.into() },
             Notice::Ask | Notice::Table { .. } => return,

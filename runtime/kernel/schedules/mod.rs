@@ -47,7 +47,7 @@ use self::core::Core;
 use self::helper::Help;
 use self::ownership::Ownership;
 use self::poller::Poller;
-use self::sync::{AtomicBool, AtomicUsize, Mutex};
+use self::sync::Mutex;
 use self::wake::TaskWake;
 use crate::config::Overlap;
 use crate::engine::OpId;
@@ -58,17 +58,18 @@ use crate::operation::Operation;
 /// The real one's fields, as far as the hand-over knows them.
 pub(crate) struct Kernel {
     rank: Rank,
-    overlap: Overlap,
+    settings: Settings,
     clock: Clock,
     core: Mutex<Core>,
     poller: Arc<Poller>,
     help: Help,
     ownership: Ownership,
     wake: TaskWake,
-    spin: tuning::spin::Spin,
-    awaiting: AtomicUsize,
-    gave_way: AtomicBool,
     observer: Unobserved,
+}
+
+struct Settings {
+    overlap: Overlap,
 }
 
 /// Nothing is observed here: it wakes nobody.
@@ -85,16 +86,13 @@ impl Kernel {
         let poller = Arc::new(Poller);
         Kernel {
             rank: Rank(0),
-            overlap,
+            settings: Settings { overlap },
             clock: Clock,
             core: Mutex::new(Core::new(links, poller.clone())),
-            help: Help::new(poller.clone()),
+            help: Help::new(poller.clone(), tuning::spin::Spin),
             poller,
             ownership: Ownership::new(),
             wake: TaskWake::new(),
-            spin: tuning::spin::Spin,
-            awaiting: AtomicUsize::new(0),
-            gave_way: AtomicBool::new(false),
             observer: Unobserved,
         }
     }
