@@ -26,6 +26,7 @@ use super::tuning::pacing::Pacing;
 use super::wake::TaskWake;
 use crate::buffer::SendBuffer;
 use crate::collective::execute::Collectives;
+use crate::controllers::{Controller, Disabled};
 use crate::engine::{Completed, Engine, LateRefusal, OpId, Outcome, Sent};
 use crate::error::Error;
 use crate::ids::Rank;
@@ -92,14 +93,14 @@ struct Socket {
 }
 
 impl Socket {
-    fn new(Connection { stream, cipher }: Connection<TcpStream>) -> Self {
-        let pacing = Pacing::new(&SockRef::from(&stream));
+    fn new(Connection { stream, cipher }: Connection<TcpStream>, disabled: Disabled) -> Self {
+        let pacing = Pacing::new(&SockRef::from(&stream), disabled.leaves(Controller::Pacing));
         Socket {
             stream,
             cipher,
             pacing,
-            batching: Batching::default(),
-            notsent_lowat: NotsentLowat::new(),
+            batching: Batching::new(disabled.leaves(Controller::Batching)),
+            notsent_lowat: NotsentLowat::new(disabled.leaves(Controller::NotsentLowat)),
             is_blocked: false,
             is_watched: false,
         }
@@ -113,6 +114,7 @@ impl Core {
         poller: Arc<Poller>,
         clock: Clock,
         wake: Arc<TaskWake>,
+        disabled: Disabled,
     ) -> io::Result<Self> {
         let collectives = Collectives::new(engine.rank(), links.len() as u32);
         let mut sockets = Vec::with_capacity(links.len());
@@ -120,7 +122,7 @@ impl Core {
             if let Some(link) = &link {
                 poller.add(Rank(rank), link.stream.as_fd())?;
             }
-            sockets.push(link.map(Socket::new));
+            sockets.push(link.map(|link| Socket::new(link, disabled)));
         }
         let (completions, recent, refusals) = (HashMap::new(), VecDeque::new(), VecDeque::new());
         let traffic = (vec![0; sockets.len()], vec![0; sockets.len()]);

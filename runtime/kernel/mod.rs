@@ -38,6 +38,7 @@ use tokio::sync::mpsc;
 use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
 use crate::collective::execute::Planner;
 use crate::config::Config;
+use crate::controllers::Controller;
 use crate::engine::{Engine, OpId};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
@@ -89,13 +90,16 @@ impl Kernel {
 
     fn prepare(config: &Config, membership: mesh::Membership) -> std::io::Result<Started> {
         let mesh::Membership { links, control, limits, launcher, job, may_poll } = membership;
-        let engine = Engine::new(config.rank, &limits);
+        let mut engine = Engine::new(config.rank, &limits);
+        if !config.disabled.leaves(Controller::FragmentBatch) {
+            engine.disable_batches();
+        }
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
         let wake = Arc::new(TaskWake::new());
         for link in links.iter().flatten() {
             keepalive::limit(&link.stream, config.keepalive, keepalive::EndedBy::Look)?;
         }
-        let mut core = Core::new(engine, links, poller.clone(), clock, wake.clone())?;
+        let mut core = Core::new(engine, links, poller.clone(), clock, wake.clone(), config.disabled)?;
         core.is_advised = control.is_some();
         let observer = Observer::new(config);
         core.observed = Observed::new(&observer, observer.open(job, || clock.now())?);
@@ -109,7 +113,7 @@ impl Kernel {
             settings: Settings::of(config),
             clock,
             core: Mutex::new(core),
-            help: Help::new(poller.clone(), Spin::new(may_poll)),
+            help: Help::new(poller.clone(), Spin::new(may_poll && config.disabled.leaves(Controller::Spin))),
             poller,
             ownership: Ownership::new(),
             wake,

@@ -16,6 +16,7 @@ use super::ownership::Ownership;
 use super::poller::Poller;
 use super::wake::TaskWake;
 use crate::config::{Config, Overlap};
+use crate::controllers::Disabled;
 use crate::ids::Rank;
 use crate::join::control::Report;
 use crate::join::mesh;
@@ -64,6 +65,8 @@ pub(super) struct Settings {
     pub(super) linger: Duration,
     /// Whether the rendezvous is to hear what the node has observed.
     pub(super) reports: bool,
+    /// What does not tune the node.
+    pub(super) disabled: Disabled,
 }
 
 impl Settings {
@@ -74,6 +77,7 @@ impl Settings {
             keepalive: config.keepalive,
             linger: config.linger,
             reports: config.report,
+            disabled: config.disabled,
         }
     }
 }

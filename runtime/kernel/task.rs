@@ -20,6 +20,7 @@ use super::tuning::poll_interval::PollInterval;
 use super::wake::Reason;
 use super::{Kernel, Order, Started, ownership};
 use crate::config::Config;
+use crate::controllers::Controller;
 use crate::error::{Error, Result};
 use crate::join::control::{Notice, Report};
 use crate::join::mesh::{self, Control};
@@ -142,7 +143,8 @@ impl Task {
         let mut timers = Timers::default();
         timers.set(Timer::DetectDeadlock, kernel.looks().then_some(Duration::ZERO));
         timers.set(Timer::LookForSilence, kernel.look_for_silence());
-        Task { kernel, reports, timers, poll_interval: PollInterval::default(), detector: Detector::default() }
+        let poll_interval = PollInterval::new(kernel.settings.disabled.leaves(Controller::PollInterval));
+        Task { kernel, reports, timers, poll_interval, detector: Detector::default() }
     }
 
     /// Another thread has woken the task: does what for.

@@ -9,6 +9,7 @@ use super::*;
 use crate::buffer::Element;
 use crate::collective::execute::Collectives;
 use crate::config::Config;
+use crate::controllers::Disabled;
 use crate::engine::{Engine, Limits, Sent};
 use crate::ids::Tag;
 use crate::join::handshake::Connection;
@@ -31,7 +32,8 @@ fn told(is_advised: bool) -> (Core, TcpStream) {
     let limits = [Limits::of(&Config::alone()), Limits::of(&Config::alone())];
     let links = vec![None, Some(Connection { stream, cipher: None })];
     let (poller, wake) = (Arc::new(Poller::new().unwrap()), Arc::new(TaskWake::new()));
-    let mut core = Core::new(Engine::new(OWN, &limits), links, poller, Clock::start(), wake).unwrap();
+    let mut core =
+        Core::new(Engine::new(OWN, &limits), links, poller, Clock::start(), wake, Disabled::default()).unwrap();
     core.is_advised = is_advised;
 
     let (now, key) = (Duration::ZERO, MatchKey::user(Tag(1)));
