@@ -2,17 +2,15 @@
 //! whoever drives the engine: see [`Kernel::carry_on`].
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use parking_lot::Mutex;
-
-use super::callers::Callers;
 use super::completion::{Completion, OfCollective};
 use super::core::Core;
+use super::state::asking;
 use super::wake::Reason;
 use super::{CollectiveCall, Kernel};
-use crate::collective::execute::{Job, Plan, Planner, Start};
+use crate::collective::execute::{Job, Plan, Start};
 use crate::collective::{Call, Schedule};
 use crate::cost::CostModel;
 use crate::engine::{Completed, OpId};
@@ -24,36 +22,6 @@ use crate::overrides::Overrides;
 
 /// How often the task looks for collectives that wait in vain, and for how long one has not moved then.
 pub(super) const ASK_TICK: Duration = Duration::from_millis(500);
-
-/// No collective is under way.
-const IDLE: u8 = 0;
-/// One has begun, and nobody has waited since.
-const BEGUN: u8 = 1;
-/// The task looks, until none is under way.
-const ASKING: u8 = 2;
-
-/// The program's calls of collectives.
-pub(super) struct Calls {
-    /// Who calls.
-    pub(super) callers: Callers,
-    /// How calls are carried out.
-    pub(super) planner: Mutex<Planner>,
-    /// Whether the task looks for collectives that wait in vain.
-    asking: AtomicU8,
-    /// The program was told why collectives fail.
-    pub(super) is_told: AtomicBool,
-}
-
-impl Calls {
-    pub(super) fn new(planner: Planner) -> Self {
-        Calls {
-            callers: Callers::default(),
-            planner: Mutex::new(planner),
-            asking: AtomicU8::new(IDLE),
-            is_told: AtomicBool::new(false),
-        }
-    }
-}
 
 impl Kernel {
     /// How a call is carried out.
@@ -100,7 +68,7 @@ impl Kernel {
         let core = self.begin_collective(core, op);
         self.unlock(core);
         // Not yet the task: that would wake it on a core that computes.
-        let _ = self.calls.asking.compare_exchange(IDLE, BEGUN, Ordering::SeqCst, Ordering::Relaxed);
+        let _ = self.calls.asking.compare_exchange(asking::IDLE, asking::BEGUN, Ordering::SeqCst, Ordering::Relaxed);
         let left = self.clock.now();
         self.observer.leaves_post(now, left, (op, operation), false);
         if let Some(choice) = completion.choice() {
@@ -137,8 +105,8 @@ impl Kernel {
     /// collectives wait in vain.
     pub(crate) fn begin_asking(&self) {
         let state = &self.calls.asking;
-        if state.load(Ordering::Relaxed) == BEGUN
-            && state.compare_exchange(BEGUN, ASKING, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        if state.load(Ordering::Relaxed) == asking::BEGUN
+            && state.compare_exchange(asking::BEGUN, asking::ASKING, Ordering::SeqCst, Ordering::Relaxed).is_ok()
         {
             self.wake.because(Reason::CollectiveAwaited);
         }
@@ -153,7 +121,7 @@ impl Kernel {
         let is_idle = core.collectives.is_idle();
         if is_idle {
             // Under the lock: what begins afterwards says so again.
-            self.calls.asking.store(IDLE, Ordering::SeqCst);
+            self.calls.asking.store(asking::IDLE, Ordering::SeqCst);
         } else if may_move {
             core.ask(ASK_TICK);
             core.flush();

@@ -49,7 +49,6 @@ use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::MatchKey;
 pub(crate) use callers::CollectiveCall;
 use clock::Clock;
-use collectives::Calls;
 pub(crate) use completion::Completion;
 use completion::Detached;
 use conditions::{AnyOf, Until};
@@ -60,7 +59,7 @@ use observed::Observed;
 use ownership::Ownership;
 use poller::Poller;
 pub(crate) use state::Kernel;
-use state::{Names, Order, Program, Settings, Started, TaskThread};
+use state::{Calls, Names, Order, Program, Settings, Started, TaskThread};
 use tuning::spin::Spin;
 use wake::{Reason, TaskWake};
 

@@ -1,20 +1,21 @@
 //! What a node consists of: the state that its task and the program's threads share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
+use super::callers::Callers;
 use super::clock::Clock;
-use super::collectives::Calls;
 use super::core::Core;
 use super::helper::Help;
 use super::ownership::Ownership;
 use super::poller::Poller;
 use super::wake::TaskWake;
+use crate::collective::execute::Planner;
 use crate::config::{Config, Overlap};
 use crate::controllers::Disabled;
 use crate::ids::Rank;
@@ -87,6 +88,39 @@ pub(super) struct TaskThread {
     pub(super) orders: mpsc::Sender<Order>,
     /// Until the node is finished.
     pub(super) handle: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The program's calls of collectives.
+pub(super) struct Calls {
+    /// Who calls.
+    pub(super) callers: Callers,
+    /// How calls are carried out.
+    pub(super) planner: Mutex<Planner>,
+    /// Whether the task looks for collectives that wait in vain: one of [`asking`].
+    pub(super) asking: AtomicU8,
+    /// The program was told why collectives fail.
+    pub(super) is_told: AtomicBool,
+}
+
+impl Calls {
+    pub(super) fn new(planner: Planner) -> Self {
+        Calls {
+            callers: Callers::default(),
+            planner: Mutex::new(planner),
+            asking: AtomicU8::new(asking::IDLE),
+            is_told: AtomicBool::new(false),
+        }
+    }
+}
+
+/// Whether the task looks for collectives that wait in vain.
+pub(super) mod asking {
+    /// No collective is under way.
+    pub(in crate::kernel) const IDLE: u8 = 0;
+    /// One has begun, and nobody has waited since.
+    pub(in crate::kernel) const BEGUN: u8 = 1;
+    /// The task looks, until none is under way.
+    pub(in crate::kernel) const ASKING: u8 = 2;
 }
 
 /// What the program has been told, and has asked for.
