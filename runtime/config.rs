@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::controllers::Disabled;
 use crate::cost::CostModel;
 use crate::ids::Rank;
 use crate::interfaces::Interfaces;
@@ -71,6 +72,8 @@ pub struct Config {
     pub trace: Option<PathBuf>,
     /// Whether the node sends its report to the coordinator when it leaves.
     pub report: bool,
+    /// What does not tune the node, for benches.
+    pub(crate) disabled: Disabled,
 }
 
 impl Config {
@@ -106,6 +109,7 @@ impl Config {
             observe: true,
             trace: None,
             report: false,
+            disabled: Disabled::default(),
         }
     }
 }

@@ -1,8 +1,15 @@
-//! The door for the package `lathide-cli`: what a launcher shares with the ranks that it starts. It is no interface for
-//! programs, and changes with any version.
+//! The door for the package `lathide-cli` and for benches: what a launcher shares with the ranks that it starts, and what
+//! tunes a node, to be switched off. It is no interface for programs, and changes with any version.
 
+use crate::config::Config;
 pub use crate::config::KEEPALIVE;
+pub use crate::controllers::Controller;
 pub use crate::wire::text;
+
+/// Has the node do without `controller`.
+pub fn without(config: &mut Config, controller: Controller) {
+    config.disabled.add(controller);
+}
 
 /// What a call of a collective may be carried out by, and what that is predicted to take.
 pub mod collective {

@@ -29,7 +29,7 @@
 //! | --- | --- |
 //! | [`node`](Node), [`handle`] | the primitives and their handles |
 //! | [`buffer`] | element types, send and receive buffers |
-//! | [`config`], [`cost`], [`error`], [`ids`], `interfaces`, `operation`, `overrides`, `quantity` | plain data |
+//! | [`config`], `controllers`, [`cost`], [`error`], [`ids`], `interfaces`, `operation`, `overrides`, `quantity` | plain data |
 //! | `wire` | frames, handshakes, encryption |
 //! | `engine` | the protocol, without I/O |
 //! | `kernel` | the progress thread, the sockets, the waiting threads |
@@ -51,6 +51,7 @@ pub mod buffer;
 mod chance;
 mod collective;
 pub mod config;
+mod controllers;
 pub mod cost;
 mod engine;
 pub mod error;

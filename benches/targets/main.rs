@@ -6,6 +6,8 @@
 //! (under `cargo test --benches`) a little of everything only shows that it runs.
 
 mod programs;
+#[path = "../shape.rs"]
+mod shape;
 mod shaped;
 
 use std::process::{Command, ExitCode, Stdio};

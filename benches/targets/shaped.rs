@@ -1,42 +1,15 @@
-//! Links that the kernel shapes: a network namespace of our own, whose loopback has a token bucket for each direction.
-//!
-//! No privileges are needed where user namespaces are allowed. Both ranks are at 127.0.0.1; what tells the directions
-//! apart is the source port: Linux gives odd ports to those who listen and even ones to those who connect. The
-//! bucket holds a packet of 64 KiB with its headers, so that segments need not be cut in software; with more, a message
-//! after a pause would pass faster than the link.
+//! What the command measures on links that the kernel shapes ([`super::shape`]); where that is not allowed, on emulated ones.
 
 use std::process::Command;
 
 use serde_json::Value;
 
-use super::{LATHIDE, json_of};
+use super::{LATHIDE, json_of, shape};
 
 /// A rate, for the kernel and for the emulated link that stands in.
 pub(super) struct Rate {
     pub(super) tbf: &'static str,
     pub(super) emulated: &'static str,
-}
-
-/// Makes the link at `$1`, then runs the rest.
-const SHAPE: &str = "set -e; rate=$1; shift
-ip link set lo up mtu 1500
-tc qdisc add dev lo root handle 1: htb default 1
-for class in 1 2; do
-    tc class add dev lo parent 1: classid 1:$class htb rate 100gbit quantum 200000
-    tc qdisc add dev lo parent 1:$class tbf rate $rate burst 70k limit 1mb
-done
-tc filter add dev lo parent 1: protocol ip u32 match ip sport 1 1 flowid 1:2
-exec \"$@\"";
-
-fn within(rate: &Rate) -> Command {
-    let mut command = Command::new("unshare");
-    command.args(["--map-root-user", "--net", "sh", "-c", SHAPE, "sh", rate.tbf]);
-    command
-}
-
-/// Whether this system lets us shape.
-fn is_allowed(rate: &Rate) -> bool {
-    within(rate).arg("true").output().is_ok_and(|output| output.status.success())
 }
 
 /// `lathide link` on a link of this rate, on all cores or on `core`; and how the link was made.
@@ -50,8 +23,8 @@ pub(super) fn gain(rate: &Rate, arguments: &[&str]) -> Result<(Value, &'static s
 }
 
 fn measure(rate: &Rate, core: Option<&str>, what: &str, arguments: &[&str]) -> Result<(Value, &'static str), String> {
-    let (mut command, link, how) = match is_allowed(rate) {
-        true => (within(rate), "loopback", "tbf"),
+    let (mut command, link, how) = match shape::is_allowed(rate.tbf) {
+        true => (shape::within(rate.tbf), "loopback", "tbf"),
         false => (Command::new("env"), rate.emulated, "emulated"),
     };
     if let Some(core) = core {

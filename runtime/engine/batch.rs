@@ -18,11 +18,19 @@ const FAST_FRAGMENTS: usize = 64;
 pub(super) struct Batch {
     fragment_bytes: usize,
     fragments: usize,
+    /// Fragments in the longest batch.
+    most: usize,
 }
 
 impl Batch {
     pub(super) fn new(fragment_bytes: usize) -> Self {
-        Batch { fragment_bytes, fragments: 1 }
+        let most = (BYTES_MAX / fragment_bytes).clamp(1, FRAGMENTS_MAX);
+        Batch { fragment_bytes, fragments: 1, most }
+    }
+
+    /// From now on each fragment travels alone.
+    pub(super) fn disable(&mut self) {
+        (self.fragments, self.most) = (1, 1);
     }
 
     /// The most payload behind one header now.
@@ -32,9 +40,8 @@ impl Batch {
 
     /// The socket took all of `bytes` in one call.
     pub(super) fn was_taken(&mut self, bytes: usize) {
-        let most = (BYTES_MAX / self.fragment_bytes).clamp(1, FRAGMENTS_MAX);
-        if bytes >= most * self.fragment_bytes {
-            self.fragments = (2 * self.fragments).min(most);
+        if bytes >= self.most * self.fragment_bytes {
+            self.fragments = (2 * self.fragments).min(self.most);
         }
     }
 
@@ -62,6 +69,15 @@ mod tests {
         assert_eq!(batch.bytes(), 4096);
         (0..10).for_each(|_| batch.was_taken(8));
         assert_eq!(batch.bytes(), 4096, "small messages say nothing about the link");
+    }
+
+    #[test]
+    fn one_that_is_disabled_stays_a_fragment() {
+        let mut batch = Batch::new(4096);
+        (0..10).for_each(|_| batch.was_taken(256 << 10));
+        batch.disable();
+        (0..10).for_each(|_| batch.was_taken(256 << 10));
+        assert_eq!(batch.bytes(), 4096);
     }
 
     #[test]

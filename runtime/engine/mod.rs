@@ -70,6 +70,11 @@ impl Engine {
         }
     }
 
+    /// From now on each fragment travels alone.
+    pub(crate) fn disable_batches(&mut self) {
+        self.links.iter_mut().for_each(|link| link.outgoing.batch.disable());
+    }
+
     /// Posts a read of the next message of `key` from `from`.
     pub(crate) fn initread(
         &mut self,

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use super::completion::{Completion, OfCollective};
 use super::core::Core;
+use super::state::asking;
+use super::wake::Reason;
 use super::{CollectiveCall, Kernel};
 use crate::collective::execute::{Job, Plan, Start};
 use crate::collective::{Call, Schedule};
@@ -21,35 +23,28 @@ use crate::overrides::Overrides;
 /// How often the task looks for collectives that wait in vain, and for how long one has not moved then.
 pub(super) const ASK_TICK: Duration = Duration::from_millis(500);
 
-/// No collective is under way.
-const IDLE: u8 = 0;
-/// One has begun, and nobody has waited since.
-const BEGUN: u8 = 1;
-/// The task looks, until none is under way.
-const ASKING: u8 = 2;
-
 impl Kernel {
     /// How a call is carried out.
     ///
     /// # Errors
     /// [`crate::Misuse::NoSuchRank`] if its root does not exist.
     pub(crate) fn plan(&self, call: &Call) -> Result<Arc<Plan>> {
-        self.planner.lock().plan(call)
+        self.calls.planner.lock().plan(call)
     }
 
     /// The cost model by which algorithms are chosen.
     pub(crate) fn cost_model(&self) -> CostModel {
-        self.planner.lock().cost_model()
+        self.calls.planner.lock().cost_model()
     }
 
     /// From the next call on algorithms are chosen by the prices of `model`.
     pub(crate) fn adopt(&self, model: CostModel) {
-        self.planner.lock().adopt(model);
+        self.calls.planner.lock().adopt(model);
     }
 
     /// From the next call on these algorithms are used.
     pub(crate) fn override_algorithms(&self, overrides: Overrides) {
-        self.planner.lock().override_algorithms(overrides);
+        self.calls.planner.lock().override_algorithms(overrides);
     }
 
     /// Begins a collective and posts its first steps; a burst of what it sends leaves at once. `plan`: `None` for an
@@ -73,7 +68,7 @@ impl Kernel {
         let core = self.begin_collective(core, op);
         self.unlock(core);
         // Not yet the task: that would wake it on a core that computes.
-        let _ = self.asking.state.compare_exchange(IDLE, BEGUN, Ordering::SeqCst, Ordering::Relaxed);
+        let _ = self.calls.asking.compare_exchange(asking::IDLE, asking::BEGUN, Ordering::SeqCst, Ordering::Relaxed);
         let left = self.clock.now();
         self.observer.leaves_post(now, left, (op, operation), false);
         if let Some(choice) = completion.choice() {
@@ -88,10 +83,10 @@ impl Kernel {
     /// # Errors
     /// [`Misuse::Threads`] if another thread calls them too; then every rank is told.
     pub(crate) fn call_collective(&self) -> Result<CollectiveCall<'_>> {
-        if self.is_over.load(Ordering::Relaxed) {
+        if self.program.is_over.load(Ordering::Relaxed) {
             return Err(Error::Shutdown { rank: self.rank });
         }
-        self.callers.enter().map_err(|why| {
+        self.calls.callers.enter().map_err(|why| {
             let misuse = Misuse::Threads { rank: self.rank, why: why.clone() };
             self.intervene(|core| {
                 core.collectives.fail_all(&mut core.engine, self.clock.now(), why);
@@ -103,23 +98,18 @@ impl Kernel {
 
     /// The program orders the calls of several threads itself.
     pub(crate) fn declare_serialized(&self) {
-        self.callers.declare_serialized();
+        self.calls.callers.declare_serialized();
     }
 
     /// The program waits for something, or looks whether it is there: from now on the task looks now and then whether
     /// collectives wait in vain.
     pub(crate) fn begin_asking(&self) {
-        let state = &self.asking.state;
-        if state.load(Ordering::Relaxed) == BEGUN
-            && state.compare_exchange(BEGUN, ASKING, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        let state = &self.calls.asking;
+        if state.load(Ordering::Relaxed) == asking::BEGUN
+            && state.compare_exchange(asking::BEGUN, asking::ASKING, Ordering::SeqCst, Ordering::Relaxed).is_ok()
         {
-            self.asking.begin.notify_one();
+            self.wake.because(Reason::CollectiveAwaited);
         }
-    }
-
-    /// Has the task carry on with collectives.
-    pub(super) fn call_task(&self) {
-        self.due.notify_one();
     }
 
     /// The task's look at collectives that do not move: other ranks may have called something else. Returns whether
@@ -131,7 +121,7 @@ impl Kernel {
         let is_idle = core.collectives.is_idle();
         if is_idle {
             // Under the lock: what begins afterwards says so again.
-            self.asking.state.store(IDLE, Ordering::SeqCst);
+            self.calls.asking.store(asking::IDLE, Ordering::SeqCst);
         } else if may_move {
             core.ask(ASK_TICK);
             core.flush();
@@ -142,7 +132,7 @@ impl Kernel {
 
     /// Why collectives fail, if the program was not told.
     pub(super) fn untold(&self, core: &Core) -> Option<Error> {
-        core.collectives.failure().filter(|_| !self.is_told.load(Ordering::Relaxed))
+        core.collectives.failure().filter(|_| !self.calls.is_told.load(Ordering::Relaxed))
     }
 }
 

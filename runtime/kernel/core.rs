@@ -15,7 +15,6 @@ use std::time::Duration;
 use foldhash::{HashMap, HashMapExt};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use socket2::SockRef;
-use tokio::sync::Notify;
 
 use super::clock::Clock;
 use super::completion::Completion;
@@ -24,8 +23,10 @@ use super::poller::{Poller, Ready};
 use super::tuning::batching::Batching;
 use super::tuning::notsent_lowat::NotsentLowat;
 use super::tuning::pacing::Pacing;
+use super::wake::TaskWake;
 use crate::buffer::SendBuffer;
 use crate::collective::execute::Collectives;
+use crate::controllers::{Controller, Disabled};
 use crate::engine::{Completed, Engine, LateRefusal, OpId, Outcome, Sent};
 use crate::error::Error;
 use crate::ids::Rank;
@@ -67,7 +68,7 @@ pub(crate) struct Core {
     /// The first rank whose connection ended without goodbye, or that a peer blamed.
     suspect: Option<(Rank, String)>,
     /// Tells the task that there is one.
-    suspicion: Arc<Notify>,
+    wake: Arc<TaskWake>,
     /// A thread has panicked with the core locked.
     pub(crate) is_broken: bool,
     /// A thread that waits drives, not the task.
@@ -92,14 +93,14 @@ struct Socket {
 }
 
 impl Socket {
-    fn new(Connection { stream, cipher }: Connection<TcpStream>) -> Self {
-        let pacing = Pacing::new(&SockRef::from(&stream));
+    fn new(Connection { stream, cipher }: Connection<TcpStream>, disabled: Disabled) -> Self {
+        let pacing = Pacing::new(&SockRef::from(&stream), disabled.leaves(Controller::Pacing));
         Socket {
             stream,
             cipher,
             pacing,
-            batching: Batching::default(),
-            notsent_lowat: NotsentLowat::new(),
+            batching: Batching::new(disabled.leaves(Controller::Batching)),
+            notsent_lowat: NotsentLowat::new(disabled.leaves(Controller::NotsentLowat)),
             is_blocked: false,
             is_watched: false,
         }
@@ -112,7 +113,8 @@ impl Core {
         links: Vec<Option<Connection<TcpStream>>>,
         poller: Arc<Poller>,
         clock: Clock,
-        suspicion: Arc<Notify>,
+        wake: Arc<TaskWake>,
+        disabled: Disabled,
     ) -> io::Result<Self> {
         let collectives = Collectives::new(engine.rank(), links.len() as u32);
         let mut sockets = Vec::with_capacity(links.len());
@@ -120,7 +122,7 @@ impl Core {
             if let Some(link) = &link {
                 poller.add(Rank(rank), link.stream.as_fd())?;
             }
-            sockets.push(link.map(Socket::new));
+            sockets.push(link.map(|link| Socket::new(link, disabled)));
         }
         let (completions, recent, refusals) = (HashMap::new(), VecDeque::new(), VecDeque::new());
         let traffic = (vec![0; sockets.len()], vec![0; sockets.len()]);
@@ -140,7 +142,7 @@ impl Core {
             onlooker: None,
             is_advised: false,
             suspect: None,
-            suspicion,
+            wake,
             is_broken: false,
             is_helped: false,
             traffic,

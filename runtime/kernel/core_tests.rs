@@ -24,8 +24,9 @@ fn linked() -> (Core, TcpStream, Cipher) {
     let (own, theirs) = pair();
     let limits = [Limits::of(&Config::alone()), Limits::of(&Config::alone())];
     let links = vec![None, Some(Connection { stream, cipher: Some(Box::new(own)) })];
-    let (poller, suspicion) = (Arc::new(Poller::new().unwrap()), Arc::new(Notify::new()));
-    let core = Core::new(Engine::new(Rank(0), &limits), links, poller, Clock::start(), suspicion).unwrap();
+    let (poller, wake) = (Arc::new(Poller::new().unwrap()), Arc::new(TaskWake::new()));
+    let core =
+        Core::new(Engine::new(Rank(0), &limits), links, poller, Clock::start(), wake, Disabled::default()).unwrap();
     (core, far, theirs)
 }
 

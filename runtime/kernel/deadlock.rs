@@ -48,7 +48,7 @@ impl LongWait {
         }
         peers.sort_unstable();
         peers.dedup();
-        self.waiting = Some(Waiting::new(kernel.id, kernel.job.0, has_deadline, peers));
+        self.waiting = Some(Waiting::new(kernel.names.node, kernel.names.job, has_deadline, peers));
     }
 }
 
@@ -70,20 +70,21 @@ pub(super) struct Detector {
 impl Kernel {
     /// Whether the task looks at all.
     pub(super) fn looks(&self) -> bool {
-        self.deadlock_timeout.is_some()
+        self.settings.deadlock_timeout.is_some()
     }
 
     /// How often the task looks whether the node stands still.
     pub(super) fn look_every(&self) -> Duration {
-        self.deadlock_timeout.map_or(TICK, |limit| limit.min(TICK))
+        self.settings.deadlock_timeout.map_or(TICK, |limit| limit.min(TICK))
     }
 
     /// Looks whether the node stands still. Returns what the rendezvous is to hear.
     pub(super) fn detect(&self, detector: &mut Detector) -> Option<Report> {
         let now = self.clock.now();
-        let asked = self.asked_in_vain.load(Ordering::Relaxed);
+        let asked = self.program.asked_in_vain.load(Ordering::Relaxed);
         let keeps_asking = std::mem::replace(&mut detector.asked, asked) != asked;
-        let waits = keeps_asking || self.awaiting.load(Ordering::SeqCst) > 0 || threads::has_waits(self.id);
+        let waits =
+            keeps_asking || self.help.awaiting.load(Ordering::SeqCst) > 0 || threads::has_waits(self.names.node);
         let core = self.lock();
         // An operator may take long, and is no wait.
         let moves = core.traffic != detector.traffic || core.collectives.is_running();
@@ -93,7 +94,7 @@ impl Kernel {
             (detector.look, detector.alone, detector.has_said) = Default::default();
             return std::mem::take(&mut detector.has_reported).then_some(Report::Moving);
         }
-        let (limit, still) = (self.deadlock_timeout?, now.saturating_sub(detector.moved));
+        let (limit, still) = (self.settings.deadlock_timeout?, now.saturating_sub(detector.moved));
         if still + self.look_every() < limit {
             return None;
         }
@@ -101,7 +102,7 @@ impl Kernel {
         drop(core);
         let look = Look::take();
         let mut core = self.lock();
-        let is_still = look.is_still_since(&detector.look, self.id, self.job.0);
+        let is_still = look.is_still_since(&detector.look, self.names.node, self.names.job);
         let mut snapshot = self.snapshot(&core, &look);
         detector.look = look;
         if still < limit {
@@ -132,7 +133,8 @@ impl Kernel {
 
     /// What the node waits for. `certain`: as far as the engine goes.
     fn snapshot(&self, core: &Core, look: &Look) -> Snapshot {
-        let mut waits: Vec<Vec<Rank>> = look.waits(self.id, self.job.0).map(|wait| wait.peers.clone()).collect();
+        let mut waits: Vec<Vec<Rank>> =
+            look.waits(self.names.node, self.names.job).map(|wait| wait.peers.clone()).collect();
         // A thread's wait has wakers too, at times: those say nothing new.
         let known: Vec<Rank> = waits.iter().flatten().copied().collect();
         waits.extend(core.awaited().filter(|peers| !peers.iter().all(|peer| known.contains(peer))));

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::Kernel;
 use super::core::Core;
 use super::panics::{Locked, wake};
+use super::wake::Reason;
 use crate::config::Overlap;
 use crate::engine::OpId;
 
@@ -29,7 +30,7 @@ impl Kernel {
         let is_due = core.has_due();
         self.release(core);
         if is_due {
-            self.call_task();
+            self.wake.because(Reason::CollectiveDue);
         }
     }
 
@@ -87,6 +88,13 @@ impl Kernel {
         }
     }
 
+    /// Sends the small messages that wait for others.
+    pub(super) fn send_gathered(&self) {
+        let mut core = self.lock();
+        core.flush();
+        self.unlock(core);
+    }
+
     /// This node cannot go on.
     pub(super) fn fail_here(&self, cause: &str) {
         self.intervene(|core| core.engine.fail_lost(self.rank, cause));
@@ -139,9 +147,9 @@ impl Kernel {
                 if goes_on {
                     self.poller.nudge();
                 }
-                self.gave_way.store(true, Ordering::SeqCst);
+                self.help.gave_way.store(true, Ordering::SeqCst);
                 // The waiter may have left before it could see that; then there is nobody to give way to.
-                if self.help.is_wanted() || !self.gave_way.swap(false, Ordering::SeqCst) {
+                if self.help.is_wanted() || !self.help.gave_way.swap(false, Ordering::SeqCst) {
                     return turn;
                 }
             }
@@ -151,13 +159,15 @@ impl Kernel {
     /// The task lets bytes gather before it looks again, if it `may`. Returns whether it does. Not while a future waits:
     /// nobody but the task takes what comes for it.
     pub(super) fn rest(&self, may: bool) -> bool {
-        self.ownership.rest(&self.poller, || may && self.awaiting.load(Ordering::SeqCst) == 0)
+        self.ownership.rest(&self.poller, || may && self.help.awaiting.load(Ordering::SeqCst) == 0)
     }
 
     /// No thread helps any more: leaves the links to the task, if it may have them.
     pub(super) fn leave_to_task(&self) {
-        let gave_way = self.gave_way.swap(false, Ordering::SeqCst);
-        self.ownership.helper_leaves(&self.poller, || self.task_may_move());
+        let gave_way = self.help.gave_way.swap(false, Ordering::SeqCst);
+        if self.ownership.helper_leaves(&self.poller, || self.task_may_move()) {
+            self.wake.because(Reason::WaitsFollow);
+        }
         // A task that gave way has left links ready; with its set armed it would not hear of them again.
         if gave_way {
             self.poller.nudge();
@@ -166,12 +176,12 @@ impl Kernel {
 
     /// Whether bytes may move while no thread waits.
     pub(super) fn task_may_move(&self) -> bool {
-        self.overlap == Overlap::On || self.awaiting.load(Ordering::SeqCst) > 0
+        self.settings.overlap == Overlap::On || self.help.awaiting.load(Ordering::SeqCst) > 0
     }
 
     /// A future begins to wait: in deferred mode too, its bytes move while it does.
     pub(crate) fn begin_await(&self) {
-        if self.awaiting.fetch_add(1, Ordering::SeqCst) == 0 && self.overlap == Overlap::Off {
+        if self.help.awaiting.fetch_add(1, Ordering::SeqCst) == 0 && self.settings.overlap == Overlap::Off {
             let mut core = self.lock();
             core.flush();
             self.unlock(core);
@@ -181,7 +191,7 @@ impl Kernel {
 
     /// A future has what it waited for, or is gone.
     pub(crate) fn end_await(&self) {
-        if self.awaiting.fetch_sub(1, Ordering::SeqCst) == 1 && self.overlap == Overlap::Off {
+        if self.help.awaiting.fetch_sub(1, Ordering::SeqCst) == 1 && self.settings.overlap == Overlap::Off {
             self.settle_watch();
         }
     }
@@ -193,7 +203,7 @@ impl Kernel {
 
     /// Moves what is there, if the program may and nobody else does: so that testing in a loop makes progress.
     pub(crate) fn poke(&self) {
-        if self.overlap == Overlap::Off
+        if self.settings.overlap == Overlap::Off
             && let Some(mut core) = self.core.try_lock().map(Locked::new)
         {
             let mut ready = Vec::new();

@@ -94,7 +94,7 @@ impl Kernel {
             self.ownership.helper_takes(&self.poller);
             // A long message may come in without a pause; the deadline holds all the same.
             let look = || if is_over(deadline) { Look::Met } else { self.look(&peers, condition) };
-            if !is_due && !peers.is_empty() && self.spin.poll(is_long, has_begun, look) {
+            if !is_due && !peers.is_empty() && self.help.spin.poll(is_long, has_begun, look) {
                 return condition.is_met_outside();
             }
             // A collective that can go on does so when the links have been looked at.

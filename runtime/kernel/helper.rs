@@ -9,6 +9,7 @@ use super::completion::Completion;
 use super::core::Core;
 use super::poller::Poller;
 use super::sync::{AtomicBool, AtomicUsize, Mutex};
+use super::tuning::spin::Spin;
 
 /// Who may help, and who would.
 pub(crate) struct Help {
@@ -18,6 +19,12 @@ pub(crate) struct Help {
     pub(super) waiting: AtomicUsize,
     pub(super) parked: Mutex<VecDeque<Waker>>,
     pub(super) nudge: Arc<Nudge>,
+    /// How long the one that owns progress polls before it sleeps.
+    pub(super) spin: Spin,
+    /// Futures that wait. In deferred mode the task moves bytes for them, and only for them.
+    pub(super) awaiting: AtomicUsize,
+    /// The task has stopped early for a waiter, and links may still be ready.
+    pub(super) gave_way: AtomicBool,
 }
 
 /// What a thread waits for.
@@ -42,13 +49,16 @@ impl dyn Condition + '_ {
 }
 
 impl Help {
-    pub(crate) fn new(poller: Arc<Poller>) -> Self {
+    pub(crate) fn new(poller: Arc<Poller>, spin: Spin) -> Self {
         let nudge = Nudge { poller, is_asleep: AtomicBool::new(false) };
         Help {
             is_held: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
             parked: Mutex::default(),
             nudge: Arc::new(nudge),
+            spin,
+            awaiting: AtomicUsize::new(0),
+            gave_way: AtomicBool::new(false),
         }
     }
 

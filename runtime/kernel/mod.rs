@@ -24,18 +24,21 @@ mod schedules;
 mod state;
 mod sync;
 mod task;
+mod timers;
 mod tuning;
+mod wake;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
 use crate::collective::execute::Planner;
 use crate::config::Config;
+use crate::controllers::Controller;
 use crate::engine::{Engine, OpId};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
@@ -44,7 +47,6 @@ use crate::join::{keepalive, mesh};
 use crate::observe::{self, Observer};
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::MatchKey;
-use callers::Callers;
 pub(crate) use callers::CollectiveCall;
 use clock::Clock;
 pub(crate) use completion::Completion;
@@ -57,8 +59,9 @@ use observed::Observed;
 use ownership::Ownership;
 use poller::Poller;
 pub(crate) use state::Kernel;
-use state::{Order, Started};
+use state::{Calls, Names, Order, Program, Settings, Started, TaskThread};
 use tuning::spin::Spin;
+use wake::{Reason, TaskWake};
 
 /// The next node's name within this process.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -78,59 +81,47 @@ impl Kernel {
         let thread = std::thread::Builder::new().name(name).spawn(run);
         let thread = thread.map_err(|error| failed(format!("the kernel's thread did not start: {error}")))?;
         let kernel = receiver.recv().map_err(|_| failed("the kernel's thread ended at its start".into()))??;
-        *kernel.thread.lock() = Some(thread);
-        kernel.callers.begin();
+        *kernel.task.handle.lock() = Some(thread);
+        kernel.calls.callers.begin();
         kernel.observer.begins(kernel.clock.now());
         Ok(kernel)
     }
 
     fn prepare(config: &Config, membership: mesh::Membership) -> std::io::Result<Started> {
         let mesh::Membership { links, control, limits, launcher, job, may_poll } = membership;
-        let engine = Engine::new(config.rank, &limits);
+        let mut engine = Engine::new(config.rank, &limits);
+        if !config.disabled.leaves(Controller::FragmentBatch) {
+            engine.disable_batches();
+        }
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
-        let suspicion = Arc::new(Notify::new());
+        let wake = Arc::new(TaskWake::new());
         for link in links.iter().flatten() {
             keepalive::limit(&link.stream, config.keepalive, keepalive::EndedBy::Look)?;
         }
-        let mut core = Core::new(engine, links, poller.clone(), clock, suspicion.clone())?;
+        let mut core = Core::new(engine, links, poller.clone(), clock, wake.clone(), config.disabled)?;
         core.is_advised = control.is_some();
         let observer = Observer::new(config);
         core.observed = Observed::new(&observer, observer.open(job, || clock.now())?);
         core.ask_clocks();
         let (sender, orders) = mpsc::channel(ORDERS_MAX);
+        let planner = Planner::new(config.rank, config.cost_model, config.overrides.clone());
         let kernel = Kernel {
             rank: config.rank,
             size: config.size,
-            overlap: config.overlap,
-            deadlock_timeout: config.deadlock_timeout,
-            keepalive: config.keepalive,
-            linger: config.linger,
-            reports: config.report,
+            names: Names { node: NEXT_ID.fetch_add(1, Ordering::Relaxed), job, has_launcher: launcher },
+            settings: Settings::of(config),
             clock,
             core: Mutex::new(core),
-            help: Help::new(poller.clone()),
+            help: Help::new(poller.clone(), Spin::new(may_poll && config.disabled.leaves(Controller::Spin))),
             poller,
             ownership: Ownership::new(),
-            spin: Spin::new(may_poll),
-            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
-            asked_in_vain: AtomicU64::new(0),
-            callers: Callers::default(),
+            wake,
+            task: TaskThread { orders: sender, handle: Mutex::new(None) },
+            calls: Calls::new(planner),
+            program: Program::default(),
             observer,
-            awaiting: AtomicUsize::new(0),
-            gave_way: AtomicBool::new(false),
-            is_over: AtomicBool::new(false),
-            noted: Mutex::default(),
-            is_gathering: AtomicBool::new(false),
-            gathering: Notify::new(),
-            due: Notify::new(),
-            planner: Mutex::new(Planner::new(config.rank, config.cost_model, config.overrides.clone())),
-            asking: state::Asking::default(),
-            is_told: AtomicBool::new(false),
-            orders: sender,
-            thread: Mutex::new(None),
-            job: (job, launcher),
         };
-        Ok(Started { kernel: Arc::new(kernel), orders, control, launcher, suspicion })
+        Ok(Started { kernel: Arc::new(kernel), orders, control })
     }
 
     /// Posts a read.
@@ -165,7 +156,7 @@ impl Kernel {
         key: MatchKey,
         post: impl FnOnce(&mut Core, Duration) -> Result<OpId>,
     ) -> Result<Arc<Completion>> {
-        if self.is_over.load(Ordering::Relaxed) {
+        if self.program.is_over.load(Ordering::Relaxed) {
             return Err(Error::Shutdown { rank: self.rank });
         }
         let now = self.clock.now();
@@ -187,8 +178,8 @@ impl Kernel {
             (false, _) => core.hand_on(),
         }
         self.unlock(core);
-        if gathers && !self.is_gathering.swap(true, Ordering::SeqCst) {
-            self.gathering.notify_one();
+        if gathers {
+            self.wake.because(Reason::Gathered);
         }
         let is_short = operation.bytes < BURST_BYTES;
         if !is_short || self.observer.times_post() {
@@ -225,12 +216,12 @@ impl Kernel {
         self.unlock(core);
         let mut report = self.observer.report(self.clock.now(), &links);
         report.notes.extend(refusals);
-        observe::Report { collectives: self.planner.lock().report(), ..report }
+        observe::Report { collectives: self.calls.planner.lock().report(), ..report }
     }
 
     /// The program has asked whether an operation is complete, and it is not.
     pub(crate) fn asks_in_vain(&self) {
-        self.asked_in_vain.fetch_add(1, Ordering::Relaxed);
+        self.program.asked_in_vain.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A handle is gone before its operation was complete.
@@ -251,14 +242,14 @@ impl Kernel {
         let is_collective =
             matches!(error, Error::Collective { .. } | Error::Disagreement { .. } | Error::PeerLost { .. });
         if is_collective || matches!(error, Error::Misuse(Misuse::Threads { .. })) {
-            self.is_told.store(true, Ordering::Relaxed);
+            self.calls.is_told.store(true, Ordering::Relaxed);
         }
-        *self.noted.lock() = Some(error.to_string());
+        *self.program.noted.lock() = Some(error.to_string());
     }
 
     /// The last error the program was told.
     pub(crate) fn noted_failure(&self) -> Option<String> {
-        self.noted.lock().clone()
+        self.program.noted.lock().clone()
     }
 
     /// The first refusal that no handle has returned.
@@ -272,7 +263,7 @@ impl Kernel {
     /// # Errors
     /// What the job failed with, or a refusal nobody was told of.
     pub(crate) fn finish(&self, failed: Option<String>) -> Result<()> {
-        if self.is_over.swap(true, Ordering::SeqCst) {
+        if self.program.is_over.swap(true, Ordering::SeqCst) {
             return Err(Error::Shutdown { rank: self.rank });
         }
         self.observer.ends(self.clock.now());
@@ -297,7 +288,7 @@ impl Kernel {
         }
         self.unlock(core);
         let failure = self.linger(error.is_some()).or(failure);
-        if self.reports {
+        if self.settings.reports {
             self.order(Order::Report(Report::Observed(Box::new(self.observed()))));
         }
         let last = error.is_none().then(|| Report::Leaving {
@@ -307,7 +298,7 @@ impl Kernel {
             sent: self.lock().traffic.0.clone(),
         });
         self.order(Order::Leave(last));
-        let thread = self.thread.lock().take();
+        let thread = self.task.handle.lock().take();
         if let Some(thread) = thread {
             let _ = thread.join();
         }
@@ -319,7 +310,7 @@ impl Kernel {
         core.close();
         let (refusal, untold) = (core.take_refusal(), self.untold(&core));
         self.unlock(core);
-        if let Err(error) = self.observer.close(self.clock.now(), self.job.0, self.job.1) {
+        if let Err(error) = self.observer.close(self.clock.now(), self.names.job, self.names.has_launcher) {
             tracing::warn!(rank = %self.rank, %error, "the timeline is not complete");
         }
         // In the order in which they came: nothing is heard any more when the job has failed; and why collectives fail is
@@ -336,7 +327,7 @@ impl Kernel {
         self.unlock(core);
         let is_agreed = |core: &mut Core| core.is_agreed() && !core.is_suspicious();
         let is_over = |core: &mut Core| core.engine.failure().is_some() || is_agreed(core);
-        if !self.wait(&Until(self, is_over), Some(Instant::now() + self.linger)) {
+        if !self.wait(&Until(self, is_over), Some(Instant::now() + self.settings.linger)) {
             tracing::warn!(rank = %self.rank, "not every rank has called as many collectives as this one");
         }
     }
@@ -344,7 +335,7 @@ impl Kernel {
     /// Waits until every peer has confirmed the goodbye. Returns what failed the job meanwhile: a peer that is lost
     /// before it has confirmed may not have received all.
     fn linger(&self, is_failed: bool) -> Option<Error> {
-        let patience = if is_failed { self.linger.min(FAILED_LINGER) } else { self.linger };
+        let patience = if is_failed { self.settings.linger.min(FAILED_LINGER) } else { self.settings.linger };
         let is_confirmed = |core: &mut Core| core.engine.is_farewelled() && !core.is_suspicious();
         let is_over = |core: &mut Core| is_confirmed(core) || (!is_failed && core.engine.failure().is_some());
         let is_met = self.wait(&Until(self, is_over), Some(Instant::now() + patience));
@@ -363,7 +354,7 @@ impl Kernel {
         // Not tokio's blocking call: a node may end inside a runtime of the program's. A task that has ended needs no
         // orders, and one that is there takes them at once.
         let mut order = order;
-        while let Err(mpsc::error::TrySendError::Full(rest)) = self.orders.try_send(order) {
+        while let Err(mpsc::error::TrySendError::Full(rest)) = self.task.orders.try_send(order) {
             order = rest;
             std::thread::sleep(Duration::from_millis(1));
         }

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::poller::Poller;
-use super::sync::{AtomicBool, AtomicU64, Mutex, Notify};
+use super::sync::{AtomicBool, AtomicU64, Mutex};
 
 /// How often the task looks whether waits still follow each other. Tokio's timers tick in milliseconds.
 pub(super) const TICK: Duration = Duration::from_millis(1);
@@ -21,8 +21,6 @@ const BRIEF: Duration = Duration::from_micros(200);
 pub(crate) struct Ownership {
     state: Mutex<State>,
     pace: Pace,
-    /// Tells the task to begin ticking.
-    pub(super) begin: Notify,
 }
 
 struct State {
@@ -57,7 +55,7 @@ impl Ownership {
     pub(crate) fn new() -> Self {
         let state = State { watcher: Owner::Helper, waits: 0, seen: 0 };
         let pace = Pace { left: AtomicU64::new(0), has_computed: AtomicBool::new(true) };
-        Ownership { state: Mutex::new(state), pace, begin: Notify::new() }
+        Ownership { state: Mutex::new(state), pace }
     }
 
     /// The program enters a call, at `now`.
@@ -87,19 +85,21 @@ impl Ownership {
     }
 
     /// No thread helps any more. `may_move`: whether the task may have the links; asked under the lock, as in
-    /// [`Ownership::settle`].
-    pub(crate) fn helper_leaves(&self, poller: &Poller, may_move: impl FnOnce() -> bool) {
+    /// [`Ownership::settle`]. Returns whether the task is to begin ticking.
+    #[must_use]
+    pub(crate) fn helper_leaves(&self, poller: &Poller, may_move: impl FnOnce() -> bool) -> bool {
         let mut state = self.state.lock();
         state.waits += 1;
         let has_computed = self.pace.has_computed.swap(false, Ordering::Relaxed);
-        if state.watcher == Owner::Helper && may_move() {
-            if has_computed {
-                state.open(poller);
-            } else {
-                state.watcher = Owner::TaskSoon;
-                self.begin.notify_one();
-            }
+        if state.watcher != Owner::Helper || !may_move() {
+            return false;
         }
+        if has_computed {
+            state.open(poller);
+        } else {
+            state.watcher = Owner::TaskSoon;
+        }
+        !has_computed
     }
 
     /// The task has looked and, if it `may`, pauses before it looks again; otherwise it watches, if it is the one.

@@ -1,12 +1,12 @@
 //! What a node consists of: the state that its task and the program's threads share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 use super::callers::Callers;
 use super::clock::Clock;
@@ -14,9 +14,10 @@ use super::core::Core;
 use super::helper::Help;
 use super::ownership::Ownership;
 use super::poller::Poller;
-use super::tuning::spin::Spin;
+use super::wake::TaskWake;
 use crate::collective::execute::Planner;
-use crate::config::Overlap;
+use crate::config::{Config, Overlap};
+use crate::controllers::Disabled;
 use crate::ids::Rank;
 use crate::join::control::Report;
 use crate::join::mesh;
@@ -26,6 +27,38 @@ use crate::observe::Observer;
 pub(crate) struct Kernel {
     pub(crate) rank: Rank,
     pub(crate) size: u32,
+    pub(super) names: Names,
+    pub(super) settings: Settings,
+    pub(super) clock: Clock,
+    /// The engine with its sockets: whoever has locked it drives.
+    pub(super) core: Mutex<Core>,
+    /// Tells which links are ready.
+    pub(super) poller: Arc<Poller>,
+    /// Who drives while threads wait.
+    pub(super) help: Help,
+    /// Who watches the links while none does.
+    pub(super) ownership: Ownership,
+    /// Wakes the task, and tells it why.
+    pub(super) wake: Arc<TaskWake>,
+    pub(super) task: TaskThread,
+    /// The program's calls of collectives.
+    pub(super) calls: Calls,
+    pub(super) program: Program,
+    pub(crate) observer: Observer,
+}
+
+/// What tells this node and its job from others.
+pub(super) struct Names {
+    /// The node, within its process.
+    pub(super) node: u64,
+    /// This run of the job.
+    pub(super) job: u64,
+    /// Whether a launcher has started the job, and watches its processes: it does not outlive the launcher.
+    pub(super) has_launcher: bool,
+}
+
+/// What was configured, as far as it holds for the node's whole life.
+pub(super) struct Settings {
     pub(super) overlap: Overlap,
     pub(super) deadlock_timeout: Option<Duration>,
     /// How long a peer's host may not answer.
@@ -33,38 +66,72 @@ pub(crate) struct Kernel {
     pub(super) linger: Duration,
     /// Whether the rendezvous is to hear what the node has observed.
     pub(super) reports: bool,
-    pub(super) clock: Clock,
-    pub(super) core: Mutex<Core>,
-    pub(super) poller: Arc<Poller>,
-    pub(super) help: Help,
-    pub(super) ownership: Ownership,
-    pub(super) spin: Spin,
-    /// Names this node within its process.
-    pub(super) id: u64,
-    /// How often a call has found that an operation is not complete.
-    pub(super) asked_in_vain: AtomicU64,
+    /// What does not tune the node.
+    pub(super) disabled: Disabled,
+}
+
+impl Settings {
+    pub(super) fn of(config: &Config) -> Self {
+        Settings {
+            overlap: config.overlap,
+            deadlock_timeout: config.deadlock_timeout,
+            keepalive: config.keepalive,
+            linger: config.linger,
+            reports: config.report,
+            disabled: config.disabled,
+        }
+    }
+}
+
+/// The task's thread, and what it is told in words.
+pub(super) struct TaskThread {
+    pub(super) orders: mpsc::Sender<Order>,
+    /// Until the node is finished.
+    pub(super) handle: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The program's calls of collectives.
+pub(super) struct Calls {
+    /// Who calls.
     pub(super) callers: Callers,
-    pub(crate) observer: Observer,
-    /// Futures that wait. In deferred mode the task moves bytes for them, and only for them.
-    pub(super) awaiting: AtomicUsize,
-    /// The task has stopped early for a waiter, and links may still be ready.
-    pub(super) gave_way: AtomicBool,
-    pub(super) is_over: AtomicBool,
-    /// The last error the program was told.
-    pub(super) noted: Mutex<Option<String>>,
-    /// Small messages wait for the task to send them, if nobody else does before. Set until it looks.
-    pub(super) is_gathering: AtomicBool,
-    pub(super) gathering: Notify,
-    /// A collective can go on, and who has left it so does not carry on with it.
-    pub(super) due: Notify,
+    /// How calls are carried out.
     pub(super) planner: Mutex<Planner>,
-    pub(super) asking: Asking,
+    /// Whether the task looks for collectives that wait in vain: one of [`asking`].
+    pub(super) asking: AtomicU8,
     /// The program was told why collectives fail.
     pub(super) is_told: AtomicBool,
-    pub(super) orders: mpsc::Sender<Order>,
-    pub(super) thread: Mutex<Option<JoinHandle<()>>>,
-    /// Names this run of the job, and whether a launcher has started it.
-    pub(super) job: (u64, bool),
+}
+
+impl Calls {
+    pub(super) fn new(planner: Planner) -> Self {
+        Calls {
+            callers: Callers::default(),
+            planner: Mutex::new(planner),
+            asking: AtomicU8::new(asking::IDLE),
+            is_told: AtomicBool::new(false),
+        }
+    }
+}
+
+/// Whether the task looks for collectives that wait in vain.
+pub(super) mod asking {
+    /// No collective is under way.
+    pub(in crate::kernel) const IDLE: u8 = 0;
+    /// One has begun, and nobody has waited since.
+    pub(in crate::kernel) const BEGUN: u8 = 1;
+    /// The task looks, until none is under way.
+    pub(in crate::kernel) const ASKING: u8 = 2;
+}
+
+/// What the program has been told, and has asked for.
+#[derive(Default)]
+pub(super) struct Program {
+    /// It has finalized, and may not call any more.
+    pub(super) is_over: AtomicBool,
+    /// How often a call has found that an operation is not complete.
+    pub(super) asked_in_vain: AtomicU64,
+    /// The last error that it was told.
+    pub(super) noted: Mutex<Option<String>>,
 }
 
 /// What the program's threads tell the kernel's task.
@@ -75,20 +142,9 @@ pub(crate) enum Order {
     Leave(Option<Report>),
 }
 
-/// Whether the task looks for collectives that wait in vain.
-#[derive(Default)]
-pub(super) struct Asking {
-    pub(super) state: AtomicU8,
-    pub(super) begin: Notify,
-}
-
 /// A node at its start: where the task continues.
 pub(super) struct Started {
     pub(super) kernel: Arc<Kernel>,
     pub(super) orders: mpsc::Receiver<Order>,
     pub(super) control: Option<mesh::Control>,
-    /// Whether a launcher watches the processes: without it the job is over.
-    pub(super) launcher: bool,
-    /// A connection has ended without goodbye.
-    pub(super) suspicion: Arc<Notify>,
 }

@@ -4,21 +4,23 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::time::Instant;
+use tokio::sync::mpsc;
 
 use super::collectives::ASK_TICK;
 use super::deadlock::Detector;
 use super::panics::wake;
 use super::poller::TaskSetDescriptor;
+use super::timers::{Timer, Timers};
 use super::tuning::poll_interval::PollInterval;
+use super::wake::Reason;
 use super::{Kernel, Order, Started, ownership};
 use crate::config::Config;
+use crate::controllers::Controller;
 use crate::error::{Error, Result};
 use crate::join::control::{Notice, Report};
 use crate::join::mesh::{self, Control};
@@ -93,99 +95,119 @@ fn watch(task_set: TaskSetDescriptor) -> std::io::Result<AsyncFd<TaskSetDescript
 
 /// The task's life: until it is told to stop.
 async fn serve(started: Started, task_set: AsyncFd<TaskSetDescriptor>) {
-    let Started { kernel, mut orders, mut control, launcher, suspicion } = started;
-    let reports = control.as_ref().map(Control::sender);
+    let Started { kernel, mut orders, mut control } = started;
     let mut is_heard = control.is_some();
-    let mut is_ticking = false;
-    let (mut confirmation, mut asking) = (None, None);
-    let (mut rests, mut rested) = (PollInterval::default(), None);
-    let mut detector = Detector::default();
-    let mut look = kernel.looks().then(Instant::now);
-    let mut looking = kernel.look_for_silence();
+    let mut task = Task::new(kernel, control.as_ref().map(Control::sender));
     let last = loop {
         tokio::select! {
             ready = task_set.readable() => {
                 let Ok(mut ready) = ready else { return };
-                let turn = kernel.turn();
+                task.look();
                 ready.clear_ready();
-                rested = rest(&kernel, rests.after_look(turn.to_come));
             }
-            () = kernel.gathering.notified() => kernel.send_gathered(),
-            () = kernel.due.notified() => kernel.turn_for_collectives(),
-            () = kernel.asking.begin.notified() => asking = Some(Instant::now() + ASK_TICK),
-            () = at(asking) => asking = kernel.ask().then(|| Instant::now() + ASK_TICK),
-            () = kernel.ownership.begin.notified(), if !is_ticking => is_ticking = true,
-            () = tokio::time::sleep(ownership::TICK), if is_ticking => {
-                is_ticking = kernel.ownership.tick(&kernel.poller, || kernel.help.is_held());
-            }
-            () = at(rested) => {
-                rested = None;
-                if kernel.ownership.rests() {
-                    let turn = kernel.turn();
-                    rested = rest(&kernel, rests.after_rest(turn.moved, turn.to_come));
-                }
-            }
-            () = at(look) => {
-                look = Some(Instant::now() + kernel.look_every());
-                if let (Some(report), Some(reports)) = (kernel.detect(&mut detector), &reports) {
-                    // The queue is full only if the rendezvous does not read; it hears the next report.
-                    let _ = reports.try_send(report);
-                }
-            }
-            () = at(looking) => looking = kernel.look_for_silence(),
-            () = suspicion.notified() => confirmation = Some(Instant::now() + ADVICE_PATIENCE),
-            () = at(confirmation) => {
-                confirmation = None;
-                kernel.confirm_loss();
-            }
+            reasons = task.kernel.wake.reasons() => reasons.for_each(|reason| task.is_woken(reason)),
+            timer = task.timers.ended() => task.time_has_come(timer),
             order = orders.recv() => match order {
-                Some(Order::Report(report)) => {
-                    // The queue is full only if the rendezvous does not read; it hears the next report.
-                    if let Some(reports) = &reports {
-                        let _ = reports.try_send(report);
-                    }
-                }
+                Some(Order::Report(report)) => task.report(report),
                 Some(Order::Leave(last)) => break last,
                 None => return,
             },
             notice = hear(&mut control), if is_heard => match notice {
-                Some(Notice::Ask) => {
-                    if let Some(reports) = &reports {
-                        let _ = reports.try_send(Report::Shows(kernel.shows()));
-                    }
-                }
-                Some(notice) => kernel.hear(notice),
+                Some(Notice::Ask) => task.report(Report::Shows(task.kernel.shows())),
+                Some(notice) => task.kernel.hear(notice),
                 None => {
                     is_heard = false;
-                    kernel.lock().is_advised = false;
-                    if let Some(forged) = control.as_ref().and_then(Control::forged) {
-                        kernel.fail_here(forged);
-                    }
-                    kernel.confirm_loss();
-                    if launcher {
-                        kernel.fail_here("its launcher is gone, and the job with it");
-                    }
+                    task.kernel.lose_rendezvous(control.as_ref().and_then(Control::forged));
                 }
             },
         }
     };
-    drop(reports);
+    drop(task);
     if let Some(control) = control {
         control.leave(last, LEAVE_PATIENCE).await;
     }
 }
 
-/// The task rests for this long, if at all; returns until when.
-fn rest(kernel: &Kernel, length: Option<Duration>) -> Option<Instant> {
-    let rests = kernel.rest(length.is_some());
-    length.filter(|_| rests).map(|length| Instant::now() + length)
+/// What the task alone knows of its node.
+struct Task {
+    kernel: Arc<Kernel>,
+    /// To the rendezvous, if it is there.
+    reports: Option<mpsc::Sender<Report>>,
+    timers: Timers,
+    poll_interval: PollInterval,
+    detector: Detector,
 }
 
-/// Completes at `instant`, or never.
-async fn at(instant: Option<Instant>) {
-    match instant {
-        Some(instant) => tokio::time::sleep_until(instant).await,
-        None => std::future::pending().await,
+impl Task {
+    fn new(kernel: Arc<Kernel>, reports: Option<mpsc::Sender<Report>>) -> Self {
+        let mut timers = Timers::default();
+        timers.set(Timer::DetectDeadlock, kernel.looks().then_some(Duration::ZERO));
+        timers.set(Timer::LookForSilence, kernel.look_for_silence());
+        let poll_interval = PollInterval::new(kernel.settings.disabled.leaves(Controller::PollInterval));
+        Task { kernel, reports, timers, poll_interval, detector: Detector::default() }
+    }
+
+    /// Another thread has woken the task: does what for.
+    fn is_woken(&mut self, reason: Reason) {
+        match reason {
+            Reason::Gathered => self.kernel.send_gathered(),
+            Reason::CollectiveDue => self.kernel.turn_for_collectives(),
+            Reason::CollectiveAwaited => self.timers.set(Timer::AskRanks, Some(ASK_TICK)),
+            Reason::WaitsFollow if self.timers.runs(Timer::Tick) => {}
+            Reason::WaitsFollow => self.timers.set(Timer::Tick, Some(ownership::TICK)),
+            Reason::LossSuspected => self.timers.set(Timer::ConfirmLoss, Some(ADVICE_PATIENCE)),
+        }
+    }
+
+    /// A timer has ended: does what it was set for.
+    fn time_has_come(&mut self, timer: Timer) {
+        let kernel = &self.kernel;
+        match timer {
+            Timer::AskRanks => self.timers.set(timer, kernel.ask().then_some(ASK_TICK)),
+            Timer::ConfirmLoss => kernel.confirm_loss(),
+            Timer::DetectDeadlock => {
+                self.timers.set(timer, Some(kernel.look_every()));
+                if let Some(report) = kernel.detect(&mut self.detector) {
+                    self.report(report);
+                }
+            }
+            Timer::LookForSilence => self.timers.set(timer, kernel.look_for_silence()),
+            Timer::LookAgain => self.look_again(),
+            Timer::Tick => {
+                let goes_on = kernel.ownership.tick(&kernel.poller, || kernel.help.is_held());
+                self.timers.set(timer, goes_on.then_some(ownership::TICK));
+            }
+        }
+    }
+
+    /// A link is ready: moves what can be moved, and pauses if more of a long message is still to come.
+    fn look(&mut self) {
+        let turn = self.kernel.turn();
+        let length = self.poll_interval.after_look(turn.to_come);
+        self.pause(length);
+    }
+
+    /// The same after a pause, unless somebody else has taken the links meanwhile.
+    fn look_again(&mut self) {
+        if self.kernel.ownership.rests() {
+            let turn = self.kernel.turn();
+            let length = self.poll_interval.after_rest(turn.moved, turn.to_come);
+            self.pause(length);
+        }
+    }
+
+    /// Looks at the links after `length` only, if it may.
+    fn pause(&mut self, length: Option<Duration>) {
+        let rests = self.kernel.rest(length.is_some());
+        self.timers.set(Timer::LookAgain, length.filter(|_| rests));
+    }
+
+    /// Tells the rendezvous, if it is there.
+    fn report(&self, report: Report) {
+        if let Some(reports) = &self.reports {
+            // The queue is full only if the rendezvous does not read; it hears the next report.
+            let _ = reports.try_send(report);
+        }
     }
 }
 
@@ -205,20 +227,11 @@ impl Kernel {
         let _ = catch_unwind(AssertUnwindSafe(|| wake(wakers)));
     }
 
-    /// Sends the small messages that wait for others.
-    fn send_gathered(&self) {
-        // First of all, so that one that comes to wait from now on is told of.
-        self.is_gathering.store(false, Ordering::SeqCst);
-        let mut core = self.lock();
-        core.flush();
-        self.unlock(core);
-    }
-
-    /// Looks whether the peers' hosts are there. Returns when to look again.
-    fn look_for_silence(&self) -> Option<Instant> {
-        let mut next = self.keepalive?;
+    /// Looks whether the peers' hosts are there. Returns how long until it is to look again.
+    fn look_for_silence(&self) -> Option<Duration> {
+        let mut next = self.settings.keepalive?;
         self.intervene(|core| next = core.look_for_silence(next));
-        Some(Instant::now() + next)
+        Some(next)
     }
 
     fn confirm_loss(&self) {
@@ -228,11 +241,23 @@ impl Kernel {
         });
     }
 
+    /// The rendezvous is gone. `forged`: what came from it last was not its own. A job does not outlive its launcher.
+    fn lose_rendezvous(&self, forged: Option<&str>) {
+        self.lock().is_advised = false;
+        if let Some(forged) = forged {
+            self.fail_here(forged);
+        }
+        self.confirm_loss();
+        if self.names.has_launcher {
+            self.fail_here("its launcher is gone, and the job with it");
+        }
+    }
+
     fn hear(&self, notice: Notice) {
         let error = match notice {
             Notice::Lost { rank, cause } => Error::PeerLost { peer: rank, cause: cause.into(), operation: None },
             // The launcher shows the report; once is enough in a job's output.
-            Notice::Deadlock { .. } if self.job.1 => Error::Deadlock { report: SHOWN_BY_LAUNCHER.into() },
+            Notice::Deadlock { .. } if self.names.has_launcher => Error::Deadlock { report: SHOWN_BY_LAUNCHER.into() },
             Notice::Deadlock { report } => Error::Deadlock { report: report.into() },
             Notice::Refused { cause } => Error::Join { rank: self.rank, cause: cause.into() },
             Notice::Ask | Notice::Table { .. } => return,

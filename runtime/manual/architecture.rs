@@ -21,7 +21,7 @@
 //! | `collective` | schedules, their predicted time, the selection | one per operation, `schedule`, `choose`, `execute` |
 //! | `observe` | what a node records of itself | `phases`, `links`, `report`, `advice`, `timeline` |
 //! | `join` | from the start of a process to its open links | `environment`, `coordinator`, `handshake`, `mesh` |
-//! | `kernel` | the progress thread, the sockets, the waiting threads | `core`, `task`, `help`, `ownership`, `tuning/` |
+//! | `kernel` | the progress thread, the sockets, the waiting threads | `core`, `task`, `wake`, `help`, `ownership`, `tuning/` |
 //! | `node` | what programs call | `node`, `node/collective`, `handle` |
 //!
 //! The **engine** knows no socket, clock or thread: bytes come in, bytes go out, time is an argument. The **kernel**
@@ -52,13 +52,16 @@
 //!    each brings some packets, and not while a future waits.
 //! 7. A read of the socket stops at the end of a message. The program may then post the next read, and its data goes
 //!    directly to the receive buffer instead of through memory of the window.
+//! 8. Beside links that are ready, what wakes the task is one closed set of reasons (`kernel/wake`), timers
+//!    (`kernel/timers`), orders of the program and notices of the coordinator; `kernel/task` acts on each in one place.
 //!
 //! In deferred mode (`LATHIDE_OVERLAP=off`) the task owns progress only while a future waits, and `initwrite` sends
 //! nothing: bytes move only inside a wait.
 //!
 //! # Controllers
 //!
-//! `kernel/tuning` has one file per controller. Each has a default that works without it.
+//! `kernel/tuning` has one file per controller. Each has a default that works without it, and a case of
+//! `cargo bench --bench tuning` that shows what it gains.
 //!
 //! | controller | learns | sets |
 //! | --- | --- | --- |

@@ -145,6 +145,13 @@
 //! many bytes in the same minute: from the root to the next rank if the collective has a root, otherwise from each rank
 //! to the next.
 //!
+//! # `cargo bench --bench tuning`
+//!
+//! For each controller (the page [`architecture`](super::architecture)) the case for which it is there, with it and
+//! without it: two processes, two jobs, used in turn, medians with minimum and maximum of the ratio. Names select cases:
+//! `cargo bench --bench tuning -- spin pacing`. Cases that need a slower link than loopback run in a network namespace
+//! whose loopback is shaped; where that is not allowed, over loopback, and the line says so.
+//!
 //! # `cargo bench --bench p2p`
 //!
 //! Two processes over loopback; raw TCP and lathide interleaved, after a warm-up; medians with minimum and maximum of

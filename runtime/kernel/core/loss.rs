@@ -7,6 +7,7 @@ use super::Core;
 use crate::error::Error;
 use crate::ids::Rank;
 use crate::join::keepalive;
+use crate::kernel::wake::Reason;
 
 /// Between two looks for silent peers, if none is silent.
 const LOOK_MIN: Duration = Duration::from_secs(1);
@@ -53,7 +54,7 @@ impl Core {
     pub(super) fn suspect(&mut self, peer: Rank, cause: String) {
         if self.is_advised {
             self.suspect.get_or_insert((peer, cause));
-            self.suspicion.notify_one();
+            self.wake.because(Reason::LossSuspected);
         } else {
             // What was read before is heard before.
             self.flush();

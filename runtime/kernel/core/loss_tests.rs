@@ -5,17 +5,17 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
-
 use super::*;
 use crate::buffer::Element;
 use crate::collective::execute::Collectives;
 use crate::config::Config;
+use crate::controllers::Disabled;
 use crate::engine::{Engine, Limits, Sent};
 use crate::ids::Tag;
 use crate::join::handshake::Connection;
 use crate::kernel::clock::Clock;
 use crate::kernel::poller::Poller;
+use crate::kernel::wake::TaskWake;
 use crate::wire::frame::MatchKey;
 
 const OWN: Rank = Rank(0);
@@ -31,8 +31,9 @@ fn told(is_advised: bool) -> (Core, TcpStream) {
     stream.set_nonblocking(true).unwrap();
     let limits = [Limits::of(&Config::alone()), Limits::of(&Config::alone())];
     let links = vec![None, Some(Connection { stream, cipher: None })];
-    let (poller, suspicion) = (Arc::new(Poller::new().unwrap()), Arc::new(Notify::new()));
-    let mut core = Core::new(Engine::new(OWN, &limits), links, poller, Clock::start(), suspicion).unwrap();
+    let (poller, wake) = (Arc::new(Poller::new().unwrap()), Arc::new(TaskWake::new()));
+    let mut core =
+        Core::new(Engine::new(OWN, &limits), links, poller, Clock::start(), wake, Disabled::default()).unwrap();
     core.is_advised = is_advised;
 
     let (now, key) = (Duration::ZERO, MatchKey::user(Tag(1)));

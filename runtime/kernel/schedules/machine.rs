@@ -15,6 +15,7 @@ use shuttle::rand::RngCore;
 use shuttle::sync::{Condvar, Mutex};
 
 use super::epoll::Epoll;
+use super::wake::Reason;
 
 /// What is broken on purpose, to see that the checker finds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,10 +27,12 @@ pub(super) enum Fault {
     NudgeIsLost,
     /// The task's set is armed without a look at what came while it was disarmed.
     TaskSetIsArmedBlindly,
-    /// The task is not told to tick.
-    TickIsLost,
-    /// The task is not told that a collective can go on.
-    CallIsLost,
+    /// The task is woken, and not told of this reason.
+    ReasonIsLost(Reason),
+    /// A wake-up of the task has no effect.
+    WakeUpIsLost,
+    /// A reason is added in two steps.
+    ReasonIsTorn,
     /// A poll heeds the nudge of whoever it is for.
     LookTakesNudge,
     /// Two may hold progress.
@@ -48,10 +51,8 @@ pub(super) struct State {
     pub(super) epoll: Epoll,
     /// Threads that were unparked and have not parked since.
     pub(super) unparked: BTreeSet<usize>,
-    /// The task is told to begin ticking.
-    pub(super) begin: bool,
-    /// The task is told that a collective can go on.
-    pub(super) is_called: bool,
+    /// The task is to wake for a reason.
+    pub(super) is_notified: bool,
     /// What the rendezvous tells the task.
     pub(super) is_job_lost: bool,
     pub(super) is_over: bool,
@@ -84,8 +85,7 @@ pub(super) fn start(links: usize, room: u32, fault: Fault) {
         program_time: Duration::ZERO,
         epoll: Epoll::new(links, room),
         unparked: BTreeSet::new(),
-        begin: false,
-        is_called: false,
+        is_notified: false,
         is_job_lost: false,
         is_over: false,
         helping: 0,

@@ -1,6 +1,6 @@
 //! The hand-over under every schedule that chance finds.
 //!
-//! The files of the hand-over (`hand_over.rs`, `help.rs`, `helper.rs`, `conditions.rs`, `ownership.rs`, `completion.rs`) are compiled a second time here, letter
+//! The files of the hand-over (`hand_over.rs`, `help.rs`, `helper.rs`, `conditions.rs`, `ownership.rs`, `wake.rs`, `completion.rs`) are compiled a second time here, letter
 //! by letter, beside modules that put shuttle's primitives in place of the system's ([`sync`]) and small models in
 //! place of what they hand over: the poller ([`epoll`], held against the real one in [`real`]), the engine with
 //! its sockets ([`core`]), the polling, and the task's loop ([`program::serve`]). Shuttle runs all threads of an execution
@@ -13,6 +13,7 @@
 
 mod core;
 mod epoll;
+mod explore;
 mod machine;
 mod poller;
 mod program;
@@ -20,6 +21,7 @@ mod real;
 mod relays;
 mod runs;
 mod sync;
+mod wakes;
 
 #[path = "../completion.rs"]
 mod completion;
@@ -35,6 +37,8 @@ mod helper;
 mod ownership;
 #[path = "../panics.rs"]
 mod panics;
+#[path = "../wake.rs"]
+mod wake;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +47,8 @@ use self::core::Core;
 use self::helper::Help;
 use self::ownership::Ownership;
 use self::poller::Poller;
-use self::sync::{AtomicBool, AtomicUsize, Mutex};
+use self::sync::Mutex;
+use self::wake::TaskWake;
 use crate::config::Overlap;
 use crate::engine::OpId;
 use crate::ids::Rank;
@@ -53,16 +58,18 @@ use crate::operation::Operation;
 /// The real one's fields, as far as the hand-over knows them.
 pub(crate) struct Kernel {
     rank: Rank,
-    overlap: Overlap,
+    settings: Settings,
     clock: Clock,
     core: Mutex<Core>,
     poller: Arc<Poller>,
     help: Help,
     ownership: Ownership,
-    spin: tuning::spin::Spin,
-    awaiting: AtomicUsize,
-    gave_way: AtomicBool,
+    wake: TaskWake,
     observer: Unobserved,
+}
+
+struct Settings {
+    overlap: Overlap,
 }
 
 /// Nothing is observed here: it wakes nobody.
@@ -79,21 +86,15 @@ impl Kernel {
         let poller = Arc::new(Poller);
         Kernel {
             rank: Rank(0),
-            overlap,
+            settings: Settings { overlap },
             clock: Clock,
             core: Mutex::new(Core::new(links, poller.clone())),
-            help: Help::new(poller.clone()),
+            help: Help::new(poller.clone(), tuning::spin::Spin),
             poller,
             ownership: Ownership::new(),
-            spin: tuning::spin::Spin,
-            awaiting: AtomicUsize::new(0),
-            gave_way: AtomicBool::new(false),
+            wake: TaskWake::new(),
             observer: Unobserved,
         }
-    }
-
-    fn call_task(&self) {
-        machine::with(|state| state.is_called = state.fault != machine::Fault::CallIsLost);
     }
 
     fn asks_in_vain(&self) {}

@@ -1,7 +1,8 @@
 //! What the threads of a scenario do: the program's calls as the node makes them, the task's loop, and the peers.
 
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use shuttle::thread::spawn;
@@ -13,6 +14,7 @@ use super::epoll::Piece;
 use super::machine::{self, Fault};
 use super::sync::Instant;
 use super::sync::thread::{self, Thread};
+use super::wake::{Reason, TaskWake};
 use crate::config::Overlap;
 use crate::engine::{OpId, Outcome};
 use crate::error::Error;
@@ -72,18 +74,14 @@ fn serve(kernel: &Kernel) {
             is_ready |= state.epoll.look_at_gate();
             let events = [
                 is_ready.then_some(Event::TaskSet),
-                (state.begin && !is_ticking).then_some(Event::Begin),
+                state.is_notified.then_some(Event::Woken),
                 is_ticking.then_some(Event::Tick),
-                state.is_called.then_some(Event::Call),
                 is_resting.then_some(Event::Rested),
                 (state.is_job_lost && !is_lost).then_some(Event::Lost),
                 state.is_over.then_some(Event::Over),
             ];
             let events: Vec<Event> = events.into_iter().flatten().collect();
-            let event = *events.get(machine::below(events.len().max(1) as u64) as usize)?;
-            state.begin &= event != Event::Begin;
-            state.is_called &= event != Event::Call;
-            Some(event)
+            events.get(machine::below(events.len().max(1) as u64) as usize).copied()
         });
         match event {
             Event::TaskSet => {
@@ -91,9 +89,17 @@ fn serve(kernel: &Kernel) {
                 is_ready = false;
                 is_resting = kernel.rest(turn.to_come > 0);
             }
-            Event::Begin => is_ticking = true,
+            Event::Woken => {
+                for reason in reasons(&kernel.wake) {
+                    match reason {
+                        Reason::Gathered => kernel.send_gathered(),
+                        Reason::CollectiveDue => kernel.turn_for_collectives(),
+                        Reason::WaitsFollow => is_ticking = true,
+                        Reason::CollectiveAwaited | Reason::LossSuspected => unreachable!("not modelled"),
+                    }
+                }
+            }
             Event::Tick => is_ticking = kernel.ownership.tick(&kernel.poller, || kernel.help.is_held()),
-            Event::Call => kernel.turn_for_collectives(),
             Event::Rested => {
                 is_resting = false;
                 if kernel.ownership.rests() {
@@ -110,12 +116,24 @@ fn serve(kernel: &Kernel) {
     }
 }
 
+/// Why the task is woken, which it is.
+pub(super) fn reasons(wake: &TaskWake) -> Vec<Reason> {
+    let mut reasons = pin!(wake.reasons());
+    match reasons.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(reasons) => {
+            let reasons: Vec<Reason> = reasons.collect();
+            assert!(!reasons.is_empty(), "the task is woken for nothing");
+            reasons
+        }
+        Poll::Pending => unreachable!("the task has been notified"),
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Event {
     TaskSet,
-    Begin,
+    Woken,
     Tick,
-    Call,
     Rested,
     Lost,
     Over,
@@ -141,12 +159,18 @@ fn post(kernel: &Kernel, kind: OperationKind, peer: usize, tag: u32) -> Arc<Comp
     let operation = Operation::new(kind, kernel.rank, Rank(peer as u32), Some(Tag(tag)), 1);
     let completion = Arc::new(Completion::new(operation, op, MatchKey::user(Tag(tag))));
     core.expect(completion.clone());
-    if kernel.task_may_move() {
+    let may_move = kernel.task_may_move();
+    // Whether a write waits for others is left to chance.
+    let gathers = may_move && kind == OperationKind::Write && machine::once_in(3);
+    if may_move && !gathers {
         core.flush();
     } else {
         core.hand_on();
     }
     kernel.unlock(core);
+    if gathers {
+        kernel.wake.because(Reason::Gathered);
+    }
     completion
 }
 

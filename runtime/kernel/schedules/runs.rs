@@ -1,30 +1,17 @@
 //! The scenarios, each under many schedules; and what the checker says of kernels that are broken on purpose.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use shuttle::scheduler::{PctScheduler, RandomScheduler, UrwRandomScheduler};
-use shuttle::{Config, MaxSteps, Runner};
-
 use super::Kernel;
+use super::explore::{explore as explore_all, is_found};
 use super::machine::{self, Fault};
 use super::program::{
     Act, NOBODYS, Setup, all_is_taken, arrive, block_on, drain, heard, initread, initwrite, make_room, pass_time, run,
     test, wait, wait_any, wait_timeout, write_own,
 };
 use super::sync::thread;
+use super::wake::Reason;
 use crate::config::Overlap;
-use crate::scale::scaled;
-
-/// Schedules of each scenario, for each way to choose.
-const SCHEDULES: u64 = 10_000;
-/// Changes of who runs, where they are few, and where they are more: for what takes many to go wrong.
-const FEW: usize = 3;
-const MORE: usize = 12;
-/// `SHUTTLE_RANDOM_SEED` tries another. A failure prints its schedule.
-const SEED: u64 = 1994;
 
 const SETUP: Setup = Setup { overlap: Overlap::On, links: 2, room: 2 };
 pub(super) const NO_ROOM: Setup = Setup { room: 0, ..SETUP };
@@ -298,58 +285,9 @@ const LOSS_AT_END: Scenario = Scenario {
     ],
 };
 
-/// How the next to run is chosen.
-#[derive(Clone, Copy, Debug)]
-enum Choice {
-    /// At each step any.
-    Random,
-    /// So that all schedules are about as likely.
-    Uniform,
-    /// With so many changes at most: probabilistic concurrency testing.
-    Changes(usize),
-}
-
-const CHOICES: [Choice; 4] = [Choice::Random, Choice::Uniform, Choice::Changes(FEW), Choice::Changes(MORE)];
-
-/// Runs the scenario under `schedules` schedules, or until one fails: that one's number.
-fn first_failure(scenario: Scenario, fault: Fault, choice: Choice, schedules: usize) -> Option<usize> {
-    let tried = Arc::new(AtomicUsize::new(0));
-    let body = {
-        let tried = tried.clone();
-        move || {
-            tried.fetch_add(1, Ordering::Relaxed);
-            run(scenario.setup, fault, scenario.acts);
-        }
-    };
-    let mut config = Config::new();
-    config.stack_size = 256 << 10;
-    config.silence_warnings = true;
-    // Some ten thousand are enough unless somebody turns in circles.
-    config.max_steps = MaxSteps::FailAfter(50_000);
-    config.ungraceful_shutdown_config.immediately_return_on_panic = true;
-    let outcome = catch_unwind(AssertUnwindSafe(|| match choice {
-        Choice::Random => Runner::new(RandomScheduler::new_from_seed(SEED, schedules), config).run(body),
-        Choice::Uniform => Runner::new(UrwRandomScheduler::new_from_seed(SEED, schedules), config).run(body),
-        Choice::Changes(changes) => {
-            Runner::new(PctScheduler::new_from_seed(SEED, changes, schedules), config).run(body)
-        }
-    }));
-    let tried = tried.load(Ordering::Relaxed);
-    match outcome {
-        Ok(run) => {
-            assert_eq!((run, tried), (schedules, schedules));
-            None
-        }
-        Err(_) => Some(tried),
-    }
-}
-
 /// The scenario ends well under every schedule tried.
 pub(super) fn explore(scenario: Scenario) {
-    for choice in CHOICES {
-        let failure = first_failure(scenario, Fault::None, choice, scaled(SCHEDULES) as usize);
-        assert_eq!(failure, None, "{choice:?}: the schedule of this number fails; it is printed above, with the cause");
-    }
+    explore_all(move || run(scenario.setup, Fault::None, scenario.acts));
 }
 
 #[test]
@@ -416,14 +354,15 @@ fn what_is_broken_is_found() {
         (Fault::UnparkIsLost, READERS),
         (Fault::NudgeIsLost, READERS),
         (Fault::TaskSetIsArmedBlindly, READERS),
-        (Fault::TickIsLost, READERS),
+        (Fault::ReasonIsLost(Reason::WaitsFollow), READERS),
+        (Fault::ReasonIsLost(Reason::Gathered), COMPUTING),
+        (Fault::WakeUpIsLost, READERS),
         (Fault::LookTakesNudge, WRITERS),
         (Fault::ExchangeIsTorn, READERS),
         // Whoever leaves a collective that can go on must say so.
-        (Fault::CallIsLost, super::relays::RELAYS),
+        (Fault::ReasonIsLost(Reason::CollectiveDue), super::relays::RELAYS),
     ];
     for (fault, scenario) in faults {
-        let found = CHOICES.map(|choice| first_failure(scenario, fault, choice, scaled(SCHEDULES).max(2500) as usize));
-        assert!(found.iter().any(Option::is_some), "{fault:?} is not found");
+        assert!(is_found(move || run(scenario.setup, fault, scenario.acts)), "{fault:?} is not found");
     }
 }

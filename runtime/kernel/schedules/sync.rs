@@ -1,8 +1,10 @@
 //! The primitives of the hand-over, under shuttle's control: what [`super::super::sync`] is in production.
 
+use std::future::poll_fn;
 use std::ops::{Deref, DerefMut};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 use std::time::Duration;
 
 pub(super) use shuttle::sync::atomic::{AtomicU64, AtomicUsize};
@@ -92,7 +94,31 @@ impl AtomicBool {
     }
 }
 
-/// The one there is: it tells the task to begin ticking.
+pub(super) struct AtomicU32(shuttle::sync::atomic::AtomicU32);
+
+impl AtomicU32 {
+    pub(super) fn new(value: u32) -> Self {
+        AtomicU32(shuttle::sync::atomic::AtomicU32::new(value))
+    }
+
+    pub(super) fn swap(&self, value: u32, order: Ordering) -> u32 {
+        self.0.swap(value, order)
+    }
+
+    pub(super) fn fetch_or(&self, bits: u32, order: Ordering) -> u32 {
+        match machine::with(|state| state.fault) {
+            Fault::ReasonIsLost(reason) if reason.bit() == bits => self.0.fetch_or(0, order),
+            Fault::ReasonIsTorn => {
+                let found = self.0.load(order);
+                self.0.store(found | bits, order);
+                found
+            }
+            _ => self.0.fetch_or(bits, order),
+        }
+    }
+}
+
+/// Tokio's, with one that waits: the machine's task.
 pub(super) struct Notify;
 
 impl Notify {
@@ -101,7 +127,22 @@ impl Notify {
     }
 
     pub(super) fn notify_one(&self) {
-        machine::with(|state| state.begin = state.fault != Fault::TickIsLost);
+        machine::with(|state| {
+            assert!(!state.is_notified, "the task is woken twice for the same");
+            if state.fault == Fault::WakeUpIsLost && machine::once_in(4) {
+                state.fault = Fault::None;
+            } else {
+                state.is_notified = true;
+            }
+        });
+    }
+
+    /// Who polls it sleeps on the machine until it is notified.
+    pub(super) fn notified(&self) -> impl Future<Output = ()> {
+        poll_fn(|_| match machine::with(|state| std::mem::take(&mut state.is_notified)) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        })
     }
 }
 

@@ -17,8 +17,8 @@ const RUN_MIN: u32 = 3;
 const GATHERED_MAX: u32 = 64;
 
 /// The latest writes to one peer.
-#[derive(Default)]
 pub(in crate::kernel) struct Batching {
+    is_on: bool,
     /// When the last write was posted, and sent if it could be.
     posted: Duration,
     run: u32,
@@ -26,12 +26,17 @@ pub(in crate::kernel) struct Batching {
 }
 
 impl Batching {
+    /// `is_on`: whether any write waits.
+    pub(in crate::kernel) fn new(is_on: bool) -> Self {
+        Batching { is_on, posted: Duration::ZERO, run: 0, gathered: 0 }
+    }
+
     /// A write of `bytes` begins, at `now`. Returns whether it may wait for others.
     pub(in crate::kernel) fn gathers(&mut self, bytes: u64, now: Duration) -> bool {
         let follows = bytes <= BYTES_MAX && now.saturating_sub(self.posted) <= GAP;
         self.run = if follows { self.run.saturating_add(1) } else { 0 };
         self.posted = now;
-        if self.run < RUN_MIN || self.gathered + 1 >= GATHERED_MAX {
+        if !self.is_on || self.run < RUN_MIN || self.gathered + 1 >= GATHERED_MAX {
             self.gathered = 0;
             return false;
         }
@@ -55,7 +60,7 @@ mod tests {
 
     #[test]
     fn only_a_flurry_is_gathered_and_not_for_long() {
-        let mut batching = Batching::default();
+        let mut batching = Batching::new(true);
         let gathered: Vec<bool> = (0..200).map(|us| batching.gathers(8, at(1000 + us))).collect();
         assert_eq!(gathered[..5], [false, false, false, true, true], "the first leave at once");
         let longest = gathered.split(|gathers| !gathers).map(<[bool]>::len).max();
@@ -64,8 +69,14 @@ mod tests {
     }
 
     #[test]
+    fn one_that_is_off_gathers_nothing() {
+        let mut batching = Batching::new(false);
+        assert!((0..200).all(|us| !batching.gathers(8, at(1000 + us))));
+    }
+
+    #[test]
     fn a_pause_or_a_long_message_ends_it() {
-        let mut batching = Batching::default();
+        let mut batching = Batching::new(true);
         (0..10).for_each(|us| _ = batching.gathers(8, at(us)));
         assert!(batching.gathers(8, at(10)));
         assert!(!batching.gathers(8, at(20)));

@@ -25,6 +25,7 @@ const SAMPLE: Duration = Duration::from_millis(2);
 
 /// The limit of one socket.
 pub(in crate::kernel) struct NotsentLowat {
+    is_on: bool,
     limit: u32,
     /// Bytes per second, by the last sample.
     rate: f64,
@@ -37,8 +38,10 @@ pub(in crate::kernel) struct NotsentLowat {
 }
 
 impl NotsentLowat {
-    pub(in crate::kernel) fn new() -> Self {
+    /// `is_on`: whether the limit changes at all.
+    pub(in crate::kernel) fn new(is_on: bool) -> Self {
         NotsentLowat {
+            is_on,
             limit: NOTSENT_LOWAT_BYTES,
             rate: 0.0,
             since: Duration::ZERO,
@@ -73,7 +76,7 @@ impl NotsentLowat {
             self.rate = self.bytes as f64 / elapsed.as_secs_f64();
             (self.since, self.bytes) = (now, 0);
         }
-        if self.rate == 0.0 {
+        if !self.is_on || self.rate == 0.0 {
             return None;
         }
         let span = if is_helped { HELPED } else { COMPUTING };
@@ -94,7 +97,10 @@ mod tests {
     /// The limits after a second of a transfer whose socket is full every millisecond: while the program computes, and
     /// then while a thread helps.
     fn limits_at(bytes_per_ms: usize) -> [u32; 2] {
-        let mut unsent = NotsentLowat::new();
+        limits_of(NotsentLowat::new(true), bytes_per_ms)
+    }
+
+    fn limits_of(mut unsent: NotsentLowat, bytes_per_ms: usize) -> [u32; 2] {
         [false, true].map(|is_helped| {
             for ms in 1000..2000 {
                 unsent.took(bytes_per_ms);
@@ -116,8 +122,13 @@ mod tests {
     }
 
     #[test]
+    fn one_that_is_off_keeps_its_limit() {
+        assert_eq!(limits_of(NotsentLowat::new(false), 125_000), [NOTSENT_LOWAT_BYTES; 2]);
+    }
+
+    #[test]
     fn a_pause_is_no_part_of_the_rate() {
-        let mut unsent = NotsentLowat::new();
+        let mut unsent = NotsentLowat::new(true);
         for turn in 0..100 {
             unsent.took(1 << 20);
             assert_eq!(
@@ -132,7 +143,7 @@ mod tests {
     /// Messages with pauses between them show how fast the link is all the same.
     #[test]
     fn pauses_are_no_slowness() {
-        let mut unsent = NotsentLowat::new();
+        let mut unsent = NotsentLowat::new(true);
         for message in 0..100 {
             for ms in 0..8 {
                 unsent.took(125_000);

@@ -29,9 +29,10 @@ pub(in crate::kernel) struct Pacing {
 }
 
 impl Pacing {
-    pub(in crate::kernel) fn new(socket: &SockRef<'_>) -> Self {
+    /// `is_on`: whether it may be freed of pacing.
+    pub(in crate::kernel) fn new(socket: &SockRef<'_>, is_on: bool) -> Self {
         let paces = socket.tcp_congestion().is_ok_and(|name| name.starts_with(PACES));
-        Pacing { is_settled: !(paces && is_local(socket)), bytes: 0, since: Duration::ZERO }
+        Pacing { is_settled: !(is_on && paces && is_local(socket)), bytes: 0, since: Duration::ZERO }
     }
 
     /// Whether `wrote` needs to be told.

@@ -30,6 +30,7 @@ const SKIPPED_MAX: u32 = 256;
 
 /// What earlier pauses have taught.
 pub(in crate::kernel) struct PollInterval {
+    is_on: bool,
     pace: Pace,
     /// Pauses in vain since the last that paid.
     in_vain: u32,
@@ -37,16 +38,15 @@ pub(in crate::kernel) struct PollInterval {
     skipped: u32,
 }
 
-impl Default for PollInterval {
-    fn default() -> Self {
-        PollInterval { pace: QUICK, in_vain: 0, skipped: 0 }
-    }
-}
-
 impl PollInterval {
+    /// `is_on`: whether the task pauses at all.
+    pub(in crate::kernel) fn new(is_on: bool) -> Self {
+        PollInterval { is_on, pace: QUICK, in_vain: 0, skipped: 0 }
+    }
+
     /// The task has looked, and so much is still `to_come` of a message; returns how long it is to pause now.
     pub(in crate::kernel) fn after_look(&mut self, to_come: u64) -> Option<Duration> {
-        let rest = self.pace.rest(to_come)?;
+        let rest = self.pace.rest(to_come).filter(|_| self.is_on)?;
         let may_rest = self.skipped == 0;
         self.skipped = self.skipped.saturating_sub(1);
         may_rest.then_some(rest)
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_long_message_is_taken_in_a_few_looks() {
-        let mut rests = PollInterval::default();
+        let mut rests = PollInterval::new(true);
         assert_eq!(rests.after_look(8 << 20), Some(QUICK.rest));
         assert_eq!(rests.after_rest(250_000, 7 << 20), Some(QUICK.rest));
         assert_eq!(rests.after_rest(250_000, 100_000), None, "its end is not waited for");
@@ -98,8 +98,13 @@ mod tests {
     }
 
     #[test]
+    fn one_that_is_off_never_rests() {
+        assert_eq!(PollInterval::new(false).after_look(8 << 20), None);
+    }
+
+    #[test]
     fn a_slower_link_has_longer_rests() {
-        let mut rests = PollInterval::default();
+        let mut rests = PollInterval::new(true);
         assert_eq!(rests.after_look(8 << 20), Some(QUICK.rest));
         assert_eq!(rests.after_rest(25_000, 8 << 20), Some(SLOW.rest));
         assert_eq!(rests.after_rest(50_000, 100_000), Some(SLOW.rest));
@@ -114,7 +119,7 @@ mod tests {
     #[test]
     fn rests_in_vain_become_rare_and_one_that_pays_brings_them_back() {
         for moved in [0, 2 << 20] {
-            let mut rests = PollInterval::default();
+            let mut rests = PollInterval::new(true);
             let mut count = 0;
             for _ in 0..10_000 {
                 if rests.after_look(8 << 20).is_some() {

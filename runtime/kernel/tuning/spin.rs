@@ -180,7 +180,7 @@ mod tests {
         };
         let threads: Vec<_> = (0..).zip(processors).map(start).collect();
         let kernels: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
-        let polling = kernels.iter().map(|kernel| kernel.spin.is_allowed).collect();
+        let polling = kernels.iter().map(|kernel| kernel.help.spin.is_allowed).collect();
         let ends = kernels.into_iter().map(|kernel| std::thread::spawn(move || kernel.finish(None)));
         ends.collect::<Vec<_>>().into_iter().for_each(|end| end.join().unwrap().unwrap());
         polling
