@@ -10,7 +10,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::alarm::{Alarm, TIMER};
 
-/// What such a thread does.
+/// What such a thread serves.
 pub(super) trait Work: Send + 'static {
     /// What it waits with.
     fn alarm(&mut self) -> &mut Alarm;
@@ -21,7 +21,7 @@ pub(super) trait Work: Send + 'static {
     /// A descriptor has something to say.
     fn handle_event(&mut self, token: u64, flags: EventFlags);
 
-    /// The last it does, if it is told to end.
+    /// The thread is told to end.
     fn end(&mut self) {}
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Starts the thread. `what` goes into its last words if it cannot go on.
+    /// Starts the thread. `what` says what it means if the thread cannot go on.
     pub(super) fn start(name: &str, what: &'static str, mut work: impl Work) -> io::Result<Self> {
         let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         work.alarm().watch(&stop, STOP, EventFlags::IN)?;

@@ -8,8 +8,8 @@ pub(super) const HOSTS_MAX: u32 = 250;
 pub(super) const PREFIX_4: u8 = 16;
 pub(super) const PREFIX_6: u8 = 64;
 
-const SUBNET_4: [u8; 2] = [10, 76];
-const SUBNET_6: [u16; 7] = [0xfd76, 0x6c61, 0x7468, 0, 0, 0, 0];
+const SUBNET_4: Ipv4Addr = Ipv4Addr::new(10, 76, 0, 0);
+const SUBNET_6: Ipv6Addr = Ipv6Addr::new(0xfd76, 0x6c61, 0x7468, 0, 0, 0, 0, 0);
 
 pub(super) fn name(host: usize) -> String {
     format!("host{host}")
@@ -22,25 +22,18 @@ pub(super) fn named(name: &str, hosts: usize) -> Option<usize> {
 
 /// A host's addresses: its number and one, within the subnets.
 pub(super) fn addresses(host: usize) -> (Ipv4Addr, Ipv6Addr) {
-    let number = host as u16 + 1;
-    let ([a, b], [c, d]) = (SUBNET_4, number.to_be_bytes());
-    let [e, f, g, h, i, j, k] = SUBNET_6;
-    (Ipv4Addr::new(a, b, c, d), Ipv6Addr::new(e, f, g, h, i, j, k, number))
+    let number = host as u32 + 1;
+    let address_6 = SUBNET_6.to_bits() | u128::from(number);
+    (Ipv4Addr::from_bits(SUBNET_4.to_bits() | number), Ipv6Addr::from_bits(address_6))
 }
 
 /// The host that has this address.
 pub(super) fn owner(address: IpAddr, hosts: usize) -> Option<usize> {
     let number = match address {
-        IpAddr::V4(address) => {
-            let octets = address.octets();
-            (octets[..2] == SUBNET_4).then(|| u16::from_be_bytes([octets[2], octets[3]]))
-        }
-        IpAddr::V6(address) => {
-            let segments = address.segments();
-            (segments[..7] == SUBNET_6).then_some(segments[7])
-        }
+        IpAddr::V4(address) => u128::from(address.to_bits() ^ SUBNET_4.to_bits()),
+        IpAddr::V6(address) => address.to_bits() ^ SUBNET_6.to_bits(),
     };
-    number.map(usize::from).filter(|number| (1..=hosts).contains(number)).map(|number| number - 1)
+    usize::try_from(number).ok()?.checked_sub(1).filter(|&host| host < hosts)
 }
 
 /// The text of the lab's `/etc/hosts`; `own` is what the machine's says.

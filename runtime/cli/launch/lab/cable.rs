@@ -16,23 +16,18 @@ pub(crate) struct Cable {
     pub rate_bits_per_s: Option<NonZeroU64>,
     /// The part of the packets that get lost between two hosts, from 0 to below 1.
     pub loss: f64,
-    /// The bytes that may wait before each direction; `None`: [`Cable::default_queue_bytes`].
+    /// The bytes that may wait before each direction; `None`: see [`Cable::queue`].
     pub queue_bytes: Option<u64>,
 }
 
 impl Cable {
-    /// What waits before each direction unless it is set: as much as passes in two round trips or in 10 ms, and at least
-    /// 64 KiB. With room for one, BBR would always lose some: it has that much under way besides what the link holds, and
-    /// at its start more.
-    pub(crate) fn default_queue_bytes(&self) -> u64 {
+    /// The bytes that may wait before each direction. Unless that is set: as much as passes in two round trips or in 10 ms,
+    /// and at least 64 KiB. With room for one, BBR would always lose some: it has that much under way besides what the
+    /// link holds, and at its start more.
+    pub(crate) fn queue(&self) -> u64 {
         let time = (4 * self.delay).max(Duration::from_millis(10));
         let passing = self.rate_bits_per_s.map_or(0.0, |rate| rate.get() as f64 / 8.0 * time.as_secs_f64());
-        (passing as u64).max(64 << 10)
-    }
-
-    /// The bytes that may wait before each direction.
-    pub(crate) fn queue(&self) -> u64 {
-        self.queue_bytes.unwrap_or_else(|| self.default_queue_bytes())
+        self.queue_bytes.unwrap_or((passing as u64).max(64 << 10))
     }
 
     /// The most bytes that a host may send as one train of packets, so that no train holds the cable for long.

@@ -1,8 +1,8 @@
-//! Talking to a running lab: a socket in its directory, one line of JSON each way.
+//! Talking to a running lab: a socket in its directory, one JSON value each way.
 //!
 //! Who may reach the directory may change the lab and get its namespaces; the directory is its owner's alone.
 
-use std::io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Read, Write};
+use std::io::{self, BufReader, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -87,7 +87,7 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Answers until the listener is shut down. Who is slow to ask keeps nobody else waiting.
+    /// Answers as long as the listener can be used. Who is slow to ask keeps nobody else waiting.
     pub(super) fn serve(self: Arc<Self>, listener: &UnixListener) {
         while let Ok((mut client, _)) = listener.accept() {
             let control = self.clone();
@@ -105,9 +105,9 @@ impl Control {
     fn converse(&self, client: &mut UnixStream) -> io::Result<()> {
         client.set_read_timeout(Some(PATIENCE))?;
         client.set_write_timeout(Some(PATIENCE))?;
-        let mut line = String::new();
-        BufReader::new((&*client).take(REQUEST_BYTES_MAX)).read_line(&mut line)?;
-        let request = serde_json::from_str(&line).map_err(|error| format!("the lab does not understand: {error}"));
+        let text = BufReader::new((&*client).take(REQUEST_BYTES_MAX));
+        let request = Request::deserialize(&mut serde_json::Deserializer::from_reader(text));
+        let request = request.map_err(|error| format!("the lab does not understand: {error}"));
         let mut namespaces = Vec::new();
         let answer: Answer = request.and_then(|request| {
             if let Some(host) = self.obey(&request)? {
@@ -201,7 +201,7 @@ fn exchange(socket: &Path, request: &Request) -> io::Result<(Answer, Vec<OwnedFd
     let mut lab = UnixStream::connect(socket)?;
     lab.set_read_timeout(Some(PATIENCE))?;
     lab.set_write_timeout(Some(PATIENCE))?;
-    lab.write_all(format!("{}\n", serde_json::to_string(request)?).as_bytes())?;
+    lab.write_all(&serde_json::to_vec(request)?)?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let (mut text, mut ancillary) = (vec![0], RecvAncillaryBuffer::new(&mut space));
     recvmsg(&lab, &mut [IoSliceMut::new(&mut text)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;

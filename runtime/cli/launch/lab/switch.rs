@@ -32,6 +32,7 @@ pub(super) struct Host<T> {
 }
 
 /// One direction of a cable: what waits before it, and what is on it, both in order.
+#[derive(Default)]
 pub(super) struct Line<T> {
     waiting: VecDeque<Packet<T>>,
     waiting_bytes: u64,
@@ -65,7 +66,10 @@ enum Step {
 }
 
 impl<T> Switch<T> {
-    pub(super) fn new(hosts: usize, cable: Cable, shared: bool, seed: u64) -> Self {
+    pub(super) fn new(hosts: usize, cable: Cable, shared: bool, seed: u64) -> Self
+    where
+        T: Default,
+    {
         let host = |_| Host { cable, is_cut: false, up: Line::default(), down: Line::default() };
         Switch {
             hosts: (0..hosts).map(host).collect(),
@@ -256,19 +260,6 @@ impl<T> Line<T> {
         self.flying_bytes -= packet.count.bytes;
         self.traffic.passed += packet.count;
         Some(packet)
-    }
-}
-
-impl<T> Default for Line<T> {
-    fn default() -> Self {
-        Line {
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
-            free_ns: 0,
-            flying: VecDeque::new(),
-            flying_bytes: 0,
-            traffic: Traffic::default(),
-        }
     }
 }
 

@@ -40,8 +40,6 @@ pub(super) struct Wire {
     grain_ns: u64,
     /// One for each host.
     ears: Vec<Ear>,
-    /// Frames to be used again.
-    spare: Vec<Frame>,
     scratch: Vec<u8>,
 }
 
@@ -53,7 +51,7 @@ impl Wire {
         }
         let scratch = vec![0; HEADER_BYTES + FRAME_BYTES_MAX];
         let ears = vec![Ear::default(); hosts.len()];
-        Ok(Wire { hosts, switch, alarm, grain_ns: 0, ears, spare: Vec::new(), scratch })
+        Ok(Wire { hosts, switch, alarm, grain_ns: 0, ears, scratch })
     }
 
     /// Hands over what has arrived.
@@ -63,14 +61,10 @@ impl Wire {
             self.grain_ns = (switch.least_delay_ns() / GRAINS_PER_DELAY).min(GRAIN_NS_MAX);
             std::iter::from_fn(|| switch.receive(now_ns)).collect()
         };
-        for (to, mut frame) in arrived {
+        for (to, frame) in arrived {
             if let Err(error) = rustix::io::write(&self.hosts[to].device, &frame) {
                 // The program has taken its interface down.
                 tracing::debug!("host{to} does not take a packet: {error}");
-            }
-            if self.spare.len() < SPARE_MAX {
-                frame.clear();
-                self.spare.push(frame);
             }
         }
     }
@@ -121,8 +115,7 @@ impl Wire {
             let Ok(bytes) = rustix::io::read(device, &mut self.scratch) else { break };
             (frames, sent_bytes) = (frames + 1, sent_bytes + bytes);
             let Some((to, count)) = parse(&self.scratch[..bytes]) else { continue };
-            let mut frame = self.spare.pop().unwrap_or_default();
-            frame.extend_from_slice(&self.scratch[..bytes]);
+            let frame = self.scratch[..bytes].to_vec();
             let since_ns = self.ears[number].empty_ns;
             self.switch.lock().send(since_ns..=clock_ns(), number, owner(to, self.hosts.len()), count, frame);
         }
@@ -173,7 +166,6 @@ impl Work for Wire {
 const FRAME_BYTES_MAX: usize = 66_000;
 /// The most frames from one host before the others have their turn.
 const BATCH_MAX: usize = 64;
-const SPARE_MAX: usize = 4096;
 /// A packet with others behind it is at most this part of the delay late.
 const GRAINS_PER_DELAY: u64 = 12;
 const GRAIN_NS_MAX: u64 = 2_000_000;

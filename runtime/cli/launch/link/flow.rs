@@ -99,7 +99,7 @@ impl Flow {
         }
     }
 
-    /// Nor is what goes before it.
+    /// The next `bytes` are due then, and what goes before them not later.
     fn mark(&mut self, due_ns: u64, mut bytes: usize) {
         while let Some(mark) = self.marks.back().filter(|mark| mark.due_ns >= due_ns) {
             bytes += mark.bytes;

@@ -117,23 +117,13 @@ impl FromStr for LinkSpec {
 
 impl fmt::Display for LinkSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_loopback() {
-            return f.write_str("loopback");
-        }
-        let mut parts = Vec::new();
-        if !self.delay.is_zero() {
-            parts.push(format!("delay={}", decimal(self.delay.as_nanos(), &TIME_UNITS)));
-        }
-        if let Some(rate) = self.rate_bits_per_s {
-            parts.push(format!("rate={}", decimal(rate.get().into(), &RATE_UNITS)));
-        }
-        if !self.jitter.is_zero() {
-            parts.push(format!("jitter={}", decimal(self.jitter.as_nanos(), &TIME_UNITS)));
-        }
-        if self.shared {
-            parts.push("shared".into());
-        }
-        f.write_str(&parts.join(","))
+        let time =
+            |key, time: Duration| (!time.is_zero()).then(|| format!("{key}={}", decimal(time.as_nanos(), &TIME_UNITS)));
+        let rate = |rate: NonZeroU64| format!("rate={}", decimal(rate.get().into(), &RATE_UNITS));
+        let shared = self.shared.then(|| "shared".to_owned());
+        let parts = [time("delay", self.delay), self.rate_bits_per_s.map(rate), time("jitter", self.jitter), shared];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { f.write_str("loopback") } else { f.write_str(&parts.join(",")) }
     }
 }
 

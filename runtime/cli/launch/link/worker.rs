@@ -1,7 +1,7 @@
 //! What the relay's thread does: all connections in turn.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
 use rustix::event::epoll::EventFlags;
@@ -48,15 +48,13 @@ impl Worker {
                         tracing::debug!("the emulated link closes a connection: {error}");
                     }
                 }
-                Err(error) => match error.kind() {
-                    io::ErrorKind::WouldBlock => return,
-                    io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted => {}
-                    _ => {
-                        tracing::warn!("the emulated link cannot accept a connection and tries again: {error}");
-                        self.accept_ns = Some(clock_ns() + ACCEPT_AGAIN_NS);
-                        return;
-                    }
-                },
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+                Err(error) => {
+                    tracing::warn!("the emulated link cannot accept a connection and tries again: {error}");
+                    self.accept_ns = Some(clock_ns() + ACCEPT_AGAIN_NS);
+                    return;
+                }
             }
         }
     }
