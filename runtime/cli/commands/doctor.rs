@@ -98,19 +98,17 @@ fn difference(examined: &Examination, what: &str, of: impl Fn(&Facts) -> Option<
 fn text(examined: &Examination, troubles: &[String]) -> String {
     let mut hosts = Table::new(["host", "version", "system", "cores", "clock ahead", "reaches this machine at"]);
     for (host, found) in &examined.hosts {
-        let cells = found.as_ref().map_or_else(
-            |_| ["not reached".to_owned()].into_iter().chain(std::iter::repeat_n(String::new(), 4)).collect(),
-            |facts| {
-                vec![
-                    format!("{} ({})", facts.version, &facts.program_hash[..8.min(facts.program_hash.len())]),
-                    format!("{} {}", facts.system, facts.machine),
-                    facts.cores.to_string(),
-                    format!("{:.2} ms ± {:.2}", facts.clock_ahead_s * 1e3, facts.clock_error_s * 1e3),
-                    facts.launcher.map_or("no".to_owned(), |address| address.to_string()),
-                ]
-            },
-        );
-        hosts.row(std::iter::once(host.clone()).chain(cells));
+        hosts.row(match found {
+            Err(_) => vec![host.clone(), "not reached".to_owned()],
+            Ok(facts) => vec![
+                host.clone(),
+                format!("{} ({})", facts.version, &facts.program_hash[..8.min(facts.program_hash.len())]),
+                format!("{} {}", facts.system, facts.machine),
+                facts.cores.to_string(),
+                format!("{:.2} ms ± {:.2}", facts.clock_ahead_s * 1e3, facts.clock_error_s * 1e3),
+                facts.launcher.map_or("no".to_owned(), |address| address.to_string()),
+            ],
+        });
     }
     let mut text = format!("{hosts}\n");
     if examined.hosts.len() > 1 {

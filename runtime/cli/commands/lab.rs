@@ -15,7 +15,7 @@ use clap::{Args as ClapArgs, Subcommand};
 use lathide::launcher::quantity::{PART, Quantity, SIZE, WHOLE};
 use serde_json::json;
 
-use crate::commands::common::console::print;
+use crate::commands::common::console::{not_executed, print};
 use crate::commands::common::options::one;
 
 const COMMAND: &str = "lathide lab";
@@ -187,9 +187,7 @@ fn with_relay(lab: &Lab) -> ExitCode {
 
 /// Only returns if that fails.
 fn become_it(mut command: std::process::Command, name: &str, place: &str) -> ExitCode {
-    let error = command.exec();
-    eprintln!("lathide: {place}{name} cannot be executed: {error}");
-    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+    not_executed(&format!("{place}{name}"), &command.exec())
 }
 
 fn act(action: Action) -> Result<ExitCode, LabError> {

@@ -17,6 +17,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use common::console;
 
+use common::console::not_executed;
+
 /// Latency-hiding message passing over plain TCP: run jobs, measure what hiding gains.
 #[derive(Parser)]
 #[command(
@@ -111,6 +113,5 @@ pub(crate) fn main() -> ExitCode {
 fn start(launcher: u32, command: &[OsString]) -> ExitCode {
     let Some((program, args)) = command.split_first() else { return ExitCode::from(2) };
     let error = crate::launch::local::start(launcher, program, args);
-    eprintln!("lathide: {} cannot be executed: {error}", program.display());
-    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+    not_executed(&program.display().to_string(), &error)
 }

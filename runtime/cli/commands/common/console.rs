@@ -72,3 +72,9 @@ pub(crate) fn fail(command: &str, message: &str, status: u8) -> ExitCode {
     eprintln!("{command}: {message}");
     ExitCode::from(status)
 }
+
+/// Says on stderr why this process has not become that program.
+pub(crate) fn not_executed(program: &str, error: &std::io::Error) -> ExitCode {
+    let status = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
+    fail("lathide", &format!("{program} cannot be executed: {error}"), status)
+}

@@ -90,7 +90,9 @@ pub(super) fn command(hosts: &Hosts, host: &Host, own: &Path, image: Option<&Ima
         Reach::Lab => command.arg("__in-host").arg(&host.name).arg(agent).arg(AGENT),
         Reach::Srun => command.args(SRUN_OPTIONS).arg(&host.name).arg(agent).arg(AGENT),
         Reach::Ssh => {
-            command.args(hosts.ssh.iter().skip(1)).args(SSH_OPTIONS).args(["-o", &alive_option(keepalive())]);
+            // How long ranks with the launcher's environment wait for a host. What is wrong there they say themselves.
+            let keepalive = environment::keepalive(&|name| std::env::var(name).ok()).unwrap_or(Some(KEEPALIVE));
+            command.args(hosts.ssh.iter().skip(1)).args(SSH_OPTIONS).args(["-o", &alive_option(keepalive)]);
             if let Some(port) = host.port {
                 command.arg("-p").arg(port.to_string());
             }
@@ -106,12 +108,6 @@ pub(super) fn command(hosts: &Hosts, host: &Host, own: &Path, image: Option<&Ima
     // The terminal's Ctrl-C is for the launcher alone.
     command.process_group(0);
     command
-}
-
-/// How long a host may not answer: of the launcher, as of the ranks that it starts with its environment.
-fn keepalive() -> Option<Duration> {
-    // What is wrong there the ranks say.
-    environment::keepalive(&|name| std::env::var(name).ok()).unwrap_or(Some(KEEPALIVE))
 }
 
 /// After how many seconds without a message ssh asks the host for one; after three more such times without, it ends. That
