@@ -11,10 +11,10 @@ use crate::report::text::text;
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Output {
     /// One JSON object on stdout, nothing else there
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Nothing on stderr but errors
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub(crate) quiet: bool,
 }
 

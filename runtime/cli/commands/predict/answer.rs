@@ -13,8 +13,6 @@ const SCHEMA: &str = "lathide-predict-2";
 /// The answer to one `lathide predict`.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// The subcommand.
-    pub(super) model: &'static str,
     /// Paper, equation and formula.
     pub(super) equation: &'static str,
     pub(super) parameters: Vec<Parameter>,
@@ -70,15 +68,9 @@ pub(super) fn parameter(key: &'static str, symbol: &'static str, form: Form, val
 
 impl Answer {
     /// A table and a sentence; the rest is empty.
-    pub(super) fn new(
-        model: &'static str,
-        equation: &'static str,
-        columns: Vec<Column>,
-        rows: Vec<Vec<Value>>,
-        conclusion: String,
-    ) -> Self {
+    pub(super) fn new(equation: &'static str, columns: Vec<Column>, rows: Vec<Vec<Value>>, conclusion: String) -> Self {
         let (parameters, details, findings, notes) = (Vec::new(), String::new(), Map::new(), Vec::new());
-        Answer { model, equation, parameters, columns, rows, chart: None, details, findings, notes, conclusion }
+        Answer { equation, parameters, columns, rows, chart: None, details, findings, notes, conclusion }
     }
 
     /// Draws columns over the list with the most values of those `over` which may be drawn; further lists that were asked for tell
@@ -116,8 +108,8 @@ impl Answer {
         self
     }
 
-    /// As every command's results; `from` is what `--from` read.
-    pub(super) fn results(self, from: Option<Value>) -> Results {
+    /// As every command's results; `model` is the subcommand, `from` what `--from` read.
+    pub(super) fn results(self, model: &str, from: Option<Value>) -> Results {
         let object = |values: &mut dyn Iterator<Item = (&'static str, Form, &Value)>| -> Map<String, Value> {
             values.map(|(key, form, value)| (key.to_owned(), whole(form, value))).collect()
         };
@@ -128,7 +120,7 @@ impl Answer {
             ))
         };
         let mut data = json!({
-            "model": self.model,
+            "model": model,
             "equation": self.equation,
             "from": from,
             "parameters": parameters,
@@ -137,7 +129,7 @@ impl Answer {
         if let Value::Object(data) = &mut data {
             data.extend(self.findings.clone());
         }
-        let mut results = Results::new(SCHEMA, format!("Prediction: {}", self.model), &data);
+        let mut results = Results::new(SCHEMA, format!("Prediction: {model}"), &data);
         results.text(format!("{}.", self.equation)).text(self.sentence());
         let mut table = Table::of("points");
         for (at, column) in
@@ -203,13 +195,13 @@ mod tests {
             details: "In detail.".into(),
             findings: [("best".to_owned(), json!(7))].into_iter().collect(),
             notes: vec!["assumed".into()],
-            ..Answer::new("test", "Nobody 1994, eq. (1): T = x", columns, rows, "It is so.".into())
+            ..Answer::new("Nobody 1994, eq. (1): T = x", columns, rows, "It is so.".into())
         }
     }
 
     #[test]
     fn text_has_it_all_in_units_that_suit() {
-        let text = text(&answer(3).results(None), false);
+        let text = text(&answer(3).results("test", None), false);
         for part in [
             "eq. (1)",
             "With p = 16, a = 35 us, K = 3.",
@@ -227,13 +219,13 @@ mod tests {
 
     #[test]
     fn a_single_row_is_a_table_with_all_it_was_asked_for() {
-        let text = text(&answer(1).results(None), false);
+        let text = text(&answer(1).results("test", None), false);
         assert!(text.contains("With a = 35 us") && text.contains("16"), "{text}");
     }
 
     #[test]
     fn json_has_numbers_in_base_units() {
-        let json = serde_json::to_value(answer(2).results(Some(json!({"path": "link.json"})))).unwrap();
+        let json = serde_json::to_value(answer(2).results("test", Some(json!({"path": "link.json"})))).unwrap();
         assert_eq!(json["schema"], SCHEMA);
         assert_eq!(json["from"]["path"], "link.json");
         assert_eq!(json["parameters"], json!({"a_s": 35e-6, "k": 3}));
@@ -242,6 +234,6 @@ mod tests {
             json!({"bytes": 2048.0, "t_s": 2e-3, "cheaper": "tree", "limit": null, "procs": 16})
         );
         assert_eq!((&json["best"], &json["notes"][0]), (&json!(7), &json!("assumed")));
-        assert!(serde_json::to_value(answer(1).results(None)).unwrap()["from"].is_null());
+        assert!(serde_json::to_value(answer(1).results("test", None)).unwrap()["from"].is_null());
     }
 }

@@ -7,7 +7,7 @@ use lathide_models::hyperbolic::{Broadcast, Network};
 use serde_json::{Map, json};
 
 use super::answer::{Answer, Form, column, given, row};
-use super::model::{Common, Predict};
+use super::model::Predict;
 use super::network::NetworkArgs;
 use super::problem::Problem;
 use super::saved::Saved;
@@ -33,8 +33,6 @@ pub(super) struct Args {
     network: NetworkArgs,
     #[command(flatten)]
     switch: SwitchArgs,
-    #[command(flatten)]
-    common: Common,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, clap::ValueEnum)]
@@ -50,12 +48,6 @@ Examples:
   lathide predict broadcast --model cluster --procs 2..16*2 --bytes 64KiB";
 
 impl Predict for Args {
-    const NAME: &'static str = "broadcast";
-
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
         match self.model {
             Whose::Cluster => self.in_packets(&self.switch.cluster(saved)?),
@@ -92,7 +84,7 @@ impl Args {
             parameters: known.parameters,
             findings: Map::from_iter([("changes".to_owned(), json!(changes))]),
             notes: known.notes,
-            ..Answer::new(Self::NAME, equation, columns, rows, conclusion)
+            ..Answer::new(equation, columns, rows, conclusion)
         }
         .drawn(&["bytes", "procs"], "tree / serial", &[("tree / serial", "ratio")]))
     }
@@ -155,7 +147,7 @@ impl Args {
         let equation = "Tam, Wang, eq. (2): B_k = (k - 1) ((log2 p - 1) g_s + O_r + U_r) + log2 p (O_s + L + O_r + U_r); \
                         eq. (1): log2 p (k g_s + L - g_s), its L all of the way";
         let parameters = known.parameters.clone();
-        let answer = Answer { parameters, ..Answer::new(Self::NAME, equation, columns, rows, conclusion) };
+        let answer = Answer { parameters, ..Answer::new(equation, columns, rows, conclusion) };
         Ok(answer.drawn(&["bytes", "procs"], "B_k", &[("B_k", "time_s")]))
     }
 }

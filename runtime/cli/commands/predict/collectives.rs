@@ -5,7 +5,7 @@ use lathide_models::hyperbolic::Network;
 
 use super::answer::{Answer, Form, column, given, row};
 use super::decomposition::{positive_word, stated};
-use super::model::{Common, Predict};
+use super::model::Predict;
 use super::network::NetworkArgs;
 use super::problem::Problem;
 use super::saved::Saved;
@@ -34,8 +34,6 @@ pub(super) struct Args {
     t_w: Option<f64>,
     #[command(flatten)]
     network: NetworkArgs,
-    #[command(flatten)]
-    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -45,12 +43,6 @@ Examples:
   lathide predict collectives --from link.json --procs 4,16";
 
 impl Predict for Args {
-    const NAME: &'static str = "collectives";
-
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
         let known = self.network.network(saved)?;
         let one = known.network.point_to_point()?;
@@ -92,8 +84,11 @@ impl Predict for Args {
         parameters.extend(known.parameters);
         let equation = "Hanuliak 2014, section 7.2.2, on a medium that all hear: broadcast m (t_s + t_w), any other (p - 1) m (t_s \
                         + t_w), in one message t_s + m t_w each; Stoica, Sultan, Keyes 1994, sections 3.1 to 3.3 with eq. (3)";
-        Ok(Answer { parameters, notes: known.notes, ..Answer::new(Self::NAME, equation, columns, rows, conclusion) }
-            .drawn(&["procs", "words"], "broadcast", &BROADCASTS))
+        Ok(Answer { parameters, notes: known.notes, ..Answer::new(equation, columns, rows, conclusion) }.drawn(
+            &["procs", "words"],
+            "broadcast",
+            &BROADCASTS,
+        ))
     }
 }
 

@@ -5,9 +5,9 @@ use lathide_models::gain;
 use serde_json::{Map, json};
 
 use super::answer::{Answer, Form, column, given, parameter, row};
-use super::model::{Common, Predict};
+use super::model::Predict;
 use super::problem::Problem;
-use super::saved::Saved;
+use super::saved::{Saved, pick};
 use super::values::{self, Counts};
 use crate::report::format;
 
@@ -33,8 +33,6 @@ pub(super) struct Args {
     /// t_c, the time to calculate an element: also say gamma and what hiding can gain
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     t_c: Option<f64>,
-    #[command(flatten)]
-    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -44,12 +42,6 @@ Examples:
   lathide predict decomposition --n 4096 --procs 16..1024*4 --t-c 2ns";
 
 impl Predict for Args {
-    const NAME: &'static str = "decomposition";
-
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
         let channel = channel(self.t_s, self.t_w, self.word_bytes, saved)?;
         let mut columns = vec![
@@ -101,7 +93,7 @@ impl Predict for Args {
         Ok(Answer {
             parameters: stated(&channel),
             findings: Map::from_iter([("strips_up_to_side_where_p_is_n".to_owned(), json!(up_to_side))]),
-            ..Answer::new(Self::NAME, equation, columns, rows, conclusion)
+            ..Answer::new(equation, columns, rows, conclusion)
         }
         .drawn(&["n", "procs"], "per step", &[("strips", "strips_s"), ("blocks", "blocks_s")]))
     }
@@ -171,16 +163,11 @@ pub(super) fn channel(
     word_bytes: f64,
     saved: Option<&Saved>,
 ) -> Result<Channel, Problem> {
-    let paper = Channel::ETHERNET;
-    let t_s = match (t_s, saved) {
-        (Some(t_s), _) => t_s,
-        (None, Some(saved)) => saved.number("hyperbolic.a_s", "give --t-s")?,
-        (None, None) => paper.start_up_s(),
-    };
-    let t_w = match (t_w, saved) {
-        (Some(t_w), _) => t_w,
-        (None, Some(saved)) => saved.number("hyperbolic.b_s_per_byte", "give --t-w")? * positive_word(word_bytes)?,
-        (None, None) => paper.word_s(),
+    let (paper, word) = (Channel::ETHERNET, if saved.is_some() { positive_word(word_bytes)? } else { 1.0 });
+    let t_s = pick(t_s, (saved, "hyperbolic.a_s", "--t-s"), paper.start_up_s())?;
+    let t_w = match t_w {
+        Some(t_w) => t_w,
+        None => pick(None, (saved, "hyperbolic.b_s_per_byte", "--t-w"), paper.word_s())? * word,
     };
     Ok(Channel::new(t_s, t_w)?)
 }

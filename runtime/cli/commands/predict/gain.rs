@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::answer::{Answer, Form, column, given, parameter, row};
 use super::curve::{Series, ascending, chart_of, chart_over, dense};
-use super::model::{Common, Predict};
+use super::model::Predict;
 use super::problem::Problem;
-use super::saved::Saved;
+use super::saved::{Saved, pick};
 use super::values::{self, Counts, Values};
 use crate::report::format::plain;
 use verdict::Machine;
@@ -57,8 +57,6 @@ pub(super) struct Args {
     /// Also say which granularities (or processors) gain at least G
     #[arg(long, value_name = "G", value_parser = values::number, allow_hyphen_values = true)]
     target: Option<f64>,
-    #[command(flatten)]
-    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -85,19 +83,9 @@ fn in_turn(text: &str) -> Result<InTurn, String> {
 }
 
 impl Predict for Args {
-    const NAME: &'static str = "gain";
-
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
         let mut notes = Vec::new();
-        let f = match (self.f, saved) {
-            (Some(f), _) => f,
-            (None, Some(saved)) => saved.number("f", "give --f")?,
-            (None, None) => 1.0,
-        };
+        let f = pick(self.f, (saved, "f", "--f"), 1.0)?;
         let omega = match (&self.omega, saved) {
             (Some(omega), _) => omega.clone(),
             (None, Some(saved)) => vec![measured_omega(saved, &mut notes)?],
@@ -163,7 +151,7 @@ impl Args {
         let gains = gammas.iter().copied().map(|gamma| Ok((gamma, at(gamma)?))).collect::<Result<Vec<_>, Problem>>()?;
         let (findings, conclusion) = verdict::of_curve((f, omega), self.target, &gains, ("gamma", 1.0))?;
         let parameters = vec![parameter("f", "f", Form::Plain, f), parameter("omega", "Omega", Form::Plain, omega)];
-        Ok(Answer { parameters, chart, findings, ..Answer::new(Self::NAME, EQUATION_4, columns, rows, conclusion) })
+        Ok(Answer { parameters, chart, findings, ..Answer::new(EQUATION_4, columns, rows, conclusion) })
     }
 
     /// Over the software's granularity, on one machine or several.
@@ -211,7 +199,7 @@ impl Args {
         let chart = chart_of(("gamma_s", Form::Plain), ("G", Form::Plain), series);
         let mut parameters = vec![parameter("f", "f", Form::Plain, f), parameter("q", "q", Form::Plain, q)];
         parameters.push(parameter("startup", "i_cs/(i/p)", Form::Plain, self.startup));
-        Ok(Answer { parameters, chart, findings, ..Answer::new(Self::NAME, EQUATION_4, columns, rows, conclusion) })
+        Ok(Answer { parameters, chart, findings, ..Answer::new(EQUATION_4, columns, rows, conclusion) })
     }
 
     /// Over the number of processors, eq. (6).
@@ -263,7 +251,7 @@ impl Args {
             parameter("f", "f", Form::Plain, f),
             parameter("omega", "Omega", Form::Plain, omega),
         ];
-        Ok(Answer { parameters, chart, findings, ..Answer::new(Self::NAME, EQUATION_6, columns, rows, conclusion) })
+        Ok(Answer { parameters, chart, findings, ..Answer::new(EQUATION_6, columns, rows, conclusion) })
     }
 }
 

@@ -4,7 +4,7 @@ use lathide_models::cluster::{Gather, Plan, fill_time_s, window_printed};
 use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Form, column, given, row};
-use super::model::{Common, Predict};
+use super::model::Predict;
 use super::problem::Problem;
 use super::saved::Saved;
 use super::switch::{Known, SwitchArgs};
@@ -24,8 +24,6 @@ pub(super) struct Args {
     bytes: Values,
     #[command(flatten)]
     switch: SwitchArgs,
-    #[command(flatten)]
-    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -38,12 +36,6 @@ Examples:
 const PLAN_MAX: u32 = 64;
 
 impl Predict for Args {
-    const NAME: &'static str = "gather";
-
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
         let known = self.switch.cluster(saved)?;
         let columns = vec![
@@ -93,7 +85,7 @@ impl Predict for Args {
         };
         let equation = "Tam, Wang, eqs. (3) to (8): Ga_l = ceil(g_s/g_r), Ga_u = floor(g_s/g_r + B_L/i), w between them so that \
                         the last group is not below Ga_l; T >= O_s + L + (p - 1) i g_r + O_r + U_r + M_mtm";
-        let answer = Answer::new(Self::NAME, equation, columns, rows, conclusion);
+        let answer = Answer::new(equation, columns, rows, conclusion);
         let answer = Answer { parameters: known.parameters, details, findings, ..answer };
         Ok(answer.drawn(&["bytes", "procs"], "w", &[("w", "window")]))
     }

@@ -4,7 +4,7 @@ use lathide_models::hyperbolic::{Block, Network, Primitive};
 use serde_json::{Map, json};
 
 use super::answer::{Answer, Form, column, given, row};
-use super::model::{Common, Predict};
+use super::model::Predict;
 use super::network::{Known, NetworkArgs};
 use super::problem::Problem;
 use super::saved::Saved;
@@ -32,8 +32,6 @@ pub(super) struct Args {
     procs: Option<Counts>,
     #[command(flatten)]
     network: NetworkArgs,
-    #[command(flatten)]
-    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -44,12 +42,6 @@ Examples:
   lathide predict hyperbolic --neighbours 4 --procs 4..64*2 --bytes 8KiB --from link.json";
 
 impl Predict for Args {
-    const NAME: &'static str = "hyperbolic";
-
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
         let known = self.network.network(saved)?;
         match &self.neighbours {
@@ -97,7 +89,7 @@ impl Args {
             parameters: known.parameters,
             findings: findings(&network)?,
             notes: known.notes,
-            ..Answer::new(Self::NAME, equation, columns, rows, conclusion)
+            ..Answer::new(equation, columns, rows, conclusion)
         }
         .drawn(&["bytes"], "rate", &[("x/T", "bytes_per_s")]))
     }
@@ -163,7 +155,7 @@ impl Args {
             parameters: known.parameters,
             findings: findings(&network)?,
             notes: known.notes,
-            ..Answer::new(Self::NAME, equation, columns, rows, conclusion)
+            ..Answer::new(equation, columns, rows, conclusion)
         }
         .drawn(&["bytes", "procs"], "slow-down", &[("slow-down", "slowdown")]))
     }

@@ -4,7 +4,7 @@ use lathide_models::logp::{LogP, sending_ratio};
 use serde_json::{Map, json};
 
 use super::answer::{Answer, Form, Parameter, column, given, parameter, row};
-use super::model::{Common, Predict};
+use super::model::Predict;
 use super::problem::Problem;
 use super::saved::Saved;
 use super::switch::saved_packet;
@@ -32,8 +32,6 @@ pub(super) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = values::size, allow_hyphen_values = true, default_value = "8",
           requires = "from")]
     bytes: f64,
-    #[command(flatten)]
-    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -50,12 +48,6 @@ struct Three {
 }
 
 impl Predict for Args {
-    const NAME: &'static str = "logp";
-
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
         let Three { l, o, g, notes } = match saved {
             Some(saved) => self.measured(saved)?,
@@ -107,7 +99,7 @@ impl Predict for Args {
             parameters: parameters(l, o, g),
             findings,
             notes,
-            ..Answer::new(Self::NAME, equation, columns, rows, conclusion)
+            ..Answer::new(equation, columns, rows, conclusion)
         }
         .drawn(
             &["messages"],

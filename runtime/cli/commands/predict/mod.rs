@@ -20,8 +20,10 @@ mod saved;
 mod switch;
 mod values;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::commands::common::output::Output;
 use crate::launch::failed::Failed;
 use model::Predict;
 use problem::Problem;
@@ -33,6 +35,12 @@ use saved::Saved;
 pub(crate) struct Args {
     #[command(subcommand)]
     model: Model,
+    /// Take parameters from a saved result of lathide link --json or lathide gain --json (- for standard input);
+    /// an option given as well counts instead
+    #[arg(long, value_name = "FILE", global = true)]
+    from: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -60,25 +68,21 @@ Examples:
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {
-    match &args.model {
-        Model::Gain(args) => ask(args),
-        Model::Hyperbolic(args) => ask(args),
-        Model::Broadcast(args) => ask(args),
-        Model::Gather(args) => ask(args),
-        Model::Collectives(args) => ask(args),
-        Model::LogP(args) => ask(args),
-        Model::Decomposition(args) => ask(args),
-        Model::Multigrid(args) => ask(args),
-    }
-}
-
-fn ask<M: Predict>(model: &M) -> ExitCode {
-    let common = model.common();
-    let results = common.from.as_deref().map(Saved::read).transpose().and_then(|saved| {
+    let (name, model): (&str, &dyn Predict) = match &args.model {
+        Model::Gain(args) => ("gain", args),
+        Model::Hyperbolic(args) => ("hyperbolic", args),
+        Model::Broadcast(args) => ("broadcast", args),
+        Model::Gather(args) => ("gather", args),
+        Model::Collectives(args) => ("collectives", args),
+        Model::LogP(args) => ("logp", args),
+        Model::Decomposition(args) => ("decomposition", args),
+        Model::Multigrid(args) => ("multigrid", args),
+    };
+    let results = args.from.as_deref().map(Saved::read).transpose().and_then(|saved| {
         let answer = model.predict(saved.as_ref()).map_err(|problem| located(problem, saved.as_ref()))?;
-        Ok(answer.results(saved.map(|saved| saved.origin())))
+        Ok(answer.results(name, saved.map(|saved| saved.origin())))
     });
-    common.output.show(&format!("lathide predict {}", M::NAME), results.map_err(Failed::usage))
+    args.output.show(&format!("lathide predict {name}"), results.map_err(Failed::usage))
 }
 
 /// A bad parameter may be the file's and not the option's.

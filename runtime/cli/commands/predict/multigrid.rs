@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Form, Parameter, column, given, parameter, row};
 use super::decomposition::positive_word;
-use super::model::{Common, Predict};
+use super::model::Predict;
 use super::problem::Problem;
 use super::saved::Saved;
 use super::values::{self, Counts, Values};
@@ -55,8 +55,6 @@ pub(super) struct Args {
     /// The size of a word, with --from
     #[arg(long, value_name = "SIZE", value_parser = values::size, allow_hyphen_values = true, default_value = "8")]
     word_bytes: f64,
-    #[command(flatten)]
-    common: Common,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, clap::ValueEnum)]
@@ -80,12 +78,6 @@ struct Candidate {
 }
 
 impl Predict for Args {
-    const NAME: &'static str = "multigrid";
-
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
         let grid = if self.dims == 2 { Grid::two_dimensional(self.n) } else { Grid::three_dimensional(self.n) };
         let messages = self.messages(saved)?;
@@ -124,7 +116,7 @@ impl Predict for Args {
         Ok(Answer {
             parameters: self.parameters(messages),
             findings: Map::from_iter([("best".to_owned(), found.collect::<Value>())]),
-            ..Answer::new(Self::NAME, self.equation(&candidates), columns, rows, verdict(&best))
+            ..Answer::new(self.equation(&candidates), columns, rows, verdict(&best))
         }
         .drawn(&["procs"], "S", &[("S", "speedup")]))
     }

@@ -91,6 +91,19 @@ impl Saved {
     }
 }
 
+/// The value of an option, else the number at `path` of a saved result, else another. `flag` is the option.
+pub(super) fn pick(
+    option: Option<f64>,
+    (saved, path, flag): (Option<&Saved>, &str, &str),
+    otherwise: f64,
+) -> Result<f64, Problem> {
+    match (option, saved) {
+        (Some(value), _) => Ok(value),
+        (None, Some(saved)) => saved.number(path, &format!("give {flag}")),
+        (None, None) => Ok(otherwise),
+    }
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::answer::{Form, Parameter, parameter};
 use super::problem::Problem;
-use super::saved::Saved;
+use super::saved::{Saved, pick};
 use super::values;
 
 /// The options. A cost is a time, or a time and a time per byte.
@@ -74,19 +74,12 @@ impl SwitchArgs {
             receive: cost(self.o_r, "o_r", "--o-r", &paper.receive)?,
             user_receive: cost(self.u_r, "u_r", "--u-r", &paper.user_receive)?,
             copy_memory_to_memory: copy,
-            buffer_packets: match (self.buffer, saved) {
-                (Some(buffer), _) => buffer,
-                (None, Some(saved)) => saved.number("cluster.buffer_packets", "give --buffer")?,
-                (None, None) => paper.buffer_packets,
-            },
+            buffer_packets: pick(self.buffer, (saved, "cluster.buffer_packets", "--buffer"), paper.buffer_packets)?,
             ..paper
         };
         let saved_size = saved.filter(|saved| saved.find("cluster.packet_bytes").is_some());
-        let packet_bytes = match (self.packet_bytes, saved_size) {
-            (Some(bytes), _) => bytes,
-            (None, Some(saved)) => saved.number("cluster.packet_bytes", "give --packet-bytes")?,
-            (None, None) => 1500.0,
-        };
+        let size = (saved_size, "cluster.packet_bytes", "--packet-bytes");
+        let packet_bytes = pick(self.packet_bytes, size, 1500.0)?;
         let parameters = stated(&cluster, packet_bytes)?;
         Ok(Known { cluster, packet_bytes, parameters })
     }
