@@ -2,7 +2,7 @@
 
 /// How values lie along an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Axis {
+pub(super) enum Scale {
     Linear,
     /// Each tick is so many times the one before.
     Log(u32),
@@ -10,15 +10,15 @@ pub(super) enum Axis {
 
 /// The part of an axis that a chart shows. `low < high`, and on a logarithmic axis both are above 0.
 pub(super) struct Range {
-    axis: Axis,
+    scale: Scale,
     pub(super) low: f64,
     pub(super) high: f64,
 }
 
-impl Axis {
+impl Scale {
     /// Whether a chart can show this value: it is not beyond anything that is measured.
     pub(super) fn shows(self, value: f64) -> bool {
-        value.abs() < 1e100 && (self == Axis::Linear || value > 1e-100)
+        value.abs() < 1e100 && (self == Scale::Linear || value > 1e-100)
     }
 
     /// From the least to the greatest of these values; around a single one, some room. `None` without any.
@@ -26,23 +26,23 @@ impl Axis {
         let (low, high) = values.fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(value), high.max(value)));
         let (low, high) = match self {
             _ if low > high => return None,
-            Axis::Log(_) if high / low < 1.0 + 1e-9 => (low / 2.0, high * 2.0),
-            Axis::Linear if high - low < 1e-9 * high.abs().max(f64::MIN_POSITIVE) => {
+            Scale::Log(_) if high / low < 1.0 + 1e-9 => (low / 2.0, high * 2.0),
+            Scale::Linear if high - low < 1e-9 * high.abs().max(f64::MIN_POSITIVE) => {
                 let room = if high == 0.0 { 0.5 } else { 0.5 * high.abs() };
                 (low - room, high + room)
             }
             _ => (low, high),
         };
-        Some(Range { axis: self, low, high })
+        Some(Range { scale: self, low, high })
     }
 }
 
 impl Range {
     /// A little longer at both ends.
     pub(super) fn with_room(self) -> Self {
-        let (low, high) = match self.axis {
-            Axis::Log(_) => (self.low / 1.08, self.high * 1.08),
-            Axis::Linear => {
+        let (low, high) = match self.scale {
+            Scale::Log(_) => (self.low / 1.08, self.high * 1.08),
+            Scale::Linear => {
                 let room = 0.06 * (self.high - self.low);
                 (self.low - room, self.high + room)
             }
@@ -52,15 +52,31 @@ impl Range {
 
     /// How far along a value lies: 0 at the beginning, 1 at the end.
     pub(super) fn share(&self, value: f64) -> f64 {
-        match self.axis {
-            Axis::Linear => (value - self.low) / (self.high - self.low),
-            Axis::Log(_) => (value / self.low).ln() / (self.high / self.low).ln(),
+        match self.scale {
+            Scale::Linear => (value - self.low) / (self.high - self.low),
+            Scale::Log(_) => (value / self.low).ln() / (self.high / self.low).ln(),
         }
+    }
+
+    /// To the next round values at both ends, and these with those between: at most so many as can be read.
+    pub(super) fn to_ticks(self) -> (Self, Vec<f64>) {
+        let ticks: Vec<f64> = match self.scale {
+            Scale::Linear => {
+                let step = nice_step(self.low, self.high);
+                let (first, last) = ((self.low / step).floor() as i64, (self.high / step).ceil() as i64);
+                (first..=last).map(|at| at as f64 * step).collect()
+            }
+            Scale::Log(base) => {
+                let (base, power) = (f64::from(base), |value: f64| value.ln() / f64::from(base).ln());
+                (power(self.low).floor() as i32..=power(self.high).ceil() as i32).map(|at| base.powi(at)).collect()
+            }
+        };
+        (Range { low: ticks[0], high: ticks[ticks.len() - 1], ..self }, ticks)
     }
 
     /// Round values, not more than can be read.
     pub(super) fn ticks(&self) -> Vec<f64> {
-        let Axis::Log(base) = self.axis else { return round_steps(self.low, self.high) };
+        let Scale::Log(base) = self.scale else { return round_steps(self.low, self.high) };
         let base = f64::from(base);
         let power = |value: f64| value.ln() / base.ln();
         let (first, last) = (power(self.low).ceil() as i32, power(self.high).floor() as i32);
@@ -96,11 +112,11 @@ pub(super) fn short(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A size in bytes, in binary thousands: 512, 4K, 1M; `gap` goes before the unit.
-pub(super) fn size(bytes: f64, gap: &str) -> String {
+/// A size in bytes, in binary thousands: 512, 4K, 1M.
+pub(super) fn size(bytes: f64) -> String {
     match bytes {
-        bytes if bytes >= 1_048_576.0 => format!("{}{gap}M", short(bytes / 1_048_576.0)),
-        bytes if bytes >= 1024.0 => format!("{}{gap}K", short(bytes / 1024.0)),
+        bytes if bytes >= 1_048_576.0 => format!("{}M", short(bytes / 1_048_576.0)),
+        bytes if bytes >= 1024.0 => format!("{}K", short(bytes / 1024.0)),
         bytes => short(bytes),
     }
 }
@@ -111,29 +127,30 @@ mod tests {
 
     #[test]
     fn places_and_ticks() {
-        let range = Axis::Linear.range([0.0, 10.0].into_iter()).unwrap().with_room();
+        let range = Scale::Linear.range([0.0, 10.0].into_iter()).unwrap().with_room();
         assert!((range.share(5.0) - 0.5).abs() < 1e-9 && (range.share(10.6) - 1.0).abs() < 1e-9);
         assert_eq!(range.ticks(), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
         assert_eq!(round_steps(3.0, 3.0), Vec::<f64>::new());
-        let range = Axis::Log(2).range([8.0, 1024.0].into_iter()).unwrap().with_room();
+        let range = Scale::Log(2).range([8.0, 1024.0].into_iter()).unwrap().with_room();
         assert_eq!(range.ticks(), [8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0]);
         assert!((range.share(90.509_667_991_878_1) - 0.5).abs() < 1e-9);
-        assert!(Axis::Log(2).range([1.0, 1e30].into_iter()).unwrap().ticks().len() <= 11);
-        assert!(Axis::Linear.range([].into_iter()).is_none());
+        assert!(Scale::Log(2).range([1.0, 1e30].into_iter()).unwrap().ticks().len() <= 11);
+        assert!(Scale::Linear.range([].into_iter()).is_none());
     }
 
     #[test]
     fn one_value_has_room_around_it() {
-        for (axis, value) in [(Axis::Linear, 0.0), (Axis::Linear, -5e6), (Axis::Linear, 1e-9), (Axis::Log(4), 1e-12)] {
-            let range = axis.range([value].into_iter()).unwrap();
-            assert!(range.low < value && value < range.high && !range.ticks().is_empty(), "{axis:?} {value}");
+        for (scale, value) in
+            [(Scale::Linear, 0.0), (Scale::Linear, -5e6), (Scale::Linear, 1e-9), (Scale::Log(4), 1e-12)]
+        {
+            let range = scale.range([value].into_iter()).unwrap();
+            assert!(range.low < value && value < range.high && !range.ticks().is_empty(), "{scale:?} {value}");
         }
     }
 
     #[test]
     fn numbers_are_readable() {
         assert_eq!([0.5, 100.0, 1.23456, 2e9, 0.0, -0.0].map(short), ["0.5", "100", "1.235", "2e9", "0", "0"]);
-        assert_eq!([8.0, 4096.0, 1_048_576.0].map(|bytes| size(bytes, " ")), ["8", "4 K", "1 M"]);
-        assert_eq!(size(2048.0, ""), "2K");
+        assert_eq!([8.0, 4096.0, 1_048_576.0].map(size), ["8", "4K", "1M"]);
     }
 }

@@ -7,6 +7,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::axis::{Range, Scale, short, size};
+use super::format::seconds;
+
 /// What a command has found out.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Results {
@@ -289,6 +292,32 @@ impl Axis {
     }
 }
 
+impl Axis {
+    pub(super) fn scale(&self) -> Scale {
+        match (self.is_log, self.form) {
+            (false, _) => Scale::Linear,
+            (true, Form::Bytes) => Scale::Log(4),
+            (true, Form::Seconds) => Scale::Log(10),
+            (true, _) => Scale::Log(2),
+        }
+    }
+
+    /// The label, and the unit if `text` leaves it out.
+    pub(super) fn title(&self) -> String {
+        if self.form == Form::Rate { format!("{}, MB/s", self.label) } else { self.label.clone() }
+    }
+
+    /// A value beside a tick.
+    pub(super) fn text(&self, value: f64) -> String {
+        match self.form {
+            Form::Bytes => size(value),
+            Form::Rate => short(1e-6 * value),
+            Form::Seconds => seconds(value),
+            _ => short(value),
+        }
+    }
+}
+
 impl Chart {
     /// An empty chart.
     pub(crate) fn new(x: Axis, y: Axis) -> Self {
@@ -311,11 +340,27 @@ impl Chart {
     }
 
     fn with(mut self, name: impl Into<String>, look: Look, mut points: Vec<[f64; 4]>) -> Self {
-        // What is no number cannot be drawn, nor can what is not above 0 on a logarithmic axis.
-        let fits = |value: f64, axis: &Axis| value.is_finite() && (!axis.is_log || value > 0.0);
-        points.retain(|point| fits(point[0], &self.x) && point[1..].iter().all(|value| fits(*value, &self.y)));
+        points.retain(|point| self.shows(point));
         self.series.push(Series { name: name.into(), look, points });
         self
+    }
+
+    /// Whether a point can be drawn.
+    fn shows(&self, [x, ys @ ..]: &[f64; 4]) -> bool {
+        self.x.scale().shows(*x) && ys.iter().all(|y| self.y.scale().shows(*y))
+    }
+
+    /// What can be drawn, and the ranges of the axes; `None` if that is nothing.
+    pub(super) fn drawn(&self) -> Option<(Vec<Series>, Range, Range)> {
+        let series = self.series.iter().map(|series| {
+            let points = series.points.iter().filter(|point| self.shows(point)).copied().collect();
+            Series { points, ..series.clone() }
+        });
+        let series: Vec<Series> = series.collect();
+        let all = || series.iter().flat_map(|series| &series.points);
+        let x = self.x.scale().range(all().map(|point| point[0]))?;
+        let y = self.y.scale().range(all().flat_map(|[_, ys @ ..]| *ys))?;
+        Some((series, x, y))
     }
 }
 

@@ -3,15 +3,13 @@
 use serde_json::Value;
 
 use super::format::{self, TimeUnit};
-use super::plot::{self, Stroke};
-use super::results::{Chart, Column, Form, Look, Part, Results};
+use super::plot;
+use super::results::{Column, Form, Part, Results};
 use super::table;
 use super::wrap;
 
 /// A longer table is thinned out; JSON has every row.
 const ROWS_MAX: usize = 40;
-/// Signs of series of points; what is beyond them cannot be told apart.
-pub(crate) const SIGNS: [char; 6] = ['*', 'o', '+', 'x', '#', '@'];
 
 /// Title, place, tables, curves, conclusion and warnings, in lines of [`WIDTH`](super::WIDTH) columns where words allow it.
 pub(crate) fn text(results: &Results, colour: bool) -> String {
@@ -25,7 +23,7 @@ pub(crate) fn text(results: &Results, colour: bool) -> String {
                 let table = of_rows(&table.columns, &rows);
                 if title.is_empty() { table } else { format!("{}\n\n{table}", wrap(title)) }
             })),
-            Part::Chart(chart) => parts.push(curves(chart, colour)),
+            Part::Chart(chart) => parts.push(plot::render(chart, colour)),
         }
     }
     parts.push(wrap(&results.conclusion));
@@ -92,38 +90,6 @@ fn cell(value: &Value, column: &Column, unit: Option<TimeUnit>, digits: usize) -
         (Some(rate), _, Form::Rate) => format::figures(rate / 1e6, digits),
         (_, _, form) => format::value(value, form),
     }
-}
-
-fn curves(chart: &Chart, colour: bool) -> String {
-    // The terminal's chart has a linear y axis.
-    let is_time = chart.y.form == Form::Seconds;
-    let height = |y: f64| match (chart.y.is_log, is_time) {
-        (true, true) => (1e3 * y).log10(),
-        (true, false) => y.log10(),
-        (false, true) => 1e3 * y,
-        (false, false) if chart.y.form == Form::Rate => 1e-6 * y,
-        (false, false) => y,
-    };
-    let unit = match chart.y.form {
-        Form::Seconds => ", ms",
-        Form::Rate => ", MB/s",
-        _ => "",
-    };
-    let label = format!("{}{}{unit}", if chart.y.is_log { "lg " } else { "" }, chart.y.label);
-    let mut drawn = plot::Chart::new(&chart.x.label, label);
-    if chart.x.form == Form::Bytes {
-        drawn = drawn.x_in_bytes();
-    }
-    let mut signs = SIGNS.into_iter();
-    for series in &chart.series {
-        let points = series.points.iter().map(|point| (point[0], height(point[1])));
-        drawn = match series.look {
-            Look::Solid => drawn.curve(&series.name, Stroke::Solid, points),
-            Look::Dotted => drawn.curve(&series.name, Stroke::Dotted, points),
-            Look::Points => drawn.points(&series.name, signs.next().unwrap_or('.'), points),
-        };
-    }
-    drawn.render(colour)
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::report::description::MachineDescription;
 use crate::report::format::seconds;
+use crate::report::plot::SIGNS;
 use crate::report::results::{Axis, Chart, Form, Look, Results, Table};
 use crate::report::summary::Summary;
-use crate::report::text::SIGNS;
 use lathide::Collective;
 use serde::Serialize;
 

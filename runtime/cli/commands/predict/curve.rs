@@ -1,8 +1,8 @@
 //! Curves over a range of values. Pure.
 
+use crate::report::plot::SIGNS;
 pub(super) use crate::report::results::dense;
 use crate::report::results::{Axis, Chart, Form, Look};
-use crate::report::text::SIGNS;
 
 /// With fewer values the table says it all.
 const VALUES_MIN: usize = 3;

@@ -2,9 +2,9 @@
 
 use super::markup::{escaped, paragraph, table};
 use super::section::Section;
-use super::svg::{self, short, size, time};
+use super::svg;
 use crate::report::format;
-use crate::report::results::{Axis, Chart, Form, Look, Part, Results};
+use crate::report::results::{Part, Results};
 
 /// The section of a saved result.
 pub(super) fn section(file: &str, results: &Results) -> Section {
@@ -12,7 +12,7 @@ pub(super) fn section(file: &str, results: &Results) -> Section {
     for part in &results.layout {
         match part {
             Part::Text(text) => body += &paragraph(text),
-            Part::Chart(chart) => body += &curves(chart),
+            Part::Chart(chart) => body += &svg::render(chart),
             Part::Table(rows) => {
                 let Some((title, filled)) = rows.filled(results) else { continue };
                 body += &paragraph(title);
@@ -37,33 +37,4 @@ pub(super) fn section(file: &str, results: &Results) -> Section {
         body += &paragraph(text);
     }
     Section { title: format!("{}: {}", escaped(&results.title), escaped(file)), body }
-}
-
-fn curves(chart: &Chart) -> String {
-    let axis = |axis: &Axis| match (axis.is_log, axis.form) {
-        (false, _) => svg::Axis::Linear,
-        (true, Form::Bytes) => svg::Axis::Log(4),
-        (true, Form::Seconds) => svg::Axis::Log(10),
-        (true, _) => svg::Axis::Log(2),
-    };
-    let written = |form: Form| match form {
-        Form::Bytes => size,
-        Form::Seconds => time,
-        Form::Rate => rate,
-        _ => short,
-    };
-    let (x, y) = (&chart.x, &chart.y);
-    let mut drawn = svg::Chart::new((&x.label, axis(x)), (&y.label, axis(y))).written(written(x.form), written(y.form));
-    for series in &chart.series {
-        let points = series.points.iter().copied();
-        drawn = match series.look {
-            Look::Points => drawn.points(&series.name, points),
-            Look::Solid | Look::Dotted => drawn.line(&series.name, points.map(|[x, y, ..]| (x, y))),
-        };
-    }
-    drawn.render()
-}
-
-fn rate(bytes_per_s: f64) -> String {
-    format!("{} MB/s", short(1e-6 * bytes_per_s))
 }

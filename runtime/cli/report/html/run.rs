@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::markup::{escaped, paragraph, share, table};
 use super::section::Section;
-use super::svg::time;
+use crate::report::format::seconds as time;
 use lathide::observe::{Report, closing};
 
 /// The section of a list of reports.

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::markup::{escaped, share, table};
 use super::section::{Section, list};
-use super::svg::{round_steps, time, upright};
+use super::svg::upright;
+use crate::report::axis::round_steps;
+use crate::report::format::seconds as time;
 
 /// Something that took a while, in microseconds.
 #[derive(Clone, PartialEq, Debug)]
