@@ -23,8 +23,3 @@ pub(super) fn table<T: AsRef<str>>(titles: &[T], rows: impl IntoIterator<Item = 
     let rows: String = rows.into_iter().map(|cells| row("td", cells)).collect();
     format!("<table>\n{titles}{rows}</table>\n")
 }
-
-/// 0.5 as "50 %".
-pub(super) fn share(value: f64) -> String {
-    format!("{:.0} %", 100.0 * value)
-}

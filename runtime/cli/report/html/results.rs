@@ -4,7 +4,7 @@ use super::markup::{escaped, paragraph, table};
 use super::section::Section;
 use super::svg;
 use crate::report::format;
-use crate::report::results::{Part, Results};
+use crate::report::results::{Column, Part, Results, Table};
 
 /// The section of a saved result.
 pub(super) fn section(file: &str, results: &Results) -> Section {
@@ -13,28 +13,27 @@ pub(super) fn section(file: &str, results: &Results) -> Section {
         match part {
             Part::Text(text) => body += &paragraph(text),
             Part::Chart(chart) => body += &svg::render(chart),
-            Part::Table(rows) => {
-                let Some((title, filled)) = rows.filled(results) else { continue };
-                body += &paragraph(title);
-                let mut titles: Vec<String> = Vec::new();
-                for column in &rows.columns {
-                    titles.push(column.title.replace('\n', " "));
-                    titles.extend(["min", "max"].into_iter().filter(|_| column.has_range).map(str::to_owned));
-                }
-                let cells = filled.into_iter().map(|row| {
-                    let ends = |has_range| if has_range { &["", "_min", "_max"][..] } else { &[""] };
-                    let of = |key: &str, end: &str, form| format::value(&row[format!("{key}{end}")], form);
-                    let columns = rows.columns.iter();
-                    columns
-                        .flat_map(|column| ends(column.has_range).iter().map(|end| of(&column.key, end, column.form)))
-                        .collect()
-                });
-                body += &table(&titles, cells);
-            }
+            Part::Table(table) => body += &rows(table, results),
         }
     }
     for text in [&results.conclusion, &results.warnings.join(" "), &results.notes.join("; ")] {
         body += &paragraph(text);
     }
     Section { title: format!("{}: {}", escaped(&results.title), escaped(file)), body }
+}
+
+/// A table of the results, if it has rows.
+pub(super) fn rows(shown: &Table, results: &Results) -> String {
+    let Some((title, rows)) = shown.filled(results) else { return String::new() };
+    let mut titles: Vec<String> = Vec::new();
+    for column in &shown.columns {
+        titles.push(column.title.replace('\n', " "));
+        titles.extend(["min", "max"].into_iter().filter(|_| column.has_range).map(str::to_owned));
+    }
+    let cells = rows.into_iter().map(|row| {
+        let cell = |column: &Column, end: &str| format::value(&row[format!("{}{end}", column.key)], column.form);
+        let ends = |column: &Column| if column.has_range { &["", "_min", "_max"][..] } else { &[""] };
+        shown.columns.iter().flat_map(|column| ends(column).iter().map(|end| cell(column, end))).collect()
+    });
+    paragraph(title) + &table(&titles, cells)
 }

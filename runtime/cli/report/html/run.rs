@@ -1,51 +1,46 @@
 //! What the ranks of a job observed of themselves.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::markup::{escaped, paragraph, share, table};
+use super::results;
 use super::section::Section;
-use crate::report::format::seconds as time;
+use crate::report::results::{Form, Results, Table};
 use lathide::observe::{Report, closing};
 
 /// The section of a list of reports.
 pub(super) fn section(file: &str, reports: &Value) -> Section {
-    let title = format!("Run: {}", escaped(file));
-    let reports: Vec<Report> = match serde_json::from_value(reports.clone()) {
-        Ok(reports) => reports,
-        Err(error) => return Section { title, body: paragraph(&format!("The reports cannot be read: {error}.")) },
-    };
-    let size = reports.first().map_or(0, |report| report.size);
-    let mut body: String = closing(&reports, size).iter().map(|line| paragraph(line)).collect();
-    let ratio = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
-    let rows = reports.iter().map(|report| {
-        vec![
-            report.rank.to_string(),
-            time(report.t_calc_s),
-            report.t_com_s.map_or("-".to_owned(), time),
-            time(report.t_wait_s),
-            time(report.t_exposed_s),
-            ratio(report.gamma),
-            ratio(report.f),
-            ratio(report.omega),
-            report.hidden.map_or("-".to_owned(), share),
-            ratio(report.gain_observed),
-            ratio(report.gain_model),
-        ]
-    });
-    let titles =
-        ["rank", "t_calc", "t_com", "t_wait", "t_exposed", "gamma", "f", "Omega", "hidden", "G observed", "G eq. (4)"];
-    body += &table(&titles, rows);
-    body += "<h3>Advice</h3>\n";
-    for report in &reports {
-        body += &paragraph(&format!("Rank {}: {}.", report.rank, report.advice.words));
-        let rows = report
-            .advice
-            .figures
-            .iter()
-            .map(|figure| vec![figure.name.clone(), format!("{:.4}", figure.value), figure.formula.clone()]);
-        if !report.advice.figures.is_empty() {
-            body += &table(&["figure", "value", "formula (Strumpen 1994)"], rows);
-        }
+    let mut results = Results::new("lathide-run-1", "Run", &json!({ "reports": reports }));
+    match serde_json::from_value::<Vec<Report>>(reports.clone()) {
+        Ok(reports) => show(&mut results, &reports),
+        Err(error) => _ = results.text(format!("The reports cannot be read: {error}.")),
     }
-    Section { title, body }
+    results::section(file, &results)
+}
+
+fn show(results: &mut Results, reports: &[Report]) {
+    let size = reports.first().map_or(0, |report| report.size);
+    closing(reports, size).into_iter().for_each(|line| _ = results.text(line));
+    results.table(
+        Table::of("reports")
+            .column("rank", "rank", Form::Count)
+            .column("t_calc_s", "t_calc", Form::Seconds)
+            .column("t_com_s", "t_com", Form::Seconds)
+            .column("t_wait_s", "t_wait", Form::Seconds)
+            .column("t_exposed_s", "t_exposed", Form::Seconds)
+            .column("gamma", "gamma", Form::Fixed(3))
+            .column("f", "f", Form::Fixed(3))
+            .column("omega", "Omega", Form::Fixed(3))
+            .column("hidden", "hidden", Form::Percent(0))
+            .column("gain_observed", "G observed", Form::Fixed(3))
+            .column("gain_model", "G eq. (4)", Form::Fixed(3)),
+    );
+    for report in reports {
+        let figures = report.advice.figures.iter().filter_map(|figure| serde_json::to_value(figure).ok());
+        results.text(format!("Advice for rank {}: {}.", report.rank, report.advice.words)).table(
+            Table::with(figures.collect())
+                .column("name", "figure", Form::Word)
+                .column("value", "value", Form::Fixed(4))
+                .column("formula", "formula (Strumpen 1994)", Form::Word),
+        );
+    }
 }

@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::markup::{escaped, share, table};
+use super::markup::escaped;
+use super::results::rows;
 use super::section::{Section, list};
 use super::svg::upright;
 use crate::report::axis::round_steps;
 use crate::report::format::seconds as time;
+use crate::report::results::{Form, Results, Table};
 
 /// Something that took a while, in microseconds.
 #[derive(Clone, PartialEq, Debug)]
@@ -168,20 +170,15 @@ fn draw(
 
 /// What the trace says of each rank.
 fn observed(trace: &Value) -> String {
-    let rows = list(&trace["otherData"], "ranks").iter().map(|rank| {
-        let seconds = |name: &str| rank[name].as_f64().map_or("-".to_owned(), time);
-        vec![
-            rank["rank"].to_string(),
-            rank["host"].as_str().unwrap_or("-").to_owned(),
-            seconds("under_way_s"),
-            seconds("waited_for_s"),
-            rank["hidden"].as_f64().map_or("-".to_owned(), share),
-            rank["clock"].as_str().unwrap_or("-").to_owned(),
-            rank["clock_error_us"].as_f64().map_or("-".to_owned(), |us| time(us * 1e-6)),
-        ]
-    });
-    let titles = ["rank", "host", "messages under way", "of it in a wait", "hidden", "clock", "wrong by at most"];
-    table(&titles, rows)
+    let ranks = Table::of("ranks")
+        .column("rank", "rank", Form::Count)
+        .column("host", "host", Form::Word)
+        .column("under_way_s", "messages under way", Form::Seconds)
+        .column("waited_for_s", "of it in a wait", Form::Seconds)
+        .column("hidden", "hidden", Form::Percent(0))
+        .column("clock", "clock", Form::Word)
+        .column("clock_error_us", "wrong by at most, us", Form::Plain);
+    rows(&ranks, &Results::new("lathide-trace-1", "", &trace["otherData"]))
 }
 
 #[cfg(test)]
