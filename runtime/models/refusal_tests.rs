@@ -14,7 +14,7 @@ use crate::fit::cluster::{Arrivals, Cost, RoundTrip, Saturation, Slowed, Stream,
 use crate::fit::gain::{Phases, Point};
 use crate::fit::segmented::{Segment, Segmented};
 use crate::fit::{HeldOut, Sample, cluster as procedures};
-use crate::gain::{ConjugateGradient, Machine, Messages, Scaling};
+use crate::gain::{ConjugateGradient, Hardware, Messages, Scaling};
 use crate::hyperbolic::{Block, Dependence, Graph, Network, Packets, Path, parallel, serial};
 use crate::logp::LogP;
 use crate::multigrid::{self, Grid};
@@ -69,7 +69,7 @@ fn no_processors() {
     refused(broadcast_postal_s(1, 0, 1.0, 1.0), &["p is 0"]);
     refused(calculation_s(1, 1.0, 0), &["is 0"]);
     refused(factor(0), &["is 0"]);
-    let machine = multigrid::Machine::new(multigrid::Network::TABLE_1[0], multigrid::Messages::OneWord);
+    let machine = multigrid::MachineModel::new(multigrid::Network::TABLE_1[0], multigrid::Messages::OneWord);
     refused(multigrid::predict(&Grid::two_dimensional(1000.0), &machine, 0.0), &["P is 0", "between 1"]);
 }
 
@@ -84,7 +84,7 @@ fn an_f_that_is_no_fraction() {
             gain::gamma_range_for_gain(1.5, f, 0.0).map(|_| 0.0),
             gain::speedup_hidden(2, 1.0, f),
             Scaling::new(10.0, Messages::MESH, f, 0.0).map(|_| 0.0),
-            Machine::new(1.0, 0.0).unwrap().gain(1.0, f, 1.0),
+            Hardware::new(1.0, 0.0).unwrap().gain(1.0, f, 1.0),
             fit::gain::Gain { f, omega: 0.0, f_points: 0, omega_points: 0 }.at(1.0),
         ] {
             refused(result, &["f is", &f.to_string(), "between 0 and 1"]);

@@ -12,7 +12,7 @@
 //! | greatest G, and the gamma that has it | sections 2.1, 2.3.1 | [`maximum`](lathide_models::gain::maximum), [`maximum_partial`](lathide_models::gain::maximum_partial), [`best_gamma`](lathide_models::gain::best_gamma) |
 //! | where a gain becomes a loss | sections 2.3.1, 2.3.2 | [`break_even_gamma`](lathide_models::gain::break_even_gamma) |
 //! | granularities for a wanted G | section 2.3.1 | [`gamma_range_for_gain`](lathide_models::gain::gamma_range_for_gain), [`software_range_for_gain`](lathide_models::gain::software_range_for_gain) |
-//! | which machine for a program | Examples 1 and 2 | [`best_machine`](lathide_models::gain::best_machine), [`Machine`](lathide_models::gain::Machine) |
+//! | which machine for a program | Examples 1 and 2 | [`best_machine`](lathide_models::gain::best_machine), [`Hardware`](lathide_models::gain::Hardware) |
 //! | G, S, S_lh over p with lambda; best p | eq. 6, section 2.3.2 | [`Scaling`](lathide_models::gain::Scaling) |
 //! | CG and parCG | section 4.3 | [`ConjugateGradient`](lathide_models::gain::ConjugateGradient) |
 //! | penalty of the protocol | section 4.1, Tables 1 and 2 | [`penalty`](lathide_models::gain::penalty) |

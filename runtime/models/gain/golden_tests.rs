@@ -101,7 +101,7 @@ fn tables_1_and_2() {
 
 #[test]
 fn example_1_chooses_h2() {
-    let machines = [(1.0, 1.0), (5.0, 0.2), (10.0, 0.0)].map(|(gamma_h, omega)| Machine::new(gamma_h, omega).unwrap());
+    let machines = [(1.0, 1.0), (5.0, 0.2), (10.0, 0.0)].map(|(gamma_h, omega)| Hardware::new(gamma_h, omega).unwrap());
     let (best, gain) = best_machine(&machines, 5.0, 1.0, 1.0).unwrap();
     assert_eq!(best, 1);
     assert!((gain - 5.0 / 3.0).abs() < 1e-12);
@@ -111,7 +111,7 @@ fn example_1_chooses_h2() {
 #[test]
 fn example_2_has_one_machine_that_gains() {
     let all = Range { least: 2.0, most: 10.0 };
-    let least = |gamma_h, omega| Machine::new(gamma_h, omega).unwrap().least_gain(all, 1.0, 1.0).unwrap();
+    let least = |gamma_h, omega| Hardware::new(gamma_h, omega).unwrap().least_gain(all, 1.0, 1.0).unwrap();
     assert!((least(5.0, 0.0) - 1.4).abs() < 1e-12);
     assert!(least(1.0, 0.2) < 1.0);
     assert_eq!(least(10.0, 1.0), 1.0);

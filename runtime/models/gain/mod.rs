@@ -10,7 +10,7 @@
 //! | what is G? | [`ideal`], [`partial`], [`with_overhead`] with [`communication_ratio`] | eqs. (1), (4), (5) |
 //! | what can it be at most, and at which granularity? | [`maximum_partial`], [`best_gamma`], [`break_even_gamma`] | 2.1, 2.3.1 |
 //! | which granularities gain at least so much? | [`gamma_range_for_gain`], [`software_range_for_gain`] | 2.3.1 |
-//! | which machine is best for a program? | [`best_machine`], [`Machine::least_gain`] | Examples 1 and 2, 2.3.3 |
+//! | which machine is best for a program? | [`best_machine`], [`Hardware::least_gain`] | Examples 1 and 2, 2.3.3 |
 //! | which number of processors? | [`Scaling`] | eq. (6), 2.3.2 |
 //! | what of a known algorithm? | [`ConjugateGradient`] | 4.3 |
 //! | what does hiding cost a small message? | [`penalty`] | 4.1, Tables 1 and 2 |
@@ -37,7 +37,7 @@ mod scaling;
 
 pub use conjugate_gradient::{ConjugateGradient, Costs};
 pub use optimum::{
-    Machine, Range, best_gamma, best_machine, break_even_gamma, gamma_range_for_gain, hardware_granularity,
+    Hardware, Range, best_gamma, best_machine, break_even_gamma, gamma_range_for_gain, hardware_granularity,
     maximum_partial, software_granularity, software_range_for_gain,
 };
 pub use scaling::{Messages, Scaling, lambda};

@@ -135,12 +135,12 @@ pub fn hardware_granularity(gamma: f64, gamma_s: f64, messages: f64) -> Result<f
 
 /// A machine as its programmer sees it, section 2.3.3: long messages, everything in them relative to calculation.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Machine {
+pub struct Hardware {
     gamma_h: f64,
     omega: f64,
 }
 
-impl Machine {
+impl Hardware {
     /// The machine `(gamma_h, Omega)`.
     ///
     /// # Errors
@@ -162,7 +162,7 @@ impl Machine {
     /// It is at one end of the range, since G over gamma_s rises and then falls.
     ///
     /// # Errors
-    /// As [`Machine::gain`], and if the range's lower end is above its upper end.
+    /// As [`Hardware::gain`], and if the range's lower end is above its upper end.
     pub fn least_gain(&self, gamma_s: Range, f: f64, messages: f64) -> Result<f64, BadParameter> {
         let Range { least, most } = gamma_s;
         check("gamma_s", least, least <= most, "a range whose lower end is not above its upper end")?;
@@ -175,8 +175,8 @@ impl Machine {
 /// The answer is the machine's place in `machines`; of equals the first.
 ///
 /// # Errors
-/// If there are no machines, or as [`Machine::gain`].
-pub fn best_machine(machines: &[Machine], gamma_s: f64, f: f64, messages: f64) -> Result<(usize, f64), BadParameter> {
+/// If there are no machines, or as [`Hardware::gain`].
+pub fn best_machine(machines: &[Hardware], gamma_s: f64, f: f64, messages: f64) -> Result<(usize, f64), BadParameter> {
     let mut best = None;
     for (place, machine) in machines.iter().enumerate() {
         let gain = machine.gain(gamma_s, f, messages)?;

@@ -44,7 +44,7 @@ proptest! {
                 prop_assert!(least.is_finite() && most.is_finite() && least <= most, "{least} to {most}");
             }
         }
-        if let Ok(machine) = Machine::new(a, b) {
+        if let Ok(machine) = Hardware::new(a, b) {
             prop_assert!(is_number(&machine.gain(c, d, e)));
             let least = machine.least_gain(Range { least: c, most: d }, 1.0, e);
             prop_assert!(is_number(&least));
@@ -222,13 +222,13 @@ fn bad_arguments_of_questions_are_named() {
     assert_eq!(break_even_gamma(f64::NAN).unwrap_err().name, "Omega");
     assert_eq!(software_range_for_gain(1.5, 1.0, 0.0, 0.0, 1.0).unwrap_err().name, "gamma_h");
     assert_eq!(software_range_for_gain(1.5, 1.0, 0.0, 1.0, 0.0).unwrap_err().name, "q");
-    assert_eq!(Machine::new(1.0, -0.1).unwrap_err().name, "Omega");
+    assert_eq!(Hardware::new(1.0, -0.1).unwrap_err().name, "Omega");
     assert_eq!(
         best_machine(&[], 1.0, 1.0, 1.0).unwrap_err().to_string(),
         "number of machines is 0, but must be at least 1"
     );
     let backwards = Range { least: 3.0, most: 2.0 };
-    assert_eq!(Machine::new(1.0, 0.0).unwrap().least_gain(backwards, 1.0, 1.0).unwrap_err().name, "gamma_s");
+    assert_eq!(Hardware::new(1.0, 0.0).unwrap().least_gain(backwards, 1.0, 1.0).unwrap_err().name, "gamma_s");
     assert_eq!(Messages::constant(0.0).unwrap_err().name, "q");
     assert_eq!(Messages::power(1.0, -0.5).unwrap_err().name, "exponent of q");
     assert_eq!(Messages::MESH.of(0).unwrap_err().name, "p");

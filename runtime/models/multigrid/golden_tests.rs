@@ -25,14 +25,14 @@ fn messages(entry: &Entry) -> Messages {
     if long(entry) { Messages::UP_TO_1000_WORDS } else { Messages::OneWord }
 }
 
-fn log(entry: &Entry) -> Machine {
+fn log(entry: &Entry) -> MachineModel {
     let (fixed_cycles, variable_cycles) = (argument(entry, "fixed"), argument(entry, "variable"));
-    Machine::new(Network::Log { fixed_cycles, variable_cycles }, messages(entry))
+    MachineModel::new(Network::Log { fixed_cycles, variable_cycles }, messages(entry))
 }
 
-fn single_stage(entry: &Entry) -> Machine {
+fn single_stage(entry: &Entry) -> MachineModel {
     let (fixed_cycles, variable_cycles) = (argument(entry, "fixed"), argument(entry, "variable"));
-    Machine::new(Network::SingleStage { fixed_cycles, variable_cycles }, messages(entry))
+    MachineModel::new(Network::SingleStage { fixed_cycles, variable_cycles }, messages(entry))
 }
 
 fn prediction(entry: &Entry, grid: &Grid) -> Prediction {
@@ -80,7 +80,7 @@ fn gain_of_long_messages(entry: &Entry) -> f64 {
     let processors: f64 = entry.id.rsplit('.').next().and_then(|digits| digits.parse().ok()).expect("P in the id");
     let network = Network::TABLE_1[0];
     let speedup = |messages| {
-        predict(&Grid::two_dimensional(1000.0), &Machine::new(network, messages), processors).unwrap().speedup()
+        predict(&Grid::two_dimensional(1000.0), &MachineModel::new(network, messages), processors).unwrap().speedup()
     };
     let ours = [speedup(Messages::UP_TO_1000_WORDS), 1.0 / speedup(Messages::OneWord)];
     for (ours, factor) in ours.iter().zip(&factors) {
@@ -106,7 +106,7 @@ fn every_golden_value_is_met() {
 fn the_constants_are_the_file_s() {
     let file = parse(GOLDEN);
     let constant = |name: &str| number(&file["constants"][name]);
-    let machine = Machine::new(Network::TABLE_1[0], Messages::UP_TO_1000_WORDS);
+    let machine = MachineModel::new(Network::TABLE_1[0], Messages::UP_TO_1000_WORDS);
     let Messages::Long { words_max, spool_cycles_per_word } = machine.messages else { panic!("long messages") };
     assert_eq!(machine.cycles_per_flop, constant("cycles_per_flop"));
     assert_eq!((words_max, spool_cycles_per_word), (constant("max_message_words"), constant("spool_cycles_per_word")));
@@ -138,7 +138,7 @@ fn gap_is_log_without_distance() {
     for (dims, processors) in [(2, 256.0), (3, 4096.0)] {
         let grid = if dims == 2 { Grid::two_dimensional(1000.0) } else { Grid::three_dimensional(1000.0) };
         for messages in [Messages::OneWord, Messages::UP_TO_1000_WORDS] {
-            let of = |network| predict(&grid, &Machine::new(network, messages), processors).unwrap();
+            let of = |network| predict(&grid, &MachineModel::new(network, messages), processors).unwrap();
             let (fixed_cycles, variable_cycles) = (3600.0, 0.0);
             let gap = of(Network::Gap { fixed_cycles });
             assert_eq!(gap, of(Network::Log { fixed_cycles, variable_cycles }));
@@ -153,7 +153,7 @@ fn gap_is_log_without_distance() {
 fn long_messages_gain_less_than_the_text_says() {
     let grid = Grid::two_dimensional(1000.0);
     let gain = |network, processors| {
-        let of = |messages| predict(&grid, &Machine::new(network, messages), processors).unwrap().speedup();
+        let of = |messages| predict(&grid, &MachineModel::new(network, messages), processors).unwrap().speedup();
         of(Messages::UP_TO_1000_WORDS) / of(Messages::OneWord)
     };
     assert_eq!(format!("{:.1}", gain(Network::TABLE_1[0], 256.0)), "6.3");
@@ -202,7 +202,7 @@ fn table_10_has_the_finite_sum_in_one_column() {
     for (processors, printed) in [(256.0, 5.88), (1024.0, 8.17), (4096.0, 11.54), (16_384.0, 16.47)] {
         let (fixed_cycles, variable_cycles) = (2500.0, 200.0);
         let grid = Grid::three_dimensional(1000.0);
-        let of = |network| predict(&grid, &Machine::new(network, Messages::OneWord), processors).unwrap();
+        let of = |network| predict(&grid, &MachineModel::new(network, Messages::OneWord), processors).unwrap();
         let log = of(Network::Log { fixed_cycles, variable_cycles }).total_cycles();
         let limit = of(Network::SingleStage { fixed_cycles, variable_cycles }).total_cycles();
         let finite = limit - grid.counts.coarse_messages * variable_cycles * 2.0 * processors.powf(1.0 / 6.0);

@@ -90,7 +90,7 @@ impl Messages {
 
 /// A machine of one of the three models.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Machine {
+pub struct MachineModel {
     /// GAP, LOG or Single Stage, and its costs.
     pub network: Network,
     /// One word or many to a message.
@@ -99,7 +99,7 @@ pub struct Machine {
     pub cycles_per_flop: f64,
 }
 
-impl Machine {
+impl MachineModel {
     /// A machine with the paper's processors: 6 cycles to a floating point operation.
     pub fn new(network: Network, messages: Messages) -> Self {
         Self { network, messages, cycles_per_flop: 6.0 }

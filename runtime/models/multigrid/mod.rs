@@ -16,11 +16,11 @@
 //! results are wrong: `lathide::manual::models::multigrid`.
 //!
 //! ```
-//! use lathide_models::multigrid::{Grid, Machine, Messages, Network, predict};
+//! use lathide_models::multigrid::{Grid, MachineModel, Messages, Network, predict};
 //! // What a multi-stage network is worth: a billion points, 4096 processors, long messages.
 //! let (fixed_cycles, variable_cycles) = (2500.0, 200.0);
 //! let time = |network| {
-//!     let machine = Machine::new(network, Messages::UP_TO_1000_WORDS);
+//!     let machine = MachineModel::new(network, Messages::UP_TO_1000_WORDS);
 //!     predict(&Grid::three_dimensional(1000.0), &machine, 4096.0)
 //! };
 //! let log = time(Network::Log { fixed_cycles, variable_cycles })?;
@@ -41,7 +41,7 @@ mod golden_tests;
 mod property_tests;
 
 pub use grid::{Counts, Dimensions, Grid};
-pub use machine::{Machine, Messages, Network, cycles_to_s};
+pub use machine::{MachineModel, Messages, Network, cycles_to_s};
 pub use optimum::best_processors;
 pub use prediction::{Prediction, predict};
 

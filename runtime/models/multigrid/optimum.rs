@@ -1,7 +1,7 @@
 //! The number of processors with the least time.
 
 use super::prediction::{Parts, long_messages_per_side};
-use super::{BadParameter, Grid, Machine, representable};
+use super::{BadParameter, Grid, MachineModel, representable};
 
 /// Into how many steps of equal ratio the range of P is cut to look for the least time.
 const STEPS: u32 = 4096;
@@ -13,9 +13,9 @@ const STEPS: u32 = 4096;
 /// 1/4096 of the range of ln P.
 ///
 /// ```
-/// use lathide_models::multigrid::{Grid, Machine, Messages, Network, best_processors};
+/// use lathide_models::multigrid::{Grid, MachineModel, Messages, Network, best_processors};
 /// let network = Network::Log { fixed_cycles: 2500.0, variable_cycles: 200.0 };
-/// let machine = Machine::new(network, Messages::UP_TO_1000_WORDS);
+/// let machine = MachineModel::new(network, Messages::UP_TO_1000_WORDS);
 /// let best = best_processors(&Grid::two_dimensional(1000.0), &machine)?;
 /// assert_eq!(best.round(), 4963.0); // "approximately 4900"
 /// # Ok::<(), lathide_models::BadParameter>(())
@@ -23,7 +23,7 @@ const STEPS: u32 = 4096;
 ///
 /// # Errors
 /// If a number of the grid or of the machine is outside its domain, or a time within the range of P is too large.
-pub fn best_processors(grid: &Grid, machine: &Machine) -> Result<f64, BadParameter> {
+pub fn best_processors(grid: &Grid, machine: &MachineModel) -> Result<f64, BadParameter> {
     let points = grid.points()?;
     machine.check()?;
     let search = Search { grid, machine, points };
@@ -44,7 +44,7 @@ pub fn best_processors(grid: &Grid, machine: &Machine) -> Result<f64, BadParamet
 
 struct Search<'a> {
     grid: &'a Grid,
-    machine: &'a Machine,
+    machine: &'a MachineModel,
     points: f64,
 }
 

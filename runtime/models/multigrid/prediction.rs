@@ -1,7 +1,7 @@
 //! Time, speed-up and efficiency of a V-cycle on a machine.
 
 use super::smooth::Smooth;
-use super::{BadParameter, Grid, Machine, Messages, above_zero, at_least_zero, check, representable, snapped};
+use super::{BadParameter, Grid, MachineModel, Messages, above_zero, at_least_zero, check, representable, snapped};
 
 /// What a model says about one V-cycle, in cycles of a processor. Absolute times are known up to a common factor only.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -20,11 +20,11 @@ pub struct Prediction {
 /// that, and are continued down to it.
 ///
 /// ```
-/// use lathide_models::multigrid::{Grid, Machine, Messages, Network, predict};
+/// use lathide_models::multigrid::{Grid, MachineModel, Messages, Network, predict};
 /// let network = Network::Log { fixed_cycles: 2500.0, variable_cycles: 200.0 };
-/// let one_word = predict(&Grid::two_dimensional(1000.0), &Machine::new(network, Messages::OneWord), 1024.0)?;
+/// let one_word = predict(&Grid::two_dimensional(1000.0), &MachineModel::new(network, Messages::OneWord), 1024.0)?;
 /// assert_eq!(format!("{:.1}", one_word.speedup()), "55.1"); // Table 2
-/// let long = Machine::new(network, Messages::UP_TO_1000_WORDS);
+/// let long = MachineModel::new(network, Messages::UP_TO_1000_WORDS);
 /// let long = predict(&Grid::two_dimensional(1000.0), &long, 1024.0)?;
 /// assert_eq!(format!("{:.1}", long.speedup()), "314.0"); // Table 8
 /// # Ok::<(), lathide_models::BadParameter>(())
@@ -33,7 +33,7 @@ pub struct Prediction {
 /// # Errors
 /// If P is not between 1 and the number of points, a number of the grid or of the machine is outside its domain, or
 /// a time is too large.
-pub fn predict(grid: &Grid, machine: &Machine, processors: f64) -> Result<Prediction, BadParameter> {
+pub fn predict(grid: &Grid, machine: &MachineModel, processors: f64) -> Result<Prediction, BadParameter> {
     let points = grid.points()?;
     machine.check()?;
     let alone = processors == 1.0;
@@ -135,7 +135,7 @@ pub(super) struct Parts {
 
 impl Parts {
     /// The formulas, for arguments that have been checked.
-    pub(super) fn of(grid: &Grid, machine: &Machine, processors: f64) -> Self {
+    pub(super) fn of(grid: &Grid, machine: &MachineModel, processors: f64) -> Self {
         let (counts, dimensions) = (&grid.counts, f64::from(grid.dimensions.number()));
         let p = Smooth::processors(processors);
         let points = grid.points_per_side.powf(dimensions);
@@ -178,7 +178,7 @@ fn surface(grid: &Grid, processors: Smooth) -> Smooth {
 /// How many long messages an edge or face needs; 0 where every word travels by itself.
 ///
 /// It jumps where a message is just full, so it has no slope.
-pub(super) fn long_messages_per_side(grid: &Grid, machine: &Machine, processors: f64) -> f64 {
+pub(super) fn long_messages_per_side(grid: &Grid, machine: &MachineModel, processors: f64) -> f64 {
     match machine.messages {
         Messages::OneWord => 0.0,
         Messages::Long { words_max, .. } => {

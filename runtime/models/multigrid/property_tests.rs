@@ -16,14 +16,14 @@ fn network<S: Strategy<Value = f64>>(cost: impl Fn() -> S) -> impl Strategy<Valu
 }
 
 /// Any machine, allowed or not.
-fn machine() -> impl Strategy<Value = Machine> {
+fn machine() -> impl Strategy<Value = MachineModel> {
     let messages = prop_oneof![
         Just(Messages::OneWord),
         (anything(), anything())
             .prop_map(|(words_max, spool_cycles_per_word)| Messages::Long { words_max, spool_cycles_per_word }),
     ];
     let flop = prop_oneof![Just(6.0), anything()];
-    (network(anything), messages, flop).prop_map(|(network, messages, cycles_per_flop)| Machine {
+    (network(anything), messages, flop).prop_map(|(network, messages, cycles_per_flop)| MachineModel {
         network,
         messages,
         cycles_per_flop,
@@ -49,7 +49,7 @@ fn grid() -> impl Strategy<Value = Grid> {
 }
 
 /// Machines and grids such as there are.
-fn plausible() -> impl Strategy<Value = (Grid, Machine)> {
+fn plausible() -> impl Strategy<Value = (Grid, MachineModel)> {
     let messages = prop_oneof![
         Just(Messages::OneWord),
         (1.0..5000.0, 0.0..12.0)
@@ -57,7 +57,7 @@ fn plausible() -> impl Strategy<Value = (Grid, Machine)> {
     ];
     (any::<bool>(), 4.0..4000.0f64, network(|| 0.0..10_000.0), messages).prop_map(|(cube, side, network, messages)| {
         let grid = if cube { Grid::three_dimensional(side) } else { Grid::two_dimensional(side) };
-        (grid, Machine::new(network, messages))
+        (grid, MachineModel::new(network, messages))
     })
 }
 
@@ -106,7 +106,7 @@ proptest! {
         prop_assert!(prediction.speedup() <= processors * (1.0 + 1e-12));
         prop_assert!(prediction.speedup() <= processors * prediction.efficiency() * (1.0 + 1e-12));
         let (fixed_cycles, variable_cycles) = machine.network.costs();
-        let with = |network| predict(&grid, &Machine { network, ..machine }, processors).unwrap().total_cycles();
+        let with = |network| predict(&grid, &MachineModel { network, ..machine }, processors).unwrap().total_cycles();
         let gap = with(Network::Gap { fixed_cycles });
         let log = with(Network::Log { fixed_cycles, variable_cycles });
         let single_stage = with(Network::SingleStage { fixed_cycles, variable_cycles });
@@ -117,7 +117,7 @@ proptest! {
     #[test]
     fn slopes_are_differences((grid, machine) in plausible(), part in 0.1..0.9f64) {
         let x = points(&grid).ln() * part;
-        let at = |x: f64| Parts::of(&grid, &Machine { messages: Messages::OneWord, ..machine }, x.exp()).total();
+        let at = |x: f64| Parts::of(&grid, &MachineModel { messages: Messages::OneWord, ..machine }, x.exp()).total();
         let step = 1e-4;
         let difference = (at(x + step).value - at(x - step).value) / (2.0 * step);
         prop_assert!((difference - at(x).slope).abs() <= 1e-6 * at(x).value, "{difference}, not {}", at(x).slope);
@@ -160,9 +160,9 @@ proptest! {
 #[test]
 fn the_best_is_at_an_end_where_it_is() {
     let square = Grid::two_dimensional(100.0);
-    let free = Machine::new(Network::Gap { fixed_cycles: 0.0 }, Messages::OneWord);
+    let free = MachineModel::new(Network::Gap { fixed_cycles: 0.0 }, Messages::OneWord);
     assert_eq!(best_processors(&square, &free).unwrap(), 10_000.0, "communication costs nothing");
-    let dear = Machine::new(Network::Gap { fixed_cycles: 1e9 }, Messages::OneWord);
+    let dear = MachineModel::new(Network::Gap { fixed_cycles: 1e9 }, Messages::OneWord);
     assert_eq!(best_processors(&square, &dear).unwrap(), 1.0, "not worth a message");
     assert_eq!(best_processors(&Grid::two_dimensional(1.0), &free).unwrap(), 1.0, "one point");
 }
@@ -172,7 +172,7 @@ fn the_best_is_at_an_end_where_it_is() {
 fn the_best_may_be_where_a_message_is_just_full() {
     // Edges of 1000 / sqrt(P) points: from 100 processors on, 100 words are one message.
     let messages = Messages::Long { words_max: 100.0, spool_cycles_per_word: 0.0 };
-    let machine = Machine::new(Network::Gap { fixed_cycles: 250_000.0 }, messages);
+    let machine = MachineModel::new(Network::Gap { fixed_cycles: 250_000.0 }, messages);
     let best = best_processors(&Grid::two_dimensional(1000.0), &machine).unwrap();
     assert!((best - 100.0).abs() < 1e-6, "{best}");
     let total = |processors| predict(&Grid::two_dimensional(1000.0), &machine, processors).unwrap().total_cycles();
@@ -181,7 +181,7 @@ fn the_best_may_be_where_a_message_is_just_full() {
 
 #[test]
 fn one_processor_sends_nothing() {
-    let machine = Machine::new(Network::TABLE_1[0], Messages::UP_TO_1000_WORDS);
+    let machine = MachineModel::new(Network::TABLE_1[0], Messages::UP_TO_1000_WORDS);
     for grid in [Grid::two_dimensional(1000.0), Grid::three_dimensional(1000.0)] {
         let alone = predict(&grid, &machine, 1.0).unwrap();
         assert_eq!((alone.speedup(), alone.efficiency(), alone.messages()), (1.0, 1.0, 0.0));
@@ -198,10 +198,10 @@ fn times_too_large_or_too_small_are_refused() {
     let square = Grid::two_dimensional(1000.0);
     // On 16 processors: 8024 messages, and 24 units of distance.
     let network = |scale: f64| Network::Log { fixed_cycles: scale / 8024.0, variable_cycles: scale / 24.0 };
-    let of = |scale| predict(&square, &Machine::new(network(scale), Messages::OneWord), 16.0);
+    let of = |scale| predict(&square, &MachineModel::new(network(scale), Messages::OneWord), 16.0);
     assert_eq!(of(1.2e308).unwrap_err().name, "total time");
     assert!(of(0.8e308).unwrap().total_cycles() > 1.5e308);
-    let slow = Machine { cycles_per_flop: 5e-324, ..Machine::new(network(0.0), Messages::OneWord) };
+    let slow = MachineModel { cycles_per_flop: 5e-324, ..MachineModel::new(network(0.0), Messages::OneWord) };
     let point = Grid { counts: Counts { fine_flops: 0.1, ..Counts::TWO }, ..Grid::two_dimensional(1.0) };
     assert_eq!(predict(&point, &slow, 1.0).unwrap_err().name, "serial time");
 }
@@ -220,8 +220,8 @@ fn smooth_quantities_know_their_slopes() {
 fn bad_arguments_are_named() {
     let square = Grid::two_dimensional(1000.0);
     let network = Network::TABLE_1[0];
-    let machine = Machine::new(network, Messages::OneWord);
-    let name = |grid: &Grid, machine: &Machine| {
+    let machine = MachineModel::new(network, Messages::OneWord);
+    let name = |grid: &Grid, machine: &MachineModel| {
         let error = predict(grid, machine, 16.0).unwrap_err();
         assert_eq!(best_processors(grid, machine).unwrap_err().name, error.name);
         error.name
@@ -229,16 +229,16 @@ fn bad_arguments_are_named() {
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
         assert_eq!(predict(&square, &machine, bad).unwrap_err().name, "P");
         assert_eq!(name(&Grid::two_dimensional(bad), &machine), "N");
-        let with = |network| Machine::new(network, Messages::OneWord);
+        let with = |network| MachineModel::new(network, Messages::OneWord);
         assert_eq!(name(&square, &with(Network::Gap { fixed_cycles: bad })), "fixed cost");
         let log = Network::Log { fixed_cycles: 1.0, variable_cycles: bad };
         assert_eq!(name(&square, &with(log)), "variable cost");
         let long = |words_max, spool_cycles_per_word| {
-            Machine::new(network, Messages::Long { words_max, spool_cycles_per_word })
+            MachineModel::new(network, Messages::Long { words_max, spool_cycles_per_word })
         };
         assert_eq!(name(&square, &long(bad, 4.0)), "words per message");
         assert_eq!(name(&square, &long(1000.0, bad)), "spooling cost per word");
-        assert_eq!(name(&square, &Machine { cycles_per_flop: bad, ..machine }), "cycles per flop");
+        assert_eq!(name(&square, &MachineModel { cycles_per_flop: bad, ..machine }), "cycles per flop");
         let counts = |counts| Grid { counts, ..square };
         assert_eq!(name(&counts(Counts { fine_flops: bad, ..Counts::TWO }), &machine), "fine flops");
         assert_eq!(name(&counts(Counts { coarse_flops: bad, ..Counts::TWO }), &machine), "coarse flops");

@@ -14,7 +14,7 @@ use super::problem::Problem;
 use super::saved::{Saved, pick};
 use super::values::{self, Counts, Values};
 use crate::report::format::plain;
-use verdict::Machine;
+use verdict::Hardware;
 
 /// What hiding communication behind calculation gains (Strumpen 1994)
 ///
@@ -158,7 +158,7 @@ impl Args {
     fn of_machines(&self, gamma_h: &Values, gamma_s: &Values, f: f64, omega: &Values) -> Result<Answer, Problem> {
         let machines = machines(gamma_h, omega)?;
         let InTurn::Constant(q) = self.q else { return Err(Problem::new("--q p and sqrt(p) go with --lambda")) };
-        let ratio = |machine: &Machine, gamma_s| gain::communication_ratio(q, self.startup, machine.gamma_h, gamma_s);
+        let ratio = |machine: &Hardware, gamma_s| gain::communication_ratio(q, self.startup, machine.gamma_h, gamma_s);
         let columns = vec![
             given("gamma_h", "gamma_h", Form::Plain),
             given("omega", "Omega", Form::Plain),
@@ -171,7 +171,7 @@ impl Args {
         let mut series = Vec::new();
         let mut gains = Vec::new();
         for machine in &machines {
-            let Machine { gamma_h, omega } = *machine;
+            let Hardware { gamma_h, omega } = *machine;
             let mut of_machine = Vec::new();
             for &gamma_s in gamma_s {
                 let x = ratio(machine, gamma_s)?;
@@ -189,7 +189,7 @@ impl Args {
             gains.push(of_machine);
         }
         let (findings, conclusion) = match machines.as_slice() {
-            [Machine { gamma_h, omega }] if self.startup == 0.0 => {
+            [Hardware { gamma_h, omega }] if self.startup == 0.0 => {
                 verdict::of_curve((f, *omega), self.target, &gains[0], ("gamma_s", q * gamma_h))?
             }
             _ if self.target.is_some() => return Err(Problem::new("--target goes with one machine without --startup")),
@@ -269,9 +269,9 @@ fn measured(saved: &Saved) -> Vec<(f64, f64)> {
 }
 
 /// As many machines as either list has values.
-fn machines(gamma_h: &Values, omega: &Values) -> Result<Vec<Machine>, Problem> {
+fn machines(gamma_h: &Values, omega: &Values) -> Result<Vec<Hardware>, Problem> {
     let pairs = values::paired(("--gamma-h", gamma_h), ("--omega", omega)).map_err(Problem::new)?;
-    Ok(pairs.into_iter().map(|(gamma_h, omega)| Machine { gamma_h, omega }).collect())
+    Ok(pairs.into_iter().map(|(gamma_h, omega)| Hardware { gamma_h, omega }).collect())
 }
 
 const EQUATION_4: &str = "Strumpen 1994, eq. (4): G = (1 + x) / ((1 - f) + max(f + Omega, x)), \

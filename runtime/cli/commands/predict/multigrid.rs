@@ -1,6 +1,6 @@
 //! `lathide predict multigrid`: a V-cycle on many processors (Matheson, Tarjan 1993).
 
-use lathide_models::multigrid::{Grid, Machine, Messages, Network, best_processors, predict};
+use lathide_models::multigrid::{Grid, MachineModel, Messages, Network, best_processors, predict};
 use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Form, Parameter, column, given, parameter, row};
@@ -74,7 +74,7 @@ Examples:
 struct Candidate {
     fixed: f64,
     variable: f64,
-    machine: Machine,
+    machine: MachineModel,
 }
 
 impl Predict for Args {
@@ -163,7 +163,8 @@ impl Args {
                     Kind::Log => Network::Log { fixed_cycles, variable_cycles },
                     Kind::SingleStage => Network::SingleStage { fixed_cycles, variable_cycles },
                 };
-                let machine = Machine { cycles_per_flop: self.cycles_per_flop, ..Machine::new(network, messages) };
+                let machine =
+                    MachineModel { cycles_per_flop: self.cycles_per_flop, ..MachineModel::new(network, messages) };
                 Candidate { fixed, variable, machine }
             })
             .collect())

@@ -8,7 +8,7 @@ use crate::report::format::plain;
 
 /// One of the machines to choose from, section 2.3.3.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Machine {
+pub(super) struct Hardware {
     pub(super) gamma_h: f64,
     pub(super) omega: f64,
 }
@@ -74,7 +74,7 @@ pub(super) fn of_curve(
 
 /// The machine with the greatest least gain over a range of gamma_s (Example 2 of section 2.3.1), or the greatest gain
 /// at a single one (Example 1). `gains` has (gamma_s, G) for each machine.
-pub(super) fn of_machines(machines: &[Machine], gains: &[Vec<(f64, f64)>]) -> Verdict {
+pub(super) fn of_machines(machines: &[Hardware], gains: &[Vec<(f64, f64)>]) -> Verdict {
     let least: Vec<f64> =
         gains.iter().map(|of_one| of_one.iter().map(|(_, gain)| *gain).fold(f64::INFINITY, f64::min)).collect();
     let mut findings = Map::new();
@@ -82,7 +82,7 @@ pub(super) fn of_machines(machines: &[Machine], gains: &[Vec<(f64, f64)>]) -> Ve
     else {
         return (findings, String::new());
     };
-    let Machine { gamma_h, omega } = machines[best];
+    let Hardware { gamma_h, omega } = machines[best];
     let always: Vec<bool> = least.iter().map(|gain| *gain > 1.0).collect();
     findings.insert("best_machine".into(), json!({ "number": best + 1, "gamma_h": gamma_h, "omega": omega }));
     findings.insert("least_gains".into(), json!(least));
