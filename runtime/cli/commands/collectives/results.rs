@@ -138,9 +138,9 @@ impl Outcome {
     }
 
     pub(super) fn results(&self) -> Results {
-        let title = "Collectives by every algorithm, beside their prices by the link's parameters (a, b)";
+        let title = "Collectives by every algorithm";
         let mut results = Results::new(SCHEMA, title, self);
-        results.text(format!("Times are of the slowest rank, measured in turns. {}", self.paths()));
+        results.text(format!("Beside each stands its price by the link's parameters (a, b). Times are of the slowest rank, measured in turns. {}", self.paths()));
         for operation in Collective::ALL {
             let points: Vec<&Measured> = self.points.iter().filter(|point| point.operation == operation).collect();
             if points.is_empty() {

@@ -17,11 +17,10 @@ const MIB: usize = 1 << 20;
 
 impl Outcome {
     pub(super) fn results(&self) -> Results {
-        let title = "lathide beside raw TCP, blocking and polled, between the same two processes, in turns";
-        let mut results = Results::new(SCHEMA, title, self);
+        let mut results = Results::new(SCHEMA, "lathide beside raw TCP", self);
         results
             .text(format!(
-                "Within this host lathide and raw TCP both use {}, and TCP_NODELAY; raw TCP writes streams {} at a time. Each \
+                "Raw TCP is blocking and polled, between the same two processes, in turns with lathide. Within this host lathide and raw TCP both use {}, and TCP_NODELAY; raw TCP writes streams {} at a time. Each \
                  process's program has a core of its own where there are two.",
                 self.raw.congestion_control,
                 bytes(self.raw.stream_call_bytes as f64)

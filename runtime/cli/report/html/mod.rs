@@ -84,7 +84,7 @@ svg text { font: 11px system-ui, sans-serif; fill: var(--dim); } .mid { text-anc
 .t-compute { color: #4c9a6a; } .t-initread { color: #e0a13e; } .t-initwrite { color: #b9722d; } .t-wait { color: #d1495b; }
 .t-finalize, .t-other { color: #8a94a0; } .t-in { color: #4f83c4; } .t-out { color: #86b5dd; } .t-in, .t-out { fill-opacity: .75; }
 table { border-collapse: collapse; margin: .6em 0 1.2em; font-variant-numeric: tabular-nums; display: block; overflow-x: auto; }
-th, td { text-align: right; padding: .15em .8em; border-bottom: 1px solid var(--rule); }
+th, td { text-align: right; white-space: nowrap; padding: .15em .8em; border-bottom: 1px solid var(--rule); }
 th { font-weight: 600; color: var(--dim); } th:first-child, td:first-child { text-align: left; padding-left: 0; }
 footer { margin-top: 3em; color: var(--dim); font-size: .85em; }
 ";
