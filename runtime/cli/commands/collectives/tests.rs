@@ -115,7 +115,10 @@ fn text_fits_the_terminal_and_says_what_matters() {
         assert!(words.contains(part), "{part} is missing:\n{shown}");
     }
     assert!(text(&outcome(None).results(), true).contains("\x1b["), "colour where it is wanted");
-    let over = |spec: &str| text(&results(describe(&spec.parse().unwrap()), &[heard()], None).unwrap(), false);
+    let over = |spec: &str| {
+        let shown = text(&results(describe(&spec.parse().unwrap()), &[heard()], None).unwrap(), false);
+        shown.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
     for (spec, has_paths) in [("delay=1ms", true), ("loopback", false), ("ethernet", false)] {
         assert_eq!(over(spec).contains("Prices are of ranks with one port each"), has_paths, "{spec}");
     }
