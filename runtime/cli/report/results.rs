@@ -341,7 +341,9 @@ impl Chart {
 
     fn with(mut self, name: impl Into<String>, look: Look, mut points: Vec<[f64; 4]>) -> Self {
         points.retain(|point| self.shows(point));
-        self.series.push(Series { name: name.into(), look, points });
+        if !points.is_empty() {
+            self.series.push(Series { name: name.into(), look, points });
+        }
         self
     }
 

@@ -8,7 +8,7 @@ use lathide_models::gain::{self, Messages, Scaling};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Form, column, given, parameter, row};
-use super::curve::{Series, ascending, chart_of, chart_over, dense};
+use super::curve::{ascending, chart_over, dense};
 use super::model::Predict;
 use super::problem::Problem;
 use super::saved::{Saved, pick};
@@ -137,17 +137,15 @@ impl Args {
             columns.push(column("gain_measured", "G\nmeasured", Form::Fixed(3)));
             rows.iter_mut().zip(&measured).for_each(|(row, (_, gain))| row.push((*gain).into()));
         }
-        let chart = chart_over(gammas.iter().copied(), ("gamma = t_calc / t_com", Form::Plain), ("G", Form::Plain))
-            .map(|chart| {
-                let model = dense(gammas.iter().copied()).filter_map(|gamma| Some((gamma, at(gamma).ok()?)));
-                let ideal = dense(gammas.iter().copied()).filter_map(|gamma| Some((gamma, gain::ideal(gamma).ok()?)));
-                let chart = chart.curve("model, eq. 4", Look::Solid, model).curve("ideal, eq. 1", Look::Dotted, ideal);
-                if measured.is_empty() {
-                    chart
-                } else {
-                    chart.points("measured", measured.iter().map(|&(x, y)| [x, y, y, y]).collect())
-                }
-            });
+        let axes = (("gamma = t_calc / t_com", Form::Plain), ("G", Form::Plain));
+        let chart = chart_over(gammas.iter().copied(), axes.0, axes.1).map(|chart| {
+            let curve = |of: &dyn Fn(f64) -> Result<f64, BadParameter>| -> Vec<(f64, f64)> {
+                dense(gammas.iter().copied()).filter_map(|gamma| Some((gamma, of(gamma).ok()?))).collect()
+            };
+            let measured = measured.iter().map(|&(x, y)| [x, y, y, y]).collect();
+            let chart = chart.curve("model, eq. 4", Look::Solid, curve(&at));
+            chart.curve("ideal, eq. 1", Look::Dotted, curve(&gain::ideal)).points("measured", measured)
+        });
         let gains = gammas.iter().copied().map(|gamma| Ok((gamma, at(gamma)?))).collect::<Result<Vec<_>, Problem>>()?;
         let (findings, conclusion) = verdict::of_curve((f, omega), self.target, &gains, ("gamma", 1.0))?;
         let parameters = vec![parameter("f", "f", Form::Plain, f), parameter("omega", "Omega", Form::Plain, omega)];
@@ -167,9 +165,7 @@ impl Args {
             column("gain_ideal", "G ideal\neq. 1", Form::Fixed(3)),
             column("gain", "G\neq. 4", Form::Fixed(3)),
         ];
-        let mut rows = Vec::new();
-        let mut series = Vec::new();
-        let mut gains = Vec::new();
+        let (mut rows, mut gains) = (Vec::new(), Vec::new());
         for machine in &machines {
             let Hardware { gamma_h, omega } = *machine;
             let mut of_machine = Vec::new();
@@ -179,13 +175,6 @@ impl Args {
                 rows.push(row![gamma_h, omega, gamma_s, x, gain::with_overhead(x, 1.0, 0.0)?, gain]);
                 of_machine.push((gamma_s, gain));
             }
-            let name = format!("gamma_h = {}, Omega = {}", plain(gamma_h), plain(omega));
-            let at = |gamma_s| Some((gamma_s, gain::with_overhead(ratio(machine, gamma_s).ok()?, f, omega).ok()?));
-            let smooth = machines.len() <= 2
-                && chart_over(gamma_s.iter().copied(), ("", Form::Plain), ("", Form::Plain)).is_some();
-            let points =
-                if smooth { dense(gamma_s.iter().copied()).filter_map(at).collect() } else { of_machine.clone() };
-            series.push(Series { name, points });
             gains.push(of_machine);
         }
         let (findings, conclusion) = match machines.as_slice() {
@@ -196,10 +185,13 @@ impl Args {
             [_] => verdict::of_values(&gains[0], "gamma_s"),
             _ => verdict::of_machines(&machines, &gains),
         };
-        let chart = chart_of(("gamma_s", Form::Plain), ("G", Form::Plain), series);
-        let mut parameters = vec![parameter("f", "f", Form::Plain, f), parameter("q", "q", Form::Plain, q)];
-        parameters.push(parameter("startup", "i_cs/(i/p)", Form::Plain, self.startup));
-        Ok(Answer { parameters, chart, findings, ..Answer::new(EQUATION_4, columns, rows, conclusion) })
+        let parameters = vec![
+            parameter("f", "f", Form::Plain, f),
+            parameter("q", "q", Form::Plain, q),
+            parameter("startup", "i_cs/(i/p)", Form::Plain, self.startup),
+        ];
+        let answer = Answer { parameters, findings, ..Answer::new(EQUATION_4, columns, rows, conclusion) };
+        Ok(answer.drawn(&["gamma_s"], "G", &[("G, eq. 4", "gain")]))
     }
 
     /// Over the number of processors, eq. (6).
@@ -225,8 +217,6 @@ impl Args {
             rows.push(row![p, messages.of(p)?, program.ratio(p)?, speedup, hidden, gain]);
             gains.push((f64::from(p), gain));
         }
-        let chart = chart_over(procs.iter().copied().map(f64::from), ("p", Form::Plain), ("G", Form::Plain));
-        let chart = chart.map(|chart| chart.curve("G, eq. 6", Look::Solid, ascending(gains.clone())));
         let (mut findings, mut conclusion) = verdict::of_values(&gains, "procs");
         let best = [
             ("best_procs_for_gain", "G", program.best_for_gain()?),
@@ -251,7 +241,8 @@ impl Args {
             parameter("f", "f", Form::Plain, f),
             parameter("omega", "Omega", Form::Plain, omega),
         ];
-        Ok(Answer { parameters, chart, findings, ..Answer::new(EQUATION_6, columns, rows, conclusion) })
+        let answer = Answer { parameters, findings, ..Answer::new(EQUATION_6, columns, rows, conclusion) };
+        Ok(answer.drawn(&["procs"], "G", &[("G, eq. 6", "gain")]))
     }
 }
 
