@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::outcome::Outcome;
 use super::plan::SIGNAL_BYTES;
-use super::results::{Loaded, Processor, ProcessorUse, Rate};
+use super::results::{Loaded, ProcessorUse, Row};
 use crate::report::format::{bytes, grouped, plain, seconds};
 use crate::report::results::{Axis, Chart, Form, Look, Results, Table, dense, points};
 use crate::report::summary::Summary;
@@ -54,32 +54,32 @@ impl Outcome {
     fn charts(&self, results: &Results) -> (Chart, Chart, Chart) {
         let size = || Axis::log("message bytes", Form::Bytes);
         let of = |key: &str| results.series("latency", "bytes", key);
-        let sizes = || dense(self.latency.iter().map(|row| row.bytes as f64));
+        let sizes = || self.latency.iter().map(|row| row.bytes() as f64);
         let mut one_way = Chart::new(size(), Axis::log("one way", Form::Seconds));
         if let Some(fit) = &self.hyperbolic {
-            let curve = sizes().filter_map(|bytes| Some((bytes, fit.model.time_s(bytes as u64).ok()?)));
+            let curve = dense(sizes()).filter_map(|bytes| Some((bytes, fit.model.time_s(bytes as u64).ok()?)));
             one_way = one_way.curve("hyperbolic", Look::Solid, curve);
         }
         if let Some(fit) = &self.segmented {
-            let curve = sizes().filter_map(|bytes| Some((bytes, fit.model.time_s(bytes as u64).ok()?)));
+            let curve = dense(sizes()).filter_map(|bytes| Some((bytes, fit.model.time_s(bytes as u64).ok()?)));
             one_way = one_way.curve("segmented", Look::Dotted, curve);
         }
         let one_way = one_way
             .points("lathide", of("lathide_s"))
             .points("raw, blocking", of("raw_s"))
             .points("raw, polled", of("raw_polled_s"));
-        let equal = self.latency.iter().map(|row| (row.bytes as f64, 1.0));
         let penalty = Chart::new(size(), Axis::linear("penalty", Form::Plain))
-            .curve("raw TCP", Look::Dotted, equal)
+            .curve("raw TCP", Look::Dotted, sizes().map(|bytes| (bytes, 1.0)))
             .points("against blocking", of("penalty"))
             .points("against polled", of("penalty_polled"));
-        let to_and_fro = |of: fn(&super::results::Latency) -> f64| {
-            self.latency.iter().map(move |row| (row.bytes as f64, row.bytes as f64 / of(row)))
+        let to_and_fro = |variants: &'static [&str]| {
+            let least_s = |row: &Row| variants.iter().map(|name| row.get(name).median).fold(f64::MAX, f64::min);
+            self.latency.iter().map(move |row| (row.bytes() as f64, row.bytes() as f64 / least_s(row)))
         };
         let streams = results.rows("bandwidth");
         let rates = Chart::new(size(), Axis::linear("rate", Form::Rate))
-            .curve("lathide ping-pong", Look::Solid, to_and_fro(|row| row.lathide_s.median))
-            .curve("raw ping-pong", Look::Dotted, to_and_fro(|row| row.raw_s.median.min(row.raw_polled_s.median)))
+            .curve("lathide ping-pong", Look::Solid, to_and_fro(&["lathide_s"]))
+            .curve("raw ping-pong", Look::Dotted, to_and_fro(&["raw_s", "raw_polled_s"]))
             .points("lathide, stream", points(streams, "bytes", "lathide_bytes_per_s"))
             .points("raw, stream", points(streams, "bytes", "raw_bytes_per_s"))
             .points("polled, stream", points(streams, "bytes", "raw_polled_bytes_per_s"));
@@ -112,21 +112,18 @@ impl Outcome {
         let Some(short) = self.latency.first() else { return String::new() };
         let mut parts = vec![format!(
             "{} bytes take {} one way with lathide, {:.2} of blocking raw TCP and {:.2} of polled",
-            short.bytes,
-            seconds(short.lathide_s.median),
-            short.penalty.median,
-            short.penalty_polled.median,
+            short.bytes(),
+            seconds(short.get("lathide_s").median),
+            short.get("penalty").median,
+            short.get("penalty_polled").median,
         )];
-        let best = self
-            .bandwidth
-            .iter()
-            .max_by(|one, other| one.lathide_bytes_per_s.median.total_cmp(&other.lathide_bytes_per_s.median));
+        let rate = |row: &Row| row.get("lathide_bytes_per_s").median;
+        let best = self.bandwidth.iter().max_by(|one, other| rate(one).total_cmp(&rate(other)));
         parts.extend(best.map(|row| {
-            let rate = plain(1e-6 * row.lathide_bytes_per_s.median);
-            format!("streams reach {rate} MB/s, {:.2} of raw TCP", row.ratio.median)
+            format!("streams reach {} MB/s, {:.2} of raw TCP", plain(1e-6 * rate(row)), row.get("ratio").median)
         }));
-        parts.extend(self.overlap.iter().min_by_key(|row| row.bytes.abs_diff(MIB)).map(|row| {
-            let (hidden, size) = (100.0 * row.overlap.median.clamp(0.0, 1.0), bytes(row.bytes as f64));
+        parts.extend(self.overlap.iter().min_by_key(|row| row.bytes().abs_diff(MIB)).map(|row| {
+            let (hidden, size) = (100.0 * row.get("overlap").median.clamp(0.0, 1.0), bytes(row.bytes() as f64));
             if self.link.emulated {
                 format!("{hidden:.0} % of a message of {size} hide behind a calculation")
             } else {
@@ -238,17 +235,15 @@ fn cluster(cluster: &Cluster) -> Table {
         .column("p90_error", "\np90", Form::Percent(1))
 }
 
-fn rate(rate: &Rate) -> String {
-    let per_s = |rate: Summary| grouped(rate.median);
+fn rate(row: &Row) -> String {
+    let per_s = |name| grouped(row.get(name).median);
     format!(
-        "Message rate: {} messages of {} bytes per second, {:.2} ({}) of raw TCP with one write each ({} blocking, {} \
-         polled).",
-        per_s(rate.lathide_per_s),
-        rate.bytes,
-        rate.ratio.median,
-        range(rate.ratio),
-        per_s(rate.raw_per_s),
-        per_s(rate.raw_polled_per_s),
+        "Message rate: {} messages of {} bytes per second, {} of raw TCP with one write each ({} blocking, {} polled).",
+        per_s("lathide_per_s"),
+        row.bytes(),
+        range(row.get("ratio")),
+        per_s("raw_per_s"),
+        per_s("raw_polled_per_s"),
     )
 }
 
@@ -268,18 +263,13 @@ fn under_load(loaded: &Loaded) -> String {
 }
 
 fn processor(processor: &ProcessorUse) -> String {
-    let state = |used: &Processor, of_what: &str| {
-        format!(
-            "{} {of_what}, {:.2} ({}) of blocking raw TCP ({}; polled {})",
-            seconds(used.lathide_s.median),
-            used.ratio.median,
-            range(used.ratio),
-            seconds(used.raw_s.median),
-            seconds(used.raw_polled_s.median),
-        )
+    let state = |row: &Row, of_what: &str| {
+        let [lathide, raw, polled] = ["lathide_s", "raw_s", "raw_polled_s"].map(|name| seconds(row.get(name).median));
+        let ratio = range(row.get("ratio"));
+        format!("{lathide} {of_what}, {ratio} of blocking raw TCP ({raw}; polled {polled})")
     };
-    let message = processor.message.iter().map(|used| state(used, "per message of 8 bytes to and fro"));
-    let texts: Vec<String> = message.chain(processor.mib.iter().map(|used| state(used, "per MiB streamed"))).collect();
+    let message = processor.message.iter().map(|row| state(row, "per message of 8 bytes to and fro"));
+    let texts: Vec<String> = message.chain(processor.mib.iter().map(|row| state(row, "per MiB streamed"))).collect();
     if texts.is_empty() { String::new() } else { format!("Processor time of both processes: {}.", texts.join("; ")) }
 }
 
@@ -293,5 +283,5 @@ fn errors(errors: &Errors) -> String {
 }
 
 fn range(ratio: Summary) -> String {
-    format!("{:.2} .. {:.2}", ratio.min, ratio.max)
+    format!("{:.2} ({:.2} .. {:.2})", ratio.median, ratio.min, ratio.max)
 }

@@ -3,10 +3,10 @@
 use crate::report::description::MachineDescription;
 use serde::Serialize;
 
-use super::analysis::{self, Block};
-use super::plan::{Direction, Probe};
+use super::analysis;
+use super::plan::{Block, Kind, Probe};
 use super::raw::{CALL_BYTES, CONGESTION_CONTROL};
-use super::results::{Bandwidth, Exchange, Fragments, Latency, Loaded, Model, Overlap, ProcessorUse, Rate};
+use super::results::{Loaded, Model, ProcessorUse, Row};
 use crate::commands::common::console::Link;
 use lathide_models::fit::by_size;
 use lathide_models::fit::cluster::survey::Cluster;
@@ -26,17 +26,17 @@ pub(super) struct Outcome {
     pub(super) repeats: usize,
     /// The share of all processors' time that other programs had; unknown on some systems.
     pub(super) background_load: Option<f64>,
-    pub(super) latency: Vec<Latency>,
-    pub(super) bandwidth: Vec<Bandwidth>,
-    pub(super) message_rate: Option<Rate>,
-    pub(super) exchange: Vec<Exchange>,
+    pub(super) latency: Vec<Row>,
+    pub(super) bandwidth: Vec<Row>,
+    pub(super) message_rate: Option<Row>,
+    pub(super) exchange: Vec<Row>,
     /// Of messages one way.
-    pub(super) overlap: Vec<Overlap>,
+    pub(super) overlap: Vec<Row>,
     /// Of messages both ways at once.
-    pub(super) exchange_overlap: Vec<Overlap>,
+    pub(super) exchange_overlap: Vec<Row>,
     pub(super) under_load: Option<Loaded>,
     pub(super) processor: ProcessorUse,
-    pub(super) fragments: Vec<Fragments>,
+    pub(super) fragments: Vec<Row>,
     /// Fitted to lathide's one-way times.
     pub(super) hyperbolic: Option<Model<Hyperbolic>>,
     /// The extension beside it: a piecewise linear time.
@@ -60,7 +60,7 @@ impl Outcome {
         link: Link,
         probe: Probe,
         blocks: &[Block],
-        fragments: Vec<Fragments>,
+        fragments: Vec<Row>,
         cluster: Option<Cluster>,
         background_load: Option<f64>,
     ) -> Option<Self> {
@@ -77,8 +77,8 @@ impl Outcome {
             bandwidth: analysis::bandwidth(blocks),
             message_rate: analysis::rate(blocks),
             exchange: analysis::exchange(blocks),
-            overlap: analysis::overlap(blocks, Direction::OneWay),
-            exchange_overlap: analysis::overlap(blocks, Direction::BothWays),
+            overlap: analysis::overlap(blocks, Kind::Overlap),
+            exchange_overlap: analysis::overlap(blocks, Kind::ExchangeOverlap),
             under_load: analysis::loaded(blocks),
             processor: analysis::processor(blocks),
             fragments,

@@ -1,8 +1,9 @@
 //! The two nodes, and messages between them by each variant.
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
-use lathide::{Node, Rank, Tag};
+use lathide::{Handle, Node, Rank, Tag};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::plan::{Cost, SIGNAL_BYTES, Variant};
@@ -108,6 +109,31 @@ impl<'a> Pair<'a> {
         block(self)?;
         Ok(Cost { wall_s: began.elapsed().as_secs_f64(), cpu_s: process_s() - cpu_s })
     }
+}
+
+/// So many messages, of which as many as there are buffers are under way at a time: `start` begins the next one, and `ended`
+/// hears of each that has ended.
+pub(super) fn pipelined(
+    mut free: Vec<Vec<u8>>,
+    messages: u32,
+    mut start: impl FnMut(u32, Vec<u8>) -> lathide::Result<Handle<Vec<u8>>>,
+    mut ended: impl FnMut(),
+) -> Result<()> {
+    let mut under_way: VecDeque<Handle<Vec<u8>>> = VecDeque::new();
+    for message in 0..messages {
+        if free.is_empty()
+            && let Some(oldest) = under_way.pop_front()
+        {
+            free.push(oldest.wait()?);
+            ended();
+        }
+        under_way.push_back(start(message, free.pop().unwrap_or_default())?);
+    }
+    for handle in under_way {
+        handle.wait()?;
+        ended();
+    }
+    Ok(())
 }
 
 /// Processor time of all threads of this process so far, in seconds.
