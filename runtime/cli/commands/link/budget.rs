@@ -69,10 +69,8 @@ pub(super) struct Sweep {
 /// The sweep that fits into the time, if to start and end a job takes `job_s`.
 pub(super) fn sweep(options: &Options, probe: &Probe, job_s: f64) -> Sweep {
     let budget = Budget { options, probe, unit_s: 1.0 };
-    let of = |powers: &[u32], passes: usize, bytes: usize| {
-        let there: Vec<usize> = powers.iter().map(|power| 1 << power).collect();
-        let back = there.iter().rev().filter(|_| passes > 1);
-        let fragment_bytes = there.iter().chain(back).copied().collect();
+    let of = |powers: &[u32], bytes: usize| {
+        let fragment_bytes = powers.iter().map(|power| 1 << power).collect();
         let order = Order { kind: Kind::Alone, ..budget.order(Kind::OneWay, bytes).0 };
         Sweep { fragment_bytes, order, repeats: options.repeats }
     };
@@ -81,16 +79,17 @@ pub(super) fn sweep(options: &Options, probe: &Probe, job_s: f64) -> Sweep {
         let all_s = sweep.fragment_bytes.len() as f64 * (job_s + f64::from(sweep.repeats + 1) * repeat_s);
         all_s <= FRAGMENTS * options.seconds
     };
-    let mut choices = SWEEPS.iter().flat_map(|(powers, passes)| SWEEP_SIZES.map(|bytes| of(powers, *passes, bytes)));
-    choices.find(fits).unwrap_or_else(|| {
-        let least = of(&SWEEP_LEAST, 1, SWEEP_SIZES[SWEEP_SIZES.len() - 1]);
-        Sweep { repeats: options.repeats.min(options.repeats_min), ..least }
-    })
+    let mut choices = SWEEPS.iter().flat_map(|powers| SWEEP_SIZES.map(|bytes| of(powers, bytes)));
+    let least = of(&SWEEP_LEAST, SWEEP_SIZES[SWEEP_SIZES.len() - 1]);
+    choices.find(fits).unwrap_or(Sweep { repeats: options.repeats.min(options.repeats_min), ..least })
 }
 
-/// Fragments of so many powers of two, and how often one after the other; what shows more comes first.
-const SWEEPS: [(&[u32], usize); 3] =
-    [(&[9, 10, 11, 12, 13, 14, 15, 16], 2), (&[9, 10, 11, 12, 13, 14, 15, 16], 1), (&[10, 12, 14, 16], 1)];
+/// Fragments of powers of two, in turn; what shows more comes first.
+const SWEEPS: [&[u32]; 3] = [
+    &[9, 10, 11, 12, 13, 14, 15, 16, 16, 15, 14, 13, 12, 11, 10, 9],
+    &[9, 10, 11, 12, 13, 14, 15, 16],
+    &[10, 12, 14, 16],
+];
 const SWEEP_LEAST: [u32; 3] = [10, 12, 14];
 const SWEEP_SIZES: [usize; 3] = [1 << 20, 256 << 10, 64 << 10];
 

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::outcome::Outcome;
 use super::plan::SIGNAL_BYTES;
+use super::raw::{CALL_BYTES, CONGESTION_CONTROL};
 use super::results::{Loaded, ProcessorUse, Row};
 use crate::report::format::{bytes, grouped, plain, seconds};
 use crate::report::results::{Axis, Chart, Form, Look, Results, Table, dense, points};
@@ -23,8 +24,8 @@ impl Outcome {
             .text(format!(
                 "Within this host lathide and raw TCP both use {}, and TCP_NODELAY; raw TCP writes streams {} at a time. Each \
                  process's program has a core of its own where there are two.",
-                self.raw.congestion_control,
-                bytes(self.raw.stream_call_bytes as f64)
+                CONGESTION_CONTROL,
+                bytes(CALL_BYTES as f64)
             ))
             .table(latency());
         let (one_way, penalty, rates) = self.charts(&results);
@@ -138,10 +139,13 @@ impl Outcome {
     }
 }
 
+fn by_size(rows: &str, title: impl Into<String>) -> Table {
+    Table::of(rows).title(title).column("bytes", "bytes", Form::Bytes)
+}
+
 fn latency() -> Table {
-    Table::of("latency")
-        .title("One-way time, half the round trip. Penalty: lathide's time over raw TCP's, blocking and polled.")
-        .column("bytes", "bytes", Form::Bytes)
+    let title = "One-way time, half the round trip. Penalty: lathide's time over raw TCP's, blocking and polled.";
+    by_size("latency", title)
         .column("raw_s", "raw", Form::Seconds)
         .column("raw_polled_s", "polled", Form::Seconds)
         .column("lathide_s", "lathide", Form::Seconds)
@@ -150,11 +154,9 @@ fn latency() -> Table {
 }
 
 fn bandwidth() -> Table {
-    Table::of("bandwidth")
-        .title(
-            "Bandwidth one way, a few messages posted at a time. Ratio: lathide over the better of both raw variants.",
-        )
-        .column("bytes", "bytes", Form::Bytes)
+    let title =
+        "Bandwidth one way, a few messages posted at a time. Ratio: lathide over the better of both raw variants.";
+    by_size("bandwidth", title)
         .column("raw_bytes_per_s", "raw", Form::Rate)
         .column("raw_polled_bytes_per_s", "polled", Form::Rate)
         .column("lathide_bytes_per_s", "lathide", Form::Rate)
@@ -163,11 +165,9 @@ fn bandwidth() -> Table {
 }
 
 fn exchange() -> Table {
-    Table::of("exchange")
-        .title(
-            "A message each way: one after the other and both at once, with lathide; at once over one raw connection.",
-        )
-        .column("bytes", "bytes", Form::Bytes)
+    let title =
+        "A message each way: one after the other and both at once, with lathide; at once over one raw connection.";
+    by_size("exchange", title)
         .column("pingpong_s", "ping-pong", Form::Seconds)
         .column("simultaneous_s", "at once", Form::Seconds)
         .range("speedup", "speed-up", Form::Fixed(2))
@@ -176,13 +176,12 @@ fn exchange() -> Table {
 }
 
 fn overlap(rows: &str, what: &str) -> Table {
-    Table::of(rows)
-        .title(format!(
-            "{what} behind a calculation. Overlap: 1 - (t_total - t_calc) / t_com; effective: with lathide's own \
-             processor time charged to the calculation; available: what the calculation has of its processor meanwhile, \
-             and what where the other node has nothing to calculate."
-        ))
-        .column("bytes", "bytes", Form::Bytes)
+    let title = format!(
+        "{what} behind a calculation. Overlap: 1 - (t_total - t_calc) / t_com; effective: with lathide's own processor time \
+         charged to the calculation; available: what the calculation has of its processor meanwhile, and what where the \
+         other node has nothing to calculate."
+    );
+    by_size(rows, title)
         .column("t_calc_s", "t_calc", Form::Seconds)
         .column("t_com_s", "t_com", Form::Seconds)
         .column("t_total_s", "t_total", Form::Seconds)
@@ -204,18 +203,12 @@ fn fragments() -> Table {
 /// The cluster model's parameters as functions of size, in the order of a message's way.
 fn cluster(cluster: &Cluster) -> Table {
     let row = |(symbol, what, fit): (&str, &str, Option<CostFit>)| {
-        let CostFit { cost, median_error, p90_error } = fit?;
-        let time_s = |bytes: usize| cost.time_s(bytes as u64).ok();
-        Some(json!({
-            "symbol": symbol,
-            "cost": what,
-            "startup_s": cost.startup_s,
-            "s_per_byte": cost.s_per_byte,
-            "short_s": time_s(SIGNAL_BYTES),
-            "packet_s": time_s(cluster.packet_bytes),
-            "median_error": median_error,
-            "p90_error": p90_error,
-        }))
+        let fit = fit?;
+        let time_s = |bytes: usize| json!(fit.cost.time_s(bytes as u64).ok());
+        let mut row = json!(fit);
+        (row["symbol"], row["cost"]) = (symbol.into(), what.into());
+        (row["short_s"], row["packet_s"]) = (time_s(SIGNAL_BYTES), time_s(cluster.packet_bytes));
+        Some(row)
     };
     Table::with(cluster.costs().into_iter().filter_map(row).collect())
         .title(format!(

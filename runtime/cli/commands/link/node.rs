@@ -37,21 +37,18 @@ pub(super) fn run(node: &Node, plan: &Plan) -> Result<()> {
             let mut session = Session { pair: Pair::new(node, Some(raw)), calculation: Calculation::new() };
             if node.rank() == 0 { session.lead(options) } else { session.heed() }
         }
-        Plan::Fragments { order, repeats } => fragments(node, *order, *repeats),
+        Plan::Fragments { order, repeats } => {
+            let mut pair = Pair::new(node, None);
+            for repeat in 0..=*repeats {
+                let mine = vec![pair.one_way(Variant::Lathide, order.bytes, order.count)?.wall_s];
+                if repeat > 0 {
+                    report(node.rank(), Event::Measured(Block { order: *order, mine, theirs: Vec::new() }))?;
+                }
+            }
+            Ok(())
+        }
         Plan::Cluster { trials, repeats, .. } => trial::run(node, trials, *repeats),
     }
-}
-
-/// One-way times with the fragments as they are set.
-fn fragments(node: &Node, order: Order, repeats: u32) -> Result<()> {
-    let mut pair = Pair::new(node, None);
-    for repeat in 0..=repeats {
-        let cost = pair.one_way(Variant::Lathide, order.bytes, order.count)?;
-        if repeat > 0 {
-            report(node.rank(), Event::Measured(Block { order, mine: vec![cost.wall_s], theirs: Vec::new() }))?;
-        }
-    }
-    Ok(())
 }
 
 struct Session<'a> {
@@ -121,15 +118,17 @@ impl Session<'_> {
         match kind {
             Kind::Alone => Ok(vec![pair.one_way(Variant::Lathide, bytes, count)?.wall_s]),
             Kind::OneWay | Kind::Stream | Kind::Rate => {
-                let mut costs = [0.0; 2 * Variant::ALL.len()];
-                for turn in 0..Variant::ALL.len() {
-                    let index = if call.is_reversed { Variant::ALL.len() - 1 - turn } else { turn };
-                    let variant = Variant::ALL[index];
+                let (mut costs, mut variants) = ([0.0; 2 * Variant::ALL.len()], Variant::ALL);
+                if call.is_reversed {
+                    variants.reverse();
+                }
+                for variant in variants {
                     let cost = match kind {
                         Kind::OneWay => pair.one_way(variant, bytes, count)?,
                         _ => pair.stream(variant, bytes, count)?,
                     };
-                    (costs[index], costs[Variant::ALL.len() + index]) = (cost.wall_s, cost.cpu_s);
+                    costs[variant as usize] = cost.wall_s;
+                    costs[variants.len() + variant as usize] = cost.cpu_s;
                 }
                 Ok(costs.into())
             }

@@ -2,13 +2,14 @@
 
 use crate::report::description::MachineDescription;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::analysis;
 use super::plan::{Block, Kind, Probe};
 use super::raw::{CALL_BYTES, CONGESTION_CONTROL};
-use super::results::{Loaded, Model, ProcessorUse, Row};
+use super::results::{Loaded, ProcessorUse, Row};
 use crate::commands::common::console::Link;
-use lathide_models::fit::by_size;
+use lathide_models::fit::by_size::{self, Judged};
 use lathide_models::fit::cluster::survey::Cluster;
 use lathide_models::fit::hyperbolic::{self, Hyperbolic};
 use lathide_models::fit::segmented::{self, Segmented};
@@ -18,8 +19,8 @@ use lathide_models::fit::segmented::{self, Segmented};
 pub(super) struct Outcome {
     pub(super) machine: MachineDescription,
     pub(super) link: Link,
-    /// What raw TCP was compared with.
-    pub(super) raw: RawReference,
+    /// How raw TCP was used; `stream_call_bytes` are those per write and read of a stream.
+    pub(super) raw: Value,
     /// The first look at the link, by which the sizes were chosen.
     pub(super) probe: Probe,
     /// Repetitions, at what was repeated least.
@@ -38,20 +39,11 @@ pub(super) struct Outcome {
     pub(super) processor: ProcessorUse,
     pub(super) fragments: Vec<Row>,
     /// Fitted to lathide's one-way times.
-    pub(super) hyperbolic: Option<Model<Hyperbolic>>,
+    pub(super) hyperbolic: Option<Judged<Hyperbolic>>,
     /// The extension beside it: a piecewise linear time.
-    pub(super) segmented: Option<Model<Segmented>>,
+    pub(super) segmented: Option<Judged<Segmented>>,
     /// The parameters of the cluster model.
     pub(super) cluster: Option<Cluster>,
-}
-
-/// How raw TCP was used.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub(super) struct RawReference {
-    pub(super) congestion_control: &'static str,
-    pub(super) nodelay: bool,
-    /// Bytes per write and read of a stream.
-    pub(super) stream_call_bytes: usize,
 }
 
 impl Outcome {
@@ -69,7 +61,9 @@ impl Outcome {
         Some(Outcome {
             machine: MachineDescription::here(),
             link,
-            raw: RawReference { congestion_control: CONGESTION_CONTROL, nodelay: true, stream_call_bytes: CALL_BYTES },
+            raw: json!({
+                "congestion_control": CONGESTION_CONTROL, "nodelay": true, "stream_call_bytes": CALL_BYTES,
+            }),
             probe,
             repeats: latency.iter().map(|latency| latency.repeats).min()?,
             background_load,
@@ -82,8 +76,8 @@ impl Outcome {
             under_load: analysis::loaded(blocks),
             processor: analysis::processor(blocks),
             fragments,
-            hyperbolic: Model::fitted(by_size::fit(&times, hyperbolic::fit)),
-            segmented: Model::fitted(by_size::fit(&times, segmented::fit)),
+            hyperbolic: by_size::fit(&times, hyperbolic::fit),
+            segmented: by_size::fit(&times, segmented::fit),
             cluster,
         })
     }

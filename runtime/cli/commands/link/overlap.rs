@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use lathide::{Handle, Tag};
+use lathide::Tag;
 
 use super::pair::{Pair, thread_s};
 use super::plan::{Cost, SIGNAL_BYTES, Variant};
@@ -83,30 +83,23 @@ impl Pair<'_> {
             left = left.saturating_sub(1);
             left == 0
         })?;
-        let bulk: Handle<Vec<u8>> = match self.leads() {
-            true => self.node.initwrite(self.other, BULK, buffer)?,
-            false => self.node.initread(self.other, BULK, buffer)?,
-        };
+        let bulk = self.post(BULK, self.leads(), buffer)?;
         times.extend(self.pings(|| bulk.is_complete())?);
         bulk.wait()?;
         Ok(times)
     }
 
-    /// Round trips until rank 0 finds that this is the last; half of each.
+    /// Round trips until rank 0 finds that this is the last; at rank 0, half of each.
     fn pings(&mut self, mut is_last: impl FnMut() -> bool) -> Result<Vec<f64>> {
         let (mut times, mut ping) = (Vec::new(), vec![0_u8; SIGNAL_BYTES]);
         while ping[0] == 0 {
-            if !self.leads() {
-                ping = self.receive(Variant::Lathide, ping)?;
-                ping = self.send(Variant::Lathide, ping)?;
-                continue;
+            if self.leads() {
+                ping[0] = u8::from(is_last());
             }
-            ping[0] = u8::from(is_last());
             let began = Instant::now();
-            ping = self.send(Variant::Lathide, ping)?;
-            ping = self.receive(Variant::Lathide, ping)?;
+            ping = self.round_trip(Variant::Lathide, ping)?;
             times.push(began.elapsed().as_secs_f64() / 2.0);
         }
-        Ok(times)
+        Ok(if self.leads() { times } else { Vec::new() })
     }
 }

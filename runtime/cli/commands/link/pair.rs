@@ -74,33 +74,37 @@ impl<'a> Pair<'a> {
         Ok(())
     }
 
-    pub(super) fn ping_pong(&mut self, variant: Variant, mut buffer: Vec<u8>, round_trips: u32) -> Result<()> {
+    fn ping_pong(&mut self, variant: Variant, mut buffer: Vec<u8>, round_trips: u32) -> Result<()> {
         for _ in 0..round_trips {
-            if self.leads() {
-                buffer = self.send(variant, buffer)?;
-                buffer = self.receive(variant, buffer)?;
-            } else {
-                buffer = self.receive(variant, buffer)?;
-                buffer = self.send(variant, buffer)?;
-            }
+            buffer = self.round_trip(variant, buffer)?;
         }
         Ok(())
     }
 
-    pub(super) fn send(&mut self, variant: Variant, buffer: Vec<u8>) -> Result<Vec<u8>> {
-        if variant == Variant::Lathide {
-            return Ok(self.node.initwrite(self.other, PING, buffer)?.wait()?);
+    /// A message from rank 0 to rank 1 and back.
+    pub(super) fn round_trip(&mut self, variant: Variant, mut buffer: Vec<u8>) -> Result<Vec<u8>> {
+        for writes in [self.leads(), !self.leads()] {
+            buffer = self.transfer(variant, writes, buffer)?;
         }
-        self.raw()?.write(&buffer)?;
         Ok(buffer)
     }
 
-    pub(super) fn receive(&mut self, variant: Variant, mut buffer: Vec<u8>) -> Result<Vec<u8>> {
-        if variant == Variant::Lathide {
-            return Ok(self.node.initread(self.other, PING, buffer)?.wait()?);
+    /// Writes a message, or reads one.
+    pub(super) fn transfer(&mut self, variant: Variant, writes: bool, mut buffer: Vec<u8>) -> Result<Vec<u8>> {
+        match (variant, writes) {
+            (Variant::Lathide, _) => return Ok(self.post(PING, writes, buffer)?.wait()?),
+            (_, true) => self.raw()?.write(&buffer)?,
+            (_, false) => self.raw()?.read(&mut buffer)?,
         }
-        self.raw()?.read(&mut buffer)?;
         Ok(buffer)
+    }
+
+    /// Begins to write a message with lathide, or to read one.
+    pub(super) fn post(&self, tag: Tag, writes: bool, buffer: Vec<u8>) -> lathide::Result<Handle<Vec<u8>>> {
+        match writes {
+            true => self.node.initwrite(self.other, tag, buffer),
+            false => self.node.initread(self.other, tag, buffer),
+        }
     }
 
     /// What a block costs this node.

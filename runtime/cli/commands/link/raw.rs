@@ -4,11 +4,12 @@
 //! be left out. Blocking, or polled: the same calls on a socket that does not block, again and again.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use lathide::launcher::environment::port_range;
+use lathide::launcher::interface::loopback;
 use lathide::{Node, Tag};
 use rustix::event::{PollFd, PollFlags, poll};
 use socket2::{Domain, SockRef, Socket, Type};
@@ -38,8 +39,7 @@ pub(super) struct Raw {
 
 /// Keeps a port of loopback for this user's processes until it is dropped; nothing listens at it.
 pub(super) fn reserve_port() -> io::Result<(Socket, SocketAddr)> {
-    // A host may have only IPv6.
-    let socket = socket_at((Ipv4Addr::LOCALHOST, 0).into()).or_else(|_| socket_at((Ipv6Addr::LOCALHOST, 0).into()))?;
+    let socket = socket_at((loopback(), 0).into())?;
     let address = socket.local_addr()?.as_socket().ok_or(ErrorKind::AddrNotAvailable)?;
     Ok((socket, address))
 }
@@ -53,12 +53,6 @@ fn own_address() -> io::Result<SocketAddr> {
     let socket = std::net::UdpSocket::bind((any, 0))?;
     socket.connect(root)?;
     Ok(SocketAddr::new(socket.local_addr()?.ip(), 0))
-}
-
-/// The ports on which the runtime's own links listen, if a firewall lets only those through.
-fn open_ports() -> io::Result<Option<RangeInclusive<u16>>> {
-    let Some(text) = std::env::var("LATHIDE_PORTS").ok().filter(|text| !text.is_empty()) else { return Ok(None) };
-    port_range(&text).map(Some).map_err(|why| io::Error::other(format!("LATHIDE_PORTS={text}: {why}")))
 }
 
 /// A socket whose address another socket of this user may have too.
@@ -80,7 +74,11 @@ impl Raw {
         }
         let listener = match place {
             Some(place) => listen(place.listen),
-            None => own_address().and_then(|own| listen_within(own, open_ports()?)),
+            None => {
+                // The ports of the runtime's own links, which `lathide::init` has read, too.
+                let ports = std::env::var("LATHIDE_PORTS").ok().and_then(|text| port_range(&text).ok());
+                own_address().and_then(|own| listen_within(own, ports))
+            }
         };
         let listener = listener.map_err(failed)?;
         let mut token = [0; TOKEN_BYTES];
@@ -227,6 +225,7 @@ fn listen_within(address: SocketAddr, ports: Option<RangeInclusive<u16>>) -> io:
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
     use std::sync::mpsc;
     use std::thread;
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::report::summary::Summary;
-use lathide_models::fit::by_size::Errors;
 use serde::Serialize;
 
 /// Whole numbers of a row: `bytes` of a message, and how often it was done per repetition.
@@ -72,19 +71,4 @@ pub(super) struct ProcessorUse {
     pub(super) message: Option<Row>,
     /// Per MiB of a stream.
     pub(super) mib: Option<Row>,
-}
-
-/// A model of the one-way times.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub(super) struct Model<M> {
-    #[serde(flatten)]
-    pub(super) model: M,
-    #[serde(flatten)]
-    pub(super) errors: Errors,
-}
-
-impl<M> Model<M> {
-    pub(super) fn fitted(found: Option<(M, Errors)>) -> Option<Self> {
-        found.map(|(model, errors)| Model { model, errors })
-    }
 }

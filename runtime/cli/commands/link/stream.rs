@@ -44,12 +44,7 @@ impl Pair<'_> {
                 (_, false) => pair.read_stream(buffers.concat(), bytes, all)?,
             };
             // Rank 1 says that all is there.
-            let signal = vec![1; SIGNAL_BYTES];
-            if pair.leads() {
-                pair.receive(variant, signal)?
-            } else {
-                pair.send(variant, signal)?
-            };
+            pair.transfer(variant, !pair.leads(), vec![1; SIGNAL_BYTES])?;
             Ok(())
         })?;
         if let Some((first, came)) = first.filter(|(_, came)| *came < all) {
@@ -60,10 +55,7 @@ impl Pair<'_> {
 
     fn lathide_stream(&self, buffers: Vec<Vec<u8>>, messages: u32) -> Result<First> {
         let (bytes, mut first) = (buffers[0].len(), None);
-        let start = |_, buffer| match self.leads() {
-            true => self.node.initwrite(self.other, STREAM, buffer),
-            false => self.node.initread(self.other, STREAM, buffer),
-        };
+        let start = |_, buffer| self.post(STREAM, self.leads(), buffer);
         pipelined(buffers, messages, start, || _ = first.get_or_insert_with(|| (Instant::now(), bytes)))?;
         Ok(first)
     }
