@@ -301,6 +301,7 @@ mod tests {
     }
 
     fn options(bytes: Option<Vec<usize>>) -> Options {
+        let bytes = bytes.map(|bytes| bytes.into_iter().collect());
         Options { seconds: 45.0, repeats: 5, repeats_min: 3, bytes, shared: false, yields: true }
     }
 

@@ -111,12 +111,11 @@ impl Outcome {
     /// What it means.
     fn conclusion(&self) -> String {
         let Some(short) = self.latency.first() else { return String::new() };
+        let median = |name| short.get(name).median;
+        let (size, time) = (short.bytes(), seconds(median("lathide_s")));
+        let (blocking, polled) = (median("penalty"), median("penalty_polled"));
         let mut parts = vec![format!(
-            "{} bytes take {} one way with lathide, {:.2} of blocking raw TCP and {:.2} of polled",
-            short.bytes(),
-            seconds(short.get("lathide_s").median),
-            short.get("penalty").median,
-            short.get("penalty_polled").median,
+            "{size} bytes take {time} one way with lathide, {blocking:.2} of blocking raw TCP and {polled:.2} of polled"
         )];
         let rate = |row: &Row| row.get("lathide_bytes_per_s").median;
         let best = self.bandwidth.iter().max_by(|one, other| rate(one).total_cmp(&rate(other)));
@@ -230,28 +229,21 @@ fn cluster(cluster: &Cluster) -> Table {
 
 fn rate(row: &Row) -> String {
     let per_s = |name| grouped(row.get(name).median);
+    let [lathide, raw, polled] = ["lathide_per_s", "raw_per_s", "raw_polled_per_s"].map(per_s);
+    let (bytes, ratio) = (row.bytes(), range(row.get("ratio")));
     format!(
-        "Message rate: {} messages of {} bytes per second, {} of raw TCP with one write each ({} blocking, {} polled).",
-        per_s("lathide_per_s"),
-        row.bytes(),
-        range(row.get("ratio")),
-        per_s("raw_per_s"),
-        per_s("raw_polled_per_s"),
+        "Message rate: {lathide} messages of {bytes} bytes per second, {ratio} of raw TCP with one write each ({raw} blocking, \
+         {polled} polled)."
     )
 }
 
 fn under_load(loaded: &Loaded) -> String {
+    let Loaded { idle_p50_s, idle_p99_s, p50_s, p99_s, p50_ratio, p99_ratio, samples, .. } = *loaded;
+    let [p50, p99, idle_p50, idle_p99] = [p50_s, p99_s, idle_p50_s, idle_p99_s].map(seconds);
+    let long = bytes(loaded.bytes as f64);
     format!(
-        "Beside a message of {} to the same rank, 8 bytes take {} one way (p99 {}); alone {} (p99 {}): {:.1} (p99 {:.1}) \
-         times as long, by {} round trips.",
-        bytes(loaded.bytes as f64),
-        seconds(loaded.p50_s),
-        seconds(loaded.p99_s),
-        seconds(loaded.idle_p50_s),
-        seconds(loaded.idle_p99_s),
-        loaded.p50_ratio,
-        loaded.p99_ratio,
-        loaded.samples,
+        "Beside a message of {long} to the same rank, 8 bytes take {p50} one way (p99 {p99}); alone {idle_p50} (p99 \
+         {idle_p99}): {p50_ratio:.1} (p99 {p99_ratio:.1}) times as long, by {samples} round trips."
     )
 }
 

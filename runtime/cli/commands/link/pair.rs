@@ -40,7 +40,7 @@ impl<'a> Pair<'a> {
 
     /// Round trips of a message.
     pub(super) fn one_way(&mut self, variant: Variant, bytes: usize, round_trips: u32) -> Result<Cost> {
-        let buffer = vec![1; bytes];
+        let mut buffer = vec![1; bytes];
         // The first message itself can say that it begins: that the other node is not quite ready is nothing against a
         // long way, and another round trip much.
         if self.travel_s < SIGNAL_S {
@@ -48,13 +48,19 @@ impl<'a> Pair<'a> {
         } else {
             self.prepare(variant)?;
         }
-        self.timed(|pair| pair.ping_pong(variant, buffer, round_trips))
+        self.timed(|pair| {
+            for _ in 0..round_trips {
+                buffer = pair.round_trip(variant, buffer)?;
+            }
+            Ok(())
+        })
     }
 
     /// Has both nodes begin with something new, and the raw connection ready for this variant.
     pub(super) fn begin(&mut self, variant: Variant) -> Result<()> {
         self.prepare(variant)?;
-        self.ping_pong(variant, vec![1; SIGNAL_BYTES], 1)
+        self.round_trip(variant, vec![1; SIGNAL_BYTES])?;
+        Ok(())
     }
 
     fn prepare(&mut self, variant: Variant) -> Result<()> {
@@ -70,13 +76,6 @@ impl<'a> Pair<'a> {
         let answered = Instant::now();
         while !self.leads() && answered.elapsed().as_secs_f64() < self.travel_s {
             std::thread::yield_now();
-        }
-        Ok(())
-    }
-
-    fn ping_pong(&mut self, variant: Variant, mut buffer: Vec<u8>, round_trips: u32) -> Result<()> {
-        for _ in 0..round_trips {
-            buffer = self.round_trip(variant, buffer)?;
         }
         Ok(())
     }

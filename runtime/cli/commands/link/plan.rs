@@ -1,5 +1,6 @@
 //! What the command tells its nodes, what rank 0 tells rank 1, and what they report: plain data, sent as JSON.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use lathide_models::fit::cluster::Arrivals;
@@ -75,7 +76,7 @@ pub(super) struct Options {
     /// How often at least, if the time is over.
     pub(super) repeats_min: u32,
     /// These message sizes only, however long they take.
-    pub(super) bytes: Option<Vec<usize>>,
+    pub(super) bytes: Option<BTreeSet<usize>>,
     /// Both directions of the link share one capacity.
     pub(super) shared: bool,
     /// A relay, or the other node, needs this processor too, so whoever polls lets it have some.

@@ -14,7 +14,7 @@ use crate::launch::failed::Result;
 const STREAM: Tag = Tag(3);
 /// A message from here on is long.
 const LONG_BYTES: usize = 2 << 20;
-/// What raw TCP reads short messages with.
+/// What raw TCP reads with has at least so many, however short the messages are.
 const READ_BYTES: usize = 64 << 10;
 
 /// When the first message was complete, and how many bytes had come by then.
@@ -22,10 +22,12 @@ type First = Option<(Instant, usize)>;
 
 /// Messages under way at a time; all variants use as many buffers, filled before the clock runs.
 fn depth(bytes: usize) -> usize {
-    match bytes {
-        ..=SIGNAL_BYTES => 64,
-        ..LONG_BYTES => 4,
-        _ => 2,
+    if bytes <= SIGNAL_BYTES {
+        64
+    } else if bytes < LONG_BYTES {
+        4
+    } else {
+        2
     }
 }
 
@@ -33,7 +35,12 @@ impl Pair<'_> {
     /// `messages` from rank 0 to rank 1; over raw TCP, at least a write each. The time is rank 1's, as if the first had
     /// taken as long as the others.
     pub(super) fn stream(&mut self, variant: Variant, bytes: usize, messages: u32) -> Result<Cost> {
-        let buffers = vec![vec![1_u8; bytes]; depth(bytes)];
+        // Raw TCP reads into all of them in one piece, whatever is there.
+        let in_one = variant != Variant::Lathide && !self.leads();
+        let mut buffers = match in_one {
+            true => vec![vec![1_u8; READ_BYTES.max(depth(bytes) * bytes)]],
+            false => vec![vec![1_u8; bytes]; depth(bytes)],
+        };
         let all = bytes * messages as usize;
         self.begin(variant)?;
         let mut first = None;
@@ -41,7 +48,7 @@ impl Pair<'_> {
             first = match (variant, pair.leads()) {
                 (Variant::Lathide, _) => pair.lathide_stream(buffers, messages)?,
                 (_, true) => pair.write_stream(&buffers, messages)?,
-                (_, false) => pair.read_stream(buffers.concat(), bytes, all)?,
+                (_, false) => pair.read_stream(&mut buffers[0], bytes, all)?,
             };
             // Rank 1 says that all is there.
             pair.transfer(variant, !pair.leads(), vec![1; SIGNAL_BYTES])?;
@@ -69,8 +76,7 @@ impl Pair<'_> {
     }
 
     /// Reads what is there, into one place after the other.
-    fn read_stream(&mut self, mut places: Vec<u8>, bytes: usize, all: usize) -> Result<First> {
-        places.resize(places.len().max(READ_BYTES), 1);
+    fn read_stream(&mut self, places: &mut [u8], bytes: usize, all: usize) -> Result<First> {
         let (mut came, mut first) = (0, None);
         while came < all {
             let begin = came % places.len();

@@ -167,9 +167,7 @@ impl Receiver<'_> {
             std::thread::yield_now();
         }
         let began = Instant::now();
-        for handle in reading {
-            handle.wait()?;
-        }
+        lathide::wait_all(reading)?;
         let consumed_s = began.elapsed().as_secs_f64() / f64::from(packets);
         self.node.initwrite(1, DONE, vec![1_u8; SIGNAL_BYTES])?.wait()?;
         self.node.initread(1, TIME, vec![0.0_f64])?.wait()?;
