@@ -21,15 +21,26 @@ pub struct Errors {
     pub held_out_bytes: Vec<u64>,
 }
 
+/// A model, and how well it predicts.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Judged<M> {
+    /// Fitted to all sizes.
+    #[serde(flatten)]
+    pub model: M,
+    /// Its errors.
+    #[serde(flatten)]
+    pub errors: Errors,
+}
+
 /// Fits with `fit` to `points` (bytes, seconds), repetitions among them. `None` if there are fewer than four sizes, or they
 /// cannot be fitted.
 pub fn fit<M>(
     points: &[(usize, f64)],
     fit: impl FnOnce(&[Sample]) -> Result<Fitted<M>, FitError>,
-) -> Option<(M, Errors)> {
+) -> Option<Judged<M>> {
     let fitted = fit(&middle(points)?).ok()?;
     let errors = errors(&fitted)?;
-    Some((fitted.model, errors))
+    Some(Judged { model: fitted.model, errors })
 }
 
 /// The repetitions of each size but for the fastest and the slowest fifth: what disturbs only prolongs, so a fit to all
@@ -67,12 +78,12 @@ mod tests {
     use super::*;
     use crate::fit::{hyperbolic, segmented};
 
-    fn hyperbolic(points: &[(usize, f64)]) -> Option<(hyperbolic::Hyperbolic, Errors)> {
+    fn hyperbolic(points: &[(usize, f64)]) -> Option<Judged<hyperbolic::Hyperbolic>> {
         fit(points, hyperbolic::fit)
     }
 
     fn segmented(points: &[(usize, f64)]) -> Option<Errors> {
-        Some(fit(points, segmented::fit)?.1)
+        Some(fit(points, segmented::fit)?.errors)
     }
 
     #[test]
@@ -81,10 +92,10 @@ mod tests {
             (3..25).map(|power| (1 << power, time(f64::from(1 << power)))).collect()
         };
         let (a, b) = (1e-5, 1e-9);
-        let (model, errors) = hyperbolic(&points(&|bytes| a * a / (a + b * bytes) + b * bytes)).unwrap();
+        let Judged { model, errors } = hyperbolic(&points(&|bytes| a * a / (a + b * bytes) + b * bytes)).unwrap();
         assert!((model.a_s / a - 1.0).abs() < 1e-6 && errors.p90_error < 1e-6, "{model:?}");
         let straight = points(&|bytes| a + b * bytes);
-        assert!(hyperbolic(&straight).unwrap().1.p90_error > 0.05);
+        assert!(hyperbolic(&straight).unwrap().errors.p90_error > 0.05);
         let extended = segmented(&straight).unwrap();
         assert!(extended.p90_error < 1e-6, "{extended:?}");
     }

@@ -175,10 +175,7 @@ pub(crate) fn sequential(shape: Shape, steps: u32) -> [u64; 2] {
 
 /// Time step 0 of the column at this distance from the middle of the domain.
 fn start(column: &mut [f64], side: Side, distance: usize) {
-    let phase = match side {
-        Side::Left => 2 * distance,
-        Side::Right => 2 * distance + 1,
-    };
+    let phase = 2 * distance + side as usize;
     for (row, value) in column.iter_mut().enumerate() {
         *value = ((row * 31 + phase * 17) % 101) as f64;
     }

@@ -1,239 +1,131 @@
 //! From what the nodes have found out to results. Pure. Ratios are those within a repetition, since the machine's
 //! speed drifts from one to the next; times and rates are medians with the least and the greatest.
 
-use crate::report::summary::Summary;
+use super::plan::{Block, Kind, Order, SIGNAL_BYTES};
+use super::results::{Loaded, ProcessorUse, Row, Values};
 
-use super::plan::{Cost, Direction, Exchanged, Hidden, Order, Own, SIGNAL_BYTES};
-use super::results::{Bandwidth, Exchange, Fragments, Latency, Loaded, Overlap, Processor, ProcessorUse, Rate};
+const MIB: usize = 1 << 20;
 
-/// One block as both nodes saw it.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Block {
-    pub(super) order: Order,
-    pub(super) mine: Own,
-    pub(super) theirs: Own,
+/// Rows by size of the blocks of one kind, of which each has values. `unit`: what is done several times in a block.
+fn rows(blocks: &[Block], kind: Kind, unit: &'static str, values: impl Fn(&Block) -> Values) -> Vec<Row> {
+    let blocks = blocks.iter().filter(|block| block.order.kind == kind);
+    Row::all(blocks.map(|block| {
+        let Order { bytes, count, .. } = block.order;
+        ([("bytes", bytes), (unit, count as usize)].into(), values(block))
+    }))
 }
 
-/// The blocks of each size, ascending.
-fn by_size<'a, T>(blocks: &'a [Block], of: impl Fn(&'a Block) -> Option<(usize, T)>) -> Vec<(usize, Vec<T>)> {
-    let mut sizes: Vec<(usize, Vec<T>)> = Vec::new();
-    for (bytes, block) in blocks.iter().filter_map(of) {
-        match sizes.iter_mut().find(|(size, _)| *size == bytes) {
-            Some((_, all)) => all.push(block),
-            None => sizes.push((bytes, vec![block])),
-        }
-    }
-    sizes.sort_by_key(|(bytes, _)| *bytes);
-    sizes
-}
-
-/// A value for each variant, in the order of `Variant::ALL`, summed up over the repetitions.
-struct Variants {
-    raw: Summary,
-    polled: Summary,
-    lathide: Summary,
-}
-
-impl Variants {
-    fn of(values: &[[f64; 3]]) -> Option<Self> {
-        let variant = |variant: usize| Summary::of(values.iter().map(|values| values[variant]));
-        Some(Variants { raw: variant(0)?, polled: variant(1)?, lathide: variant(2)? })
-    }
-}
-
-/// A ratio within each repetition, summed up.
-fn ratio(values: &[[f64; 3]], of: fn(&[f64; 3]) -> f64) -> Option<Summary> {
-    Summary::of(values.iter().map(of))
-}
-
-/// lathide against the better of both raw ways, where more is better.
-fn against_better([raw, polled, lathide]: &[f64; 3]) -> f64 {
-    lathide / raw.max(*polled)
-}
-
-/// What all variants have cost: the sum over both nodes, or one node's.
-type Costs = [Cost; 3];
-
-/// One-way times by size.
-pub(super) fn latency(blocks: &[Block]) -> Vec<Latency> {
-    let sizes = by_size(blocks, |block| match (block.order, &block.mine) {
-        (Order::OneWay { bytes, round_trips }, Own::Variants(costs)) => Some((bytes, (round_trips, *costs))),
-        _ => None,
-    });
-    let one = |(bytes, blocks): (usize, Vec<(u32, Costs)>)| {
-        let time = |(round_trips, costs): &(u32, Costs)| costs.map(|cost| cost.wall_s / f64::from(2 * round_trips));
-        let times: Vec<[f64; 3]> = blocks.iter().map(time).collect();
-        let variants = Variants::of(&times)?;
-        Some(Latency {
-            bytes,
-            raw_s: variants.raw,
-            raw_polled_s: variants.polled,
-            lathide_s: variants.lathide,
-            penalty: ratio(&times, |[raw, _, lathide]| lathide / raw)?,
-            penalty_polled: ratio(&times, |[_, polled, lathide]| lathide / polled)?,
-            round_trips: blocks[0].0,
-            repeats: times.len(),
-        })
+/// Seconds one way of a message of lathide's, by rank 0's clock: with it alone, or in turns with the others.
+fn one_way_s(block: &Block) -> Option<f64> {
+    let index = match block.order.kind {
+        Kind::Alone => 0,
+        Kind::OneWay => 2,
+        _ => return None,
     };
-    sizes.into_iter().filter_map(one).collect()
+    Some(block.mine.get(index)? / f64::from(2 * block.order.count))
 }
 
 /// lathide's one-way times of every repetition, at the sizes compared with raw TCP and at those between.
 pub(super) fn times(blocks: &[Block]) -> Vec<(usize, f64)> {
-    let time = |block: &Block| match (block.order, &block.mine) {
-        (Order::OneWay { bytes, round_trips }, Own::Variants([_, _, cost]))
-        | (Order::Alone { bytes, round_trips }, Own::Alone(cost)) => {
-            Some((bytes, cost.wall_s / f64::from(2 * round_trips)))
-        }
-        _ => None,
-    };
-    blocks.iter().filter_map(time).collect()
+    blocks.iter().filter_map(|block| Some((block.order.bytes, one_way_s(block)?))).collect()
 }
 
-/// Bandwidth by size.
-pub(super) fn bandwidth(blocks: &[Block]) -> Vec<Bandwidth> {
-    let sizes = by_size(blocks, |block| match (block.order, &block.theirs) {
-        (Order::Stream { bytes, messages }, Own::Variants(costs)) => Some((bytes, (messages, *costs))),
-        _ => None,
-    });
-    let one = |(bytes, blocks): (usize, Vec<(u32, Costs)>)| {
-        let rate =
-            |(messages, costs): &(u32, Costs)| costs.map(|cost| bytes as f64 * f64::from(*messages) / cost.wall_s);
-        let rates: Vec<[f64; 3]> = blocks.iter().map(rate).collect();
-        let variants = Variants::of(&rates)?;
-        Some(Bandwidth {
-            bytes,
-            raw_bytes_per_s: variants.raw,
-            raw_polled_bytes_per_s: variants.polled,
-            lathide_bytes_per_s: variants.lathide,
-            ratio: ratio(&rates, against_better)?,
-            messages: blocks[0].0,
-            repeats: rates.len(),
-        })
-    };
-    sizes.into_iter().filter_map(one).collect()
-}
-
-/// The message rate.
-pub(super) fn rate(blocks: &[Block]) -> Option<Rate> {
-    let mut count = 0;
-    let mut rates = Vec::new();
-    for block in blocks {
-        if let (Order::Rate { messages }, Own::Variants(costs)) = (block.order, &block.theirs) {
-            count = messages;
-            rates.push(costs.map(|cost| f64::from(messages) / cost.wall_s));
-        }
-    }
-    let variants = Variants::of(&rates)?;
-    Some(Rate {
-        bytes: SIGNAL_BYTES,
-        raw_per_s: variants.raw,
-        raw_polled_per_s: variants.polled,
-        lathide_per_s: variants.lathide,
-        ratio: ratio(&rates, against_better)?,
-        messages: count,
-        repeats: rates.len(),
+/// One-way times.
+pub(super) fn latency(blocks: &[Block]) -> Vec<Row> {
+    rows(blocks, Kind::OneWay, "round_trips", |block| {
+        let [raw, polled, lathide] =
+            block.both(|mine, _| mine).map(|time_s: f64| time_s / f64::from(2 * block.order.count));
+        vec![
+            ("raw_s", raw),
+            ("raw_polled_s", polled),
+            ("lathide_s", lathide),
+            // Over blocking raw TCP: Strumpen's penalty factor (Fig. 19).
+            ("penalty", lathide / raw),
+            ("penalty_polled", lathide / polled),
+        ]
     })
 }
 
-/// Exchanges by size. The slower of the two nodes counts.
-pub(super) fn exchange(blocks: &[Block]) -> Vec<Exchange> {
-    let sizes = by_size(blocks, |block| match (block.order, &block.mine, &block.theirs) {
-        (Order::Exchange { bytes, .. }, Own::Exchange(mine), Own::Exchange(theirs)) => Some((bytes, (*mine, *theirs))),
-        _ => None,
-    });
-    let one = |(bytes, blocks): (usize, Vec<(Exchanged, Exchanged)>)| {
-        let over = |of: fn(&Exchanged, &Exchanged) -> f64| Summary::of(blocks.iter().map(|(a, b)| of(a, b)));
-        Some(Exchange {
-            bytes,
-            pingpong_s: over(|mine, _| mine.pingpong_s)?,
-            simultaneous_s: over(simultaneous_s)?,
-            speedup: over(|mine, theirs| mine.pingpong_s / simultaneous_s(mine, theirs))?,
-            raw_simultaneous_s: over(raw_simultaneous_s)?,
-            penalty: over(|mine, theirs| simultaneous_s(mine, theirs) / raw_simultaneous_s(mine, theirs))?,
-            repeats: blocks.len(),
-        })
-    };
-    sizes.into_iter().filter_map(one).collect()
+/// How fast messages go one way, one after the other, under these names; and lathide over the better of both raw variants.
+/// `each`: what a message counts.
+fn rates(blocks: &[Block], kind: Kind, names: [&'static str; 3], each: fn(usize) -> f64) -> Vec<Row> {
+    rows(blocks, kind, "messages", |block| {
+        let all = each(block.order.bytes) * f64::from(block.order.count);
+        let rates @ [raw, polled, lathide] = block.both(|_, theirs| theirs).map(|time_s: f64| all / time_s);
+        names.into_iter().zip(rates).chain([("ratio", lathide / raw.max(polled))]).collect()
+    })
 }
 
-fn simultaneous_s(mine: &Exchanged, theirs: &Exchanged) -> f64 {
-    mine.simultaneous_s.max(theirs.simultaneous_s)
+/// Bytes of long messages.
+pub(super) fn bandwidth(blocks: &[Block]) -> Vec<Row> {
+    let names = ["raw_bytes_per_s", "raw_polled_bytes_per_s", "lathide_bytes_per_s"];
+    rates(blocks, Kind::Stream, names, |bytes| bytes as f64)
 }
 
-fn raw_simultaneous_s(mine: &Exchanged, theirs: &Exchanged) -> f64 {
-    mine.raw_simultaneous_s.max(theirs.raw_simultaneous_s)
+/// Short messages; over raw TCP, with one write for each.
+pub(super) fn rate(blocks: &[Block]) -> Option<Row> {
+    rates(blocks, Kind::Rate, ["raw_per_s", "raw_polled_per_s", "lathide_per_s"], |_| 1.0).pop()
 }
 
-/// Overlap by size, of transfers in this direction.
-pub(super) fn overlap(blocks: &[Block], direction: Direction) -> Vec<Overlap> {
-    let sizes = by_size(blocks, |block| match (block.order, &block.mine, &block.theirs) {
-        (Order::Overlap { direction: its, bytes, .. }, Own::Overlap(mine), Own::Overlap(theirs))
-            if its == direction =>
-        {
-            Some((bytes, (*mine, *theirs)))
-        }
-        _ => None,
-    });
-    let one = |(bytes, blocks): (usize, Vec<(Hidden, Hidden)>)| {
-        let slower: Vec<Hidden> = blocks.iter().map(|(mine, theirs)| slower(mine, theirs)).collect();
-        let over = |of: fn(&Hidden) -> f64| Summary::of(slower.iter().map(of));
-        Some(Overlap {
-            bytes,
-            t_calc_s: over(|both| both.calc_s)?,
-            t_com_s: over(|both| both.com_s)?,
-            t_total_s: over(|both| both.total_s)?,
-            overlap: over(|both| 1.0 - (both.total_s - both.calc_s) / both.com_s)?,
-            availability: Summary::of(
-                blocks.iter().map(|(mine, theirs)| (mine.calc_s + theirs.calc_s) / (mine.busy_s + theirs.busy_s)),
-            )?,
-            availability_spare: Summary::of(
-                blocks.iter().map(|(mine, theirs)| (mine.calc_s + theirs.calc_s) / (mine.spare_s + theirs.spare_s)),
-            )?,
-            effective_overlap: over(|both| 1.0 - (both.total_s + both.own_cpu_s - both.calc_s) / both.com_s)?,
-            own_cpu_s: over(|both| both.own_cpu_s)?,
-            repeats: blocks.len(),
-        })
-    };
-    sizes.into_iter().filter_map(one).collect()
+/// A message each way. The slower of the two nodes counts.
+pub(super) fn exchange(blocks: &[Block]) -> Vec<Row> {
+    rows(blocks, Kind::Exchange, "exchanges", |block| {
+        let [pingpong, _, _] = block.both(|mine, _| mine);
+        let [_, simultaneous, raw_simultaneous] = block.both(f64::max);
+        vec![
+            // One after the other, with lathide.
+            ("pingpong_s", pingpong),
+            // Both at once, with lathide.
+            ("simultaneous_s", simultaneous),
+            // Fig. 20.
+            ("speedup", pingpong / simultaneous),
+            // Both at once over one raw connection that neither direction blocks.
+            ("raw_simultaneous_s", raw_simultaneous),
+            ("penalty", simultaneous / raw_simultaneous),
+        ]
+    })
 }
 
-fn slower(mine: &Hidden, theirs: &Hidden) -> Hidden {
-    Hidden {
-        calc_s: mine.calc_s.max(theirs.calc_s),
-        com_s: mine.com_s.max(theirs.com_s),
-        total_s: mine.total_s.max(theirs.total_s),
-        busy_s: mine.busy_s.max(theirs.busy_s),
-        own_cpu_s: mine.own_cpu_s.max(theirs.own_cpu_s),
-        spare_s: mine.spare_s.max(theirs.spare_s),
-    }
+/// Transfers behind a calculation. The slower of the two nodes counts.
+pub(super) fn overlap(blocks: &[Block], kind: Kind) -> Vec<Row> {
+    rows(blocks, kind, "steps", |block| {
+        let [calc, com, total, _, own_cpu] = block.both(f64::max);
+        let [calcs, _, _, busy, _, spare] = block.both(|mine, theirs| mine + theirs);
+        vec![
+            ("t_calc_s", calc),
+            ("t_com_s", com),
+            ("t_total_s", total),
+            // The hidden part of the communication.
+            ("overlap", 1.0 - (total - calc) / com),
+            // The calculation alone over the same one while the transfer runs and both nodes calculate.
+            ("availability", calcs / busy),
+            // The same while the other node only transfers, so that a core of the host may be free for the kernel's task.
+            ("availability_spare", calcs / spare),
+            // The overlap, if lathide's own threads had to share the calculation's processor: their processor time counts
+            // as if the calculation were so much longer.
+            ("effective_overlap", 1.0 - (total + own_cpu - calc) / com),
+            // Processor time of lathide's own threads per transfer.
+            ("own_cpu_s", own_cpu),
+        ]
+    })
 }
 
 /// Short messages beside a long one.
 pub(super) fn loaded(blocks: &[Block]) -> Option<Loaded> {
-    let (mut long, mut idle, mut loaded) = (0, Vec::new(), Vec::new());
-    for block in blocks {
-        if let (Order::Loaded { bytes, .. }, Own::Loaded { idle_s, loaded_s }) = (block.order, &block.mine) {
-            long = bytes;
-            idle.extend_from_slice(idle_s);
-            loaded.extend_from_slice(loaded_s);
-        }
+    let (mut bytes, mut all) = (0, [Vec::new(), Vec::new()]);
+    for Block { order, mine, .. } in blocks.iter().filter(|block| block.order.kind == Kind::Loaded) {
+        bytes = order.bytes;
+        let (idle_s, loaded_s) = mine.split_at(mine.len().min(order.count as usize));
+        all[0].extend_from_slice(idle_s);
+        all[1].extend_from_slice(loaded_s);
     }
-    idle.sort_by(f64::total_cmp);
-    loaded.sort_by(f64::total_cmp);
-    let (idle_p50_s, idle_p99_s) = (quantile(&idle, 0.5)?, quantile(&idle, 0.99)?);
-    let (p50_s, p99_s) = (quantile(&loaded, 0.5)?, quantile(&loaded, 0.99)?);
-    Some(Loaded {
-        bytes: long,
-        idle_p50_s,
-        idle_p99_s,
-        p50_s,
-        p99_s,
-        p50_ratio: p50_s / idle_p50_s,
-        p99_ratio: p99_s / idle_p99_s,
-        idle_samples: idle.len(),
-        samples: loaded.len(),
-    })
+    all.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
+    let [idle, loaded] = &all;
+    let (idle_p50_s, idle_p99_s) = (quantile(idle, 0.5)?, quantile(idle, 0.99)?);
+    let (p50_s, p99_s) = (quantile(loaded, 0.5)?, quantile(loaded, 0.99)?);
+    let (p50_ratio, p99_ratio) = (p50_s / idle_p50_s, p99_s / idle_p99_s);
+    let (idle_samples, samples) = (idle.len(), loaded.len());
+    Some(Loaded { bytes, idle_p50_s, idle_p99_s, p50_s, p99_s, p50_ratio, p99_ratio, idle_samples, samples })
 }
 
 /// The least value that `share` of the `sorted` ones do not exceed; `None` if there are none.
@@ -244,46 +136,26 @@ pub(super) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
 
 /// Processor time: of the shortest messages to and fro, and of the stream whose messages are nearest to a MiB.
 pub(super) fn processor(blocks: &[Block]) -> ProcessorUse {
-    let both = |mine: &Costs, theirs: &Costs, units: f64| {
-        [0, 1, 2].map(|variant: usize| (mine[variant].cpu_s + theirs[variant].cpu_s) / units)
-    };
-    let messages = by_size(blocks, |block| match (block.order, &block.mine, &block.theirs) {
-        (Order::OneWay { bytes, round_trips }, Own::Variants(mine), Own::Variants(theirs)) => {
-            Some((bytes, both(mine, theirs, f64::from(2 * round_trips))))
-        }
-        _ => None,
-    });
-    let streams = by_size(blocks, |block| match (block.order, &block.mine, &block.theirs) {
-        (Order::Stream { bytes, messages }, Own::Variants(mine), Own::Variants(theirs)) => {
-            Some((bytes, both(mine, theirs, f64::from(messages) * bytes as f64 / MIB as f64)))
-        }
-        _ => None,
-    });
-    let one = |(bytes, times): (usize, Vec<[f64; 3]>)| {
-        let variants = Variants::of(&times)?;
-        Some(Processor {
-            bytes,
-            raw_s: variants.raw,
-            raw_polled_s: variants.polled,
-            lathide_s: variants.lathide,
-            ratio: ratio(&times, |[raw, _, lathide]| lathide / raw)?,
+    let per = |kind, unit, units: fn(usize) -> f64| {
+        rows(blocks, kind, unit, |block| {
+            let units = f64::from(block.order.count) * units(block.order.bytes);
+            let [_, _, _, raw, polled, lathide] =
+                block.both(|mine, theirs| mine + theirs).map(|cpu_s: f64| cpu_s / units);
+            vec![("raw_s", raw), ("raw_polled_s", polled), ("lathide_s", lathide), ("ratio", lathide / raw)]
         })
     };
-    let shortest = messages.into_iter().next().filter(|(bytes, _)| *bytes <= SIGNAL_BYTES);
-    let nearest = streams.into_iter().min_by_key(|(bytes, _)| bytes.abs_diff(MIB));
-    ProcessorUse { message: shortest.and_then(one), mib: nearest.and_then(one) }
+    let messages = per(Kind::OneWay, "round_trips", |_| 2.0);
+    let streams = per(Kind::Stream, "messages", |bytes| bytes as f64 / MIB as f64);
+    ProcessorUse {
+        message: messages.into_iter().next().filter(|row| row.bytes() <= SIGNAL_BYTES),
+        mib: streams.into_iter().min_by_key(|row| row.bytes().abs_diff(MIB)),
+    }
 }
 
-/// Message times by fragment size, from pairs of fragment size and seconds.
-pub(super) fn fragments(bytes: usize, times: &[(usize, f64)]) -> Vec<Fragments> {
-    let mut sizes: Vec<usize> = times.iter().map(|(fragment_bytes, _)| *fragment_bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let one = |fragment_bytes: usize| {
-        let of = || times.iter().filter(|(size, _)| *size == fragment_bytes).map(|(_, time_s)| *time_s);
-        Some(Fragments { fragment_bytes, bytes, s: Summary::of(of())?, repeats: of().count() })
-    };
-    sizes.into_iter().filter_map(one).collect()
+/// The time of a message with fragments of one size (Fig. 11), from blocks and the size of their fragments.
+pub(super) fn fragments(blocks: &[(usize, Block)]) -> Vec<Row> {
+    Row::all(blocks.iter().filter_map(|(fragment_bytes, block)| {
+        let counts = [("bytes", block.order.bytes), ("fragment_bytes", *fragment_bytes)];
+        Some((counts.into(), vec![("s", one_way_s(block)?)]))
+    }))
 }
-
-const MIB: usize = 1 << 20;

@@ -1,27 +1,29 @@
 //! How much is measured: what fits into the time, on a link as the first look shows it. Pure.
 
-use super::plan::{Direction, Options, Order, Own, Probe, Trial, Variant};
-use crate::commands::common::blocks::{self, CALCULATION, WORK_MAX, count};
+use super::plan::{Block, Kind, Options, Order, Probe, SIGNAL_BYTES, Trial, Variant};
+use crate::commands::common::blocks::{self, CALCULATION, WORK_MAX};
 
 /// Shares of the time. What is left is for starting, and for what takes longer than thought.
 const ONE_WAY: f64 = 0.29;
-const STREAM: f64 = 0.16;
 const RATE: f64 = 0.02;
-const EXCHANGE: f64 = 0.10;
-/// One way, and both ways.
-const OVERLAP: f64 = 0.10;
 const LOADED: f64 = 0.05;
 const FRAGMENTS: f64 = 0.09;
 const CLUSTER: f64 = 0.08;
+/// What is measured with long messages, its share, and their sizes; of these as many as fit, and at least one.
+const LONG: [(Kind, f64, &[usize]); 4] = [
+    (Kind::Stream, 0.16, &[64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20]),
+    (Kind::Exchange, 0.10, &[64 << 10, 256 << 10, 1 << 20, 4 << 20]),
+    (Kind::Overlap, 0.10, &[64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20]),
+    (Kind::ExchangeOverlap, 0.10, &[64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20]),
+];
+/// What must do where none of those fits.
+const SHORTER: [usize; 3] = [16 << 10, 4 << 10, LONG_MIN];
 
 /// Message sizes of one-way times.
 const ONE_WAY_MIN: usize = 8;
 const ONE_WAY_MAX: usize = 16 << 20;
 /// Shorter messages all take the same time.
 const BETWEEN_MIN: usize = 64;
-const STREAM_SIZES: [usize; 5] = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20];
-const EXCHANGE_SIZES: [usize; 4] = [64 << 10, 256 << 10, 1 << 20, 4 << 20];
-const OVERLAP_SIZES: [usize; 5] = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20];
 /// Of sizes that the person has chosen, shorter ones are for one-way times only.
 const LONG_MIN: usize = 1 << 10;
 /// The long message beside which short ones are sent.
@@ -35,27 +37,19 @@ const ALONE_S: f64 = 0.006;
 const PASSES_MAX: usize = 4;
 const STREAM_S: f64 = 0.06;
 const RATE_S: f64 = 0.03;
+/// How often something is done in a block.
+const COUNTS: [f64; 2] = [1.0, 4000.0];
 /// The first message of a stream does not count, so there must be some more.
-const STREAM_MIN: f64 = 4.0;
-const STREAM_MAX: f64 = 4000.0;
-const RATE_MIN: f64 = 100.0;
-const RATE_MAX: f64 = 20_000.0;
+const STREAM_COUNTS: [f64; 2] = [4.0, 4000.0];
+const RATE_COUNTS: [f64; 2] = [100.0, 20_000.0];
+const LOADED_COUNTS: [f64; 2] = [3.0, 500.0];
 /// What a short message takes at least, in seconds and, with its header, in bytes.
 const MESSAGE_S: f64 = 2e-6;
 const MESSAGE_BYTES: f64 = 40.0;
 
 /// What is measured in each round. `unit_s`: what a unit of work takes.
 pub(super) fn schedule(options: &Options, probe: &Probe, unit_s: f64) -> Vec<Order> {
-    let budget = Budget { options, probe, unit_s };
-    let mut orders = budget.one_way();
-    orders.extend(budget.fitting(&STREAM_SIZES, STREAM, |bytes| budget.stream(bytes)));
-    orders.push(budget.rate());
-    orders.extend(budget.fitting(&EXCHANGE_SIZES, EXCHANGE, |bytes| budget.exchange(bytes)));
-    for direction in Direction::ALL {
-        orders.extend(budget.fitting(&OVERLAP_SIZES, OVERLAP, |bytes| budget.overlap(direction, bytes)));
-    }
-    orders.push(budget.loaded());
-    orders
+    Budget { options, probe, unit_s }.schedule().into_iter().map(|(order, _)| order).collect()
 }
 
 /// When the repetitions end, in seconds since the start, if the least number of them is done.
@@ -68,63 +62,57 @@ pub(super) fn deadline_s(options: &Options) -> f64 {
 pub(super) struct Sweep {
     /// The jobs in turn, there and back.
     pub(super) fragment_bytes: Vec<usize>,
-    /// Of the message.
-    pub(super) bytes: usize,
-    pub(super) round_trips: u32,
+    pub(super) order: Order,
     pub(super) repeats: u32,
 }
 
 /// The sweep that fits into the time, if to start and end a job takes `job_s`.
 pub(super) fn sweep(options: &Options, probe: &Probe, job_s: f64) -> Sweep {
-    let of = |powers: &[u32], passes: usize, bytes: usize| {
-        let there = || powers.iter().map(|power| 1 << power);
-        let mut fragment_bytes: Vec<usize> = there().collect();
-        if passes > 1 {
-            fragment_bytes.extend(there().rev());
-        }
-        let round_trips = count(BLOCK_S, 2.0 * probe.one_way_s(bytes));
-        Sweep { fragment_bytes, bytes, round_trips, repeats: options.repeats }
+    let budget = Budget { options, probe, unit_s: 1.0 };
+    let of = |powers: &[u32], bytes: usize| {
+        let fragment_bytes = powers.iter().map(|power| 1 << power).collect();
+        let order = Order { kind: Kind::Alone, ..budget.order(Kind::OneWay, bytes).0 };
+        Sweep { fragment_bytes, order, repeats: options.repeats }
     };
-    let cost_s = |sweep: &Sweep| {
-        let repeat_s = f64::from(sweep.round_trips) * 2.0 * probe.one_way_s(sweep.bytes);
-        sweep.fragment_bytes.len() as f64 * (job_s + f64::from(sweep.repeats + 1) * repeat_s)
+    let fits = |sweep: &Sweep| {
+        let repeat_s = f64::from(2 * sweep.order.count) * probe.one_way_s(sweep.order.bytes);
+        let all_s = sweep.fragment_bytes.len() as f64 * (job_s + f64::from(sweep.repeats + 1) * repeat_s);
+        all_s <= FRAGMENTS * options.seconds
     };
-    let choices = SWEEPS.iter().flat_map(|(powers, passes)| SWEEP_SIZES.map(|bytes| of(powers, *passes, bytes)));
-    let mut least = of(&SWEEP_LEAST, 1, SWEEP_SIZES[SWEEP_SIZES.len() - 1]);
-    for sweep in choices {
-        if cost_s(&sweep) <= FRAGMENTS * options.seconds {
-            return sweep;
-        }
-    }
-    least.repeats = least.repeats.min(options.repeats_min);
-    least
+    let mut choices = SWEEPS.iter().flat_map(|powers| SWEEP_SIZES.map(|bytes| of(powers, bytes)));
+    let least = of(&SWEEP_LEAST, SWEEP_SIZES[SWEEP_SIZES.len() - 1]);
+    choices.find(fits).unwrap_or(Sweep { repeats: options.repeats.min(options.repeats_min), ..least })
 }
+
+/// Fragments of powers of two, in turn; what shows more comes first.
+const SWEEPS: [&[u32]; 3] = [
+    &[9, 10, 11, 12, 13, 14, 15, 16, 16, 15, 14, 13, 12, 11, 10, 9],
+    &[9, 10, 11, 12, 13, 14, 15, 16],
+    &[10, 12, 14, 16],
+];
+const SWEEP_LEAST: [u32; 3] = [10, 12, 14];
+const SWEEP_SIZES: [usize; 3] = [1 << 20, 256 << 10, 64 << 10];
 
 /// The sizes of the cluster model's trials, and how often each, as they fit into the time: the longest ones go first.
 pub(super) fn trials(options: &Options, probe: &Probe) -> (Vec<Trial>, u32) {
     let gap_s = |bytes: usize| MESSAGE_S.max((bytes as f64 + MESSAGE_BYTES) * probe.byte_s);
-    let trial = |bytes: usize| Trial {
+    let trials = TRIAL_SIZES.map(|bytes| Trial {
         bytes,
         round_trips: ((TRIAL_S / (2.0 * probe.one_way_s(bytes))) as u32).clamp(2, 100),
         packets: ((TRIAL_S / gap_s(bytes)) as u32).clamp(PACKETS_MIN, 500),
-    };
+    });
     let cost_s = |trial: &Trial| {
         // Streams of 1, 3 and 2 times 2 senders, then 1 behind a calculation, which is also done without.
         let packets = f64::from(trial.packets) * gap_s(trial.bytes);
         2.0 * f64::from(trial.round_trips + 1) * probe.one_way_s(trial.bytes) + 15.0 * packets + 16.0 * probe.start_s
     };
-    let fits = |trials: &[Trial], repeats: u32| {
-        trials.iter().map(cost_s).sum::<f64>() * f64::from(repeats + 1) <= CLUSTER * options.seconds
+    let fits = |(sizes, repeats): &(usize, u32)| {
+        trials[..*sizes].iter().map(cost_s).sum::<f64>() * f64::from(repeats + 1) <= CLUSTER * options.seconds
     };
-    for count in (TRIAL_LEAST..=TRIAL_SIZES.len()).rev() {
-        let trials: Vec<Trial> = TRIAL_SIZES[..count].iter().copied().map(trial).collect();
-        for repeats in [options.repeats, options.repeats_min] {
-            if fits(&trials, repeats) {
-                return (trials, repeats);
-            }
-        }
-    }
-    (TRIAL_SIZES[..TRIAL_LEAST].iter().copied().map(trial).collect(), options.repeats_min)
+    let sizes = (TRIAL_LEAST..=TRIAL_SIZES.len()).rev();
+    let mut choices = sizes.flat_map(|sizes| [options.repeats, options.repeats_min].map(|repeats| (sizes, repeats)));
+    let (sizes, repeats) = choices.find(fits).unwrap_or((TRIAL_LEAST, options.repeats_min));
+    (trials[..sizes].to_vec(), repeats)
 }
 
 /// A stream or a block of round trips takes about so long, if the link lets it.
@@ -135,21 +123,14 @@ const TRIAL_LEAST: usize = 4;
 /// Of each stream; and two lengths must differ.
 const PACKETS_MIN: u32 = 8;
 
-/// Fragments of so many powers of two, and how often one after the other; what shows more comes first.
-const SWEEPS: [(&[u32], usize); 3] =
-    [(&[9, 10, 11, 12, 13, 14, 15, 16], 2), (&[9, 10, 11, 12, 13, 14, 15, 16], 1), (&[10, 12, 14, 16], 1)];
-const SWEEP_LEAST: [u32; 3] = [10, 12, 14];
-const SWEEP_SIZES: [usize; 3] = [1 << 20, 256 << 10, 64 << 10];
-
 /// The order for the next round: the calculation as long as it should be, as this one has shown.
-pub(super) fn correct(order: Order, mine: &Own, theirs: &Own) -> Order {
-    let (Order::Overlap { direction, bytes, steps, work }, Own::Overlap(mine), Own::Overlap(theirs)) =
-        (order, mine, theirs)
-    else {
-        return order;
-    };
-    let (calc_s, com_s) = ((mine.calc_s + theirs.calc_s) / 2.0, mine.com_s.max(theirs.com_s));
-    Order::Overlap { direction, bytes, steps, work: blocks::corrected(work, calc_s, com_s) }
+pub(super) fn correct(block: &Block) -> Order {
+    let order = block.order;
+    let ([calc_s], [_, com_s]) = (block.both(f64::midpoint), block.both(f64::max));
+    match order.kind {
+        Kind::Overlap | Kind::ExchangeOverlap => Order { work: blocks::corrected(order.work, calc_s, com_s), ..order },
+        _ => order,
+    }
 }
 
 struct Budget<'a> {
@@ -158,39 +139,107 @@ struct Budget<'a> {
     unit_s: f64,
 }
 
+/// An order, and about how many seconds it takes.
+type Costed = (Order, f64);
+
+fn sum_s(orders: &[Costed]) -> f64 {
+    orders.iter().map(|(_, cost_s)| cost_s).sum()
+}
+
+/// What something takes: so often, in a block of so many seconds.
+struct Price {
+    counts: [f64; 2],
+    block_s: f64,
+    /// To do it once.
+    once_s: f64,
+    /// All that is done for each time.
+    each_s: f64,
+    /// Beside that: signals before and after each of the block's parts.
+    beside_s: f64,
+}
+
 impl Budget<'_> {
+    fn schedule(&self) -> Vec<Costed> {
+        let mut orders = self.one_way();
+        for (kind, share, sizes) in LONG {
+            orders.extend(self.long(kind, share, sizes));
+        }
+        let loaded_bytes = (0.7 * self.round_s(LOADED) / self.probe.byte_s) as usize;
+        orders.push(self.order(Kind::Rate, SIGNAL_BYTES));
+        orders.push(self.order(Kind::Loaded, loaded_bytes.clamp(LOADED_MIN, LOADED_MAX)));
+        orders
+    }
+
     /// Seconds per round for something with this share of the time.
     fn round_s(&self, share: f64) -> f64 {
         share * self.options.seconds / f64::from(self.options.repeats + 1)
     }
 
-    /// Seconds for a message each way at once.
-    fn exchange_s(&self, bytes: usize) -> f64 {
-        let directions = if self.options.shared { 2.0 } else { 1.0 };
-        self.probe.start_s + directions * self.probe.byte_s * bytes as f64
+    fn order(&self, kind: Kind, bytes: usize) -> Costed {
+        let Price { counts: [least, most], block_s, once_s, each_s, beside_s } = self.price(kind, bytes);
+        let mut count = (block_s / once_s).ceil().clamp(least, most) as u32;
+        let mut work = 0;
+        if matches!(kind, Kind::Overlap | Kind::ExchangeOverlap) {
+            // Each node writes as often as the other.
+            count = count.next_multiple_of(2);
+            work = (CALCULATION * once_s / self.unit_s).clamp(1.0, WORK_MAX) as u32;
+        }
+        (Order { kind, bytes, count, work }, f64::from(count) * each_s + beside_s)
     }
 
-    fn one_way(&self) -> Vec<Order> {
-        let order = |bytes| Order::OneWay { bytes, round_trips: self.round_trips(bytes) };
-        if let Some(bytes) = &self.options.bytes {
-            return bytes.iter().map(|bytes| order(*bytes)).collect();
+    fn price(&self, kind: Kind, bytes: usize) -> Price {
+        let Probe { start_s, byte_s } = *self.probe;
+        let (variants, transfer_s) = (Variant::ALL.len() as f64, byte_s * bytes as f64);
+        let one_way_s = start_s + transfer_s;
+        // A message each way at once.
+        let exchange_s = start_s + if self.options.shared { 2.0 } else { 1.0 } * transfer_s;
+        let message_s = MESSAGE_S.max(MESSAGE_BYTES * byte_s);
+        let price = |block_s: f64, once_s: f64, times: f64, starts: f64| Price {
+            counts: COUNTS,
+            block_s,
+            once_s,
+            each_s: times * once_s,
+            beside_s: starts * start_s,
+        };
+        // Of a signal before and one after each part, and the first message's way.
+        match kind {
+            Kind::OneWay => price(BLOCK_S, 2.0 * one_way_s, variants, 1.0),
+            Kind::Alone => price(ALONE_S, 2.0 * one_way_s, 1.0, 1.0),
+            Kind::Stream => Price { counts: STREAM_COUNTS, ..price(STREAM_S, transfer_s, variants, 13.0) },
+            Kind::Rate => {
+                let block_s = RATE_S.min(self.round_s(RATE));
+                Price { counts: RATE_COUNTS, ..price(block_s, message_s, variants, 13.0) }
+            }
+            Kind::Exchange => Price { each_s: 2.0 * (one_way_s + exchange_s), ..price(BLOCK_S, exchange_s, 1.0, 10.0) },
+            // Twice the calculation, the transfer, and both at once, three times.
+            Kind::Overlap => price(blocks::BLOCK_S, one_way_s, 5.0 * CALCULATION + 1.6, 19.0),
+            Kind::ExchangeOverlap => price(blocks::BLOCK_S, exchange_s, 5.0 * CALCULATION + 1.6, 19.0),
+            Kind::Loaded => {
+                let idle = price(0.2 * self.round_s(LOADED), 2.0 * start_s, 1.0, 7.0);
+                Price { counts: LOADED_COUNTS, beside_s: 1.2 * transfer_s + idle.beside_s, ..idle }
+            }
         }
-        let (round_s, cost_s) = (self.round_s(ONE_WAY), |order: &Order| self.cost_s(order));
+    }
+
+    fn one_way(&self) -> Vec<Costed> {
+        let order = |bytes| self.order(Kind::OneWay, bytes);
+        if let Some(bytes) = &self.options.bytes {
+            return bytes.iter().copied().map(order).collect();
+        }
+        let round_s = self.round_s(ONE_WAY);
         // The longest message takes at most a good part of the time, the others share the rest.
-        let powers = || (0..).map(|power| ONE_WAY_MIN << power).take_while(|bytes| *bytes <= ONE_WAY_MAX);
-        let longest =
-            powers().take_while(|bytes| cost_s(&order(*bytes)) <= 0.4 * round_s).last().unwrap_or(ONE_WAY_MIN);
+        let fits = |bytes: &usize| order(*bytes).1 <= 0.4 * round_s;
+        let longest = every(1, ONE_WAY_MAX).take_while(fits).last().unwrap_or(ONE_WAY_MIN);
+        let powers: Vec<usize> = every(1, longest).collect();
         let mut orders = Vec::new();
         for step in [1, 2, 3, 4, 6] {
             orders = every(step, longest).map(order).collect();
-            if orders.iter().map(cost_s).sum::<f64>() <= round_s {
+            if sum_s(&orders) <= round_s {
                 break;
             }
         }
-        let rest_s = round_s - orders.iter().map(cost_s).sum::<f64>();
-        let sizes: Vec<usize> = powers().take_while(|bytes| *bytes <= longest).collect();
-        if orders.len() == sizes.len() {
-            orders.extend(self.alone(&sizes, rest_s));
+        if orders.len() == powers.len() {
+            orders.extend(self.alone(&powers, round_s - sum_s(&orders)));
         }
         orders
     }
@@ -198,129 +247,39 @@ impl Budget<'_> {
     /// What the models are fitted to: sizes between those of the powers of two, as many as fit, since a model that has to
     /// predict one that is left out needs near ones to know. Where there is time, the powers too, and all of them several
     /// times a round: a median over many short blocks is disturbed less than one over few long ones.
-    fn alone(&self, sizes: &[usize], rest_s: f64) -> Vec<Order> {
-        let round_trips = |bytes| count(ALONE_S, 2.0 * self.probe.one_way_s(bytes));
-        let order = |bytes: usize| Order::Alone { bytes, round_trips: round_trips(bytes) };
-        let cost_s = |orders: &[Order]| orders.iter().map(|order| self.cost_s(order)).sum::<f64>();
-        for quarters in [&[1, 2, 3][..], &[2]] {
+    fn alone(&self, powers: &[usize], rest_s: f64) -> Vec<Costed> {
+        let order = |bytes| self.order(Kind::Alone, bytes);
+        let below = &powers[..powers.len() - 1];
+        let mut choices = [&[1, 2, 3][..], &[2]].into_iter().flat_map(|quarters| {
             let each = |bytes: &usize| {
                 let bytes = *bytes as f64;
                 quarters.iter().map(move |quarter| (bytes * 2f64.powf(f64::from(*quarter) / 4.0)).round() as usize)
             };
-            let below = sizes.iter().take(sizes.len().saturating_sub(1)).filter(|bytes| **bytes >= BETWEEN_MIN);
-            let orders: Vec<Order> = below.flat_map(each).map(order).collect();
-            let whole = [orders.clone(), sizes.iter().copied().map(order).collect()].concat();
-            let passes = (rest_s / cost_s(&whole)) as usize;
-            if passes > 0 {
-                return whole.repeat(passes.min(PASSES_MAX));
-            }
-            if cost_s(&orders) <= rest_s {
-                return orders;
-            }
-        }
-        Vec::new()
-    }
-
-    fn round_trips(&self, bytes: usize) -> u32 {
-        count(BLOCK_S, 2.0 * self.probe.one_way_s(bytes))
-    }
-
-    fn stream(&self, bytes: usize) -> Order {
-        let messages = (STREAM_S / (self.probe.byte_s * bytes as f64)).ceil().clamp(STREAM_MIN, STREAM_MAX);
-        Order::Stream { bytes, messages: messages as u32 }
-    }
-
-    fn rate(&self) -> Order {
-        let messages = (RATE_S.min(self.round_s(RATE)) / self.message_s()).clamp(RATE_MIN, RATE_MAX);
-        Order::Rate { messages: messages as u32 }
-    }
-
-    fn message_s(&self) -> f64 {
-        MESSAGE_S.max(MESSAGE_BYTES * self.probe.byte_s)
-    }
-
-    fn exchange(&self, bytes: usize) -> Order {
-        Order::Exchange { bytes, count: count(BLOCK_S, self.exchange_s(bytes)) }
-    }
-
-    fn overlap(&self, direction: Direction, bytes: usize) -> Order {
-        let transfer_s = self.transfer_s(direction, bytes);
-        let work = (CALCULATION * transfer_s / self.unit_s).clamp(1.0, WORK_MAX);
-        // Each node writes as often as the other.
-        let steps = count(blocks::BLOCK_S, transfer_s).next_multiple_of(2);
-        Order::Overlap { direction, bytes, steps, work: work as u32 }
-    }
-
-    fn transfer_s(&self, direction: Direction, bytes: usize) -> f64 {
-        match direction {
-            Direction::OneWay => self.probe.one_way_s(bytes),
-            Direction::BothWays => self.exchange_s(bytes),
-        }
-    }
-
-    fn loaded(&self) -> Order {
-        let round_s = self.round_s(LOADED);
-        let bytes = (0.7 * round_s / self.probe.byte_s) as usize;
-        let idle = (0.2 * round_s / (2.0 * self.probe.start_s)).clamp(3.0, 500.0);
-        Order::Loaded { bytes: bytes.clamp(LOADED_MIN, LOADED_MAX), idle: idle as u32 }
+            let between = below.iter().filter(|bytes| **bytes >= BETWEEN_MIN).flat_map(each).map(order);
+            let between: Vec<Costed> = between.collect();
+            let whole: Vec<Costed> = between.iter().copied().chain(powers.iter().copied().map(order)).collect();
+            (1..=PASSES_MAX).rev().map(move |passes| whole.repeat(passes)).chain([between])
+        });
+        choices.find(|orders| sum_s(orders) <= rest_s).unwrap_or_default()
     }
 
     /// As many of the sizes as fit into the share; at least one, if need be shorter than them all. The person's own
     /// sizes fit always.
-    fn fitting(&self, sizes: &[usize], share: f64, order: impl Fn(usize) -> Order) -> Vec<Order> {
+    fn long(&self, kind: Kind, share: f64, sizes: &[usize]) -> Vec<Costed> {
+        let order = |bytes: &usize| self.order(kind, *bytes);
         if let Some(bytes) = &self.options.bytes {
-            return bytes.iter().filter(|bytes| **bytes >= LONG_MIN).map(|bytes| order(*bytes)).collect();
+            return bytes.iter().filter(|bytes| **bytes >= LONG_MIN).map(order).collect();
         }
         let round_s = self.round_s(share);
-        let (mut orders, mut sum_s) = (Vec::new(), 0.0);
-        for bytes in sizes {
-            let next = order(*bytes);
-            sum_s += self.cost_s(&next);
-            if sum_s > round_s {
-                break;
-            }
-            orders.push(next);
+        let mut orders: Vec<Costed> = sizes.iter().map(order).collect();
+        while sum_s(&orders) > round_s {
+            orders.pop();
         }
         if orders.is_empty() {
-            let mut bytes = sizes.first().map_or(LONG_MIN, |bytes| bytes / 4);
-            while bytes > LONG_MIN && self.cost_s(&order(bytes)) > round_s {
-                bytes /= 4;
-            }
-            orders.push(order(bytes.max(LONG_MIN)));
+            let is_least = |(order, cost_s): &Costed| *cost_s <= round_s || order.bytes == LONG_MIN;
+            orders.extend(SHORTER.iter().map(order).find(is_least));
         }
         orders
-    }
-
-    /// About how many seconds an order takes.
-    fn cost_s(&self, order: &Order) -> f64 {
-        let Probe { start_s, byte_s } = *self.probe;
-        let variants = Variant::ALL.len() as f64;
-        let transfer_s = |bytes: usize| byte_s * bytes as f64;
-        // Of a signal before and one after each block.
-        let signals_s = |blocks: f64| (3.0 * blocks + 1.0) * start_s;
-        match *order {
-            Order::OneWay { bytes, round_trips } => {
-                variants * f64::from(round_trips) * 2.0 * self.probe.one_way_s(bytes) + start_s
-            }
-            Order::Alone { bytes, round_trips } => f64::from(round_trips) * 2.0 * self.probe.one_way_s(bytes) + start_s,
-            Order::Stream { bytes, messages } => {
-                variants * (f64::from(messages) * transfer_s(bytes) + start_s) + signals_s(variants)
-            }
-            Order::Rate { messages } => {
-                variants * (f64::from(messages) * self.message_s() + start_s) + signals_s(variants)
-            }
-            Order::Exchange { bytes, count } => {
-                let pingpong_s = 2.0 * self.probe.one_way_s(bytes);
-                f64::from(count) * (pingpong_s + 2.0 * self.exchange_s(bytes)) + signals_s(3.0)
-            }
-            Order::Overlap { direction, bytes, steps, .. } => {
-                // Twice the calculation, the transfer, and both at once, three times.
-                let step_s = (5.0 * CALCULATION + 1.6) * self.transfer_s(direction, bytes);
-                f64::from(steps) * step_s + signals_s(6.0)
-            }
-            Order::Loaded { bytes, idle } => 2.0 * f64::from(idle) * start_s + 1.2 * transfer_s(bytes) + signals_s(2.0),
-            Order::End => start_s,
-        }
     }
 }
 
@@ -334,7 +293,6 @@ fn every(step: u32, longest: usize) -> impl Iterator<Item = usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::Hidden;
     use super::*;
 
     /// A first look as it comes out on a link of so many seconds and bits per second.
@@ -343,12 +301,13 @@ mod tests {
     }
 
     fn options(bytes: Option<Vec<usize>>) -> Options {
+        let bytes = bytes.map(|bytes| bytes.into_iter().collect());
         Options { seconds: 45.0, repeats: 5, repeats_min: 3, bytes, shared: false, yields: true }
     }
 
     fn total_s(options: &Options, probe: &Probe) -> f64 {
         let budget = Budget { options, probe, unit_s: 1e-7 };
-        let round_s: f64 = schedule(options, probe, 1e-7).iter().map(|order| budget.cost_s(order)).sum();
+        let round_s = sum_s(&budget.schedule());
         round_s * f64::from(options.repeats + 1)
     }
 
@@ -369,25 +328,24 @@ mod tests {
     #[test]
     fn a_fast_link_gets_all_sizes() {
         let orders = schedule(&options(None), &probe(28e-6, 40e9), 1e-7);
-        let one_way = |order: &&Order| matches!(order, Order::OneWay { .. });
-        assert_eq!(orders.iter().filter(one_way).count(), 22, "8 B to 16 MiB: {orders:?}");
-        let between = |order: &&Order| matches!(order, Order::Alone { .. });
-        let count = orders.iter().filter(between).count();
+        let of = |kind| orders.iter().filter(move |order| order.kind == kind);
+        assert_eq!(of(Kind::OneWay).count(), 22, "8 B to 16 MiB: {orders:?}");
+        let count = of(Kind::Alone).count();
         assert!(count >= 76 && count.is_multiple_of(76), "three between each two from 64 B, and those: {orders:?}");
-        let longest = |order: &Order| matches!(order, Order::Stream { bytes: 0x0100_0000, .. });
-        assert!(orders.iter().any(longest), "{orders:?}");
-        assert!(orders.iter().any(|order| matches!(order, Order::Loaded { bytes: LOADED_MAX, .. })), "{orders:?}");
+        assert!(of(Kind::Stream).any(|order| order.bytes == 16 << 20), "{orders:?}");
+        assert!(of(Kind::Loaded).any(|order| order.bytes == LOADED_MAX), "{orders:?}");
     }
 
     #[test]
     fn chosen_sizes_are_all_measured() {
         let options = options(Some(vec![8, 3000, 1 << 26]));
         let orders = schedule(&options, &probe(1e-3, 1e6), 1e-7);
-        let sizes = |which: fn(&Order) -> Option<usize>| orders.iter().filter_map(which).collect::<Vec<_>>();
-        let one_way = |order: &Order| if let Order::OneWay { bytes, .. } = order { Some(*bytes) } else { None };
-        let overlap = |order: &Order| if let Order::Overlap { bytes, .. } = order { Some(*bytes) } else { None };
-        assert_eq!(sizes(one_way), [8, 3000, 1 << 26]);
-        assert_eq!(sizes(overlap), [3000, 1 << 26, 3000, 1 << 26]);
+        let sizes =
+            |kind| orders.iter().filter(|order| order.kind == kind).map(|order| order.bytes).collect::<Vec<_>>();
+        assert_eq!(sizes(Kind::OneWay), [8, 3000, 1 << 26]);
+        for kind in [Kind::Stream, Kind::Exchange, Kind::Overlap, Kind::ExchangeOverlap] {
+            assert_eq!(sizes(kind), [3000, 1 << 26], "{kind:?}");
+        }
     }
 
     #[test]
@@ -401,7 +359,7 @@ mod tests {
     #[test]
     fn the_sweep_fits_too() {
         let cheap = sweep(&options(None), &probe(28e-6, 40e9), 0.1);
-        assert_eq!((cheap.fragment_bytes.len(), cheap.bytes), (16, 1 << 20), "{cheap:?}");
+        assert_eq!((cheap.fragment_bytes.len(), cheap.order.bytes), (16, 1 << 20), "{cheap:?}");
         assert_eq!(
             cheap.fragment_bytes[..8].iter().rev().collect::<Vec<_>>(),
             cheap.fragment_bytes[8..].iter().collect::<Vec<_>>()
@@ -425,15 +383,17 @@ mod tests {
 
     #[test]
     fn the_calculation_follows_the_exchange() {
-        let hidden = |calc_s, com_s| {
-            Own::Overlap(Hidden { calc_s, com_s, total_s: 0.0, busy_s: 0.0, own_cpu_s: 0.0, spare_s: 0.0 })
+        let order = |kind, work| Order { kind, bytes: 1, count: 2, work };
+        let next = |kind, calc_s, com_s| {
+            let [mine, theirs] = [[calc_s, com_s], [calc_s, com_s / 2.0]].map(Vec::from);
+            correct(&Block { order: order(kind, 1000), mine, theirs })
         };
-        let order = |work| Order::Overlap { direction: Direction::OneWay, bytes: 1, steps: 2, work };
-        let next = |calc_s, com_s| correct(order(1000), &hidden(calc_s, com_s), &hidden(calc_s, com_s / 2.0));
-        assert_eq!(next(1.0, 1.0), order(1100));
-        assert_eq!(next(1.1, 1.0), order(1000));
-        assert_eq!(next(1.0, 100.0), order(5000), "bounded");
-        assert_eq!(next(0.0, 1.0), order(1000));
-        assert_eq!(correct(Order::End, &Own::Nothing, &Own::Nothing), Order::End);
+        for kind in [Kind::Overlap, Kind::ExchangeOverlap] {
+            assert_eq!(next(kind, 1.0, 1.0), order(kind, 1100));
+            assert_eq!(next(kind, 1.1, 1.0), order(kind, 1000));
+            assert_eq!(next(kind, 1.0, 100.0), order(kind, 5000), "bounded");
+            assert_eq!(next(kind, 0.0, 1.0), order(kind, 1000));
+        }
+        assert_eq!(next(Kind::Stream, 1.0, 100.0), order(Kind::Stream, 1000));
     }
 }

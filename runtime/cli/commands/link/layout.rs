@@ -5,7 +5,8 @@ use serde_json::json;
 
 use super::outcome::Outcome;
 use super::plan::SIGNAL_BYTES;
-use super::results::{Loaded, Processor, ProcessorUse, Rate};
+use super::raw::{CALL_BYTES, CONGESTION_CONTROL};
+use super::results::{Loaded, ProcessorUse, Row};
 use crate::report::format::{bytes, grouped, plain, seconds};
 use crate::report::results::{Axis, Chart, Form, Look, Results, Table, dense, points};
 use crate::report::summary::Summary;
@@ -22,8 +23,8 @@ impl Outcome {
             .text(format!(
                 "Raw TCP is blocking and polled, between the same two processes, in turns with lathide. Within this host lathide and raw TCP both use {}, and TCP_NODELAY; raw TCP writes streams {} at a time. Each \
                  process's program has a core of its own where there are two.",
-                self.raw.congestion_control,
-                bytes(self.raw.stream_call_bytes as f64)
+                CONGESTION_CONTROL,
+                bytes(CALL_BYTES as f64)
             ))
             .table(latency());
         let (one_way, penalty, rates) = self.charts(&results);
@@ -53,32 +54,32 @@ impl Outcome {
     fn charts(&self, results: &Results) -> (Chart, Chart, Chart) {
         let size = || Axis::log("message bytes", Form::Bytes);
         let of = |key: &str| results.series("latency", "bytes", key);
-        let sizes = || dense(self.latency.iter().map(|row| row.bytes as f64));
+        let sizes = || self.latency.iter().map(|row| row.bytes() as f64);
         let mut one_way = Chart::new(size(), Axis::log("one way", Form::Seconds));
         if let Some(fit) = &self.hyperbolic {
-            let curve = sizes().filter_map(|bytes| Some((bytes, fit.model.time_s(bytes as u64).ok()?)));
+            let curve = dense(sizes()).filter_map(|bytes| Some((bytes, fit.model.time_s(bytes as u64).ok()?)));
             one_way = one_way.curve("hyperbolic", Look::Solid, curve);
         }
         if let Some(fit) = &self.segmented {
-            let curve = sizes().filter_map(|bytes| Some((bytes, fit.model.time_s(bytes as u64).ok()?)));
+            let curve = dense(sizes()).filter_map(|bytes| Some((bytes, fit.model.time_s(bytes as u64).ok()?)));
             one_way = one_way.curve("segmented", Look::Dotted, curve);
         }
         let one_way = one_way
             .points("lathide", of("lathide_s"))
             .points("raw, blocking", of("raw_s"))
             .points("raw, polled", of("raw_polled_s"));
-        let equal = self.latency.iter().map(|row| (row.bytes as f64, 1.0));
         let penalty = Chart::new(size(), Axis::linear("penalty", Form::Plain))
-            .curve("raw TCP", Look::Dotted, equal)
+            .curve("raw TCP", Look::Dotted, sizes().map(|bytes| (bytes, 1.0)))
             .points("against blocking", of("penalty"))
             .points("against polled", of("penalty_polled"));
-        let to_and_fro = |of: fn(&super::results::Latency) -> f64| {
-            self.latency.iter().map(move |row| (row.bytes as f64, row.bytes as f64 / of(row)))
+        let to_and_fro = |variants: &'static [&str]| {
+            let least_s = |row: &Row| variants.iter().map(|name| row.get(name).median).fold(f64::MAX, f64::min);
+            self.latency.iter().map(move |row| (row.bytes() as f64, row.bytes() as f64 / least_s(row)))
         };
         let streams = results.rows("bandwidth");
         let rates = Chart::new(size(), Axis::linear("rate", Form::Rate))
-            .curve("lathide ping-pong", Look::Solid, to_and_fro(|row| row.lathide_s.median))
-            .curve("raw ping-pong", Look::Dotted, to_and_fro(|row| row.raw_s.median.min(row.raw_polled_s.median)))
+            .curve("lathide ping-pong", Look::Solid, to_and_fro(&["lathide_s"]))
+            .curve("raw ping-pong", Look::Dotted, to_and_fro(&["raw_s", "raw_polled_s"]))
             .points("lathide, stream", points(streams, "bytes", "lathide_bytes_per_s"))
             .points("raw, stream", points(streams, "bytes", "raw_bytes_per_s"))
             .points("polled, stream", points(streams, "bytes", "raw_polled_bytes_per_s"));
@@ -109,23 +110,19 @@ impl Outcome {
     /// What it means.
     fn conclusion(&self) -> String {
         let Some(short) = self.latency.first() else { return String::new() };
+        let median = |name| short.get(name).median;
+        let (size, time) = (short.bytes(), seconds(median("lathide_s")));
+        let (blocking, polled) = (median("penalty"), median("penalty_polled"));
         let mut parts = vec![format!(
-            "{} bytes take {} one way with lathide, {:.2} of blocking raw TCP and {:.2} of polled",
-            short.bytes,
-            seconds(short.lathide_s.median),
-            short.penalty.median,
-            short.penalty_polled.median,
+            "{size} bytes take {time} one way with lathide, {blocking:.2} of blocking raw TCP and {polled:.2} of polled"
         )];
-        let best = self
-            .bandwidth
-            .iter()
-            .max_by(|one, other| one.lathide_bytes_per_s.median.total_cmp(&other.lathide_bytes_per_s.median));
+        let rate = |row: &Row| row.get("lathide_bytes_per_s").median;
+        let best = self.bandwidth.iter().max_by(|one, other| rate(one).total_cmp(&rate(other)));
         parts.extend(best.map(|row| {
-            let rate = plain(1e-6 * row.lathide_bytes_per_s.median);
-            format!("streams reach {rate} MB/s, {:.2} of raw TCP", row.ratio.median)
+            format!("streams reach {} MB/s, {:.2} of raw TCP", plain(1e-6 * rate(row)), row.get("ratio").median)
         }));
-        parts.extend(self.overlap.iter().min_by_key(|row| row.bytes.abs_diff(MIB)).map(|row| {
-            let (hidden, size) = (100.0 * row.overlap.median.clamp(0.0, 1.0), bytes(row.bytes as f64));
+        parts.extend(self.overlap.iter().min_by_key(|row| row.bytes().abs_diff(MIB)).map(|row| {
+            let (hidden, size) = (100.0 * row.get("overlap").median.clamp(0.0, 1.0), bytes(row.bytes() as f64));
             if self.link.emulated {
                 format!("{hidden:.0} % of a message of {size} hide behind a calculation")
             } else {
@@ -140,10 +137,13 @@ impl Outcome {
     }
 }
 
+fn by_size(rows: &str, title: impl Into<String>) -> Table {
+    Table::of(rows).title(title).column("bytes", "bytes", Form::Bytes)
+}
+
 fn latency() -> Table {
-    Table::of("latency")
-        .title("One-way time, half the round trip. Penalty: lathide's time over raw TCP's, blocking and polled.")
-        .column("bytes", "bytes", Form::Bytes)
+    let title = "One-way time, half the round trip. Penalty: lathide's time over raw TCP's, blocking and polled.";
+    by_size("latency", title)
         .column("raw_s", "raw", Form::Seconds)
         .column("raw_polled_s", "polled", Form::Seconds)
         .column("lathide_s", "lathide", Form::Seconds)
@@ -152,11 +152,9 @@ fn latency() -> Table {
 }
 
 fn bandwidth() -> Table {
-    Table::of("bandwidth")
-        .title(
-            "Bandwidth one way, a few messages posted at a time. Ratio: lathide over the better of both raw variants.",
-        )
-        .column("bytes", "bytes", Form::Bytes)
+    let title =
+        "Bandwidth one way, a few messages posted at a time. Ratio: lathide over the better of both raw variants.";
+    by_size("bandwidth", title)
         .column("raw_bytes_per_s", "raw", Form::Rate)
         .column("raw_polled_bytes_per_s", "polled", Form::Rate)
         .column("lathide_bytes_per_s", "lathide", Form::Rate)
@@ -165,11 +163,9 @@ fn bandwidth() -> Table {
 }
 
 fn exchange() -> Table {
-    Table::of("exchange")
-        .title(
-            "A message each way: one after the other and both at once, with lathide; at once over one raw connection.",
-        )
-        .column("bytes", "bytes", Form::Bytes)
+    let title =
+        "A message each way: one after the other and both at once, with lathide; at once over one raw connection.";
+    by_size("exchange", title)
         .column("pingpong_s", "ping-pong", Form::Seconds)
         .column("simultaneous_s", "at once", Form::Seconds)
         .range("speedup", "speed-up", Form::Fixed(2))
@@ -178,13 +174,12 @@ fn exchange() -> Table {
 }
 
 fn overlap(rows: &str, what: &str) -> Table {
-    Table::of(rows)
-        .title(format!(
-            "{what} behind a calculation. Overlap: 1 - (t_total - t_calc) / t_com; effective: with lathide's own \
-             processor time charged to the calculation; available: what the calculation has of its processor meanwhile, \
-             and what where the other node has nothing to calculate."
-        ))
-        .column("bytes", "bytes", Form::Bytes)
+    let title = format!(
+        "{what} behind a calculation. Overlap: 1 - (t_total - t_calc) / t_com; effective: with lathide's own processor time \
+         charged to the calculation; available: what the calculation has of its processor meanwhile, and what where the \
+         other node has nothing to calculate."
+    );
+    by_size(rows, title)
         .column("t_calc_s", "t_calc", Form::Seconds)
         .column("t_com_s", "t_com", Form::Seconds)
         .column("t_total_s", "t_total", Form::Seconds)
@@ -206,18 +201,12 @@ fn fragments() -> Table {
 /// The cluster model's parameters as functions of size, in the order of a message's way.
 fn cluster(cluster: &Cluster) -> Table {
     let row = |(symbol, what, fit): (&str, &str, Option<CostFit>)| {
-        let CostFit { cost, median_error, p90_error } = fit?;
-        let time_s = |bytes: usize| cost.time_s(bytes as u64).ok();
-        Some(json!({
-            "symbol": symbol,
-            "cost": what,
-            "startup_s": cost.startup_s,
-            "s_per_byte": cost.s_per_byte,
-            "short_s": time_s(SIGNAL_BYTES),
-            "packet_s": time_s(cluster.packet_bytes),
-            "median_error": median_error,
-            "p90_error": p90_error,
-        }))
+        let fit = fit?;
+        let time_s = |bytes: usize| json!(fit.cost.time_s(bytes as u64).ok());
+        let mut row = json!(fit);
+        (row["symbol"], row["cost"]) = (symbol.into(), what.into());
+        (row["short_s"], row["packet_s"]) = (time_s(SIGNAL_BYTES), time_s(cluster.packet_bytes));
+        Some(row)
     };
     Table::with(cluster.costs().into_iter().filter_map(row).collect())
         .title(format!(
@@ -237,48 +226,34 @@ fn cluster(cluster: &Cluster) -> Table {
         .column("p90_error", "\np90", Form::Percent(1))
 }
 
-fn rate(rate: &Rate) -> String {
-    let per_s = |rate: Summary| grouped(rate.median);
+fn rate(row: &Row) -> String {
+    let per_s = |name| grouped(row.get(name).median);
+    let [lathide, raw, polled] = ["lathide_per_s", "raw_per_s", "raw_polled_per_s"].map(per_s);
+    let (bytes, ratio) = (row.bytes(), range(row.get("ratio")));
     format!(
-        "Message rate: {} messages of {} bytes per second, {:.2} ({}) of raw TCP with one write each ({} blocking, {} \
-         polled).",
-        per_s(rate.lathide_per_s),
-        rate.bytes,
-        rate.ratio.median,
-        range(rate.ratio),
-        per_s(rate.raw_per_s),
-        per_s(rate.raw_polled_per_s),
+        "Message rate: {lathide} messages of {bytes} bytes per second, {ratio} of raw TCP with one write each ({raw} blocking, \
+         {polled} polled)."
     )
 }
 
 fn under_load(loaded: &Loaded) -> String {
+    let Loaded { idle_p50_s, idle_p99_s, p50_s, p99_s, p50_ratio, p99_ratio, samples, .. } = *loaded;
+    let [p50, p99, idle_p50, idle_p99] = [p50_s, p99_s, idle_p50_s, idle_p99_s].map(seconds);
+    let long = bytes(loaded.bytes as f64);
     format!(
-        "Beside a message of {} to the same rank, 8 bytes take {} one way (p99 {}); alone {} (p99 {}): {:.1} (p99 {:.1}) \
-         times as long, by {} round trips.",
-        bytes(loaded.bytes as f64),
-        seconds(loaded.p50_s),
-        seconds(loaded.p99_s),
-        seconds(loaded.idle_p50_s),
-        seconds(loaded.idle_p99_s),
-        loaded.p50_ratio,
-        loaded.p99_ratio,
-        loaded.samples,
+        "Beside a message of {long} to the same rank, 8 bytes take {p50} one way (p99 {p99}); alone {idle_p50} (p99 \
+         {idle_p99}): {p50_ratio:.1} (p99 {p99_ratio:.1}) times as long, by {samples} round trips."
     )
 }
 
 fn processor(processor: &ProcessorUse) -> String {
-    let state = |used: &Processor, of_what: &str| {
-        format!(
-            "{} {of_what}, {:.2} ({}) of blocking raw TCP ({}; polled {})",
-            seconds(used.lathide_s.median),
-            used.ratio.median,
-            range(used.ratio),
-            seconds(used.raw_s.median),
-            seconds(used.raw_polled_s.median),
-        )
+    let state = |row: &Row, of_what: &str| {
+        let [lathide, raw, polled] = ["lathide_s", "raw_s", "raw_polled_s"].map(|name| seconds(row.get(name).median));
+        let ratio = range(row.get("ratio"));
+        format!("{lathide} {of_what}, {ratio} of blocking raw TCP ({raw}; polled {polled})")
     };
-    let message = processor.message.iter().map(|used| state(used, "per message of 8 bytes to and fro"));
-    let texts: Vec<String> = message.chain(processor.mib.iter().map(|used| state(used, "per MiB streamed"))).collect();
+    let message = processor.message.iter().map(|row| state(row, "per message of 8 bytes to and fro"));
+    let texts: Vec<String> = message.chain(processor.mib.iter().map(|row| state(row, "per MiB streamed"))).collect();
     if texts.is_empty() { String::new() } else { format!("Processor time of both processes: {}.", texts.join("; ")) }
 }
 
@@ -292,5 +267,5 @@ fn errors(errors: &Errors) -> String {
 }
 
 fn range(ratio: Summary) -> String {
-    format!("{:.2} .. {:.2}", ratio.min, ratio.max)
+    format!("{:.2} ({:.2} .. {:.2})", ratio.median, ratio.min, ratio.max)
 }

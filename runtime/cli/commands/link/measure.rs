@@ -3,12 +3,12 @@
 use crate::launch::link::Relay;
 use lathide::Config;
 
-use super::analysis::{self, Block};
+use super::analysis;
 use super::budget::{self, Sweep};
 use super::outcome::Outcome;
-use super::plan::{Event, Options, Plan, Probe, RawPlace};
+use super::plan::{Block, Event, Options, Plan, Probe, RawPlace};
 use super::raw;
-use super::results::Fragments;
+use super::results::Row;
 use crate::commands::common::background::BackgroundLoad;
 use crate::commands::common::console::progress;
 use crate::commands::common::nodes::Nodes;
@@ -46,8 +46,8 @@ fn survey(nodes: &Nodes<'_>, options: &Options) -> Result<(Probe, Vec<Block>, f6
     for event in events {
         match event {
             Event::Probed(found) => probe = Some(found),
-            Event::Measured(order, mine, theirs) => blocks.push(Block { order, mine, theirs }),
-            Event::Fragments(_) | Event::Cluster(_) | Event::Arrivals(_) => {}
+            Event::Measured(block) => blocks.push(block),
+            Event::Cluster(_) | Event::Arrivals(_) => {}
         }
     }
     let joining_s = outcome.joined.map_or(0.0, |joined| (joined - outcome.started).as_secs_f64());
@@ -57,21 +57,20 @@ fn survey(nodes: &Nodes<'_>, options: &Options) -> Result<(Probe, Vec<Block>, f6
 }
 
 /// The sweep over fragment sizes. The size is a setting of a node, so each has nodes of its own.
-fn fragments(nodes: &Nodes<'_>, sweep: &Sweep) -> Result<Vec<Fragments>> {
-    let Sweep { bytes, round_trips, repeats, .. } = *sweep;
-    let plan = Plan::Fragments { bytes, round_trips, repeats };
-    let mut times: Vec<(usize, f64)> = Vec::new();
+fn fragments(nodes: &Nodes<'_>, sweep: &Sweep) -> Result<Vec<Row>> {
+    let plan = Plan::Fragments { order: sweep.order, repeats: sweep.repeats };
+    let mut blocks = Vec::new();
     nodes.bar.set_length(sweep.fragment_bytes.len() as u64);
     for (done, &fragment_bytes) in (0..).zip(&sweep.fragment_bytes) {
         nodes.bar.set_position(done);
         nodes.bar.set_message(format!("fragments of {fragment_bytes} bytes"));
         let (events, _) = nodes.run(plan.nodes(), &plan, &[("LATHIDE_FRAGMENT", &fragment_bytes.to_string())])?;
-        times.extend(events.into_iter().filter_map(|event| match event {
-            Event::Fragments(time_s) => Some((fragment_bytes, time_s)),
+        blocks.extend(events.into_iter().filter_map(|event| match event {
+            Event::Measured(block) => Some((fragment_bytes, block)),
             _ => None,
         }));
     }
-    Ok(analysis::fragments(bytes, &times))
+    Ok(analysis::fragments(&blocks))
 }
 
 /// The parameters of the cluster model. What one sender shows is measured by two nodes, since a third one would have to

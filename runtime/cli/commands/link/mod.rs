@@ -38,18 +38,13 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 }
 
 fn measured(args: &Args) -> Result<Results> {
-    let mut bytes = args.bytes.clone();
-    if let Some(bytes) = &mut bytes {
-        bytes.sort_unstable();
-        bytes.dedup();
-    }
     let target = Target::new(args.link.clone(), args.hosts.clone())?;
     let options = plan::Options {
         seconds: args.seconds,
         repeats: args.repeats.unwrap_or(REPEATS),
         // Who asks for a number gets it, however long it takes.
         repeats_min: args.repeats.unwrap_or(REPEATS_MIN),
-        bytes,
+        bytes: args.bytes.clone().map(|bytes| bytes.into_iter().collect()),
         shared: target.link.shared,
         yields: !target.is_loopback() || std::thread::available_parallelism().map_or(1, usize::from) < 2,
     };

@@ -6,7 +6,7 @@ use lathide::{Node, Rank, Tag};
 
 use super::budget;
 use super::pair::Pair;
-use super::plan::{Call, Cost, Event, Options, Order, Own, Plan, Probe, RawPlace, Variant};
+use super::plan::{Block, Call, Event, Kind, Options, Order, Plan, Probe, SIGNAL_BYTES, Variant};
 use super::raw::Raw;
 use super::trial;
 use crate::commands::common::calculation::Calculation;
@@ -15,8 +15,10 @@ use crate::launch::failed::{Failed, Result};
 
 const ORDER: Tag = Tag(100);
 const REPLY: Tag = Tag(101);
-/// More than an order or a reply has as JSON.
+/// More than an order has as JSON.
 const ORDER_BYTES: usize = 1 << 10;
+/// More numbers than a node has to tell of a block.
+const NUMBERS: usize = 16;
 
 /// The first look at the link: how often, and about how long each.
 const LOOKS: u32 = 5;
@@ -30,30 +32,23 @@ pub(super) fn run(node: &Node, plan: &Plan) -> Result<()> {
         return Err(Failed::new(format!("{} nodes; the measurement takes {}", node.size(), plan.nodes())));
     }
     match plan {
-        Plan::Link { raw, options } => link(node, *raw, options),
-        Plan::Fragments { bytes, round_trips, repeats } => fragments(node, *bytes, *round_trips, *repeats),
+        Plan::Link { raw, options } => {
+            let raw = Raw::connect(node, *raw, options.yields)?;
+            let mut session = Session { pair: Pair::new(node, Some(raw)), calculation: Calculation::new() };
+            if node.rank() == 0 { session.lead(options) } else { session.heed() }
+        }
+        Plan::Fragments { order, repeats } => {
+            let mut pair = Pair::new(node, None);
+            for repeat in 0..=*repeats {
+                let mine = vec![pair.one_way(Variant::Lathide, order.bytes, order.count)?.wall_s];
+                if repeat > 0 {
+                    report(node.rank(), Event::Measured(Block { order: *order, mine, theirs: Vec::new() }))?;
+                }
+            }
+            Ok(())
+        }
         Plan::Cluster { trials, repeats, .. } => trial::run(node, trials, *repeats),
     }
-}
-
-fn link(node: &Node, place: Option<RawPlace>, options: &Options) -> Result<()> {
-    let raw = Raw::connect(node, place, options.yields)?;
-    let raw = raw.map_err(|error| Failed::new(format!("the raw TCP connection between the nodes failed: {error}")))?;
-    let mut session = Session { pair: Pair::new(node, Some(raw)), calculation: Calculation::new() };
-    if node.rank() == 0 { session.lead(options) } else { session.heed() }
-}
-
-/// One-way times with the fragments as they are set.
-fn fragments(node: &Node, bytes: usize, round_trips: u32, repeats: u32) -> Result<()> {
-    let mut pair = Pair::new(node, None);
-    for repeat in 0..=repeats {
-        let cost = pair.one_way(Variant::Lathide, bytes, round_trips)?;
-        if repeat > 0 {
-            let one_way_s = cost.wall_s / f64::from(2 * round_trips);
-            report(node.rank(), Event::Fragments(one_way_s))?;
-        }
-    }
-    Ok(())
 }
 
 struct Session<'a> {
@@ -76,79 +71,79 @@ impl Session<'_> {
             if round > options.repeats_min && start.elapsed().as_secs_f64() > budget::deadline_s(options) {
                 break;
             }
+            let when = if round == 0 { "warming up".to_owned() } else { format!("repetition {round}") };
             for order in &mut schedule {
-                let when = if round == 0 { "warming up".to_owned() } else { format!("repetition {round}") };
-                progress(Rank(0), (done, of), format!("{}, {when}", order.in_words()))?;
-                let (mine, theirs) = self.order(*order, round % 2 == 1)?;
-                let next = budget::correct(*order, &mine, &theirs);
+                progress(Rank(0), (done, of), format!("{} {} bytes, {when}", order.kind.in_words(), order.bytes))?;
+                let block = self.order(*order, round % 2 == 1)?;
+                *order = budget::correct(&block);
                 if round > 0 {
-                    report(Rank(0), Event::Measured(*order, mine, theirs))?;
+                    report(Rank(0), Event::Measured(block))?;
                 }
-                *order = next;
                 done += 1;
             }
         }
-        self.send(&Call { order: Order::End, is_reversed: false, travel_s: 0.0 }, ORDER)
+        self.tell(None)
     }
 
-    /// Rank 1: does as it is told.
+    /// Rank 1: does as it is told, until that was all.
     fn heed(&mut self) -> Result<()> {
+        let Pair { node, other, .. } = self.pair;
         loop {
-            let call: Call = self.hear(ORDER)?;
-            if call.order == Order::End {
-                return Ok(());
-            }
+            let call = node.initread(other, ORDER, vec![0_u8; ORDER_BYTES])?.wait()?;
+            let Some(call) = serde_json::from_slice(&call)? else { return Ok(()) };
             let own = self.perform(&call)?;
-            self.send(&own, REPLY)?;
+            node.initwrite(other, REPLY, own)?.wait()?;
         }
     }
 
-    /// Rank 0: both nodes do something. What each has found out.
-    fn order(&mut self, order: Order, is_reversed: bool) -> Result<(Own, Own)> {
+    /// Rank 0: both nodes do something.
+    fn order(&mut self, order: Order, is_reversed: bool) -> Result<Block> {
         let call = Call { order, is_reversed, travel_s: self.pair.travel_s };
-        self.send(&call, ORDER)?;
+        self.tell(Some(call))?;
         let mine = self.perform(&call)?;
-        Ok((mine, self.hear(REPLY)?))
+        let theirs = self.pair.node.initread(self.pair.other, REPLY, vec![0.0_f64; NUMBERS])?.wait()?;
+        Ok(Block { order, mine, theirs })
     }
 
-    fn perform(&mut self, call: &Call) -> Result<Own> {
-        self.pair.travel_s = call.travel_s;
-        match call.order {
-            Order::OneWay { bytes, round_trips } => {
-                self.variants(call, |pair, variant| pair.one_way(variant, bytes, round_trips))
-            }
-            Order::Alone { bytes, round_trips } => {
-                Ok(Own::Alone(self.pair.one_way(Variant::Lathide, bytes, round_trips)?))
-            }
-            Order::Stream { bytes, messages } => {
-                self.variants(call, |pair, variant| pair.stream(variant, bytes, messages))
-            }
-            Order::Rate { messages } => self.variants(call, |pair, variant| pair.rate(variant, messages)),
-            Order::Exchange { bytes, count } => self.pair.exchange(bytes, count),
-            Order::Overlap { direction, bytes, steps, work } => {
-                Ok(Own::Overlap(self.pair.overlap(&mut self.calculation, (direction, bytes), steps, work)?))
-            }
-            Order::Loaded { bytes, idle } => self.pair.loaded(bytes, idle),
-            Order::End => Ok(Own::Nothing),
-        }
+    fn tell(&self, call: Option<Call>) -> Result<()> {
+        self.pair.node.initwrite(self.pair.other, ORDER, serde_json::to_vec(&call)?)?.wait()?;
+        Ok(())
     }
 
-    /// All variants in turn.
-    fn variants(&mut self, call: &Call, block: impl Fn(&mut Pair<'_>, Variant) -> Result<Cost>) -> Result<Own> {
-        let mut costs = [Cost::default(); Variant::ALL.len()];
-        let mut order: Vec<usize> = (0..costs.len()).collect();
-        if call.is_reversed {
-            order.reverse();
+    /// What this node has found out, as [`Kind`] has it.
+    fn perform(&mut self, call: &Call) -> Result<Vec<f64>> {
+        let Session { pair, calculation } = self;
+        pair.travel_s = call.travel_s;
+        let Order { kind, bytes, count, work } = call.order;
+        match kind {
+            Kind::Alone => Ok(vec![pair.one_way(Variant::Lathide, bytes, count)?.wall_s]),
+            Kind::OneWay | Kind::Stream | Kind::Rate => {
+                let (mut costs, mut variants) = ([0.0; 2 * Variant::ALL.len()], Variant::ALL);
+                if call.is_reversed {
+                    variants.reverse();
+                }
+                for variant in variants {
+                    let cost = match kind {
+                        Kind::OneWay => pair.one_way(variant, bytes, count)?,
+                        _ => pair.stream(variant, bytes, count)?,
+                    };
+                    costs[variant as usize] = cost.wall_s;
+                    costs[variants.len() + variant as usize] = cost.cpu_s;
+                }
+                Ok(costs.into())
+            }
+            Kind::Exchange => pair.exchange(bytes, count),
+            Kind::Overlap | Kind::ExchangeOverlap => {
+                calculation.prepare(work);
+                pair.overlap(calculation, kind == Kind::ExchangeOverlap, bytes, count)
+            }
+            Kind::Loaded => pair.loaded(bytes, count),
         }
-        for variant in order {
-            costs[variant] = block(&mut self.pair, Variant::ALL[variant])?;
-        }
-        Ok(Own::Variants(costs))
     }
 
     /// The first look at the link.
     fn probe(&mut self) -> Result<Probe> {
-        let start_s = self.look(8)?;
+        let start_s = self.look(SIGNAL_BYTES)?;
         self.pair.travel_s = start_s;
         let mut byte_s = f64::MAX;
         // The longer the better, but a slow link shows itself with a short one.
@@ -163,28 +158,16 @@ impl Session<'_> {
     /// Seconds one way for a message, by the slowest variant. What is quick is looked at again and the quickest look
     /// counts, since other programs may disturb one.
     fn look(&mut self, bytes: usize) -> Result<f64> {
-        let (mut least_s, mut round_trips) = (f64::MAX, 1);
+        let (mut least_s, mut count) = (f64::MAX, 1);
         for _ in 0..LOOKS {
-            let (mine, _) = self.order(Order::OneWay { bytes, round_trips }, false)?;
-            let Own::Variants(costs) = mine else { break };
-            let one_way_s = costs.map(|cost| cost.wall_s / f64::from(2 * round_trips)).into_iter().fold(0.0, f64::max);
-            least_s = least_s.min(one_way_s);
+            let block = self.order(Order { kind: Kind::OneWay, bytes, count, work: 0 }, false)?;
+            let times: [f64; Variant::ALL.len()] = block.both(|mine, _| mine);
+            least_s = least_s.min(times.into_iter().fold(0.0, f64::max) / f64::from(2 * count));
             if least_s > LOOK_S {
                 break;
             }
-            round_trips = (LOOK_S / (2.0 * least_s)).clamp(1.0, 100.0) as u32;
+            count = (LOOK_S / (2.0 * least_s)).clamp(1.0, 100.0) as u32;
         }
         Ok(least_s)
-    }
-
-    fn send(&self, message: &impl serde::Serialize, tag: Tag) -> Result<()> {
-        self.pair.node.initwrite(self.pair.other, tag, serde_json::to_vec(message)?)?.wait()?;
-        Ok(())
-    }
-
-    fn hear<T: serde::de::DeserializeOwned>(&self, tag: Tag) -> Result<T> {
-        let message = self.pair.node.initread(self.pair.other, tag, vec![0_u8; ORDER_BYTES])?.wait()?;
-        serde_json::from_slice(&message)
-            .map_err(|error| Failed::new(format!("an order or its reply cannot be read: {error}")))
     }
 }

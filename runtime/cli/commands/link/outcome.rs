@@ -2,13 +2,14 @@
 
 use crate::report::description::MachineDescription;
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::analysis::{self, Block};
-use super::plan::{Direction, Probe};
+use super::analysis;
+use super::plan::{Block, Kind, Probe};
 use super::raw::{CALL_BYTES, CONGESTION_CONTROL};
-use super::results::{Bandwidth, Exchange, Fragments, Latency, Loaded, Model, Overlap, ProcessorUse, Rate};
+use super::results::{Loaded, ProcessorUse, Row};
 use crate::commands::common::console::Link;
-use lathide_models::fit::by_size;
+use lathide_models::fit::by_size::{self, Judged};
 use lathide_models::fit::cluster::survey::Cluster;
 use lathide_models::fit::hyperbolic::{self, Hyperbolic};
 use lathide_models::fit::segmented::{self, Segmented};
@@ -18,40 +19,31 @@ use lathide_models::fit::segmented::{self, Segmented};
 pub(super) struct Outcome {
     pub(super) machine: MachineDescription,
     pub(super) link: Link,
-    /// What raw TCP was compared with.
-    pub(super) raw: RawReference,
+    /// How raw TCP was used; `stream_call_bytes` are those per write and read of a stream.
+    pub(super) raw: Value,
     /// The first look at the link, by which the sizes were chosen.
     pub(super) probe: Probe,
     /// Repetitions, at what was repeated least.
     pub(super) repeats: usize,
     /// The share of all processors' time that other programs had; unknown on some systems.
     pub(super) background_load: Option<f64>,
-    pub(super) latency: Vec<Latency>,
-    pub(super) bandwidth: Vec<Bandwidth>,
-    pub(super) message_rate: Option<Rate>,
-    pub(super) exchange: Vec<Exchange>,
+    pub(super) latency: Vec<Row>,
+    pub(super) bandwidth: Vec<Row>,
+    pub(super) message_rate: Option<Row>,
+    pub(super) exchange: Vec<Row>,
     /// Of messages one way.
-    pub(super) overlap: Vec<Overlap>,
+    pub(super) overlap: Vec<Row>,
     /// Of messages both ways at once.
-    pub(super) exchange_overlap: Vec<Overlap>,
+    pub(super) exchange_overlap: Vec<Row>,
     pub(super) under_load: Option<Loaded>,
     pub(super) processor: ProcessorUse,
-    pub(super) fragments: Vec<Fragments>,
+    pub(super) fragments: Vec<Row>,
     /// Fitted to lathide's one-way times.
-    pub(super) hyperbolic: Option<Model<Hyperbolic>>,
+    pub(super) hyperbolic: Option<Judged<Hyperbolic>>,
     /// The extension beside it: a piecewise linear time.
-    pub(super) segmented: Option<Model<Segmented>>,
+    pub(super) segmented: Option<Judged<Segmented>>,
     /// The parameters of the cluster model.
     pub(super) cluster: Option<Cluster>,
-}
-
-/// How raw TCP was used.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub(super) struct RawReference {
-    pub(super) congestion_control: &'static str,
-    pub(super) nodelay: bool,
-    /// Bytes per write and read of a stream.
-    pub(super) stream_call_bytes: usize,
 }
 
 impl Outcome {
@@ -60,7 +52,7 @@ impl Outcome {
         link: Link,
         probe: Probe,
         blocks: &[Block],
-        fragments: Vec<Fragments>,
+        fragments: Vec<Row>,
         cluster: Option<Cluster>,
         background_load: Option<f64>,
     ) -> Option<Self> {
@@ -69,7 +61,9 @@ impl Outcome {
         Some(Outcome {
             machine: MachineDescription::here(),
             link,
-            raw: RawReference { congestion_control: CONGESTION_CONTROL, nodelay: true, stream_call_bytes: CALL_BYTES },
+            raw: json!({
+                "congestion_control": CONGESTION_CONTROL, "nodelay": true, "stream_call_bytes": CALL_BYTES,
+            }),
             probe,
             repeats: latency.iter().map(|latency| latency.repeats).min()?,
             background_load,
@@ -77,13 +71,13 @@ impl Outcome {
             bandwidth: analysis::bandwidth(blocks),
             message_rate: analysis::rate(blocks),
             exchange: analysis::exchange(blocks),
-            overlap: analysis::overlap(blocks, Direction::OneWay),
-            exchange_overlap: analysis::overlap(blocks, Direction::BothWays),
+            overlap: analysis::overlap(blocks, Kind::Overlap),
+            exchange_overlap: analysis::overlap(blocks, Kind::ExchangeOverlap),
             under_load: analysis::loaded(blocks),
             processor: analysis::processor(blocks),
             fragments,
-            hyperbolic: Model::fitted(by_size::fit(&times, hyperbolic::fit)),
-            segmented: Model::fitted(by_size::fit(&times, segmented::fit)),
+            hyperbolic: by_size::fit(&times, hyperbolic::fit),
+            segmented: by_size::fit(&times, segmented::fit),
             cluster,
         })
     }

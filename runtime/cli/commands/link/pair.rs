@@ -1,8 +1,9 @@
 //! The two nodes, and messages between them by each variant.
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
-use lathide::{Node, Rank, Tag};
+use lathide::{Handle, Node, Rank, Tag};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::plan::{Cost, SIGNAL_BYTES, Variant};
@@ -39,7 +40,7 @@ impl<'a> Pair<'a> {
 
     /// Round trips of a message.
     pub(super) fn one_way(&mut self, variant: Variant, bytes: usize, round_trips: u32) -> Result<Cost> {
-        let buffer = vec![1; bytes];
+        let mut buffer = vec![1; bytes];
         // The first message itself can say that it begins: that the other node is not quite ready is nothing against a
         // long way, and another round trip much.
         if self.travel_s < SIGNAL_S {
@@ -47,13 +48,19 @@ impl<'a> Pair<'a> {
         } else {
             self.prepare(variant)?;
         }
-        self.timed(|pair| pair.ping_pong(variant, buffer, round_trips))
+        self.timed(|pair| {
+            for _ in 0..round_trips {
+                buffer = pair.round_trip(variant, buffer)?;
+            }
+            Ok(())
+        })
     }
 
     /// Has both nodes begin with something new, and the raw connection ready for this variant.
     pub(super) fn begin(&mut self, variant: Variant) -> Result<()> {
         self.prepare(variant)?;
-        self.ping_pong(variant, vec![1; SIGNAL_BYTES], 1)
+        self.round_trip(variant, vec![1; SIGNAL_BYTES])?;
+        Ok(())
     }
 
     fn prepare(&mut self, variant: Variant) -> Result<()> {
@@ -73,33 +80,30 @@ impl<'a> Pair<'a> {
         Ok(())
     }
 
-    pub(super) fn ping_pong(&mut self, variant: Variant, mut buffer: Vec<u8>, round_trips: u32) -> Result<()> {
-        for _ in 0..round_trips {
-            if self.leads() {
-                buffer = self.send(variant, buffer)?;
-                buffer = self.receive(variant, buffer)?;
-            } else {
-                buffer = self.receive(variant, buffer)?;
-                buffer = self.send(variant, buffer)?;
-            }
+    /// A message from rank 0 to rank 1 and back.
+    pub(super) fn round_trip(&mut self, variant: Variant, mut buffer: Vec<u8>) -> Result<Vec<u8>> {
+        for writes in [self.leads(), !self.leads()] {
+            buffer = self.transfer(variant, writes, buffer)?;
         }
-        Ok(())
-    }
-
-    pub(super) fn send(&mut self, variant: Variant, buffer: Vec<u8>) -> Result<Vec<u8>> {
-        if variant == Variant::Lathide {
-            return Ok(self.node.initwrite(self.other, PING, buffer)?.wait()?);
-        }
-        self.raw()?.write(&buffer)?;
         Ok(buffer)
     }
 
-    pub(super) fn receive(&mut self, variant: Variant, mut buffer: Vec<u8>) -> Result<Vec<u8>> {
-        if variant == Variant::Lathide {
-            return Ok(self.node.initread(self.other, PING, buffer)?.wait()?);
+    /// Writes a message, or reads one.
+    pub(super) fn transfer(&mut self, variant: Variant, writes: bool, mut buffer: Vec<u8>) -> Result<Vec<u8>> {
+        match (variant, writes) {
+            (Variant::Lathide, _) => return Ok(self.post(PING, writes, buffer)?.wait()?),
+            (_, true) => self.raw()?.write(&buffer)?,
+            (_, false) => self.raw()?.read(&mut buffer)?,
         }
-        self.raw()?.read(&mut buffer)?;
         Ok(buffer)
+    }
+
+    /// Begins to write a message with lathide, or to read one.
+    pub(super) fn post(&self, tag: Tag, writes: bool, buffer: Vec<u8>) -> lathide::Result<Handle<Vec<u8>>> {
+        match writes {
+            true => self.node.initwrite(self.other, tag, buffer),
+            false => self.node.initread(self.other, tag, buffer),
+        }
     }
 
     /// What a block costs this node.
@@ -108,6 +112,31 @@ impl<'a> Pair<'a> {
         block(self)?;
         Ok(Cost { wall_s: began.elapsed().as_secs_f64(), cpu_s: process_s() - cpu_s })
     }
+}
+
+/// So many messages, of which as many as there are buffers are under way at a time: `start` begins the next one, and `ended`
+/// hears of each that has ended.
+pub(super) fn pipelined(
+    mut free: Vec<Vec<u8>>,
+    messages: u32,
+    mut start: impl FnMut(u32, Vec<u8>) -> lathide::Result<Handle<Vec<u8>>>,
+    mut ended: impl FnMut(),
+) -> Result<()> {
+    let mut under_way: VecDeque<Handle<Vec<u8>>> = VecDeque::new();
+    for message in 0..messages {
+        if free.is_empty()
+            && let Some(oldest) = under_way.pop_front()
+        {
+            free.push(oldest.wait()?);
+            ended();
+        }
+        under_way.push_back(start(message, free.pop().unwrap_or_default())?);
+    }
+    for handle in under_way {
+        handle.wait()?;
+        ended();
+    }
+    Ok(())
 }
 
 /// Processor time of all threads of this process so far, in seconds.

@@ -1,5 +1,6 @@
 //! What the command tells its nodes, what rank 0 tells rank 1, and what they report: plain data, sent as JSON.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use lathide_models::fit::cluster::Arrivals;
@@ -21,10 +22,8 @@ pub(super) enum Plan {
     },
     /// One-way times with the fragments that the nodes' environment sets.
     Fragments {
-        /// Bytes per message.
-        bytes: usize,
-        /// Round trips per repetition.
-        round_trips: u32,
+        /// Of [`Kind::Alone`].
+        order: Order,
         /// Repetitions beside the one that warms up.
         repeats: u32,
     },
@@ -77,7 +76,7 @@ pub(super) struct Options {
     /// How often at least, if the time is over.
     pub(super) repeats_min: u32,
     /// These message sizes only, however long they take.
-    pub(super) bytes: Option<Vec<usize>>,
+    pub(super) bytes: Option<BTreeSet<usize>>,
     /// Both directions of the link share one capacity.
     pub(super) shared: bool,
     /// A relay, or the other node, needs this processor too, so whoever polls lets it have some.
@@ -100,53 +99,72 @@ impl Probe {
     }
 }
 
+/// What is measured in a block. The nodes find out numbers, in seconds, each by its own clocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) enum Kind {
+    /// Messages to and fro: the time of each variant, then its processor time of this process, all threads.
+    OneWay,
+    /// The same with lathide alone, at those sizes and between them, what the models are fitted to: its time.
+    Alone,
+    /// Messages one after the other from rank 0 to rank 1, several posted at a time: numbers as of `OneWay`.
+    Stream,
+    /// The same with short messages, as many as will go.
+    Rate,
+    /// Messages to and fro, then both at once, then those over the raw connection: the time of an exchange, of each.
+    Exchange,
+    /// Messages behind a calculation, which the nodes write in turns: per step, the calculation alone (the mean of before and
+    /// after); the transfer alone; both at once, and of that the calculation; the processor time of the process's other threads
+    /// meanwhile; the calculation while the other node only transfers.
+    Overlap,
+    /// The same with both nodes writing at once.
+    ExchangeOverlap,
+    /// Short messages to and fro, beside nothing and beside a long one: the one-way time of each, at rank 0.
+    Loaded,
+}
+
+impl Kind {
+    /// What is done with so many bytes, for people.
+    pub(super) fn in_words(self) -> &'static str {
+        match self {
+            Kind::OneWay | Kind::Alone => "one-way time of",
+            Kind::Stream => "bandwidth with messages of",
+            Kind::Rate => "rate of messages of",
+            Kind::Exchange => "simultaneous exchange of",
+            Kind::Overlap => "overlap with messages of",
+            Kind::ExchangeOverlap => "overlap with exchanges of",
+            Kind::Loaded => "short messages beside one of",
+        }
+    }
+}
+
 /// One block of measurement, by both nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) enum Order {
-    /// Messages to and fro.
-    OneWay {
-        /// Per message.
-        bytes: usize,
-        round_trips: u32,
-    },
-    /// The same with lathide alone, at those sizes and between them: what the models are fitted to.
-    Alone {
-        /// Per message.
-        bytes: usize,
-        round_trips: u32,
-    },
-    /// Messages one after the other from rank 0 to rank 1, several posted at a time.
-    Stream {
-        /// Per message.
-        bytes: usize,
-        messages: u32,
-    },
-    /// Short messages from rank 0 to rank 1, as many as will go.
-    Rate { messages: u32 },
-    /// Messages to and fro, then both at once.
-    Exchange {
-        /// Per message.
-        bytes: usize,
-        count: u32,
-    },
-    /// Messages behind a calculation.
-    Overlap {
-        direction: Direction,
-        /// Per message.
-        bytes: usize,
-        steps: u32,
-        /// How much is calculated per step.
-        work: u32,
-    },
-    /// Short messages to and fro, beside nothing and beside a long one.
-    Loaded {
-        /// Of the long message.
-        bytes: usize,
-        /// Round trips beside nothing.
-        idle: u32,
-    },
-    /// That was all.
-    End,
+pub(super) struct Order {
+    pub(super) kind: Kind,
+    /// Per message; of [`Kind::Loaded`], of the long one.
+    pub(super) bytes: usize,
+    /// Round trips, messages, exchanges or steps; of [`Kind::Loaded`], the round trips beside nothing.
+    pub(super) count: u32,
+    /// How much is calculated per step, if anything is.
+    pub(super) work: u32,
+}
+
+/// A block, and what both nodes have found out.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct Block {
+    pub(super) order: Order,
+    /// Rank 0's numbers, as [`Kind`] has them.
+    pub(super) mine: Vec<f64>,
+    /// Rank 1's.
+    pub(super) theirs: Vec<f64>,
+}
+
+impl Block {
+    /// The first numbers of both nodes, put together. What a node has not found out is no number.
+    pub(super) fn both<const N: usize>(&self, of: fn(f64, f64) -> f64) -> [f64; N] {
+        let number = |own: &[f64], index| own.get(index).copied().unwrap_or(f64::NAN);
+        std::array::from_fn(|index| of(number(&self.mine, index), number(&self.theirs, index)))
+    }
 }
 
 /// Rank 0 tells rank 1.
@@ -173,72 +191,12 @@ impl Variant {
     pub(super) const ALL: [Variant; 3] = [Variant::Raw, Variant::RawPolled, Variant::Lathide];
 }
 
-/// What one node has found out, by its own clocks.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) enum Own {
-    /// In the order of [`Variant::ALL`].
-    Variants([Cost; 3]),
-    /// With lathide.
-    Alone(Cost),
-    /// Per exchange.
-    Exchange(Exchanged),
-    /// Per step.
-    Overlap(Hidden),
-    /// One-way times of rank 0's messages.
-    Loaded {
-        idle_s: Vec<f64>,
-        loaded_s: Vec<f64>,
-    },
-    Nothing,
-}
-
-/// What a block has cost.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+/// What a block has cost this node.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Cost {
     pub(super) wall_s: f64,
     /// Processor time of this node's process, all threads.
     pub(super) cpu_s: f64,
-}
-
-/// Who writes in a step.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) enum Direction {
-    /// The nodes in turns.
-    OneWay,
-    /// Both at once.
-    BothWays,
-}
-
-impl Direction {
-    pub(super) const ALL: [Direction; 2] = [Direction::OneWay, Direction::BothWays];
-}
-
-/// A message each way: seconds per exchange.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) struct Exchanged {
-    /// One after the other, with lathide.
-    pub(super) pingpong_s: f64,
-    /// Both at once, with lathide.
-    pub(super) simultaneous_s: f64,
-    /// Both at once over the raw connection.
-    pub(super) raw_simultaneous_s: f64,
-}
-
-/// A transfer behind a calculation: seconds per step.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) struct Hidden {
-    /// The calculation alone, before and after the others: mean.
-    pub(super) calc_s: f64,
-    /// The transfer alone.
-    pub(super) com_s: f64,
-    /// Both at once.
-    pub(super) total_s: f64,
-    /// Of `total_s`: the calculation.
-    pub(super) busy_s: f64,
-    /// Processor time of the process's other threads meanwhile.
-    pub(super) own_cpu_s: f64,
-    /// The calculation, while the other node only transfers.
-    pub(super) spare_s: f64,
 }
 
 /// What rank 0 reports, one line of JSON each.
@@ -246,32 +204,10 @@ pub(super) struct Hidden {
 pub(super) enum Event {
     /// The first look at the link.
     Probed(Probe),
-    /// A block is measured: by rank 0 and by rank 1.
-    Measured(Order, Own, Own),
-    /// A repetition of [`Plan::Fragments`]: seconds one way.
-    Fragments(f64),
+    /// A repetition of a block.
+    Measured(Block),
     /// A repetition of a trial of [`Plan::Cluster`] with one sender.
     Cluster(Seen),
     /// With more of them.
     Arrivals(Arrivals),
-}
-
-impl Order {
-    /// What is measured, for people.
-    pub(super) fn in_words(&self) -> String {
-        match self {
-            Order::OneWay { bytes, .. } | Order::Alone { bytes, .. } => format!("one-way time of {bytes} bytes"),
-            Order::Stream { bytes, .. } => format!("bandwidth with messages of {bytes} bytes"),
-            Order::Rate { .. } => "message rate".to_owned(),
-            Order::Exchange { bytes, .. } => format!("simultaneous exchange of {bytes} bytes"),
-            Order::Overlap { direction: Direction::OneWay, bytes, .. } => {
-                format!("overlap with messages of {bytes} bytes")
-            }
-            Order::Overlap { direction: Direction::BothWays, bytes, .. } => {
-                format!("overlap with exchanges of {bytes} bytes")
-            }
-            Order::Loaded { bytes, .. } => format!("short messages beside one of {bytes} bytes"),
-            Order::End => "end".to_owned(),
-        }
-    }
 }

@@ -4,16 +4,18 @@
 //! be left out. Blocking, or polled: the same calls on a socket that does not block, again and again.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use lathide::launcher::environment::port_range;
-use lathide::{Node, Rank, Tag};
+use lathide::launcher::interface::loopback;
+use lathide::{Node, Tag};
 use rustix::event::{PollFd, PollFlags, poll};
 use socket2::{Domain, SockRef, Socket, Type};
 
 use super::plan::RawPlace;
+use crate::launch::failed::{Failed, Result};
 
 /// Bytes per call in a stream.
 pub(super) const CALL_BYTES: usize = 256 << 10;
@@ -21,10 +23,10 @@ pub(super) const CALL_BYTES: usize = 256 << 10;
 pub(super) const CONGESTION_CONTROL: &str = "reno";
 
 const TOKEN_BYTES: usize = 16;
-const TOKEN: Tag = Tag(1);
-/// Rank 0's address, in words.
-const PLACE: Tag = Tag(6);
-const PLACE_BYTES: usize = 64;
+/// Rank 0's address and the token, as JSON.
+const INVITATION: Tag = Tag(1);
+/// More than those have.
+const INVITATION_BYTES: usize = 256;
 /// How long a stranger may hold up the port.
 const STRANGER_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -37,8 +39,7 @@ pub(super) struct Raw {
 
 /// Keeps a port of loopback for this user's processes until it is dropped; nothing listens at it.
 pub(super) fn reserve_port() -> io::Result<(Socket, SocketAddr)> {
-    // A host may have only IPv6.
-    let socket = socket_at((Ipv4Addr::LOCALHOST, 0).into()).or_else(|_| socket_at((Ipv6Addr::LOCALHOST, 0).into()))?;
+    let socket = socket_at((loopback(), 0).into())?;
     let address = socket.local_addr()?.as_socket().ok_or(ErrorKind::AddrNotAvailable)?;
     Ok((socket, address))
 }
@@ -54,12 +55,6 @@ fn own_address() -> io::Result<SocketAddr> {
     Ok(SocketAddr::new(socket.local_addr()?.ip(), 0))
 }
 
-/// The ports on which the runtime's own links listen, if a firewall lets only those through.
-fn open_ports() -> io::Result<Option<RangeInclusive<u16>>> {
-    let Some(text) = std::env::var("LATHIDE_PORTS").ok().filter(|text| !text.is_empty()) else { return Ok(None) };
-    port_range(&text).map(Some).map_err(|why| io::Error::other(format!("LATHIDE_PORTS={text}: {why}")))
-}
-
 /// A socket whose address another socket of this user may have too.
 fn socket_at(address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
@@ -70,32 +65,27 @@ fn socket_at(address: SocketAddr) -> io::Result<Socket> {
 
 impl Raw {
     /// Connects the two nodes. A token that only they know, since it went over lathide, keeps others away.
-    pub(super) fn connect(node: &Node, place: Option<RawPlace>, yields: bool) -> lathide::Result<io::Result<Self>> {
+    pub(super) fn connect(node: &Node, place: Option<RawPlace>, yields: bool) -> Result<Self> {
+        let failed = |error| Failed::new(format!("the raw TCP connection between the nodes failed: {error}"));
         if node.rank() != 0 {
-            let token = node.initread(0, TOKEN, vec![0_u8; TOKEN_BYTES])?.wait()?;
-            let mut text = node.initread(0, PLACE, vec![b' '; PLACE_BYTES])?.wait()?;
-            text.retain(|byte| *byte != b' ');
-            let said = String::from_utf8_lossy(&text).parse().map_err(io::Error::other);
-            let address = place.map_or(said, |place| Ok(place.connect));
-            return Ok(address.and_then(|address| Raw::dial(address, &token, yields)));
+            let invitation = node.initread(0, INVITATION, vec![0_u8; INVITATION_BYTES])?.wait()?;
+            let (address, token): (SocketAddr, [u8; TOKEN_BYTES]) = serde_json::from_slice(&invitation)?;
+            return Raw::dial(place.map_or(address, |place| place.connect), &token, yields).map_err(failed);
         }
-        let mut token = vec![0; TOKEN_BYTES];
-        let mut open = || {
-            getrandom::fill(&mut token).map_err(io::Error::other)?;
-            let listener = match place {
-                Some(place) => listen(place.listen)?,
-                None => listen_within(own_address()?, open_ports()?)?,
-            };
-            let address = listener.local_addr()?.to_string();
-            Ok((listener, address))
+        let listener = match place {
+            Some(place) => listen(place.listen),
+            None => {
+                // The ports of the runtime's own links, which `lathide::init` has read, too.
+                let ports = std::env::var("LATHIDE_PORTS").ok().and_then(|text| port_range(&text).ok());
+                own_address().and_then(|own| listen_within(own, ports))
+            }
         };
-        let (listener, address) = match open() {
-            Ok(open) => open,
-            Err(error) => return Ok(Err(error)),
-        };
-        let token = node.initwrite(Rank(1), TOKEN, token)?.wait()?;
-        node.initwrite(Rank(1), PLACE, format!("{address:PLACE_BYTES$}").into_bytes())?.wait()?;
-        Ok(Raw::accept(&listener, &token, yields))
+        let listener = listener.map_err(failed)?;
+        let mut token = [0; TOKEN_BYTES];
+        getrandom::fill(&mut token)?;
+        let invitation = serde_json::to_vec(&(listener.local_addr().map_err(failed)?, token))?;
+        node.initwrite(1, INVITATION, invitation)?.wait()?;
+        Raw::accept(&listener, &token, yields).map_err(failed)
     }
 
     fn dial(address: SocketAddr, token: &[u8], yields: bool) -> io::Result<Self> {
@@ -133,9 +123,6 @@ impl Raw {
 
     /// Writes a whole message.
     pub(super) fn write(&mut self, message: &[u8]) -> io::Result<()> {
-        if !self.is_polled {
-            return self.stream.write_all(message);
-        }
         let mut rest = message;
         while !rest.is_empty() {
             match self.stream.write(rest) {
@@ -151,22 +138,6 @@ impl Raw {
         let mut done = 0;
         while done < message.len() {
             done += self.read_some(&mut message[done..])?;
-        }
-        Ok(())
-    }
-
-    /// Writes a part of a stream.
-    pub(super) fn write_stream(&mut self, message: &[u8]) -> io::Result<()> {
-        message.chunks(CALL_BYTES).try_for_each(|part| self.write(part))
-    }
-
-    /// Reads a part of a stream.
-    pub(super) fn read_stream(&mut self, message: &mut [u8]) -> io::Result<()> {
-        let mut rest = message;
-        while !rest.is_empty() {
-            let most = rest.len().min(CALL_BYTES);
-            let count = self.read_some(&mut rest[..most])?;
-            rest = &mut rest[count..];
         }
         Ok(())
     }
@@ -254,6 +225,7 @@ fn listen_within(address: SocketAddr, ports: Option<RangeInclusive<u16>>) -> io:
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
     use std::sync::mpsc;
     use std::thread;
 
@@ -295,7 +267,7 @@ mod tests {
                 far.poll(is_polled).unwrap();
                 far.read(&mut got).unwrap();
                 assert!(got == message, "as it was sent, polled: {is_polled}");
-                far.write_stream(&got).unwrap();
+                far.write(&got).unwrap();
             }
             got.fill(0);
             far.exchange(&message, &mut got).unwrap();
@@ -305,7 +277,7 @@ mod tests {
         for is_polled in [true, false] {
             near.poll(is_polled).unwrap();
             near.write(&expected).unwrap();
-            near.read_stream(&mut got).unwrap();
+            near.read(&mut got).unwrap();
             assert!(got == expected, "as it was sent, polled: {is_polled}");
         }
         near.poll(true).unwrap();
