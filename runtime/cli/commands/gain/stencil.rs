@@ -8,7 +8,7 @@ use super::plan::{Measured, Plan};
 use super::results::sweep;
 use crate::commands::common::console::progress;
 use crate::commands::common::nodes::Nodes;
-use crate::launch::failed::Failed;
+use crate::launch::failed::{Failed, Result};
 use crate::report::results::Results;
 
 /// More columns hide a greater part: with 64, f is 63/64. Two nodes then hold 200 MB.
@@ -23,7 +23,7 @@ const REPEATS_MIN: u32 = 3;
 const LONG_S: f64 = 90.0;
 
 /// `lathide gain` without a program.
-pub(super) fn measure(args: &Args) -> Result<Results, Failed> {
+pub(super) fn measure(args: &Args) -> Result<Results> {
     let target = args.target(LINK)?;
     let repeats = args.repeats.unwrap_or(REPEATS);
     let mut plan = Plan {
@@ -42,9 +42,8 @@ pub(super) fn measure(args: &Args) -> Result<Results, Failed> {
     let what = format!("measuring over {}; takes about {estimate_s:.0} s{hint}", target.describe().how);
     let bar = progress("lathide gain", args.output.quiet, &what);
     let (measured, _) = Nodes { target: &target, command: "gain", bar }.run::<Measured>(2, &plan, &[])?;
-    let points: Result<Vec<Point>, _> = measured.iter().map(|measured| evaluate(measured, plan.repeats)).collect();
-    let points = points.map_err(|error| Failed::new(format!("{error}; the machine may be too busy, measure again")))?;
-    sweep(target.describe(), plan.rows, points).ok_or_else(|| Failed::new("nothing was measured"))
+    let points: Result<Vec<Point>> = measured.iter().map(|measured| evaluate(measured, repeats)).collect();
+    sweep(target.describe(), plan.rows, points?).ok_or_else(|| Failed::new("nothing was measured"))
 }
 
 /// About how long an exchange takes, judged by the link alone.
