@@ -105,8 +105,8 @@ fn follow<E: DeserializeOwned>(job: Job, take: impl FnMut(E) + Send + 'static) -
     }
 }
 
-/// Why the job failed.
-fn why(outcome: &Outcome) -> String {
+/// Why a job failed.
+pub(crate) fn why(outcome: &Outcome) -> String {
     if let Some(signal) = outcome.interrupted {
         return format!("interrupted by signal {signal}");
     }
