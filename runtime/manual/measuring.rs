@@ -69,7 +69,7 @@
 //! - *Hyperbolic*, and the segmented extension beside it. They are fitted to all repetitions but the fastest and the
 //!   slowest fifth, at every power of two and, if there is time, at up to three sizes between two of them from 64 B on
 //!   (lathide alone). The error is cross-validated: each size is left out once, and its median is compared with the
-//!   prediction. The sizes are measured in short blocks, up to four times a round. Look at `others_share`, the
+//!   prediction. The sizes are measured in short blocks, up to four times a round. Look at `background_load`, the
 //!   background load, before you trust an error. `benches/results/2026-11-22-link.md` has runs.
 //! - *Cluster model*: two nodes of their own, then three, of which two send to rank 0. The procedures are those of Tam
 //!   and Wang, section 3.2, which the page on [fitting](super::models) lists:
@@ -136,9 +136,9 @@
 //!
 //! `--json`: `{link, machine, parameters: [{operation, ranks, a_s, b_s_per_byte, overhead_s, is_fitted}], points:
 //! [{operation, algorithm, ranks, bytes, measured_s, measured_s_min, measured_s_max, predicted_s, error, chosen}],
-//! errors: {operation: {median, p90, points}}, choice: {points, good, share}, overlap: [{operation, ranks, bytes,
+//! errors: [{operation, median, p90, points}], choice: {points, good, share}, overlap: [{operation, ranks, bytes,
 //! t_calc_s, t_com_s, t_total_s, overlap, overlap_min, overlap_max, messages_t_com_s, messages_overlap,
-//! messages_overlap_min, messages_overlap_max}], repeats, others_share, ...}`.
+//! messages_overlap_min, messages_overlap_max}], repeats, background_load, ...}`.
 //!
 //! Overlap is measured over blocks of consecutive calls, whose roots change from call to call. (A single call after a
 //! pause may pass a token bucket or a queue at once.) Beside it stands the overlap of point-to-point *messages* of as

@@ -34,7 +34,7 @@
 //! it was median 7.3 to 7.7 %, p90 16 to 22 % for the hyperbola; the paper has 15 to 17 %. The extension below had
 //! median 2.3 to 3.8 %, p90 9.6 to 16 %. Part of that is noise: between two runs the median time of the *same* size
 //! differed by 7.3 % (median) and 16 % (p90). On a busy machine no model helps, so look at the background load
-//! (`others_share`) first. All runs are in `benches/results/2026-11-22-link.md`.
+//! (`background_load`) first. All runs are in `benches/results/2026-11-22-link.md`.
 //!
 //! # Segmented: an extension
 //!

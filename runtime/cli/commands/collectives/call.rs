@@ -27,8 +27,8 @@ impl Data {
         Data { bytes: vec![1; bytes], numbers: vec![1.0; numbers] }
     }
 
-    /// Carries out the operation with it, with this root if it has one, and does something meanwhile. What it ends with is cut
-    /// to as many elements, so that the next call may begin with it.
+    /// Carries out the operation with it, with this root if it has one, and does something meanwhile. What it ends with is
+    /// cut to as many elements, so that the next call may begin with it.
     pub(super) fn call(
         &mut self,
         node: &Node,

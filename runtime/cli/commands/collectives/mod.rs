@@ -23,7 +23,6 @@ pub(crate) use args::Args;
 use crate::commands::common::background::BackgroundLoad;
 use crate::commands::common::console::progress;
 use crate::commands::common::nodes::{Nodes, measuring};
-use crate::commands::common::target::Target;
 use crate::launch::failed::{Failed, Result};
 use crate::report::results::Results;
 
@@ -41,7 +40,7 @@ fn measured(args: &Args) -> Result<Results> {
     let sizes = sorted(args.ranks.clone().unwrap_or_else(|| vec![args.size]));
     let bytes = args.bytes.clone().map(sorted);
     let plans = plan::plans(algorithms, bytes.as_deref(), (args.seconds, sizes.len()));
-    let target = &Target::new(args.link.clone(), args.hosts.clone())?;
+    let target = &args.place.target("loopback")?;
     let what = format!("measuring over {}; takes about {:.0} s", target.describe().how, args.seconds);
     let bar = progress("lathide collectives", args.output.quiet, &what);
     let background = BackgroundLoad::watch();

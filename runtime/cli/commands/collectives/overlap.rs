@@ -25,8 +25,8 @@ const REPEATS_MAX: u32 = 15;
 /// may pass at once.
 const GROWTH: u32 = 4;
 
-/// Measures the overlap in the grid's sizes, by the library's choice of algorithm, the first ones as often as all is measured,
-/// further ones while there is time.
+/// Measures the overlap in the grid's sizes, by the library's choice of algorithm, the first ones as often as all is
+/// measured, further ones while there is time.
 pub(super) fn measure(
     together: &Together<'_>,
     operation: Collective,
@@ -53,8 +53,9 @@ pub(super) fn sizes(operation: Collective, points: &[Point]) -> Vec<u64> {
     sizes.into_iter().collect()
 }
 
-/// The collective, and messages of as many bytes: one from the root to the next rank where it has a root, else one from every
-/// rank to the next. Roots change from step to step, so that none runs ahead of the others, and each direction is used.
+/// The collective, and messages of as many bytes: one from the root to the next rank where it has a root, else one from
+/// every rank to the next. Roots change from step to step, so that none runs ahead of the others, and each direction is
+/// used.
 fn hidden(together: &Together<'_>, operation: Collective, bytes: u64, has_time: impl Fn() -> bool) -> Result<Hidden> {
     let (node, root) = (together.node, |step| Rank(step % together.node.size()));
     let mut data = Data::new(node, operation, bytes);

@@ -7,7 +7,7 @@ use lathide::{Collective, Overrides};
 use serde::{Deserialize, Serialize};
 
 /// Elements of a reduction are f64.
-pub(super) const ELEMENT_BYTES: u64 = 8;
+const ELEMENT_BYTES: u64 = 8;
 /// Everything is measured so often at least, beside once to warm up.
 pub(super) const REPEATS_MIN: u32 = 5;
 /// The sizes that are tried unless told otherwise.

@@ -41,8 +41,8 @@ struct Row<'a> {
 /// - `errors`: absolute relative errors of each operation's predictions.
 /// - `choice`: of how many operations, sizes and numbers of ranks the chosen algorithm and another were measured, where it
 ///   takes at most 1.1 of the fastest one's time, and the share of these, if there are any.
-/// - `overlap`: a collective behind a calculation. Times are medians, of the slowest rank. Beside it messages point to point of
-///   as many bytes behind a calculation of their own: what can be hidden on this link.
+/// - `overlap`: a collective behind a calculation. Times are medians, of the slowest rank. Beside it messages point to
+///   point of as many bytes behind a calculation of their own: what can be hidden on this link.
 pub(super) fn results(link: Link, measured: &[Measured], background_load: Option<f64>) -> Option<Results> {
     let rows: Vec<Row<'_>> = measured.iter().flat_map(rows).collect();
     let most = rows.iter().map(|row| row.ranks).max()?;
@@ -111,8 +111,8 @@ fn overlap_table(ranks: usize, cores: usize) -> Table {
     };
     Table::of("overlap")
         .title(format!(
-            "Each of a row behind a calculation of about 1.1 t_com on all ranks at once, roots in turn. Overlap: 1 - (t_total - \
-             t_calc) / t_com; of messages: that of as many bytes point to point, in the same minute.{shared}"
+            "Each of a row behind a calculation of about 1.1 t_com on all ranks at once, roots in turn. Overlap: 1 - \
+             (t_total - t_calc) / t_com; of messages: that of as many bytes point to point, in the same minute.{shared}"
         ))
         .column("operation", "operation", Form::Word)
         .column("ranks", "ranks", Form::Count)

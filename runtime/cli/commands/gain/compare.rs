@@ -21,14 +21,15 @@ pub(super) struct Run {
     pub(super) reports: Vec<Report>,
 }
 
-/// Compares runs with overlap off and on, as many of each; `None` if there are none, or one took no time. In the JSON object:
+/// Compares runs with overlap off and on, as many of each; `None` if there are none, or one took no time. In the JSON
+/// object:
 ///
 /// - `clock`: what the times are, "joined" or "process", as of a [`Run`].
-/// - `t_off_s`, `t_on_s`: with overlap off, and on. `gain`: their ratio within a repetition, since the machine's speed drifts
-///   from one to the next. Medians, with the least and the greatest beside them.
+/// - `t_off_s`, `t_on_s`: with overlap off, and on. `gain`: their ratio within a repetition, since the machine's speed
+///   drifts from one to the next. Medians, with the least and the greatest beside them.
 /// - `gaining`: the share of repetitions that were faster with overlap.
-/// - `reports`: what the ranks observed in the run with overlap that took the middle of all times, G as measured among it; none
-///   if the program never joined a job. `closing`: the same in words, as at the end of `lathide run --report`.
+/// - `reports`: what the ranks observed in the run with overlap that took the middle of all times, G as measured among it;
+///   none if the program never joined a job. `closing`: the same in words, as at the end of `lathide run --report`.
 pub(super) fn compare(
     link: Link,
     command: &[impl AsRef<str>],

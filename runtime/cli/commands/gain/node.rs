@@ -5,7 +5,7 @@ use std::time::Instant;
 use lathide::Node;
 
 use super::analysis::Costs;
-use super::plan::{Measured, Plan, Round};
+use super::plan::{COLUMNS_MAX, Measured, Plan, Round};
 use super::versions::{Pair, Step, Times, VERSIONS};
 use crate::commands::common::nodes::{progress, report};
 use crate::commands::common::strip::{Shape, Strip, sequential};
@@ -49,12 +49,12 @@ impl Session<'_> {
         self.progress("checking the three versions against the sequential calculation".to_owned())?;
         self.check()?;
         self.progress("calibrating".to_owned())?;
-        let shape = Shape { rows: self.plan.rows, columns: self.plan.columns_max, work: WORK_FEW };
+        let shape = Shape { rows: self.plan.rows, columns: COLUMNS_MAX, work: WORK_FEW };
         let mut strip = Strip::new(shape, self.pair.side);
         let (costs, t_com_s) = self.calibrate(&mut strip)?;
         let point = |&gamma: &f64| {
             let (wanted_s, steps) = (gamma * t_com_s, self.plan.steps(gamma, t_com_s));
-            let shape = costs.choose(self.plan.rows, self.plan.columns_max, wanted_s);
+            let shape = costs.choose(self.plan.rows, COLUMNS_MAX, wanted_s);
             Point { measured: Measured { gamma_wanted: gamma, shape, steps, rounds: Vec::new() }, wanted_s, costs }
         };
         let mut points: Vec<Point> = self.plan.gammas.iter().map(point).collect();

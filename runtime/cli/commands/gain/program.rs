@@ -11,7 +11,7 @@ use crate::report::results::Results;
 
 /// `lathide gain` with a program.
 pub(super) fn measure(args: &Args) -> Result<Results> {
-    let target = &args.target("loopback")?;
+    let target = &args.place.target("loopback")?;
     let command: Vec<_> = args.program.iter().map(|word| word.to_string_lossy()).collect();
     let bar = progress("lathide gain", args.output.quiet, &format!("running {} on {} ranks", command[0], args.ranks));
     let repeats = args.repeats.unwrap_or(REPEATS);

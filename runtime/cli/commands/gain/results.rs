@@ -30,8 +30,8 @@ struct Sweep {
 ///
 /// - `rows`: points per column; a message has 8 bytes for each.
 /// - `repeats`: repetitions that count, at the point with the fewest.
-/// - `f_measured`, `omega_measured`: as measured inside the step, medians over all points. `f`, `omega`: fitted to the gains
-///   of all points by eq. (4), where `is_fitted`; else those measured.
+/// - `f_measured`, `omega_measured`: as measured inside the step, medians over all points. `f`, `omega`: fitted to the
+///   gains of all points by eq. (4), where `is_fitted`; else those measured.
 /// - `model_error`: the deviation of eq. (4) from the measured gain at granularities it was not fitted to, as a fraction.
 /// - `extension`: eq. (4) with overhead that goes with the traffic, beside it.
 /// - `disturbed_max`: the share of the calculation's time for which other programs had the processor, at the worst point.
@@ -77,9 +77,9 @@ pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<R
         .text(format!("Two nodes; in each step a message of {} bytes each way.", grouped(message_bytes as f64)))
         .table(table())
         .text(format!(
-            "S: speed-up against one node. G: time of I.1 (calculate, write, read) over that of I.2 (blocking write before the \
-             interior) or I.3 (initread, initwrite, interior, wait, wait). {} Inside the step f = {f_measured:.3} and Omega = \
-             {omega_measured:.3} were measured (medians).",
+            "S: speed-up against one node. G: time of I.1 (calculate, write, read) over that of I.2 (blocking write before \
+             the interior) or I.3 (initread, initwrite, interior, wait, wait). {} Inside the step f = {f_measured:.3} and \
+             Omega = {omega_measured:.3} were measured (medians).",
             sweep.model_in_words(),
         ))
         .chart(chart)
@@ -185,7 +185,8 @@ fn warnings(best: &Point, disturbed_max: f64) -> Vec<String> {
     }
     if disturbed_max >= DISTURBED {
         warnings.push(format!(
-            "Other programs took up to {:.0} % of the processors' time from the calculation, or its speed changed by as much.",
+            "Other programs took up to {:.0} % of the processors' time from the calculation, or its speed changed \
+             by as much.",
             100.0 * disturbed_max
         ));
     }

@@ -11,11 +11,6 @@ use crate::commands::common::nodes::Nodes;
 use crate::launch::failed::{Failed, Result};
 use crate::report::results::Results;
 
-/// More columns hide a greater part: with 64, f is 63/64. Two nodes then hold 200 MB.
-const COLUMNS_MAX: usize = 64;
-/// A block of at least this many seconds makes wake-ups of some 10 us negligible.
-const BLOCK_S: f64 = 0.12;
-
 /// Repetitions, and what must do where other programs slow all down: a median needs three.
 const REPEATS_MIN: u32 = 3;
 
@@ -24,17 +19,15 @@ const LONG_S: f64 = 90.0;
 
 /// `lathide gain` without a program.
 pub(super) fn measure(args: &Args) -> Result<Results> {
-    let target = args.target(LINK)?;
+    let target = args.place.target(LINK)?;
     let repeats = args.repeats.unwrap_or(REPEATS);
     let mut plan = Plan {
         rows: args.rows as usize,
-        columns_max: COLUMNS_MAX,
         gammas: args.gamma.clone(),
         repeats,
         // Who asks for a number gets it, however long it takes.
         repeats_min: args.repeats.unwrap_or(REPEATS_MIN),
         deadline_s: 0.0,
-        block_s: BLOCK_S,
     };
     let estimate_s = plan.estimate_s(exchange_s(plan.rows, &target.link));
     plan.deadline_s = 1.3 * estimate_s + 4.0;
