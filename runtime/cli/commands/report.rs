@@ -6,9 +6,10 @@ use std::process::ExitCode;
 
 use crate::report::html::page;
 use lathide::observe::file;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::commands::common::console;
+use crate::commands::common::output::Output;
 
 /// Make one page of saved results: curves, timelines, tables, advice
 ///
@@ -22,12 +23,8 @@ pub(crate) struct Args {
     /// Where the page goes; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
-    /// One JSON object on stdout, nothing else there
-    #[arg(long)]
-    json: bool,
-    /// Nothing on stderr but errors
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    shown: Output,
 }
 
 const COMMAND: &str = "lathide report";
@@ -40,36 +37,26 @@ Examples:
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {
-    let html = match make(&args.files) {
-        Ok(html) => html,
-        Err(message) => return console::fail(COMMAND, &message, 1),
-    };
-    if args.output.as_os_str() == "-" {
-        return console::print(COMMAND, html.trim_end());
-    }
-    let name = args.output.display();
-    if let Err(error) = file::replace(&args.output, |out| out.write_all(html.as_bytes())) {
-        return console::fail(COMMAND, &format!("the page cannot be written to {name}: {error}"), 1);
-    }
-    if args.json {
-        let result = serde_json::json!({
-            "schema": "lathide-report-1",
-            "output": args.output,
-            "bytes": html.len(),
-            "files": args.files,
-        });
-        return console::print_json(COMMAND, &result);
-    }
-    if !args.quiet {
-        eprintln!("{COMMAND}: the page is {name}; open it in a browser");
-    }
-    ExitCode::SUCCESS
+    make(args).unwrap_or_else(|message| console::fail(COMMAND, &message, 1))
 }
 
-fn make(files: &[PathBuf]) -> Result<String, String> {
-    let read = |file: &PathBuf| Ok((name(file), parsed(file)?));
-    let files = files.iter().map(read).collect::<Result<Vec<_>, String>>()?;
-    page(&files).map_err(|error| error.to_string())
+fn make(args: &Args) -> Result<ExitCode, String> {
+    let Args { files, output, shown } = args;
+    let results = files.iter().map(|file| Ok((name(file), parsed(file)?))).collect::<Result<Vec<_>, String>>()?;
+    let html = page(&results).map_err(|error| error.to_string())?;
+    if output.as_os_str() == "-" {
+        return Ok(console::print(COMMAND, html.trim_end()));
+    }
+    file::replace(output, |out| out.write_all(html.as_bytes()))
+        .map_err(|error| format!("the page cannot be written to {}: {error}", output.display()))?;
+    if shown.json {
+        let result = json!({ "schema": "lathide-report-1", "output": output, "bytes": html.len(), "files": files });
+        return Ok(console::print_json(COMMAND, &result));
+    }
+    if !shown.quiet {
+        eprintln!("{COMMAND}: the page is {}; open it in a browser", output.display());
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn parsed(file: &Path) -> Result<Value, String> {

@@ -3,10 +3,9 @@
 use lathide::Collective;
 use lathide::launcher::quantity::{Quantity, WHOLE};
 
-use crate::commands::common::hosts::HostArgs;
 use crate::commands::common::options::{List, list, message_sizes, one, seconds};
 use crate::commands::common::output::Output;
-use crate::launch::link::LinkSpec;
+use crate::commands::common::target::Place;
 
 /// Measure collectives by every algorithm, beside what the model predicts, and how good the choice is
 #[derive(Clone, Debug, clap::Args)]
@@ -19,11 +18,8 @@ pub(crate) struct Args {
     /// Several numbers of ranks, one after the other, such as 2,4,8 or 2..8*2
     #[arg(long, value_name = "LIST", value_parser = list::<u32>(RANKS))]
     pub(super) ranks: Option<List<u32>>,
-    /// Emulated link, as in `lathide run`: loopback, lan, wan, ethernet, or delay=25ms,rate=50mbit[,jitter=1ms]
-    #[arg(long, value_name = "SPEC", default_value = "loopback", conflicts_with = "hosts")]
-    pub(super) link: LinkSpec,
     #[command(flatten)]
-    pub(super) hosts: HostArgs,
+    pub(super) place: Place,
     /// Operations to measure, such as broadcast,allreduce [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operation)]
     pub(super) operations: Option<Vec<Collective>>,

@@ -1,88 +1,63 @@
-//! Calls of any collective, blocking or not.
+//! Calls of any collective, with something to do meanwhile.
 
 use lathide::Collective;
 use lathide::{Handle, Node, Operator, Rank, Result};
 
 use super::plan;
 
-/// What a collective begins with, made before the clock runs.
-pub(super) enum Input {
-    Nothing,
-    Bytes(Vec<u8>),
-    Numbers(Vec<f64>),
+/// What a collective begins and ends with: numbers for a reduction, else bytes.
+#[derive(Default)]
+pub(super) struct Data {
+    bytes: Vec<u8>,
+    numbers: Vec<f64>,
 }
 
-/// A collective under way.
-pub(super) enum Pending {
-    Barrier(Handle<()>),
-    Bytes(Handle<Vec<u8>>),
-    Numbers(Handle<Vec<f64>>),
-    AtRoot(Handle<Option<Vec<u8>>>),
-    NumbersAtRoot(Handle<Option<Vec<f64>>>),
-}
+impl Data {
+    /// What this rank gives to a call with so many bytes, made before the clock runs.
+    pub(super) fn new(node: &Node, operation: Collective, bytes: u64) -> Self {
+        let count = plan::call(operation, node.size(), bytes).blocks.longest() as usize;
+        let (bytes, numbers) = match operation {
+            Collective::Barrier => (0, 0),
+            Collective::Allreduce | Collective::Reduce => (0, count),
+            Collective::Alltoall => (count * node.size() as usize, 0),
+            Collective::Scatter if node.rank() == 0 => (count * node.size() as usize, 0),
+            Collective::Scatter => (0, 0),
+            Collective::Allgather | Collective::Broadcast | Collective::Gather => (count, 0),
+        };
+        Data { bytes: vec![1; bytes], numbers: vec![1.0; numbers] }
+    }
 
-impl Input {
-    /// Its number of elements.
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Input::Nothing => 0,
-            Input::Bytes(bytes) => bytes.len(),
-            Input::Numbers(numbers) => numbers.len(),
+    /// Carries out the operation with it, with this root if it has one, and does something meanwhile. What it ends with is
+    /// cut to as many elements, so that the next call may begin with it.
+    pub(super) fn call(
+        &mut self,
+        node: &Node,
+        (operation, root): (Collective, Rank),
+        bytes: u64,
+        meanwhile: impl FnOnce(),
+    ) -> Result<()> {
+        let Data { bytes: block, numbers } = std::mem::take(self);
+        let counts = [block.len(), numbers.len()];
+        match operation {
+            Collective::Allgather => self.bytes = wait(node.initallgather(block)?, meanwhile)?,
+            Collective::Allreduce => self.numbers = wait(node.initallreduce(&Operator::sum(), numbers)?, meanwhile)?,
+            Collective::Alltoall => self.bytes = wait(node.initalltoall(block)?, meanwhile)?,
+            Collective::Barrier => wait(node.initbarrier()?, meanwhile)?,
+            Collective::Broadcast => self.bytes = wait(node.initbroadcast(root, block)?, meanwhile)?,
+            Collective::Gather => self.bytes = wait(node.initgather(root, block)?, meanwhile)?.unwrap_or_default(),
+            Collective::Reduce => {
+                let sum = node.initreduce(root, &Operator::sum(), numbers)?;
+                self.numbers = wait(sum, meanwhile)?.unwrap_or_default();
+            }
+            Collective::Scatter => self.bytes = wait(node.initscatter(root, bytes as usize, block)?, meanwhile)?,
         }
-    }
-
-    /// Its first `count` elements.
-    pub(super) fn cut(mut self, count: usize) -> Self {
-        match &mut self {
-            Input::Nothing => {}
-            Input::Bytes(bytes) => bytes.truncate(count),
-            Input::Numbers(numbers) => numbers.truncate(count),
-        }
-        self
+        self.bytes.truncate(counts[0]);
+        self.numbers.truncate(counts[1]);
+        Ok(())
     }
 }
 
-/// What this rank gives to a call with so many bytes.
-pub(super) fn input(node: &Node, operation: Collective, bytes: u64) -> Input {
-    let count = plan::call(operation, node.size(), bytes).blocks.longest() as usize;
-    match operation {
-        Collective::Barrier => Input::Nothing,
-        Collective::Allreduce | Collective::Reduce => Input::Numbers(vec![1.0; count]),
-        Collective::Alltoall => Input::Bytes(vec![1; count * node.size() as usize]),
-        Collective::Scatter if node.rank() == 0 => Input::Bytes(vec![1; count * node.size() as usize]),
-        Collective::Scatter => Input::Bytes(Vec::new()),
-        Collective::Allgather | Collective::Broadcast | Collective::Gather => Input::Bytes(vec![1; count]),
-    }
-}
-
-/// Begins; `root` if the operation has one.
-pub(super) fn begin(node: &Node, (operation, root): (Collective, Rank), bytes: u64, input: Input) -> Result<Pending> {
-    let (numbers, block) = match input {
-        Input::Nothing => (Vec::new(), Vec::new()),
-        Input::Bytes(bytes) => (Vec::new(), bytes),
-        Input::Numbers(numbers) => (numbers, Vec::new()),
-    };
-    Ok(match operation {
-        Collective::Allgather => Pending::Bytes(node.initallgather(block)?),
-        Collective::Allreduce => Pending::Numbers(node.initallreduce(&Operator::sum(), numbers)?),
-        Collective::Alltoall => Pending::Bytes(node.initalltoall(block)?),
-        Collective::Barrier => Pending::Barrier(node.initbarrier()?),
-        Collective::Broadcast => Pending::Bytes(node.initbroadcast(root, block)?),
-        Collective::Gather => Pending::AtRoot(node.initgather(root, block)?),
-        Collective::Reduce => Pending::NumbersAtRoot(node.initreduce(root, &Operator::sum(), numbers)?),
-        Collective::Scatter => Pending::Bytes(node.initscatter(root, bytes as usize, block)?),
-    })
-}
-
-impl Pending {
-    /// What it ends with, of which the next one may begin.
-    pub(super) fn wait(self) -> Result<Input> {
-        match self {
-            Pending::Barrier(handle) => handle.wait().map(|()| Input::Nothing),
-            Pending::Bytes(handle) => handle.wait().map(Input::Bytes),
-            Pending::Numbers(handle) => handle.wait().map(Input::Numbers),
-            Pending::AtRoot(handle) => handle.wait().map(|bytes| Input::Bytes(bytes.unwrap_or_default())),
-            Pending::NumbersAtRoot(handle) => handle.wait().map(|numbers| Input::Numbers(numbers.unwrap_or_default())),
-        }
-    }
+fn wait<T: Send + 'static>(handle: Handle<T>, meanwhile: impl FnOnce()) -> Result<T> {
+    meanwhile();
+    handle.wait()
 }

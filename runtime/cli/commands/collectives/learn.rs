@@ -6,6 +6,7 @@ use lathide::CostModel;
 use lathide::{Node, Rank, Tag};
 
 use super::together::goes_on;
+use crate::commands::common::blocks::Messages;
 use crate::launch::failed::Result;
 
 const SHIFT: Tag = Tag(1);
@@ -47,13 +48,11 @@ pub(super) fn machine(node: &Node, seconds: f64) -> Result<(CostModel, bool)> {
 /// Everybody to the next rank and to the one before in turns: all send and receive at once, as in a collective, and
 /// share processors where they do.
 fn shift(node: &Node, bytes: usize) -> Result<()> {
-    let [left, right] = [-1, 1].map(|by| node.rank().on_ring(by, node.size()));
-    let (mut out, mut into) = (vec![1_u8; bytes], vec![0_u8; bytes]);
+    let [left, right] = [-1, 1].map(|by| Some(node.rank().on_ring(by, node.size())));
+    let mut messages = Messages::new(bytes);
     for turn in 0..2 * SHORT_EACH {
-        let (to, from) = if turn % 2 == 0 { (right, left) } else { (left, right) };
-        let read = node.initread(from, SHIFT, into)?;
-        out = node.initwrite(to, SHIFT, out)?.wait()?;
-        into = read.wait()?;
+        let peers = if turn % 2 == 0 { [left, right] } else { [right, left] };
+        messages.step(node, SHIFT, peers, || ())?;
     }
     Ok(())
 }
@@ -64,12 +63,10 @@ fn ping_pong(node: &Node, bytes: usize) -> Result<()> {
     if other.0 >= node.size() {
         return Ok(());
     }
-    let mut buffer = vec![1_u8; bytes];
+    let mut messages = Messages::new(bytes);
     for turn in 0..2 * LONG_EACH {
-        buffer = match (turn % 2 == 0) == (rank < other) {
-            true => node.initwrite(other, PING, buffer)?.wait()?,
-            false => node.initread(other, PING, buffer)?.wait()?,
-        };
+        let is_writer = (turn % 2 == 0) == (rank < other);
+        messages.step(node, PING, [!is_writer, is_writer].map(|moves| moves.then_some(other)), || ())?;
     }
     Ok(())
 }

@@ -6,7 +6,6 @@
 mod args;
 mod call;
 mod learn;
-mod measure;
 mod node;
 mod overlap;
 mod plan;
@@ -17,12 +16,13 @@ mod together;
 
 use std::process::ExitCode;
 
-use lathide::{Collective, Overrides};
+use lathide::Collective;
 
 pub(crate) use args::Args;
 
-use crate::commands::common::nodes::measuring;
-use crate::commands::common::target::Target;
+use crate::commands::common::background::BackgroundLoad;
+use crate::commands::common::console::progress;
+use crate::commands::common::nodes::{Nodes, measuring};
 use crate::launch::failed::{Failed, Result};
 use crate::report::results::Results;
 
@@ -31,25 +31,28 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     args.output.show("lathide collectives", measured(args))
 }
 
+/// Measures everything, for each number of ranks. Every operation has a job of its own, and so connections of its own: what
+/// TCP's congestion control remembers of a gather, whose senders share the root's port, would slow other
+/// operations down for a while.
 fn measured(args: &Args) -> Result<Results> {
-    let plan = wanted(args).map_err(Failed::usage)?;
+    let operations = args.operations.clone().unwrap_or_else(|| Collective::ALL.to_vec());
+    let algorithms = plan::algorithms(&operations, args.algorithms.as_deref()).map_err(Failed::usage)?;
     let sizes = sorted(args.ranks.clone().unwrap_or_else(|| vec![args.size]));
-    let target = Target::new(args.link.clone(), args.hosts.clone())?;
-    measure::measure(&target, &plan, &sizes, args.output.quiet)
-}
-
-/// What the nodes are to measure, or what is wrong with it.
-fn wanted(args: &Args) -> std::result::Result<plan::Plan, String> {
-    let operations = sorted(args.operations.clone().unwrap_or_else(|| Collective::ALL.to_vec()));
-    let all: Vec<plan::Variant> = operations.iter().flat_map(|operation| plan::variants(*operation)).collect();
-    let variants = match &args.algorithms {
-        None => all,
-        Some(names) => plan::chosen_variants(&operations, &all, names)?,
-    };
-    for variant in &variants {
-        Overrides::parse(&variant.forced())?;
+    let bytes = args.bytes.clone().map(sorted);
+    let plans = plan::plans(algorithms, bytes.as_deref(), (args.seconds, sizes.len()));
+    let target = &args.place.target("loopback")?;
+    let what = format!("measuring over {}; takes about {:.0} s", target.describe().how, args.seconds);
+    let bar = progress("lathide collectives", args.output.quiet, &what);
+    let background = BackgroundLoad::watch();
+    let nodes = Nodes { target, command: "collectives", bar };
+    let mut measured = Vec::new();
+    for &ranks in &sizes {
+        for plan in &plans {
+            measured.extend(nodes.run(ranks, plan, &[("LATHIDE_COLLECTIVE", "")])?.0);
+        }
     }
-    Ok(plan::Plan { variants, bytes: args.bytes.clone().map(sorted), seconds: args.seconds })
+    let load = background.and_then(|background| background.share());
+    results::results(target.describe(), &measured, load).ok_or_else(|| Failed::new("nothing was measured"))
 }
 
 fn sorted<T: Ord>(mut list: Vec<T>) -> Vec<T> {

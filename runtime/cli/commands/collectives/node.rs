@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use lathide::launcher::collective::Prices;
-use lathide::{Collective, CostModel, Node, Overrides};
+use lathide::{Node, Overrides, Rank};
 
-use super::plan::{self, Event, Parameters, Plan, Point, REPEATS_MIN};
+use super::call::Data;
+use super::plan::{self, Measured, Parameters, Plan, Point, REPEATS_MIN};
 use super::together::{Together, goes_on, slowest};
 use super::{learn, overlap};
 use crate::commands::common::nodes::{progress, report};
@@ -22,51 +23,51 @@ pub(super) fn run(node: &Node, plan: &Plan) -> Result<()> {
     let began = Instant::now();
     progress(node.rank(), (0, 1), "learning the link")?;
     let (machine, is_fitted) = learn::machine(node, LEARN_SHARE * plan.seconds)?;
-    if let Some(variant) = plan.variants.first() {
-        report(node.rank(), Event::Parameters(parameters((variant.operation, node.size()), &machine, is_fitted)))?;
-    }
-    let mut prices = Prices::new(machine);
-    let points = plan::grid(plan, node.size(), &mut prices);
-    let together = Together::new(node, &mut prices)?;
-    report(node.rank(), Event::Grid(points.clone()))?;
-    let forced = points.iter().map(|point| Overrides::parse(&point.variant.forced()).map_err(Failed::new));
-    let forced = forced.collect::<Result<Vec<Overrides>>>()?;
-    let deadline_s = (LEARN_SHARE + GRID_SHARE) * plan.seconds;
-    for round in 0..=REPEATS_MAX {
-        if !goes_on(node, round <= REPEATS_MIN || began.elapsed().as_secs_f64() < deadline_s)? {
-            break;
-        }
-        let times = measured(&together, &points, &forced, round)?;
-        if round > 0 {
-            report(node.rank(), Event::Round(times))?;
-        }
-    }
-    overlap::run(&together, &points, || began.elapsed().as_secs_f64() < plan.seconds)
-}
-
-fn parameters((operation, ranks): (Collective, u32), machine: &CostModel, is_fitted: bool) -> Parameters {
-    Parameters {
-        operation,
-        ranks,
+    let parameters = Parameters {
+        operation: plan.operation,
+        ranks: node.size(),
         a_s: 2.0 * machine.node.fixed + machine.flight(),
         b_s_per_byte: machine.node.per_byte,
         overhead_s: machine.node.fixed,
         is_fitted,
+    };
+    let mut prices = Prices::new(machine);
+    let mut points = plan::grid(plan, node.size(), &mut prices);
+    let together = Together::new(node, &mut prices)?;
+    let has_time = |share: f64| began.elapsed().as_secs_f64() < share * plan.seconds;
+    for round in 0..=REPEATS_MAX {
+        if !goes_on(node, round <= REPEATS_MIN || has_time(LEARN_SHARE + GRID_SHARE))? {
+            break;
+        }
+        let times_s = measured(&together, plan, &points, round)?;
+        // The first round warms up.
+        for (point, time_s) in points.iter_mut().zip(times_s).filter(|_| round > 0) {
+            point.times_s.push(time_s);
+        }
     }
+    let hidden = overlap::measure(&together, plan.operation, &points, || has_time(1.0))?;
+    report(node.rank(), Measured { parameters, points, hidden })
 }
 
 /// Every point once, in one order and in the other in turns: seconds of the slowest rank.
-fn measured(together: &Together<'_>, points: &[Point], forced: &[Overrides], round: u32) -> Result<Vec<f64>> {
-    let (node, mut times) = (together.node, vec![0.0; points.len()]);
+fn measured(together: &Together<'_>, plan: &Plan, points: &[Point], round: u32) -> Result<Vec<f64>> {
+    let (node, operation, mut times) = (together.node, plan.operation, vec![0.0; points.len()]);
     for turn in 0..points.len() {
         let at = if round.is_multiple_of(2) { turn } else { points.len() - 1 - turn };
-        let Point { variant, bytes, .. } = &points[at];
+        let Point { algorithm, bytes, .. } = &points[at];
         if turn % 16 == 0 {
-            let what = format!("{} by {}, {bytes} bytes, round {round}", variant.operation, variant.algorithm);
+            let what = format!("{operation} by {algorithm}, {bytes} bytes, round {round}");
             let (done, each) = (u64::from(round) * points.len() as u64 + turn as u64, points.len() as u64);
             progress(node.rank(), (done, (u64::from(REPEATS_MIN + 1) * each).max(done + 1)), what)?;
         }
-        times[at] = together.timed(&forced[at], (variant.operation, *bytes))?;
+        let forced = Overrides::parse(&plan::forced(operation, algorithm)).map_err(Failed::new)?;
+        let mut data = Data::new(node, operation, *bytes);
+        times[at] = together.block(|| {
+            node.override_algorithms(forced);
+            data.call(node, (operation, Rank(0)), *bytes, || ())?;
+            node.override_algorithms(Overrides::none());
+            Ok(())
+        })?;
     }
     slowest(node, times)
 }

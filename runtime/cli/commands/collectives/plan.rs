@@ -1,14 +1,13 @@
 //! What the command tells its nodes and what rank 0 reports: plain data, sent as JSON. And the grid of points. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use lathide::Collective;
-use lathide::launcher::collective::Call;
-use lathide::launcher::collective::{Choice, Prices};
+use lathide::launcher::collective::{Algorithm, Call, Prices};
+use lathide::{Collective, Overrides};
 use serde::{Deserialize, Serialize};
 
 /// Elements of a reduction are f64.
-pub(super) const ELEMENT_BYTES: u64 = 8;
+const ELEMENT_BYTES: u64 = 8;
 /// Everything is measured so often at least, beside once to warm up.
 pub(super) const REPEATS_MIN: u32 = 5;
 /// The sizes that are tried unless told otherwise.
@@ -19,30 +18,34 @@ const LEAST_S: f64 = 100e-6;
 /// What nodes shall measure.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Plan {
-    pub(super) variants: Vec<Variant>,
+    pub(super) operation: Collective,
+    /// As they are forced: `chain`, `windowed/2`.
+    pub(super) algorithms: Vec<String>,
     /// These sizes only, however long they take.
     pub(super) bytes: Option<Vec<usize>>,
     /// About how many seconds the nodes may take.
     pub(super) seconds: f64,
 }
 
-/// An operation, carried out by one algorithm.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct Variant {
-    pub(super) operation: Collective,
-    /// As it is forced: `chain`, `windowed/2`.
-    pub(super) algorithm: String,
+/// What rank 0 reports.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct Measured {
+    pub(super) parameters: Parameters,
+    pub(super) points: Vec<Point>,
+    pub(super) hidden: Vec<Hidden>,
 }
 
-/// One thing to measure.
+/// One algorithm in one size.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Point {
-    pub(super) variant: Variant,
+    pub(super) algorithm: String,
     pub(super) bytes: u64,
     /// By the link's fitted parameters, in seconds.
     pub(super) predicted_s: f64,
     /// Whether the library would take this algorithm.
     pub(super) is_chosen: bool,
+    /// Seconds of the slowest rank, by repetition.
+    pub(super) times_s: Vec<f64>,
 }
 
 /// What prices follow from, as the nodes have learnt it.
@@ -60,13 +63,12 @@ pub(super) struct Parameters {
     pub(super) is_fitted: bool,
 }
 
-/// A collective behind a calculation, and messages point to point of as many bytes, once.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+/// The collective behind a calculation, and messages point to point of as many bytes, by repetition.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Hidden {
-    pub(super) operation: Collective,
     pub(super) bytes: u64,
-    pub(super) collective: Times,
-    pub(super) messages: Times,
+    pub(super) collective: Vec<Times>,
+    pub(super) messages: Vec<Times>,
 }
 
 /// Seconds of the slowest rank for each step of a block: the calculation alone, the transfer alone, and both at once.
@@ -77,93 +79,65 @@ pub(super) struct Times {
     pub(super) total_s: f64,
 }
 
-/// What rank 0 reports, one line of JSON each.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) enum Event {
-    Parameters(Parameters),
-    /// What will be measured.
-    Grid(Vec<Point>),
-    /// Everything once: seconds of the slowest rank, by point.
-    Round(Vec<f64>),
-    Hidden(Hidden),
-}
-
-impl Plan {
-    /// The plan of each operation, each with its share of the time where all are carried out for so many numbers of ranks.
-    pub(super) fn by_operation(&self, times: usize) -> Vec<Plan> {
-        let mut by_operation: BTreeMap<Collective, Vec<Variant>> = BTreeMap::new();
-        for variant in &self.variants {
-            by_operation.entry(variant.operation).or_default().push(variant.clone());
+/// The algorithms to measure, by operation: all, or those of these names of all operations that have them.
+pub(super) fn algorithms(
+    operations: &[Collective],
+    names: Option<&[String]>,
+) -> Result<BTreeMap<Collective, Vec<String>>, String> {
+    let all: BTreeMap<Collective, Vec<String>> =
+        operations.iter().map(|operation| (*operation, known(*operation))).collect();
+    let Some(names) = names else { return Ok(all) };
+    let mut chosen: BTreeMap<Collective, Vec<String>> = BTreeMap::new();
+    for name in names.iter().map(|name| name.trim()) {
+        let known = all.iter().flat_map(|(operation, known)| known.iter().map(|known| (*operation, known.as_str())));
+        let mut found = known.filter(|(_, known)| plain(known) == plain(name)).peekable();
+        if found.peek().is_none() {
+            let known: BTreeSet<&str> = all.values().flatten().map(String::as_str).collect();
+            let known: Vec<&str> = known.into_iter().collect();
+            return Err(format!("no operation has the algorithm {name:?}; these are: {}", known.join(", ")));
         }
-        let seconds = self.seconds / (times * by_operation.len()).max(1) as f64;
-        by_operation.into_values().map(|variants| Plan { variants, bytes: self.bytes.clone(), seconds }).collect()
+        for (operation, known) in found {
+            let algorithm = if name == plain(name) { known } else { name };
+            Overrides::parse(&forced(operation, algorithm))?;
+            let chosen = chosen.entry(operation).or_default();
+            if !chosen.iter().any(|other| other == algorithm) {
+                chosen.push(algorithm.to_owned());
+            }
+        }
     }
+    Ok(chosen)
 }
 
-impl Variant {
-    /// As [`lathide::Overrides::parse`] takes it.
-    pub(super) fn forced(&self) -> String {
-        format!("{}:{}", self.operation, self.algorithm)
-    }
-
-    /// The price of this variant among the candidates, and whether it is the cheapest. `None` if it is none of them.
-    fn priced(&self, call: &Call, choice: &Choice, prices: &mut Prices) -> Option<(f64, bool)> {
-        let best = choice.best();
-        let Some((name, window)) = self.algorithm.split_once('/') else {
-            let candidate = choice.named(&self.algorithm)?;
-            return Some((candidate.seconds, candidate == best));
-        };
-        let algorithm = choice.named(name)?.algorithm.with_window(window.parse().ok()?);
-        Some((prices.seconds(call, algorithm)?, algorithm == best.algorithm))
-    }
+/// A plan for each operation, each with its share of the time where all are carried out for so many numbers of ranks.
+pub(super) fn plans(
+    algorithms: BTreeMap<Collective, Vec<String>>,
+    bytes: Option<&[usize]>,
+    (seconds, times): (f64, usize),
+) -> Vec<Plan> {
+    let seconds = seconds / (times * algorithms.len()).max(1) as f64;
+    let plan = |(operation, algorithms)| Plan { operation, algorithms, bytes: bytes.map(<[usize]>::to_vec), seconds };
+    algorithms.into_iter().map(plan).collect()
 }
 
 /// Every algorithm for an operation. Where two have one name, they differ in their windows.
-pub(super) fn variants(operation: Collective) -> Vec<Variant> {
+fn known(operation: Collective) -> Vec<String> {
     let all = Call::new(operation, 4, 1, 1).algorithms();
     let named = |name: &str| all.iter().filter(|other| other.name() == name).count();
-    let text = |algorithm: &lathide::launcher::collective::Algorithm| match algorithm.window() {
+    let text = |algorithm: &Algorithm| match algorithm.window() {
         Some(window) if named(algorithm.name()) > 1 => format!("{}/{window}", algorithm.name()),
         _ => algorithm.name().to_owned(),
     };
-    all.iter().map(|algorithm| Variant { operation, algorithm: text(algorithm) }).collect()
+    all.iter().map(text).collect()
 }
 
-/// The variants by these algorithms, of all operations that have them.
-pub(super) fn chosen_variants(
-    operations: &[Collective],
-    all: &[Variant],
-    names: &[String],
-) -> Result<Vec<Variant>, String> {
-    let mut chosen: Vec<Variant> = Vec::new();
-    for name in names.iter().map(|name| name.trim()) {
-        let before = chosen.len();
-        for &operation in operations {
-            let plain = name.split('/').next().unwrap_or(name);
-            let of_name = |variant: &&Variant| {
-                variant.operation == operation && variant.algorithm.split('/').next() == Some(plain)
-            };
-            let known: Vec<&Variant> = all.iter().filter(of_name).collect();
-            if name == plain {
-                chosen.extend(known.into_iter().cloned());
-            } else if !known.is_empty() {
-                chosen.push(Variant { operation, algorithm: name.to_owned() });
-            }
-        }
-        if chosen.len() == before {
-            let mut known: Vec<&str> = all.iter().map(|variant| variant.algorithm.as_str()).collect();
-            known.sort_unstable();
-            known.dedup();
-            return Err(format!("no operation has the algorithm {name:?}; these are: {}", known.join(", ")));
-        }
-    }
-    let mut kept: Vec<Variant> = Vec::new();
-    for variant in chosen {
-        if !kept.contains(&variant) {
-            kept.push(variant);
-        }
-    }
-    Ok(kept)
+/// An algorithm's name without its window.
+fn plain(algorithm: &str) -> &str {
+    algorithm.split('/').next().unwrap_or(algorithm)
+}
+
+/// As [`Overrides::parse`] takes it.
+pub(super) fn forced(operation: Collective, algorithm: &str) -> String {
+    format!("{operation}:{algorithm}")
 }
 
 /// The call that is measured with so many bytes: the whole, or a block.
@@ -184,7 +158,7 @@ pub(super) fn grid(plan: &Plan, ranks: u32, prices: &mut Prices) -> Vec<Point> {
     let mut round_s = 0.0;
     for &bytes in plan.bytes.as_deref().unwrap_or(&BYTES) {
         let new: Vec<Point> =
-            plan.variants.iter().filter_map(|variant| point(variant, ranks, bytes as u64, prices)).collect();
+            plan.algorithms.iter().filter_map(|algorithm| plan.point(algorithm, ranks, bytes as u64, prices)).collect();
         round_s += new.iter().map(|point| point.predicted_s + LEAST_S).sum::<f64>();
         // Prices may be too low by a third, and there are barriers between.
         let is_too_long = 1.5 * round_s * f64::from(REPEATS_MIN + 1) > plan.seconds;
@@ -192,7 +166,7 @@ pub(super) fn grid(plan: &Plan, ranks: u32, prices: &mut Prices) -> Vec<Point> {
             break;
         }
         for point in new {
-            if !points.iter().any(|known| known.variant == point.variant && known.bytes == point.bytes) {
+            if !points.iter().any(|known| known.algorithm == point.algorithm && known.bytes == point.bytes) {
                 points.push(point);
             }
         }
@@ -200,9 +174,20 @@ pub(super) fn grid(plan: &Plan, ranks: u32, prices: &mut Prices) -> Vec<Point> {
     points
 }
 
-fn point(variant: &Variant, ranks: u32, bytes: u64, prices: &mut Prices) -> Option<Point> {
-    let call = call(variant.operation, ranks, bytes);
-    let choice = prices.choose(&call);
-    let (predicted_s, is_chosen) = variant.priced(&call, &choice, prices)?;
-    Some(Point { variant: variant.clone(), bytes: call.blocks.longest() * call.element_bytes, predicted_s, is_chosen })
+impl Plan {
+    /// A point with its price; `None` if the algorithm is no candidate.
+    fn point(&self, algorithm: &str, ranks: u32, bytes: u64, prices: &mut Prices) -> Option<Point> {
+        let call = call(self.operation, ranks, bytes);
+        let choice = prices.choose(&call);
+        let named = choice.named(plain(algorithm))?;
+        let (predicted_s, is_chosen) = match algorithm.split_once('/') {
+            None => (named.seconds, named == choice.best()),
+            Some((_, window)) => {
+                let algorithm = named.algorithm.with_window(window.parse().ok()?);
+                (prices.seconds(&call, algorithm)?, algorithm == choice.best().algorithm)
+            }
+        };
+        let bytes = call.blocks.longest() * call.element_bytes;
+        Some(Point { algorithm: algorithm.to_owned(), bytes, predicted_s, is_chosen, times_s: Vec::new() })
+    }
 }

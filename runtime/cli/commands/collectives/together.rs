@@ -1,10 +1,8 @@
 //! What all ranks begin at the same moment, and what they agree on.
 
 use lathide::launcher::collective::Prices;
-use lathide::{Collective, Overrides};
-use lathide::{Node, Rank};
+use lathide::{Collective, Node};
 
-use super::call;
 use super::plan;
 use crate::commands::common::clock::CommonClock;
 use crate::launch::failed::Result;
@@ -23,21 +21,10 @@ impl<'a> Together<'a> {
         Ok(Together { node, clock: CommonClock::set(node)?, telling_s })
     }
 
-    /// Seconds from the moment that all begin to the end of this rank's part.
-    pub(super) fn timed(&self, forced: &Overrides, (operation, bytes): (Collective, u64)) -> Result<f64> {
-        let input = call::input(self.node, operation, bytes);
-        self.block(|node| {
-            node.override_algorithms(forced.clone());
-            call::begin(node, (operation, Rank(0)), bytes, input)?.wait()?;
-            node.override_algorithms(Overrides::none());
-            Ok(())
-        })
-    }
-
     /// Seconds from the moment that all begin with `block` to its end on this rank.
-    pub(super) fn block(&self, block: impl FnOnce(&Node) -> lathide::Result<()>) -> Result<f64> {
+    pub(super) fn block(&self, block: impl FnOnce() -> lathide::Result<()>) -> Result<f64> {
         let start_s = self.clock.meet(self.node, self.telling_s)?;
-        block(self.node)?;
+        block()?;
         Ok(self.clock.now_s() - start_s)
     }
 }

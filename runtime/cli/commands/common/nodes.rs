@@ -1,5 +1,6 @@
 //! Node processes that measure: each prints one line of JSON per event, and the command follows those of rank 0.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -46,7 +47,8 @@ impl Nodes<'_> {
     where
         E: DeserializeOwned + Send + 'static,
     {
-        let mut job = self.target.of_lathide(ranks, ["__node", self.command, &serde_json::to_string(plan)?])?;
+        let command = ["__node", self.command, &serde_json::to_string(plan)?];
+        let mut job = self.target.on(Job::of_lathide(ranks, command.map(OsString::from)))?;
         job.env =
             [("LATHIDE_OVERLAP", "on")].iter().chain(set).map(|(name, value)| (name.into(), value.into())).collect();
         let events = Arc::new(Mutex::new(Vec::new()));
@@ -105,8 +107,8 @@ fn follow<E: DeserializeOwned>(job: Job, take: impl FnMut(E) + Send + 'static) -
     }
 }
 
-/// Why the job failed.
-fn why(outcome: &Outcome) -> String {
+/// Why a job failed.
+pub(crate) fn why(outcome: &Outcome) -> String {
     if let Some(signal) = outcome.interrupted {
         return format!("interrupted by signal {signal}");
     }

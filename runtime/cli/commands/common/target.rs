@@ -1,13 +1,11 @@
 //! Where a measurement takes place: on this machine, over a link that may be emulated, or on other hosts.
 
-use std::ffi::OsString;
-
 use crate::launch::link::LinkSpec;
 use crate::launch::local::Job;
 
 use super::console::{Link, describe};
 use super::hosts::HostArgs;
-use crate::launch::failed::Failed;
+use crate::launch::failed::Result;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -18,22 +16,33 @@ pub(crate) struct Target {
     pub(crate) hosts: HostArgs,
 }
 
+/// The options that say where.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Place {
+    /// Emulated link, as in `lathide run`: loopback, lan, wan, ethernet, or delay=25ms,rate=50mbit[,jitter=1ms]
+    /// [default: loopback; of `lathide gain` without a program: delay=0.2ms,rate=100mbit]
+    #[arg(long, value_name = "SPEC", conflicts_with = "hosts")]
+    link: Option<LinkSpec>,
+    #[command(flatten)]
+    hosts: HostArgs,
+}
+
+impl Place {
+    /// There; on this machine over `link` unless told otherwise, or over the emulated link that stands in for the lab whose
+    /// hosts are named.
+    pub(crate) fn target(&self, link: &str) -> Result<Target> {
+        if let Some((link, _)) = self.hosts.stand_in()? {
+            return Ok(Target { link, hosts: HostArgs::default() });
+        }
+        let default = if self.hosts.is_given() { "loopback" } else { link };
+        let link = self.link.clone().map_or_else(|| default.parse(), Ok)?;
+        Ok(Target { link, hosts: self.hosts.clone() })
+    }
+}
+
 impl Target {
-    /// There; or on this machine over the emulated link that stands in for the lab whose hosts are named.
-    pub(crate) fn new(link: LinkSpec, hosts: HostArgs) -> Result<Self, Failed> {
-        Ok(match hosts.stand_in()? {
-            Some((link, _)) => Target { link, hosts: HostArgs::default() },
-            None => Target { link, hosts },
-        })
-    }
-
-    /// A job of one of this program's hidden commands.
-    pub(crate) fn of_lathide<const N: usize>(&self, ranks: u32, args: [&str; N]) -> Result<Job, Failed> {
-        self.on(Job::of_lathide(ranks, args.map(OsString::from)))
-    }
-
     /// The job, to be run there.
-    pub(crate) fn on(&self, mut job: Job) -> Result<Job, Failed> {
+    pub(crate) fn on(&self, mut job: Job) -> Result<Job> {
         job.hosts = self.hosts.place_quietly(Some(job.size))?;
         job.link = self.link.clone();
         Ok(job)

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::plan::{Measured, Round};
 use crate::commands::common::strip::Shape;
+use crate::launch::failed::{Failed, Result};
 
 /// Everything known about one granularity. Times are in seconds per time step; medians, with the least and the
 /// greatest beside them.
@@ -52,27 +53,19 @@ pub(super) struct Point {
     pub(super) disturbed: f64,
 }
 
-/// Why measurements cannot be evaluated.
-#[derive(Clone, PartialEq, Debug, thiserror::Error)]
-pub(super) enum AnalysisError {
-    #[error("the measured {0}")]
-    Model(#[from] BadParameter),
-    #[error("no repetition was measured at gamma = {0}")]
-    Nothing(f64),
-}
-
 /// Evaluates one granularity from the `repeats` repetitions that other programs disturbed least.
-pub(super) fn evaluate(measured: &Measured, repeats: u32) -> Result<Point, AnalysisError> {
+pub(super) fn evaluate(measured: &Measured, repeats: u32) -> Result<Point> {
     let (rounds, repeats_left_out) = measured.calmest(repeats as usize);
-    let over = |value: fn(&Round) -> f64| {
-        Summary::of(rounds.iter().map(value)).ok_or(AnalysisError::Nothing(measured.gamma_wanted))
-    };
+    let failed = |what: String| Failed::new(format!("{what}; the machine may be too busy, measure again"));
+    let nothing = || failed(format!("no repetition was measured at gamma = {}", measured.gamma_wanted));
+    let senseless = |error: BadParameter| failed(format!("the measured {error}"));
+    let over = |value: fn(&Round) -> f64| Summary::of(rounds.iter().map(value)).ok_or_else(nothing);
     let [t_calc_s, t_com_s] = [over(|r| r.t_calc)?, over(|r| r.t_com)?];
     let [t_i1_s, t_i2_s, t_i3_s] = [over(|r| r.t_i1)?, over(|r| r.t_i2)?, over(|r| r.t_i3)?];
     let [f, omega] = [over(|r| r.interior / r.t_calc)?, over(|r| (r.busy - r.interior) / r.t_calc)?];
     // Ratios within a repetition, since the machine's speed drifts from one to the next.
     let gamma = over(|r| r.t_calc / r.t_com)?.median;
-    let gain_phases = gain::with_overhead(1.0 / gamma, f.median, omega.median.max(0.0))?;
+    let gain_phases = gain::with_overhead(1.0 / gamma, f.median, omega.median.max(0.0)).map_err(senseless)?;
     let speedup = |time_s: Summary| 2.0 * t_calc_s.median / time_s.median;
     Ok(Point {
         gamma,
@@ -86,7 +79,7 @@ pub(super) fn evaluate(measured: &Measured, repeats: u32) -> Result<Point, Analy
         omega,
         gain_blocking: over(|r| r.t_i1 / r.t_i2)?,
         gain: over(|r| r.t_i1 / r.t_i3)?,
-        gain_ideal: gain::ideal(gamma)?,
+        gain_ideal: gain::ideal(gamma).map_err(senseless)?,
         // Until the whole sweep is known.
         gain_model: gain_phases,
         gain_phases,
@@ -123,12 +116,11 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// From the times of one step with two amounts of work.
-    pub(super) fn fit(few: (Shape, f64), many: (Shape, f64)) -> Self {
-        let per_point = |(shape, time): (Shape, f64)| time / points(shape);
-        let substeps = f64::from(many.0.work) - f64::from(few.0.work);
-        let substep_s = ((per_point(many) - per_point(few)) / substeps).max(LEAST_S);
-        Costs { point_s: (per_point(few) - f64::from(few.0.work) * substep_s).max(LEAST_S), substep_s }
+    /// From the times of one step of this shape with two amounts of work.
+    pub(super) fn fit(shape: Shape, few: (u32, f64), many: (u32, f64)) -> Self {
+        let substep_s = (many.1 - few.1) / points(shape) / (f64::from(many.0) - f64::from(few.0));
+        let substep_s = substep_s.max(LEAST_S);
+        Costs { point_s: (few.1 / points(shape) - f64::from(few.0) * substep_s).max(LEAST_S), substep_s }
     }
 
     /// The columns and the work that make a step's calculation take `wanted_s`: as many columns as the bare
@@ -219,13 +211,14 @@ mod tests {
 
     #[test]
     fn senseless_measurements_are_errors() {
-        assert_eq!(evaluate(&measured(vec![]), 5), Err(AnalysisError::Nothing(1.0)));
+        let nothing = evaluate(&measured(vec![]), 5).unwrap_err().message;
+        assert!(nothing.starts_with("no repetition was measured at gamma = 1;"), "{nothing}");
         let broken = Round { t_com: 0.0, ..round(1.0) };
         assert!(evaluate(&measured(vec![broken]), 5).is_err(), "no division by zero gets out");
         let odd = Round { interior: 2.0, ..round(1.0) };
         assert_eq!(
             evaluate(&measured(vec![odd]), 5).unwrap_err().to_string(),
-            "the measured f is 2, but must be between 0 and 1"
+            "the measured f is 2, but must be between 0 and 1; the machine may be too busy, measure again"
         );
     }
 
@@ -247,7 +240,7 @@ mod tests {
             let shape = Shape { rows: 1000, columns, work };
             (shape, time(shape))
         };
-        let fitted = Costs::fit(at(4, 2), at(4, 66));
+        let fitted = Costs::fit(at(4, 2).0, (2, at(4, 2).1), (66, at(4, 66).1));
         assert!((fitted.point_s / costs.point_s - 1.0).abs() < 1e-9);
         assert!((fitted.substep_s / costs.substep_s - 1.0).abs() < 1e-9);
         for wanted in [0.016, 0.065, 0.26] {

@@ -4,22 +4,16 @@ use std::ffi::OsString;
 
 use lathide::launcher::quantity::{NUMBER, WHOLE};
 
-use crate::commands::common::hosts::HostArgs;
 use crate::commands::common::options::{List, list, one, repeats};
 use crate::commands::common::output::Output;
-use crate::commands::common::target::Target;
-use crate::launch::failed::Failed;
-use crate::launch::link::LinkSpec;
+use crate::commands::common::target::Place;
 
 /// Measure the gain of communication latency hiding on a link, or that of a program
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Emulated link, as in `lathide run` [default: delay=0.2ms,rate=100mbit; with a program: loopback]
-    #[arg(long, value_name = "SPEC", conflicts_with = "hosts")]
-    pub(super) link: Option<LinkSpec>,
     #[command(flatten)]
-    pub(super) hosts: HostArgs,
+    pub(super) place: Place,
     /// The granularities t_calc/t_com to measure at, such as 0.5,1,2 or 0.25..4*2
     #[arg(long, value_name = "LIST", value_parser = list::<f64>(NUMBER.within("0.01", "100")), conflicts_with = "program",
           default_value = GAMMAS)]
@@ -55,11 +49,3 @@ Examples:
 const GAMMAS: &str = "0.25,0.5,0.75,0.9,0.95,1,1.1,1.5,2,4";
 pub(super) const REPEATS: u32 = 5;
 pub(super) const LINK: &str = "delay=0.2ms,rate=100mbit";
-
-impl Args {
-    /// Where it is measured; on this machine without `--link`, over `link`.
-    pub(super) fn target(&self, link: &str) -> Result<Target, Failed> {
-        let link = if self.hosts.is_given() { "loopback" } else { link };
-        Target::new(self.link.clone().map_or_else(|| link.parse(), Ok)?, self.hosts.clone())
-    }
-}

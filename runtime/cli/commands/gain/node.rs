@@ -2,29 +2,26 @@
 
 use std::time::Instant;
 
-use lathide::{Node, Rank};
+use lathide::Node;
 
 use super::analysis::Costs;
-use super::plan::{Measured, Plan, Round};
-use super::versions::{Calculation, Pair, Version};
+use super::plan::{COLUMNS_MAX, Measured, Plan, Round};
+use super::versions::{Pair, Step, Times, VERSIONS};
 use crate::commands::common::nodes::{progress, report};
-use crate::commands::common::strip::{Shape, Side, Strip, sequential};
-use crate::launch::failed::Failed;
-
-type Result<T> = std::result::Result<T, Failed>;
+use crate::commands::common::strip::{Shape, Strip, sequential};
+use crate::launch::failed::{Failed, Result};
 
 /// A node of `lathide gain`.
 pub(super) fn run(node: &Node, plan: &Plan) -> Result<()> {
     if node.size() != 2 {
         return Err(Failed::new(format!("{} nodes; the measurement takes 2", node.size())));
     }
-    Session::new(node, plan)?.run()
+    Session { pair: Pair::new(node)?, plan, start: Instant::now(), done: 0 }.run()
 }
 
 struct Session<'a> {
     pair: Pair<'a>,
     plan: &'a Plan,
-    side: Side,
     start: Instant,
     /// Rounds of the plan that are done.
     done: u64,
@@ -32,21 +29,11 @@ struct Session<'a> {
 
 /// One granularity under measurement.
 struct Point {
-    gamma: f64,
+    measured: Measured,
     /// What a step's calculation shall take, in seconds.
     wanted_s: f64,
-    /// What it costs by what was seen last, and what is calculated therefore.
+    /// What it costs by what was seen last.
     costs: Costs,
-    shape: Shape,
-    steps: u32,
-    rounds: Vec<Round>,
-}
-
-impl Point {
-    /// How many repetitions other programs left alone.
-    fn calm(&self) -> usize {
-        self.rounds.iter().filter(|round| round.disturbed < CALM).count()
-    }
 }
 
 /// Work of the two calibration runs; steps of the check against the sequential calculation.
@@ -57,31 +44,22 @@ const CHECK_STEPS: u32 = 3;
 /// calculation took the same time within it but for this share.
 const CALM: f64 = 0.05;
 
-impl<'a> Session<'a> {
-    fn new(node: &'a Node, plan: &'a Plan) -> Result<Self> {
-        let (other, side) = if node.rank() == 0 { (Rank(1), Side::Left) } else { (Rank(0), Side::Right) };
-        Ok(Session { pair: Pair::new(node, other)?, plan, side, start: Instant::now(), done: 0 })
-    }
-
+impl Session<'_> {
     fn run(&mut self) -> Result<()> {
         self.progress("checking the three versions against the sequential calculation".to_owned())?;
         self.check()?;
         self.progress("calibrating".to_owned())?;
-        let shape = Shape { rows: self.plan.rows, columns: self.plan.columns_max, work: WORK_FEW };
-        let mut strip = Strip::new(shape, self.side);
-        let (costs, t_com) = self.calibrate(&mut strip)?;
+        let shape = Shape { rows: self.plan.rows, columns: COLUMNS_MAX, work: WORK_FEW };
+        let mut strip = Strip::new(shape, self.pair.side);
+        let (costs, t_com_s) = self.calibrate(&mut strip)?;
         let point = |&gamma: &f64| {
-            let (wanted_s, steps) = (gamma * t_com, self.plan.steps(gamma, t_com));
-            let shape = costs.choose(self.plan.rows, self.plan.columns_max, wanted_s);
-            Point { gamma, wanted_s, costs, shape, steps, rounds: Vec::new() }
+            let (wanted_s, steps) = (gamma * t_com_s, self.plan.steps(gamma, t_com_s));
+            let shape = costs.choose(self.plan.rows, COLUMNS_MAX, wanted_s);
+            Point { measured: Measured { gamma_wanted: gamma, shape, steps, rounds: Vec::new() }, wanted_s, costs }
         };
         let mut points: Vec<Point> = self.plan.gammas.iter().map(point).collect();
         self.repeat(&mut strip, &mut points)?;
-        for Point { gamma, shape, steps, rounds, .. } in points {
-            let measured = Measured { gamma_wanted: gamma, shape, steps, rounds };
-            report(self.pair.node.rank(), measured)?;
-        }
-        Ok(())
+        points.into_iter().try_for_each(|point| report(self.pair.node.rank(), point.measured))
     }
 
     /// Goes round all points as often as planned, so that what disturbs for a while disturbs each of them a little
@@ -101,8 +79,10 @@ impl<'a> Session<'a> {
         }
         let repeats = repeats as usize;
         while elapsed_s < deadline_s {
-            let unsettled = |point: &&mut Point| point.calm() < repeats && point.rounds.len() < 2 * repeats;
-            let Some(point) = points.iter_mut().filter(unsettled).min_by_key(|point| point.rounds.len()) else { break };
+            let count = |point: &Point| point.measured.rounds.len();
+            let calm = |point: &Point| point.measured.rounds.iter().filter(|round| round.disturbed < CALM).count();
+            let unsettled = |point: &&mut Point| calm(point) < repeats && count(point) < 2 * repeats;
+            let Some(point) = points.iter_mut().filter(unsettled).min_by_key(|point| count(point)) else { break };
             elapsed_s = self.measure(strip, point)?;
         }
         Ok(())
@@ -111,46 +91,65 @@ impl<'a> Session<'a> {
     /// One more repetition at a point. Returns the seconds since the start, on which the nodes agree, since they
     /// decide by them whether to go on.
     fn measure(&self, strip: &mut Strip, point: &mut Point) -> Result<f64> {
-        self.progress(format!("gamma = {}, repetition {}", point.gamma, point.rounds.len() + 1))?;
-        if strip.shape().columns != point.shape.columns {
-            *strip = Strip::new(point.shape, self.side);
+        let Measured { gamma_wanted, shape, ref rounds, .. } = point.measured;
+        self.progress(format!("gamma = {gamma_wanted}, repetition {}", rounds.len() + 1))?;
+        if strip.shape().columns != shape.columns {
+            *strip = Strip::new(shape, self.pair.side);
         }
         let round = self.round(strip, point)?;
-        point.rounds.push(round);
+        point.measured.rounds.push(round);
         Ok(self.pair.slower(vec![self.start.elapsed().as_secs_f64()])?[0])
     }
 
     /// All versions must give the sequential result.
     fn check(&self) -> Result<()> {
         let shape = Shape { rows: self.plan.rows, columns: 3, work: 2 };
-        let expected = sequential(shape, CHECK_STEPS);
-        for version in [Version::I1, Version::I2, Version::I3] {
-            let mut strip = Strip::new(shape, self.side);
-            self.pair.version(version, &mut strip, CHECK_STEPS)?;
-            agree(version, shape, CHECK_STEPS, self.pair.checksums(&strip)?, expected)?;
+        let mut expected = Some(sequential(shape, CHECK_STEPS));
+        for version in VERSIONS {
+            let mut strip = Strip::new(shape, self.pair.side);
+            self.pair.block(version, &mut strip, CHECK_STEPS)?;
+            self.agree(version, &strip, CHECK_STEPS, &mut expected)?;
         }
         Ok(())
+    }
+
+    /// The strips after some steps must be as expected; the first ones say what is.
+    fn agree(&self, version: Step, strip: &Strip, steps: u32, expected: &mut Option<[u64; 2]>) -> Result<()> {
+        let got = self.pair.checksums(strip)?;
+        let expected = *expected.get_or_insert(got);
+        if got == expected {
+            return Ok(());
+        }
+        let shape = strip.shape();
+        Err(Failed::new(format!(
+            "version {version:?} with {shape:?}, {steps} steps: checksums {got:x?} instead of {expected:x?}; the versions \
+             must agree to the bit"
+        )))
     }
 
     /// What a calculation costs, and how many seconds an exchange takes. Both nodes come to the same result, since they
     /// see the same times. The least times count: whatever disturbs, prolongs.
     fn calibrate(&self, strip: &mut Strip) -> Result<(Costs, f64)> {
-        let t_com = least_of_three(|| Ok(self.pair.exchange(strip, 1)?))?;
-        let mut cost = |work| -> Result<(Shape, f64)> {
+        let mut least = |step, work| -> Result<f64> {
             strip.restart(work);
-            Ok((strip.shape(), least_of_three(|| Ok(self.pair.calculation(strip, 1)?.total_s))?))
+            let times: Result<Vec<f64>> = (0..3).map(|_| Ok(self.pair.block(step, strip, 1)?.total_s)).collect();
+            Ok(times?.into_iter().fold(f64::MAX, f64::min))
         };
-        Ok((Costs::fit(cost(WORK_FEW)?, cost(WORK_MANY)?), t_com))
+        let t_com_s = least(Step::Exchange, WORK_FEW)?;
+        let few = (WORK_FEW, least(Step::Calculation, WORK_FEW)?);
+        let many = (WORK_MANY, least(Step::Calculation, WORK_MANY)?);
+        Ok((Costs::fit(strip.shape(), few, many), t_com_s))
     }
 
     /// Sets the work by what the calculation takes now, since the machine's speed changes. Returns what it will take
     /// then, in seconds per step.
     fn adjust(&self, strip: &mut Strip, point: &mut Point) -> Result<f64> {
-        strip.restart(point.shape.work);
-        let now_s = self.pair.calculation(strip, Plan::steps_before(point.steps))?.total_s;
-        point.costs = point.costs.seen(point.shape, now_s);
-        point.shape = point.costs.set_work(point.shape, point.wanted_s);
-        Ok(point.costs.time_s(point.shape))
+        let Measured { shape, steps, .. } = &mut point.measured;
+        strip.restart(shape.work);
+        let now_s = self.pair.block(Step::Calculation, strip, Plan::steps_before(*steps))?.total_s;
+        point.costs = point.costs.seen(*shape, now_s);
+        *shape = point.costs.set_work(*shape, point.wanted_s);
+        Ok(point.costs.time_s(*shape))
     }
 
     /// One repetition: all versions, and calculation and exchange alone, forwards and backwards in turns.
@@ -158,47 +157,36 @@ impl<'a> Session<'a> {
         // The same calculation at four moments, with nothing beside it: how steady the processor is. What G is made of
         // lies between them.
         let mut calculations = vec![self.adjust(strip, point)?];
-        let Point { shape, steps, .. } = *point;
+        let Measured { shape, steps, ref rounds, .. } = point.measured;
         let mut round = Round { work: shape.work, ..Round::default() };
         let mut expected = None;
-        let mut order = [Block::Exchange, Block::I2, Block::Calculation, Block::I1, Block::I3, Block::Calculation];
-        if point.rounds.len() % 2 == 1 {
+        let mut order = [Step::Exchange, Step::I2, Step::Calculation, Step::I1, Step::I3, Step::Calculation];
+        if rounds.len() % 2 == 1 {
             order.reverse();
         }
-        for block in order {
+        for step in order {
             strip.restart(shape.work);
-            let version = match block {
-                Block::Calculation => {
-                    // Two blocks per round: their mean counts.
-                    let Calculation { total_s, interior_s, disturbed } = self.pair.calculation(strip, steps)?;
+            let Times { total_s, part_s, waited } = self.pair.block(step, strip, steps)?;
+            match step {
+                Step::Calculation => {
+                    // Two blocks per round: their mean counts. Nothing of lathide's own runs meanwhile, so who else had the
+                    // processor is another program.
                     round.t_calc += total_s / 2.0;
-                    round.interior += interior_s / 2.0;
-                    round.disturbed += disturbed / 2.0;
+                    round.interior += part_s / 2.0;
+                    round.disturbed += waited / 2.0;
                     calculations.push(total_s);
-                    continue;
                 }
-                Block::Exchange => {
-                    round.t_com = self.pair.exchange(strip, steps)?;
-                    continue;
+                Step::Exchange => round.t_com = total_s,
+                Step::I1 => {
+                    round.t_i1 = total_s;
+                    calculations.push(part_s);
                 }
-                Block::I1 => {
-                    let plain = self.pair.plain(strip, steps)?;
-                    round.t_i1 = plain.total_s;
-                    calculations.push(plain.part_s);
-                    Version::I1
-                }
-                Block::I2 => {
-                    round.t_i2 = self.pair.version(Version::I2, strip, steps)?;
-                    Version::I2
-                }
-                Block::I3 => {
-                    let hidden = self.pair.hidden(strip, steps)?;
-                    (round.t_i3, round.busy) = (hidden.total_s, hidden.part_s);
-                    Version::I3
-                }
-            };
-            let got = self.pair.checksums(strip)?;
-            agree(version, shape, steps, got, *expected.get_or_insert(got))?;
+                Step::I2 => round.t_i2 = total_s,
+                Step::I3 => (round.t_i3, round.busy) = (total_s, part_s),
+            }
+            if VERSIONS.contains(&step) {
+                self.agree(step, strip, steps, &mut expected)?;
+            }
         }
         round.disturbed = round.disturbed.max(spread(&calculations));
         Ok(round)
@@ -210,33 +198,10 @@ impl<'a> Session<'a> {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Block {
-    Calculation,
-    Exchange,
-    I1,
-    I2,
-    I3,
-}
-
-fn agree(version: Version, shape: Shape, steps: u32, got: [u64; 2], expected: [u64; 2]) -> Result<()> {
-    if got == expected {
-        return Ok(());
-    }
-    Err(Failed::new(format!(
-        "version {version:?} with {shape:?}, {steps} steps: checksums {got:x?} instead of {expected:x?}; the versions must \
-         agree to the bit"
-    )))
-}
-
 /// The difference between the longest and the shortest time, relative to their mean.
 fn spread(times: &[f64]) -> f64 {
     let (least, most) =
         times.iter().fold((f64::MAX, 0.0_f64), |(least, most), &time| (least.min(time), most.max(time)));
     let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
     if mean > 0.0 { (most - least) / mean } else { 0.0 }
-}
-
-fn least_of_three(mut measure: impl FnMut() -> Result<f64>) -> Result<f64> {
-    Ok(measure()?.min(measure()?).min(measure()?))
 }

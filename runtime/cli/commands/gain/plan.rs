@@ -4,13 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::commands::common::strip::Shape;
 
+/// The most columns of a strip. More hide a greater part, and take more memory: with 64, f is 63/64, and two nodes hold
+/// 200 MB.
+pub(super) const COLUMNS_MAX: usize = 64;
+/// A block of at least this many seconds makes wake-ups of some 10 us negligible.
+const BLOCK_S: f64 = 0.12;
+
 /// What the two nodes shall measure.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Plan {
     /// Points per column; 8 bytes each make a message.
     pub(super) rows: usize,
-    /// The most columns of a strip. More hide a greater fraction f, and take more memory.
-    pub(super) columns_max: usize,
     /// The granularities to measure at.
     pub(super) gammas: Vec<f64>,
     /// How often every version is measured at each of them.
@@ -19,15 +23,13 @@ pub(super) struct Plan {
     pub(super) repeats_min: u32,
     /// How many seconds it may take to repeat what other programs disturbed.
     pub(super) deadline_s: f64,
-    /// How long a block of steps should at least take, in seconds.
-    pub(super) block_s: f64,
 }
 
 impl Plan {
     /// Time steps per block where an exchange takes `t_com_s`: enough that a block is long against what a clock and
     /// a wake-up disturb.
     pub(super) fn steps(&self, gamma: f64, t_com_s: f64) -> u32 {
-        (self.block_s / (t_com_s * (1.0 + gamma))).ceil().clamp(1.0, 10_000.0) as u32
+        (BLOCK_S / (t_com_s * (1.0 + gamma))).ceil().clamp(1.0, 10_000.0) as u32
     }
 
     /// Time steps that show how fast the machine is, before a repetition with so many `steps` per block.
@@ -105,15 +107,13 @@ mod tests {
     fn estimates() {
         let plan = |gammas: &[f64], repeats| Plan {
             rows: 1,
-            columns_max: 2,
             gammas: gammas.to_vec(),
             repeats,
             repeats_min: repeats,
             deadline_s: 0.0,
-            block_s: 0.1,
         };
         assert_eq!(plan(&[1.0], 5).steps(1.0, 0.065), 1);
-        assert_eq!(plan(&[1.0], 5).steps(0.25, 0.01), 8);
+        assert_eq!(plan(&[1.0], 5).steps(0.25, 0.01), 10);
         assert_eq!(plan(&[1.0], 5).steps(1.0, 1e-12), 10_000, "bounded");
         // One step each: 1 + 2 + 2 + 1 + 2 + 1 exchanges' time, five times, and calibration.
         assert!((plan(&[1.0], 5).estimate_s(0.1) - 0.1 * (5.0 * 9.0 + 3.0)).abs() < 1e-9);

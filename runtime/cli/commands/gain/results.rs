@@ -2,7 +2,7 @@
 
 use lathide_models::fit::sweep::{self, Errors, Extension};
 use lathide_models::{fit, gain};
-use serde::Serialize;
+use serde_json::json;
 
 use super::analysis::{Point, best, typical};
 use crate::commands::common::console::Link;
@@ -10,100 +10,86 @@ use crate::report::description::MachineDescription;
 use crate::report::format::{grouped, seconds};
 use crate::report::results::{Axis, Chart, Form, Look, Results, Table, dense};
 
-/// The version changes when a member of [`Sweep`] changes its meaning or goes.
+/// The version changes when a member of the JSON object changes its meaning or goes.
 const SCHEMA: &str = "lathide-gain-2";
 /// A greatest G that lies so much above eq. (1) is pointed out.
 const IMPOSSIBLE: f64 = 0.01;
 /// From here on the reader is warned.
 const DISTURBED: f64 = 0.05;
 
-/// All that a sweep found out.
-#[derive(Clone, Debug, Serialize)]
+/// What a sweep found out.
 struct Sweep {
-    link: Link,
-    machine: MachineDescription,
-    /// Points per column; a message has 8 bytes for each.
-    rows: usize,
-    message_bytes: usize,
-    /// Repetitions that count, at the point with the fewest.
-    repeats: usize,
-    /// Fitted to the gains of all points by eq. (4).
+    points: Vec<Point>,
+    /// Fitted to the gains of all points by eq. (4), or those measured if the points are too few.
     f: f64,
     omega: f64,
-    /// Not so, if the points are too few: then they are those measured.
-    is_fitted: bool,
-    /// As measured inside the step: medians over all points.
-    f_measured: f64,
-    omega_measured: f64,
-    max_gain: f64,
-    max_gain_gamma: f64,
-    /// The deviation of eq. (4) from the measured gain at granularities it was not fitted to, as a fraction.
-    model_error: Option<Errors>,
-    /// Eq. (4) with overhead that goes with the traffic, beside it.
-    extension: Option<Extension>,
-    /// The share of the calculation's time for which other programs had the processor, at the worst point.
-    disturbed_max: f64,
-    points: Vec<Point>,
+    fitted: sweep::Sweep,
 }
 
-/// The results of a sweep; `None` if nothing was measured.
+/// The results of a sweep; `None` if nothing was measured. In the JSON object:
+///
+/// - `rows`: points per column; a message has 8 bytes for each.
+/// - `repeats`: repetitions that count, at the point with the fewest.
+/// - `f_measured`, `omega_measured`: as measured inside the step, medians over all points. `f`, `omega`: fitted to the
+///   gains of all points by eq. (4), where `is_fitted`; else those measured.
+/// - `model_error`: the deviation of eq. (4) from the measured gain at granularities it was not fitted to, as a fraction.
+/// - `extension`: eq. (4) with overhead that goes with the traffic, beside it.
+/// - `disturbed_max`: the share of the calculation's time for which other programs had the processor, at the worst point.
 pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<Results> {
     let measured: Vec<fit::gain::Point> =
         points.iter().map(|point| fit::gain::Point { x: 1.0 / point.gamma, gain: point.gain.median }).collect();
-    let sweep::Sweep { model, held_out, error, extension } = sweep::fit(&measured);
-    let f_measured = typical(&points, |point| point.f.median);
-    let omega_measured = typical(&points, |point| point.omega.median);
-    let (f, omega) = model.map_or((f_measured, omega_measured.max(0.0)), |model| (model.f, model.omega));
+    let fitted = sweep::fit(&measured);
+    let [f_measured, omega_measured] =
+        [typical(&points, |point| point.f.median), typical(&points, |point| point.omega.median)];
+    let (f, omega) = fitted.model.map_or((f_measured, omega_measured.max(0.0)), |model| (model.f, model.omega));
     for point in &mut points {
         point.gain_model = gain::with_overhead(1.0 / point.gamma, f, omega).ok()?;
     }
-    for (point, held_out) in points.iter_mut().zip(held_out) {
-        point.gain_held_out = Some(held_out);
+    for (point, held_out) in points.iter_mut().zip(&fitted.held_out) {
+        point.gain_held_out = Some(*held_out);
         point.model_error = Some(point.gain.median / held_out - 1.0);
     }
-    let best = best(&points)?;
-    let sweep = Sweep {
-        link,
-        machine: MachineDescription::here(),
-        rows,
-        message_bytes: rows * size_of::<f64>(),
-        repeats: points.iter().map(|point| point.repeats).min().unwrap_or(0),
-        f,
-        omega,
-        is_fitted: model.is_some(),
-        f_measured,
-        omega_measured,
-        max_gain: best.gain.median,
-        max_gain_gamma: best.gamma,
-        model_error: error,
-        extension,
-        disturbed_max: points.iter().map(|point| point.disturbed).fold(0.0, f64::max),
-        points: points.clone(),
-    };
-    Some(sweep.results(best))
+    let best = best(&points)?.clone();
+    let message_bytes = rows * size_of::<f64>();
+    let disturbed_max = points.iter().map(|point| point.disturbed).fold(0.0, f64::max);
+    let data = json!({
+        "link": link,
+        "machine": MachineDescription::here(),
+        "rows": rows,
+        "message_bytes": message_bytes,
+        "repeats": points.iter().map(|point| point.repeats).min(),
+        "f": f,
+        "omega": omega,
+        "is_fitted": fitted.model.is_some(),
+        "f_measured": f_measured,
+        "omega_measured": omega_measured,
+        "max_gain": best.gain.median,
+        "max_gain_gamma": best.gamma,
+        "model_error": fitted.error,
+        "extension": fitted.extension,
+        "disturbed_max": disturbed_max,
+        "points": points,
+    });
+    let mut results = Results::new(SCHEMA, "Gain of communication latency hiding", &data);
+    let sweep = Sweep { points, f, omega, fitted };
+    let chart = sweep.chart(&results);
+    results
+        .text(format!("Two nodes; in each step a message of {} bytes each way.", grouped(message_bytes as f64)))
+        .table(table())
+        .text(format!(
+            "S: speed-up against one node. G: time of I.1 (calculate, write, read) over that of I.2 (blocking write before \
+             the interior) or I.3 (initread, initwrite, interior, wait, wait). {} Inside the step f = {f_measured:.3} and \
+             Omega = {omega_measured:.3} were measured (medians).",
+            sweep.model_in_words(),
+        ))
+        .chart(chart)
+        .text(sweep.advice());
+    results.conclusion = sweep.conclusion(&best);
+    results.warnings = warnings(&best, disturbed_max);
+    Some(results)
 }
 
 impl Sweep {
-    fn results(&self, best: &Point) -> Results {
-        let mut results = Results::new(SCHEMA, "Gain of communication latency hiding", self);
-        results
-            .text(format!("Two nodes; in each step a message of {} bytes each way.", grouped(self.message_bytes as f64)))
-            .table(table())
-            .text(format!(
-                "S: speed-up against one node. G: time of I.1 (calculate, write, read) over that of I.2 (blocking write before \
-                 the interior) or I.3 (initread, initwrite, interior, wait, wait). {} Inside the step f = {:.3} and Omega = \
-                 {:.3} were measured (medians).",
-                self.model_in_words(),
-                self.f_measured,
-                self.omega_measured
-            ));
-        let chart = self.chart(&results);
-        results.chart(chart).text(self.advice());
-        results.conclusion = self.conclusion(best);
-        results.warnings = self.warnings(best);
-        results
-    }
-
     fn chart(&self, results: &Results) -> Chart {
         let gammas = || dense(self.points.iter().map(|point| point.gamma));
         let model = |gamma: f64| Some((gamma, gain::with_overhead(1.0 / gamma, self.f, self.omega).ok()?));
@@ -117,26 +103,24 @@ impl Sweep {
 
     /// Where eq. (4)'s f and Omega come from.
     fn model_in_words(&self) -> String {
-        let Sweep { f, omega, .. } = self;
-        match (self.is_fitted, self.model_error) {
-            (true, Some(_)) => format!(
+        let Sweep { f, omega, fitted, .. } = self;
+        match (&fitted.model, &fitted.error) {
+            (Some(_), Some(_)) => format!(
                 "Eq. 4 takes the measured gamma = t_calc/t_com, and f = {f:.3} and Omega = {omega:.3} fitted to the whole \
                  sweep. The error is that of a fit to every other gamma only, at the rest.{}",
                 self.extension_in_words()
             ),
-            (true, None) => format!("Eq. 4 takes f = {f:.3} and Omega = {omega:.3}, fitted to these points."),
-            (false, _) => "Eq. 4 takes f and Omega as measured: too few points for a fit.".to_owned(),
+            (Some(_), None) => format!("Eq. 4 takes f = {f:.3} and Omega = {omega:.3}, fitted to these points."),
+            (None, _) => "Eq. 4 takes f and Omega as measured: too few points for a fit.".to_owned(),
         }
     }
 
     /// Overhead that goes with the traffic, if that says more.
     fn extension_in_words(&self) -> String {
-        let Some(Extension { f, omega_com, error: Some(error) }) = self.extension else { return String::new() };
+        let Some(Extension { f, omega_com, error: Some(error) }) = self.fitted.extension else { return String::new() };
         format!(
-            " With overhead that goes with the traffic instead (Omega = {omega_com:.3} t_com/t_calc, f = {f:.3}): median \
-             error {:.1} %, p90 {:.1} %.",
-            100.0 * error.median,
-            100.0 * error.p90
+            " With overhead that goes with the traffic instead (Omega = {omega_com:.3} t_com/t_calc, f = {f:.3}): {}.",
+            in_words(&error)
         )
     }
 
@@ -162,13 +146,10 @@ impl Sweep {
     /// What it means.
     fn conclusion(&self, best: &Point) -> String {
         let blocking = self.points.iter().map(|point| point.gain_blocking.median).fold(f64::MIN, f64::max);
-        let error = self.model_error.map_or(String::new(), |error| {
-            format!(
-                "; eq. (4), cross-validated: median error {:.1} %, p90 {:.1} %",
-                100.0 * error.median,
-                100.0 * error.p90
-            )
-        });
+        let error = self
+            .fitted
+            .error
+            .map_or(String::new(), |error| format!("; eq. (4), cross-validated: {}", in_words(&error)));
         let hidden = (best.t_i1_s.median - best.t_i3_s.median) / best.t_com_s.median;
         let verdict = match best.gain.median {
             gain if gain >= 1.5 => "Overlap pays on this link",
@@ -176,14 +157,11 @@ impl Sweep {
             _ => "Overlap hardly pays on this link",
         };
         // Strumpen 4.2 tells two cases apart: a message that the system's buffers take whole, and one they do not.
-        let blocking = if blocking >= 1.0 + 0.8 * (best.gain.median - 1.0) && best.gain.median >= 1.1 {
-            format!("a blocking write gains {blocking:.2} at most: the system's buffers take the message whole")
-        } else {
-            format!("a blocking write gains {blocking:.2} at most")
-        };
+        let is_taken_whole = blocking >= 1.0 + 0.8 * (best.gain.median - 1.0) && best.gain.median >= 1.1;
+        let why = if is_taken_whole { ": the system's buffers take the message whole" } else { "" };
         format!(
             "{verdict}: at gamma = {:.2} a step takes {} instead of {}, G = {:.2} of at most {:.2}, since {:.0} % of the \
-             communication is hidden behind the calculation ({blocking}){error}.",
+             communication is hidden behind the calculation (a blocking write gains {blocking:.2} at most{why}){error}.",
             best.gamma,
             seconds(best.t_i3_s.median),
             seconds(best.t_i1_s.median),
@@ -192,27 +170,30 @@ impl Sweep {
             100.0 * hidden.clamp(0.0, 1.0),
         )
     }
+}
 
-    /// When not to trust the numbers.
-    fn warnings(&self, best: &Point) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if best.gain.median > best.gain_ideal * (1.0 + IMPOSSIBLE) {
-            warnings.push(
-                "That G is more than eq. (1) allows: the machine's speed changed between I.1 and I.3.".to_owned(),
-            );
-        }
-        if self.disturbed_max >= DISTURBED {
-            let share = 100.0 * self.disturbed_max;
-            warnings.push(format!(
-                "Other programs took up to {share:.0} % of the processors' time from the calculation, or its speed changed by \
-                 as much."
-            ));
-        }
-        if !warnings.is_empty() {
-            warnings.push("Measure again when the machine is quiet.".to_owned());
-        }
+fn in_words(errors: &Errors) -> String {
+    format!("median error {:.1} %, p90 {:.1} %", 100.0 * errors.median, 100.0 * errors.p90)
+}
+
+/// When not to trust the numbers.
+fn warnings(best: &Point, disturbed_max: f64) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if best.gain.median > best.gain_ideal * (1.0 + IMPOSSIBLE) {
         warnings
+            .push("That G is more than eq. (1) allows: the machine's speed changed between I.1 and I.3.".to_owned());
     }
+    if disturbed_max >= DISTURBED {
+        warnings.push(format!(
+            "Other programs took up to {:.0} % of the processors' time from the calculation, or its speed changed \
+             by as much.",
+            100.0 * disturbed_max
+        ));
+    }
+    if !warnings.is_empty() {
+        warnings.push("Measure again when the machine is quiet.".to_owned());
+    }
+    warnings
 }
 
 fn table() -> Table {

@@ -8,13 +8,8 @@ use super::plan::{Measured, Plan};
 use super::results::sweep;
 use crate::commands::common::console::progress;
 use crate::commands::common::nodes::Nodes;
-use crate::launch::failed::Failed;
+use crate::launch::failed::{Failed, Result};
 use crate::report::results::Results;
-
-/// More columns hide a greater part: with 64, f is 63/64. Two nodes then hold 200 MB.
-const COLUMNS_MAX: usize = 64;
-/// A block of at least this many seconds makes wake-ups of some 10 us negligible.
-const BLOCK_S: f64 = 0.12;
 
 /// Repetitions, and what must do where other programs slow all down: a median needs three.
 const REPEATS_MIN: u32 = 3;
@@ -23,18 +18,16 @@ const REPEATS_MIN: u32 = 3;
 const LONG_S: f64 = 90.0;
 
 /// `lathide gain` without a program.
-pub(super) fn measure(args: &Args) -> Result<Results, Failed> {
-    let target = args.target(LINK)?;
+pub(super) fn measure(args: &Args) -> Result<Results> {
+    let target = args.place.target(LINK)?;
     let repeats = args.repeats.unwrap_or(REPEATS);
     let mut plan = Plan {
         rows: args.rows as usize,
-        columns_max: COLUMNS_MAX,
         gammas: args.gamma.clone(),
         repeats,
         // Who asks for a number gets it, however long it takes.
         repeats_min: args.repeats.unwrap_or(REPEATS_MIN),
         deadline_s: 0.0,
-        block_s: BLOCK_S,
     };
     let estimate_s = plan.estimate_s(exchange_s(plan.rows, &target.link));
     plan.deadline_s = 1.3 * estimate_s + 4.0;
@@ -42,9 +35,8 @@ pub(super) fn measure(args: &Args) -> Result<Results, Failed> {
     let what = format!("measuring over {}; takes about {estimate_s:.0} s{hint}", target.describe().how);
     let bar = progress("lathide gain", args.output.quiet, &what);
     let (measured, _) = Nodes { target: &target, command: "gain", bar }.run::<Measured>(2, &plan, &[])?;
-    let points: Result<Vec<Point>, _> = measured.iter().map(|measured| evaluate(measured, plan.repeats)).collect();
-    let points = points.map_err(|error| Failed::new(format!("{error}; the machine may be too busy, measure again")))?;
-    sweep(target.describe(), plan.rows, points).ok_or_else(|| Failed::new("nothing was measured"))
+    let points: Result<Vec<Point>> = measured.iter().map(|measured| evaluate(measured, repeats)).collect();
+    sweep(target.describe(), plan.rows, points?).ok_or_else(|| Failed::new("nothing was measured"))
 }
 
 /// About how long an exchange takes, judged by the link alone.

@@ -1,19 +1,15 @@
 //! The options of `lathide link`.
 
-use crate::commands::common::hosts::HostArgs;
 use crate::commands::common::options::{List, message_sizes, repeats, seconds};
 use crate::commands::common::output::Output;
-use crate::launch::link::LinkSpec;
+use crate::commands::common::target::Place;
 
 /// Measure what a link can do: lathide beside raw TCP, blocking and polled, in the same run
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Emulated link, as in `lathide run`: loopback, lan, wan, ethernet, or delay=25ms,rate=50mbit[,jitter=1ms]
-    #[arg(long, value_name = "SPEC", default_value = "loopback", conflicts_with = "hosts")]
-    pub(super) link: LinkSpec,
     #[command(flatten)]
-    pub(super) hosts: HostArgs,
+    pub(super) place: Place,
     /// Message sizes to measure with, such as 8,64KiB or 8..1MiB*4 [default: as many as the time allows, up to 16 MiB]
     #[arg(long, value_name = "LIST", value_parser = message_sizes)]
     pub(super) bytes: Option<List<usize>>,

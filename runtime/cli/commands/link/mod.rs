@@ -24,7 +24,6 @@ use std::process::ExitCode;
 pub(crate) use args::Args;
 
 use crate::commands::common::nodes::measuring;
-use crate::commands::common::target::Target;
 use crate::launch::failed::Result;
 use crate::report::results::Results;
 
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 }
 
 fn measured(args: &Args) -> Result<Results> {
-    let target = Target::new(args.link.clone(), args.hosts.clone())?;
+    let target = args.place.target("loopback")?;
     let options = plan::Options {
         seconds: args.seconds,
         repeats: args.repeats.unwrap_or(REPEATS),
