@@ -14,7 +14,7 @@ pub(crate) struct Output {
     #[arg(long)]
     pub(crate) json: bool,
     /// Nothing on stderr but errors
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 

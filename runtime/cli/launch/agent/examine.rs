@@ -1,7 +1,8 @@
 //! An agent that is examined: says what its host is, and tries the ways to the others.
 
+use std::ffi::CStr;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,12 +12,13 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::addresses;
-use super::messages::{Examinee, Facts, FromAgent, Route, ToAgent};
-use super::raw::Raw;
+use super::errand::Errand;
+use super::messages::{Facts, FromAgent, Route, ToAgent};
 use crate::launch::failed::Failed;
-use lathide::config::Key;
-use lathide::launcher::handshake::{self, Guest};
-use lathide::launcher::handshake::{Party, Purpose, Target};
+use crate::launch::local::job::Job;
+use crate::launch::local::spawn::resolve;
+use lathide::launcher::environment::port_range;
+use lathide::launcher::handshake::{self, Guest, Party, Purpose, Target};
 use lathide::launcher::interface::{self, Interfaces};
 
 /// Round trips of a look at the clock there.
@@ -28,44 +30,54 @@ const PIECE_BYTES: usize = 256 << 10;
 const CLOCK: u8 = b'c';
 const RATE: u8 = b'r';
 
-/// Answers until the launcher has no more questions; returns whether it has gone before that.
+/// Answers until the launcher has no more questions, or is gone.
 ///
 /// # Errors
 /// Why the host cannot be examined.
 pub(super) async fn attend(
-    examinee: Examinee,
+    mut errand: Errand,
     orders: &mut mpsc::Receiver<ToAgent>,
     messages: &mpsc::Sender<FromAgent>,
-) -> Result<bool, Failed> {
-    let key = Key::from_bytes(examinee.key);
-    let party = addresses::party(&key, examinee.index, examinee.hosts).map_err(Failed::launcher)?;
-    let mut facts = facts(examinee.program, examinee.interface);
-    match addresses::first_that_answers(&examinee.roots, &key, examinee.hosts).await {
-        Ok(root) => facts.launcher = Some(root.ip()),
-        Err(why) => facts.launcher_error = Some(why),
-    }
-    let listening = addresses::listen(party.clone(), Purpose::Link, examinee.ports);
-    let (port, guests, mut tasks) = listening.await.map_err(Failed::launcher)?;
+) -> Result<(), Failed> {
+    errand.choose_directory();
+    let secret = errand.key.open()?;
+    let party = addresses::party(secret, errand.ranks.first().copied().unwrap_or_default(), errand.job.size)?;
+    // As the ranks would read them.
+    let variables = errand.job.env.iter().rev();
+    let setting = |name| variables.clone().find(|(other, _)| other == name).and_then(|(_, value)| value.to_str());
+    let ports = setting("LATHIDE_PORTS").and_then(|ports| port_range(ports).ok());
+    let (port, guests, mut tasks) = addresses::listen(party.clone(), Purpose::Link, ports).await?;
     tasks.spawn(admit(guests));
-    let mut answer = FromAgent::Examined(Box::new(facts), port);
-    loop {
-        if messages.send(answer).await.is_err() {
-            return Ok(false);
-        }
+    let rules: Option<Interfaces> = setting("LATHIDE_INTERFACE").and_then(|rules| rules.parse().ok());
+    let advertised = setting("LATHIDE_ADVERTISE").and_then(|address| address.parse().ok());
+    let known = addresses::candidates(port, advertised, rules.as_ref());
+    let mut facts = facts(&errand.job, addresses::resolved(&known, addresses::server()));
+    match &errand.roots {
+        None => facts.launcher = Some(interface::loopback()),
+        Some(roots) => match addresses::first_that_answers(roots, &party).await {
+            Ok(root) => facts.launcher = Some(root.ip()),
+            Err(failed) => facts.launcher_error = Some(failed.message),
+        },
+    }
+    let mut answer = FromAgent::Examined(Box::new(facts));
+    while messages.send(answer).await.is_ok() {
         answer = match orders.recv().await {
             Some(ToAgent::Clock) => FromAgent::Clock(clock_s()),
-            Some(ToAgent::Reach { peer, addresses }) => FromAgent::Reached(reach(&party, peer, &addresses).await),
-            _ => return Ok(true),
+            Some(ToAgent::Reach { peer, addresses }) => reach(&party, peer, &addresses).await,
+            _ => break,
         };
     }
+    Ok(())
 }
 
-fn facts(program: Option<Raw>, interface: Option<String>) -> Facts {
+fn facts(job: &Job, addresses: Vec<SocketAddr>) -> Facts {
     let system = rustix::system::uname();
-    let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    let text = |text: &CStr| text.to_string_lossy().into_owned();
     let own = std::env::current_exe().map_err(|error| error.to_string());
-    let user_program = program.map(|program| hash(Path::new(&program.to_os())));
-    let rules: Option<Interfaces> = interface.and_then(|text| text.parse().ok());
+    let user_program = (!job.is_lathide).then(|| {
+        let program = resolve(job).map_err(|failed| failed.message)?;
+        hash(&Path::new(job.directory.as_deref().unwrap_or_default()).join(program))
+    });
     Facts {
         name: text(system.nodename()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -75,26 +87,12 @@ fn facts(program: Option<Raw>, interface: Option<String>) -> Facts {
         system: format!("{} {}", text(system.sysname()), text(system.release())),
         machine: text(system.machine()),
         cores: std::thread::available_parallelism().map_or(1, usize::from),
-        addresses: match rules {
-            // Whoever says which are to be used means no others.
-            Some(rules) => interface::own(Some(&rules)),
-            None => known_addresses(std::env::var("SSH_CONNECTION").ok().as_deref(), interface::own(None)),
-        },
-        ..Facts::default()
+        addresses,
+        launcher: None,
+        launcher_error: None,
+        clock_ahead_s: 0.0,
+        clock_error_s: 0.0,
     }
-}
-
-/// The address at which the launcher came is known to work for somebody; the others follow.
-fn known_addresses(connection: Option<&str>, own: Vec<IpAddr>) -> Vec<IpAddr> {
-    // It may be about the user's own session, on another host or outside of a virtual network.
-    let server = connection.and_then(|text| text.split(' ').nth(2)?.split('%').next()?.parse::<IpAddr>().ok());
-    let mut all: Vec<IpAddr> = server.filter(|address| own.contains(address)).into_iter().collect();
-    all.extend(own.into_iter().filter(|address| Some(*address) != server));
-    if all.is_empty() {
-        // A host without any network can still reach itself.
-        all.push(interface::loopback());
-    }
-    all
 }
 
 /// The first half of a hash of a file's content: enough to see whether two are the same.
@@ -172,20 +170,23 @@ fn rate(marks: &[(Duration, u64)]) -> f64 {
     if seconds > 0.0 { (total - before) as f64 / seconds } else { 0.0 }
 }
 
-async fn reach(party: &Party, peer: u32, all: &[SocketAddr]) -> Result<Route, Vec<String>> {
+async fn reach(party: &Party, peer: u32, all: &[SocketAddr]) -> FromAgent {
     let target = Target { purpose: Purpose::Link, rank: peer, incarnation: None, epoch: 1 };
     let mut in_vain = Vec::new();
     for address in all {
         let cause = match handshake::dial(*address, party, target, 0).await {
             Ok((connection, _)) => match look(connection.stream).await {
-                Ok(route) => return Ok(Route { in_vain, ..route }),
+                Ok(route) => return FromAgent::Reached(Some(route), in_vain),
                 Err(error) => format!("the connection broke: {error}"),
             },
             Err(error) => error.to_string(),
         };
         in_vain.push(format!("{}: {cause}", address.ip()));
     }
-    Err(in_vain)
+    if all.is_empty() {
+        in_vain.push("it has none of the addresses that may be used".to_owned());
+    }
+    FromAgent::Reached(None, in_vain)
 }
 
 /// How the way to the other end is.
@@ -203,7 +204,7 @@ async fn look(mut stream: TcpStream) -> io::Result<Route> {
     }
     stream.shutdown().await?;
     let bytes_per_s = stream.read_f64().await?;
-    Ok(Route { from_address, to_address, round_trip_s, bytes_per_s, clock_ahead_s, in_vain: Vec::new() })
+    Ok(Route { from_address, to_address, round_trip_s, bytes_per_s, clock_ahead_s })
 }
 
 #[cfg(test)]
@@ -217,16 +218,5 @@ mod tests {
         assert!((rate(&[at(1000, 500)]) - 500.0).abs() < 1e-9, "all in one piece");
         assert!((rate(&[]) - 0.0).abs() < 1e-9);
         assert!((rate(&[at(0, 7)]) - 0.0).abs() < 1e-9, "no time has passed");
-    }
-
-    #[test]
-    fn the_address_that_worked_comes_first() {
-        let own: Vec<IpAddr> = ["10.0.0.2", "192.168.1.2"].map(|a| a.parse().unwrap()).to_vec();
-        let first = |connection| known_addresses(connection, own.clone())[0].to_string();
-        assert_eq!(first(Some("192.168.1.9 5000 192.168.1.2 22")), "192.168.1.2");
-        assert_eq!(first(Some("127.0.0.1 5000 127.0.0.1 22")), "10.0.0.2");
-        assert_eq!(first(Some("10.7.0.1 5000 10.7.0.2 22")), "10.0.0.2", "another host's");
-        assert_eq!(first(None), "10.0.0.2");
-        assert_eq!(known_addresses(None, Vec::new()), [interface::loopback()]);
     }
 }
