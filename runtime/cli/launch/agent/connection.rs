@@ -1,7 +1,6 @@
 //! The launcher's connection to one agent, until it is ready to work.
 
 use std::io;
-use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +10,11 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio::time::timeout;
 
-use super::bootstrap::{Hello, Image};
+use super::bootstrap::Hello;
 use super::hosts::Hosts;
+use super::lines;
 use super::messages::{FromAgent, PROTOCOL, ToAgent};
-use super::{lines, starter};
+use super::starter::{self, Program};
 use crate::launch::failed::{Failed, system};
 use crate::launch::hosts::Host;
 use crate::launch::local::output::Tail;
@@ -42,8 +42,8 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Starts the agent on `host`, and sends it the program if it needs it.
-    pub(super) async fn open(hosts: &Hosts, host: &Host, own: &Path, image: Option<&Image>) -> Result<Self, Failed> {
-        let mut command = starter::command(hosts, host, own, image);
+    pub(super) async fn open(hosts: &Hosts, host: &Host, own: &Program) -> Result<Self, Failed> {
+        let mut command = starter::command(hosts, host, own);
         let program = command.as_std().get_program().display().to_string();
         let mut child = command.spawn().map_err(system(format!("{program} cannot be started")))?;
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
@@ -52,7 +52,7 @@ impl Connection {
         let mut connection = Connection { child, stdout: BufReader::new(stdout), complaints: Arc::default() };
         tokio::spawn(keep_complaints(stderr, connection.complaints.clone()));
         let mut hello = connection.hello().await?;
-        if let (Hello::Need(machine), Some(image)) = (&hello, image) {
+        if let (Hello::Need(machine), Some(image)) = (&hello, &own.image) {
             image.fits(machine).map_err(Failed::launcher)?;
             let late =
                 |_| Failed::launcher(format!("the lathide program was not there after {} s", TRANSFER.as_secs()));

@@ -12,7 +12,7 @@ use super::errand::{Errand, Secret};
 use super::examine::clock_ahead;
 use super::hosts::Hosts;
 use super::messages::{Facts, FromAgent, Route, ToAgent};
-use super::starter;
+use super::starter::Program;
 use super::together::together;
 use crate::launch::failed::{Failed, system};
 use crate::launch::local::job::Job;
@@ -76,16 +76,15 @@ pub(crate) fn diagnose(
 }
 
 async fn all(hosts: &Hosts, job: &Job, mut tell: impl FnMut(&str)) -> Result<Examination, Failed> {
-    let own = std::env::current_exe().map_err(system("this program cannot be found"))?;
-    let image = starter::image(hosts, &own)?;
+    let own = Program::of(hosts)?;
     let (key, count) = (new_key()?, hosts.places.len());
     // The launcher authenticates itself to hosts that try to reach it, and that is all.
     let party = addresses::party(key, RENDEZVOUS, job.size)?;
-    let (port, mut guests, mut tasks) = addresses::listen(party, Purpose::Control, hosts.ports.clone()).await?;
+    let (port, mut guests, mut tasks) = addresses::listen(party, Purpose::Control, hosts.ways.ports.clone()).await?;
     tasks.spawn(async move { while guests.recv().await.is_some() {} });
 
     tell("reaching the hosts");
-    let opening = hosts.places.iter().map(|(host, _)| Connection::open(hosts, host, &own, image.as_ref()));
+    let opening = hosts.places.iter().map(|(host, _)| Connection::open(hosts, host, &own));
     let agents = together(opening).await;
     tell("asking each host what it is");
     let asking = agents.into_iter().zip(&hosts.places).zip(0..).map(async |((agent, (host, _)), index)| {

@@ -14,13 +14,12 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::bootstrap::Image;
 use super::connection::{Connection, unexpected};
 use super::errand::{Errand, Secret};
 use super::hosts::Hosts;
 use super::lines;
 use super::messages::{FromAgent, ToAgent};
-use super::starter::{self, Reach};
+use super::starter::Program;
 use super::together::together;
 use crate::launch::failed::Failed;
 use crate::launch::hosts::Host;
@@ -44,8 +43,6 @@ pub(in crate::launch) struct Plan<'a> {
     pub(in crate::launch) key: [u8; 32],
     /// The rendezvous' port.
     pub(in crate::launch) port: u16,
-    /// The launcher's own program.
-    pub(in crate::launch) own: &'a Path,
     /// Takes what the ranks write.
     pub(in crate::launch) lines: mpsc::Sender<Output>,
     pub(in crate::launch) events: mpsc::Sender<Event>,
@@ -64,12 +61,12 @@ impl Fleet {
     /// Starts an agent on each host, and when all are ready, the ranks.
     pub(in crate::launch) async fn start(plan: Plan<'_>) -> Result<Self, Failed> {
         let hosts = plan.hosts;
-        let image = starter::image(hosts, plan.own)?;
-        let is_overheard = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.srun) == Reach::Srun);
-        let left = is_overheard.then(|| invitation::leave_key(&plan.key)).transpose().map_err(Failed::launcher)?;
-        let name = left.as_ref().map(|(_, name)| name.as_str());
+        let own = Program::of(hosts)?;
+        // srun forwards what an agent is told unencrypted.
+        let left = hosts.srun.then(|| invitation::leave_key(&plan.key)).transpose().map_err(Failed::launcher)?;
+        let secret = left.as_ref().map_or(Secret::Told(plan.key), |(_, name)| Secret::Left(name.clone()));
         let preparing = hosts.places.iter().map(async |(host, ranks)| {
-            let prepared = prepare(&plan, image.as_ref(), (host, ranks), name).await;
+            let prepared = prepare(&plan, &own, (host, ranks), secret.clone()).await;
             prepared.map_err(|failed| Failed { message: format!("{}: {failed}", host.name), ..failed })
         });
         let prepared = together(preparing).await;
@@ -81,7 +78,7 @@ impl Fleet {
             return Err(Failed { message: causes.join("\nlathide: "), status });
         }
         let mut ready: Vec<(Connection, Option<SocketAddr>)> = prepared.into_iter().flatten().collect();
-        let here = root_here(ready.iter().filter_map(|(_, root)| *root), plan.port, hosts.interface.as_ref());
+        let here = root_here(ready.iter().filter_map(|(_, root)| *root), plan.port, hosts.ways.net.as_ref());
         for ((agent, root), (host, _)) in ready.iter_mut().zip(&hosts.places) {
             let started = agent.send(&ToAgent::Start(root.unwrap_or(here))).await;
             started.map_err(|failed| Failed::launcher(format!("{}: {failed}", host.name)))?;
@@ -144,20 +141,15 @@ fn root_here(remote: impl Iterator<Item = SocketAddr> + Clone, port: u16, rules:
 }
 
 /// The agent on one host, when it has found all that its ranks need, and where it reaches the rendezvous, if it looked for
-/// that. `left`: under which name the key has been left.
+/// that.
 async fn prepare(
     plan: &Plan<'_>,
-    image: Option<&Image>,
+    own: &Program,
     (host, ranks): (&Host, &[u32]),
-    left: Option<&str>,
+    secret: Secret,
 ) -> Result<(Connection, Option<SocketAddr>), Failed> {
-    let Plan { job, hosts, own, .. } = plan;
-    let secret = match left {
-        Some(name) if Reach::of(host, hosts.srun) == Reach::Srun => Secret::Left(name.to_owned()),
-        _ => Secret::Told(plan.key),
-    };
-    let errand = Errand::new(job, hosts, (host, ranks.to_vec()), secret, plan.port);
-    let mut agent = Connection::open(hosts, host, own, image).await?;
+    let errand = Errand::new(plan.job, plan.hosts, (host, ranks.to_vec()), secret, plan.port);
+    let mut agent = Connection::open(plan.hosts, host, own).await?;
     match agent.ask(&ToAgent::Prepare(Box::new(errand)), PREPARE).await? {
         FromAgent::Ready { root, note } => {
             if let Some(note) = note {
