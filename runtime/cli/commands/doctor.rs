@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::commands::common::console::progress;
 use crate::commands::common::hosts::HostArgs;
 use crate::commands::common::output::Output;
-use crate::launch::agent::{Examination, Facts, diagnose};
+use crate::launch::agent::{Examination, Examined, Facts, LAUNCHER, Pair, diagnose};
 use crate::launch::failed::Failed;
 use crate::report::results::{Form, Results, Table};
 
@@ -59,18 +59,16 @@ fn results(examined: &Examination) -> Results {
     let data = json!({ "hosts": hosts, "pairs": pairs, "troubles": troubles });
     let mut results = Results::new("lathide-doctor-2", "Hosts and the ways between them", &data);
     let table = Table::of("hosts").column("host", "host", Form::Word).column("version", "lathide", Form::Word);
-    let table = table.column("program_hash", "its hash", Form::Word).column("system", "system", Form::Word);
-    let table = table.column("machine", "machine", Form::Word).column("cores", "cores", Form::Count);
-    let table =
-        table.column("clock_ahead_s", "clock ahead", Form::Seconds).column("clock_error_s", "+-", Form::Seconds);
-    results.table(table.column("launcher", "reaches this\nmachine at", Form::Word));
+    let table = table.column("program_hash", "its hash", Form::Word);
+    let table = table.column("user_program_hash", "program", Form::Word).column("system", "system", Form::Word);
+    results.table(table.column("machine", "machine", Form::Word).column("cores", "cores", Form::Count));
     for host in hosts {
-        let title = format!("From {}: the least round trip of 8 bytes, and the rate of one connection", host.host);
+        let title = format!("From {}: least round trip of 8 bytes, rate of one connection, clock there", host.host);
         let table = Table::of("pairs").only("from", host.host.clone()).title(title).column("to", "to", Form::Word);
-        let table =
-            table.column("from_address", "from address", Form::Word).column("to_address", "to address", Form::Word);
-        let table = table.column("round_trip_s", "round trip", Form::Seconds);
-        results.table(table.column("bytes_per_s", "rate", Form::Rate));
+        let table = table.column("from_address", "from address", Form::Word);
+        let table = table.column("to_address", "to address", Form::Word);
+        let table = table.column("round_trip_s", "round trip", Form::Seconds).column("bytes_per_s", "rate", Form::Rate);
+        results.table(table.column("clock_ahead_s", "clock ahead", Form::Seconds));
     }
     for trouble in &troubles {
         results.text(format!("! {trouble}"));
@@ -84,19 +82,15 @@ fn results(examined: &Examination) -> Results {
 /// What keeps a job from running on all hosts, in words.
 fn troubles(examined: &Examination) -> Vec<String> {
     let mut troubles = Vec::new();
-    for host in &examined.hosts {
-        let facts = host.facts.as_ref();
-        let causes = [
-            ("cannot be examined", &host.error),
-            ("does not reach this machine", facts.map_or(&None, |facts| &facts.launcher_error)),
-            ("lacks the program", facts.map_or(&None, |facts| &facts.user_program_error)),
-        ];
-        let trouble = |(what, why): (&str, &Option<String>)| Some(format!("{} {what}: {}", host.host, why.as_ref()?));
-        troubles.extend(causes.into_iter().filter_map(trouble));
+    for Examined { host, error, facts } in &examined.hosts {
+        troubles.extend(error.iter().map(|why| format!("{host} cannot be examined: {why}")));
+        let lacking = facts.iter().filter_map(|facts| facts.user_program_error.as_ref());
+        troubles.extend(lacking.map(|why| format!("{host} lacks the program: {why}")));
     }
-    let broken = examined.pairs.iter().filter(|pair| !pair.reachable);
-    troubles
-        .extend(broken.map(|pair| format!("{} does not reach {}: {}", pair.from, pair.to, pair.in_vain.join("; "))));
+    for Pair { from, to, in_vain, .. } in examined.pairs.iter().filter(|pair| !pair.reachable) {
+        let hint = if to == LAUNCHER { "; --advertise ADDR names the address it should use" } else { "" };
+        troubles.push(format!("{from} does not reach {to}: {}{hint}", in_vain.join("; ")));
+    }
     let lathide = |facts: &Facts| Some(format!("version {} ({})", facts.version, facts.program_hash));
     troubles.extend(difference(examined, "the lathide program", lathide));
     troubles.extend(difference(examined, "the program", |facts| facts.user_program_hash.clone()));

@@ -2,15 +2,11 @@
 
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::ops::RangeInclusive;
 use std::time::Duration;
-
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
 use crate::launch::failed::{Failed, system};
 use lathide::config::{Config, Key};
-use lathide::launcher::handshake::{Guest, Limits, Party, Purpose, VERSIONS};
+use lathide::launcher::handshake::{Limits, Party, VERSIONS};
 use lathide::launcher::interface::{Interfaces, loopback, own};
 use lathide::launcher::{discovery, handshake};
 
@@ -43,7 +39,7 @@ pub(super) fn resolved(all: &[SocketAddr], known: Option<IpAddr>) -> Vec<SocketA
 }
 
 /// The address from which the launcher has reached this host.
-fn client() -> Option<IpAddr> {
+pub(super) fn client() -> Option<IpAddr> {
     // srun says from which address it was called; what ssh says there is about the user's own session.
     let from = std::env::var("SLURM_LAUNCH_NODE_IPADDR").or_else(|_| std::env::var("SSH_CONNECTION"));
     in_session(&from.ok()?, 0)
@@ -79,21 +75,6 @@ pub(super) fn party(secret: [u8; 32], rank: u32, size: u32) -> Result<Party, Fai
     let incarnation = handshake::incarnation().map_err(system("no random numbers"))?;
     let (key, limits) = (Key::from_bytes(secret), Limits::of(&Config::alone()));
     Ok(Party { key, rank, size, incarnation, limits, encrypts: false, versions: VERSIONS })
-}
-
-/// Accepts connections on all addresses, on one of these ports, for as long as the tasks live. Returns the port and who has
-/// authenticated.
-pub(super) async fn listen(
-    party: Party,
-    purpose: Purpose,
-    ports: Option<RangeInclusive<u16>>,
-) -> Result<(u16, mpsc::Receiver<Guest>, JoinSet<()>), Failed> {
-    let listener = discovery::bind_all(ports).await.map_err(Failed::launcher)?;
-    let port = listener.local_addr().map_err(system("no port to listen on"))?.port();
-    let (sender, guests) = mpsc::channel(16);
-    let mut tasks = JoinSet::new();
-    tasks.spawn(async move { drop(handshake::receive(listener, party, purpose, sender, |guest| guest).await) });
-    Ok((port, guests, tasks))
 }
 
 #[cfg(test)]

@@ -6,31 +6,31 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::addresses;
 use super::connection::{Connection, unexpected};
 use super::errand::{Errand, Secret};
-use super::examine::clock_ahead;
 use super::hosts::Hosts;
 use super::messages::{Facts, FromAgent, Route, ToAgent};
 use super::starter::Program;
 use super::together::together;
+use super::{addresses, examine};
 use crate::launch::failed::{Failed, system};
 use crate::launch::local::job::Job;
 use crate::launch::local::spawn::new_key;
-use lathide::launcher::handshake::{Purpose, RENDEZVOUS};
+use lathide::launcher::handshake::RENDEZVOUS;
+use lathide::launcher::interface::loopback;
 use lathide::launcher::text::printable;
 
 /// How long an agent may think about a question: there may be several addresses to try.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Looks at a host's clock.
-const LOOKS: u32 = 7;
+/// The launcher, as an end of ways.
+pub(crate) const LAUNCHER: &str = "this machine";
 
 /// What was found out.
 #[derive(Debug, Serialize)]
 pub(crate) struct Examination {
     /// Each host, in the order in which they were named.
     pub hosts: Vec<Examined>,
-    /// Each way between two different hosts that both answer.
+    /// Each way between two different hosts that both answer, and from each to [`LAUNCHER`].
     pub pairs: Vec<Pair>,
 }
 
@@ -78,10 +78,9 @@ pub(crate) fn diagnose(
 async fn all(hosts: &Hosts, job: &Job, mut tell: impl FnMut(&str)) -> Result<Examination, Failed> {
     let own = Program::of(hosts)?;
     let (key, count) = (new_key()?, hosts.places.len());
-    // The launcher authenticates itself to hosts that try to reach it, and that is all.
+    // The launcher is one more end of ways.
     let party = addresses::party(key, RENDEZVOUS, job.size)?;
-    let (port, mut guests, mut tasks) = addresses::listen(party, Purpose::Control, hosts.ways.ports.clone()).await?;
-    tasks.spawn(async move { while guests.recv().await.is_some() {} });
+    let (port, _tasks) = examine::listen(&party, hosts.ways.ports.clone()).await?;
 
     tell("reaching the hosts");
     let opening = hosts.places.iter().map(|(host, _)| Connection::open(hosts, host, &own));
@@ -90,22 +89,27 @@ async fn all(hosts: &Hosts, job: &Job, mut tell: impl FnMut(&str)) -> Result<Exa
     let asking = agents.into_iter().zip(&hosts.places).zip(0..).map(async |((agent, (host, _)), index)| {
         let mut agent = agent?;
         let errand = Errand::new(job, hosts, (host, vec![index]), Secret::Told(key), port);
-        let facts = examine(&mut agent, errand).await?;
-        Ok((agent, facts))
+        let roots = errand.roots.clone().unwrap_or_else(|| vec![SocketAddr::new(loopback(), port)]);
+        match agent.ask(&ToAgent::Examine(Box::new(errand)), PATIENCE).await? {
+            FromAgent::Examined(facts) => Ok((agent, *facts, roots)),
+            other => Err(unexpected(&other)),
+        }
     });
-    let mut found: Vec<Result<(Connection, Facts), Failed>> = together(asking).await;
-    let addresses = |found: &Result<(_, Facts), _>| found.as_ref().ok().map(|(_, facts)| facts.addresses.clone());
+    let mut found: Vec<Result<(Connection, Facts, Vec<SocketAddr>), Failed>> = together(asking).await;
+    let addresses = |found: &Result<(_, Facts, _), _>| found.as_ref().ok().map(|(_, facts, _)| facts.addresses.clone());
     let addresses: Vec<Option<Vec<SocketAddr>>> = found.iter().map(addresses).collect();
-    let name = |host: usize| hosts.places[host].0.name.clone();
+    let name = |host: usize| hosts.places.get(host).map_or(LAUNCHER, |(host, _)| &host.name).to_owned();
     let mut pairs = Vec::new();
-    // Every host tries the one that is `distance` places further: so each sends to one and receives from one at a time.
-    for distance in 1..count {
-        tell(&format!("looking at the ways between the hosts, round {distance} of {}", count - 1));
+    // Everyone tries the one that is `distance` places further: so each sends to one and receives from one at a time.
+    for distance in 1..=count {
+        tell(&format!("looking at the ways between the hosts, round {distance} of {count}"));
         let tries = found.iter_mut().enumerate().filter_map(|(from, found)| {
-            let to = (from + distance) % count;
-            let ((agent, _), addresses) = (found.as_mut().ok()?, addresses[to].clone()?);
+            let (agent, _, roots) = found.as_mut().ok()?;
+            let to = (from + distance) % (count + 1);
+            let (peer, addresses) =
+                if to == count { (RENDEZVOUS, roots.clone()) } else { (to as u32, addresses[to].clone()?) };
             Some(async move {
-                let (route, in_vain) = reach(agent, to as u32, addresses).await;
+                let (route, in_vain) = reach(agent, peer, addresses).await;
                 let pair = Pair { from: name(from), to: name(to), reachable: route.is_some(), in_vain, route };
                 ((from, to), pair)
             })
@@ -115,23 +119,9 @@ async fn all(hosts: &Hosts, job: &Job, mut tell: impl FnMut(&str)) -> Result<Exa
     pairs.sort_by_key(|(ends, _)| *ends);
     let examined = found.into_iter().enumerate().map(|(host, found)| {
         let error = found.as_ref().err().map(|failed| failed.message.clone());
-        Examined { host: name(host), error, facts: found.ok().map(|(_, facts)| facts) }
+        Examined { host: name(host), error, facts: found.ok().map(|(_, facts, _)| facts) }
     });
     Ok(Examination { hosts: examined.collect(), pairs: pairs.into_iter().map(|(_, pair)| pair).collect() })
-}
-
-async fn examine(agent: &mut Connection, errand: Errand) -> Result<Facts, Failed> {
-    let mut facts = match agent.ask(&ToAgent::Examine(Box::new(errand)), PATIENCE).await? {
-        FromAgent::Examined(facts) => *facts,
-        other => return Err(unexpected(&other)),
-    };
-    let look = async || match agent.ask(&ToAgent::Clock, PATIENCE).await? {
-        FromAgent::Clock(there_s) => Ok(there_s),
-        other => Err(unexpected(&other)),
-    };
-    let (round_trip_s, ahead_s) = clock_ahead(LOOKS, look).await?;
-    (facts.clock_ahead_s, facts.clock_error_s) = (ahead_s, round_trip_s / 2.0);
-    Ok(facts)
 }
 
 async fn reach(agent: &mut Connection, peer: u32, addresses: Vec<SocketAddr>) -> (Option<Route>, Vec<String>) {

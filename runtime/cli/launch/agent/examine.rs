@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::io;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -14,12 +15,13 @@ use tokio::task::JoinSet;
 use super::addresses;
 use super::errand::Errand;
 use super::messages::{Facts, FromAgent, Route, ToAgent};
-use crate::launch::failed::Failed;
+use crate::launch::failed::{Failed, system};
 use crate::launch::local::job::Job;
 use crate::launch::local::spawn::resolve;
+use lathide::launcher::discovery;
 use lathide::launcher::environment::port_range;
 use lathide::launcher::handshake::{self, Guest, Party, Purpose, Target};
-use lathide::launcher::interface::{self, Interfaces};
+use lathide::launcher::interface::Interfaces;
 
 /// Round trips of a look at the clock there.
 const ROUND_TRIPS: u32 = 21;
@@ -46,28 +48,28 @@ pub(super) async fn attend(
     let variables = errand.job.env.iter().rev();
     let setting = |name| variables.clone().find(|(other, _)| other == name).and_then(|(_, value)| value.to_str());
     let ports = setting("LATHIDE_PORTS").and_then(|ports| port_range(ports).ok());
-    let (port, guests, mut tasks) = addresses::listen(party.clone(), Purpose::Link, ports).await?;
-    tasks.spawn(admit(guests));
+    let (port, _tasks) = listen(&party, ports).await?;
     let rules: Option<Interfaces> = setting("LATHIDE_INTERFACE").and_then(|rules| rules.parse().ok());
     let advertised = setting("LATHIDE_ADVERTISE").and_then(|address| address.parse().ok());
     let known = addresses::candidates(port, advertised, rules.as_ref());
-    let mut facts = facts(&errand.job, addresses::resolved(&known, addresses::server()));
-    match &errand.roots {
-        None => facts.launcher = Some(interface::loopback()),
-        Some(roots) => match addresses::first_that_answers(roots, &party).await {
-            Ok(root) => facts.launcher = Some(root.ip()),
-            Err(failed) => facts.launcher_error = Some(failed.message),
-        },
-    }
+    let facts = facts(&errand.job, addresses::resolved(&known, addresses::server()));
     let mut answer = FromAgent::Examined(Box::new(facts));
     while messages.send(answer).await.is_ok() {
-        answer = match orders.recv().await {
-            Some(ToAgent::Clock) => FromAgent::Clock(clock_s()),
-            Some(ToAgent::Reach { peer, addresses }) => reach(&party, peer, &addresses).await,
-            _ => break,
-        };
+        let Some(ToAgent::Reach { peer, addresses }) = orders.recv().await else { break };
+        answer = reach(&party, peer, &addresses::resolved(&addresses, addresses::client())).await;
     }
     Ok(())
+}
+
+/// Serves all that connect, on all addresses and one of these ports, for as long as the tasks live. Returns the port.
+pub(super) async fn listen(party: &Party, ports: Option<RangeInclusive<u16>>) -> Result<(u16, JoinSet<()>), Failed> {
+    let listener = discovery::bind_all(ports).await.map_err(Failed::launcher)?;
+    let port = listener.local_addr().map_err(system("no port to listen on"))?.port();
+    let (sender, guests) = mpsc::channel(16);
+    let (party, mut tasks) = (party.clone(), JoinSet::new());
+    tasks.spawn(async move { drop(handshake::receive(listener, party, Purpose::Link, sender, |guest| guest).await) });
+    tasks.spawn(admit(guests));
+    Ok((port, tasks))
 }
 
 fn facts(job: &Job, addresses: Vec<SocketAddr>) -> Facts {
@@ -88,10 +90,6 @@ fn facts(job: &Job, addresses: Vec<SocketAddr>) -> Facts {
         machine: text(system.machine()),
         cores: std::thread::available_parallelism().map_or(1, usize::from),
         addresses,
-        launcher: None,
-        launcher_error: None,
-        clock_ahead_s: 0.0,
-        clock_error_s: 0.0,
     }
 }
 
@@ -104,24 +102,6 @@ fn hash(path: &Path) -> Result<String, String> {
 #[expect(clippy::disallowed_methods, reason = "whether hosts' clocks agree is what is examined")]
 fn clock_s() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
-}
-
-/// The least of so many round trips, in seconds, and how far the clock that `ask` looks at is ahead of this one; right to
-/// half the round trip.
-pub(super) async fn clock_ahead<E>(
-    round_trips: u32,
-    mut ask: impl AsyncFnMut() -> Result<f64, E>,
-) -> Result<(f64, f64), E> {
-    let (mut round_trip_s, mut ahead_s) = (f64::MAX, 0.0);
-    for _ in 0..round_trips {
-        let (here_s, began) = (clock_s(), Instant::now());
-        let there_s = ask().await?;
-        let took_s = began.elapsed().as_secs_f64();
-        if took_s < round_trip_s {
-            (round_trip_s, ahead_s) = (took_s, there_s - (here_s + took_s / 2.0));
-        }
-    }
-    Ok((round_trip_s, ahead_s))
 }
 
 /// Serves the other hosts.
@@ -188,11 +168,17 @@ async fn reach(party: &Party, peer: u32, all: &[SocketAddr]) -> FromAgent {
 
 /// How the way to the other end is.
 async fn look(mut stream: TcpStream) -> io::Result<Route> {
-    let ask = async || {
+    // Of the least round trip, the clocks are compared: right to half of it.
+    let (mut round_trip_s, mut clock_ahead_s) = (f64::MAX, 0.0);
+    for _ in 0..ROUND_TRIPS {
+        let (here_s, began) = (clock_s(), Instant::now());
         stream.write_u8(CLOCK).await?;
-        stream.read_f64().await
-    };
-    let (round_trip_s, clock_ahead_s) = clock_ahead(ROUND_TRIPS, ask).await?;
+        let there_s = stream.read_f64().await?;
+        let took_s = began.elapsed().as_secs_f64();
+        if took_s < round_trip_s {
+            (round_trip_s, clock_ahead_s) = (took_s, there_s - (here_s + took_s / 2.0));
+        }
+    }
     let (from_address, to_address) = (stream.local_addr()?.ip(), stream.peer_addr()?.ip());
     stream.write_u8(RATE).await?;
     let (began, piece) = (Instant::now(), vec![0; PIECE_BYTES]);

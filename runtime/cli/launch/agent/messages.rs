@@ -31,11 +31,9 @@ pub(super) enum ToAgent {
     Taken,
     /// All ranks of the job have ended: clean up.
     Finish,
-    /// Do not run this job: what is this host, and does it reach the launcher? Listen for the other hosts.
+    /// Do not run this job: what is this host? Listen for the other hosts.
     Examine(Box<Errand>),
-    /// What time is it?
-    Clock,
-    /// Can you reach host number `peer` at any of these, and how is the way there?
+    /// Can you reach host number `peer`, or the launcher, at any of these, and how is the way there?
     Reach { peer: u32, addresses: Vec<SocketAddr> },
 }
 
@@ -68,8 +66,6 @@ pub(super) enum FromAgent {
     Done,
     /// What the host is.
     Examined(Box<Facts>),
-    /// Seconds since 1970 by its clock.
-    Clock(f64),
     /// How the way to a host is, if there is one, and what came of each address that did not work.
     Reached(Option<Route>, Vec<String>),
 }
@@ -102,15 +98,6 @@ pub(crate) struct Facts {
     pub cores: usize,
     /// Where others might reach it while it is examined, the likeliest first.
     pub addresses: Vec<SocketAddr>,
-    /// Where it reaches the launcher.
-    pub launcher: Option<IpAddr>,
-    /// Or why it cannot.
-    #[serde(deserialize_with = "text::option")]
-    pub launcher_error: Option<String>,
-    /// How far its clock is ahead of the launcher's, in seconds; the launcher finds that out.
-    pub clock_ahead_s: f64,
-    /// How far that may be wrong.
-    pub clock_error_s: f64,
 }
 
 /// How the way from one host to another is, as `lathide doctor --json` has it.

@@ -18,7 +18,7 @@ mod serve;
 mod starter;
 mod together;
 
-pub(crate) use doctor::{Examination, diagnose};
+pub(crate) use doctor::{Examination, Examined, LAUNCHER, Pair, diagnose};
 pub(crate) use hosts::{Hosts, Ways};
 pub(crate) use messages::Facts;
 pub(crate) use serve::serve;
