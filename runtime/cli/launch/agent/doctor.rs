@@ -1,5 +1,6 @@
 //! `lathide doctor`: asks every host what it is, and every pair of hosts for the way between them.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -82,12 +83,9 @@ async fn all(hosts: &Hosts, job: &Job, mut tell: impl FnMut(&str)) -> Result<Exa
     let party = addresses::party(key, RENDEZVOUS, job.size)?;
     let (port, _tasks) = examine::listen(&party, hosts.ways.ports.clone()).await?;
 
-    tell("reaching the hosts");
-    let opening = hosts.places.iter().map(|(host, _)| Connection::open(hosts, host, &own));
-    let agents = together(opening).await;
-    tell("asking each host what it is");
-    let asking = agents.into_iter().zip(&hosts.places).zip(0..).map(async |((agent, (host, _)), index)| {
-        let mut agent = agent?;
+    tell("reaching the hosts, and asking each what it is");
+    let asking = hosts.places.iter().zip(0..).map(async |((host, _), index)| {
+        let mut agent = Connection::open(hosts, host, &own).await?;
         let errand = Errand::new(job, hosts, (host, vec![index]), Secret::Told(key), port);
         let roots = errand.roots.clone().unwrap_or_else(|| vec![SocketAddr::new(loopback(), port)]);
         match agent.ask(&ToAgent::Examine(Box::new(errand)), PATIENCE).await? {
@@ -99,7 +97,7 @@ async fn all(hosts: &Hosts, job: &Job, mut tell: impl FnMut(&str)) -> Result<Exa
     let addresses = |found: &Result<(_, Facts, _), _>| found.as_ref().ok().map(|(_, facts, _)| facts.addresses.clone());
     let addresses: Vec<Option<Vec<SocketAddr>>> = found.iter().map(addresses).collect();
     let name = |host: usize| hosts.places.get(host).map_or(LAUNCHER, |(host, _)| &host.name).to_owned();
-    let mut pairs = Vec::new();
+    let mut pairs = BTreeMap::new();
     // Everyone tries the one that is `distance` places further: so each sends to one and receives from one at a time.
     for distance in 1..=count {
         tell(&format!("looking at the ways between the hosts, round {distance} of {count}"));
@@ -116,12 +114,11 @@ async fn all(hosts: &Hosts, job: &Job, mut tell: impl FnMut(&str)) -> Result<Exa
         });
         pairs.extend(together(tries).await);
     }
-    pairs.sort_by_key(|(ends, _)| *ends);
     let examined = found.into_iter().enumerate().map(|(host, found)| {
         let error = found.as_ref().err().map(|failed| failed.message.clone());
         Examined { host: name(host), error, facts: found.ok().map(|(_, facts, _)| facts) }
     });
-    Ok(Examination { hosts: examined.collect(), pairs: pairs.into_iter().map(|(_, pair)| pair).collect() })
+    Ok(Examination { hosts: examined.collect(), pairs: pairs.into_values().collect() })
 }
 
 async fn reach(agent: &mut Connection, peer: u32, addresses: Vec<SocketAddr>) -> (Option<Route>, Vec<String>) {
