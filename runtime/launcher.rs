@@ -17,11 +17,6 @@ pub mod collective {
     pub use crate::collective::{Algorithm, Blocks, Call};
 }
 
-/// Control messages, as they travel without a tag.
-pub mod control {
-    pub use crate::join::control::{FRAME_BYTES_MAX, decode, encode};
-}
-
 /// Names of ranks in a sentence.
 pub mod deadlock {
     pub use crate::join::deadlock::listed;
@@ -71,7 +66,6 @@ pub mod quantity {
 /// The service where ranks meet.
 pub mod rendezvous {
     pub use crate::join::events::{Event, Order, Rewrite, Settings};
-    pub use crate::join::lines::read_frame;
     pub use crate::join::rendezvous::serve;
 }
 

@@ -1,8 +1,8 @@
 //! What nodes and the rendezvous tell each other during a job, and its framing. Pure.
 //!
-//! A frame is its length in four little-endian bytes and that many bytes of JSON, at most [`FRAME_BYTES_MAX`]. Between nodes and
-//! the rendezvous a tag follows, which shows that it is the next one and unchanged ([`crate::wire::seal`]); a launcher and its
-//! agents talk through a starter that sees to that. Words come in harmless for a terminal ([`crate::wire::text`]).
+//! A frame is its length in four little-endian bytes and that many bytes of JSON, at most [`FRAME_BYTES_MAX`]. A tag follows,
+//! which shows that it is the next one and unchanged ([`crate::wire::seal`]). Words come in harmless for a terminal
+//! ([`crate::wire::text`]).
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::wire::seal::{Seal, TAG_BYTES};
 use crate::wire::text;
 
 /// The most a control frame may carry. A declared length beyond it ends the connection.
-pub const FRAME_BYTES_MAX: usize = 1 << 20;
+pub(crate) const FRAME_BYTES_MAX: usize = 1 << 20;
 /// The most operations and the most waiting threads a [`Snapshot`] lists.
 pub(crate) const OUTSTANDING_MAX: usize = 1024;
 /// The most links a report names.
@@ -196,7 +196,7 @@ impl Outstanding {
 
 /// What is wrong with a control frame.
 #[derive(Debug, thiserror::Error)]
-pub enum ControlError {
+pub(crate) enum ControlError {
     /// Its tag does not fit.
     #[error("it was changed on its way, or is not the next one that was sent")]
     Changed,
@@ -236,8 +236,8 @@ fn encode_report(report: Report) -> Result<Vec<u8>, ControlError> {
     }
 }
 
-/// The frame of a message, without a tag.
-pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, ControlError> {
+/// The frame of a message, yet without its tag.
+pub(crate) fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, ControlError> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, message)?;
     let length = frame.len() - 4;
@@ -263,7 +263,7 @@ pub(crate) fn unseal<T: DeserializeOwned>(prefix: [u8; 4], rest: &[u8], seal: &m
 }
 
 /// The message of a frame's payload.
-pub fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, ControlError> {
+pub(crate) fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, ControlError> {
     Ok(serde_json::from_slice(payload)?)
 }
 

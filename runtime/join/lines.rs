@@ -57,23 +57,17 @@ pub(super) async fn read_reports(
     let _ = inputs.send(Input::Closed(rank, contact, why)).await;
 }
 
-/// Reads one frame without a tag.
-pub async fn read_frame<T: DeserializeOwned>(reader: impl AsyncRead + Unpin) -> io::Result<T> {
-    let (_, payload) = read_bytes(reader, 0).await?;
-    control::decode(&payload).map_err(invalid)
-}
-
 /// Reads one frame with its tag. [`io::ErrorKind::InvalidData`]: it is not what the other end has sent.
 pub(crate) async fn read_sealed<T: DeserializeOwned>(reader: impl AsyncRead + Unpin, seal: &mut Seal) -> io::Result<T> {
-    let (prefix, rest) = read_bytes(reader, TAG_BYTES).await?;
+    let (prefix, rest) = read_bytes(reader).await?;
     control::unseal(prefix, &rest, seal).map_err(invalid)
 }
 
-/// A frame's length, and so many bytes and `more`. Memory grows with what arrives, not with what a length claims.
-async fn read_bytes(mut reader: impl AsyncRead + Unpin, more: usize) -> io::Result<([u8; 4], Vec<u8>)> {
+/// A frame's length, and so many bytes with a tag. Memory grows with what arrives, not with what a length claims.
+async fn read_bytes(mut reader: impl AsyncRead + Unpin) -> io::Result<([u8; 4], Vec<u8>)> {
     let mut prefix = [0; 4];
     reader.read_exact(&mut prefix).await?;
-    let length = control::frame_length(prefix).map_err(invalid)? + more;
+    let length = control::frame_length(prefix).map_err(invalid)? + TAG_BYTES;
     let mut bytes = Vec::new();
     reader.take(length as u64).read_to_end(&mut bytes).await?;
     if bytes.len() < length { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok((prefix, bytes)) }

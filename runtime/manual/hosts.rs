@@ -15,11 +15,12 @@
 //! lathide doctor --hosts localhost,b ./stencil
 //! ```
 //!
-//! reaches every host as `run` would, and prints for each: version and hash of lathide and of the program, system,
-//! cores, and clock offset. Then every host connects to every other one and authenticates, as ranks do. For each pair
-//! the command prints the addresses, the round trip, and the rate of one connection (what arrives in the second half of
-//! 0.8 s), or why each address failed. The exit status is 0 if every host reaches every other one and all have the same
-//! programs.
+//! reaches every host as `run` would, and prints for each: versions and hashes, system and cores. Then every host
+//! connects to every other one and to the launcher, and authenticates, as ranks do. For each pair the command prints the
+//! addresses, the round trip, the rate of one connection (what arrives in the second half of 0.8 s), and how far the
+//! clock there is ahead (right to half the round trip). What does not work is listed below: why each address failed, on
+//! which host the program is missing, and what is not the same everywhere. The exit status is 0 if every host reaches
+//! every other one and all have the same programs. `--json` and `lathide report` work as with the measuring commands.
 //!
 //! The same in a virtual network on one machine ([`super::lab`]), where you can cut a cable:
 //!

@@ -3,13 +3,14 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::launch::agent::{Examination, Facts, Pair, Route, diagnose};
-use crate::launch::failed::Failed;
-use crate::report::table::Table;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::commands::common::console::{fail, print, progress};
+use crate::commands::common::console::progress;
 use crate::commands::common::hosts::HostArgs;
+use crate::commands::common::output::Output;
+use crate::launch::agent::{Examination, Examined, Facts, LAUNCHER, Pair, diagnose};
+use crate::launch::failed::Failed;
+use crate::report::results::{Form, Results, Table};
 
 const COMMAND: &str = "lathide doctor";
 
@@ -32,54 +33,63 @@ pub(crate) struct Args {
     /// A program that must be the same on all hosts
     #[arg(value_name = "PROGRAM")]
     program: Option<OsString>,
-    /// Show no progress
-    #[arg(short, long)]
-    quiet: bool,
-    /// One JSON object on standard output
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 pub(crate) fn run(args: &Args) -> ExitCode {
-    match examine(args) {
-        Ok(is_well) => ExitCode::from(u8::from(!is_well)),
-        Err(Failed { message, status }) => fail(COMMAND, &message, status),
-    }
+    let examined = examine(args);
+    let is_well = examined.as_ref().is_ok_and(|results| results.rows("troubles").is_empty());
+    let shown = args.output.show(COMMAND, examined);
+    if shown == ExitCode::SUCCESS && !is_well { ExitCode::FAILURE } else { shown }
 }
 
-fn examine(args: &Args) -> Result<bool, Failed> {
+fn examine(args: &Args) -> Result<Results, Failed> {
     let hosts = args.hosts.place_quietly(None)?;
     let hosts = hosts.ok_or_else(|| Failed::usage("--hosts says which hosts to examine, such as --hosts a,b"))?;
-    let own = std::env::current_exe();
-    let own = own.map_err(|error| Failed::launcher(format!("this program cannot be found: {error}")))?;
-    let bar = progress(COMMAND, args.quiet, "examining the hosts");
-    let examined = diagnose(&hosts, &own, args.program.as_deref(), |what| bar.set_message(what.to_owned()));
+    let bar = progress(COMMAND, args.output.quiet, "examining the hosts");
+    let examined = diagnose(&hosts, args.program.clone(), |what| bar.set_message(what.to_owned()));
     bar.finish_and_clear();
-    let examined = examined?;
-    let troubles = troubles(&examined);
-    let shown = if args.json { as_json(&examined, &troubles).to_string() } else { text(&examined, &troubles) };
-    print(COMMAND, &shown);
-    Ok(troubles.is_empty())
+    examined.map(|examined| results(&examined))
+}
+
+fn results(examined: &Examination) -> Results {
+    let Examination { hosts, pairs } = examined;
+    let troubles = troubles(examined);
+    let data = json!({ "hosts": hosts, "pairs": pairs, "troubles": troubles });
+    let mut results = Results::new("lathide-doctor-2", "Hosts and the ways between them", &data);
+    let table = Table::of("hosts").column("host", "host", Form::Word).column("version", "lathide", Form::Word);
+    let table = table.column("program_hash", "its hash", Form::Word);
+    let table = table.column("user_program_hash", "program", Form::Word).column("system", "system", Form::Word);
+    results.table(table.column("machine", "machine", Form::Word).column("cores", "cores", Form::Count));
+    for host in hosts {
+        let title = format!("From {}: least round trip of 8 bytes, rate of one connection, clock there", host.host);
+        let table = Table::of("pairs").only("from", host.host.clone()).title(title).column("to", "to", Form::Word);
+        let table = table.column("from_address", "from address", Form::Word);
+        let table = table.column("to_address", "to address", Form::Word);
+        let table = table.column("round_trip_s", "round trip", Form::Seconds).column("bytes_per_s", "rate", Form::Rate);
+        results.table(table.column("clock_ahead_s", "clock ahead", Form::Seconds));
+    }
+    for trouble in &troubles {
+        results.text(format!("! {trouble}"));
+    }
+    if troubles.is_empty() {
+        results.conclusion = "Every host reaches every other one.".to_owned();
+    }
+    results
 }
 
 /// What keeps a job from running on all hosts, in words.
 fn troubles(examined: &Examination) -> Vec<String> {
     let mut troubles = Vec::new();
-    for (host, found) in &examined.hosts {
-        match found {
-            Err(why) => troubles.push(format!("{host} cannot be examined: {why}")),
-            Ok(facts) => {
-                let launcher = facts.launcher_error.iter().map(|why| format!("does not reach this machine: {why}"));
-                let program = facts.user_program_error.iter().map(|why| format!("lacks the program: {why}"));
-                troubles.extend(launcher.chain(program).map(|what| format!("{host} {what}")));
-            }
-        }
+    for Examined { host, error, facts } in &examined.hosts {
+        troubles.extend(error.iter().map(|why| format!("{host} cannot be examined: {why}")));
+        let lacking = facts.iter().filter_map(|facts| facts.user_program_error.as_ref());
+        troubles.extend(lacking.map(|why| format!("{host} lacks the program: {why}")));
     }
-    for Pair { from, to, route } in &examined.pairs {
-        if let Err(causes) = route {
-            let (from, to) = (&examined.hosts[*from].0, &examined.hosts[*to].0);
-            troubles.push(format!("{from} does not reach {to}: {}", causes.join("; ")));
-        }
+    for Pair { from, to, in_vain, .. } in examined.pairs.iter().filter(|pair| !pair.reachable) {
+        let hint = if to == LAUNCHER { "; --advertise ADDR names the address it should use" } else { "" };
+        troubles.push(format!("{from} does not reach {to}: {}{hint}", in_vain.join("; ")));
     }
     let lathide = |facts: &Facts| Some(format!("version {} ({})", facts.version, facts.program_hash));
     troubles.extend(difference(examined, "the lathide program", lathide));
@@ -89,71 +99,8 @@ fn troubles(examined: &Examination) -> Vec<String> {
 
 /// The first two hosts on which something is not the same, if there are any.
 fn difference(examined: &Examination, what: &str, of: impl Fn(&Facts) -> Option<String>) -> Option<String> {
-    let mut all = examined.hosts.iter().filter_map(|(host, found)| Some((host, of(found.as_ref().ok()?)?)));
+    let mut all = examined.hosts.iter().filter_map(|host| Some((&host.host, of(host.facts.as_ref()?)?)));
     let (first_host, first) = all.next()?;
     let (host, other) = all.find(|(_, other)| *other != first)?;
     Some(format!("{what} differs: {first} on {first_host}, {other} on {host}"))
-}
-
-fn text(examined: &Examination, troubles: &[String]) -> String {
-    let mut hosts = Table::new(["host", "version", "system", "cores", "clock ahead", "reaches this machine at"]);
-    for (host, found) in &examined.hosts {
-        hosts.row(match found {
-            Err(_) => vec![host.clone(), "not reached".to_owned()],
-            Ok(facts) => vec![
-                host.clone(),
-                format!("{} ({})", facts.version, &facts.program_hash[..8.min(facts.program_hash.len())]),
-                format!("{} {}", facts.system, facts.machine),
-                facts.cores.to_string(),
-                format!("{:.2} ms ± {:.2}", facts.clock_ahead_s * 1e3, facts.clock_error_s * 1e3),
-                facts.launcher.map_or("no".to_owned(), |address| address.to_string()),
-            ],
-        });
-    }
-    let mut text = format!("{hosts}\n");
-    if examined.hosts.len() > 1 {
-        let heads = std::iter::once("from \\ to").chain(examined.hosts.iter().map(|(host, _)| host.as_str()));
-        let mut pairs = Table::new(heads);
-        for (from, (host, _)) in examined.hosts.iter().enumerate() {
-            let cell = |to: usize| match examined.pairs.iter().find(|pair| (pair.from, pair.to) == (from, to)) {
-                Some(Pair { route: Ok(route), .. }) => in_short(route),
-                Some(_) => "no".to_owned(),
-                None if from == to => "-".to_owned(),
-                None => "?".to_owned(),
-            };
-            pairs.row(std::iter::once(host.clone()).chain((0..examined.hosts.len()).map(cell)));
-        }
-        text += &format!("\nAddresses, least round trip of 8 bytes, rate of one connection:\n{pairs}\n");
-    }
-    text += "\n";
-    if troubles.is_empty() {
-        text += "Every host reaches every other one.";
-    }
-    text + &troubles.iter().map(|trouble| format!("! {trouble}")).collect::<Vec<_>>().join("\n")
-}
-
-fn in_short(route: &Route) -> String {
-    let (round_trip_ms, mbit) = (route.round_trip_s * 1e3, route.bytes_per_s * 8e-6);
-    format!("{}\n-> {}\n{round_trip_ms:.2} ms, {mbit:.0} Mbit/s", route.from_address, route.to_address)
-}
-
-fn as_json(examined: &Examination, troubles: &[String]) -> Value {
-    let host = |(host, found): &(String, Result<Facts, String>)| {
-        let mut value = found.as_ref().map_or_else(|why| json!({ "error": why }), |facts| json!(facts));
-        value["host"] = json!(host);
-        value
-    };
-    let pair = |Pair { from, to, route }: &Pair| {
-        let mut value = route.as_ref().map_or_else(|causes| json!({ "causes": causes }), |route| json!(route));
-        value["from"] = json!(examined.hosts[*from].0);
-        value["to"] = json!(examined.hosts[*to].0);
-        value["reachable"] = json!(route.is_ok());
-        value
-    };
-    json!({
-        "schema": "lathide-doctor-1",
-        "hosts": examined.hosts.iter().map(host).collect::<Vec<_>>(),
-        "pairs": examined.pairs.iter().map(pair).collect::<Vec<_>>(),
-        "troubles": troubles,
-    })
 }

@@ -78,7 +78,7 @@ pub(crate) struct Arguments {
     variables: Vec<(OsString, OsString)>,
     /// Run the ranks in this directory
     #[arg(long, value_name = "DIR")]
-    wdir: Option<PathBuf>,
+    wdir: Option<OsString>,
     /// Write a timeline of all ranks, for ui.perfetto.dev or chrome://tracing (default: LATHIDE_TRACE, if it is set)
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,

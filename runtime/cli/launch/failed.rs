@@ -2,9 +2,14 @@
 
 use std::{fmt, io};
 
+use serde::{Deserialize, Serialize};
+
+use lathide::launcher::text;
+
 /// Why something could not be done. Displayed, it says that; who shows it ends with its status.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Failed {
+    #[serde(deserialize_with = "text::string")]
     pub(crate) message: String,
     /// 1: a measurement; 2: wrong usage; 125: the launcher; 126, 127: the program; 128 + N: signal N.
     pub(crate) status: u8,

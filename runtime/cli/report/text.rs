@@ -76,7 +76,8 @@ fn unit(column: &Column, rows: &[&Value]) -> Option<TimeUnit> {
     if column.form != Form::Seconds {
         return None;
     }
-    let mut times: Vec<f64> = rows.iter().filter_map(|row| row[&column.key].as_f64()).filter(|s| *s > 0.0).collect();
+    let times = rows.iter().filter_map(|row| row[&column.key].as_f64());
+    let mut times: Vec<f64> = times.map(f64::abs).filter(|s| *s > 0.0).collect();
     times.sort_by(f64::total_cmp);
     Some(TimeUnit::of(times.get(times.len() / 2).copied().unwrap_or(1.0)))
 }

@@ -14,7 +14,7 @@ pub(crate) struct Output {
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Nothing on stderr but errors
-    #[arg(long, global = true)]
+    #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 }
 

@@ -1,24 +1,23 @@
 //! The launcher's connection to one agent, until it is ready to work.
 
 use std::io;
-use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio::time::timeout;
 
-use super::bootstrap::{Hello, Image};
+use super::bootstrap::Hello;
 use super::hosts::Hosts;
+use super::lines;
 use super::messages::{FromAgent, PROTOCOL, ToAgent};
-use super::starter;
+use super::starter::{self, Program};
+use crate::launch::failed::{Failed, system};
 use crate::launch::hosts::Host;
 use crate::launch::local::output::Tail;
-use lathide::launcher::control;
-use lathide::launcher::rendezvous::read_frame;
 use lathide::launcher::text::printable;
 
 /// How long a host may take to send its agent's first line.
@@ -32,52 +31,45 @@ const NOISE_BYTES_MAX: usize = 1 << 20;
 /// How many of the starter's last lines are shown.
 const COMPLAINTS_MAX: usize = 8;
 
-/// A started agent.
+/// A started agent, and the process that is the way to it: ssh, say.
 pub(super) struct Connection {
-    pub(super) session: Session,
-    pub(super) stdin: ChildStdin,
-    pub(super) stdout: BufReader<ChildStdout>,
-}
-
-/// The process that is the way to an agent: ssh, say.
-pub(super) struct Session {
+    /// That process. Its input goes to the agent.
     pub(super) child: Child,
+    pub(super) stdout: BufReader<ChildStdout>,
     /// What it and the agent have written to standard error.
     complaints: Arc<Mutex<Tail>>,
 }
 
 impl Connection {
     /// Starts the agent on `host`, and sends it the program if it needs it.
-    pub(super) async fn open(hosts: &Hosts, host: &Host, own: &Path, image: Option<&Image>) -> Result<Self, String> {
-        let mut command = starter::command(hosts, host, own, image);
+    pub(super) async fn open(hosts: &Hosts, host: &Host, own: &Program) -> Result<Self, Failed> {
+        let mut command = starter::command(hosts, host, own);
         let program = command.as_std().get_program().display().to_string();
-        let mut child = command.spawn().map_err(|error| format!("{program} cannot be started: {error}"))?;
-        let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            return Err(format!("{program} has no pipes"));
+        let mut child = command.spawn().map_err(system(format!("{program} cannot be started")))?;
+        let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
+            return Err(Failed::launcher(format!("{program} has no pipes")));
         };
-        let session = Session { child, complaints: Arc::default() };
-        tokio::spawn(keep_complaints(stderr, session.complaints.clone()));
-        let mut connection = Connection { session, stdin, stdout: BufReader::new(stdout) };
+        let mut connection = Connection { child, stdout: BufReader::new(stdout), complaints: Arc::default() };
+        tokio::spawn(keep_complaints(stderr, connection.complaints.clone()));
         let mut hello = connection.hello().await?;
-        if let (Hello::Need(machine), Some(image)) = (&hello, image) {
-            image.fits(machine)?;
-            match timeout(TRANSFER, connection.stdin.write_all(&image.bytes)).await {
-                Ok(Ok(())) => hello = connection.hello().await?,
-                Ok(Err(_)) => return Err(connection.session.why_it_ended().await),
-                Err(_) => return Err(format!("the lathide program was not there after {} s", TRANSFER.as_secs())),
-            }
+        if let (Hello::Need(machine), Some(image)) = (&hello, &own.image) {
+            image.fits(machine).map_err(Failed::launcher)?;
+            let late =
+                |_| Failed::launcher(format!("the lathide program was not there after {} s", TRANSFER.as_secs()));
+            timeout(TRANSFER, connection.write(&image.bytes)).await.map_err(late)??;
+            hello = connection.hello().await?;
         }
-        match hello {
-            Hello::Ready(PROTOCOL) => Ok(connection),
-            Hello::Ready(other) => Err(format!(
+        Err(Failed::launcher(match hello {
+            Hello::Ready(PROTOCOL) => return Ok(connection),
+            Hello::Ready(other) => format!(
                 "the lathide program there speaks protocol {other}, this one {PROTOCOL}: install the same version"
-            )),
-            Hello::Need(_) => Err("it asks for the lathide program again".into()),
-        }
+            ),
+            Hello::Need(_) => "it asks for the lathide program again".into(),
+        }))
     }
 
-    async fn hello(&mut self) -> Result<Hello, String> {
+    /// Its next line that is not noise.
+    async fn hello(&mut self) -> Result<Hello, Failed> {
         let search = async {
             let mut noise = 0;
             let mut line = Vec::new();
@@ -93,36 +85,41 @@ impl Connection {
             }
             None
         };
-        match timeout(FIRST_LINE, search).await {
-            Ok(Some(hello)) => Ok(hello),
-            Ok(None) => Err(self.session.why_it_ended().await),
+        Err(Failed::launcher(match timeout(FIRST_LINE, search).await {
+            Ok(Some(hello)) => return Ok(hello),
+            Ok(None) => self.why_it_ended().await,
             Err(_) => {
-                let said = self.session.complaints();
+                let said = self.complaints();
                 let said = if said.is_empty() { "it has said nothing".into() } else { format!("it has said: {said}") };
-                Err(format!("no agent started there within {} s; {said}", FIRST_LINE.as_secs()))
+                format!("no agent started there within {} s; {said}", FIRST_LINE.as_secs())
             }
-        }
+        }))
     }
 
-    pub(super) async fn send(&mut self, order: &ToAgent) -> Result<(), String> {
-        let frame = control::encode(order).map_err(|error| format!("the job's description is too large: {error}"))?;
-        match self.stdin.write_all(&frame).await {
-            Ok(()) => Ok(()),
-            Err(_) => Err(self.session.why_it_ended().await),
-        }
+    pub(super) async fn send(&mut self, order: &ToAgent) -> Result<(), Failed> {
+        self.write(&lines::encode(order).map_err(Failed::launcher)?).await
     }
 
-    pub(super) async fn hear(&mut self, patience: Duration) -> Result<FromAgent, String> {
-        match timeout(patience, read_frame(&mut self.stdout)).await {
-            Ok(Ok(message)) => Ok(message),
-            Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.session.why_it_ended().await),
-            Ok(Err(error)) => Err(format!("what it says is not understood: {error}")),
-            Err(_) => Err(format!("its agent said nothing for {} s", patience.as_secs())),
-        }
+    async fn write(&mut self, bytes: &[u8]) -> Result<(), Failed> {
+        let is_written = match &mut self.child.stdin {
+            Some(stdin) => stdin.write_all(bytes).await.is_ok(),
+            None => false,
+        };
+        if is_written { Ok(()) } else { Err(Failed::launcher(self.why_it_ended().await)) }
     }
-}
 
-impl Session {
+    /// What the agent answers; an error if it cannot do it, or takes longer than `patience`.
+    pub(super) async fn ask(&mut self, question: &ToAgent, patience: Duration) -> Result<FromAgent, Failed> {
+        self.send(question).await?;
+        Err(Failed::launcher(match timeout(patience, lines::read(&mut self.stdout)).await {
+            Ok(Ok(FromAgent::Failed(failed))) => return Err(failed),
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => self.why_it_ended().await,
+            Ok(Err(error)) => format!("what it says is not understood: {error}"),
+            Err(_) => format!("its agent said nothing for {} s", patience.as_secs()),
+        }))
+    }
+
     /// As the starter says it, if it has said anything, and with what to do about it, if that is known.
     pub(super) async fn why_it_ended(&mut self) -> String {
         let status = timeout(STARTER_ENDS, self.child.wait()).await.ok().and_then(Result::ok);
@@ -142,6 +139,11 @@ impl Session {
         let lines = self.complaints.lock().lines();
         printable(&lines[lines.len().saturating_sub(COMPLAINTS_MAX)..].join("; "))
     }
+}
+
+/// The error for an answer to another question.
+pub(super) fn unexpected(answer: &FromAgent) -> Failed {
+    Failed::launcher(format!("its agent answers {answer:?}"))
 }
 
 async fn keep_complaints(stderr: ChildStderr, complaints: Arc<Mutex<Tail>>) {

@@ -1,48 +1,60 @@
 //! `lathide doctor`: asks every host what it is, and every pair of hosts for the way between them.
 
-use std::ffi::OsStr;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::Duration;
 
-use super::addresses;
-use super::connection::Connection;
-use super::examine::clock_ahead;
+use serde::Serialize;
+
+use super::connection::{Connection, unexpected};
+use super::errand::{Errand, Secret};
 use super::hosts::Hosts;
-use super::messages::{Examinee, Facts, FromAgent, Route, ToAgent};
-use super::raw::Raw;
-use super::starter::{self, Reach};
+use super::messages::{Facts, FromAgent, Route, ToAgent};
+use super::starter::Program;
 use super::together::together;
+use super::{addresses, examine};
 use crate::launch::failed::{Failed, system};
-use crate::launch::hosts::Host;
+use crate::launch::local::job::Job;
 use crate::launch::local::spawn::new_key;
-use lathide::config::Key;
-use lathide::launcher::handshake::{Purpose, RENDEZVOUS};
-use lathide::launcher::interface::{self, Interfaces};
+use lathide::launcher::handshake::RENDEZVOUS;
+use lathide::launcher::interface::loopback;
+use lathide::launcher::text::printable;
 
 /// How long an agent may think about a question: there may be several addresses to try.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Looks at a host's clock.
-const LOOKS: u32 = 7;
+/// The launcher, as an end of ways.
+pub(crate) const LAUNCHER: &str = "this machine";
 
 /// What was found out.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Examination {
-    /// Each host, in the order in which they were named, as it was named, and what it is, or why it cannot be examined.
-    pub hosts: Vec<(String, Result<Facts, String>)>,
-    /// Each way between two different hosts that both answer.
+    /// Each host, in the order in which they were named.
+    pub hosts: Vec<Examined>,
+    /// Each way between two different hosts that both answer, and from each to [`LAUNCHER`].
     pub pairs: Vec<Pair>,
 }
 
+/// A host, as it was named, and what it is, or why it cannot be examined.
+#[derive(Debug, Serialize)]
+pub(crate) struct Examined {
+    pub host: String,
+    pub error: Option<String>,
+    #[serde(flatten)]
+    pub facts: Option<Facts>,
+}
+
 /// The way from one host to another.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Pair {
-    /// The place of the first in [`Examination::hosts`].
-    pub from: usize,
-    /// That of the second.
-    pub to: usize,
-    /// What the way is like, or why there is none, by address.
-    pub route: Result<Route, Vec<String>>,
+    pub from: String,
+    pub to: String,
+    pub reachable: bool,
+    /// Addresses that did not work, and why.
+    pub in_vain: Vec<String>,
+    /// What the way is like.
+    #[serde(flatten)]
+    pub route: Option<Route>,
 }
 
 /// Examines these hosts. `program`: the user's, which must be the same everywhere. `tell` hears what is being done.
@@ -51,104 +63,69 @@ pub(crate) struct Pair {
 /// If nothing can be examined at all. What a host lacks is in the [`Examination`].
 pub(crate) fn diagnose(
     hosts: &Hosts,
-    own: &Path,
-    program: Option<&OsStr>,
+    program: Option<OsString>,
     tell: impl FnMut(&str),
 ) -> Result<Examination, Failed> {
+    // What would be run there.
+    let count = hosts.places.len() as u32;
+    let job = match program {
+        Some(program) => Job::new(count, program, []),
+        None => Job::of_lathide(count, []),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(system("the examination cannot start"))?.block_on(all(hosts, own, program, tell))
+    runtime.map_err(system("the examination cannot start"))?.block_on(all(hosts, &job, tell))
 }
 
-async fn all(
-    hosts: &Hosts,
-    own: &Path,
-    program: Option<&OsStr>,
-    mut tell: impl FnMut(&str),
-) -> Result<Examination, Failed> {
-    let image = starter::image(hosts, own)?;
+async fn all(hosts: &Hosts, job: &Job, mut tell: impl FnMut(&str)) -> Result<Examination, Failed> {
+    let own = Program::of(hosts)?;
     let (key, count) = (new_key()?, hosts.places.len());
-    let unable = |why| Failed::launcher(format!("the launcher cannot listen: {why}"));
-    let party = addresses::party(&Key::from_bytes(key), RENDEZVOUS, count as u32).map_err(unable)?;
-    // It authenticates itself to hosts that try to reach it, and that is all.
-    let listening = addresses::listen(party, Purpose::Control, hosts.ports.clone());
-    let (port, mut guests, mut tasks) = listening.await.map_err(unable)?;
-    tasks.spawn(async move { while guests.recv().await.is_some() {} });
+    // The launcher is one more end of ways.
+    let party = addresses::party(key, RENDEZVOUS, job.size)?;
+    let (port, _tasks) = examine::listen(&party, hosts.ways.ports.clone()).await?;
 
-    tell("reaching the hosts");
-    let opening = hosts.places.iter().map(|(host, _)| Connection::open(hosts, host, own, image.as_ref()));
-    let mut agents: Vec<Result<Connection, String>> = together(opening).await;
-    tell("asking each host what it is");
-    let asking = agents.iter_mut().zip(&hosts.places).enumerate().map(async |(index, (agent, (host, _)))| {
-        let examinee = Examinee {
-            key,
-            index: index as u32,
-            hosts: count as u32,
-            program: program.map(Raw::from),
-            interface: hosts.interface.as_ref().map(Interfaces::to_string),
-            ports: hosts.ports.clone(),
-            roots: match Reach::of(host, hosts.srun) {
-                Reach::Here => vec![SocketAddr::new(interface::loopback(), port)],
-                _ => addresses::candidates(port, hosts.advertise, hosts.interface.as_ref()),
-            },
-        };
-        examine(agent.as_mut().map_err(|why| why.clone())?, examinee).await
+    tell("reaching the hosts, and asking each what it is");
+    let asking = hosts.places.iter().zip(0..).map(async |((host, _), index)| {
+        let mut agent = Connection::open(hosts, host, &own).await?;
+        let errand = Errand::new(job, hosts, (host, vec![index]), Secret::Told(key), port);
+        let roots = errand.roots.clone().unwrap_or_else(|| vec![SocketAddr::new(loopback(), port)]);
+        match agent.ask(&ToAgent::Examine(Box::new(errand)), PATIENCE).await? {
+            FromAgent::Examined(facts) => Ok((agent, *facts, roots)),
+            other => Err(unexpected(&other)),
+        }
     });
-    let found: Vec<Result<(Facts, u16), String>> = together(asking).await;
-    let mut pairs = Vec::new();
-    // Every host tries the one that is `distance` places further: so each sends to one and receives from one at a time.
-    for distance in 1..count {
-        tell(&format!("looking at the ways between the hosts, round {distance} of {}", count - 1));
-        let tries = agents.iter_mut().enumerate().filter_map(|(from, agent)| {
-            let to = (from + distance) % count;
-            let (Ok(agent), Ok(_), Ok((there, port))) = (agent, &found[from], &found[to]) else { return None };
-            let addresses = addresses_of(&hosts.places[to].0, there, *port);
-            Some(async move { Pair { from, to, route: reach(agent, to as u32, addresses).await } })
+    let mut found: Vec<Result<(Connection, Facts, Vec<SocketAddr>), Failed>> = together(asking).await;
+    let addresses = |found: &Result<(_, Facts, _), _>| found.as_ref().ok().map(|(_, facts, _)| facts.addresses.clone());
+    let addresses: Vec<Option<Vec<SocketAddr>>> = found.iter().map(addresses).collect();
+    let name = |host: usize| hosts.places.get(host).map_or(LAUNCHER, |(host, _)| &host.name).to_owned();
+    let mut pairs = BTreeMap::new();
+    // Everyone tries the one that is `distance` places further: so each sends to one and receives from one at a time.
+    for distance in 1..=count {
+        tell(&format!("looking at the ways between the hosts, round {distance} of {count}"));
+        let tries = found.iter_mut().enumerate().filter_map(|(from, found)| {
+            let (agent, _, roots) = found.as_mut().ok()?;
+            let to = (from + distance) % (count + 1);
+            let (peer, addresses) =
+                if to == count { (RENDEZVOUS, roots.clone()) } else { (to as u32, addresses[to].clone()?) };
+            Some(async move {
+                let (route, in_vain) = reach(agent, peer, addresses).await;
+                let pair = Pair { from: name(from), to: name(to), reachable: route.is_some(), in_vain, route };
+                ((from, to), pair)
+            })
         });
         pairs.extend(together(tries).await);
     }
-    pairs.sort_by_key(|pair| (pair.from, pair.to));
-    let names = hosts.places.iter().map(|(host, _)| host.name.clone());
-    let hosts = names.zip(found).map(|(name, found)| (name, found.map(|(facts, _)| facts))).collect();
-    Ok(Examination { hosts, pairs })
+    let examined = found.into_iter().enumerate().map(|(host, found)| {
+        let error = found.as_ref().err().map(|failed| failed.message.clone());
+        Examined { host: name(host), error, facts: found.ok().map(|(_, facts, _)| facts) }
+    });
+    Ok(Examination { hosts: examined.collect(), pairs: pairs.into_values().collect() })
 }
 
-/// Where a host may be reached: where its line in the hostfile says, otherwise at any of its addresses.
-fn addresses_of(host: &Host, facts: &Facts, port: u16) -> Vec<SocketAddr> {
-    let addresses = host.addr.map_or_else(|| facts.addresses.clone(), |addr| vec![addr]);
-    addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect()
-}
-
-/// What one host is, and the port at which it listens.
-async fn examine(agent: &mut Connection, examinee: Examinee) -> Result<(Facts, u16), String> {
-    let (mut facts, port) = match ask(agent, &ToAgent::Examine(Box::new(examinee))).await? {
-        FromAgent::Examined(facts, port) => (*facts, port),
-        other => return Err(unexpected(&other)),
+async fn reach(agent: &mut Connection, peer: u32, addresses: Vec<SocketAddr>) -> (Option<Route>, Vec<String>) {
+    let (route, in_vain) = match agent.ask(&ToAgent::Reach { peer, addresses }, PATIENCE).await {
+        Ok(FromAgent::Reached(route, in_vain)) => (route, in_vain),
+        Ok(other) => (None, vec![unexpected(&other).message]),
+        Err(failed) => (None, vec![failed.message]),
     };
-    let look = async || match ask(agent, &ToAgent::Clock).await? {
-        FromAgent::Clock(there_s) => Ok(there_s),
-        other => Err(unexpected(&other)),
-    };
-    let (round_trip_s, ahead_s) = clock_ahead(LOOKS, look).await?;
-    (facts.clock_ahead_s, facts.clock_error_s) = (ahead_s, round_trip_s / 2.0);
-    Ok((facts, port))
-}
-
-async fn reach(agent: &mut Connection, peer: u32, addresses: Vec<SocketAddr>) -> Result<Route, Vec<String>> {
-    match ask(agent, &ToAgent::Reach { peer, addresses }).await {
-        Ok(FromAgent::Reached(route)) => route,
-        Ok(other) => Err(vec![unexpected(&other)]),
-        Err(why) => Err(vec![why]),
-    }
-}
-
-async fn ask(agent: &mut Connection, question: &ToAgent) -> Result<FromAgent, String> {
-    agent.send(question).await?;
-    match agent.hear(PATIENCE).await? {
-        FromAgent::Failed { why, .. } => Err(why),
-        answer => Ok(answer),
-    }
-}
-
-fn unexpected(answer: &FromAgent) -> String {
-    format!("its agent answers {answer:?}")
+    (route, in_vain.iter().map(|cause| printable(cause)).collect())
 }

@@ -1,7 +1,9 @@
 //! An agent that is examined: says what its host is, and tries the ways to the others.
 
+use std::ffi::CStr;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,13 +13,15 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::addresses;
-use super::messages::{Examinee, Facts, FromAgent, Route, ToAgent};
-use super::raw::Raw;
-use crate::launch::failed::Failed;
-use lathide::config::Key;
-use lathide::launcher::handshake::{self, Guest};
-use lathide::launcher::handshake::{Party, Purpose, Target};
-use lathide::launcher::interface::{self, Interfaces};
+use super::errand::Errand;
+use super::messages::{Facts, FromAgent, Route, ToAgent};
+use crate::launch::failed::{Failed, system};
+use crate::launch::local::job::Job;
+use crate::launch::local::spawn::resolve;
+use lathide::launcher::discovery;
+use lathide::launcher::environment::port_range;
+use lathide::launcher::handshake::{self, Guest, Party, Purpose, Target};
+use lathide::launcher::interface::Interfaces;
 
 /// Round trips of a look at the clock there.
 const ROUND_TRIPS: u32 = 21;
@@ -28,44 +32,54 @@ const PIECE_BYTES: usize = 256 << 10;
 const CLOCK: u8 = b'c';
 const RATE: u8 = b'r';
 
-/// Answers until the launcher has no more questions; returns whether it has gone before that.
+/// Answers until the launcher has no more questions, or is gone.
 ///
 /// # Errors
 /// Why the host cannot be examined.
 pub(super) async fn attend(
-    examinee: Examinee,
+    mut errand: Errand,
     orders: &mut mpsc::Receiver<ToAgent>,
     messages: &mpsc::Sender<FromAgent>,
-) -> Result<bool, Failed> {
-    let key = Key::from_bytes(examinee.key);
-    let party = addresses::party(&key, examinee.index, examinee.hosts).map_err(Failed::launcher)?;
-    let mut facts = facts(examinee.program, examinee.interface);
-    match addresses::first_that_answers(&examinee.roots, &key, examinee.hosts).await {
-        Ok(root) => facts.launcher = Some(root.ip()),
-        Err(why) => facts.launcher_error = Some(why),
+) -> Result<(), Failed> {
+    errand.choose_directory();
+    let secret = errand.key.open()?;
+    let party = addresses::party(secret, errand.ranks.first().copied().unwrap_or_default(), errand.job.size)?;
+    // As the ranks would read them.
+    let variables = errand.job.env.iter().rev();
+    let setting = |name| variables.clone().find(|(other, _)| other == name).and_then(|(_, value)| value.to_str());
+    let ports = setting("LATHIDE_PORTS").and_then(|ports| port_range(ports).ok());
+    let (port, _tasks) = listen(&party, ports).await?;
+    let rules: Option<Interfaces> = setting("LATHIDE_INTERFACE").and_then(|rules| rules.parse().ok());
+    let advertised = setting("LATHIDE_ADVERTISE").and_then(|address| address.parse().ok());
+    let known = addresses::candidates(port, advertised, rules.as_ref());
+    let facts = facts(&errand.job, addresses::resolved(&known, addresses::server()));
+    let mut answer = FromAgent::Examined(Box::new(facts));
+    while messages.send(answer).await.is_ok() {
+        let Some(ToAgent::Reach { peer, addresses }) = orders.recv().await else { break };
+        answer = reach(&party, peer, &addresses::resolved(&addresses, addresses::client())).await;
     }
-    let listening = addresses::listen(party.clone(), Purpose::Link, examinee.ports);
-    let (port, guests, mut tasks) = listening.await.map_err(Failed::launcher)?;
-    tasks.spawn(admit(guests));
-    let mut answer = FromAgent::Examined(Box::new(facts), port);
-    loop {
-        if messages.send(answer).await.is_err() {
-            return Ok(false);
-        }
-        answer = match orders.recv().await {
-            Some(ToAgent::Clock) => FromAgent::Clock(clock_s()),
-            Some(ToAgent::Reach { peer, addresses }) => FromAgent::Reached(reach(&party, peer, &addresses).await),
-            _ => return Ok(true),
-        };
-    }
+    Ok(())
 }
 
-fn facts(program: Option<Raw>, interface: Option<String>) -> Facts {
+/// Serves all that connect, on all addresses and one of these ports, for as long as the tasks live. Returns the port.
+pub(super) async fn listen(party: &Party, ports: Option<RangeInclusive<u16>>) -> Result<(u16, JoinSet<()>), Failed> {
+    let listener = discovery::bind_all(ports).await.map_err(Failed::launcher)?;
+    let port = listener.local_addr().map_err(system("no port to listen on"))?.port();
+    let (sender, guests) = mpsc::channel(16);
+    let (party, mut tasks) = (party.clone(), JoinSet::new());
+    tasks.spawn(async move { drop(handshake::receive(listener, party, Purpose::Link, sender, |guest| guest).await) });
+    tasks.spawn(admit(guests));
+    Ok((port, tasks))
+}
+
+fn facts(job: &Job, addresses: Vec<SocketAddr>) -> Facts {
     let system = rustix::system::uname();
-    let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    let text = |text: &CStr| text.to_string_lossy().into_owned();
     let own = std::env::current_exe().map_err(|error| error.to_string());
-    let user_program = program.map(|program| hash(Path::new(&program.to_os())));
-    let rules: Option<Interfaces> = interface.and_then(|text| text.parse().ok());
+    let user_program = (!job.is_lathide).then(|| {
+        let program = resolve(job).map_err(|failed| failed.message)?;
+        hash(&Path::new(job.directory.as_deref().unwrap_or_default()).join(program))
+    });
     Facts {
         name: text(system.nodename()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -75,58 +89,19 @@ fn facts(program: Option<Raw>, interface: Option<String>) -> Facts {
         system: format!("{} {}", text(system.sysname()), text(system.release())),
         machine: text(system.machine()),
         cores: std::thread::available_parallelism().map_or(1, usize::from),
-        addresses: match rules {
-            // Whoever says which are to be used means no others.
-            Some(rules) => interface::own(Some(&rules)),
-            None => known_addresses(std::env::var("SSH_CONNECTION").ok().as_deref(), interface::own(None)),
-        },
-        ..Facts::default()
+        addresses,
     }
-}
-
-/// The address at which the launcher came is known to work for somebody; the others follow.
-fn known_addresses(connection: Option<&str>, own: Vec<IpAddr>) -> Vec<IpAddr> {
-    // It may be about the user's own session, on another host or outside of a virtual network.
-    let server = connection.and_then(|text| text.split(' ').nth(2)?.split('%').next()?.parse::<IpAddr>().ok());
-    let mut all: Vec<IpAddr> = server.filter(|address| own.contains(address)).into_iter().collect();
-    all.extend(own.into_iter().filter(|address| Some(*address) != server));
-    if all.is_empty() {
-        // A host without any network can still reach itself.
-        all.push(interface::loopback());
-    }
-    all
 }
 
 /// The first half of a hash of a file's content: enough to see whether two are the same.
 fn hash(path: &Path) -> Result<String, String> {
-    let read = || -> io::Result<blake3::Hash> {
-        Ok(blake3::Hasher::new().update_reader(std::fs::File::open(path)?)?.finalize())
-    };
-    let hash = read().map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(hash.to_hex()[..16].to_owned())
+    let content = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(blake3::hash(&content).to_hex()[..16].to_owned())
 }
 
 #[expect(clippy::disallowed_methods, reason = "whether hosts' clocks agree is what is examined")]
 fn clock_s() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
-}
-
-/// The least of so many round trips, in seconds, and how far the clock that `ask` looks at is ahead of this one; right to
-/// half the round trip.
-pub(super) async fn clock_ahead<E>(
-    round_trips: u32,
-    mut ask: impl AsyncFnMut() -> Result<f64, E>,
-) -> Result<(f64, f64), E> {
-    let (mut round_trip_s, mut ahead_s) = (f64::MAX, 0.0);
-    for _ in 0..round_trips {
-        let (here_s, began) = (clock_s(), Instant::now());
-        let there_s = ask().await?;
-        let took_s = began.elapsed().as_secs_f64();
-        if took_s < round_trip_s {
-            (round_trip_s, ahead_s) = (took_s, there_s - (here_s + took_s / 2.0));
-        }
-    }
-    Ok((round_trip_s, ahead_s))
 }
 
 /// Serves the other hosts.
@@ -172,29 +147,38 @@ fn rate(marks: &[(Duration, u64)]) -> f64 {
     if seconds > 0.0 { (total - before) as f64 / seconds } else { 0.0 }
 }
 
-async fn reach(party: &Party, peer: u32, all: &[SocketAddr]) -> Result<Route, Vec<String>> {
+async fn reach(party: &Party, peer: u32, all: &[SocketAddr]) -> FromAgent {
     let target = Target { purpose: Purpose::Link, rank: peer, incarnation: None, epoch: 1 };
     let mut in_vain = Vec::new();
     for address in all {
         let cause = match handshake::dial(*address, party, target, 0).await {
             Ok((connection, _)) => match look(connection.stream).await {
-                Ok(route) => return Ok(Route { in_vain, ..route }),
+                Ok(route) => return FromAgent::Reached(Some(route), in_vain),
                 Err(error) => format!("the connection broke: {error}"),
             },
             Err(error) => error.to_string(),
         };
         in_vain.push(format!("{}: {cause}", address.ip()));
     }
-    Err(in_vain)
+    if all.is_empty() {
+        in_vain.push("it has none of the addresses that may be used".to_owned());
+    }
+    FromAgent::Reached(None, in_vain)
 }
 
 /// How the way to the other end is.
 async fn look(mut stream: TcpStream) -> io::Result<Route> {
-    let ask = async || {
+    // Of the least round trip, the clocks are compared: right to half of it.
+    let (mut round_trip_s, mut clock_ahead_s) = (f64::MAX, 0.0);
+    for _ in 0..ROUND_TRIPS {
+        let (here_s, began) = (clock_s(), Instant::now());
         stream.write_u8(CLOCK).await?;
-        stream.read_f64().await
-    };
-    let (round_trip_s, clock_ahead_s) = clock_ahead(ROUND_TRIPS, ask).await?;
+        let there_s = stream.read_f64().await?;
+        let took_s = began.elapsed().as_secs_f64();
+        if took_s < round_trip_s {
+            (round_trip_s, clock_ahead_s) = (took_s, there_s - (here_s + took_s / 2.0));
+        }
+    }
     let (from_address, to_address) = (stream.local_addr()?.ip(), stream.peer_addr()?.ip());
     stream.write_u8(RATE).await?;
     let (began, piece) = (Instant::now(), vec![0; PIECE_BYTES]);
@@ -203,7 +187,7 @@ async fn look(mut stream: TcpStream) -> io::Result<Route> {
     }
     stream.shutdown().await?;
     let bytes_per_s = stream.read_f64().await?;
-    Ok(Route { from_address, to_address, round_trip_s, bytes_per_s, clock_ahead_s, in_vain: Vec::new() })
+    Ok(Route { from_address, to_address, round_trip_s, bytes_per_s, clock_ahead_s })
 }
 
 #[cfg(test)]
@@ -217,16 +201,5 @@ mod tests {
         assert!((rate(&[at(1000, 500)]) - 500.0).abs() < 1e-9, "all in one piece");
         assert!((rate(&[]) - 0.0).abs() < 1e-9);
         assert!((rate(&[at(0, 7)]) - 0.0).abs() < 1e-9, "no time has passed");
-    }
-
-    #[test]
-    fn the_address_that_worked_comes_first() {
-        let own: Vec<IpAddr> = ["10.0.0.2", "192.168.1.2"].map(|a| a.parse().unwrap()).to_vec();
-        let first = |connection| known_addresses(connection, own.clone())[0].to_string();
-        assert_eq!(first(Some("192.168.1.9 5000 192.168.1.2 22")), "192.168.1.2");
-        assert_eq!(first(Some("127.0.0.1 5000 127.0.0.1 22")), "10.0.0.2");
-        assert_eq!(first(Some("10.7.0.1 5000 10.7.0.2 22")), "10.0.0.2", "another host's");
-        assert_eq!(first(None), "10.0.0.2");
-        assert_eq!(known_addresses(None, Vec::new()), [interface::loopback()]);
     }
 }

@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-use crate::launch::hosts::Host;
+use lathide::launcher::environment::port_range;
 use lathide::launcher::interface::Interfaces;
+
+use crate::launch::hosts::Host;
 
 /// The hosts of a job, and how they are reached.
 #[derive(Clone, Debug, Default)]
@@ -16,13 +18,24 @@ pub(crate) struct Hosts {
     pub srun: bool,
     /// The program that reaches a host, and its options: `ssh -p 2222`.
     pub ssh: Vec<String>,
-    /// Where the `lathide` program is on the hosts; if `None`, the launcher's own is sent there.
+    pub ways: Ways,
+}
+
+/// How hosts are reached, as a person says it.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Hosts")]
+pub(crate) struct Ways {
+    /// Where the lathide program is on the hosts; without it, this one is sent there once and kept in ~/.cache/lathide
+    #[arg(long, value_name = "PATH", requires = "hosts")]
     pub agent: Option<OsString>,
-    /// Which addresses are used, on every host.
-    pub interface: Option<Interfaces>,
-    /// The ports on which launcher and ranks listen.
+    /// Which addresses are used on every host: an interface, a network, or what not, such as eth0, 10.0.0.0/8, !docker0
+    #[arg(long, value_name = "WHICH", requires = "hosts")]
+    pub net: Option<Interfaces>,
+    /// The ports on which this launcher and the ranks listen, such as 7000-7063, where a firewall lets only those through
+    #[arg(long, value_name = "RANGE", value_parser = port_range, requires = "hosts")]
     pub ports: Option<RangeInclusive<u16>>,
-    /// The address at which the hosts reach the launcher, if it cannot find that out.
+    /// The address at which the hosts reach this machine [default: the one from which ssh comes, or that of an interface]
+    #[arg(long, value_name = "ADDR", requires = "hosts")]
     pub advertise: Option<IpAddr>,
 }
 

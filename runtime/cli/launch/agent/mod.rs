@@ -1,6 +1,6 @@
 //! Jobs over several hosts: the launcher starts one agent on each, and the agent starts that host's ranks.
 //!
-//! An agent is the `lathide` program itself. It speaks frames on its standard input and output with the launcher, which
+//! An agent is the `lathide` program itself. It speaks lines of JSON on its standard input and output with the launcher, which
 //! reaches it through `ssh`, `srun`, a virtual network, or directly on its own host. When its input ends, so does
 //! everything it has started.
 
@@ -8,16 +8,17 @@ mod addresses;
 mod bootstrap;
 mod connection;
 mod doctor;
+mod errand;
 mod examine;
 pub(super) mod fleet;
 pub(super) mod hosts;
+pub(super) mod lines;
 mod messages;
-mod raw;
 mod serve;
 mod starter;
 mod together;
 
-pub(crate) use doctor::{Examination, Pair, diagnose};
-pub(crate) use hosts::Hosts;
-pub(crate) use messages::{Facts, Route};
+pub(crate) use doctor::{Examination, Examined, LAUNCHER, Pair, diagnose};
+pub(crate) use hosts::{Hosts, Ways};
+pub(crate) use messages::Facts;
 pub(crate) use serve::serve;

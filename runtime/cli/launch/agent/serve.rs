@@ -1,5 +1,6 @@
 //! The agent: starts the ranks of one host, and ends them when the launcher says so or is gone.
 
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -7,30 +8,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::process::ChildStdin;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::messages::{Errand, FromAgent, OUTPUT_CREDIT, PIECE_BYTES_MAX, PROTOCOL, Secret, ToAgent};
-use super::raw::Raw;
-use super::{addresses, examine};
+use super::errand::Errand;
+use super::messages::{FromAgent, OUTPUT_CREDIT, PROTOCOL, ToAgent};
+use super::{addresses, examine, lines};
 use crate::launch::failed::{Failed, system};
-use crate::launch::local::job::{Job, Stdin};
 use crate::launch::local::output::Output;
 use crate::launch::local::processes::Processes;
 use crate::launch::local::spawn::{Common, NOT_FOUND};
-use lathide::config::Key;
-use lathide::launcher::control;
-use lathide::launcher::invitation;
-use lathide::launcher::rendezvous::read_frame;
 use lathide::launcher::timeline::rank_file;
 
 /// How long ranks may take to heed SIGTERM when the launcher has gone.
 const LAST_GRACE: Duration = Duration::from_secs(1);
 /// How long the last of the output may take to be sent.
 const FLUSH_PATIENCE: Duration = Duration::from_secs(5);
+/// How much of a rank's events one message has.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// Serves the launcher at the other end of standard input and output, until it is done or gone.
 ///
@@ -43,11 +41,14 @@ pub(crate) fn serve() -> io::Result<()> {
     runtime.block_on(async {
         let (sender, mut orders) = mpsc::channel(64);
         let (messages, queue) = mpsc::channel(64);
-        tokio::spawn(read_orders(sender));
+        let credit = Arc::new(Semaphore::new(OUTPUT_CREDIT));
+        tokio::spawn(read_orders(sender, credit.clone()));
         let writer = tokio::spawn(write_messages(queue));
-        if attend(&mut orders, messages).await {
-            // A launcher that has gone takes no messages; one that has not takes all.
-            let _ = writer.await;
+        attend(&mut orders, messages, credit).await;
+        // A launcher that has gone takes no messages; one that has not takes all.
+        tokio::select! {
+            _ = writer => {}
+            () = gone(&mut orders) => {}
         }
     });
     // A thread of the runtime waits for orders, and would for ever.
@@ -55,10 +56,13 @@ pub(crate) fn serve() -> io::Result<()> {
     Ok(())
 }
 
-async fn read_orders(orders: mpsc::Sender<ToAgent>) {
-    let mut input = tokio::io::stdin();
-    while let Ok(order) = read_frame(&mut input).await {
-        if orders.send(order).await.is_err() {
+/// `credit`: what may be written before the launcher has taken more.
+async fn read_orders(orders: mpsc::Sender<ToAgent>, credit: Arc<Semaphore>) {
+    let mut input = BufReader::new(tokio::io::stdin());
+    while let Ok(order) = lines::read(&mut input).await {
+        if let ToAgent::Taken = order {
+            credit.add_permits(1);
+        } else if orders.send(order).await.is_err() {
             return;
         }
     }
@@ -67,102 +71,83 @@ async fn read_orders(orders: mpsc::Sender<ToAgent>) {
 async fn write_messages(mut messages: mpsc::Receiver<FromAgent>) {
     let mut output = tokio::io::stdout();
     while let Some(message) = messages.recv().await {
-        let Ok(frame) = as_line(&message) else { return };
-        if output.write_all(&frame).await.is_err() || output.flush().await.is_err() {
+        let Ok(line) = lines::encode(&message) else { return };
+        if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
             return;
         }
     }
 }
 
-/// A frame that ends with its line: srun passes output on only up to the last newline.
-fn as_line(message: &FromAgent) -> io::Result<Vec<u8>> {
-    let mut frame = control::encode(message).map_err(io::Error::other)?;
-    frame.push(b'\n');
-    let length = (frame.len() - 4) as u32;
-    frame[..4].copy_from_slice(&length.to_le_bytes());
-    Ok(frame)
+/// Waits until the launcher is no more.
+async fn gone(orders: &mut mpsc::Receiver<ToAgent>) {
+    while orders.recv().await.is_some() {}
 }
 
-/// Returns whether the job went to its end.
-async fn attend(orders: &mut mpsc::Receiver<ToAgent>, messages: mpsc::Sender<FromAgent>) -> bool {
+async fn attend(orders: &mut mpsc::Receiver<ToAgent>, messages: mpsc::Sender<FromAgent>, credit: Arc<Semaphore>) {
     let attended = match orders.recv().await {
-        Some(ToAgent::Prepare(errand)) => run(*errand, orders, &messages).await,
-        Some(ToAgent::Examine(examinee)) => examine::attend(*examinee, orders, &messages).await,
-        _ => Ok(false),
+        Some(ToAgent::Prepare(errand)) => run(*errand, orders, &messages, credit).await,
+        Some(ToAgent::Examine(errand)) => examine::attend(*errand, orders, &messages).await,
+        _ => Ok(()),
     };
-    match attended {
-        Ok(is_finished) => is_finished,
-        Err(Failed { message: why, status }) => messages.send(FromAgent::Failed { status, why }).await.is_ok(),
+    if let Err(failed) = attended {
+        let _ = messages.send(FromAgent::Failed(failed)).await;
     }
 }
 
 /// Looks whether this host's part of a job can be started, says so, and runs it when it is told to.
 async fn run(
-    errand: Errand,
+    mut errand: Errand,
     orders: &mut mpsc::Receiver<ToAgent>,
     messages: &mpsc::Sender<FromAgent>,
-) -> Result<bool, Failed> {
-    let (directory, note) = directory(&errand);
-    let program = errand.program.as_ref().map(Raw::to_os);
-    let mut job = Job {
-        is_lathide: program.is_none(),
-        env: errand.env.iter().map(|(name, value)| (name.to_os(), value.to_os())).collect(),
-        directory,
-        stdin: if errand.input { Stdin::Carry } else { Stdin::Null },
-        report: errand.report,
-        ..Job::new(errand.size, program.unwrap_or_default(), errand.args.iter().map(Raw::to_os))
-    };
-    let secret = match &errand.key {
-        Secret::Told(key) => *key,
-        Secret::Left(name) => invitation::fetch_key(name).map_err(Failed::launcher)?,
-    };
+    credit: Arc<Semaphore>,
+) -> Result<(), Failed> {
+    let note = errand.choose_directory();
+    let Errand { key, mut job, ranks, roots, trace, .. } = errand;
+    let secret = key.open()?;
     let mut common = Common::new(&job, secret).map_err(|failed| same_path(failed, job.directory.as_deref()))?;
-    let (key, mut root) = (Key::from_bytes(secret), None);
-    if !errand.roots.is_empty() {
-        let found = addresses::first_that_answers(&errand.roots, &key, errand.size).await;
-        root = Some(found.map_err(Failed::launcher)?);
-    }
-    let kept = errand.trace.then(|| PrivateDirectory::make(&common.id)).transpose()?;
+    let root = match roots {
+        None => None,
+        Some(roots) => Some(addresses::first_that_answers(&roots, &addresses::party(secret, 0, job.size)?).await?),
+    };
+    let kept = trace.then(|| PrivateDirectory::make(&common.id)).transpose()?;
     job.trace = kept.as_ref().map(|directory| directory.0.join("events"));
     // Several agents of a job may be on one host: each ends its own ranks' left-overs.
-    common.id += &format!("-{}", errand.ranks.first().copied().unwrap_or_default());
+    common.id += &format!("-{}", ranks.first().copied().unwrap_or_default());
     if messages.send(FromAgent::Ready { root, note }).await.is_err() {
-        return Ok(false);
+        return Ok(());
     }
-    let Some(ToAgent::Start(root)) = orders.recv().await else { return Ok(false) };
+    let Some(ToAgent::Start(root)) = orders.recv().await else { return Ok(()) };
     let (lines, written) = mpsc::channel(16);
-    let mut processes = Processes::start(&job, &common, root, &errand.ranks, &lines)?;
+    let mut processes = Processes::start(&job, &common, root, &ranks, &lines)?;
     drop(lines);
-    let credit = Arc::new(Semaphore::new(OUTPUT_CREDIT));
-    let (mut passing, mut feeding) = (JoinSet::new(), JoinSet::new());
-    passing.spawn(pass_output_on(written, credit.clone(), messages.clone()));
+    // They pass on what the ranks write, and rank 0's input.
+    let mut tasks = JoinSet::new();
+    tasks.spawn(pass_output_on(written, credit, messages.clone()));
     let input = processes.input.take().map(|stdin| {
         let (sender, pieces) = mpsc::channel(1);
-        feeding.spawn(feed(stdin, pieces, messages.clone()));
+        tasks.spawn(feed(stdin, pieces, messages.clone()));
         sender
     });
-    let work = Work { processes, credit, passing, feeding, input, trace: job.trace, ranks: errand.ranks };
-    Ok(work.go_on(orders, messages).await)
-}
-
-/// Where the ranks run, and what is to be said about it. As with `mpirun`: the launcher's directory if it is there,
-/// otherwise the home directory; but one that was asked for must be there.
-fn directory(errand: &Errand) -> (Option<PathBuf>, Option<String>) {
-    if let Some(directory) = &errand.directory {
-        return (Some(directory.to_os().into()), None);
+    if !watch(&mut processes, input, orders, messages).await {
+        give_up(processes, tasks).await;
+        return Ok(());
     }
-    let Some(current) = errand.current.as_ref().map(|current| PathBuf::from(current.to_os())) else {
-        return (None, None);
+    let all = async {
+        processes.clean_up().await;
+        while tasks.join_next().await.is_some() {}
     };
-    if current.is_dir() {
-        return (Some(current), None);
+    tokio::select! {
+        _ = timeout(FLUSH_PATIENCE, all) => {}
+        () = gone(orders) => return Ok(()),
     }
-    let home = std::env::home_dir();
-    let shown = home.as_deref().map_or("the home directory".into(), |home| home.display().to_string());
-    (home, Some(format!("{} is not there; the ranks run in {shown} (--wdir DIR says where)", current.display())))
+    if let Some(trace) = &job.trace {
+        send_events(trace, &ranks, messages).await;
+    }
+    let _ = messages.send(FromAgent::Done).await;
+    Ok(())
 }
 
-fn same_path(failed: Failed, directory: Option<&Path>) -> Failed {
+fn same_path(failed: Failed, directory: Option<&OsStr>) -> Failed {
     let Failed { message, status: NOT_FOUND } = failed else { return failed };
     let place = directory.map(|directory| format!(" (seen from {})", directory.display())).unwrap_or_default();
     Failed { message: format!("{message}{place}; it must be at the same path on every host"), status: NOT_FOUND }
@@ -186,86 +171,45 @@ impl Drop for PrivateDirectory {
     }
 }
 
-/// The ranks at work.
-struct Work {
-    processes: Processes,
-    credit: Arc<Semaphore>,
-    /// Sends what they write.
-    passing: JoinSet<()>,
-    /// Carries rank 0's input there.
-    feeding: JoinSet<()>,
-    input: Option<mpsc::Sender<Vec<u8>>>,
-    trace: Option<PathBuf>,
-    ranks: Vec<u32>,
+/// Until the launcher says that all ranks of the job have ended. Returns whether it did.
+async fn watch(
+    processes: &mut Processes,
+    mut input: Option<mpsc::Sender<Vec<u8>>>,
+    orders: &mut mpsc::Receiver<ToAgent>,
+    messages: &mpsc::Sender<FromAgent>,
+) -> bool {
+    loop {
+        tokio::select! {
+            Some((rank, end)) = processes.next_end() => {
+                if messages.send(FromAgent::Ended { rank, end }).await.is_err() {
+                    return false;
+                }
+            }
+            order = orders.recv() => match order {
+                Some(ToAgent::Signal(number)) => {
+                    if let Some(signal) = Signal::from_named_raw(number) {
+                        processes.signal(signal);
+                    }
+                }
+                Some(ToAgent::Input(bytes)) if bytes.is_empty() => input = None,
+                // The launcher sends the next piece when this one is taken.
+                Some(ToAgent::Input(bytes)) => _ = input.as_ref().map(|input| input.try_send(bytes)),
+                Some(ToAgent::Finish) => return true,
+                Some(_) => {}
+                None => return false,
+            },
+        }
+    }
 }
 
-impl Work {
-    /// Until the launcher says that all ranks of the job have ended. Returns whether it did.
-    async fn go_on(mut self, orders: &mut mpsc::Receiver<ToAgent>, messages: &mpsc::Sender<FromAgent>) -> bool {
-        loop {
-            tokio::select! {
-                Some((rank, end)) = self.processes.next_end() => {
-                    if messages.send(FromAgent::Ended { rank, end }).await.is_err() {
-                        break;
-                    }
-                }
-                order = orders.recv() => match order {
-                    Some(ToAgent::Signal(number)) => {
-                        if let Some(signal) = Signal::from_named_raw(number) {
-                            self.processes.signal(signal);
-                        }
-                    }
-                    Some(ToAgent::Input(Raw(bytes))) if bytes.is_empty() => self.input = None,
-                    Some(ToAgent::Input(Raw(bytes))) => {
-                        // The launcher sends the next piece when this one is taken.
-                        if let Some(input) = &self.input {
-                            let _ = input.try_send(bytes);
-                        }
-                    }
-                    Some(ToAgent::Taken(bytes)) => self.credit.add_permits(bytes.min(OUTPUT_CREDIT)),
-                    Some(ToAgent::Finish) => return self.finish(messages, orders).await,
-                    Some(_) => {}
-                    None => break,
-                },
-            }
-        }
-        self.give_up().await;
-        false
-    }
-
-    /// The launcher is gone: everything ends within seconds.
-    async fn give_up(mut self) {
-        self.processes.signal(Signal::TERM);
-        let all = async { while self.processes.next_end().await.is_some() {} };
-        let _ = timeout(LAST_GRACE, all).await;
-        self.processes.signal(Signal::KILL);
-        self.passing.abort_all();
-        let _ = timeout(LAST_GRACE, self.processes.clean_up()).await;
-    }
-
-    async fn finish(mut self, messages: &mpsc::Sender<FromAgent>, orders: &mut mpsc::Receiver<ToAgent>) -> bool {
-        self.feeding.abort_all();
-        let all = async {
-            self.processes.clean_up().await;
-            self.passing.join_next().await;
-        };
-        let taking = async {
-            while let Some(order) = orders.recv().await {
-                if let ToAgent::Taken(bytes) = order {
-                    self.credit.add_permits(bytes.min(OUTPUT_CREDIT));
-                }
-            }
-        };
-        tokio::select! {
-            _ = timeout(FLUSH_PATIENCE, all) => {}
-            // The launcher has gone before the end.
-            () = taking => return false,
-        }
-        if let Some(trace) = self.trace {
-            send_events(&trace, &self.ranks, messages).await;
-        }
-        messages.send(FromAgent::Done).await.is_ok()
-    }
+/// The launcher is gone: everything ends within seconds.
+async fn give_up(mut processes: Processes, mut tasks: JoinSet<()>) {
+    processes.signal(Signal::TERM);
+    let all = async { while processes.next_end().await.is_some() {} };
+    let _ = timeout(LAST_GRACE, all).await;
+    processes.signal(Signal::KILL);
+    tasks.abort_all();
+    let _ = timeout(LAST_GRACE, processes.clean_up()).await;
 }
 
 /// Sends what the ranks write, as far as the launcher has shown what came before.
@@ -274,17 +218,13 @@ async fn pass_output_on(
     credit: Arc<Semaphore>,
     messages: mpsc::Sender<FromAgent>,
 ) {
-    while let Some(Output { rank, stream, bytes, .. }) = written.recv().await {
-        let Some(rank) = rank else { continue };
-        for piece in bytes.chunks(PIECE_BYTES_MAX) {
-            match credit.acquire_many(piece.len() as u32).await {
-                Ok(permits) => permits.forget(),
-                Err(_) => return,
-            }
-            let message = FromAgent::Output { rank: rank.0, stream, bytes: Raw(piece.to_vec()) };
-            if messages.send(message).await.is_err() {
-                return;
-            }
+    while let Some(output) = written.recv().await {
+        match credit.acquire().await {
+            Ok(permit) => permit.forget(),
+            Err(_) => return,
+        }
+        if messages.send(FromAgent::Output(output)).await.is_err() {
+            return;
         }
     }
 }
@@ -302,8 +242,8 @@ async fn send_events(trace: &Path, ranks: &[u32], messages: &mpsc::Sender<FromAg
     for &rank in ranks {
         // A rank that has left none takes nothing from the others.
         let Ok(events) = std::fs::read(rank_file(trace, rank)) else { continue };
-        for piece in events.chunks(PIECE_BYTES_MAX) {
-            if messages.send(FromAgent::Events { rank, bytes: Raw(piece.to_vec()) }).await.is_err() {
+        for piece in events.chunks(PIECE_BYTES) {
+            if messages.send(FromAgent::Events { rank, bytes: piece.to_vec() }).await.is_err() {
                 return;
             }
         }

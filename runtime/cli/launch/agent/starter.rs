@@ -1,6 +1,6 @@
 //! The command that starts an agent on a host.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -19,18 +19,8 @@ const AGENT: &str = "__agent";
 ///
 /// Nobody can answer questions: several hosts would ask at once, and only the launcher may read the terminal. So ssh must
 /// not ask, but fail and say why.
-const SSH_OPTIONS: [&str; 9] = [
-    "-T",
-    "-o",
-    "BatchMode=yes",
-    "-o",
-    "ConnectTimeout=8",
-    "-o",
-    "ClearAllForwardings=yes",
-    "-o",
-    "ServerAliveCountMax=3",
-];
-
+const SSH_OPTIONS: [&str; 4] =
+    ["BatchMode=yes", "ConnectTimeout=8", "ClearAllForwardings=yes", "ServerAliveCountMax=3"];
 /// What `srun` gets; the last one is the host.
 const SRUN_OPTIONS: [&str; 7] =
     ["--nodes=1", "--ntasks=1", "--overlap", "--cpu-bind=none", "--mpi=none", "--quiet", "--nodelist"];
@@ -64,21 +54,29 @@ impl Reach {
     }
 }
 
-/// The launcher's own program, if it must be sent to any of the hosts.
-///
-/// # Errors
-/// If it cannot be read.
-pub(super) fn image(hosts: &Hosts, own: &Path) -> Result<Option<Image>, Failed> {
-    let is_sent = hosts.places.iter().any(|(host, _)| Reach::of(host, hosts.srun) == Reach::Ssh);
-    if !is_sent || hosts.agent.is_some() {
-        return Ok(None);
-    }
-    Image::read(own).map(Some).map_err(system(format!("{} cannot be read, to be sent to the hosts", own.display())))
+/// This program, as it comes to the hosts.
+pub(super) struct Program {
+    own: PathBuf,
+    /// What is sent, if any host needs it.
+    pub(super) image: Option<Image>,
 }
 
-/// The command, with three pipes.
-pub(super) fn command(hosts: &Hosts, host: &Host, own: &Path, image: Option<&Image>) -> Command {
-    let agent = hosts.agent.as_deref().unwrap_or(own.as_os_str());
+impl Program {
+    /// # Errors
+    /// If it cannot be found, or not be read though it must be sent.
+    pub(super) fn of(hosts: &Hosts) -> Result<Self, Failed> {
+        let own = std::env::current_exe().map_err(system("the lathide program cannot be found"))?;
+        let is_over_ssh = |(host, _): &(Host, _)| Reach::of(host, hosts.srun) == Reach::Ssh;
+        let is_sent = hosts.ways.agent.is_none() && hosts.places.iter().any(is_over_ssh);
+        let unread = || format!("{} cannot be read, to be sent to the hosts", own.display());
+        let image = is_sent.then(|| Image::read(&own)).transpose().map_err(system(unread()))?;
+        Ok(Program { own, image })
+    }
+}
+
+/// The command that starts an agent, with three pipes.
+pub(super) fn command(hosts: &Hosts, host: &Host, Program { own, image }: &Program) -> Command {
+    let agent = hosts.ways.agent.as_deref().unwrap_or(own.as_os_str());
     let reach = Reach::of(host, hosts.srun);
     let mut command = match reach {
         Reach::Here | Reach::Lab => Command::new(own),
@@ -92,7 +90,8 @@ pub(super) fn command(hosts: &Hosts, host: &Host, own: &Path, image: Option<&Ima
         Reach::Ssh => {
             // How long ranks with the launcher's environment wait for a host. What is wrong there they say themselves.
             let keepalive = environment::keepalive(&|name| std::env::var(name).ok()).unwrap_or(Some(KEEPALIVE));
-            command.args(hosts.ssh.iter().skip(1)).args(SSH_OPTIONS).args(["-o", &alive_option(keepalive)]);
+            command.args(hosts.ssh.iter().skip(1)).args(["-T", "-o", &alive_option(keepalive)]);
+            command.args(SSH_OPTIONS.iter().flat_map(|option| ["-o", option]));
             if let Some(port) = host.port {
                 command.arg("-p").arg(port.to_string());
             }
@@ -120,6 +119,7 @@ fn alive_option(keepalive: Option<Duration>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launch::agent::Ways;
     use crate::launch::hosts::parse_list;
 
     #[test]
@@ -128,10 +128,10 @@ mod tests {
         let hosts = Hosts {
             places: vec![(host.clone(), vec![0])],
             ssh: ["ssh", "-i", "my key"].map(String::from).to_vec(),
-            agent: Some("/opt/my tools/lathide".into()),
+            ways: Ways { agent: Some("/opt/my tools/lathide".into()), ..Ways::default() },
             ..Hosts::default()
         };
-        let command = command(&hosts, &host, Path::new("/own"), None);
+        let command = command(&hosts, &host, &Program { own: "/own".into(), image: None });
         let args: Vec<_> = command.as_std().get_args().map(|arg| arg.to_str().unwrap()).collect();
         assert_eq!(args[..2], ["-i", "my key"]);
         assert_eq!(args[args.len() - 5..], ["-p", "2222", "--", "me@b", "exec '/opt/my tools/lathide' __agent"]);

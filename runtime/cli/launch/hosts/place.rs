@@ -2,22 +2,6 @@
 
 use super::Host;
 
-/// Which ranks each host has, in the order of the hosts.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Placement {
-    /// Each host's ranks, in rising order; empty for a host that is not needed.
-    pub ranks: Vec<Vec<u32>>,
-    /// Whether some host has more ranks than slots.
-    pub wrapped: bool,
-}
-
-impl Placement {
-    /// The number of ranks.
-    pub(crate) fn size(&self) -> u32 {
-        self.ranks.iter().map(|ranks| ranks.len() as u32).sum()
-    }
-}
-
 /// Why ranks cannot be placed.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{wanted} ranks, but the hosts take {most} at most (max_slots)")]
@@ -30,16 +14,15 @@ pub(crate) struct PlaceError {
 
 lathide_models::debug_is_display!(PlaceError);
 
-/// Fills the hosts in order, each up to its slots, and goes round again while there are more ranks. Without a number of
-/// ranks every slot gets one.
+/// Each host's ranks, in rising order, none for one that is not needed: fills the hosts in order, each up to its slots, and
+/// goes round again while there are more ranks. Without a number of ranks every slot gets one.
 ///
 /// # Errors
 /// [`PlaceError`] if every host is full to its limit before.
-pub(crate) fn place(hosts: &[Host], ranks: Option<u32>) -> Result<Placement, PlaceError> {
+pub(crate) fn place(hosts: &[Host], ranks: Option<u32>) -> Result<Vec<Vec<u32>>, PlaceError> {
     let limit = |host: &Host| host.max_slots.map_or(u64::MAX, u64::from);
     let most = hosts.iter().map(limit).fold(0, u64::saturating_add);
-    let slots = hosts.iter().map(|host| u64::from(host.slots).min(limit(host))).fold(0, u64::saturating_add);
-    let wanted = ranks.unwrap_or_else(|| u32::try_from(slots).unwrap_or(u32::MAX));
+    let wanted = ranks.unwrap_or_else(|| u32::try_from(slots(hosts)).unwrap_or(u32::MAX));
     if u64::from(wanted) > most {
         return Err(PlaceError { wanted, most });
     }
@@ -53,7 +36,12 @@ pub(crate) fn place(hosts: &[Host], ranks: Option<u32>) -> Result<Placement, Pla
             next += take;
         }
     }
-    Ok(Placement { ranks: placed, wrapped: u64::from(wanted) > slots })
+    Ok(placed)
+}
+
+/// How many ranks the hosts take in one round.
+pub(crate) fn slots(hosts: &[Host]) -> u64 {
+    hosts.iter().map(|host| u64::from(host.max_slots.unwrap_or(u32::MAX).min(host.slots))).sum()
 }
 
 #[cfg(test)]
@@ -65,11 +53,10 @@ mod tests {
     fn hosts_fill_in_order_and_wrap_round() {
         let hosts = parse_file("a slots=2\nb:1\nc slots=3 max_slots=3").unwrap();
         let placed = |ranks| place(&hosts, ranks).unwrap();
-        assert_eq!(placed(None).ranks, [vec![0, 1], vec![2], vec![3, 4, 5]]);
-        assert_eq!(placed(Some(2)).ranks, [vec![0, 1], vec![], vec![]]);
-        let more = placed(Some(10));
-        assert_eq!(more.ranks, [vec![0, 1, 6, 7, 9], vec![2, 8], vec![3, 4, 5]]);
-        assert!(more.wrapped && !placed(Some(6)).wrapped && more.size() == 10);
+        assert_eq!(placed(None), [vec![0, 1], vec![2], vec![3, 4, 5]]);
+        assert_eq!(placed(Some(2)), [vec![0, 1], vec![], vec![]]);
+        assert_eq!(placed(Some(10)), [vec![0, 1, 6, 7, 9], vec![2, 8], vec![3, 4, 5]]);
+        assert_eq!((slots(&hosts), slots(&parse_file("a slots=4 max_slots=2").unwrap())), (6, 2));
         let error = place(&parse_file("a max_slots=3").unwrap(), Some(4)).unwrap_err();
         assert_eq!(error, PlaceError { wanted: 4, most: 3 });
     }

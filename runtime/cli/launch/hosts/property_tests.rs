@@ -43,14 +43,14 @@ proptest! {
     fn every_rank_has_one_place(hosts in proptest::collection::vec(host(), 1..6), ranks in proptest::option::of(1..200u32)) {
         match place(&hosts, ranks) {
             Ok(placement) => {
-                let mut all: Vec<u32> = placement.ranks.concat();
+                let mut all: Vec<u32> = placement.concat();
                 all.sort_unstable();
-                let size = placement.size();
+                let size = all.len() as u32;
                 prop_assert_eq!(all, (0..size).collect::<Vec<_>>());
                 prop_assert!(ranks.is_none_or(|ranks| ranks == size));
-                for (host, ranks) in hosts.iter().zip(&placement.ranks) {
+                for (host, ranks) in hosts.iter().zip(&placement) {
                     prop_assert!(host.max_slots.is_none_or(|max| ranks.len() <= max as usize));
-                    prop_assert!(placement.wrapped || ranks.len() <= host.slots as usize);
+                    prop_assert!(u64::from(size) > slots(&hosts) || ranks.len() <= host.slots as usize);
                 }
             }
             Err(error) => prop_assert!(u64::from(ranks.unwrap()) > error.most),

@@ -4,11 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::launch::agent::hosts::Hosts;
 use crate::launch::link::LinkSpec;
 
-/// A program to run as a job of several ranks on this machine.
-#[derive(Clone, Debug)]
+/// A program to run as a job of several ranks. Those on another host need not know of the hosts, the link and the timeline.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
     /// The number of ranks, at least one.
     pub size: u32,
@@ -19,12 +21,14 @@ pub(crate) struct Job {
     /// Variables for every rank, beside the launcher's own environment.
     pub env: Vec<(OsString, OsString)>,
     /// Where the ranks run; the current directory if `None`.
-    pub directory: Option<PathBuf>,
+    pub directory: Option<OsString>,
     /// The hosts the ranks run on; this machine if `None`.
+    #[serde(skip)]
     pub hosts: Option<Hosts>,
     /// Whether the program is the `lathide` program itself, wherever that is.
     pub is_lathide: bool,
     /// The emulated link between the ranks; `LinkSpec::default()` is none.
+    #[serde(skip)]
     pub link: LinkSpec,
     /// What rank 0 reads from its standard input. The other ranks read nothing.
     pub stdin: Stdin,
@@ -35,13 +39,14 @@ pub(crate) struct Job {
     /// How long the others have to end by themselves when a rank has failed.
     pub grace: Duration,
     /// The file that gets a timeline of all ranks, in the Chrome trace format.
+    #[serde(skip)]
     pub trace: Option<PathBuf>,
     /// Whether the ranks report what they have observed.
     pub report: bool,
 }
 
 /// Rank 0's standard input.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Stdin {
     /// Nothing.
     Null,

@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::{mpsc, oneshot};
 
 use super::event::Event;
+use crate::launch::agent::lines::raw;
 use lathide::ids::Rank;
 
 /// A line longer than this is passed on in pieces, so that memory stays bounded.
@@ -24,13 +25,14 @@ const TAIL_LINE_BYTES_MAX: usize = 1000;
 pub(crate) type Sink = Box<dyn FnMut(Output) -> io::Result<()> + Send>;
 
 /// Something to show: one or more whole lines of one rank, or a message of the launcher.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Output {
     /// Who wrote it; `None`: the launcher.
     pub rank: Option<Rank>,
     /// Where to.
     pub stream: Stream,
     /// The lines, each with its newline; a piece of a very long line has none.
+    #[serde(with = "raw")]
     pub bytes: Vec<u8>,
 }
 

@@ -152,10 +152,10 @@ pub(crate) fn warden(job: &str) {
 }
 
 /// What to execute for `job.program`, or why it cannot be.
-fn resolve(job: &Job) -> Result<OsString, Failed> {
+pub(in crate::launch) fn resolve(job: &Job) -> Result<OsString, Failed> {
     let program = Path::new(&job.program);
     let shown = program.display().to_string();
-    let base = job.directory.clone().unwrap_or_default();
+    let base = PathBuf::from(job.directory.clone().unwrap_or_default());
     if job.directory.is_some() {
         std::fs::read_dir(&base).map_err(system(format!("{} is no directory to run in", base.display())))?;
     }

@@ -120,8 +120,7 @@ impl<'a> Supervisor<'a> {
                 Holder::Launcher(processes)
             }
             Some(hosts) => {
-                let (port, own, lines) = (root.port(), &*common.starter, notes.clone());
-                let plan = Plan { job, hosts, key, port, own, lines, events: inbox };
+                let plan = Plan { job, hosts, key, port: root.port(), lines: notes.clone(), events: inbox };
                 Holder::Agents(start_fleet(plan, &mut events).await?)
             }
         };
