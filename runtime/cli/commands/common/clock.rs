@@ -114,7 +114,12 @@ fn ahead(asked_s: f64, shown_s: f64, heard_s: f64) -> (f64, f64) {
 
 /// The same on all processes of this host.
 fn host_s() -> f64 {
-    let now = clock_gettime(ClockId::Monotonic);
+    seconds(ClockId::Monotonic)
+}
+
+/// What a clock of the system shows.
+pub(crate) fn seconds(clock: ClockId) -> f64 {
+    let now = clock_gettime(clock);
     now.tv_sec as f64 + 1e-9 * now.tv_nsec as f64
 }
 

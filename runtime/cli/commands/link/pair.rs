@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use lathide::{Handle, Node, Rank, Tag};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 
 use super::plan::{Cost, SIGNAL_BYTES, Variant};
 use super::raw::Raw;
+use crate::commands::common::clock::seconds;
 use crate::launch::failed::{Failed, Result};
 
 const PING: Tag = Tag(2);
@@ -147,9 +148,4 @@ pub(super) fn process_s() -> f64 {
 /// Processor time of this thread so far, in seconds.
 pub(super) fn thread_s() -> f64 {
     seconds(ClockId::ThreadCPUTime)
-}
-
-fn seconds(clock: ClockId) -> f64 {
-    let time = clock_gettime(clock);
-    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }

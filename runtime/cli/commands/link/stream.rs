@@ -12,35 +12,25 @@ use super::raw::CALL_BYTES;
 use crate::launch::failed::Result;
 
 const STREAM: Tag = Tag(3);
-/// A message from here on is long.
-const LONG_BYTES: usize = 2 << 20;
+/// Messages under way at a time: short ones; and of long ones as many as have so many bytes, but two to four. All variants
+/// use as many buffers, filled before the clock runs.
+const SHORT_DEPTH: usize = 64;
+const LONG_BYTES: usize = 4 << 20;
 /// What raw TCP reads with has at least so many, however short the messages are.
 const READ_BYTES: usize = 64 << 10;
 
 /// When the first message was complete, and how many bytes had come by then.
 type First = Option<(Instant, usize)>;
 
-/// Messages under way at a time; all variants use as many buffers, filled before the clock runs.
-fn depth(bytes: usize) -> usize {
-    if bytes <= SIGNAL_BYTES {
-        64
-    } else if bytes < LONG_BYTES {
-        4
-    } else {
-        2
-    }
-}
-
 impl Pair<'_> {
     /// `messages` from rank 0 to rank 1; over raw TCP, at least a write each. The time is rank 1's, as if the first had
     /// taken as long as the others.
     pub(super) fn stream(&mut self, variant: Variant, bytes: usize, messages: u32) -> Result<Cost> {
+        let depth = if bytes <= SIGNAL_BYTES { SHORT_DEPTH } else { (LONG_BYTES / bytes).clamp(2, 4) };
         // Raw TCP reads into all of them in one piece, whatever is there.
         let in_one = variant != Variant::Lathide && !self.leads();
-        let mut buffers = match in_one {
-            true => vec![vec![1_u8; READ_BYTES.max(depth(bytes) * bytes)]],
-            false => vec![vec![1_u8; bytes]; depth(bytes)],
-        };
+        let (size, depth) = if in_one { (READ_BYTES.max(depth * bytes), 1) } else { (bytes, depth) };
+        let mut buffers = vec![vec![1_u8; size]; depth];
         let all = bytes * messages as usize;
         self.begin(variant)?;
         let mut first = None;
