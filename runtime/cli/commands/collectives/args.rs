@@ -18,8 +18,6 @@ pub(crate) struct Args {
     /// Several numbers of ranks, one after the other, such as 2,4,8 or 2..8*2
     #[arg(long, value_name = "LIST", value_parser = list::<u32>(RANKS))]
     pub(super) ranks: Option<List<u32>>,
-    #[command(flatten)]
-    pub(super) place: Place,
     /// Operations to measure, such as broadcast,allreduce [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operation)]
     pub(super) operations: Option<Vec<Collective>>,
@@ -35,6 +33,9 @@ pub(crate) struct Args {
     pub(super) seconds: f64,
     #[command(flatten)]
     pub(super) output: Output,
+    // Last, since what follows would stand under the heading of its hosts.
+    #[command(flatten)]
+    pub(super) place: Place,
 }
 
 const EXAMPLES: &str = "\

@@ -12,8 +12,6 @@ use crate::commands::common::target::Place;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    #[command(flatten)]
-    pub(super) place: Place,
     /// The granularities t_calc/t_com to measure at, such as 0.5,1,2 or 0.25..4*2
     #[arg(long, value_name = "LIST", value_parser = list::<f64>(NUMBER.within("0.01", "100")), conflicts_with = "program",
           default_value = GAMMAS)]
@@ -34,6 +32,9 @@ pub(crate) struct Args {
     /// Measure this program instead: it runs unchanged, with LATHIDE_OVERLAP=on and off in turns
     #[arg(last = true, value_name = "PROGRAM")]
     pub(super) program: Vec<OsString>,
+    // Last, since what follows would stand under the heading of its hosts.
+    #[command(flatten)]
+    pub(super) place: Place,
 }
 
 const EXAMPLES: &str = "\

@@ -8,8 +8,6 @@ use crate::commands::common::target::Place;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    #[command(flatten)]
-    pub(super) place: Place,
     /// Message sizes to measure with, such as 8,64KiB or 8..1MiB*4 [default: as many as the time allows, up to 16 MiB]
     #[arg(long, value_name = "LIST", value_parser = message_sizes)]
     pub(super) bytes: Option<List<usize>>,
@@ -21,6 +19,9 @@ pub(crate) struct Args {
     pub(super) seconds: f64,
     #[command(flatten)]
     pub(super) output: Output,
+    // Last, since what follows would stand under the heading of its hosts.
+    #[command(flatten)]
+    pub(super) place: Place,
 }
 
 const EXAMPLES: &str = "\
