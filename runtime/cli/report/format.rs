@@ -75,9 +75,12 @@ pub(crate) fn value(value: &Value, form: Form) -> String {
     }
 }
 
-/// 800000 as "800 000".
+/// 800000 as "800 000", but 1024 as it is.
 pub(crate) fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
+    if number.abs() < 1e4 {
+        return digits;
+    }
     let mut text = String::new();
     for (place, digit) in digits.char_indices() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) && !text.ends_with('-') {
@@ -131,7 +134,7 @@ mod tests {
 
     #[test]
     fn thousands_are_apart() {
-        assert_eq!([800_000.0, 12.0, 1_234_567.0, -123.0].map(grouped), ["800 000", "12", "1 234 567", "-123"]);
+        assert_eq!([800_000.0, 1024.0, 1_234_567.0, -123.0].map(grouped), ["800 000", "1024", "1 234 567", "-123"]);
     }
 
     #[test]

@@ -188,7 +188,7 @@ fn text_fits_the_terminal_and_says_what_matters() {
         "90 % of a message of 1 MiB hide behind a calculation",
         "10 000 000 messages of 8 bytes per second, 10.00",
         "a message of 1 MiB to the same rank, 8 bytes take 30 us one way (p99 90 us)",
-        "a receiver holds 1 024 of each sender",
+        "a receiver holds 1024 of each sender",
         "O_r to receive in the background 1.000 0.1 ns/byte",
         "Other programs had 40 % of the processors' time",
     ] {
