@@ -1,5 +1,6 @@
 //! How the measuring commands speak: the link in words, progress, numbers, and what goes to stdout.
 
+use std::ffi::OsStr;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
@@ -65,6 +66,12 @@ pub(crate) fn print(command: &str, text: &str) -> ExitCode {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => fail(command, &format!("the result cannot be written: {error}"), 1),
     }
+}
+
+/// Says that this process could not become a program, and why; `place`: what stands before the program's name.
+pub(crate) fn not_executed(place: &str, program: &OsStr, error: &std::io::Error) -> ExitCode {
+    let status = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
+    fail("lathide", &format!("{place}{} cannot be executed: {error}", program.display()), status)
 }
 
 /// Says on stderr why there is no result.

@@ -2,14 +2,12 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The most hosts of a lab.
-pub(super) const HOSTS_MAX: u32 = 250;
 /// The lengths of the subnets' prefixes, for both kinds of addresses.
 pub(super) const PREFIX_4: u8 = 16;
 pub(super) const PREFIX_6: u8 = 64;
 
-const SUBNET_4: [u8; 2] = [10, 76];
-const SUBNET_6: [u16; 7] = [0xfd76, 0x6c61, 0x7468, 0, 0, 0, 0];
+const SUBNET_4: Ipv4Addr = Ipv4Addr::new(10, 76, 0, 0);
+const SUBNET_6: Ipv6Addr = Ipv6Addr::new(0xfd76, 0x6c61, 0x7468, 0, 0, 0, 0, 0);
 
 pub(super) fn name(host: usize) -> String {
     format!("host{host}")
@@ -23,24 +21,19 @@ pub(super) fn named(name: &str, hosts: usize) -> Option<usize> {
 /// A host's addresses: its number and one, within the subnets.
 pub(super) fn addresses(host: usize) -> (Ipv4Addr, Ipv6Addr) {
     let number = host as u16 + 1;
-    let ([a, b], [c, d]) = (SUBNET_4, number.to_be_bytes());
-    let [e, f, g, h, i, j, k] = SUBNET_6;
-    (Ipv4Addr::new(a, b, c, d), Ipv6Addr::new(e, f, g, h, i, j, k, number))
+    let (address_4, address_6) = (SUBNET_4.to_bits() | u32::from(number), SUBNET_6.to_bits() | u128::from(number));
+    (address_4.into(), address_6.into())
 }
 
 /// The host that has this address.
 pub(super) fn owner(address: IpAddr, hosts: usize) -> Option<usize> {
     let number = match address {
-        IpAddr::V4(address) => {
-            let octets = address.octets();
-            (octets[..2] == SUBNET_4).then(|| u16::from_be_bytes([octets[2], octets[3]]))
-        }
-        IpAddr::V6(address) => {
-            let segments = address.segments();
-            (segments[..7] == SUBNET_6).then_some(segments[7])
-        }
+        IpAddr::V4(address) => address.to_bits() as u16,
+        IpAddr::V6(address) => address.to_bits() as u16,
     };
-    number.map(usize::from).filter(|number| (1..=hosts).contains(number)).map(|number| number - 1)
+    let host = usize::from(number).checked_sub(1).filter(|host| *host < hosts)?;
+    let (address_4, address_6) = addresses(host);
+    (address == address_4 || address == address_6).then_some(host)
 }
 
 /// The text of the lab's `/etc/hosts`; `own` is what the machine's says.
@@ -58,7 +51,7 @@ mod tests {
 
     #[test]
     fn every_host_owns_its_addresses() {
-        let hosts = HOSTS_MAX as usize;
+        let hosts = 250;
         for host in 0..hosts {
             let (address_4, address_6) = addresses(host);
             assert_eq!(owner(address_4.into(), hosts), Some(host));

@@ -4,6 +4,7 @@
 
 use std::io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
+use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -19,13 +20,13 @@ use rustix::net::{
 use serde::{Deserialize, Serialize};
 
 use super::address;
-use super::cable::{Cable, Change, Traffic};
-use super::error::{LabError, system};
+use super::cable::{Cable, Traffic};
 use super::host::Host;
 use super::namespace;
 use super::switch::Switch;
 use super::wire::Frame;
 use crate::launch::alarm::clock_ns;
+use crate::launch::failed::{Failed, system};
 
 /// The name of the socket in the lab's directory.
 pub(super) const SOCKET: &str = "control";
@@ -43,37 +44,47 @@ pub(crate) enum Request {
     /// The end of that.
     Mend(String),
     /// A host's cable, or every cable, becomes different.
-    Change(Option<String>, Change),
+    Change(Option<String>, Cable),
     /// Nothing, only the status.
     Status,
     /// The namespaces of a host.
     Enter(String),
 }
 
-/// A lab as it is.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+/// A lab as it is, as `lathide lab status --json` has it.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Status {
+    /// What this is.
+    pub schema: String,
     /// Whether all hosts share one medium.
     pub shared: bool,
     /// The hosts, by number.
     pub hosts: Vec<HostStatus>,
+    /// That of the lab's command, once it has ended.
+    pub exit_status: Option<u8>,
 }
 
 /// A host's cable and what it has carried.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct HostStatus {
     /// Its name.
     pub host: String,
     /// Its address.
     pub address: std::net::Ipv4Addr,
-    /// Its cable.
-    pub cable: Cable,
-    /// Whether that is cut.
+    /// How long a packet travels to another host with such a cable.
+    pub delay_s: f64,
+    /// What passes each way; `None`: unlimited.
+    pub rate_bits_per_s: Option<NonZeroU64>,
+    /// The part of the packets that gets lost on the way to another host with such a cable.
+    pub loss: f64,
+    /// The bytes that may wait before each direction.
+    pub queue_bytes: u64,
+    /// Whether its cable is cut.
     pub is_cut: bool,
     /// From the host.
-    pub up: Traffic,
+    pub sent: Traffic,
     /// To the host.
-    pub down: Traffic,
+    pub received: Traffic,
 }
 
 type Answer = Result<Status, String>;
@@ -144,11 +155,11 @@ impl Control {
         Ok(None)
     }
 
-    fn change(&self, host: usize, change: &Change) -> Result<(), String> {
+    fn change(&self, host: usize, change: &Cable) -> Result<(), String> {
         let cable = {
             let mut switch = self.switch.lock();
             let cable = &mut switch.host(clock_ns(), host).cable;
-            *cable = change.of(cable);
+            *cable = cable.changed(change);
             *cable
         };
         self.hosts[host].limit_trains(&cable).map_err(|error| {
@@ -162,39 +173,43 @@ impl Control {
         let hosts = switch.hosts.iter().enumerate().map(|(number, host)| HostStatus {
             host: address::name(number),
             address: address::addresses(number).0,
-            cable: host.cable,
+            delay_s: host.cable.delay().as_secs_f64(),
+            rate_bits_per_s: host.cable.rate,
+            loss: host.cable.loss(),
+            queue_bytes: host.cable.queue_bytes(),
             is_cut: host.is_cut,
-            up: host.up.traffic,
-            down: host.down.traffic,
+            sent: host.up.traffic,
+            received: host.down.traffic,
         });
-        Status { shared: switch.is_shared(), hosts: hosts.collect() }
+        let hosts = hosts.collect();
+        Status { schema: "lathide-lab-1".into(), shared: switch.is_shared(), hosts, exit_status: None }
     }
 }
 
 /// Asks the lab in this directory.
 ///
 /// # Errors
-/// [`LabError`] if there is no lab any more, or if it refuses.
-pub(crate) fn ask(directory: &Path, request: &Request) -> Result<Status, LabError> {
+/// [`Failed`] if there is no lab any more, or if it refuses.
+pub(crate) fn ask(directory: &Path, request: &Request) -> Result<Status, Failed> {
     converse(directory, request).map(|(status, _)| status)
 }
 
 /// Makes this process, which must have a single thread, one of a host of the lab in this directory.
 ///
 /// # Errors
-/// [`LabError`] if there is no such lab or host, or if the system refuses.
-pub(crate) fn enter(directory: &Path, host: &str) -> Result<(), LabError> {
+/// [`Failed`] if there is no such lab or host, or if the system refuses.
+pub(crate) fn enter(directory: &Path, host: &str) -> Result<(), Failed> {
     let (_, descriptors) = converse(directory, &Request::Enter(host.into()))?;
     match <[OwnedFd; 3]>::try_from(descriptors) {
         Ok(namespaces) => namespace::enter(&namespaces),
-        Err(_) => Err(LabError::Usage("the lab did not send its namespaces".into())),
+        Err(_) => Err(Failed::usage("the lab did not send its namespaces")),
     }
 }
 
-fn converse(directory: &Path, request: &Request) -> Result<(Status, Vec<OwnedFd>), LabError> {
+fn converse(directory: &Path, request: &Request) -> Result<(Status, Vec<OwnedFd>), Failed> {
     let what = format!("the lab in {} does not answer; has it ended?", directory.display());
     let (answer, descriptors) = exchange(&directory.join(SOCKET), request).map_err(system(what))?;
-    answer.map(|status| (status, descriptors)).map_err(LabError::Usage)
+    answer.map(|status| (status, descriptors)).map_err(Failed::usage)
 }
 
 fn exchange(socket: &Path, request: &Request) -> io::Result<(Answer, Vec<OwnedFd>)> {

@@ -9,19 +9,17 @@
 mod address;
 mod cable;
 mod control;
-mod error;
 mod host;
 mod namespace;
 mod netlink;
 mod packet;
 mod run;
-mod spec;
 mod switch;
 mod warden;
 mod wire;
 
-pub(crate) use cable::{Cable, Change, Traffic};
+pub(crate) use cable::{Cable, Traffic};
 pub(crate) use control::{Request, Status, ask, enter};
-pub(crate) use error::LabError;
-pub(crate) use spec::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, RELAY_VARIABLE};
+pub(crate) use namespace::LabError;
+pub(crate) use run::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, RELAY_VARIABLE};
 pub(crate) use warden::warden;

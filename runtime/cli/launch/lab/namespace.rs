@@ -4,6 +4,7 @@
 //! in it, a mount namespace in which the hosts' names resolve, and a network namespace per host. They last as long as a
 //! process is in them or a descriptor of them is open, so that nothing has to be taken down.
 
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,7 +19,27 @@ use rustix::thread::{
     set_capabilities,
 };
 
-use super::error::{LabError, system};
+use crate::launch::failed::{Failed, system};
+
+/// Why there is no lab.
+pub(crate) enum LabError {
+    /// The system does not let this user make one: why, and what to do.
+    Refused(String),
+    /// Something else failed.
+    Failed(Failed),
+}
+
+impl LabError {
+    pub(super) fn refused(what: &str, error: &io::Error, remedy: impl Display) -> Self {
+        LabError::Refused(format!("there can be no lab here: {what}: {error}; {remedy}"))
+    }
+}
+
+impl From<Failed> for LabError {
+    fn from(failed: Failed) -> Self {
+        LabError::Failed(failed)
+    }
+}
 
 /// Moves this process, which must have a single thread, into a user and a mount namespace of its own.
 pub(super) fn enter_own() -> Result<(), LabError> {
@@ -57,11 +78,11 @@ fn keep_capabilities() -> io::Result<()> {
 /// Moves this thread into a network namespace of its own. The thread should end soon after.
 pub(super) fn enter_new_network() -> Result<OwnedFd, LabError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|error| refused("a network namespace cannot be made", error.into()))?;
-    own("net")
+    Ok(own("net")?)
 }
 
 /// The namespace of this thread that `/proc` calls `name`.
-pub(super) fn own(name: &str) -> Result<OwnedFd, LabError> {
+pub(super) fn own(name: &str) -> Result<OwnedFd, Failed> {
     let file = File::open(Path::new("/proc/thread-self/ns").join(name));
     Ok(file.map_err(system(format!("the {name} namespace cannot be opened")))?.into())
 }
@@ -73,7 +94,7 @@ pub(super) fn number(namespace: &OwnedFd) -> io::Result<u64> {
 
 /// Makes this process, which must have a single thread, one of the host with these namespaces. From outside the lab it
 /// becomes one of the lab first.
-pub(super) fn enter([user, mount, network]: &[OwnedFd; 3]) -> Result<(), LabError> {
+pub(super) fn enter([user, mount, network]: &[OwnedFd; 3]) -> Result<(), Failed> {
     let is_inside = number(&own("user")?).and_then(|own| Ok(own == number(user)?));
     if !is_inside.map_err(system("the user namespace has no number"))? {
         let directory = std::env::current_dir();
@@ -89,7 +110,7 @@ pub(super) fn enter([user, mount, network]: &[OwnedFd; 3]) -> Result<(), LabErro
     set(network, LinkNameSpaceType::Network)
 }
 
-fn set(namespace: &OwnedFd, kind: LinkNameSpaceType) -> Result<(), LabError> {
+fn set(namespace: &OwnedFd, kind: LinkNameSpaceType) -> Result<(), Failed> {
     move_into_link_name_space(namespace.as_fd(), Some(kind))
         .map_err(|error| system(format!("the lab's {kind:?} namespace cannot be entered"))(error.into()))
 }
@@ -113,5 +134,5 @@ pub(super) fn refused(what: &str, error: io::Error) -> LabError {
     } else {
         "a container's seccomp filter may forbid it: start the container with the rights to make namespaces".into()
     };
-    LabError::Refused { what: what.to_owned(), error, remedy }
+    LabError::refused(what, &error, remedy)
 }

@@ -32,6 +32,7 @@ pub(super) struct Host<T> {
 }
 
 /// One direction of a cable: what waits before it, and what is on it, both in order.
+#[derive(Default)]
 pub(super) struct Line<T> {
     waiting: VecDeque<Packet<T>>,
     waiting_bytes: u64,
@@ -64,7 +65,7 @@ enum Step {
     Forward,
 }
 
-impl<T> Switch<T> {
+impl<T: Default> Switch<T> {
     pub(super) fn new(hosts: usize, cable: Cable, shared: bool, seed: u64) -> Self {
         let host = |_| Host { cable, is_cut: false, up: Line::default(), down: Line::default() };
         Switch {
@@ -102,7 +103,7 @@ impl<T> Switch<T> {
         match to.filter(|&to| to != from) {
             None => up.traffic.stray += count,
             Some(_) if *is_cut => up.traffic.cut += count,
-            Some(to) => up.queue(Packet { to, count, head_ns, tail_ns: head_ns, load }, cable.queue()),
+            Some(to) => up.queue(Packet { to, count, head_ns, tail_ns: head_ns, load }, cable.queue_bytes()),
         }
     }
 
@@ -193,7 +194,7 @@ impl<T> Switch<T> {
             // It is still the same transmission that goes on to the receiver.
             down.lose_or_fly(packet, cable, &mut self.random);
         } else {
-            down.queue(packet, cable.queue());
+            down.queue(packet, cable.queue_bytes());
         }
     }
 }
@@ -256,19 +257,6 @@ impl<T> Line<T> {
         self.flying_bytes -= packet.count.bytes;
         self.traffic.passed += packet.count;
         Some(packet)
-    }
-}
-
-impl<T> Default for Line<T> {
-    fn default() -> Self {
-        Line {
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
-            free_ns: 0,
-            flying: VecDeque::new(),
-            flying_bytes: 0,
-            traffic: Traffic::default(),
-        }
     }
 }
 

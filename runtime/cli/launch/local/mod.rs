@@ -6,7 +6,7 @@
 //! the launcher's life and then becomes the program. A second hidden process, the warden, outlives a launcher that is
 //! killed and ends what the job's processes have started in turn.
 
-mod cleanup;
+pub(super) mod cleanup;
 pub(super) mod end;
 pub(super) mod event;
 pub(crate) mod inputs;

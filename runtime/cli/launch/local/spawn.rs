@@ -110,25 +110,8 @@ fn rank_0_input(stdin: Stdin) -> Stdio {
     }
 }
 
-/// The process that cleans up if the launcher cannot. It learns of the launcher's end from its standard input.
-pub(super) fn start_warden(common: &Common) -> io::Result<std::process::Child> {
-    let mut command = std::process::Command::new(&common.starter);
-    command.arg(WARDEN).arg(&common.id).env_remove(JOB_VARIABLE).process_group(0);
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
-}
-
-/// Tells the warden that nothing is left to do.
-pub(super) fn dismiss(warden: &mut std::process::Child) {
-    if let Some(mut stdin) = warden.stdin.take() {
-        // A warden that was killed needs no message.
-        let _ = stdin.write_all(b".");
-    }
-    let _ = warden.wait();
-}
-
-/// The hidden commands of the `lathide` program.
+/// The hidden command of the `lathide` program.
 const START: &str = "__start";
-const WARDEN: &str = "__warden";
 
 /// The hidden starter: dies with its parent `launcher`, and becomes the program. Returns only the error why it did not.
 pub(crate) fn start(launcher: u32, program: &OsStr, args: &[OsString]) -> io::Error {
