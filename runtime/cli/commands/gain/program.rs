@@ -81,17 +81,17 @@ fn once(args: &Args, target: &Target, overlap: &str) -> Result<Clocks, Failed> {
         keep(&mut sink.lock(), &output);
         Ok(())
     }))?;
-    match outcome.exit_status() {
+    match outcome.exit_status {
         0 => Ok(clocks(&outcome)),
         status => Err(Failed { message: why(&outcome, overlap, &last.lock()), status }),
     }
 }
 
 fn clocks(outcome: &Outcome) -> Clocks {
-    let left: Option<Vec<_>> = outcome.ranks.iter().map(|rank| rank.left).collect();
-    let left = left.and_then(|left| left.into_iter().max());
-    let joined_s = outcome.joined.zip(left).map(|(joined, left)| (left - joined).as_secs_f64());
-    Clocks { joined_s, process_s: (outcome.ended - outcome.started).as_secs_f64(), reports: outcome.reports.clone() }
+    let left_s: Option<Vec<f64>> = outcome.ranks.iter().map(|rank| rank.left_s).collect();
+    let left_s = left_s.and_then(|left_s| left_s.into_iter().reduce(f64::max));
+    let joined_s = outcome.joined_s.zip(left_s).map(|(joined_s, left_s)| left_s - joined_s);
+    Clocks { joined_s, process_s: outcome.ended_s, reports: outcome.reports.clone().unwrap_or_default() }
 }
 
 /// Keeps the last lines, each behind its rank.
@@ -106,7 +106,7 @@ fn keep(last: &mut VecDeque<String>, output: &Output) {
 }
 
 fn why(outcome: &Outcome, overlap: &str, last: &VecDeque<String>) -> String {
-    if let Some(signal) = outcome.interrupted {
+    if let Some(signal) = outcome.interrupted_by_signal {
         return format!("interrupted by signal {signal}");
     }
     let what = match &outcome.first_failure {

@@ -22,6 +22,6 @@ mod verdict;
 
 pub(crate) use end::End;
 pub(crate) use job::{Job, Stdin};
-pub(crate) use outcome::Outcome;
+pub(crate) use outcome::{Made, Outcome, Timeline};
 pub(crate) use output::{Output, Stream, prefixed};
 pub(crate) use spawn::{start, warden};
