@@ -1,11 +1,9 @@
 //! Talking to a running lab: a socket in its directory, one line of JSON each way.
 //!
-//! Who may reach the directory may change the lab and get its namespaces; the directory is its owner's alone.
+//! Who may reach the directory may change the lab; the directory is its owner's alone.
 
-use std::io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Read, Write};
-use std::mem::MaybeUninit;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::num::NonZeroU64;
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -13,16 +11,11 @@ use std::thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-    recvmsg, sendmsg,
-};
 use serde::{Deserialize, Serialize};
 
 use super::address;
 use super::cable::{Cable, Traffic};
 use super::host::Host;
-use super::namespace;
 use super::switch::Switch;
 use super::wire::Frame;
 use crate::launch::alarm::clock_ns;
@@ -47,8 +40,8 @@ pub(crate) enum Request {
     Change(Option<String>, Cable),
     /// Nothing, only the status.
     Status,
-    /// The namespaces of a host.
-    Enter(String),
+    /// Nothing, if there is such a host.
+    Find(String),
 }
 
 /// A lab as it is, as `lathide lab status --json` has it.
@@ -93,8 +86,6 @@ type Answer = Result<Status, String>;
 pub(super) struct Control {
     pub(super) hosts: Arc<Vec<Host>>,
     pub(super) switch: Arc<Mutex<Switch<Frame>>>,
-    pub(super) user: OwnedFd,
-    pub(super) mount: OwnedFd,
 }
 
 impl Control {
@@ -119,26 +110,12 @@ impl Control {
         let mut line = String::new();
         BufReader::new((&*client).take(REQUEST_BYTES_MAX)).read_line(&mut line)?;
         let request = serde_json::from_str(&line).map_err(|error| format!("the lab does not understand: {error}"));
-        let mut namespaces = Vec::new();
-        let answer: Answer = request.and_then(|request| {
-            if let Some(host) = self.obey(&request)? {
-                namespaces = vec![self.user.as_fd(), self.mount.as_fd(), self.hosts[host].network.as_fd()];
-            }
-            Ok(self.status())
-        });
-        let text = serde_json::to_vec(&answer)?;
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-        let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        if !namespaces.is_empty() {
-            ancillary.push(SendAncillaryMessage::ScmRights(&namespaces));
-        }
-        // They go with one byte; the rest follows.
-        sendmsg(&*client, &[IoSlice::new(&text[..1])], &mut ancillary, SendFlags::NOSIGNAL)?;
-        client.write_all(&text[1..])
+        let answer: Answer = request.and_then(|request| self.obey(&request)).map(|()| self.status());
+        client.write_all(&serde_json::to_vec(&answer)?)
     }
 
-    /// Does what is asked. Returns the host whose namespaces are to be sent, if any.
-    fn obey(&self, request: &Request) -> Result<Option<usize>, String> {
+    /// Does what is asked.
+    fn obey(&self, request: &Request) -> Result<(), String> {
         let hosts = self.hosts.len();
         let find = |name: &str| {
             let last = address::name(hosts - 1);
@@ -149,10 +126,10 @@ impl Control {
             Request::Mend(name) => self.switch.lock().host(clock_ns(), find(name)?).is_cut = false,
             Request::Change(Some(name), change) => self.change(find(name)?, change)?,
             Request::Change(None, change) => (0..hosts).try_for_each(|host| self.change(host, change))?,
-            Request::Enter(name) => return find(name).map(Some),
+            Request::Find(name) => drop(find(name)?),
             Request::Status => {}
         }
-        Ok(None)
+        Ok(())
     }
 
     fn change(&self, host: usize, change: &Cable) -> Result<(), String> {
@@ -191,41 +168,14 @@ impl Control {
 /// # Errors
 /// [`Failed`] if there is no lab any more, or if it refuses.
 pub(crate) fn ask(directory: &Path, request: &Request) -> Result<Status, Failed> {
-    converse(directory, request).map(|(status, _)| status)
-}
-
-/// Makes this process, which must have a single thread, one of a host of the lab in this directory.
-///
-/// # Errors
-/// [`Failed`] if there is no such lab or host, or if the system refuses.
-pub(crate) fn enter(directory: &Path, host: &str) -> Result<(), Failed> {
-    let (_, descriptors) = converse(directory, &Request::Enter(host.into()))?;
-    match <[OwnedFd; 3]>::try_from(descriptors) {
-        Ok(namespaces) => namespace::enter(&namespaces),
-        Err(_) => Err(Failed::usage("the lab did not send its namespaces")),
-    }
-}
-
-fn converse(directory: &Path, request: &Request) -> Result<(Status, Vec<OwnedFd>), Failed> {
     let what = format!("the lab in {} does not answer; has it ended?", directory.display());
-    let (answer, descriptors) = exchange(&directory.join(SOCKET), request).map_err(system(what))?;
-    answer.map(|status| (status, descriptors)).map_err(Failed::usage)
+    exchange(&directory.join(SOCKET), request).map_err(system(what))?.map_err(Failed::usage)
 }
 
-fn exchange(socket: &Path, request: &Request) -> io::Result<(Answer, Vec<OwnedFd>)> {
+fn exchange(socket: &Path, request: &Request) -> io::Result<Answer> {
     let mut lab = UnixStream::connect(socket)?;
     lab.set_read_timeout(Some(PATIENCE))?;
     lab.set_write_timeout(Some(PATIENCE))?;
     lab.write_all(format!("{}\n", serde_json::to_string(request)?).as_bytes())?;
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-    let (mut text, mut ancillary) = (vec![0], RecvAncillaryBuffer::new(&mut space));
-    recvmsg(&lab, &mut [IoSliceMut::new(&mut text)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
-    lab.read_to_end(&mut text)?;
-    let mut descriptors = Vec::new();
-    for message in ancillary.drain() {
-        if let RecvAncillaryMessage::ScmRights(received) = message {
-            descriptors.extend(received);
-        }
-    }
-    Ok((serde_json::from_slice(&text)?, descriptors))
+    Ok(serde_json::from_reader(lab)?)
 }

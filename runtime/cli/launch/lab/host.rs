@@ -1,8 +1,7 @@
 //! A host: a network namespace with a TUN device, whose other end the switch holds.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::thread;
 
 use netlink_packet_route::link::{LinkAttribute, LinkFlags};
@@ -29,7 +28,8 @@ const ALWAYS: &str = "31";
 
 /// One host of a running lab.
 pub(super) struct Host {
-    pub(super) network: OwnedFd,
+    /// Its network namespace.
+    pub(super) network: File,
     /// Its other end: to be read, it gives what the host sends, a frame at a time.
     pub(super) device: SyncDevice,
     interface: u32,

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,10 @@ use rustix::mount::mount_bind;
 use super::address::{hosts_file, name};
 use super::cable::Cable;
 use super::control::{self, Control, Request, Status, ask};
+use super::enter::show;
 use super::host::Host;
 use super::namespace::{self, LabError};
 use super::switch::Switch;
-use super::warden::NAMES;
 use super::wire::Wire;
 use crate::launch::failed::{Failed, system};
 use crate::launch::service::Service;
@@ -73,7 +73,7 @@ impl Lab {
         name_hosts(self, &directory);
         let hosts = Host::make_all(self.hosts, &self.cable)?;
         for host in &hosts {
-            let told = namespace::number(&host.network).and_then(|number| warden.tell(number));
+            let told = host.network.metadata().and_then(|network| warden.tell(network.ino()));
             told.map_err(system("the lab's warden has gone"))?;
         }
         // Only now, and before there are threads: where there can be no lab, the caller goes on without.
@@ -100,6 +100,9 @@ impl Lab {
     }
 }
 
+/// The lab's own names for its hosts, in its directory.
+const NAMES: &str = "names";
+
 /// The place of the lab's directory, which nobody else has.
 fn directory() -> PathBuf {
     let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
@@ -119,13 +122,14 @@ fn name_hosts(lab: &Lab, directory: &Path) {
 /// Starts the threads between the hosts: the switch, and what answers requests.
 fn network(lab: &Lab, directory: &Path, hosts: Vec<Host>) -> Result<(Arc<Control>, Service), Failed> {
     let switch = Switch::new(hosts.len(), lab.cable, lab.shared, fastrand::u64(..));
+    show(directory, &hosts).map_err(system(directory.display()))?;
     let (hosts, switch) = (Arc::new(hosts), Arc::new(Mutex::new(switch)));
     let what = "the lab's switch ends, its hosts are cut off";
     let service = Wire::new(hosts.clone(), switch.clone()).and_then(|wire| Service::start("lab-switch", what, wire));
     let service = service.map_err(system("the lab's switch cannot be started"))?;
     let listener = UnixListener::bind(directory.join(control::SOCKET));
     let listener = listener.map_err(system(format!("a socket in {}", directory.display())))?;
-    let control = Arc::new(Control { hosts, switch, user: namespace::own("user")?, mount: namespace::own("mnt")? });
+    let control = Arc::new(Control { hosts, switch });
     let answering = control.clone();
     let thread = thread::Builder::new().name("lab-control".into()).spawn(move || answering.serve(&listener));
     thread.map_err(system("the lab's threads cannot be started"))?;

@@ -9,11 +9,8 @@ use std::time::Duration;
 use nix::sys::signal::SigSet;
 use rustix::process::Pid;
 
-use super::control;
 use crate::launch::local::cleanup::kill_all;
 
-/// The lab's own names for its hosts, in its directory.
-pub(super) const NAMES: &str = "hosts";
 /// How long killed processes may take to disappear.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How long a process takes from getting the namespaces to being in them.
@@ -28,11 +25,8 @@ pub(crate) fn warden(directory: &Path) {
     let namespaces: Vec<u64> = lines.filter_map(|number| number.parse().ok()).collect();
     let end_processes = || kill_all(PATIENCE, |process| Some(is_in(process.id, &namespaces)));
     end_processes();
-    for file in [control::SOCKET, NAMES] {
-        // A launcher that was killed early has not made it.
-        let _ = fs::remove_file(directory.join(file));
-    }
-    let _ = fs::remove_dir(directory);
+    // A launcher that was killed early has not made it. Within are only links and what the lab has made.
+    let _ = fs::remove_dir_all(directory);
     // From now on nobody new comes in; who was on the way has come by now.
     std::thread::sleep(ON_THE_WAY);
     end_processes();
