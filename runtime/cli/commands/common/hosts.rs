@@ -94,17 +94,17 @@ impl HostArgs {
             },
             None => return Ok(None),
         };
-        let placement = place(&list, ranks).map_err(Failed::usage)?;
-        if warns && placement.wrapped {
-            let slots: u64 = list.iter().map(|host| u64::from(host.slots)).sum();
-            let size = placement.size();
+        let mut places = place(list, ranks).map_err(Failed::usage)?;
+        if warns && places.iter().any(|(host, ranks)| ranks.len() > host.slots as usize) {
+            let slots: u64 = places.iter().map(|(host, _)| u64::from(host.slots)).sum();
+            let size: usize = places.iter().map(|(_, ranks)| ranks.len()).sum();
             eprintln!(
                 "lathide: {size} ranks have {slots} slots: some hosts get more than they have, and times say little"
             );
         }
-        let places = list.into_iter().zip(placement.ranks).filter(|(_, ranks)| !ranks.is_empty());
+        places.retain(|(_, ranks)| !ranks.is_empty());
         Ok(Some(Hosts {
-            places: places.collect(),
+            places,
             srun,
             ssh: self.ssh().map_err(Failed::usage)?,
             agent: self.agent.clone(),

@@ -60,6 +60,6 @@ impl Args {
     /// Where it is measured; on this machine without `--link`, over `link`.
     pub(super) fn target(&self, link: &str) -> Result<Target, Failed> {
         let link = if self.hosts.is_given() { "loopback" } else { link };
-        Target::new(self.link.clone().map_or_else(|| link.parse(), Ok)?, self.hosts.clone())
+        Target::new(self.link.clone().map_or_else(|| link.parse().map_err(Failed::new), Ok)?, self.hosts.clone())
     }
 }
