@@ -28,7 +28,7 @@ mod report;
 #[path = "../../tests/scale.rs"]
 mod scale;
 
-pub use launch::link::{LinkSpec, LinkSpecError, Relay};
+pub use launch::link::{LinkSpec, Relay};
 
 /// Runs the command line. Returns its exit status.
 pub fn main() -> std::process::ExitCode {

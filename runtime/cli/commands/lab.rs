@@ -1,26 +1,22 @@
 //! `lathide lab`: a virtual network of several hosts on this machine, and a command in it.
 
 use std::ffi::OsString;
-use std::num::NonZeroU64;
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
+use crate::launch::failed::Failed;
 use crate::launch::lab::{
-    Cable, Change, DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, LabError, RELAY_VARIABLE, Request, Status, ask, enter,
+    Cable, DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, LabError, RELAY_VARIABLE, Request, Status, Traffic, ask, enter,
 };
 use crate::launch::link::LinkSpec;
-use clap::{Args as ClapArgs, Subcommand};
-use lathide::launcher::quantity::{PART, Quantity, SIZE, WHOLE};
-use serde_json::json;
+use clap::{ArgGroup, Args as ClapArgs, Subcommand};
 
-use crate::commands::common::console::{not_executed, print};
-use crate::commands::common::options::one;
+use crate::commands::common::console::{fail, not_executed, print, print_json};
 
 const COMMAND: &str = "lathide lab";
-/// A cable holds no more.
-const QUEUE: Quantity = SIZE.within("1B", "256MiB");
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,34 +50,14 @@ command cannot be executed, 127 it was not found.";
 pub(crate) struct Args {
     #[command(subcommand)]
     action: Option<Action>,
-    /// Number of hosts: host0, host1, and on
-    #[arg(long, value_name = "N", required = true, value_parser = one::<u32>(WHOLE))]
-    hosts: Option<u32>,
-    /// How long a packet travels from one host to another
-    #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = LinkSpec::parse_delay)]
-    delay: Duration,
-    /// The rate of each host, each way, such as 50mbit (default: as fast as this machine is)
-    #[arg(long, value_name = "RATE", value_parser = LinkSpec::parse_rate)]
-    rate: Option<NonZeroU64>,
-    /// The part of all packets that gets lost, such as 0.1% or 0.001
-    #[arg(long, value_name = "PART", default_value = "0", value_parser = loss)]
-    loss: f64,
-    /// What may wait before each direction of a host's cable, such as 128KiB (default: what passes in two round trips or
-    /// in 10 ms, at least 64KiB)
-    #[arg(long, value_name = "SIZE", value_parser = one::<u64>(QUEUE))]
-    queue: Option<u64>,
-    /// One medium for all hosts, on which one packet at a time passes
-    #[arg(long)]
-    shared: bool,
+    #[command(flatten)]
+    lab: Option<Lab>,
     /// Say nothing of the lab
     #[arg(short, long)]
     quiet: bool,
     /// One JSON object on standard output at the end; the command's output goes to standard error
     #[arg(long)]
     json: bool,
-    /// The command and its arguments
-    #[arg(value_name = "COMMAND", last = true, required = true)]
-    command: Vec<OsString>,
 }
 
 #[derive(Subcommand)]
@@ -90,12 +66,13 @@ enum Action {
     Cut { host: String },
     /// Mend a cable that was cut
     Mend { host: String },
-    /// Make a host's cable, or all cables, different
+    /// Make a host's cable, or all cables, different: only in what is named
+    #[command(group(ArgGroup::new("what").args(["delay", "rate", "loss", "queue"]).required(true).multiple(true)))]
     Change {
         /// The host; without it, all
         host: Option<String>,
         #[command(flatten)]
-        change: ChangeArgs,
+        cable: Cable,
     },
     /// Show each host's cable and what it has carried
     Status {
@@ -103,23 +80,6 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-}
-
-#[derive(ClapArgs)]
-#[group(required = true, multiple = true)]
-struct ChangeArgs {
-    /// How long a packet travels between hosts with such cables
-    #[arg(long, value_name = "TIME", value_parser = LinkSpec::parse_delay)]
-    delay: Option<Duration>,
-    /// The rate, each way, such as 50mbit
-    #[arg(long, value_name = "RATE", value_parser = LinkSpec::parse_rate)]
-    rate: Option<NonZeroU64>,
-    /// The part of the packets that gets lost between hosts with such cables
-    #[arg(long, value_name = "PART", value_parser = loss)]
-    loss: Option<f64>,
-    /// What may wait before each direction
-    #[arg(long, value_name = "SIZE", value_parser = one::<u64>(QUEUE))]
-    queue: Option<u64>,
 }
 
 /// A hidden command: becomes a program on a host of the lab.
@@ -131,85 +91,70 @@ pub(crate) struct InHostArgs {
 }
 
 pub(crate) fn run(args: Args) -> ExitCode {
-    let done = match args.action {
-        Some(action) => act(action),
-        None => start(args),
+    let done = match (args.action, args.lab) {
+        (Some(action), _) => act(action),
+        (None, Some(lab)) => start(&lab, args.quiet, args.json),
+        (None, None) => Err(Failed::usage("how many hosts? give their number (--hosts N)")),
     };
-    done.unwrap_or_else(|error| {
-        eprintln!("{COMMAND}: {error}");
-        ExitCode::from(error.exit_status())
-    })
+    done.unwrap_or_else(|Failed { message, status }| fail(COMMAND, &message, status))
 }
 
-fn start(args: Args) -> Result<ExitCode, LabError> {
-    let Args { hosts, delay, rate, loss, queue, shared, quiet, json, mut command, .. } = args;
-    let cable = Cable { delay, rate_bits_per_s: rate, loss, queue_bytes: queue };
-    let arguments = command.split_off(1);
-    let mut lab = Lab::new(hosts.unwrap_or_default(), cable, command.remove(0), arguments);
-    lab.shared = shared;
-    lab.output_to_stderr = json;
-    let outcome = match lab.clone().run() {
+fn start(lab: &Lab, quiet: bool, json: bool) -> Result<ExitCode, Failed> {
+    let status = match lab.run(if json { io::stderr().into() } else { Stdio::inherit() }) {
+        Ok(status) => status,
         // With --json who asks wants the lab's figures, which nothing else has.
-        Err(LabError::Refused { what, error, remedy }) if !json => {
-            eprintln!("{COMMAND}: there can be no lab here: {what}: {error}; {remedy}");
-            return Ok(with_relay(&lab));
-        }
-        outcome => outcome?,
+        Err(LabError::Refused(why)) if !json => return Ok(with_relay(lab, &why)),
+        Err(LabError::Refused(why)) => return Err(Failed::launcher(why)),
+        Err(LabError::Failed(failed)) => return Err(failed),
     };
-    if !quiet && !json {
-        table(&outcome.status).iter().for_each(|line| eprintln!("{COMMAND}: {line}"));
-    }
-    let status = outcome.exit_status();
     if json {
-        print(COMMAND, &as_json(&outcome.status, Some(status)).to_string());
+        print_json(COMMAND, &status);
+    } else if !quiet {
+        table(&status).iter().for_each(|line| eprintln!("{COMMAND}: {line}"));
     }
-    Ok(ExitCode::from(status))
+    Ok(ExitCode::from(status.exit_status.unwrap_or_default()))
 }
 
 /// Runs the command where there can be no lab: what it starts on the lab's hosts runs here, and a relay between ranks
 /// delays and limits what they send. Becomes the command.
-fn with_relay(lab: &Lab) -> ExitCode {
+fn with_relay(lab: &Lab, why: &str) -> ExitCode {
     let link = LinkSpec {
-        delay: lab.cable.delay,
-        rate_bits_per_s: lab.cable.rate_bits_per_s,
+        delay: lab.cable.delay.unwrap_or_default(),
+        rate_bits_per_s: lab.cable.rate,
         shared: lab.shared,
         ..LinkSpec::default()
     };
     eprintln!(
-        "{COMMAND}: instead, what run, gain, link and collectives start with --hosts host0,... runs on this machine over the \
+        "{COMMAND}: {why}\n\
+         {COMMAND}: instead, what run, gain, link and collectives start with --hosts host0,... runs on this machine over the \
          emulated link {link}: a relay between ranks, without packets, losses and queues, and with no cable to cut"
     );
     let hosts: Vec<String> = (0..lab.hosts).map(|host| format!("host{host}")).collect();
-    let mut command = std::process::Command::new(&lab.program);
-    command.args(&lab.args).env(RELAY_VARIABLE, link.to_string()).env(HOSTS_VARIABLE, hosts.join(","));
-    become_it(command, &lab.program.to_string_lossy(), "")
+    become_it(&lab.command, &[(RELAY_VARIABLE, link.to_string()), (HOSTS_VARIABLE, hosts.join(","))], "")
 }
 
-/// Only returns if that fails.
-fn become_it(mut command: std::process::Command, name: &str, place: &str) -> ExitCode {
-    not_executed(&format!("{place}{name}"), &command.exec())
+/// Becomes the command, with these variables too. Only returns if that fails.
+fn become_it(command: &[OsString], variables: &[(&str, String)], place: &str) -> ExitCode {
+    let error = Command::new(&command[0]).args(&command[1..]).envs(variables.iter().cloned()).exec();
+    not_executed(place, &command[0], &error)
 }
 
-fn act(action: Action) -> Result<ExitCode, LabError> {
+fn act(action: Action) -> Result<ExitCode, Failed> {
     let ask = |request| ask(&directory()?, &request);
     match action {
         Action::Cut { host } => ask(Request::Cut(host))?,
         Action::Mend { host } => ask(Request::Mend(host))?,
-        Action::Change { host, change: ChangeArgs { delay, rate, loss, queue } } => {
-            ask(Request::Change(host, Change { delay, rate_bits_per_s: rate, loss, queue_bytes: queue }))?
-        }
-        Action::Status { json: true } => {
-            return Ok(print(COMMAND, &as_json(&ask(Request::Status)?, None).to_string()));
-        }
+        Action::Change { host, cable } => ask(Request::Change(host, cable))?,
+        Action::Status { json: true } => return Ok(print_json(COMMAND, &ask(Request::Status)?)),
         Action::Status { json: false } => return Ok(print(COMMAND, &table(&ask(Request::Status)?).join("\n"))),
     };
     Ok(ExitCode::SUCCESS)
 }
 
 /// The lab around this process.
-fn directory() -> Result<PathBuf, LabError> {
+fn directory() -> Result<PathBuf, Failed> {
     std::env::var_os(DIRECTORY_VARIABLE).map(PathBuf::from).ok_or_else(|| {
-        LabError::Usage(format!(
+        Failed::usage(format!(
             "there is no lab here: {DIRECTORY_VARIABLE} is not set; start one (lathide lab --hosts 2 -- bash), or set \
              it to what it is within the lab"
         ))
@@ -217,14 +162,11 @@ fn directory() -> Result<PathBuf, LabError> {
 }
 
 pub(crate) fn run_in_host(args: &InHostArgs) -> ExitCode {
-    let entered = directory().and_then(|directory| enter(&directory, &args.host));
-    if let Err(error) = entered {
-        eprintln!("lathide: {}: {error}", args.host);
-        return ExitCode::from(error.exit_status());
+    let InHostArgs { host, command } = args;
+    match directory().and_then(|directory| enter(&directory, host)) {
+        Ok(()) => become_it(command, &[], &format!("{host}: ")),
+        Err(Failed { message, status }) => fail("lathide", &format!("{host}: {message}"), status),
     }
-    let mut command = std::process::Command::new(&args.command[0]);
-    command.args(&args.command[1..]);
-    become_it(command, &args.command[0].to_string_lossy(), &format!("{}: ", args.host))
 }
 
 /// A line for the lab, one for each host.
@@ -233,7 +175,7 @@ fn table(status: &Status) -> Vec<String> {
     let plural = if status.hosts.len() == 1 { "" } else { "s" };
     let mut lines = vec![format!("{} host{plural}, {medium}", status.hosts.len())];
     for host in &status.hosts {
-        let part = |way: &str, traffic: &crate::launch::lab::Traffic| {
+        let part = |way: &str, traffic: &Traffic| {
             let mut text = format!("{way} {} packets, {} bytes", traffic.passed.packets, traffic.passed.bytes);
             for (what, count) in [("dropped", traffic.dropped), ("lost", traffic.lost), ("cut off", traffic.cut)] {
                 if count.packets > 0 {
@@ -243,45 +185,14 @@ fn table(status: &Status) -> Vec<String> {
             text
         };
         let cut = if host.is_cut { " (cut)" } else { "" };
-        let (sent, received) = (part("sent", &host.up), part("received", &host.down));
-        lines.push(format!("{} {}{cut}: {}; {sent}; {received}", host.host, host.address, figures(&host.cable)));
+        let delay = Duration::from_secs_f64(host.delay_s);
+        let link = LinkSpec { delay, rate_bits_per_s: host.rate_bits_per_s, ..LinkSpec::default() };
+        let mut cable = if link.is_loopback() { "unlimited".to_owned() } else { link.to_string() };
+        if host.loss > 0.0 {
+            cable += &format!(",loss={}%", 100.0 * host.loss);
+        }
+        let (sent, received) = (part("sent", &host.sent), part("received", &host.received));
+        lines.push(format!("{} {}{cut}: {cable}; {sent}; {received}", host.host, host.address));
     }
     lines
-}
-
-/// A cable in the words of the command line.
-fn figures(cable: &Cable) -> String {
-    let link = LinkSpec { delay: cable.delay, rate_bits_per_s: cable.rate_bits_per_s, ..LinkSpec::default() };
-    let mut text = if link.is_loopback() { "unlimited".to_owned() } else { link.to_string() };
-    if cable.loss > 0.0 {
-        text += &format!(",loss={}%", 100.0 * cable.loss);
-    }
-    text
-}
-
-fn as_json(status: &Status, exit_status: Option<u8>) -> serde_json::Value {
-    let hosts = status.hosts.iter().map(|host| {
-        json!({
-            "host": host.host,
-            "address": host.address,
-            "delay_s": host.cable.delay.as_secs_f64(),
-            "rate_bits_per_s": host.cable.rate_bits_per_s,
-            "loss": host.cable.loss,
-            "queue_bytes": host.cable.queue(),
-            "is_cut": host.is_cut,
-            "sent": host.up,
-            "received": host.down,
-        })
-    });
-    json!({
-        "schema": "lathide-lab-1",
-        "shared": status.shared,
-        "hosts": hosts.collect::<Vec<_>>(),
-        "exit_status": exit_status,
-    })
-}
-
-/// A part of the packets.
-fn loss(text: &str) -> Result<f64, String> {
-    PART.within("0", "99.99%").one(text).map_err(|why| format!("{why}; to lose all, cut a host's cable"))
 }

@@ -17,8 +17,6 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use common::console;
 
-use common::console::not_executed;
-
 /// Latency-hiding message passing over plain TCP: run jobs, measure what hiding gains.
 #[derive(Parser)]
 #[command(
@@ -52,11 +50,6 @@ enum Command {
     /// Becomes a program on a host of the lab.
     #[command(name = "__in-host", hide = true)]
     InHost(lab::InHostArgs),
-    /// Takes a lab away that has ended.
-    #[command(name = "__lab-warden", hide = true)]
-    LabWarden {
-        directory: PathBuf,
-    },
     /// Becomes a rank's program.
     #[command(name = "__start", hide = true)]
     Start {
@@ -67,10 +60,11 @@ enum Command {
     /// Starts the ranks of one host.
     #[command(name = "__agent", hide = true)]
     Agent,
-    /// Ends what a killed launcher leaves.
+    /// Ends what a launcher leaves: the processes of a job, if it was killed, or a lab.
     #[command(name = "__warden", hide = true)]
     Warden {
-        job: String,
+        kind: String,
+        name: PathBuf,
     },
 }
 
@@ -91,10 +85,6 @@ pub(crate) fn main() -> ExitCode {
         },
         Command::Lab(args) => lab::run(*args),
         Command::InHost(args) => lab::run_in_host(&args),
-        Command::LabWarden { directory } => {
-            crate::launch::lab::warden(&directory);
-            ExitCode::SUCCESS
-        }
         Command::Start { launcher, command } => start(launcher, &command),
         Command::Agent => match crate::launch::agent::serve() {
             Ok(()) => ExitCode::SUCCESS,
@@ -103,8 +93,12 @@ pub(crate) fn main() -> ExitCode {
                 ExitCode::from(125)
             }
         },
-        Command::Warden { job } => {
-            crate::launch::local::warden(&job);
+        Command::Warden { kind, name } => {
+            if kind == "lab" {
+                crate::launch::lab::warden(&name);
+            } else {
+                crate::launch::local::warden(&name.to_string_lossy());
+            }
             ExitCode::SUCCESS
         }
     }
@@ -112,6 +106,5 @@ pub(crate) fn main() -> ExitCode {
 
 fn start(launcher: u32, command: &[OsString]) -> ExitCode {
     let Some((program, args)) = command.split_first() else { return ExitCode::from(2) };
-    let error = crate::launch::local::start(launcher, program, args);
-    not_executed(&program.display().to_string(), &error)
+    console::not_executed("", program, &crate::launch::local::start(launcher, program, args))
 }

@@ -9,14 +9,13 @@ use std::time::Duration;
 use crate::launch::agent::Hosts;
 use crate::launch::failed::Failed;
 use crate::launch::link::LinkSpec;
-use crate::launch::local::{End, Job, Outcome, Output, Stdin, Stream, prefixed};
+use crate::launch::local::{End, Job, Made, Outcome, Stdin, Timeline, prefixed};
 use clap::{Args, ValueEnum};
 use lathide::Rank;
 use lathide::launcher::quantity::WHOLE;
 use lathide::launcher::timeline::Merged;
 use lathide::launcher::variables;
-use lathide::observe::{closing, file};
-use serde_json::json;
+use lathide::observe::file;
 
 use crate::commands::common::console::{fail, print_json};
 use crate::commands::common::environment::misspelt;
@@ -153,16 +152,12 @@ fn start(arguments: Arguments) -> Result<ExitCode, Failed> {
         Some(names) => Some(format!("[{rank}@{}] ", names.get(rank.index()).map_or("?", String::as_str))),
         None => Some(format!("[{rank}] ")),
     };
-    let mut show = prefixed(io::stdout(), io::stderr(), label);
-    let sink = Box::new(move |output: Output| {
-        let stream = if json { Stream::Stderr } else { output.stream };
-        show(Output { stream, ..output })
-    });
-    let outcome = job.clone().run(sink)?;
-    let is_shown = !json || print_json(COMMAND, &as_json(&job, &outcome)) == ExitCode::SUCCESS;
+    let stdout: Box<dyn io::Write + Send> = if json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
+    let outcome = job.clone().run(prefixed(stdout, io::stderr(), label))?;
+    let is_shown = !json || print_json(COMMAND, &outcome) == ExitCode::SUCCESS;
     explain(&job, &outcome, quiet);
-    let is_written = observations(&job, &outcome, report, quiet);
-    Ok(ExitCode::from(match outcome.exit_status() {
+    let is_written = observations(&outcome, report, quiet);
+    Ok(ExitCode::from(match outcome.exit_status {
         0 if !(is_shown && is_written) => 125,
         status => status,
     }))
@@ -193,8 +188,8 @@ fn explain(job: &Job, outcome: &Outcome, quiet: bool) {
     }
     let Some(failure) = &outcome.first_failure else { return };
     let first = if job.size > 1 { " first" } else { "" };
-    let names = job.hosts.as_ref().map(Hosts::names).unwrap_or_default();
-    let place = names.get(failure.rank.index()).map(|host| format!(" on {host}")).unwrap_or_default();
+    let host = outcome.ranks[failure.rank.index()].host.as_ref();
+    let place = host.map(|host| format!(" on {host}")).unwrap_or_default();
     match failure.end {
         End::Exited(_) => eprintln!("lathide: rank {}{place} failed{first}: it {failure}", failure.rank),
         _ => eprintln!("lathide: rank {}{place} {failure}", failure.rank),
@@ -208,24 +203,24 @@ fn explain(job: &Job, outcome: &Outcome, quiet: bool) {
 }
 
 /// Shows and writes what was observed. Returns whether it could be written.
-fn observations(job: &Job, outcome: &Outcome, report: Option<PathBuf>, quiet: bool) -> bool {
+fn observations(outcome: &Outcome, report: Option<PathBuf>, quiet: bool) -> bool {
     let mut is_written = true;
-    if let (Some(file), Some(trace)) = (&job.trace, &outcome.trace) {
-        match trace {
-            Ok(Merged { cut_off, dropped, .. }) if !quiet => {
+    if let Some(Timeline { file, made }) = &outcome.trace {
+        match made {
+            Made::Merged(Merged { cut_off, dropped, .. }) if !quiet => {
                 let cut = if *cut_off > 0 { format!("; {cut_off} ranks ended early") } else { String::new() };
                 let lost = if *dropped > 0 { format!("; {dropped} events had no room") } else { String::new() };
                 eprintln!("lathide: the timeline is {} (open it in ui.perfetto.dev){cut}{lost}", file.display());
             }
-            Ok(_) => {}
-            Err(error) => {
+            Made::Merged(_) => {}
+            Made::Error(error) => {
                 eprintln!("lathide: there is no timeline {}: {error}", file.display());
                 is_written = false;
             }
         }
     }
-    if job.report && !quiet {
-        closing(&outcome.reports, job.size).iter().for_each(|line| eprintln!("lathide: {line}"));
+    if !quiet {
+        outcome.closing.iter().flatten().for_each(|line| eprintln!("lathide: {line}"));
     }
     if let Some(file) = report {
         let write = |out: &mut io::BufWriter<_>| Ok(serde_json::to_writer_pretty(out, &outcome.reports)?);
@@ -239,56 +234,6 @@ fn observations(job: &Job, outcome: &Outcome, report: Option<PathBuf>, quiet: bo
 
 fn not_written(file: &Path, error: &dyn std::fmt::Display) -> String {
     format!("the reports cannot be written to {}: {error}", file.display())
-}
-
-fn as_json(job: &Job, outcome: &Outcome) -> serde_json::Value {
-    let since = |instant: std::time::Instant| (instant - outcome.started).as_secs_f64();
-    let names = job.hosts.as_ref().map(Hosts::names);
-    let ranks: Vec<_> = (0u32..)
-        .zip(&outcome.ranks)
-        .map(|(rank, end)| {
-            json!({
-                "rank": rank,
-                "host": names.as_ref().and_then(|names| names.get(rank as usize)),
-                "lost": end.end == Some(End::Lost),
-                "status": end.end.and_then(End::status),
-                "signal": end.end.and_then(End::signal),
-                "told_to_end": end.told,
-                "left_s": end.left.map(since),
-            })
-        })
-        .collect();
-    let failure = outcome.first_failure.as_ref().map(|failure| {
-        json!({
-            "rank": failure.rank,
-            "status": failure.end.status(),
-            "signal": failure.end.signal(),
-            "stderr": failure.stderr,
-        })
-    });
-    json!({
-        "schema": "lathide-run-1",
-        "program": job.program.to_string_lossy(),
-        "size": job.size,
-        "link": job.link.to_string(),
-        "exit_status": outcome.exit_status(),
-        "first_failure": failure,
-        "interrupted_by_signal": outcome.interrupted,
-        "timed_out": outcome.timed_out,
-        "output_failed": outcome.output_failed,
-        "deadlock": outcome.deadlock,
-        "lost_hosts": outcome.lost_hosts,
-        "join_failed": outcome.join_failed,
-        "joined_s": outcome.joined.map(since),
-        "ended_s": since(outcome.ended),
-        "ranks": ranks,
-        "reports": job.report.then_some(&outcome.reports),
-        "closing": job.report.then(|| closing(&outcome.reports, job.size)),
-        "trace": outcome.trace.as_ref().map(|trace| match trace {
-            Ok(merged) => json!({ "file": job.trace, "merged": merged }),
-            Err(error) => json!({ "file": job.trace, "error": error }),
-        }),
-    })
 }
 
 fn variable(text: &str) -> Result<(OsString, OsString), String> {

@@ -9,3 +9,4 @@ pub(crate) mod lab;
 pub(crate) mod link;
 pub(crate) mod local;
 mod service;
+mod warden;

@@ -17,8 +17,8 @@ fn refused(args: &[&str], says: &str) {
 fn nonsense_is_refused() {
     refused(&["--", "true"], "--hosts");
     refused(&["--hosts", "2"], "COMMAND");
-    refused(&["--hosts", "0", "--", "true"], "from 1 to 250 hosts");
-    refused(&["--hosts", "251", "--", "true"], "from 1 to 250 hosts");
+    refused(&["--hosts", "0", "--", "true"], "from 1 to 250");
+    refused(&["--hosts", "251", "--", "true"], "from 1 to 250");
     refused(&["--hosts", "2", "--delay", "25m", "--", "true"], "us, ms, s, min or h");
     refused(&["--hosts", "2", "--rate", "0mbit", "--", "true"], "rate");
     refused(&["--hosts", "2", "--loss", "100%", "--", "true"], "cut a host's cable");

@@ -1,5 +1,6 @@
 //! How the measuring commands speak: the link in words, progress, numbers, and what goes to stdout.
 
+use std::ffi::OsStr;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
@@ -67,14 +68,14 @@ pub(crate) fn print(command: &str, text: &str) -> ExitCode {
     }
 }
 
+/// Says that this process could not become a program, and why; `place`: what stands before the program's name.
+pub(crate) fn not_executed(place: &str, program: &OsStr, error: &std::io::Error) -> ExitCode {
+    let status = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
+    fail("lathide", &format!("{place}{} cannot be executed: {error}", program.display()), status)
+}
+
 /// Says on stderr why there is no result.
 pub(crate) fn fail(command: &str, message: &str, status: u8) -> ExitCode {
     eprintln!("{command}: {message}");
     ExitCode::from(status)
-}
-
-/// Says on stderr why this process has not become that program.
-pub(crate) fn not_executed(program: &str, error: &std::io::Error) -> ExitCode {
-    let status = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
-    fail("lathide", &format!("{program} cannot be executed: {error}"), status)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::launch::agent::{Hosts, Ways};
-use crate::launch::hosts::{Host, allocation, parse_file, parse_list, place, slots};
+use crate::launch::hosts::{Host, allocation, parse_file, parse_list, place};
 use crate::launch::lab;
 use crate::launch::link::LinkSpec;
 use clap::Args;
@@ -69,10 +69,10 @@ impl HostArgs {
             named => named,
         };
         let Some(list) = list else { return Ok(None) };
-        let slots = slots(&list);
         let hosts = self.placed(list, ranks)?;
-        let size = hosts.names().len();
-        if size as u64 > slots {
+        if hosts.places.iter().any(|(host, ranks)| ranks.len() > host.slots as usize) {
+            let slots: u64 = hosts.places.iter().map(|(host, _)| u64::from(host.slots)).sum();
+            let size = hosts.names().len();
             eprintln!(
                 "lathide: {size} ranks have {slots} slots: some hosts get more than they have, and times say little"
             );
@@ -86,8 +86,8 @@ impl HostArgs {
     }
 
     fn placed(&self, list: Vec<Host>, ranks: Option<u32>) -> Result<Hosts, Failed> {
-        let placed = place(&list, ranks).map_err(Failed::usage)?;
-        let places = list.into_iter().zip(placed).filter(|(_, ranks)| !ranks.is_empty()).collect();
+        let mut places = place(list, ranks).map_err(Failed::usage)?;
+        places.retain(|(_, ranks)| !ranks.is_empty());
         let program = std::env::var(variables::SSH.name).ok().filter(|text| !text.trim().is_empty());
         let program = program.unwrap_or_else(|| "ssh".to_owned());
         let mut ssh = Vec::new();

@@ -100,7 +100,7 @@ fn follow<E: DeserializeOwned>(job: Job, take: impl FnMut(E) + Send + 'static) -
     });
     let outcome = job.run(sink)?;
     let broken = broken.lock().take();
-    match (outcome.exit_status(), broken) {
+    match (outcome.exit_status, broken) {
         (0, None) => Ok(outcome),
         (0, Some(line)) => Err(Failed::new(format!("a node reported something else than measurements: {line}"))),
         (status, _) => Err(Failed { message: why(&outcome), status }),
@@ -109,7 +109,7 @@ fn follow<E: DeserializeOwned>(job: Job, take: impl FnMut(E) + Send + 'static) -
 
 /// Why a job failed.
 pub(crate) fn why(outcome: &Outcome) -> String {
-    if let Some(signal) = outcome.interrupted {
+    if let Some(signal) = outcome.interrupted_by_signal {
         return format!("interrupted by signal {signal}");
     }
     match &outcome.first_failure {

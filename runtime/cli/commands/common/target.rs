@@ -5,7 +5,7 @@ use crate::launch::local::Job;
 
 use super::console::{Link, describe};
 use super::hosts::HostArgs;
-use crate::launch::failed::Result;
+use crate::launch::failed::{Failed, Result};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl Place {
             return Ok(Target { link, hosts: HostArgs::default() });
         }
         let default = if self.hosts.is_given() { "loopback" } else { link };
-        let link = self.link.clone().map_or_else(|| default.parse(), Ok)?;
+        let link = self.link.clone().map_or_else(|| default.parse().map_err(Failed::new), Ok)?;
         Ok(Target { link, hosts: self.hosts.clone() })
     }
 }

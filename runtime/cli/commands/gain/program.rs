@@ -63,18 +63,18 @@ fn once(args: &Args, target: &Target, overlap: &str) -> Result<Run> {
         last.drain(..surplus);
         Ok(())
     }))?;
-    let status = outcome.exit_status();
+    let status = outcome.exit_status;
     if status != 0 {
         let last: String = last.lock().iter().map(String::as_str).collect();
         let said = if last.is_empty() { last } else { format!("\nthe last lines of its output:{last}") };
         let message = format!("with LATHIDE_OVERLAP={overlap}, {}{said}", why(&outcome));
         return Err(Failed { message, status });
     }
-    let left: Option<Vec<_>> = outcome.ranks.iter().map(|rank| rank.left).collect();
-    let left = left.and_then(|left| left.into_iter().max());
+    let left_s: Option<Vec<f64>> = outcome.ranks.iter().map(|rank| rank.left_s).collect();
+    let left_s = left_s.and_then(|left_s| left_s.into_iter().reduce(f64::max));
     Ok(Run {
-        joined_s: outcome.joined.zip(left).map(|(joined, left)| (left - joined).as_secs_f64()),
-        process_s: (outcome.ended - outcome.started).as_secs_f64(),
-        reports: outcome.reports,
+        joined_s: outcome.joined_s.zip(left_s).map(|(joined_s, left_s)| left_s - joined_s),
+        process_s: outcome.ended_s,
+        reports: outcome.reports.unwrap_or_default(),
     })
 }

@@ -50,7 +50,7 @@ fn survey(nodes: &Nodes<'_>, options: &Options) -> Result<(Probe, Vec<Block>, f6
             Event::Cluster(_) | Event::Arrivals(_) => {}
         }
     }
-    let joining_s = outcome.joined.map_or(0.0, |joined| (joined - outcome.started).as_secs_f64());
+    let joining_s = outcome.joined_s.unwrap_or_default();
     let probe: Probe = probe.ok_or_else(|| Failed::new("the nodes ended without a look at the link"))?;
     // Beside joining: saying goodbye, a round trip or two, and what processes take to end.
     Ok((probe, blocks, 1.5 * joining_s + 4.0 * probe.start_s + ENDING_S))

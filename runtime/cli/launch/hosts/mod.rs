@@ -9,7 +9,7 @@ mod slurm;
 use std::net::IpAddr;
 
 pub(crate) use parse::{parse_file, parse_list};
-pub(crate) use place::{place, slots};
+pub(crate) use place::place;
 pub(crate) use slurm::allocation;
 
 /// A host, and how many ranks it takes.

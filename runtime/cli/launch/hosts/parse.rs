@@ -7,6 +7,7 @@
 //! [fd00::7]:4                                          # an IPv6 address
 //! ```
 
+use std::fmt::Display;
 use std::net::{IpAddr, Ipv6Addr};
 
 use super::{Host, merged};
@@ -14,25 +15,11 @@ use super::{Host, merged};
 /// The most slots a host may have: more ranks than that no job can have.
 const SLOTS_MAX: u32 = 1 << 16;
 
-/// What is wrong with a list of hosts or a hostfile.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}, column {column}: {why}")]
-pub(crate) struct HostsError {
-    /// The line, from 1; always 1 in a list.
-    pub line: usize,
-    /// The column, from 1, in characters.
-    pub column: usize,
-    /// What is wrong, and what would be right.
-    pub why: String,
-}
-
-lathide_models::debug_is_display!(HostsError);
-
 /// A list such as `a:4,user@b,[fd00::7]:2`.
 ///
 /// # Errors
-/// [`HostsError`] with the place of what it does not understand, or if there is no host.
-pub(crate) fn parse_list(text: &str) -> Result<Vec<Host>, HostsError> {
+/// With the place of what it does not understand, or if there is no host.
+pub(crate) fn parse_list(text: &str) -> Result<Vec<Host>, String> {
     let mut hosts = Vec::new();
     let mut column = 1;
     for part in text.split(',') {
@@ -50,8 +37,8 @@ pub(crate) fn parse_list(text: &str) -> Result<Vec<Host>, HostsError> {
 /// The hosts of a hostfile.
 ///
 /// # Errors
-/// [`HostsError`] with the place of what it does not understand, or if there is no host.
-pub(crate) fn parse_file(text: &str) -> Result<Vec<Host>, HostsError> {
+/// With the place of what it does not understand, or if there is no host.
+pub(crate) fn parse_file(text: &str) -> Result<Vec<Host>, String> {
     let mut hosts = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         let mut words = words(line, number);
@@ -77,8 +64,9 @@ struct Word<'a> {
 }
 
 impl Word<'_> {
-    fn wrong(&self, why: impl Into<String>) -> HostsError {
-        HostsError { line: self.line, column: self.column, why: why.into() }
+    /// Lines and columns count from 1, columns in characters.
+    fn wrong(&self, why: impl Display) -> String {
+        format!("line {}, column {}: {why}", self.line, self.column)
     }
 }
 
@@ -96,7 +84,7 @@ fn words(line: &str, number: usize) -> impl Iterator<Item = Word<'_>> {
 }
 
 /// `[user@]name[:slots]`, where the name may be an IPv6 address in brackets; and whether there are slots.
-fn head(word: &Word<'_>) -> Result<(Host, bool), HostsError> {
+fn head(word: &Word<'_>) -> Result<(Host, bool), String> {
     let (user, rest) = match word.text.rsplit_once('@') {
         Some((user, rest)) => (Some(user), rest),
         None => (None, word.text),
@@ -137,7 +125,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && !text.contains(forbidden)
 }
 
-fn setting(host: &mut Host, word: &Word<'_>, has_slots: &mut bool) -> Result<(), HostsError> {
+fn setting(host: &mut Host, word: &Word<'_>, has_slots: &mut bool) -> Result<(), String> {
     let unset = || word.wrong(format!("{}: a setting is key=value, such as slots=4", word.text));
     let (key, value) = word.text.split_once('=').ok_or_else(unset)?;
     let at_value = Word { line: word.line, column: word.column + key.chars().count() + 1, text: value };
@@ -160,7 +148,7 @@ fn setting(host: &mut Host, word: &Word<'_>, has_slots: &mut bool) -> Result<(),
     if twice { Err(word.wrong(format!("{key} is given twice"))) } else { Ok(()) }
 }
 
-fn count(word: &Word<'_>, text: &str) -> Result<u32, HostsError> {
+fn count(word: &Word<'_>, text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(count @ 1..=SLOTS_MAX) => Ok(count),
         _ => Err(word.wrong(format!("{text:?}: a number of slots is from 1 to {SLOTS_MAX}"))),
@@ -220,15 +208,15 @@ mod tests {
             ("", 1, 1, "no host in it"),
         ] {
             let error = parse_file(text).unwrap_err();
-            assert_eq!((error.line, error.column), (line, column), "{text}: {error}");
-            assert!(error.why.contains(part), "{text}: {error}");
+            assert!(error.starts_with(&format!("line {line}, column {column}: ")), "{text}: {error}");
+            assert!(error.contains(part), "{text}: {error}");
         }
         for (text, column, part) in
             [("", 1, "missing"), ("a,,b", 3, "missing"), ("a, b:x", 4, "number of slots"), ("a b", 1, "no host")]
         {
             let error = parse_list(text).unwrap_err();
-            assert_eq!((error.line, error.column), (1, column), "{text}: {error}");
-            assert!(error.why.contains(part), "{text}: {error}");
+            assert!(error.starts_with(&format!("line 1, column {column}: ")), "{text}: {error}");
+            assert!(error.contains(part), "{text}: {error}");
         }
     }
 }

@@ -2,8 +2,6 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The most hosts of a lab.
-pub(super) const HOSTS_MAX: u32 = 250;
 /// The lengths of the subnets' prefixes, for both kinds of addresses.
 pub(super) const PREFIX_4: u8 = 16;
 pub(super) const PREFIX_6: u8 = 64;
@@ -51,7 +49,7 @@ mod tests {
 
     #[test]
     fn every_host_owns_its_addresses() {
-        let hosts = HOSTS_MAX as usize;
+        let hosts = 250;
         for host in 0..hosts {
             let (address_4, address_6) = addresses(host);
             assert_eq!(owner(address_4.into(), hosts), Some(host));

@@ -1,10 +1,9 @@
 //! Talking to a running lab: a socket in its directory, one JSON value each way.
 //!
-//! Who may reach the directory may change the lab and get its namespaces; the directory is its owner's alone.
+//! Who may reach the directory may change the lab; the directory is its owner's alone.
 
-use std::io::{self, BufReader, IoSlice, IoSliceMut, Read, Write};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::num::NonZeroU64;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,20 +11,15 @@ use std::thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-    recvmsg, sendmsg,
-};
 use serde::{Deserialize, Serialize};
 
 use super::address;
-use super::cable::{Cable, Change, Traffic};
-use super::error::{LabError, system};
+use super::cable::{Cable, Traffic};
 use super::host::Host;
-use super::namespace;
 use super::switch::Switch;
 use super::wire::Frame;
 use crate::launch::alarm::clock_ns;
+use crate::launch::failed::{Failed, system};
 
 /// The name of the socket in the lab's directory.
 pub(super) const SOCKET: &str = "control";
@@ -43,37 +37,47 @@ pub(crate) enum Request {
     /// The end of that.
     Mend(String),
     /// A host's cable, or every cable, becomes different.
-    Change(Option<String>, Change),
+    Change(Option<String>, Cable),
     /// Nothing, only the status.
     Status,
-    /// The namespaces of a host.
-    Enter(String),
+    /// Nothing, if there is such a host.
+    Find(String),
 }
 
-/// A lab as it is.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+/// A lab as it is, as `lathide lab status --json` has it.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Status {
+    /// What this is.
+    pub schema: String,
     /// Whether all hosts share one medium.
     pub shared: bool,
     /// The hosts, by number.
     pub hosts: Vec<HostStatus>,
+    /// That of the lab's command, once it has ended.
+    pub exit_status: Option<u8>,
 }
 
 /// A host's cable and what it has carried.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct HostStatus {
     /// Its name.
     pub host: String,
     /// Its address.
     pub address: std::net::Ipv4Addr,
-    /// Its cable.
-    pub cable: Cable,
-    /// Whether that is cut.
+    /// How long a packet travels to another host with such a cable.
+    pub delay_s: f64,
+    /// What passes each way; `None`: unlimited.
+    pub rate_bits_per_s: Option<NonZeroU64>,
+    /// The part of the packets that gets lost on the way to another host with such a cable.
+    pub loss: f64,
+    /// The bytes that may wait before each direction.
+    pub queue_bytes: u64,
+    /// Whether its cable is cut.
     pub is_cut: bool,
     /// From the host.
-    pub up: Traffic,
+    pub sent: Traffic,
     /// To the host.
-    pub down: Traffic,
+    pub received: Traffic,
 }
 
 type Answer = Result<Status, String>;
@@ -82,8 +86,6 @@ type Answer = Result<Status, String>;
 pub(super) struct Control {
     pub(super) hosts: Arc<Vec<Host>>,
     pub(super) switch: Arc<Mutex<Switch<Frame>>>,
-    pub(super) user: OwnedFd,
-    pub(super) mount: OwnedFd,
 }
 
 impl Control {
@@ -105,29 +107,15 @@ impl Control {
     fn converse(&self, client: &mut UnixStream) -> io::Result<()> {
         client.set_read_timeout(Some(PATIENCE))?;
         client.set_write_timeout(Some(PATIENCE))?;
-        let text = BufReader::new((&*client).take(REQUEST_BYTES_MAX));
-        let request = Request::deserialize(&mut serde_json::Deserializer::from_reader(text));
-        let request = request.map_err(|error| format!("the lab does not understand: {error}"));
-        let mut namespaces = Vec::new();
-        let answer: Answer = request.and_then(|request| {
-            if let Some(host) = self.obey(&request)? {
-                namespaces = vec![self.user.as_fd(), self.mount.as_fd(), self.hosts[host].network.as_fd()];
-            }
-            Ok(self.status())
-        });
-        let text = serde_json::to_vec(&answer)?;
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-        let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        if !namespaces.is_empty() {
-            ancillary.push(SendAncillaryMessage::ScmRights(&namespaces));
-        }
-        // They go with one byte; the rest follows.
-        sendmsg(&*client, &[IoSlice::new(&text[..1])], &mut ancillary, SendFlags::NOSIGNAL)?;
-        client.write_all(&text[1..])
+        let mut line = String::new();
+        BufReader::new((&*client).take(REQUEST_BYTES_MAX)).read_line(&mut line)?;
+        let request = serde_json::from_str(&line).map_err(|error| format!("the lab does not understand: {error}"));
+        let answer: Answer = request.and_then(|request| self.obey(&request)).map(|()| self.status());
+        client.write_all(&serde_json::to_vec(&answer)?)
     }
 
-    /// Does what is asked. Returns the host whose namespaces are to be sent, if any.
-    fn obey(&self, request: &Request) -> Result<Option<usize>, String> {
+    /// Does what is asked.
+    fn obey(&self, request: &Request) -> Result<(), String> {
         let hosts = self.hosts.len();
         let find = |name: &str| {
             let last = address::name(hosts - 1);
@@ -138,17 +126,17 @@ impl Control {
             Request::Mend(name) => self.switch.lock().host(clock_ns(), find(name)?).is_cut = false,
             Request::Change(Some(name), change) => self.change(find(name)?, change)?,
             Request::Change(None, change) => (0..hosts).try_for_each(|host| self.change(host, change))?,
-            Request::Enter(name) => return find(name).map(Some),
+            Request::Find(name) => drop(find(name)?),
             Request::Status => {}
         }
-        Ok(None)
+        Ok(())
     }
 
-    fn change(&self, host: usize, change: &Change) -> Result<(), String> {
+    fn change(&self, host: usize, change: &Cable) -> Result<(), String> {
         let cable = {
             let mut switch = self.switch.lock();
             let cable = &mut switch.host(clock_ns(), host).cable;
-            *cable = change.of(cable);
+            *cable = cable.changed(change);
             *cable
         };
         self.hosts[host].limit_trains(&cable).map_err(|error| {
@@ -162,55 +150,32 @@ impl Control {
         let hosts = switch.hosts.iter().enumerate().map(|(number, host)| HostStatus {
             host: address::name(number),
             address: address::addresses(number).0,
-            cable: host.cable,
+            delay_s: host.cable.delay().as_secs_f64(),
+            rate_bits_per_s: host.cable.rate,
+            loss: host.cable.loss(),
+            queue_bytes: host.cable.queue_bytes(),
             is_cut: host.is_cut,
-            up: host.up.traffic,
-            down: host.down.traffic,
+            sent: host.up.traffic,
+            received: host.down.traffic,
         });
-        Status { shared: switch.is_shared(), hosts: hosts.collect() }
+        let hosts = hosts.collect();
+        Status { schema: "lathide-lab-1".into(), shared: switch.is_shared(), hosts, exit_status: None }
     }
 }
 
 /// Asks the lab in this directory.
 ///
 /// # Errors
-/// [`LabError`] if there is no lab any more, or if it refuses.
-pub(crate) fn ask(directory: &Path, request: &Request) -> Result<Status, LabError> {
-    converse(directory, request).map(|(status, _)| status)
-}
-
-/// Makes this process, which must have a single thread, one of a host of the lab in this directory.
-///
-/// # Errors
-/// [`LabError`] if there is no such lab or host, or if the system refuses.
-pub(crate) fn enter(directory: &Path, host: &str) -> Result<(), LabError> {
-    let (_, descriptors) = converse(directory, &Request::Enter(host.into()))?;
-    match <[OwnedFd; 3]>::try_from(descriptors) {
-        Ok(namespaces) => namespace::enter(&namespaces),
-        Err(_) => Err(LabError::Usage("the lab did not send its namespaces".into())),
-    }
-}
-
-fn converse(directory: &Path, request: &Request) -> Result<(Status, Vec<OwnedFd>), LabError> {
+/// [`Failed`] if there is no lab any more, or if it refuses.
+pub(crate) fn ask(directory: &Path, request: &Request) -> Result<Status, Failed> {
     let what = format!("the lab in {} does not answer; has it ended?", directory.display());
-    let (answer, descriptors) = exchange(&directory.join(SOCKET), request).map_err(system(what))?;
-    answer.map(|status| (status, descriptors)).map_err(LabError::Usage)
+    exchange(&directory.join(SOCKET), request).map_err(system(what))?.map_err(Failed::usage)
 }
 
-fn exchange(socket: &Path, request: &Request) -> io::Result<(Answer, Vec<OwnedFd>)> {
+fn exchange(socket: &Path, request: &Request) -> io::Result<Answer> {
     let mut lab = UnixStream::connect(socket)?;
     lab.set_read_timeout(Some(PATIENCE))?;
     lab.set_write_timeout(Some(PATIENCE))?;
-    lab.write_all(&serde_json::to_vec(request)?)?;
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-    let (mut text, mut ancillary) = (vec![0], RecvAncillaryBuffer::new(&mut space));
-    recvmsg(&lab, &mut [IoSliceMut::new(&mut text)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
-    lab.read_to_end(&mut text)?;
-    let mut descriptors = Vec::new();
-    for message in ancillary.drain() {
-        if let RecvAncillaryMessage::ScmRights(received) = message {
-            descriptors.extend(received);
-        }
-    }
-    Ok((serde_json::from_slice(&text)?, descriptors))
+    lab.write_all(format!("{}\n", serde_json::to_string(request)?).as_bytes())?;
+    Ok(serde_json::from_reader(lab)?)
 }

@@ -1,8 +1,7 @@
 //! A host: a network namespace with a TUN device, whose other end the switch holds.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::thread;
 
 use netlink_packet_route::link::{LinkAttribute, LinkFlags};
@@ -12,9 +11,9 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::address::{PREFIX_4, PREFIX_6, addresses};
 use super::cable::{Cable, MTU};
-use super::error::{LabError, system};
-use super::namespace;
+use super::namespace::{self, LabError, refused};
 use super::netlink;
+use crate::launch::failed::{Failed, system};
 
 /// The name of a host's interface.
 const INTERFACE: &str = "lab0";
@@ -29,7 +28,8 @@ const ALWAYS: &str = "31";
 
 /// One host of a running lab.
 pub(super) struct Host {
-    pub(super) network: OwnedFd,
+    /// Its network namespace.
+    pub(super) network: File,
     /// Its other end: to be read, it gives what the host sends, a frame at a time.
     pub(super) device: SyncDevice,
     interface: u32,
@@ -47,9 +47,7 @@ impl Host {
                 .collect();
             let made = threads.into_iter().map(|thread| {
                 let thread = thread.map_err(system("a host's thread cannot be started"))?;
-                thread
-                    .join()
-                    .unwrap_or_else(|_| Err(system("a host cannot be made")(io::Error::other("its thread panicked"))))
+                thread.join().unwrap_or_else(|_| Err(Failed::launcher("a host's thread panicked").into()))
             });
             made.collect()
         })
@@ -76,7 +74,7 @@ impl Host {
             host.limit_trains(cable)?;
             Ok(host)
         };
-        set_up().map_err(|error| namespace::refused("the host's network cannot be set up", error))
+        set_up().map_err(|error| refused("the host's network cannot be set up", error))
     }
 
     /// Lets the host send trains of packets that its cable carries soon enough.
@@ -90,6 +88,7 @@ impl Host {
 }
 
 fn no_device(error: io::Error) -> LabError {
+    let what = "a TUN device cannot be made";
     let remedy = match error.kind() {
         io::ErrorKind::NotFound => {
             "there is no /dev/net/tun: load the module (sudo modprobe tun), or give a container the device \
@@ -98,7 +97,7 @@ fn no_device(error: io::Error) -> LabError {
         io::ErrorKind::PermissionDenied if std::fs::File::open("/dev/net/tun").is_err() => {
             "/dev/net/tun is closed to this user; on most systems everybody may open it: sudo chmod 666 /dev/net/tun"
         }
-        _ => return namespace::refused("a TUN device cannot be made", error),
+        _ => return refused(what, error),
     };
-    LabError::Refused { what: "a TUN device cannot be made".into(), error, remedy: remedy.into() }
+    LabError::refused(what, &error, remedy)
 }

@@ -3,25 +3,24 @@
 //! Each host is a network namespace with a TUN device; a switch between the devices, in user space, delays, limits and
 //! loses packets ([`Cable`]). What runs in it is real TCP of this machine's kernel.
 //!
-//! There is no process per host: the launcher keeps the namespaces open and hands them to whoever may talk to its
-//! socket ([`enter`]). When it ends, however it ends, they are gone; a warden ends the processes that were in them.
+//! There is no process per host: the launcher keeps the namespaces open for whoever wants to be in them ([`enter`]). When it ends, however it ends, they are gone; a warden ends the processes that were in them.
 
 mod address;
 mod cable;
 mod control;
-mod error;
+mod enter;
 mod host;
 mod namespace;
 mod netlink;
 mod packet;
 mod run;
-mod spec;
 mod switch;
 mod warden;
 mod wire;
 
-pub(crate) use cable::{Cable, Change, Traffic};
-pub(crate) use control::{Request, Status, ask, enter};
-pub(crate) use error::LabError;
-pub(crate) use spec::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, RELAY_VARIABLE};
+pub(crate) use cable::{Cable, Traffic};
+pub(crate) use control::{Request, Status, ask};
+pub(crate) use enter::enter;
+pub(crate) use namespace::LabError;
+pub(crate) use run::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, RELAY_VARIABLE};
 pub(crate) use warden::warden;

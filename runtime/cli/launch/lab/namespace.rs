@@ -4,21 +4,41 @@
 //! in it, a mount namespace in which the hosts' names resolve, and a network namespace per host. They last as long as a
 //! process is in them or a descriptor of them is open, so that nothing has to be taken down.
 
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use nix::sched::{CloneFlags, unshare};
-use rustix::fs::fstat;
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{
-    CapabilitySet, LinkNameSpaceType, capabilities, configure_capability_in_ambient_set, move_into_link_name_space,
+    CapabilitySet, CapabilitySets, LinkNameSpaceType, configure_capability_in_ambient_set, move_into_link_name_space,
     set_capabilities,
 };
 
-use super::error::{LabError, system};
+use crate::launch::failed::{Failed, system};
+
+/// Why there is no lab.
+pub(crate) enum LabError {
+    /// The system does not let this user make one: why, and what to do.
+    Refused(String),
+    /// Something else failed.
+    Failed(Failed),
+}
+
+impl LabError {
+    pub(super) fn refused(what: &str, error: &io::Error, remedy: impl Display) -> Self {
+        LabError::Refused(format!("there can be no lab here: {what}: {error}; {remedy}"))
+    }
+}
+
+impl From<Failed> for LabError {
+    fn from(failed: Failed) -> Self {
+        LabError::Failed(failed)
+    }
+}
 
 /// Moves this process, which must have a single thread, into a user and a mount namespace of its own.
 pub(super) fn enter_own() -> Result<(), LabError> {
@@ -38,16 +58,15 @@ pub(super) fn enter_own() -> Result<(), LabError> {
     keep_capabilities().map_err(|error| refused("the user namespace gives no rights", error))
 }
 
-/// Lets the programs that this thread starts administer the lab's networks, and move between its hosts.
-fn keep_capabilities() -> io::Result<()> {
+/// Lets the programs that this thread starts administer the lab's networks, and move between its hosts: into namespaces
+/// of a process that may do no more than they.
+pub(super) fn keep_capabilities() -> io::Result<()> {
     let kept = CapabilitySet::NET_ADMIN
         | CapabilitySet::NET_RAW
         | CapabilitySet::NET_BIND_SERVICE
         | CapabilitySet::SYS_ADMIN
         | CapabilitySet::SYS_CHROOT;
-    let mut sets = capabilities(None)?;
-    sets.inheritable |= kept;
-    set_capabilities(None, sets)?;
+    set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: kept })?;
     for capability in kept.iter() {
         configure_capability_in_ambient_set(capability, true)?;
     }
@@ -55,41 +74,13 @@ fn keep_capabilities() -> io::Result<()> {
 }
 
 /// Moves this thread into a network namespace of its own. The thread should end soon after.
-pub(super) fn enter_new_network() -> Result<OwnedFd, LabError> {
+pub(super) fn enter_new_network() -> Result<File, LabError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|error| refused("a network namespace cannot be made", error.into()))?;
-    own("net")
+    Ok(File::open("/proc/thread-self/ns/net").map_err(system("the network namespace cannot be opened"))?)
 }
 
-/// The namespace of this thread that `/proc` calls `name`.
-pub(super) fn own(name: &str) -> Result<OwnedFd, LabError> {
-    let file = File::open(Path::new("/proc/thread-self/ns").join(name));
-    Ok(file.map_err(system(format!("the {name} namespace cannot be opened")))?.into())
-}
-
-/// The number by which `/proc` names a namespace.
-pub(super) fn number(namespace: &OwnedFd) -> io::Result<u64> {
-    Ok(fstat(namespace)?.st_ino)
-}
-
-/// Makes this process, which must have a single thread, one of the host with these namespaces. From outside the lab it
-/// becomes one of the lab first.
-pub(super) fn enter([user, mount, network]: &[OwnedFd; 3]) -> Result<(), LabError> {
-    let is_inside = number(&own("user")?).and_then(|own| Ok(own == number(user)?));
-    if !is_inside.map_err(system("the user namespace has no number"))? {
-        let directory = std::env::current_dir();
-        set(user, LinkNameSpaceType::User)?;
-        set(mount, LinkNameSpaceType::Mount)?;
-        // The new mount namespace has a root of its own, where the way to the directory is the same.
-        if let Ok(directory) = directory {
-            std::env::set_current_dir(&directory)
-                .map_err(system(format!("{} is not there within the lab", directory.display())))?;
-        }
-        keep_capabilities().map_err(system("the lab's user namespace gives no rights"))?;
-    }
-    set(network, LinkNameSpaceType::Network)
-}
-
-fn set(namespace: &OwnedFd, kind: LinkNameSpaceType) -> Result<(), LabError> {
+/// Moves this thread into a namespace of a lab.
+pub(super) fn set(namespace: &File, kind: LinkNameSpaceType) -> Result<(), Failed> {
     move_into_link_name_space(namespace.as_fd(), Some(kind))
         .map_err(|error| system(format!("the lab's {kind:?} namespace cannot be entered"))(error.into()))
 }
@@ -113,5 +104,5 @@ pub(super) fn refused(what: &str, error: io::Error) -> LabError {
     } else {
         "a container's seccomp filter may forbid it: start the container with the rights to make namespaces".into()
     };
-    LabError::Refused { what: what.to_owned(), error, remedy }
+    LabError::refused(what, &error, remedy)
 }

@@ -1,100 +1,107 @@
 //! The life of a lab: makes the hosts, runs the command, passes signals on, takes everything away.
 
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::thread;
 
+use lathide::launcher::quantity::WHOLE;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
 use parking_lot::Mutex;
 use rustix::mount::mount_bind;
 
-use super::address::{HOSTS_MAX, hosts_file, name};
+use super::address::{hosts_file, name};
+use super::cable::Cable;
 use super::control::{self, Control, Request, Status, ask};
-use super::error::{LabError, system};
+use super::enter::show;
 use super::host::Host;
-use super::namespace;
-use super::spec::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab};
+use super::namespace::{self, LabError};
 use super::switch::Switch;
-use super::warden::{NAMES, Warden};
 use super::wire::Wire;
+use crate::launch::failed::{Failed, system};
 use crate::launch::service::Service;
+use crate::launch::warden::Warden;
+
+/// The variable that tells programs within a lab its directory.
+pub(crate) const DIRECTORY_VARIABLE: &str = "LATHIDE_LAB";
+/// The variable that tells them the names of its hosts, separated by commas.
+pub(crate) const HOSTS_VARIABLE: &str = "LATHIDE_LAB_HOSTS";
+/// The variable that tells them the emulated link that stands in for the lab, where there could be none.
+pub(crate) const RELAY_VARIABLE: &str = "LATHIDE_LAB_RELAY";
+
+/// A virtual network, and a command that runs on its first host.
+#[derive(clap::Args)]
+#[group(args = ["hosts"])]
+pub(crate) struct Lab {
+    /// Number of hosts: host0, host1, and on
+    #[arg(long, value_name = "N", value_parser = |text: &str| WHOLE.within("1", "250").one::<u32>(text))]
+    pub hosts: u32,
+    /// Each host's, to the switch.
+    #[command(flatten)]
+    pub cable: Cable,
+    /// One medium for all hosts, on which one packet at a time passes
+    #[arg(long)]
+    pub shared: bool,
+    /// The command and its arguments
+    #[arg(value_name = "COMMAND", last = true, required = true)]
+    pub command: Vec<OsString>,
+}
 
 impl Lab {
-    /// Makes the network, runs the program to its end, and leaves nothing behind. The calling process must have a single
-    /// thread; it stays in the lab's user namespace, the signals that are passed on to the program stay blocked, and a
+    /// Makes the network, runs the command to its end, and leaves nothing behind. The calling process must have a single
+    /// thread; it stays in the lab's user namespace, the signals that are passed on to the command stay blocked, and a
     /// thread goes on answering requests.
     ///
     /// # Errors
-    /// [`LabError`] if the network cannot be made or the program not be started.
-    pub(crate) fn run(&self) -> Result<Outcome, LabError> {
-        check(self)?;
+    /// [`LabError`] if the network cannot be made or the command not be started.
+    pub(crate) fn run(&self, stdout: Stdio) -> Result<Status, LabError> {
+        self.check()?;
         let starter = std::env::current_exe().map_err(system("the lathide program cannot be found"))?;
         let directory = directory();
         // First of all, so that whatever comes is taken away whenever this process is killed.
-        let mut warden = Warden::start(&starter, &directory).map_err(system("the lab's warden cannot be started"))?;
-        DirBuilder::new().mode(0o700).create(&directory).map_err(system(format!("{}", directory.display())))?;
+        let mut warden = Warden::start(&starter, "lab", &directory)?;
+        DirBuilder::new().mode(0o700).create(&directory).map_err(system(directory.display()))?;
         namespace::enter_own()?;
         name_hosts(self, &directory);
         let hosts = Host::make_all(self.hosts, &self.cable)?;
         for host in &hosts {
-            let told = namespace::number(&host.network).and_then(|number| warden.watch(number));
+            let told = host.network.metadata().and_then(|network| warden.tell(network.ino()));
             told.map_err(system("the lab's warden has gone"))?;
         }
         // Only now, and before there are threads: where there can be no lab, the caller goes on without.
         let signals = signals().map_err(system("signals cannot be received"))?;
         let (control, service) = network(self, &directory, hosts)?;
-        let mut command = start(self, &starter, &directory)?;
+        let mut command = start(self, stdout, &starter, &directory)?;
         let exit = attend(&mut command, &signals).map_err(system("the lab's command cannot be watched"))?;
         // What the command has left behind would otherwise still use the network.
         drop(warden);
         drop(service);
-        Ok(Outcome { exit, status: control.status() })
+        let status = exit.code().unwrap_or_else(|| 128 + exit.signal().unwrap_or(0));
+        Ok(Status { exit_status: Some(u8::try_from(status).unwrap_or(u8::MAX)), ..control.status() })
+    }
+
+    fn check(&self) -> Result<(), Failed> {
+        if self.shared && self.cable.rate.is_none() {
+            return Err(Failed::usage("a shared medium needs a rate to share: --rate 10mbit, for example"));
+        }
+        // One that has ended may still be in a shell's environment.
+        let around = std::env::var_os(DIRECTORY_VARIABLE).filter(|lab| ask(Path::new(lab), &Request::Status).is_ok());
+        around.map_or(Ok(()), |lab| {
+            Err(Failed::usage(format!("this is within a lab already ({}); end it first", lab.display())))
+        })
     }
 }
 
-/// How a lab ended.
-#[derive(Clone, Debug)]
-pub(crate) struct Outcome {
-    /// The program's end.
-    pub exit: ExitStatus,
-    /// What the network has carried.
-    pub status: Status,
-}
-
-impl Outcome {
-    /// The exit status of `lathide lab`: that of the program, 128 + N if signal N ended it.
-    pub(crate) fn exit_status(&self) -> u8 {
-        let signalled = || 128 + self.exit.signal().unwrap_or(0);
-        u8::try_from(self.exit.code().unwrap_or_else(signalled)).unwrap_or(u8::MAX)
-    }
-}
-
-fn check(lab: &Lab) -> Result<(), LabError> {
-    let usage = |text: String| Err(LabError::Usage(text));
-    if !(1..=HOSTS_MAX).contains(&lab.hosts) {
-        return usage(format!("a lab has from 1 to {HOSTS_MAX} hosts, not {}", lab.hosts));
-    }
-    if lab.shared && lab.cable.rate_bits_per_s.is_none() {
-        return usage("a shared medium needs a rate to share: --rate 10mbit, for example".into());
-    }
-    if !(0.0..1.0).contains(&lab.cable.loss) {
-        return usage(format!("a loss of {} leaves nothing; to lose all, cut a host's cable", lab.cable.loss));
-    }
-    // One that has ended may still be in a shell's environment.
-    let around = std::env::var_os(DIRECTORY_VARIABLE).filter(|lab| ask(Path::new(lab), &Request::Status).is_ok());
-    if let Some(lab) = around {
-        return usage(format!("this is within a lab already ({}); end it first", lab.display()));
-    }
-    Ok(())
-}
+/// The lab's own names for its hosts, in its directory.
+const NAMES: &str = "names";
 
 /// The place of the lab's directory, which nobody else has.
 fn directory() -> PathBuf {
@@ -113,15 +120,16 @@ fn name_hosts(lab: &Lab, directory: &Path) {
 }
 
 /// Starts the threads between the hosts: the switch, and what answers requests.
-fn network(lab: &Lab, directory: &Path, hosts: Vec<Host>) -> Result<(Arc<Control>, Service), LabError> {
+fn network(lab: &Lab, directory: &Path, hosts: Vec<Host>) -> Result<(Arc<Control>, Service), Failed> {
     let switch = Switch::new(hosts.len(), lab.cable, lab.shared, fastrand::u64(..));
+    show(directory, &hosts).map_err(system(directory.display()))?;
     let (hosts, switch) = (Arc::new(hosts), Arc::new(Mutex::new(switch)));
     let what = "the lab's switch ends, its hosts are cut off";
     let service = Wire::new(hosts.clone(), switch.clone()).and_then(|wire| Service::start("lab-switch", what, wire));
     let service = service.map_err(system("the lab's switch cannot be started"))?;
     let listener = UnixListener::bind(directory.join(control::SOCKET));
     let listener = listener.map_err(system(format!("a socket in {}", directory.display())))?;
-    let control = Arc::new(Control { hosts, switch, user: namespace::own("user")?, mount: namespace::own("mnt")? });
+    let control = Arc::new(Control { hosts, switch });
     let answering = control.clone();
     let thread = thread::Builder::new().name("lab-control".into()).spawn(move || answering.serve(&listener));
     thread.map_err(system("the lab's threads cannot be started"))?;
@@ -129,15 +137,12 @@ fn network(lab: &Lab, directory: &Path, hosts: Vec<Host>) -> Result<(Arc<Control
 }
 
 /// Starts the command on the first host, tied to this thread's life.
-fn start(lab: &Lab, starter: &Path, directory: &Path) -> Result<Child, LabError> {
+fn start(lab: &Lab, stdout: Stdio, starter: &Path, directory: &Path) -> Result<Child, Failed> {
     let hosts: Vec<String> = (0..lab.hosts as usize).map(name).collect();
     let mut command = Command::new(starter);
     command.arg(START).arg(std::process::id().to_string());
-    command.arg(starter).arg(IN_HOST).arg(name(0)).arg(&lab.program).args(&lab.args);
+    command.arg(starter).arg(IN_HOST).arg(name(0)).args(&lab.command).stdout(stdout);
     command.env(DIRECTORY_VARIABLE, directory).env(HOSTS_VARIABLE, hosts.join(","));
-    if lab.output_to_stderr {
-        command.stdout(io::stderr());
-    }
     // A program inherits what its parent blocks. Meanwhile a signal ends this process, and so the lab.
     let mut spawn = || -> io::Result<Child> {
         awaited().thread_unblock()?;

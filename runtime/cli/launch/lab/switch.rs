@@ -65,11 +65,8 @@ enum Step {
     Forward,
 }
 
-impl<T> Switch<T> {
-    pub(super) fn new(hosts: usize, cable: Cable, shared: bool, seed: u64) -> Self
-    where
-        T: Default,
-    {
+impl<T: Default> Switch<T> {
+    pub(super) fn new(hosts: usize, cable: Cable, shared: bool, seed: u64) -> Self {
         let host = |_| Host { cable, is_cut: false, up: Line::default(), down: Line::default() };
         Switch {
             hosts: (0..hosts).map(host).collect(),
@@ -106,7 +103,7 @@ impl<T> Switch<T> {
         match to.filter(|&to| to != from) {
             None => up.traffic.stray += count,
             Some(_) if *is_cut => up.traffic.cut += count,
-            Some(to) => up.queue(Packet { to, count, head_ns, tail_ns: head_ns, load }, cable.queue()),
+            Some(to) => up.queue(Packet { to, count, head_ns, tail_ns: head_ns, load }, cable.queue_bytes()),
         }
     }
 
@@ -197,7 +194,7 @@ impl<T> Switch<T> {
             // It is still the same transmission that goes on to the receiver.
             down.lose_or_fly(packet, cable, &mut self.random);
         } else {
-            down.queue(packet, cable.queue());
+            down.queue(packet, cable.queue_bytes());
         }
     }
 }

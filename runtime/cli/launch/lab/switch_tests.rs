@@ -11,8 +11,7 @@ use super::*;
 const MS: u64 = 1_000_000;
 
 fn cable(delay_ns: u64, rate: u64) -> Cable {
-    let rate_bits_per_s = NonZeroU64::new(rate);
-    Cable { delay: Duration::from_nanos(delay_ns), rate_bits_per_s, ..Cable::default() }
+    Cable { delay: Some(Duration::from_nanos(delay_ns)), rate: NonZeroU64::new(rate), ..Cable::default() }
 }
 
 fn packet(bytes: u64) -> Count {
@@ -20,7 +19,7 @@ fn packet(bytes: u64) -> Count {
 }
 
 /// All arrivals until everything is quiet: time, receiver, load; looked at exactly when they happen.
-fn arrivals<T>(switch: &mut Switch<T>) -> Vec<(u64, usize, T)> {
+fn arrivals<T: Default>(switch: &mut Switch<T>) -> Vec<(u64, usize, T)> {
     let mut arrivals = Vec::new();
     while let Some((at_ns, ..)) = switch.next() {
         while let Some((to, load)) = switch.receive(at_ns) {
@@ -38,7 +37,7 @@ fn a_lone_packet_takes_the_delay_and_one_passing_time() {
     assert_eq!(switch.wakes_ns(), Some(7 + 25 * MS));
     assert_eq!(arrivals(&mut switch), [(7 + 25 * MS + 240_000, 1, 'a')]);
     // The slower of two cables counts.
-    switch.host(30 * MS, 1).cable.rate_bits_per_s = NonZeroU64::new(5_000_000);
+    switch.host(30 * MS, 1).cable.rate = NonZeroU64::new(5_000_000);
     switch.send(30 * MS..=30 * MS, 0, Some(1), packet(1500), 'b');
     switch.send(30 * MS..=30 * MS, 1, Some(0), packet(1500), 'c');
     assert_eq!(arrivals(&mut switch), [(57_400_000, 0, 'c'), (57_400_000, 1, 'b')]);
@@ -70,7 +69,7 @@ fn packets_that_are_fetched_together_pass_as_if_sent_without_a_pause() {
 
 #[test]
 fn many_senders_fill_the_queue_to_one() {
-    let cable = Cable { queue_bytes: Some(2000), ..cable(0, 8_000_000_000) };
+    let cable = Cable { queue: Some(2000), ..cable(0, 8_000_000_000) };
     let mut switch = Switch::new(6, cable, false, 0);
     (1..6).for_each(|from| switch.send(0..=0, from, Some(0), packet(1000), from));
     // One passes, two wait, two find no room.
@@ -129,7 +128,7 @@ fn a_host_is_not_its_own_neighbour() {
 
 #[test]
 fn losses_are_as_many_as_asked_for() {
-    let mut switch = Switch::new(2, Cable { loss: 0.1, ..Cable::default() }, false, 1);
+    let mut switch = Switch::new(2, Cable { loss: Some(0.1), ..Cable::default() }, false, 1);
     (0..20_000).for_each(|i| switch.send(i..=i, 0, Some(1), packet(100), ()));
     // The standard deviation is 42.
     assert!((17_700..18_300).contains(&arrivals(&mut switch).len()));
@@ -146,8 +145,10 @@ struct Run {
 
 fn run() -> impl Strategy<Value = Run> {
     let rate = prop_oneof![Just(0), 1_000_000..2_000_000_000u64];
-    let cable = (0..3 * MS, rate, 0..20_000u64, prop_oneof![Just(0.0), 0.0..0.5])
-        .prop_map(|(delay_ns, rate, queue, loss)| Cable { loss, queue_bytes: Some(queue), ..cable(delay_ns, rate) });
+    let cable =
+        (0..3 * MS, rate, 0..20_000u64, prop_oneof![Just(0.0), 0.0..0.5]).prop_map(|(delay_ns, rate, queue, loss)| {
+            Cable { loss: Some(loss), queue: Some(queue), ..cable(delay_ns, rate) }
+        });
     (2..5usize, cable, any::<bool>()).prop_flat_map(|(hosts, cable, shared)| {
         let send = (0..400_000u64, 0..hosts, 0..hosts, 20..1500u64);
         let sends = proptest::collection::vec(send, 1..120);
@@ -175,7 +176,7 @@ fn play(run: &Run, lazy: bool) -> (Switch<(usize, usize, u64)>, Arrivals) {
         look(&mut switch, now_ns);
         switch.send(now_ns..=now_ns, from, Some(to), packet(bytes), (from, index, bytes));
         let waiting = &switch.hosts[from].up;
-        assert!(waiting.waiting_bytes <= run.cable.queue() || waiting.waiting.len() == 1);
+        assert!(waiting.waiting_bytes <= run.cable.queue_bytes() || waiting.waiting.len() == 1);
         assert_eq!(waiting.waiting_bytes, waiting.waiting.iter().map(|packet| packet.count.bytes).sum::<u64>());
     }
     look(&mut switch, u64::MAX);
@@ -197,7 +198,7 @@ proptest! {
                 ended += lost;
             }
             prop_assert_eq!(down.passed.packets, arrived.iter().filter(|&&(_, to, _)| to == host).count() as u64);
-            if run.cable.loss == 0.0 {
+            if run.cable.loss() == 0.0 {
                 prop_assert_eq!(up.lost.packets + down.lost.packets, 0);
             }
         }

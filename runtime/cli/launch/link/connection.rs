@@ -1,11 +1,9 @@
 //! A connection through the link: the client's socket, the target's socket, a flow each way.
 
-use std::time::Duration;
-
 use rustix::event::epoll::EventFlags;
 use socket2::Socket;
 
-use super::flow::{Flow, Link, Released, Side};
+use super::flow::{Flow, Link, Side};
 
 /// Side 0 is the client, side 1 the target; flow `i` goes from side `i` to the other.
 pub(super) struct Connection {
@@ -51,13 +49,11 @@ impl Connection {
         }
         for side in [first, 1 - first] {
             self.flows[side].take(&mut self.sides[side], link);
-            match self.flows[side].release(&mut self.sides[1 - side], link) {
-                Released::Written => {}
-                Released::Reset => {
-                    self.reset(1 - side);
-                    return false;
-                }
-                Released::SinkLost => self.lose(1 - side, link),
+            if !self.flows[side].release(&mut self.sides[1 - side], link) {
+                self.lose(1 - side, link);
+            }
+            if self.flows[side].done && self.flows[side].end.is_some_and(|end| end.reset) {
+                return false;
             }
         }
         !self.flows.iter().all(|flow| flow.done)
@@ -69,17 +65,11 @@ impl Connection {
         flows.filter_map(|(flow, source)| flow.wakes_ns(source, link)).min()
     }
 
-    /// Makes the close of the socket of `side` a reset.
-    pub(super) fn reset(&self, side: usize) {
-        // It fails only for a socket that is gone already.
-        let _ = self.sides[side].socket.set_linger(Some(Duration::ZERO));
-    }
-
     /// The relay ends: who still waits for bytes learns that they are lost.
     pub(super) fn cut(&self) {
         for side in 0..2 {
             if self.flows[1 - side].queue.len() > 0 {
-                self.reset(side);
+                self.sides[side].make_reset();
             }
         }
     }

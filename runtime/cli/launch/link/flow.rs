@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::net::Shutdown;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use socket2::Socket;
@@ -46,14 +47,12 @@ pub(super) struct End {
     pub(super) reset: bool,
 }
 
-/// What a flow did with its sink.
-pub(super) enum Released {
-    /// Wrote what was due, as far as the sink took it.
-    Written,
-    /// The source's reset is due: the sink is to be reset.
-    Reset,
-    /// The sink is gone.
-    SinkLost,
+impl Side {
+    /// Makes the close of the socket a reset.
+    pub(super) fn make_reset(&self) {
+        // It fails only for a socket that is gone already.
+        let _ = self.socket.set_linger(Some(Duration::ZERO));
+    }
 }
 
 impl Flow {
@@ -108,8 +107,8 @@ impl Flow {
         self.marks.push_back(Mark { due_ns, bytes });
     }
 
-    /// Writes what has arrived, then passes the end on.
-    pub(super) fn release(&mut self, sink: &mut Side, link: &Link) -> Released {
+    /// Writes what has arrived, as far as the sink takes it, then passes the end on. `false`: the sink is gone.
+    pub(super) fn release(&mut self, sink: &mut Side, link: &Link) -> bool {
         while let Some(mark) = self.marks.front().filter(|mark| mark.due_ns <= link.now_ns) {
             self.ready += mark.bytes;
             self.marks.pop_front();
@@ -119,18 +118,19 @@ impl Flow {
                 Ok(bytes) => self.ready -= bytes,
                 Err(Errno::WOULDBLOCK) => sink.writable = false,
                 Err(Errno::INTR) => {}
-                Err(_) => return Released::SinkLost,
+                Err(_) => return false,
             }
         }
         if let Some(end) = self.pending_end().filter(|end| end.due_ns <= link.now_ns) {
             self.done = true;
             if end.reset {
-                return Released::Reset;
+                sink.make_reset();
+            } else {
+                // It fails only if the sink is gone, which its own end tells.
+                let _ = sink.socket.shutdown(Shutdown::Write);
             }
-            // It fails only if the sink is gone, which its own end tells.
-            let _ = sink.socket.shutdown(Shutdown::Write);
         }
-        Released::Written
+        true
     }
 
     /// The end, if all bytes have been passed on but not that.

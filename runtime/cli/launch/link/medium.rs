@@ -21,8 +21,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shape of `link`; `Err` tells how many bytes are in flight on it if that is more than the relay holds.
-    pub(super) fn of(link: &LinkSpec) -> Result<Shape, u64> {
+    /// The shape of `link`; `Err` if more bytes are in flight on it than the relay holds.
+    pub(super) fn of(link: &LinkSpec) -> Result<Shape, String> {
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let (delay_ns, jitter_ns) = (nanoseconds(link.delay), nanoseconds(link.jitter));
         let ns_per_byte = link.rate_bits_per_s.map_or(0.0, |rate| 8e9 / rate.get() as f64);
@@ -35,7 +35,11 @@ impl Shape {
             let held_ns = delay_ns as f64 + jitter_ns as f64 + 3.0 * AHEAD_NS as f64;
             let held = held_ns / ns_per_byte;
             if held > LIMITED_QUEUE_BYTES_MAX as f64 {
-                return Err(held as u64);
+                return Err(format!(
+                    "the link {link} holds {} MB in flight per direction, the relay at most 256 MiB; lower its delay or \
+                     its rate",
+                    held as u64 / 1_000_000
+                ));
             }
             queue_bytes_max = held as usize + 2 * piece_bytes + QUEUE_BYTES_MIN;
         }
@@ -152,7 +156,7 @@ mod tests {
     #[test]
     fn too_much_in_flight_is_refused() {
         assert!(Shape::of(&"delay=1s,rate=1gbit".parse().unwrap()).is_ok());
-        assert!(Shape::of(&"delay=60s,rate=1gbit".parse().unwrap()).is_err_and(|bytes| bytes > 7_000_000_000));
+        assert!(Shape::of(&"delay=60s,rate=1gbit".parse().unwrap()).is_err_and(|why| why.contains("holds 7")));
     }
 
     #[test]

@@ -15,4 +15,4 @@ mod spec;
 mod worker;
 
 pub use relay::Relay;
-pub use spec::{LinkSpec, LinkSpecError};
+pub use spec::LinkSpec;

@@ -21,7 +21,7 @@ use lathide::launcher::quantity::{Quantity, RATE, TIME};
 /// use lathide_cli::LinkSpec;
 /// let link: LinkSpec = "wan,delay=5ms".parse()?;
 /// assert_eq!(link.to_string(), "delay=5ms,rate=50mbit");
-/// # Ok::<(), lathide_cli::LinkSpecError>(())
+/// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LinkSpec {
@@ -42,19 +42,15 @@ impl LinkSpec {
     }
 
     /// A delay as a link's `delay=` takes it: `25ms`.
-    ///
-    /// # Errors
-    /// [`LinkSpecError`] says what is allowed.
-    pub fn parse_delay(text: &str) -> Result<Duration, LinkSpecError> {
-        time("delay", text)
+    pub(crate) fn parse_delay(text: &str) -> Result<Duration, String> {
+        DELAY.one(text)
     }
 
     /// A rate in bits per second as a link's `rate=` takes it: `50mbit`.
-    ///
-    /// # Errors
-    /// [`LinkSpecError`] says what is allowed.
-    pub fn parse_rate(text: &str) -> Result<NonZeroU64, LinkSpecError> {
-        rate("rate", text)
+    pub(crate) fn parse_rate(text: &str) -> Result<NonZeroU64, String> {
+        let rate: f64 = BIT_RATE.one(text)?;
+        let zero = "the rate is zero, nothing would ever arrive; leave rate out for an unlimited link";
+        NonZeroU64::new(rate.round() as u64).ok_or_else(|| zero.to_owned())
     }
 
     fn preset(name: &str) -> Option<Self> {
@@ -72,18 +68,19 @@ impl LinkSpec {
 }
 
 impl FromStr for LinkSpec {
-    type Err = LinkSpecError;
+    /// What would be right.
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, LinkSpecError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim().to_ascii_lowercase();
         if text.is_empty() {
-            return wrong(format!("the link is empty; {SYNTAX}"));
+            return Err(format!("the link is empty; {SYNTAX}"));
         }
         let (mut link, mut seen) = (LinkSpec::default(), Vec::new());
         for (place, part) in text.split(',').map(str::trim).enumerate() {
             if let Some(preset) = LinkSpec::preset(part) {
                 if place > 0 {
-                    return wrong(format!(
+                    return Err(format!(
                         "{part} must come first: a preset, then what differs from it, such as wan,delay=5ms"
                     ));
                 }
@@ -95,21 +92,21 @@ impl FromStr for LinkSpec {
                 None => (part, None),
             };
             if seen.contains(&name) {
-                return wrong(format!("{name} is there twice; keep one"));
+                return Err(format!("{name} is there twice; keep one"));
             }
             seen.push(name);
-            let text = value.unwrap_or_default();
+            let (text, wrong) = (value.unwrap_or_default(), |why| format!("{part}: {why}"));
             match name {
-                "delay" => link.delay = time(name, text)?,
-                "jitter" => link.jitter = time(name, text)?,
-                "rate" => link.rate_bits_per_s = Some(rate(name, text)?),
+                "delay" => link.delay = LinkSpec::parse_delay(text).map_err(wrong)?,
+                "jitter" => link.jitter = LinkSpec::parse_delay(text).map_err(wrong)?,
+                "rate" => link.rate_bits_per_s = Some(LinkSpec::parse_rate(text).map_err(wrong)?),
                 "shared" if value.is_none() => link.shared = true,
-                "shared" => return wrong("shared takes no value; write shared, or leave it out"),
-                _ => return wrong(format!("{part:?} is not part of a link; {SYNTAX}")),
+                "shared" => return Err("shared takes no value; write shared, or leave it out".into()),
+                _ => return Err(format!("{part:?} is not part of a link; {SYNTAX}")),
             }
         }
         if link.shared && link.rate_bits_per_s.is_none() {
-            return wrong("shared needs a rate to share; add rate=10mbit, for example");
+            return Err("shared needs a rate to share; add rate=10mbit, for example".into());
         }
         Ok(link)
     }
@@ -117,9 +114,10 @@ impl FromStr for LinkSpec {
 
 impl fmt::Display for LinkSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time =
-            |key, time: Duration| (!time.is_zero()).then(|| format!("{key}={}", decimal(time.as_nanos(), &TIME_UNITS)));
-        let rate = |rate: NonZeroU64| format!("rate={}", decimal(rate.get().into(), &RATE_UNITS));
+        let time = |key, time: Duration| {
+            (!time.is_zero()).then(|| format!("{key}={}", decimal(time.as_nanos() as u64, &TIME_UNITS)))
+        };
+        let rate = |rate: NonZeroU64| format!("rate={}", decimal(rate.get(), &RATE_UNITS));
         let shared = self.shared.then(|| "shared".to_owned());
         let parts = [time("delay", self.delay), self.rate_bits_per_s.map(rate), time("jitter", self.jitter), shared];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -127,38 +125,12 @@ impl fmt::Display for LinkSpec {
     }
 }
 
-/// Why a text is not a [`LinkSpec`], and what would be.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct LinkSpecError(String);
-
-lathide_models::debug_is_display!(LinkSpecError);
-
-fn wrong<T>(text: impl Into<String>) -> Result<T, LinkSpecError> {
-    Err(LinkSpecError(text.into()))
+/// `value` in the largest unit that leaves a whole part: 1500 us is 1.5ms. A float shows all digits that such values have.
+fn decimal(value: u64, units: &[(&str, u64)]) -> String {
+    let (name, size) = units.iter().rev().find(|(_, size)| value >= *size).unwrap_or(&units[0]);
+    format!("{}{name}", value as f64 / *size as f64)
 }
 
-fn time(key: &str, text: &str) -> Result<Duration, LinkSpecError> {
-    DELAY.one(text).map_err(|why| LinkSpecError(format!("{key}={text}: {why}")))
-}
-
-fn rate(key: &str, text: &str) -> Result<NonZeroU64, LinkSpecError> {
-    let rate: f64 = BIT_RATE.one(text).map_err(|why| LinkSpecError(format!("{key}={text}: {why}")))?;
-    let zero = "the rate is zero, nothing would ever arrive; leave rate out for an unlimited link";
-    NonZeroU64::new(rate.round() as u64).map_or_else(|| wrong(zero), Ok)
-}
-
-/// `value` in the largest unit that leaves a whole part, without trailing zeros: 1500 us is 1.5ms.
-fn decimal(value: u128, units: &Units) -> String {
-    let (name, size) = units.iter().rev().find(|(_, size)| value >= u128::from(*size)).unwrap_or(&units[0]);
-    let size = u128::from(*size);
-    let digits = size.ilog10() as usize;
-    let whole = value / size;
-    let text = if digits == 0 { format!("{whole}.") } else { format!("{whole}.{:0digits$}", value % size) };
-    format!("{}{name}", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
-type Units = [(&'static str, u64)];
 const TIME_UNITS: [(&str, u64); 3] = [("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 const RATE_UNITS: [(&str, u64); 4] = [("bit", 1), ("kbit", 1_000), ("mbit", 1_000_000), ("gbit", 1_000_000_000)];
 

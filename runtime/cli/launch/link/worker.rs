@@ -120,7 +120,7 @@ impl Work for Worker {
         self.link.now_ns = clock_ns();
         if let Err(error) = self.connections[at].handle_event(side as usize, flags, &self.link) {
             tracing::debug!("the emulated link resets a connection: its target cannot be reached: {error}");
-            self.connections[at].reset(0);
+            self.connections[at].sides[0].make_reset();
             self.connections.remove(at);
         }
     }

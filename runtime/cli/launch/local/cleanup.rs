@@ -5,30 +5,33 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 /// The variable that marks every process of a job: descendants inherit it.
-pub(super) const JOB_VARIABLE: &str = "LATHIDE_JOB";
+pub(in crate::launch) const JOB_VARIABLE: &str = "LATHIDE_JOB";
 /// How long killed processes may take to disappear.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Kills every process of this user that carries the job's mark, and this process's own orphans from the job's process
 /// `groups`, until there is none. A process that has left its group and cleared its environment is not found.
 pub(super) fn kill_left_overs(job: &str, groups: &[Pid]) {
-    let deadline = Instant::now() + PATIENCE;
     let mark = format!("{JOB_VARIABLE}={job}").into_bytes();
     let own = Process::of(rustix::process::getpid());
+    kill_all(PATIENCE, |process| match process.belongs_to(&mark, groups) {
+        // One that was there before this process is not the job's, whatever it will be.
+        None if own.as_ref().is_some_and(|own| process.started < own.started) => Some(false),
+        belongs => belongs,
+    });
+}
+
+/// Kills all processes that are `meant` until there is none, or so much time has passed. `None`: it cannot be seen yet.
+pub(in crate::launch) fn kill_all(patience: Duration, meant: impl Fn(&Process) -> Option<bool>) {
+    let deadline = Instant::now() + patience;
     loop {
-        let (mut left, mut unclear) = (Vec::new(), false);
+        let mut is_done = true;
         for process in processes() {
-            match process.belongs_to(&mark, groups) {
-                Some(true) => left.push(process),
-                Some(false) => {}
-                // One that was there before this process is not the job's, whatever it will be.
-                None => unclear |= own.as_ref().is_none_or(|own| process.started >= own.started),
+            let meant = meant(&process);
+            is_done &= meant == Some(false);
+            if meant != Some(true) {
+                continue;
             }
-        }
-        if left.is_empty() && !unclear {
-            return;
-        }
-        for process in left {
             if process.state != b'Z' {
                 // Gone already: that is what is wanted.
                 let _ = kill_process(process.id, Signal::KILL);
@@ -38,7 +41,7 @@ pub(super) fn kill_left_overs(job: &str, groups: &[Pid]) {
             }
         }
         // Only now: a look that takes long, on a busy machine, is not in vain.
-        if Instant::now() > deadline {
+        if is_done || Instant::now() > deadline {
             return;
         }
         std::thread::sleep(Duration::from_millis(2));
@@ -50,8 +53,9 @@ pub(super) fn is_stopped(id: Pid) -> bool {
     Process::of(id).is_some_and(|process| matches!(process.state, b'T' | b't'))
 }
 
-struct Process {
-    id: Pid,
+/// A process, as `/proc` has it.
+pub(in crate::launch) struct Process {
+    pub(in crate::launch) id: Pid,
     state: u8,
     parent: Option<Pid>,
     group: Option<Pid>,

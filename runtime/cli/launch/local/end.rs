@@ -14,18 +14,6 @@ pub(crate) enum End {
     Lost,
 }
 
-impl End {
-    /// The exit status, if it ended by itself.
-    pub(crate) fn status(self) -> Option<i32> {
-        if let End::Exited(status) = self { Some(status) } else { None }
-    }
-
-    /// The signal, if one ended it.
-    pub(crate) fn signal(self) -> Option<i32> {
-        if let End::Signalled(signal) = self { Some(signal) } else { None }
-    }
-}
-
 impl std::fmt::Display for End {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match *self {

@@ -34,8 +34,6 @@ pub(crate) struct Job {
     pub stdin: Stdin,
     /// After how long the job is ended.
     pub timeout: Option<Duration>,
-    /// How long after the first rank joined the others may take.
-    pub join_timeout: Duration,
     /// How long the others have to end by themselves when a rank has failed.
     pub grace: Duration,
     /// The file that gets a timeline of all ranks, in the Chrome trace format.
@@ -70,7 +68,6 @@ impl Job {
             link: LinkSpec::default(),
             stdin: Stdin::Null,
             timeout: None,
-            join_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(1),
             trace: None,
             report: false,

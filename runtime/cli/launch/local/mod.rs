@@ -6,7 +6,7 @@
 //! the launcher's life and then becomes the program. A second hidden process, the warden, outlives a launcher that is
 //! killed and ends what the job's processes have started in turn.
 
-mod cleanup;
+pub(super) mod cleanup;
 pub(super) mod end;
 pub(super) mod event;
 pub(crate) mod inputs;
@@ -22,6 +22,6 @@ mod verdict;
 
 pub(crate) use end::End;
 pub(crate) use job::{Job, Stdin};
-pub(crate) use outcome::Outcome;
+pub(crate) use outcome::{Made, Outcome, Timeline};
 pub(crate) use output::{Output, Stream, prefixed};
 pub(crate) use spawn::{start, warden};

@@ -18,6 +18,7 @@ use super::job::Job;
 use super::output::{self, Output, Stream};
 use super::spawn::{self, Common};
 use crate::launch::failed::{Failed, system};
+use crate::launch::warden::Warden;
 use lathide::ids::Rank;
 
 /// How long output of processes that have all ended may take to be passed on.
@@ -30,7 +31,7 @@ pub(crate) struct Processes {
     groups: BTreeMap<u32, Pid>,
     /// The process groups of all ranks ever started.
     all_groups: Vec<Pid>,
-    warden: std::process::Child,
+    warden: Warden,
     waiters: JoinSet<(u32, End)>,
     readers: JoinSet<()>,
     /// Rank 0's input, if it is here and was not inherited.
@@ -48,7 +49,7 @@ impl Processes {
     ) -> Result<Self, Failed> {
         // Orphans of the ranks become this process's children, so that they can be collected.
         let _ = set_child_subreaper(Some(rustix::process::getpid()));
-        let warden = spawn::start_warden(common).map_err(system("the warden cannot be started"))?;
+        let warden = Warden::start(&common.starter, "job", &common.id)?;
         let mut processes = Processes {
             job: common.id.clone(),
             groups: BTreeMap::new(),
@@ -120,7 +121,8 @@ impl Processes {
 
     fn kill_left_overs(&mut self) {
         kill_left_overs(&self.job, &self.all_groups);
-        spawn::dismiss(&mut self.warden);
+        // A warden that was killed need not be told that nothing is left to do.
+        let _ = self.warden.tell("done");
     }
 
     /// When all ranks have ended: ends what they have left, and passes the last of their output on.

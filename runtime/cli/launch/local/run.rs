@@ -1,10 +1,12 @@
 //! A job from its beginning to its end: what it needs on this host, its rendezvous, its supervisor.
 
+use std::time::Duration;
+
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use super::job::Job;
-use super::outcome::Outcome;
+use super::outcome::{Made, Outcome, Timeline};
 use super::output::Sink;
 use super::spawn::{self, Common};
 use super::supervise::Supervisor;
@@ -16,6 +18,9 @@ use lathide::launcher::interface;
 use lathide::launcher::rendezvous::{self, Settings};
 use lathide::launcher::timeline;
 use lathide::launcher::{descriptors, discovery};
+
+/// How long after the first rank joined the others may take.
+const JOIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Job {
     /// Runs the job to its end on this thread. Signals that would end the launcher are passed on to the ranks; the
@@ -33,7 +38,10 @@ impl Job {
         }
         let (trace, size) = (self.trace.clone(), self.size);
         let mut outcome = start(self, sink)?;
-        outcome.trace = trace.map(|trace| timeline::merge(&trace, size).map_err(|error| error.to_string()));
+        outcome.trace = trace.map(|file| match timeline::merge(&file, size) {
+            Ok(merged) => Timeline { file, made: Made::Merged(merged) },
+            Err(error) => Timeline { file, made: Made::Error(error.to_string()) },
+        });
         Ok(outcome)
     }
 }
@@ -52,7 +60,7 @@ fn start(job: Job, sink: Sink) -> Result<Outcome, Failed> {
         let settings = Settings {
             size: job.size,
             key: Key::from_bytes(secret),
-            join_timeout: job.join_timeout,
+            join_timeout: JOIN_TIMEOUT,
             launcher: true,
             hosts: job.hosts.as_ref().map(Hosts::names).unwrap_or_default(),
             rewrite: (!job.link.is_loopback()).then(|| relay(&job)),

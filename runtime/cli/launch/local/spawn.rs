@@ -110,25 +110,8 @@ fn rank_0_input(stdin: Stdin) -> Stdio {
     }
 }
 
-/// The process that cleans up if the launcher cannot. It learns of the launcher's end from its standard input.
-pub(super) fn start_warden(common: &Common) -> io::Result<std::process::Child> {
-    let mut command = std::process::Command::new(&common.starter);
-    command.arg(WARDEN).arg(&common.id).env_remove(JOB_VARIABLE).process_group(0);
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
-}
-
-/// Tells the warden that nothing is left to do.
-pub(super) fn dismiss(warden: &mut std::process::Child) {
-    if let Some(mut stdin) = warden.stdin.take() {
-        // A warden that was killed needs no message.
-        let _ = stdin.write_all(b".");
-    }
-    let _ = warden.wait();
-}
-
-/// The hidden commands of the `lathide` program.
+/// The hidden command of the `lathide` program.
 const START: &str = "__start";
-const WARDEN: &str = "__warden";
 
 /// The hidden starter: dies with its parent `launcher`, and becomes the program. Returns only the error why it did not.
 pub(crate) fn start(launcher: u32, program: &OsStr, args: &[OsString]) -> io::Error {
@@ -159,25 +142,27 @@ pub(in crate::launch) fn resolve(job: &Job) -> Result<OsString, Failed> {
     if job.directory.is_some() {
         std::fs::read_dir(&base).map_err(system(format!("{} is no directory to run in", base.display())))?;
     }
-    if program.components().count() > 1 || shown.contains('/') {
-        return match executable(&base.join(program)) {
-            Ok(()) => Ok(job.program.clone()),
-            Err(error) => Err(unusable(&shown, &error, "")),
-        };
-    }
-    let own = job.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
-    let path = own.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
-    let mut found = io::Error::from(io::ErrorKind::NotFound);
-    for directory in std::env::split_paths(&path) {
-        match executable(&base.join(&directory).join(program)) {
-            Ok(()) => return Ok(directory.join(program).into_os_string()),
-            Err(error) if is_missing(&error) => {}
-            Err(error) => found = error,
+    let candidates: Vec<PathBuf> = if shown.contains('/') {
+        vec![program.to_owned()]
+    } else {
+        let own = job.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+        let path = own.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+        std::env::split_paths(&path).map(|directory| directory.join(program)).collect()
+    };
+    let mut unusable = None;
+    for candidate in candidates {
+        match executable(&base.join(&candidate)) {
+            Ok(()) => return Ok(candidate.into_os_string()),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            Err(error) => unusable = Some(error),
         }
     }
-    let here = base.join(program).is_file();
-    let hint = format!("; it is not in PATH, but in the current directory: ./{shown}");
-    Err(unusable(&shown, &found, if here { &hint } else { "" }))
+    if let Some(error) = unusable {
+        return Err(Failed { message: format!("{shown} cannot be executed: {error}"), status: 126 });
+    }
+    let here = format!("; it is not in PATH, but in the current directory: ./{shown}");
+    let hint = if base.join(program).is_file() { &here } else { "" };
+    Err(Failed { message: format!("{shown}: program not found{hint}"), status: NOT_FOUND })
 }
 
 fn executable(path: &Path) -> io::Result<()> {
@@ -185,16 +170,4 @@ fn executable(path: &Path) -> io::Result<()> {
         return Err(io::Error::other("it is a directory"));
     }
     access(path, Access::EXEC_OK).map_err(|_| io::Error::other("it has no permission to be executed (chmod +x)"))
-}
-
-fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-/// `hint`: where a program that is missing might be.
-fn unusable(program: &str, error: &io::Error, hint: &str) -> Failed {
-    if is_missing(error) {
-        return Failed { message: format!("{program}: program not found{hint}"), status: NOT_FOUND };
-    }
-    Failed { message: format!("{program} cannot be executed: {error}"), status: 126 }
 }

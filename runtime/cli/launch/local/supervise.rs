@@ -13,12 +13,11 @@ use tokio::time::{sleep, sleep_until, timeout, timeout_at};
 use super::end::{End, signalled};
 use super::event::Event;
 use super::job::Job;
-use super::outcome::{Failure, Outcome, WITHOUT_FINALIZE};
+use super::outcome::{Outcome, WITHOUT_FINALIZE};
 use super::output::{self, Output, Sink, Tail, Tails};
 use super::processes::Processes;
 use super::spawn::Common;
-use super::verdict::Evidence;
-use super::{inputs, signals};
+use super::{inputs, signals, verdict};
 use crate::launch::agent::fleet::{Fleet, Plan};
 use crate::launch::failed::{Failed, system};
 use lathide::ids::Rank;
@@ -73,6 +72,17 @@ impl Holder {
     }
 }
 
+/// What time brings.
+#[derive(Clone, Copy)]
+enum Step {
+    /// The job's time is over: what the ranks wait for is said before they are ended.
+    Ask,
+    /// They have had time to say it.
+    End,
+    /// Whoever is left is told to end.
+    Tell(Signal),
+}
+
 /// Hears of all that happens to a job, and acts on it.
 pub(super) struct Supervisor<'a> {
     job: &'a Job,
@@ -83,11 +93,10 @@ pub(super) struct Supervisor<'a> {
     failures: Vec<usize>,
     /// The order in which ranks left the rendezvous without finalize.
     partings: Vec<usize>,
-    /// Signals still to be sent to who is left, and when.
-    steps: VecDeque<(Instant, Signal)>,
+    /// What is still to be done, and when, while ranks are left.
+    steps: VecDeque<(Instant, Step)>,
     ending: bool,
-    /// The job's time is over and the ranks are asked what they wait for: until when they may answer.
-    asked: Option<Instant>,
+    started: Instant,
     outcome: Outcome,
 }
 
@@ -131,18 +140,18 @@ impl<'a> Supervisor<'a> {
             notes,
             failures: Vec::new(),
             partings: Vec::new(),
-            steps: VecDeque::new(),
+            steps: job.timeout.map(|timeout| (started + timeout, Step::Ask)).into_iter().collect(),
             ending: false,
-            asked: None,
-            outcome: Outcome::new(job.size, started),
+            started,
+            outcome: Outcome::new(job),
         };
-        supervisor.watch(&mut events, &mut happened, job.timeout.map(|timeout| started + timeout)).await;
+        supervisor.watch(&mut events, &mut happened).await;
         drop(events);
         supervisor.holder.clean_up().await;
         supervisor.hear_last_messages(&mut happened).await;
         let mut outcome = supervisor.finish();
         // Who shows the output may take its time, unless somebody wants the end now.
-        match outcome.interrupted {
+        match outcome.interrupted_by_signal {
             None => drop(all_taken.await),
             Some(_) => drop(timeout(AT_ONCE.1, all_taken).await),
         }
@@ -153,17 +162,9 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Until every rank has ended.
-    async fn watch(
-        &mut self,
-        events: &mut mpsc::Receiver<Event>,
-        happened: &mut mpsc::Receiver<rendezvous::Event>,
-        deadline: Option<Instant>,
-    ) {
+    async fn watch(&mut self, events: &mut mpsc::Receiver<Event>, happened: &mut mpsc::Receiver<rendezvous::Event>) {
         while self.outcome.ranks.iter().any(|rank| rank.end.is_none()) {
-            let step = self.steps.front().map(|(at, _)| *at);
-            let time = self.asked.or(deadline).filter(|_| !self.ending);
-            let next = step.into_iter().chain(time).min();
-            let next = next.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
+            let next = self.steps.front().map_or_else(|| Instant::now() + Duration::from_secs(3600), |(at, _)| *at);
             tokio::select! {
                 Some(event) = events.recv() => self.take(event).await,
                 Some(event) = happened.recv() => self.hear(event),
@@ -171,27 +172,26 @@ impl<'a> Supervisor<'a> {
                 () = sleep_until(next.into()) => {}
             }
             let now = Instant::now();
-            if time.is_some_and(|time| now >= time) {
-                self.time_is_over(now);
-            }
-            while let Some(&(at, signal)) = self.steps.front()
+            while let Some(&(at, step)) = self.steps.front()
                 && at <= now
             {
                 self.steps.pop_front();
-                self.tell_to_end(signal);
+                match step {
+                    Step::Ask => {
+                        self.outcome.timed_out = true;
+                        let patience = if self.orders.try_send(Order::Ask).is_ok() { ANSWERS } else { Duration::ZERO };
+                        self.steps.push_back((now + patience, Step::End));
+                    }
+                    Step::End => self.end_after(AT_ONCE),
+                    Step::Tell(signal) => self.tell_to_end(signal),
+                }
             }
         }
-        self.outcome.ended = Instant::now();
+        self.outcome.ended_s = self.since(Instant::now());
     }
 
-    /// What the ranks wait for is said before they are ended.
-    fn time_is_over(&mut self, now: Instant) {
-        self.outcome.timed_out = true;
-        if self.asked.is_none() && self.orders.try_send(Order::Ask).is_ok() {
-            self.asked = Some(now + ANSWERS);
-        } else {
-            self.end_after(AT_ONCE);
-        }
+    fn since(&self, at: Instant) -> f64 {
+        at.duration_since(self.started).as_secs_f64()
     }
 
     async fn take(&mut self, event: Event) {
@@ -201,7 +201,7 @@ impl<'a> Supervisor<'a> {
             Event::OutputBroken(error) => {
                 if error.kind() == std::io::ErrorKind::BrokenPipe {
                     // As a pipeline ends a program whose reader has gone.
-                    self.outcome.interrupted.get_or_insert(Signal::PIPE.as_raw());
+                    self.outcome.interrupted_by_signal.get_or_insert(Signal::PIPE.as_raw());
                 } else {
                     self.outcome.output_failed = Some(error.to_string());
                 }
@@ -212,9 +212,9 @@ impl<'a> Supervisor<'a> {
             Event::Signal(signal) if matches!(signal, Signal::USR1 | Signal::USR2 | Signal::CONT) => {
                 self.holder.signal(signal);
             }
-            Event::Signal(_) if self.outcome.interrupted.is_some() => self.tell_to_end(Signal::KILL),
+            Event::Signal(_) if self.outcome.interrupted_by_signal.is_some() => self.tell_to_end(Signal::KILL),
             Event::Signal(signal) => {
-                self.outcome.interrupted = Some(signal.as_raw());
+                self.outcome.interrupted_by_signal = Some(signal.as_raw());
                 self.tell_to_end(signal);
                 self.end_after(AFTER_SIGNAL);
             }
@@ -233,13 +233,14 @@ impl<'a> Supervisor<'a> {
     }
 
     fn ended(&mut self, rank: u32, end: End) {
+        let ended_s = self.since(Instant::now());
         let Some(process) = self.outcome.ranks.get_mut(rank as usize) else { return };
-        (process.end, process.ended_at) = (Some(end), Some(Instant::now()));
-        let has_node = self.outcome.joined.is_some();
+        (process.end, process.ended_s) = (Some(end), Some(ended_s));
+        let has_node = self.outcome.joined_s.is_some();
         let why = if end == End::Exited(0) && has_node { format!(" {WITHOUT_FINALIZE}") } else { String::new() };
         // The queue has room for every rank's end. Of a rank that has finalized, nobody wants to know.
         let _ = self.orders.try_send(Order::Lost { rank: Rank(rank), cause: format!("its process {end}{why}") });
-        if end != End::Exited(0) && !process.told {
+        if end != End::Exited(0) && !process.told_to_end {
             self.failures.push(rank as usize);
             self.end_after((self.job.grace, AFTER_FAILURE));
         }
@@ -264,12 +265,13 @@ impl<'a> Supervisor<'a> {
     fn hear(&mut self, event: rendezvous::Event) {
         let note = match event {
             rendezvous::Event::AllJoined(at) => {
-                self.outcome.joined = Some(at);
+                self.outcome.joined_s = Some(self.since(at));
                 None
             }
             rendezvous::Event::Left { rank, at, finalized, blames } => {
+                let at_s = self.since(at);
                 if let Some(process) = self.outcome.ranks.get_mut(rank.index()) {
-                    process.left = finalized.then_some(at);
+                    process.left_s = finalized.then_some(at_s);
                     process.blames = blames;
                 }
                 if !finalized {
@@ -278,8 +280,10 @@ impl<'a> Supervisor<'a> {
                 blames.and_then(|blamed| self.stopped(Some(blamed)))
             }
             rendezvous::Event::Observed(rank, report) => {
-                self.outcome.reports.retain(|other| other.rank != rank);
-                self.outcome.reports.push(*report);
+                if let Some(reports) = &mut self.outcome.reports {
+                    reports.retain(|other| other.rank != rank);
+                    reports.push(*report);
+                }
                 None
             }
             rendezvous::Event::JoinFailed(_) if self.outcome.join_failed.is_some() || self.ending => None,
@@ -335,35 +339,29 @@ impl<'a> Supervisor<'a> {
     /// come later than the process's end.
     fn has_heard_all(&self) -> bool {
         let mut well = self.outcome.ranks.iter().filter(|rank| rank.end == Some(End::Exited(0)));
-        let reports = if self.job.report { well.clone().count() } else { 0 };
-        self.outcome.joined.is_none() || (well.all(|rank| rank.left.is_some()) && self.outcome.reports.len() >= reports)
+        let is_reported = self.outcome.reports.as_ref().is_none_or(|reports| reports.len() >= well.clone().count());
+        self.outcome.joined_s.is_none() || (is_reported && well.all(|rank| rank.left_s.is_some()))
     }
 
     fn end_after(&mut self, (term, kill): (Duration, Duration)) {
         let now = Instant::now();
-        let first = self.steps.front().map(|(at, _)| *at);
         // What was to come sooner stays.
-        if !self.ending || first.is_some_and(|first| now + term < first) {
-            self.steps = VecDeque::from([(now + term, Signal::TERM), (now + term + kill, Signal::KILL)]);
+        if !self.ending || self.steps.front().is_some_and(|(first, _)| now + term < *first) {
+            let (term, kill) = (now + term, now + term + kill);
+            self.steps = [(term, Step::Tell(Signal::TERM)), (kill, Step::Tell(Signal::KILL))].into();
         }
         self.ending = true;
     }
 
     fn tell_to_end(&mut self, signal: Signal) {
         for rank in &mut self.outcome.ranks {
-            rank.told |= rank.end.is_none();
+            rank.told_to_end |= rank.end.is_none();
         }
         self.holder.signal(signal);
     }
 
     fn finish(mut self) -> Outcome {
-        let Outcome { ranks, reports, first_failure, .. } = &mut self.outcome;
-        let evidence = Evidence { processes: ranks, failures: &self.failures, partings: &self.partings };
-        *first_failure = evidence.first().map(|first| {
-            let end = ranks[first].end.unwrap_or(End::Exited(1));
-            Failure { rank: Rank(first as u32), end, stderr: Vec::new() }
-        });
-        reports.sort_by_key(|report| report.rank);
+        self.outcome.finish(verdict::first(&self.outcome.ranks, &self.failures, &self.partings));
         self.outcome
     }
 }
