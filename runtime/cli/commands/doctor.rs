@@ -1,4 +1,4 @@
-//! `lathide doctor`: what the hosts are, and how the ways between them are, before any program runs.
+//! `lathide doctor`: what the hosts are, and how the paths between them are, before any program runs.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ Examples:
 
 Exit status: 0 if every host reaches every other one and all have the same programs, 1 if not, 2 wrong usage.";
 
-/// Examine hosts and the ways between them: who reaches whom, from which address to which, how fast, or why not.
+/// Examine hosts and the paths between them: who reaches whom, from which address to which, how fast, or why not.
 ///
 /// Every host is reached as `lathide run` would, and every pair of hosts connects and authenticates as two ranks would.
 #[derive(clap::Args)]
@@ -57,7 +57,7 @@ fn results(examined: &Examination) -> Results {
     let Examination { hosts, pairs } = examined;
     let troubles = troubles(examined);
     let data = json!({ "hosts": hosts, "pairs": pairs, "troubles": troubles });
-    let mut results = Results::new("lathide-doctor-2", "Hosts and the ways between them", &data);
+    let mut results = Results::new("lathide-doctor-2", "Hosts and the paths between them", &data);
     let table = Table::of("hosts").column("host", "host", Form::Word).column("version", "lathide", Form::Word);
     let table = table.column("program_hash", "its hash", Form::Word);
     let table = table.column("user_program_hash", "program", Form::Word).column("system", "system", Form::Word);

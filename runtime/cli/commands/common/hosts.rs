@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::launch::agent::{Hosts, Ways};
+use crate::launch::agent::{Hosts, ReachOptions};
 use crate::launch::hosts::{Host, allocation, parse_file, parse_list, place};
 use crate::launch::lab;
 use crate::launch::link::LinkSpec;
@@ -30,7 +30,7 @@ pub(crate) struct HostArgs {
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true, requires = "hosts")]
     ssh_option: Vec<String>,
     #[command(flatten)]
-    ways: Ways,
+    reach: ReachOptions,
 }
 
 impl HostArgs {
@@ -94,7 +94,7 @@ impl HostArgs {
         for text in std::iter::once(&program).chain(&self.ssh_option) {
             ssh.extend(shell_words::split(text).map_err(|error| Failed::usage(format!("{text}: {error}")))?);
         }
-        Ok(Hosts { places, srun: false, ssh, ways: self.ways.clone() })
+        Ok(Hosts { places, srun: false, ssh, reach: self.reach.clone() })
     }
 
     fn listed(&self) -> Result<Option<Vec<Host>>, Failed> {

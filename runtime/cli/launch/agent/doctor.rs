@@ -23,7 +23,7 @@ use lathide::launcher::text::printable;
 
 /// How long an agent may think about a question: there may be several addresses to try.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The launcher, as an end of ways.
+/// The launcher, as an end of paths.
 pub(crate) const LAUNCHER: &str = "this machine";
 
 /// What was found out.
@@ -79,9 +79,9 @@ pub(crate) fn diagnose(
 async fn all(hosts: &Hosts, job: &Job, mut tell: impl FnMut(&str)) -> Result<Examination, Failed> {
     let own = Program::of(hosts)?;
     let (key, count) = (new_key()?, hosts.places.len());
-    // The launcher is one more end of ways.
+    // The launcher is one more end of paths.
     let party = addresses::party(key, RENDEZVOUS, job.size)?;
-    let (port, _tasks) = examine::listen(&party, hosts.ways.ports.clone()).await?;
+    let (port, _tasks) = examine::listen(&party, hosts.reach.ports.clone()).await?;
 
     tell("reaching the hosts, and asking each what it is");
     let asking = hosts.places.iter().zip(0..).map(async |((host, _), index)| {

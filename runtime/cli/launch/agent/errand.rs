@@ -55,7 +55,7 @@ impl Errand {
             roots: match Reach::of(host, hosts.srun) {
                 // The launcher's own host comes by the address that the others use.
                 Reach::Here => None,
-                _ => Some(addresses::candidates(port, hosts.ways.advertise, hosts.ways.net.as_ref())),
+                _ => Some(addresses::candidates(port, hosts.reach.advertise, hosts.reach.net.as_ref())),
             },
             trace: job.trace.is_some(),
         }
@@ -92,10 +92,10 @@ fn variables(job: &Job, hosts: &Hosts, host: &Host) -> Vec<(OsString, OsString)>
     let is_setting = |name: &str| name.strip_prefix("LATHIDE_").is_some_and(|rest| !OWN.contains(&rest));
     let is_passed_on = |name: &str| is_setting(name) || name.starts_with("RUST_");
     let own = std::env::vars_os().filter(|(name, _)| is_passed_on(&name.to_string_lossy()));
-    let ports = hosts.ways.ports.as_ref().map(|ports| format!("{}-{}", ports.start(), ports.end()));
+    let ports = hosts.reach.ports.as_ref().map(|ports| format!("{}-{}", ports.start(), ports.end()));
     let settings = [
         ("LATHIDE_ADVERTISE", host.addr.map(|addr| addr.to_string())),
-        ("LATHIDE_INTERFACE", hosts.ways.net.as_ref().map(Interfaces::to_string)),
+        ("LATHIDE_INTERFACE", hosts.reach.net.as_ref().map(Interfaces::to_string)),
         ("LATHIDE_PORTS", ports),
     ];
     let settings = settings.into_iter().filter_map(|(name, value)| Some((name.into(), value?.into())));

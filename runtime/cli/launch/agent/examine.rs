@@ -1,4 +1,4 @@
-//! An agent that is examined: says what its host is, and tries the ways to the others.
+//! An agent that is examined: says what its host is, and tries the paths to the others.
 
 use std::ffi::CStr;
 use std::io;

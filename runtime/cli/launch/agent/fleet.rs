@@ -78,7 +78,7 @@ impl Fleet {
             return Err(Failed { message: causes.join("\nlathide: "), status });
         }
         let mut ready: Vec<(Connection, Option<SocketAddr>)> = prepared.into_iter().flatten().collect();
-        let here = root_here(ready.iter().filter_map(|(_, root)| *root), plan.port, hosts.ways.net.as_ref());
+        let here = root_here(ready.iter().filter_map(|(_, root)| *root), plan.port, hosts.reach.net.as_ref());
         for ((agent, root), (host, _)) in ready.iter_mut().zip(&hosts.places) {
             let started = agent.send(&ToAgent::Start(root.unwrap_or(here))).await;
             started.map_err(|failed| Failed::launcher(format!("{}: {failed}", host.name)))?;

@@ -18,13 +18,13 @@ pub(crate) struct Hosts {
     pub srun: bool,
     /// The program that reaches a host, and its options: `ssh -p 2222`.
     pub ssh: Vec<String>,
-    pub ways: Ways,
+    pub reach: ReachOptions,
 }
 
 /// How hosts are reached, as a person says it.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Hosts")]
-pub(crate) struct Ways {
+pub(crate) struct ReachOptions {
     /// Where the lathide program is on the hosts; without it, this one is sent there once and kept in ~/.cache/lathide
     #[arg(long, value_name = "PATH", requires = "hosts")]
     pub agent: Option<OsString>,

@@ -19,6 +19,6 @@ mod starter;
 mod together;
 
 pub(crate) use doctor::{Examination, Examined, LAUNCHER, Pair, diagnose};
-pub(crate) use hosts::{Hosts, Ways};
+pub(crate) use hosts::{Hosts, ReachOptions};
 pub(crate) use messages::Facts;
 pub(crate) use serve::serve;

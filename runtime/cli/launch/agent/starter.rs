@@ -67,7 +67,7 @@ impl Program {
     pub(super) fn of(hosts: &Hosts) -> Result<Self, Failed> {
         let own = std::env::current_exe().map_err(system("the lathide program cannot be found"))?;
         let is_over_ssh = |(host, _): &(Host, _)| Reach::of(host, hosts.srun) == Reach::Ssh;
-        let is_sent = hosts.ways.agent.is_none() && hosts.places.iter().any(is_over_ssh);
+        let is_sent = hosts.reach.agent.is_none() && hosts.places.iter().any(is_over_ssh);
         let unread = || format!("{} cannot be read, to be sent to the hosts", own.display());
         let image = is_sent.then(|| Image::read(&own)).transpose().map_err(system(unread()))?;
         Ok(Program { own, image })
@@ -76,7 +76,7 @@ impl Program {
 
 /// The command that starts an agent, with three pipes.
 pub(super) fn command(hosts: &Hosts, host: &Host, Program { own, image }: &Program) -> Command {
-    let agent = hosts.ways.agent.as_deref().unwrap_or(own.as_os_str());
+    let agent = hosts.reach.agent.as_deref().unwrap_or(own.as_os_str());
     let reach = Reach::of(host, hosts.srun);
     let mut command = match reach {
         Reach::Here | Reach::Lab => Command::new(own),
@@ -119,7 +119,7 @@ fn alive_option(keepalive: Option<Duration>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::agent::Ways;
+    use crate::launch::agent::ReachOptions;
     use crate::launch::hosts::parse_list;
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
         let hosts = Hosts {
             places: vec![(host.clone(), vec![0])],
             ssh: ["ssh", "-i", "my key"].map(String::from).to_vec(),
-            ways: Ways { agent: Some("/opt/my tools/lathide".into()), ..Ways::default() },
+            reach: ReachOptions { agent: Some("/opt/my tools/lathide".into()), ..ReachOptions::default() },
             ..Hosts::default()
         };
         let command = command(&hosts, &host, &Program { own: "/own".into(), image: None });

@@ -88,7 +88,7 @@ fn descriptors_needed(job: &Job) -> (u64, String) {
 async fn listen(hosts: Option<&Hosts>) -> std::io::Result<TcpListener> {
     match hosts {
         None => TcpListener::bind((interface::loopback(), 0)).await,
-        Some(hosts) => discovery::bind_all(hosts.ways.ports.clone()).await.map_err(std::io::Error::other),
+        Some(hosts) => discovery::bind_all(hosts.reach.ports.clone()).await.map_err(std::io::Error::other),
     }
 }
 
