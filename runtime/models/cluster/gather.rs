@@ -217,6 +217,11 @@ impl Plan {
         (self.processors - 1).div_ceil(self.window)
     }
 
+    /// Who sends after whom: for each that may send at once, the senders that wait for each other.
+    pub fn chains(&self) -> Vec<Vec<u32>> {
+        (1..=self.window).map(|first| (first..self.processors).step_by(self.window as usize).collect()).collect()
+    }
+
     fn checked(&self, j: u32) -> Result<(), BadParameter> {
         check("j", f64::from(j), j < self.processors, "below p, the number of processors").map(|_| ())
     }

@@ -95,6 +95,11 @@ fn a_plan_starts_every_sender_exactly_once() {
             assert_eq!(started, (1..processors).collect::<Vec<_>>());
             assert_eq!(rounds, plan.longest_chain());
             assert_eq!((plan.waits_for(0).unwrap(), plan.signals(0).unwrap()), (None, None), "the receiver");
+            for chain in plan.chains() {
+                assert!(chain.windows(2).all(|pair| plan.signals(pair[0]).unwrap() == Some(pair[1])), "{chain:?}");
+                assert_eq!((plan.waits_for(chain[0]), plan.signals(chain[chain.len() - 1])), (Ok(None), Ok(None)));
+            }
+            assert_eq!(plan.chains().concat().len() as u32, processors - 1, "each sends once");
         }
     }
 }

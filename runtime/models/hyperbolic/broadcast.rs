@@ -5,13 +5,26 @@
 
 use crate::{BadParameter, check};
 
-/// A way to bring one message to all.
+/// How one message is brought to all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Broadcast {
+    /// Either: both take the same time.
+    Equal,
     /// The root sends to one after another.
     Serial,
     /// Down a binary tree.
     Tree,
+}
+
+impl Broadcast {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Broadcast::Equal => "equal",
+            Broadcast::Serial => "serial",
+            Broadcast::Tree => "tree",
+        }
+    }
 }
 
 /// How many transfers go on at once in each round of a tree broadcast of large messages, section 3.1.

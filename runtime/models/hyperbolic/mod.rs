@@ -91,6 +91,13 @@ impl Block {
         self.b_s_per_byte
     }
 
+    /// From where on a message has half of the full rate: `T(x) = 2 b x`, that is where b x is the golden ratio's part of a.
+    /// `None` where longer messages take no more.
+    pub fn half_rate_bytes(&self) -> Option<f64> {
+        let bytes = self.a_s / self.b_s_per_byte * (5f64.sqrt() - 1.0) / 2.0;
+        (bytes.is_finite() && (1.0 / self.b_s_per_byte).is_finite()).then_some(bytes)
+    }
+
     /// The service time `T(x; a, b) = a^2 / (a + b x) + b x` of a message of `bytes`, eqs. (3) and (15).
     ///
     /// It is `a` at 0 bytes, grows with them, and lies between 3/4 and 1 of [`Block::line_s`].

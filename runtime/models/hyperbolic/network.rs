@@ -93,14 +93,33 @@ impl Network {
         Block::new(self.distribution_s(others), others * self.round_s_per_byte(1.0))
     }
 
-    /// The cheaper broadcast of `bytes` to `processes`, and its time.
+    /// The cheaper broadcast of `bytes` to `processes`.
     ///
     /// # Errors
     /// If there are no processes, `bytes` is not a finite number of at least 0, or a result too large for a number.
-    pub fn cheaper_broadcast(&self, processes: u32, bytes: f64) -> Result<(Broadcast, f64), BadParameter> {
+    pub fn cheaper_broadcast(&self, processes: u32, bytes: f64) -> Result<Broadcast, BadParameter> {
         let tree_s = self.broadcast_tree(processes)?.time_s(bytes)?;
         let serial_s = self.broadcast_serial(processes)?.time_s(bytes)?;
-        Ok(if tree_s < serial_s { (Broadcast::Tree, tree_s) } else { (Broadcast::Serial, serial_s) })
+        // Both are sums, taken in different orders.
+        Ok(match tree_s - serial_s {
+            difference if difference.abs() <= 1e-12 * serial_s => Broadcast::Equal,
+            difference if difference < 0.0 => Broadcast::Tree,
+            _ => Broadcast::Serial,
+        })
+    }
+
+    /// The size between two at which another broadcast becomes the cheaper one, by halving.
+    ///
+    /// # Errors
+    /// As [`Network::cheaper_broadcast`].
+    pub fn broadcast_changes_at(&self, processes: u32, below: f64, above: f64) -> Result<f64, BadParameter> {
+        let before = self.cheaper_broadcast(processes, below)?;
+        let (mut below, mut above) = (below, above);
+        for _ in 0..60 {
+            let middle = f64::midpoint(below, above);
+            if self.cheaper_broadcast(processes, middle)? == before { below = middle } else { above = middle }
+        }
+        Ok(above)
     }
 
     /// The first phase of the global operation, section 3.2: all results at the root of the broadcast's tree.

@@ -112,7 +112,9 @@ proptest! {
                 prop_assert!(is_block(&block), "{block:?}");
             }
             prop_assert!(is_number(&machine.collection_s(p)) && is_number(&machine.global_operation_s(p)));
-            prop_assert!(is_number(&machine.cheaper_broadcast(p, x).map(|(_, time_s)| time_s)));
+            if let Ok(cheaper) = machine.cheaper_broadcast(p, x) {
+                prop_assert!(["equal", "serial", "tree"].contains(&cheaper.name()));
+            }
             prop_assert!(machine.network_bound_from() != Some(0));
         }
         if let Ok(found) = Estimate::of_pairs(one, p, many) {
@@ -192,9 +194,18 @@ proptest! {
         let at_once = (1..=rounds.iter().copied().max().unwrap_or(0)).map(|k| rounds.iter().filter(|&&r| r == k).count());
         let b: f64 = at_once.map(|n| f64::max(n as f64 * c.b_s_per_byte(), w.b_s_per_byte())).sum();
         prop_assert!(near(tree.b_s_per_byte(), b));
-        let cheaper = machine.cheaper_broadcast(p as u32, 1e3).unwrap().1;
-        for block in [machine.broadcast_tree(p as u32), machine.broadcast_serial(p as u32)] {
-            prop_assert!(cheaper <= block.unwrap().time_s(1e3).unwrap());
+        let time_s = |block: Result<Block, BadParameter>| block.unwrap().time_s(1e3).unwrap();
+        let (tree_s, serial_s) = (time_s(machine.broadcast_tree(p as u32)), time_s(machine.broadcast_serial(p as u32)));
+        match machine.cheaper_broadcast(p as u32, 1e3).unwrap() {
+            Broadcast::Equal => prop_assert!(near(tree_s, serial_s)),
+            Broadcast::Serial => prop_assert!(serial_s < tree_s),
+            Broadcast::Tree => prop_assert!(tree_s < serial_s),
+        }
+        // At a size at which it changes, the one before is the cheaper one just below, and another from there on.
+        let name = |bytes: f64| machine.cheaper_broadcast(p as u32, bytes).unwrap();
+        if name(1.0) != name(1e6) {
+            let at = machine.broadcast_changes_at(p as u32, 1.0, 1e6).unwrap();
+            prop_assert!((1.0..=1e6).contains(&at) && name(at) != name(1.0), "{at}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use lathide_models::cluster::broadcast_postal_s;
-use lathide_models::hyperbolic::{Broadcast, Network};
+use lathide_models::hyperbolic::Network;
 use serde_json::{Map, json};
 
 use super::answer::{Answer, Form, column, given, row};
@@ -74,7 +74,7 @@ impl Args {
             for &bytes in &self.bytes {
                 let (tree_s, serial_s) = (tree.time_s(bytes)?, serial.time_s(bytes)?);
                 let ratio = (serial_s > 0.0).then(|| tree_s / serial_s);
-                rows.push(row![procs, bytes, tree_s, serial_s, ratio, name(&network, procs, bytes)?]);
+                rows.push(row![procs, bytes, tree_s, serial_s, ratio, network.cheaper_broadcast(procs, bytes)?.name()]);
             }
         }
         let (changes, conclusion) = self.verdict(&network)?;
@@ -95,11 +95,12 @@ impl Args {
         sizes.sort_by(f64::total_cmp);
         let (mut changes, mut said) = (Vec::new(), Vec::<(String, Vec<u32>)>::new());
         for &procs in &self.procs {
-            let mut text = name(network, procs, sizes[0])?.to_owned();
+            let name = |bytes| Ok::<_, Problem>(network.cheaper_broadcast(procs, bytes)?.name());
+            let mut text = name(sizes[0])?.to_owned();
             for pair in sizes.windows(2) {
-                let next = name(network, procs, pair[1])?;
-                if next != name(network, procs, pair[0])? {
-                    let at = change(network, procs, pair[0], pair[1])?;
+                let next = name(pair[1])?;
+                if next != name(pair[0])? {
+                    let at = network.broadcast_changes_at(procs, pair[0], pair[1])?;
                     _ = write!(text, " up to {}, then {next}", format::bytes(at));
                     changes.push(json!({ "procs": procs, "bytes": at, "to": next }));
                 }
@@ -150,29 +151,4 @@ impl Args {
         let answer = Answer { parameters, ..Answer::new(equation, columns, rows, conclusion) };
         Ok(answer.drawn(&["bytes", "procs"], "B_k", &[("B_k", "time_s")]))
     }
-}
-
-/// The cheaper way, or that both take the same time.
-fn name(network: &Network, procs: u32, bytes: f64) -> Result<&'static str, Problem> {
-    let (tree_s, serial_s) =
-        (network.broadcast_tree(procs)?.time_s(bytes)?, network.broadcast_serial(procs)?.time_s(bytes)?);
-    // Both are sums, taken in different orders.
-    if (tree_s - serial_s).abs() <= 1e-12 * serial_s {
-        return Ok("equal");
-    }
-    Ok(match network.cheaper_broadcast(procs, bytes)?.0 {
-        Broadcast::Serial => "serial",
-        Broadcast::Tree => "tree",
-    })
-}
-
-/// The size between two at which another way becomes the cheaper one, by halving.
-fn change(network: &Network, procs: u32, below: f64, above: f64) -> Result<f64, Problem> {
-    let before = name(network, procs, below)?;
-    let (mut below, mut above) = (below, above);
-    for _ in 0..60 {
-        let middle = f64::midpoint(below, above);
-        if name(network, procs, middle)? == before { below = middle } else { above = middle }
-    }
-    Ok(above)
 }

@@ -15,24 +15,17 @@ pub(super) fn chart_over(values: impl Iterator<Item = f64>, x: (&str, Form), y: 
     (values.len() >= VALUES_MIN).then(|| Chart::new(Axis::log(x.0, x.1), Axis::linear(y.0, y.1)))
 }
 
-/// A curve to be drawn.
-pub(super) struct Series {
-    pub(super) name: String,
-    /// At the values that were asked for.
-    pub(super) points: Vec<(f64, f64)>,
-}
-
 /// The chart of these curves, if there are values enough. Up to two are lines, more are signs, which can be told apart
 /// without colour.
-pub(super) fn chart_of(x: (&str, Form), y: (&str, Form), series: Vec<Series>) -> Option<Chart> {
-    let values = series.iter().flat_map(|series| &series.points).map(|(x, _)| *x);
+pub(super) fn chart_of(x: (&str, Form), y: (&str, Form), series: Vec<(String, Vec<(f64, f64)>)>) -> Option<Chart> {
+    let values = series.iter().flat_map(|(_, points)| points).map(|(x, _)| *x);
     let label = match series.len() {
         all if all > SIGNS.len() => format!("{} (the first {} of {all} curves)", x.0, SIGNS.len()),
         _ => x.0.to_owned(),
     };
     let mut chart = chart_over(values, (&label, x.1), y)?;
     let lines = series.len() <= 2;
-    for (number, Series { name, points }) in series.into_iter().enumerate().take(SIGNS.len()) {
+    for (number, (name, points)) in series.into_iter().enumerate().take(SIGNS.len()) {
         let points = ascending(points);
         chart = match number {
             0 if lines => chart.curve(name, Look::Solid, points),
@@ -44,12 +37,12 @@ pub(super) fn chart_of(x: (&str, Form), y: (&str, Form), series: Vec<Series>) ->
 }
 
 /// Puts points (series, x, y) that belong to the same series together, in the order of their first points.
-pub(super) fn grouped(points: impl IntoIterator<Item = (String, f64, f64)>) -> Vec<Series> {
-    let mut all: Vec<Series> = Vec::new();
+pub(super) fn grouped(points: impl IntoIterator<Item = (String, f64, f64)>) -> Vec<(String, Vec<(f64, f64)>)> {
+    let mut all: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
     for (name, x, y) in points {
-        match all.iter_mut().find(|series| series.name == name) {
-            Some(series) => series.points.push((x, y)),
-            None => all.push(Series { name, points: vec![(x, y)] }),
+        match all.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, points)) => points.push((x, y)),
+            None => all.push((name, vec![(x, y)])),
         }
     }
     all

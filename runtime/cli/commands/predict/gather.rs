@@ -138,15 +138,7 @@ fn chains(plan: &Plan, procs: u32) -> Result<String, Problem> {
     if plan.longest_chain() == 1 {
         return Ok(format!("Plan: 1 to {} send at once.", procs - 1));
     }
-    let mut chains = Vec::new();
-    for first in 1..=plan.window() {
-        let mut chain = first.to_string();
-        let mut sender = first;
-        while let Some(next) = plan.signals(sender)? {
-            chain += &format!(" > {next}");
-            sender = next;
-        }
-        chains.push(chain);
-    }
-    Ok(format!("Plan, each waiting for the signal of the one before: {}.", chains.join(", ")))
+    let chains =
+        plan.chains().into_iter().map(|chain| chain.iter().map(u32::to_string).collect::<Vec<_>>().join(" > "));
+    Ok(format!("Plan, each waiting for the signal of the one before: {}.", chains.collect::<Vec<_>>().join(", ")))
 }

@@ -1,6 +1,6 @@
 //! `lathide predict hyperbolic`: how long messages take (Stoica, Sultan, Keyes 1994).
 
-use lathide_models::hyperbolic::{Block, Network, Primitive};
+use lathide_models::hyperbolic::{Network, Primitive};
 use serde_json::{Map, json};
 
 use super::answer::{Answer, Form, column, given, row};
@@ -98,7 +98,7 @@ impl Args {
     fn verdict(&self, network: &Network) -> Result<String, Problem> {
         let one = network.point_to_point()?;
         let mut conclusion = format!("A message of a few bytes takes a = {}", format::seconds(one.a_s()));
-        conclusion += &match half_rate_bytes(one) {
+        conclusion += &match one.half_rate_bytes() {
             Some(half) => format!(
                 "; the rate tends to 1/b = {} MB/s, and half of it is reached at {}.",
                 format::plain(1e-6 / one.b_s_per_byte()),
@@ -161,17 +161,11 @@ impl Args {
     }
 }
 
-/// From where on a message has half of the full rate: `T(x) = 2 b x`, that is where b x is the golden ratio's part of a.
-fn half_rate_bytes(block: Block) -> Option<f64> {
-    let bytes = block.a_s() / block.b_s_per_byte() * (5f64.sqrt() - 1.0) / 2.0;
-    (bytes.is_finite() && (1.0 / block.b_s_per_byte()).is_finite()).then_some(bytes)
-}
-
 fn findings(network: &Network) -> Result<Map<String, serde_json::Value>, Problem> {
     let one = network.point_to_point()?;
     Ok(Map::from_iter([
         ("one_way".to_owned(), json!({ "a_s": one.a_s(), "b_s_per_byte": one.b_s_per_byte() })),
-        ("half_rate_bytes".to_owned(), json!(half_rate_bytes(one))),
+        ("half_rate_bytes".to_owned(), json!(one.half_rate_bytes())),
         ("network_bound_from_pairs".to_owned(), json!(network.network_bound_from())),
     ]))
 }

@@ -55,24 +55,23 @@ impl SwitchArgs {
     /// The cluster, from options first, then from `saved`, then from the paper.
     pub(super) fn cluster(&self, saved: Option<&Saved>) -> Result<Known, Problem> {
         let paper = Parameters::table_1();
-        let cost =
-            |option: Option<(f64, f64)>, key: &'static str, option_name: &str, paper: &Cost| match (option, saved) {
-                (Some(line), _) => linear(line, key),
-                (None, Some(saved)) => linear(measured(saved, key, option_name)?, key),
-                (None, None) => Ok(paper.clone()),
-            };
+        let cost = |option: Option<(f64, f64)>, symbol: &'static str, paper: &Cost| match (option, saved) {
+            (Some(line), _) => linear(line, symbol),
+            (None, Some(saved)) => linear(measured(saved, symbol)?, symbol),
+            (None, None) => Ok(paper.clone()),
+        };
         // Copying counts at the very end of a gather only: a result without it is good enough.
         let copy = match saved.is_some_and(|saved| saved.find("cluster.m_mtm").is_none()) {
             true => linear(self.m_mtm.unwrap_or((0.0, 0.0)), "M_mtm")?,
-            false => cost(self.m_mtm, "m_mtm", "--m-mtm", &paper.copy_memory_to_memory)?,
+            false => cost(self.m_mtm, "M_mtm", &paper.copy_memory_to_memory)?,
         };
         let cluster = Parameters {
-            send: cost(self.o_s, "o_s", "--o-s", &paper.send)?,
-            send_gap: cost(self.g_s, "g_s", "--g-s", &paper.send_gap)?,
+            send: cost(self.o_s, "O_s", &paper.send)?,
+            send_gap: cost(self.g_s, "g_s", &paper.send_gap)?,
             transfer: self.transfer(saved, &paper.transfer)?,
-            receive_gap: cost(self.g_r, "g_r", "--g-r", &paper.receive_gap)?,
-            receive: cost(self.o_r, "o_r", "--o-r", &paper.receive)?,
-            user_receive: cost(self.u_r, "u_r", "--u-r", &paper.user_receive)?,
+            receive_gap: cost(self.g_r, "g_r", &paper.receive_gap)?,
+            receive: cost(self.o_r, "O_r", &paper.receive)?,
+            user_receive: cost(self.u_r, "U_r", &paper.user_receive)?,
             copy_memory_to_memory: copy,
             buffer_packets: pick(self.buffer, (saved, "cluster.buffer_packets", "--buffer"), paper.buffer_packets)?,
             ..paper
@@ -86,13 +85,13 @@ impl SwitchArgs {
 
     fn transfer(&self, saved: Option<&Saved>, paper: &Transfer) -> Result<Transfer, Problem> {
         let alone =
-            |line| Ok(Transfer { alone: linear(line, "l")?, per_processor_s: 0.0, aggregate_bytes_per_s: None });
+            |line| Ok(Transfer { alone: linear(line, "L")?, per_processor_s: 0.0, aggregate_bytes_per_s: None });
         let saved = match (self.l, saved) {
             (Some(line), _) => return alone(line),
             (None, None) => return Ok(paper.clone()),
             (None, Some(saved)) => saved,
         };
-        let transfer: Transfer = alone(measured(saved, "l", "--l")?)?;
+        let transfer: Transfer = alone(measured(saved, "L")?)?;
         let further = |name: &str| match saved.find(&format!("cluster.l.{name}")) {
             Some(_) => saved.number(&format!("cluster.l.{name}"), "give --l").map(Some),
             None => Ok(None),
@@ -111,10 +110,10 @@ pub(super) fn saved_packet(saved: &Saved, bytes: f64) -> Result<Packet, Problem>
     Ok(args.cluster(Some(saved))?.cluster.packet(bytes, 2)?)
 }
 
-/// The cost `cluster.<key>` of a saved result: seconds, or `startup_s` and `s_per_byte`.
-fn measured(saved: &Saved, key: &str, option: &str) -> Result<(f64, f64), Problem> {
-    let path = format!("cluster.{key}");
-    let instead = format!("give {option}");
+/// The cost of that name in the cluster model of a saved result: seconds, or `startup_s` and `s_per_byte`.
+fn measured(saved: &Saved, symbol: &str) -> Result<(f64, f64), Problem> {
+    let key = symbol.to_lowercase();
+    let (path, instead) = (format!("cluster.{key}"), format!("give --{}", key.replace('_', "-")));
     if saved.find(&path).is_some_and(Value::is_object) {
         let part = |name: &str| saved.number(&format!("{path}.{name}"), &instead);
         return Ok((part("startup_s")?, part("s_per_byte")?));
@@ -122,16 +121,7 @@ fn measured(saved: &Saved, key: &str, option: &str) -> Result<(f64, f64), Proble
     Ok((saved.number(&path, &instead)?, 0.0))
 }
 
-fn linear((startup_s, per_byte_s): (f64, f64), key: &'static str) -> Result<Cost, Problem> {
-    let symbol = match key {
-        "o_s" => "O_s",
-        "g_s" => "g_s",
-        "l" => "L",
-        "g_r" => "g_r",
-        "o_r" => "O_r",
-        "u_r" => "U_r",
-        _ => "M_mtm",
-    };
+fn linear((startup_s, per_byte_s): (f64, f64), symbol: &'static str) -> Result<Cost, Problem> {
     Ok(Cost::linear(Line::new(startup_s, per_byte_s)).map_err(|bad| BadParameter { name: symbol, ..bad })?)
 }
 
