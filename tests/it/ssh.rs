@@ -289,3 +289,20 @@ fn a_link_between_hosts_is_measured() {
     assert!(json["link"]["how"].as_str().unwrap().contains("hosts localhost,127.0.0.2"), "{json}");
     assert!(json["latency"][0]["lathide_s"].as_f64().is_some_and(|time_s| time_s > 0.0), "{json}");
 }
+
+#[test]
+fn the_doctor_looks_for_the_program_where_a_job_does() {
+    let Some(server) = Server::start() else { return };
+    let directory = server.path("work");
+    std::fs::create_dir(&directory).unwrap();
+    std::os::unix::fs::symlink("/bin/true", directory.join("tool")).unwrap();
+    for (program, status, said) in [("./tool", 0, "this machine"), ("./none", 1, "lacks the program: ./none")] {
+        let mut command = Command::new("timeout");
+        command.args(["-s", "KILL", "90", env!("CARGO_BIN_EXE_lathide"), "doctor", "--hosts", "localhost,127.0.0.2"]);
+        command.args(["--agent", env!("CARGO_BIN_EXE_lathide"), program]).current_dir(&directory);
+        command.env("LATHIDE_SSH", server.ssh()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let ran = finished(command.spawn().unwrap());
+        assert_eq!(ran.status, status, "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains(said), "{}", ran.stdout);
+    }
+}

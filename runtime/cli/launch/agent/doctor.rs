@@ -93,7 +93,7 @@ async fn all(hosts: &Hosts, job: &Job, mut tell: impl FnMut(&str)) -> Result<Exa
             other => Err(unexpected(&other)),
         }
     });
-    let mut found: Vec<Result<(Connection, Facts, Vec<SocketAddr>), Failed>> = together(asking).await;
+    let mut found: Vec<Result<_, Failed>> = together(asking).await;
     let addresses = |found: &Result<(_, Facts, _), _>| found.as_ref().ok().map(|(_, facts, _)| facts.addresses.clone());
     let addresses: Vec<Option<Vec<SocketAddr>>> = found.iter().map(addresses).collect();
     let name = |host: usize| hosts.places.get(host).map_or(LAUNCHER, |(host, _)| &host.name).to_owned();
