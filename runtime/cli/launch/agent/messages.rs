@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::raw::Raw;
-use crate::launch::local::end::End;
+use crate::launch::local::event::End;
 use crate::launch::local::output::Stream;
 use lathide::launcher::text;
 

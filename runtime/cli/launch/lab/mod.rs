@@ -11,7 +11,6 @@ mod control;
 mod enter;
 mod host;
 mod namespace;
-mod netlink;
 mod packet;
 mod run;
 mod switch;
