@@ -204,18 +204,15 @@ fn explain(job: &Job, outcome: &Outcome, quiet: bool) {
 
 /// Shows and writes what was observed. Returns whether it could be written.
 fn observations(outcome: &Outcome, report: Option<PathBuf>, quiet: bool) -> bool {
-    let mut is_written = true;
+    let mut failed = Vec::new();
     if let Some(Timeline { file, made }) = &outcome.trace {
         match made {
-            Made::Merged(Merged { cut_off, dropped, .. }) if !quiet => {
+            Made::Error(error) => failed.push(format!("there is no timeline {}: {error}", file.display())),
+            Made::Merged(_) if quiet => {}
+            Made::Merged(Merged { cut_off, dropped, .. }) => {
                 let cut = if *cut_off > 0 { format!("; {cut_off} ranks ended early") } else { String::new() };
                 let lost = if *dropped > 0 { format!("; {dropped} events had no room") } else { String::new() };
                 eprintln!("lathide: the timeline is {} (open it in ui.perfetto.dev){cut}{lost}", file.display());
-            }
-            Made::Merged(_) => {}
-            Made::Error(error) => {
-                eprintln!("lathide: there is no timeline {}: {error}", file.display());
-                is_written = false;
             }
         }
     }
@@ -224,12 +221,10 @@ fn observations(outcome: &Outcome, report: Option<PathBuf>, quiet: bool) -> bool
     }
     if let Some(file) = report {
         let write = |out: &mut io::BufWriter<_>| Ok(serde_json::to_writer_pretty(out, &outcome.reports)?);
-        if let Err(error) = file::replace(&file, write) {
-            eprintln!("lathide: {}", not_written(&file, &error));
-            is_written = false;
-        }
+        failed.extend(file::replace(&file, write).err().map(|error| not_written(&file, &error)));
     }
-    is_written
+    failed.iter().for_each(|why| eprintln!("lathide: {why}"));
+    failed.is_empty()
 }
 
 fn not_written(file: &Path, error: &dyn std::fmt::Display) -> String {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::errand::Errand;
 use super::lines::raw;
 use crate::launch::failed::Failed;
-use crate::launch::local::end::End;
+use crate::launch::local::event::End;
 use crate::launch::local::output::Output;
 use lathide::launcher::text;
 

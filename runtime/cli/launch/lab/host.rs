@@ -4,15 +4,16 @@ use std::fs::{self, File};
 use std::io;
 use std::thread;
 
-use netlink_packet_route::link::{LinkAttribute, LinkFlags};
-use netlink_sys::Socket;
+use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
+use netlink_sys::{Socket, SocketAddr};
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::address::{PREFIX_4, PREFIX_6, addresses};
 use super::cable::{Cable, MTU};
 use super::namespace::{self, LabError, refused};
-use super::netlink;
 use crate::launch::failed::{Failed, system};
 
 /// The name of a host's interface.
@@ -68,9 +69,8 @@ impl Host {
         let set_up = || -> io::Result<Self> {
             device.set_nonblocking(true)?;
             let (interface, netlink) = (device.if_index()?, Socket::new(NETLINK_ROUTE)?);
-            netlink::set(&netlink, LOOPBACK, LinkFlags::Up, Vec::new())?;
+            set_link(&netlink, LOOPBACK, LinkFlags::Up, Vec::new())?;
             let host = Host { network, device, interface, netlink };
-            host.set(LinkAttribute::TxQueueLen(DEVICE_QUEUE_PACKETS))?;
             host.limit_trains(cable)?;
             Ok(host)
         };
@@ -79,11 +79,9 @@ impl Host {
 
     /// Lets the host send trains of packets that its cable carries soon enough.
     pub(super) fn limit_trains(&self, cable: &Cable) -> io::Result<()> {
-        self.set(LinkAttribute::GsoMaxSize(cable.train_bytes()))
-    }
-
-    fn set(&self, property: LinkAttribute) -> io::Result<()> {
-        netlink::set(&self.netlink, self.interface, LinkFlags::empty(), vec![property])
+        let (queue, trains) = (DEVICE_QUEUE_PACKETS, cable.train_bytes());
+        let properties = vec![LinkAttribute::TxQueueLen(queue), LinkAttribute::GsoMaxSize(trains)];
+        set_link(&self.netlink, self.interface, LinkFlags::empty(), properties)
     }
 }
 
@@ -100,4 +98,27 @@ fn no_device(error: io::Error) -> LabError {
         _ => return refused(what, error),
     };
     LabError::refused(what, &error, remedy)
+}
+
+/// Gives an interface these flags and properties, besides those it has, and waits for the system's answer. The socket
+/// speaks rtnetlink; it reaches the network namespace of the thread that made it, wherever it is used.
+fn set_link(socket: &Socket, interface: u32, flags: LinkFlags, properties: Vec<LinkAttribute>) -> io::Result<()> {
+    let mut link = LinkMessage::default();
+    link.header.index = interface;
+    link.header.flags = flags;
+    link.header.change_mask = flags;
+    link.attributes = properties;
+    let mut message = NetlinkMessage::from(RouteNetlinkMessage::SetLink(link));
+    message.header.flags = NLM_F_REQUEST | NLM_F_ACK;
+    message.finalize();
+    let mut bytes = vec![0; message.buffer_len()];
+    message.serialize(&mut bytes);
+    socket.send_to(&bytes, &SocketAddr::new(0, 0), 0)?;
+    loop {
+        let (answer, _) = socket.recv_from_full()?;
+        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer).map_err(io::Error::other)?;
+        if let NetlinkPayload::Error(answer) = answer.payload {
+            return if answer.code.is_some() { Err(answer.to_io()) } else { Ok(()) };
+        }
+    }
 }

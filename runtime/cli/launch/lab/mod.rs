@@ -3,7 +3,7 @@
 //! Each host is a network namespace with a TUN device; a switch between the devices, in user space, delays, limits and
 //! loses packets ([`Cable`]). What runs in it is real TCP of this machine's kernel.
 //!
-//! There is no process per host: the launcher keeps the namespaces open for whoever wants to be in them ([`enter`]). When it ends, however it ends, they are gone; a warden ends the processes that were in them.
+//! There is no process per host: the launcher keeps the namespaces open for whoever wants to be in them ([`enter()`]). When it ends, however it ends, they are gone; a warden ends the processes that were in them.
 
 mod address;
 mod cable;
@@ -11,7 +11,6 @@ mod control;
 mod enter;
 mod host;
 mod namespace;
-mod netlink;
 mod packet;
 mod run;
 mod switch;

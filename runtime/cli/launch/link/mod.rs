@@ -10,7 +10,6 @@ mod flow;
 mod medium;
 mod queue;
 mod relay;
-mod socket;
 mod spec;
 mod worker;
 

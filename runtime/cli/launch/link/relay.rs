@@ -6,9 +6,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use socket2::Socket;
 
 use super::medium::Shape;
-use super::socket::socket;
 use super::spec::LinkSpec;
-use super::worker::Worker;
+use super::worker::{Worker, socket};
 use crate::launch::service::Service;
 
 /// An emulated link: one loopback listener per target. Each connection to a listener is connected to its target, and

@@ -100,7 +100,8 @@ impl Process {
 }
 
 fn number(text: &str) -> Option<Pid> {
-    text.parse().ok().and_then(Pid::from_raw)
+    // A process that is just being collected has the group -1.
+    text.parse().ok().filter(|number| *number > 0).and_then(Pid::from_raw)
 }
 
 fn processes() -> impl Iterator<Item = Process> {
@@ -119,6 +120,8 @@ mod tests {
             Process::parse("42 (a) Z 1 (b)) S 7 9 9 0 -1 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20").unwrap();
         assert_eq!((process.id, process.state), (number("42").unwrap(), b'S'));
         assert_eq!((process.parent, process.group, process.started), (number("7"), number("9"), 4711));
+        let collected = Process::parse("43 (b) X 0 -1 -1 0 -1 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20").unwrap();
+        assert_eq!((collected.parent, collected.group), (None, None));
         assert!(Process::parse("42 (a").is_none() && Process::parse("").is_none());
         assert!(processes().any(|process| process.id == rustix::process::getpid()));
     }

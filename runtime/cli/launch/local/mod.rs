@@ -7,7 +7,6 @@
 //! killed and ends what the job's processes have started in turn.
 
 pub(super) mod cleanup;
-pub(super) mod end;
 pub(super) mod event;
 pub(crate) mod inputs;
 pub(super) mod job;
@@ -20,7 +19,7 @@ pub(crate) mod spawn;
 mod supervise;
 mod verdict;
 
-pub(crate) use end::End;
+pub(crate) use event::End;
 pub(crate) use job::{Job, Stdin};
 pub(crate) use outcome::{Made, Outcome, Timeline};
 pub(crate) use output::{Output, Stream, prefixed};

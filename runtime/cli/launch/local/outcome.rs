@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::ser::{Serialize, Serializer};
 use serde_json::json;
 
-use super::end::{End, signalled};
+use super::event::{End, signalled};
 use super::job::Job;
 use crate::launch::agent::hosts::Hosts;
 use lathide::ids::Rank;

@@ -2,9 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write};
-use std::sync::Arc;
 
-use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::{mpsc, oneshot};
@@ -100,9 +98,6 @@ impl Tail {
     }
 }
 
-/// Those of each rank that has written any.
-pub(super) type Tails = Arc<Mutex<HashMap<Rank, Tail>>>;
-
 /// Passes one stream of one rank on, in whole lines, until it ends.
 pub(super) async fn pass_on(
     mut source: impl AsyncRead + Unpin,
@@ -144,20 +139,19 @@ fn whole_lines(pending: &[u8], at_end: bool) -> usize {
 }
 
 /// Runs the sink on its own thread: a terminal or a pipe that is slow to take output holds up nothing else. What the ranks
-/// write on standard error is kept in `tails`. When the sink takes no more, that is an event. Returns what closes when all
-/// has been taken.
+/// write on standard error is kept. When the sink takes no more, that is an event. Returns what gets the last lines of each
+/// rank that has written any, when all has been taken.
 pub(super) fn drain(
     mut sink: Sink,
     mut lines: mpsc::Receiver<Output>,
-    tails: Tails,
     inbox: mpsc::Sender<Event>,
-) -> io::Result<oneshot::Receiver<()>> {
+) -> io::Result<oneshot::Receiver<HashMap<Rank, Tail>>> {
     let (done, all_taken) = oneshot::channel();
     std::thread::Builder::new().name("lathide-output".into()).spawn(move || {
-        let mut works = true;
+        let (mut works, mut tails) = (true, HashMap::<Rank, Tail>::new());
         while let Some(output) = lines.blocking_recv() {
             if let (Some(rank), Stream::Stderr) = (output.rank, output.stream) {
-                tails.lock().entry(rank).or_default().add(&output.bytes);
+                tails.entry(rank).or_default().add(&output.bytes);
             }
             // What comes after an error is dropped, so that the ranks do not hang on a full pipe.
             if works && let Err(error) = sink(output) {
@@ -165,7 +159,7 @@ pub(super) fn drain(
                 let _ = inbox.blocking_send(Event::OutputBroken(error));
             }
         }
-        drop(done);
+        let _ = done.send(tails);
     })?;
     Ok(all_taken)
 }
@@ -173,6 +167,8 @@ pub(super) fn drain(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parking_lot::Mutex;
+    use std::sync::Arc;
 
     fn passed(pieces: &[&[u8]], complete: bool) -> Vec<Vec<u8>> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

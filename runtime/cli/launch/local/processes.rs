@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::cleanup::{is_stopped, kill_left_overs};
-use super::end::End;
+use super::event::End;
 use super::job::Job;
 use super::output::{self, Output, Stream};
 use super::spawn::{self, Common};

@@ -10,11 +10,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, sleep_until, timeout, timeout_at};
 
-use super::end::{End, signalled};
-use super::event::Event;
+use super::event::{End, Event, signalled};
 use super::job::Job;
 use super::outcome::{Outcome, WITHOUT_FINALIZE};
-use super::output::{self, Output, Sink, Tail, Tails};
+use super::output::{self, Output, Sink, Tail};
 use super::processes::Processes;
 use super::spawn::Common;
 use super::{inputs, signals, verdict};
@@ -113,9 +112,7 @@ impl<'a> Supervisor<'a> {
     ) -> Result<Outcome, Failed> {
         let (inbox, mut events) = mpsc::channel(256);
         let (notes, lines) = mpsc::channel(output::QUEUE_MAX);
-        let tails = Tails::default();
-        let all_taken = output::drain(sink, lines, tails.clone(), inbox.clone())
-            .map_err(system("the output thread cannot start"))?;
+        let all_taken = output::drain(sink, lines, inbox.clone()).map_err(system("the output thread cannot start"))?;
         let mut tasks = JoinSet::new();
         signals::listen_to_signals(&mut tasks, &inbox).map_err(system("signals cannot be received"))?;
         let started = Instant::now();
@@ -151,12 +148,12 @@ impl<'a> Supervisor<'a> {
         supervisor.hear_last_messages(&mut happened).await;
         let mut outcome = supervisor.finish();
         // Who shows the output may take its time, unless somebody wants the end now.
-        match outcome.interrupted_by_signal {
-            None => drop(all_taken.await),
-            Some(_) => drop(timeout(AT_ONCE.1, all_taken).await),
-        }
+        let tails = match outcome.interrupted_by_signal {
+            None => all_taken.await.ok(),
+            Some(_) => timeout(AT_ONCE.1, all_taken).await.ok().and_then(Result::ok),
+        };
         if let Some(failure) = &mut outcome.first_failure {
-            failure.stderr = tails.lock().get(&failure.rank).map(Tail::lines).unwrap_or_default();
+            failure.stderr = tails.and_then(|tails| tails.get(&failure.rank).map(Tail::lines)).unwrap_or_default();
         }
         Ok(outcome)
     }

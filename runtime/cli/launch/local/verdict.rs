@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use super::end::End;
+use super::event::End;
 use super::outcome::RankEnd;
 use lathide::ids::Rank;
 
