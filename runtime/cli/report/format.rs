@@ -1,8 +1,33 @@
 //! Numbers as people read them. Pure.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::results::Form;
+/// How a value is written.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Form {
+    Bytes,
+    /// A whole number.
+    Count,
+    /// With so many decimals.
+    Fixed(usize),
+    /// Whether it is true.
+    Mark,
+    /// With four significant digits.
+    Number,
+    /// A fraction, shown in percent with so many decimals.
+    Percent(usize),
+    /// With at most four significant digits.
+    Plain,
+    /// Bytes per second, shown in MB/s.
+    Rate,
+    Seconds,
+    SecondsPerByte,
+    /// A fraction, shown in percent with its sign.
+    SignedPercent(usize),
+    Word,
+}
 
 /// The unit of a column of times.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::axis::{Range, Scale, short, size};
+pub(crate) use super::format::Form;
 use super::format::seconds;
 
 /// What a command has found out.
@@ -69,32 +70,6 @@ pub(crate) struct Column {
     pub(crate) form: Form,
     /// Whether the least and the greatest value stand beside it.
     pub(super) has_range: bool,
-}
-
-/// How a value is written.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Form {
-    Bytes,
-    /// A whole number.
-    Count,
-    /// With so many decimals.
-    Fixed(usize),
-    /// Whether it is true.
-    Mark,
-    /// With four significant digits.
-    Number,
-    /// A fraction, shown in percent with so many decimals.
-    Percent(usize),
-    /// With at most four significant digits.
-    Plain,
-    /// Bytes per second, shown in MB/s.
-    Rate,
-    Seconds,
-    SecondsPerByte,
-    /// A fraction, shown in percent with its sign.
-    SignedPercent(usize),
-    Word,
 }
 
 /// Curves and points.

@@ -1,7 +1,6 @@
 //! `lathide predict collectives`: what collective operations cost (Hanuliak 2014; Stoica, Sultan, Keyes 1994).
 
 use lathide_models::decomposition::Channel;
-use lathide_models::hyperbolic::Network;
 
 use super::answer::{Answer, Form, column, given, row};
 use super::decomposition::{positive_word, stated};
@@ -61,23 +60,27 @@ impl Predict for Args {
             column("all_to_all_s", "all to\nall\n3.3", Form::Seconds),
             column("global_s", "global\n3.2", Form::Seconds),
         ];
-        let (mut rows, mut conclusion) = (Vec::new(), String::new());
+        let (network, mut rows, mut conclusion) = (known.network, Vec::new(), String::new());
         for &words in &self.words {
             for &procs in &self.procs {
-                let it = Costs::of(&channel, &known.network, procs, words, word_bytes)?;
+                let (m, bytes) = (u64::from(words), f64::from(words) * word_bytes);
+                let medium_s = channel.broadcast_one_message_s(m)?;
+                let tree_s = network.broadcast_tree(procs)?.time_s(bytes)?;
+                let serial_s = network.broadcast_serial(procs)?.time_s(bytes)?;
+                let global_s = network.global_operation_s(procs)?;
                 rows.push(row![
                     procs,
                     words,
-                    it.broadcast_s,
-                    it.broadcast_one_message_s,
-                    it.other_s,
-                    it.other_one_message_s,
-                    it.tree_s,
-                    it.serial_s,
-                    it.all_to_all_s,
-                    it.global_s
+                    channel.broadcast_s(m)?,
+                    medium_s,
+                    channel.collective_s(procs, m)?,
+                    channel.collective_one_message_s(procs, m)?,
+                    tree_s,
+                    serial_s,
+                    network.neighbours(procs, procs.saturating_sub(1))?.time_s(bytes)?,
+                    global_s
                 ]);
-                conclusion = it.verdict(procs, words);
+                conclusion = verdict((procs, words), medium_s, (tree_s, serial_s), global_s);
             }
         }
         let mut parameters = stated(&channel);
@@ -97,45 +100,16 @@ const BROADCASTS: [(&str, &str); 3] =
     [("medium", "medium_broadcast_one_message_s"), ("tree", "tree_s"), ("serial", "serial_s")];
 
 /// Of one number of processes and words.
-struct Costs {
-    broadcast_s: f64,
-    broadcast_one_message_s: f64,
-    other_s: f64,
-    other_one_message_s: f64,
-    tree_s: f64,
-    serial_s: f64,
-    all_to_all_s: f64,
-    /// On a few bytes, whatever m is.
-    global_s: f64,
-}
-
-impl Costs {
-    fn of(channel: &Channel, network: &Network, procs: u32, words: u32, word_bytes: f64) -> Result<Self, Problem> {
-        let (m, bytes) = (u64::from(words), f64::from(words) * word_bytes);
-        Ok(Costs {
-            broadcast_s: channel.broadcast_s(m)?,
-            broadcast_one_message_s: channel.broadcast_one_message_s(m)?,
-            other_s: channel.collective_s(procs, m)?,
-            other_one_message_s: channel.collective_one_message_s(procs, m)?,
-            tree_s: network.broadcast_tree(procs)?.time_s(bytes)?,
-            serial_s: network.broadcast_serial(procs)?.time_s(bytes)?,
-            all_to_all_s: network.neighbours(procs, procs.saturating_sub(1))?.time_s(bytes)?,
-            global_s: network.global_operation_s(procs)?,
-        })
-    }
-
-    fn verdict(&self, procs: u32, words: u32) -> String {
-        let (cheaper, cheaper_s) =
-            if self.tree_s < self.serial_s { ("a tree", self.tree_s) } else { ("one after another", self.serial_s) };
-        let times = cheaper_s / self.broadcast_one_message_s;
-        let times = if times.is_finite() { format!(", {} times as long", format::plain(times)) } else { String::new() };
-        format!(
-            "Where all hear one message, a broadcast of m = {words} words takes {}; point to point to p = {procs} processes {} is \
+fn verdict((procs, words): (u32, u32), medium_s: f64, (tree_s, serial_s): (f64, f64), global_s: f64) -> String {
+    let (cheaper, cheaper_s) = if tree_s < serial_s { ("a tree", tree_s) } else { ("one after another", serial_s) };
+    let times = cheaper_s / medium_s;
+    let times = if times.is_finite() { format!(", {} times as long", format::plain(times)) } else { String::new() };
+    format!(
+        "Where all hear one message, a broadcast of m = {words} words takes {}; point to point to p = {procs} processes {} is \
              the cheaper way and takes {}{times}. A barrier or global sum takes {}.",
-            format::seconds(self.broadcast_one_message_s),
-            cheaper,
-            format::seconds(cheaper_s),
-            format::seconds(self.global_s)
-        )
-    }
+        format::seconds(medium_s),
+        cheaper,
+        format::seconds(cheaper_s),
+        format::seconds(global_s)
+    )
 }

@@ -63,13 +63,6 @@ struct Five {
     a_l: f64,
 }
 
-/// The parts of a, and how they were found.
-struct Fixed {
-    a_w: f64,
-    a_l: f64,
-    how: &'static str,
-}
-
 impl NetworkArgs {
     /// The network, from options first, then from `saved`, then from the paper.
     pub(super) fn network(&self, saved: Option<&Saved>) -> Result<Known, Problem> {
@@ -118,7 +111,7 @@ impl NetworkArgs {
         let shared_link = saved.is_some_and(Saved::is_shared);
         let medium = self.medium.unwrap_or(if shared_link { Medium::Shared } else { Medium::Switched });
         let a_c = self.a_c.unwrap_or(0.0);
-        let Fixed { a_w, a_l, how } = self.fixed(a, a_c, saved);
+        let (a_w, a_l, how) = self.fixed(a, a_c, saved);
         if self.b_c.is_none() || self.a_w.is_none() {
             let medium = match medium {
                 Medium::Shared => "all messages share one medium, b_C = b",
@@ -133,8 +126,8 @@ impl NetworkArgs {
         Ok(Five { a_w, b_w: self.b_w.unwrap_or(b), a_c, b_c, a_l })
     }
 
-    /// The workstation's part of a, and the delay's.
-    fn fixed(&self, a: f64, a_c: f64, saved: Option<&Saved>) -> Fixed {
+    /// The workstation's part of a, the delay's, and how they were found.
+    fn fixed(&self, a: f64, a_c: f64, saved: Option<&Saved>) -> (f64, f64, &'static str) {
         let halves = |a_l: f64| (a - a_c - a_l) / 2.0;
         // A stream of short messages keeps the workstation busy and nothing waits for the delay.
         let streamed = saved.and_then(Saved::short_messages_per_s).map(|rate| (1.0 / rate).min(halves(0.0)));
@@ -142,18 +135,16 @@ impl NetworkArgs {
         match (self.a_w, self.a_l, streamed, delay) {
             (Some(a_w), a_l, ..) => {
                 let a_l = a_l.unwrap_or(a - a_c - 2.0 * a_w);
-                Fixed { a_w, a_l, how: "a_L is the rest of a" }
+                (a_w, a_l, "a_L is the rest of a")
             }
-            (None, Some(a_l), ..) => Fixed { a_w: halves(a_l), a_l, how: "both workstations have the rest of a" },
-            (None, None, Some(a_w), _) => Fixed {
-                a_w,
-                a_l: a - a_c - 2.0 * a_w,
-                how: "a_W is the time of a message in a stream, a_L the rest of a",
-            },
+            (None, Some(a_l), ..) => (halves(a_l), a_l, "both workstations have the rest of a"),
+            (None, None, Some(a_w), _) => {
+                (a_w, a - a_c - 2.0 * a_w, "a_W is the time of a message in a stream, a_L the rest of a")
+            }
             (None, None, None, Some(a_l)) => {
-                Fixed { a_w: halves(a_l), a_l, how: "a_L is the link's delay, both workstations have the rest of a" }
+                (halves(a_l), a_l, "a_L is the link's delay, both workstations have the rest of a")
             }
-            (None, None, None, None) => Fixed { a_w: halves(0.0), a_l: 0.0, how: "both workstations have all of a" },
+            (None, None, None, None) => (halves(0.0), 0.0, "both workstations have all of a"),
         }
     }
 
