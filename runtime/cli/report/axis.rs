@@ -59,7 +59,7 @@ impl Range {
     }
 
     /// To the next round values at both ends, and these with those between: at most so many as can be read.
-    pub(super) fn to_ticks(self) -> (Self, Vec<f64>) {
+    pub(super) fn ticked(self) -> (Self, Vec<f64>) {
         let ticks: Vec<f64> = match self.scale {
             Scale::Linear => {
                 let step = nice_step(self.low, self.high);

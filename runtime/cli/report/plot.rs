@@ -12,7 +12,7 @@ use super::results::{Axis, Chart, Look};
 /// `colour`, series are coloured by the terminal's escape sequences.
 pub(super) fn render(chart: &Chart, colour: bool) -> String {
     let Some((series, x, y)) = chart.drawn() else { return "(nothing to plot)".to_owned() };
-    let (y, y_ticks) = y.to_ticks();
+    let (y, y_ticks) = y.ticked();
     let frame = Frame { x, y };
     let mut canvas = Canvas(vec![(BLANK, 0); COLUMNS * HEIGHT]);
     let (mut legend, mut used) = (" ".repeat(LABEL), LABEL);
