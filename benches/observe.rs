@@ -4,11 +4,12 @@
 //! use them in turn, A B B A, warm-up apart: the median of the ratios with its quartiles. Without `--bench` a few
 //! rounds only show that it runs. The second process is this program again, told by the environment.
 
-use std::net::TcpListener;
-use std::process::{Child, Command};
+mod twice;
+
 use std::time::Instant;
 
 use lathide::{Config, Key, Node};
+use twice::{free_root, second_process};
 
 /// Tells the second process where both jobs meet.
 const ROOTS: &str = "LATHIDE_BENCH_ROOTS";
@@ -50,7 +51,7 @@ fn main() {
 
 fn lead(effort: &Effort) {
     let (on, off) = (free_root(), free_root());
-    let mut child = second_process(&format!("{on} {off}"));
+    let mut child = second_process(ROOTS, &format!("{on} {off}"));
     let nodes = join(0, &on, &off);
     println!("observing, against not observing (LATHIDE_OBSERVE=off)");
     for (name, exchange) in EXCHANGES {
@@ -139,14 +140,4 @@ fn bursts(node: &Node, effort: &Effort) -> usize {
 fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
     [values.len() / 4, values.len() / 2, values.len() * 3 / 4].map(|at| values[at])
-}
-
-fn free_root() -> String {
-    let root = TcpListener::bind("127.0.0.1:0").and_then(|root| root.local_addr());
-    root.expect("a free port on loopback").to_string()
-}
-
-fn second_process(roots: &str) -> Child {
-    let this = std::env::current_exe().expect("this program has a path");
-    Command::new(this).args(std::env::args().skip(1)).env(ROOTS, roots).spawn().expect("this program starts again")
 }

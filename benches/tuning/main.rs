@@ -10,13 +10,15 @@
 mod cases;
 #[path = "../shape.rs"]
 mod shape;
+#[path = "../twice.rs"]
+mod twice;
 
-use std::net::TcpListener;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 use lathide::{Config, Key, Node, launcher};
 
 use cases::{CASES, Case, Place};
+use twice::{free_root, second_process};
 
 /// Tells the first process of a case which one it is.
 const CASE: &str = "LATHIDE_BENCH_CASE";
@@ -110,7 +112,7 @@ fn with_bbr() -> Command {
 
 fn lead(case: &Case, effort: &Effort) {
     let (on, off) = (free_root(), free_root());
-    let mut child = second_process(&format!("{on} {off}"));
+    let mut child = second_process(ROOTS, &format!("{on} {off}"));
     let nodes = [join(case, 0, &on, true), join(case, 0, &off, false)];
     let pairs = measure(case, &nodes, effort);
     for (at, figure) in case.figures.iter().enumerate() {
@@ -170,14 +172,4 @@ fn measure(case: &Case, nodes: &[Node; 2], effort: &Effort) -> Vec<[Vec<f64>; 2]
 fn spread(mut values: Vec<f64>) -> String {
     values.sort_by(f64::total_cmp);
     format!("{:.3} ({:.3} .. {:.3})", values[values.len() / 2], values[0], values[values.len() - 1])
-}
-
-fn free_root() -> String {
-    let root = TcpListener::bind("127.0.0.1:0").and_then(|root| root.local_addr());
-    root.expect("a free port on loopback").to_string()
-}
-
-fn second_process(roots: &str) -> Child {
-    let this = std::env::current_exe().expect("this program has a path");
-    Command::new(this).args(std::env::args().skip(1)).env(ROOTS, roots).spawn().expect("this program starts again")
 }

@@ -11,10 +11,10 @@ use crate::report::text::text;
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Output {
     /// One JSON object on stdout, nothing else there
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 1001)]
     pub(crate) json: bool,
     /// Nothing on stderr but errors
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 1002)]
     pub(crate) quiet: bool,
 }
 

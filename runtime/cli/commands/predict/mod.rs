@@ -37,7 +37,7 @@ pub(crate) struct Args {
     model: Model,
     /// Take parameters from a saved result of lathide link --json or lathide gain --json (- for standard input);
     /// an option given as well counts instead
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, display_order = 1000)]
     from: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
