@@ -51,8 +51,11 @@ pub struct Config {
     pub budget_bytes: u64,
     /// The maximum number of messages per link that may be announced beyond the window.
     pub envelopes_max: u32,
-    /// The cost model that selects the algorithms of collectives. Must be the same on every rank.
+    /// The cost model that selects the algorithms of collectives at first. Must be the same on every rank.
     pub cost_model: CostModel,
+    /// Whether the cost model and the selection follow what ranks observe while the program runs
+    /// (`LATHIDE_CALIBRATE=on`, the default). Must be the same on every rank.
+    pub calibrate: bool,
     /// Algorithms that override the selection (`LATHIDE_COLLECTIVE`). Must be the same on every rank.
     pub overrides: Overrides,
     /// How long the node tries to join its job.
@@ -101,6 +104,7 @@ impl Config {
             budget_bytes: 512 << 20,
             envelopes_max: 1024,
             cost_model: CostModel::lan(),
+            calibrate: true,
             overrides: Overrides::none(),
             join_timeout: Duration::from_secs(30),
             deadlock_timeout: Some(Duration::from_secs(3)),

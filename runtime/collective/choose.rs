@@ -161,15 +161,7 @@ impl Prices {
     /// waits for its timer (Tam and Wang 5.2).
     fn overflow(&self, call: &Call, algorithm: Algorithm) -> f64 {
         let Some(queue) = self.machine.queue else { return 0.0 };
-        let others = call.ranks.saturating_sub(1);
-        let senders = match (call.collective, algorithm) {
-            (Collective::Gather, Algorithm::Simple) => others,
-            // Half of the blocks come with the largest subtree, the others beside it.
-            (Collective::Gather, Algorithm::Binomial { .. }) => others / 2,
-            (Collective::Alltoall, Algorithm::Pairwise { window: 0 }) => others,
-            (Collective::Gather, Algorithm::Windowed { window }) => window.min(others),
-            _ => return 0.0,
-        };
+        let senders = converging(call.collective, algorithm, call.ranks);
         // Up to the gap ratio, senders do not fill the queue at all.
         let excess = (f64::from(senders) - queue.gap_ratio).max(0.0);
         if excess * mean_bytes(call) > queue.bytes { queue.timeout } else { 0.0 }
@@ -199,6 +191,19 @@ impl Prices {
         };
         self.lines.insert(key, line);
         Some(line)
+    }
+}
+
+/// How many ranks send to one at once, if nothing but the queue in front of it limits them; else 0.
+pub(super) fn converging(collective: Collective, algorithm: Algorithm, ranks: u32) -> u32 {
+    let others = ranks.saturating_sub(1);
+    match (collective, algorithm) {
+        (Collective::Gather, Algorithm::Simple) => others,
+        // Half of the blocks come with the largest subtree, the others beside it.
+        (Collective::Gather, Algorithm::Binomial { .. }) => others / 2,
+        (Collective::Alltoall, Algorithm::Pairwise { window: 0 }) => others,
+        (Collective::Gather, Algorithm::Windowed { window }) => window.min(others),
+        _ => 0,
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) mod alltoall;
 pub(crate) mod barrier;
 mod blocks;
 pub(crate) mod broadcast;
+pub(crate) mod calibration;
 mod call;
 pub(crate) mod choose;
 #[cfg(test)]
@@ -50,5 +51,5 @@ pub use blocks::Blocks;
 pub use call::{Algorithm, Call};
 pub use exchange::Shift;
 pub use operator::{Number, Operator};
-pub use report::{CandidateReport, CollectiveReport};
+pub use report::{CandidateReport, ChangeReport, CollectiveReport};
 pub(crate) use schedule::Schedule;

@@ -29,11 +29,14 @@ impl Line {
 /// makes no sense counts as unknown.
 pub(crate) fn typical(links: impl Iterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
     let is_known = |(a, b): &(f64, f64)| a.is_finite() && b.is_finite() && *a > 0.0 && *b > 0.0;
-    let (mut all_a, mut all_b): (Vec<f64>, Vec<f64>) = links.filter(is_known).unzip();
-    all_a.sort_by(f64::total_cmp);
-    all_b.sort_by(f64::total_cmp);
-    let middle = all_a.len() / 2;
-    Some((*all_a.get(middle)?, *all_b.get(middle)?))
+    let (all_a, all_b): (Vec<f64>, Vec<f64>) = links.filter(is_known).unzip();
+    Some((median(all_a)?, median(all_b)?))
+}
+
+/// The upper median.
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
 }
 
 /// The service time between both limits, `T(x; a, b)`: here their sum, the upper end of what the hyperbola of the

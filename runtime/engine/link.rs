@@ -16,7 +16,7 @@ use crate::error::{Error, Mismatch};
 use crate::ids::Rank;
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{
-    ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Kind, MatchKey, MessageHeader, PING, Stamp,
+    ANSWER, CHARGED, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Kind, MatchKey, MessageHeader, PING, Stamp,
 };
 use crate::wire::text;
 
@@ -43,7 +43,7 @@ pub(super) struct Shared {
 impl Shared {
     /// A message has opened. One that met no read may need one, or may show that ranks disagree.
     fn meet(&mut self, from: Rank, message_header: MessageHeader, is_met: bool) {
-        if !is_met && matches!(message_header.key.context, Context::Collective | Context::Agreement) {
+        if !is_met && message_header.key.context.is_of_collectives() {
             self.strangers.push_back((from, message_header));
         }
     }
@@ -347,7 +347,7 @@ impl Link {
             posted: (posted.total, posted.element),
         }));
         // Who refuses a message of a collective says why: it has failed.
-        let is_heard_otherwise = matches!(posted.key.context, Context::Collective | Context::Agreement);
+        let is_heard_otherwise = posted.key.context.is_of_collectives();
         if let Some((op, error)) = self.outgoing.refuse(message_id, error, &mut shared.completions)
             && !is_heard_otherwise
         {

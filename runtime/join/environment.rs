@@ -191,6 +191,7 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     config.keepalive = keepalive(variables.0)?;
     set(&mut config.join_timeout, variables.parsed(&variables::JOIN, |text| LIMIT.one(text))?);
     set(&mut config.linger, variables.parsed(&variables::LINGER, |text| LIMIT.one(text))?);
+    set(&mut config.calibrate, variables.parsed(&variables::CALIBRATE, on_or_off)?);
     set(&mut config.overrides, variables.parsed(&variables::COLLECTIVE, Overrides::parse)?);
     Ok(())
 }

@@ -72,6 +72,8 @@ variables! {
         ENVELOPES = "LATHIDE_ENVELOPES", "N", "1024", "messages per link that may be announced beyond the window";
         COLLECTIVE = "LATHIDE_COLLECTIVE", "LIST", "the fastest by the cost model",
             "algorithms of collectives, the same on every rank: broadcast:chain,gather:windowed/4";
+        CALIBRATE = "LATHIDE_CALIBRATE", "on or off", "on",
+            "whether the selection of algorithms follows what ranks observe, the same on every rank";
         DEADLOCK = "LATHIDE_DEADLOCK", "TIME or off", "3s", "time without any progress before ranks report";
         KEEPALIVE = "LATHIDE_KEEPALIVE", "TIME or off", "10s", "time that a host may not answer before it is lost";
         JOIN = "LATHIDE_JOIN", "TIME", "30s", "time in which a rank must join";

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::completion::{Completion, OfCollective};
+use super::completion::{Chosen, Completion, OfCollective};
 use super::core::Core;
 use super::state::asking;
 use super::wake::Reason;
 use super::{CollectiveCall, Kernel};
-use crate::collective::execute::{Job, Plan, Start};
+use crate::collective::execute::{Deferred, Job, Plan, Planned, Start};
 use crate::collective::{Call, Schedule};
 use crate::cost::CostModel;
 use crate::engine::{Completed, OpId};
@@ -24,45 +24,70 @@ use crate::overrides::Overrides;
 pub(super) const ASK_TICK: Duration = Duration::from_millis(500);
 
 impl Kernel {
-    /// How a call is carried out.
-    ///
-    /// # Errors
-    /// [`crate::Misuse::NoSuchRank`] if its root does not exist.
-    pub(crate) fn plan(&self, call: &Call) -> Result<Arc<Plan>> {
-        self.calls.planner.lock().plan(call)
-    }
-
     /// The cost model by which algorithms are chosen.
     pub(crate) fn cost_model(&self) -> CostModel {
         self.calls.planner.lock().cost_model()
     }
 
-    /// From the next call on algorithms are chosen by the prices of `model`.
-    pub(crate) fn adopt(&self, model: CostModel) {
-        self.calls.planner.lock().adopt(model);
+    /// From the next call on algorithms are chosen by the prices of `model`, and not by what is observed.
+    pub(crate) fn adopt(self: &Arc<Self>, model: CostModel) {
+        self.change_planner(move |planner| planner.adopt(model));
+    }
+
+    /// From the next call on links are those of this line.
+    pub(crate) fn adopt_line(self: &Arc<Self>, a_s: f64, b_s_per_byte: f64) {
+        self.change_planner(move |planner| planner.adopt_line(a_s, b_s_per_byte));
     }
 
     /// From the next call on these algorithms are used.
-    pub(crate) fn override_algorithms(&self, overrides: Overrides) {
-        self.calls.planner.lock().override_algorithms(overrides);
+    pub(crate) fn override_algorithms(self: &Arc<Self>, overrides: Overrides) {
+        self.change_planner(move |planner| planner.override_algorithms(overrides));
     }
 
-    /// Begins a collective and posts its first steps; a burst of what it sends leaves at once. `plan`: `None` for an
-    /// exchange.
+    /// Begins a neighbours' exchange and posts its first steps; a burst of what it sends leaves at once.
+    pub(crate) fn initexchange(&self, operation: Operation, start: Start) -> Result<Arc<Completion>> {
+        let _call = self.call_collective()?;
+        let of = OfCollective { peers: peers(&start.schedule), choice: Chosen::default() };
+        self.post_collective(operation, of, |core| core.start(start))
+    }
+
+    /// Begins a collective by the algorithm that is selected for it, as `make` says, and posts its first steps; a burst of
+    /// what it sends leaves at once. If the selection is still being agreed on, it begins later.
     pub(crate) fn initcollective(
-        &self,
+        self: &Arc<Self>,
         operation: Operation,
-        plan: Option<&Plan>,
-        start: Start,
+        call: &Call,
+        make: impl FnOnce(&Plan) -> Start + Send + 'static,
     ) -> Result<Arc<Completion>> {
         let _call = self.call_collective()?;
+        if call.root.0 >= self.size {
+            return Err(Misuse::NoSuchRank { rank: self.rank, peer: call.root, size: self.size }.into());
+        }
+        let choice = Chosen::default();
+        let planned = if self.defers() { Planned::Later } else { self.calls.planner.lock().next(call) };
+        let Planned::Now { plan, exchanges } = planned else { return self.defer(operation, call, choice, make) };
+        tracing::debug!(rank = %self.rank, collective = %call.collective, choice = %plan.choice, "begins");
+        let _ = choice.set(plan.choice.clone());
+        let start = make(&plan);
+        let of = OfCollective { peers: peers(&start.schedule), choice };
+        let completion = self.post_collective(operation, of, |core| core.start(start))?;
+        if exchanges {
+            self.exchange_observations();
+        }
+        Ok(completion)
+    }
+
+    pub(super) fn post_collective(
+        &self,
+        operation: Operation,
+        of: OfCollective,
+        post: impl FnOnce(&mut Core) -> Result<OpId>,
+    ) -> Result<Arc<Completion>> {
         let now = self.clock.now();
         self.ownership.program_enters(now);
         self.observer.enters(now);
-        let choice = plan.map(|plan| plan.choice.clone());
-        let of = OfCollective { peers: peers(&start.schedule), choice };
         let mut core = self.lock();
-        let op = core.start(start).map_err(|error| error.during(operation))?;
+        let op = post(&mut core).map_err(|error| error.during(operation))?;
         let completion = Arc::new(Completion::of_collective(operation, op, of));
         core.expect(completion.clone());
         let core = self.begin_collective(core, op);
@@ -190,6 +215,19 @@ impl Core {
     /// A collective's part that can go on, to be run without the lock and put back.
     pub(crate) fn take_due(&mut self) -> Option<Job> {
         self.collectives.take_due()
+    }
+
+    /// [`Core::start`], once the selection of its algorithm is agreed on.
+    ///
+    /// # Errors
+    /// As [`Core::start`].
+    pub(super) fn defer(&mut self, deferred: Deferred) -> Result<OpId> {
+        self.collectives.defer(&mut self.engine, self.clock.now(), deferred)
+    }
+
+    /// Begins an exchange of observations.
+    pub(super) fn calibrate(&mut self, number: u64, start: Start) -> Option<OpId> {
+        self.collectives.calibrate(&mut self.engine, self.clock.now(), number, start)
     }
 
     /// [`Core::take_due`] of one collective.

@@ -1,6 +1,6 @@
 //! Where an operation's outcome waits for its handle.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::Waker;
 
@@ -31,8 +31,11 @@ pub(crate) struct OfCollective {
     /// With whom messages are exchanged.
     pub(crate) peers: Vec<Rank>,
     /// Why its algorithm was taken; nothing to choose from for an exchange.
-    pub(crate) choice: Option<Arc<Choice>>,
+    pub(crate) choice: Chosen,
 }
+
+/// A choice, once it is made: a deferred collective's is made later.
+pub(crate) type Chosen = Arc<OnceLock<Arc<Choice>>>;
 
 enum State {
     /// Under way; whoever waits is woken once.
@@ -84,7 +87,7 @@ impl Completion {
 
     /// The choice of a collective's algorithm.
     pub(crate) fn choice(&self) -> Option<&Arc<Choice>> {
-        self.collective.as_ref()?.choice.as_ref()
+        self.collective.as_ref()?.choice.get()
     }
 
     /// Whether an outcome is there, or was.

@@ -160,6 +160,12 @@ impl Core {
         self.completions.values().map(|completion| &**completion)
     }
 
+    /// How many segments the links have sent again so far.
+    pub(super) fn retransmitted(&self) -> u64 {
+        let sockets = self.sockets.iter().flatten();
+        sockets.filter_map(|socket| lathide_sys::tcp::retransmitted(socket.stream.as_fd()).ok()).map(u64::from).sum()
+    }
+
     /// Withdraws a read nobody waits for any more, if it has met no message.
     pub(crate) fn withdraw(&mut self, completion: &Completion) {
         self.engine.withdraw(completion.operation().peer, completion.key, completion.op);

@@ -5,6 +5,7 @@
 //! task while the program computes, a helping waiter ([`help`]), and the thread that posts a write, which sends
 //! the first burst itself.
 
+mod calibrate;
 mod callers;
 mod clock;
 mod collectives;
@@ -104,7 +105,8 @@ impl Kernel {
         core.observed = Observed::new(&observer, observer.open(job, || clock.now())?);
         core.ask_clocks();
         let (sender, orders) = mpsc::channel(ORDERS_MAX);
-        let planner = Planner::new(config.rank, config.cost_model, config.overrides.clone());
+        let calibrates = config.calibrate && config.size > 1;
+        let planner = Planner::new(config.rank, config.cost_model, config.overrides.clone(), calibrates);
         let kernel = Kernel {
             rank: config.rank,
             size: config.size,
@@ -216,7 +218,8 @@ impl Kernel {
         self.unlock(core);
         let mut report = self.observer.report(self.clock.now(), &links);
         report.notes.extend(refusals);
-        observe::Report { collectives: self.calls.planner.lock().report(), ..report }
+        let (collectives, changes) = self.calls.planner.lock().report();
+        observe::Report { collectives, changes, ..report }
     }
 
     /// The program has asked whether an operation is complete, and it is not.

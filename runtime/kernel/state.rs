@@ -98,6 +98,8 @@ pub(super) struct Calls {
     pub(super) planner: Mutex<Planner>,
     /// Whether the task looks for collectives that wait in vain: one of [`asking`].
     pub(super) asking: AtomicU8,
+    /// Some calls were deferred, and perhaps still are.
+    pub(super) has_deferred: AtomicBool,
     /// The program was told why collectives fail.
     pub(super) is_told: AtomicBool,
 }
@@ -108,6 +110,7 @@ impl Calls {
             callers: Callers::default(),
             planner: Mutex::new(planner),
             asking: AtomicU8::new(asking::IDLE),
+            has_deferred: AtomicBool::new(false),
             is_told: AtomicBool::new(false),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Node;
 use crate::buffer::Element;
 use crate::collective::exchange::{self, Shift};
-use crate::collective::execute::{Start, Typed};
+use crate::collective::execute::{Plan, Start, Typed};
 use crate::collective::price;
 use crate::collective::signature::Signature;
 use crate::collective::{Blocks, Call, Operator};
@@ -103,7 +103,7 @@ impl Node {
         let all = self.allgather(vec![a, b])?;
         let kernel = &self.inner.kernel;
         if let Some((a, b)) = price::typical(all.chunks_exact(2).map(|pair| (pair[0], pair[1]))) {
-            kernel.adopt(kernel.cost_model().with_link(a, b));
+            kernel.adopt_line(a, b);
         }
         Ok(kernel.cost_model())
     }
@@ -403,8 +403,8 @@ impl Node {
         let operation = Operation::new(OperationKind::Exchange, rank, rank, None, bytes_of(&edges, &ghosts));
         let work = Box::new(Typed::new(&schedule, edges, ghosts, None, |result| result));
         let kernel = &self.inner.kernel;
-        let completion =
-            self.noting(kernel.initcollective(operation, None, Start { schedule, signature: None, work }))?;
+        let start = Start { schedule, signature: None, work, timed: None };
+        let completion = self.noting(kernel.initexchange(operation, start))?;
         Ok(Handle::new(kernel.clone(), completion))
     }
 
@@ -439,16 +439,17 @@ impl Node {
     ) -> Result<Handle<R>> {
         self.check_element(T::TYPE, size_of::<T>())?;
         let kernel = &self.inner.kernel;
-        let plan = self.noting(kernel.plan(&call))?;
-        tracing::debug!(rank = %self.rank(), collective = %call.collective, choice = %plan.choice, "begins");
         let root = if call.has_root() { call.root } else { self.rank() };
         let kind = OperationKind::Collective(call.collective);
         let operation = Operation::new(kind, self.rank(), root, None, bytes_of(&input, &output));
-        let name = operator.map_or("", Operator::name);
-        let signature = Some(Signature::new(&call, plan.algorithm, T::TYPE, name));
-        let work = Typed::new(&plan.schedule, input, output, operator.cloned(), finish);
-        let start = Start { schedule: plan.schedule.clone(), signature, work: Box::new(work) };
-        let completion = self.noting(kernel.initcollective(operation, Some(&plan), start))?;
+        let (of, operator) = (call.clone(), operator.cloned());
+        let make = move |plan: &Plan| {
+            let name = operator.as_ref().map_or("", Operator::name);
+            let signature = Some(Signature::new(&of, plan.algorithm, T::TYPE, name));
+            let work = Box::new(Typed::new(&plan.schedule, input, output, operator, finish));
+            Start { schedule: plan.schedule.clone(), signature, work, timed: Some(plan.timed.clone()) }
+        };
+        let completion = self.noting(kernel.initcollective(operation, &call, make))?;
         Ok(Handle::new(kernel.clone(), completion))
     }
 }

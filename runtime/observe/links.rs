@@ -21,6 +21,8 @@ const LONG_EACH: u64 = 4;
 /// A peer that has not shown its clock for so long is asked, with the next message. And how often both answer.
 const ASK_EACH_NS: u64 = 500_000_000;
 pub(crate) const ANSWERS: u32 = 2;
+/// Links that are looked at for what is usual.
+const USUAL_LINKS_MAX: usize = 16;
 /// How often the difference of the clocks goes into a timeline.
 const TELL_EACH_NS: u64 = 200_000_000;
 
@@ -165,6 +167,19 @@ impl Links {
         }
         link.told = (now_ns + TELL_EACH_NS, offset.error_ns);
         Some(offset)
+    }
+
+    /// The usual one-way time of each class of sizes, over the first links to other ranks than `own` that have shown some.
+    pub(crate) fn usual(&self, own: Rank) -> Vec<Sample> {
+        let shown = self.iter().filter(|(peer, link)| *peer != own && link.samples().any(|samples| !samples.is_empty()));
+        let links: Vec<&Link> = shown.map(|(_, link)| link).take(USUAL_LINKS_MAX).collect();
+        let of_class = |class: usize| {
+            let mut samples: Vec<Sample> =
+                links.iter().flat_map(|link| &link.samples[class].samples).copied().collect();
+            samples.sort_by(|one, other| one.time_s.total_cmp(&other.time_s));
+            samples.get(samples.len() / 2).copied()
+        };
+        (0..CLASSES).filter_map(of_class).collect()
     }
 
     /// Every link, by rank.

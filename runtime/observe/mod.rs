@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-pub use crate::collective::{CandidateReport, CollectiveReport};
+pub use crate::collective::{CandidateReport, ChangeReport, CollectiveReport};
 use crate::config::{Config, Overlap};
 use crate::engine::OpId;
 use crate::ids::Rank;

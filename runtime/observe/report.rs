@@ -8,7 +8,7 @@ use super::advice::{Advice, Observed};
 use super::links::{CLASSES, Count, Link};
 use super::offset::Offset;
 use super::phases::Times;
-use crate::collective::CollectiveReport;
+use crate::collective::{ChangeReport, CollectiveReport};
 use crate::ids::Rank;
 use lathide_models::fit::{Sample, hyperbolic};
 use lathide_models::gain;
@@ -73,6 +73,9 @@ pub struct Report {
     /// The collectives that were called, and how their algorithms were selected.
     #[serde(default)]
     pub collectives: Vec<CollectiveReport>,
+    /// Algorithms that have changed by what was observed, in order. At most 64.
+    #[serde(default)]
+    pub changes: Vec<ChangeReport>,
     /// What limits the node, and what would improve it.
     pub advice: Advice,
     /// What could not be determined, and why.
@@ -207,6 +210,7 @@ impl Report {
             gain_ideal: x.and_then(|x| gain::with_overhead(x, 1.0, 0.0).ok()),
             links: reports,
             collectives: Vec::new(),
+            changes: Vec::new(),
             advice,
             notes,
         }
@@ -377,6 +381,7 @@ impl fmt::Display for Report {
         }
         self.links.iter().try_for_each(|link| writeln!(f, "  {link}"))?;
         self.collectives.iter().try_for_each(|collective| writeln!(f, "  {collective}"))?;
+        self.changes.iter().try_for_each(|change| writeln!(f, "  changed at {change}"))?;
         self.notes.iter().try_for_each(|note| writeln!(f, "  note: {note}"))?;
         write!(f, "  {}", self.advice.words)
     }

@@ -20,6 +20,21 @@ pub struct Heard {
 /// # Errors
 /// It is no TCP socket.
 pub fn heard(socket: BorrowedFd<'_>) -> io::Result<Heard> {
+    let info = information(socket)?;
+    let since = Duration::from_millis(info.last_ack_received_ms.into());
+    let has_bytes_under_way = info.unacknowledged > 0;
+    Ok(Heard { since, is_awaited: has_bytes_under_way || info.probes > 1, has_bytes_under_way })
+}
+
+/// How many segments of a TCP connection this end has sent again so far.
+///
+/// # Errors
+/// It is no TCP socket.
+pub fn retransmitted(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    Ok(information(socket)?.total_retransmitted)
+}
+
+fn information(socket: BorrowedFd<'_>) -> io::Result<Info> {
     let mut info = Info::default();
     let mut length = size_of::<Info>() as libc::socklen_t;
     // SAFETY: the system writes at most `length` bytes to a place that has as many, is mutable, and holds plain integers.
@@ -27,9 +42,7 @@ pub fn heard(socket: BorrowedFd<'_>) -> io::Result<Heard> {
         libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut info).cast(), &raw mut length)
     };
     outcome(result)?;
-    let since = Duration::from_millis(info.last_ack_received_ms.into());
-    let has_bytes_under_way = info.unacknowledged > 0;
-    Ok(Heard { since, is_awaited: has_bytes_under_way || info.probes > 1, has_bytes_under_way })
+    Ok(info)
 }
 
 /// Has bytes that are not acknowledged sent again at least every `interval`, 1 to 120 s, however often that was in vain.
@@ -90,6 +103,8 @@ struct Info {
     counts: [u32; 4],
     last_sent_ms: [u32; 3],
     last_ack_received_ms: u32,
+    path: [u32; 10],
+    total_retransmitted: u32,
 }
 
 #[cfg(test)]

@@ -160,15 +160,23 @@ pub(crate) enum Context {
     Agreement = 2,
     /// Neighbours' exchanges.
     Neighbour = 3,
+    /// What ranks tell each other of the times that they have observed.
+    Calibration = 4,
 }
 
 impl Context {
+    /// Whether ranks that disagree, or of which one has failed, tell each other why such messages are not read.
+    pub(crate) fn is_of_collectives(self) -> bool {
+        matches!(self, Context::Collective | Context::Agreement | Context::Calibration)
+    }
+
     fn decode(context: u8) -> Result<Self, WireError> {
         Ok(match context {
             0 => Context::User,
             1 => Context::Collective,
             2 => Context::Agreement,
             3 => Context::Neighbour,
+            4 => Context::Calibration,
             kind => return Err(WireError::UnknownKind { kind }),
         })
     }
@@ -262,7 +270,7 @@ mod tests {
         }
 
         #[test]
-        fn message_headers_come_back(tag: u32, element: u16, context in 0u8..4, total: u64) {
+        fn message_headers_come_back(tag: u32, element: u16, context in 0u8..5, total: u64) {
             let context = Context::decode(context).unwrap();
             let message_header = MessageHeader { key: MatchKey { context, tag: Tag(tag) }, element: ElementType(element), total };
             prop_assert_eq!(MessageHeader::decode(&message_header.encode()), Ok(message_header));

@@ -45,6 +45,10 @@ impl Collectives {
 
     /// This rank calls no more collectives: the others are asked whether they have called the same.
     pub(crate) fn leave(&mut self, engine: &mut Engine, now: Duration) {
+        // An exchange is for later calls.
+        if let Some(op) = self.calibrating {
+            self.give_up(engine, op, Error::Shutdown { rank: self.rank });
+        }
         let Some(Called { number, chain, last }) = self.agreement.leave(self.ranks) else { return };
         for peer in (0..self.ranks).map(Rank).filter(|peer| *peer != self.rank) {
             say(engine, now, peer, &ControlMessage::Leave { number, history: chain, last });
@@ -106,7 +110,8 @@ impl Collectives {
                         self.ask_other(engine, now, number, from);
                     }
                 }
-                Context::Agreement | Context::User | Context::Neighbour => {}
+                Context::Calibration if self.failure().is_some() => refuse(engine, now, from, opening.key),
+                Context::Agreement | Context::Calibration | Context::User | Context::Neighbour => {}
             }
         }
     }
@@ -213,6 +218,16 @@ impl Collectives {
             if let Some(error) = self.agreement.failure() {
                 self.give_up(engine, op, error);
             }
+        }
+        // What is deferred would have greater numbers, and what ranks exchange is for nothing.
+        if let Some(error) = self.agreement.failure() {
+            self.give_up_deferred(&error);
+            if let Some(op) = self.calibrating {
+                self.give_up(engine, op, error);
+            }
+        }
+        for (from, key, count) in engine.unmatched(Context::Calibration) {
+            (0..count).for_each(|_| refuse(engine, now, from, key));
         }
         // Their messages would stay with their senders for ever, or take the window's room.
         for (from, key, count) in engine.unmatched(Context::Collective) {

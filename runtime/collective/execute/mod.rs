@@ -8,11 +8,13 @@
 
 mod agreement;
 mod control;
+mod deferred;
 mod failing;
 mod part;
 mod plan;
 #[cfg(test)]
 mod sim_tests;
+mod timing;
 mod work;
 
 use std::any::Any;
@@ -26,7 +28,9 @@ use self::agreement::Agreement;
 use self::control::{Cause, ControlMessage};
 pub(crate) use self::part::Job;
 use self::part::{End, Part, Post};
-pub(crate) use self::plan::{Plan, Planner};
+pub(crate) use self::plan::{Plan, Planned, Planner};
+pub(crate) use self::deferred::Deferred;
+use self::timing::Timed;
 pub(crate) use self::work::{Typed, Work};
 use super::progress::Progress;
 use super::schedule::{Schedule, StepId};
@@ -48,6 +52,10 @@ pub(crate) struct Collectives {
     words: HashMap<OpId, Rank>,
     /// Peers that hold messages: a read asks them for words, and another when it has ended.
     holders: BTreeSet<Rank>,
+    /// Collectives that have been called and do not begin before the agreement under way has ended, in order.
+    deferred: VecDeque<OpId>,
+    /// The agreement on the cost model that is under way. The program does not know of it.
+    calibrating: Option<OpId>,
     /// Parts that can go on.
     due: VecDeque<OpId>,
     ended: VecDeque<Completed>,
@@ -86,6 +94,9 @@ struct Entry {
     under_way: BTreeMap<OpId, (Rank, bool)>,
     /// When one of them ended last.
     moved: Duration,
+    /// When it began, and who is told how long it took.
+    began: Duration,
+    timed: Option<Timed>,
 }
 
 /// A collective that is to begin.
@@ -94,6 +105,8 @@ pub(crate) struct Start {
     /// What ranks must agree on; `None` for neighbours' exchanges.
     pub(crate) signature: Option<Signature>,
     pub(crate) work: Box<dyn Work>,
+    /// Who is told how long it takes.
+    pub(crate) timed: Option<Timed>,
 }
 
 impl Collectives {
@@ -105,6 +118,8 @@ impl Collectives {
             steps: HashMap::new(),
             words: HashMap::new(),
             holders: BTreeSet::new(),
+            deferred: VecDeque::new(),
+            calibrating: None,
             due: VecDeque::new(),
             ended: VecDeque::new(),
             failures: Vec::new(),
@@ -120,30 +135,23 @@ impl Collectives {
     /// # Errors
     /// What the job has failed with, or why no collective can be called any more.
     pub(crate) fn start(&mut self, engine: &mut Engine, now: Duration, start: Start) -> Result<OpId, Error> {
-        let Start { schedule, signature, work } = start;
-        // What ranks disagree on says more than that one has ended since.
-        if let Some(error) = signature.and_then(|_| self.agreement.revoked(self.agreement.next())) {
-            return Err(error);
-        }
-        if let Some(failure) = engine.failure() {
-            return Err(failure.clone());
-        }
+        let op = engine.new_op();
+        self.begin(engine, now, op, start)?;
+        Ok(op)
+    }
+
+    /// Begins a collective whose name is `op`.
+    fn begin(&mut self, engine: &mut Engine, now: Duration, op: OpId, start: Start) -> Result<(), Error> {
+        let Start { schedule, signature, work, timed } = start;
+        self.check(engine, signature.is_some())?;
         let begun = signature.map(|signature| self.agreement.begin(signature)).transpose()?;
         let key = match &begun {
             Some(begun) => MatchKey { context: Context::Collective, tag: begun.tag },
             None => MatchKey { context: Context::Neighbour, tag: Tag(0) },
         };
-        let op = engine.new_op();
-        let entry = Entry {
-            number: begun.as_ref().map(|begun| begun.number),
-            key,
-            part: Some(Box::new(Part::new(Progress::new(schedule), work))),
-            ended: Vec::new(),
-            is_due: false,
-            under_way: BTreeMap::new(),
-            moved: now,
-        };
-        self.entries.insert(op, entry);
+        let part = Part::new(Progress::new(schedule), work);
+        let number = begun.as_ref().map(|begun| begun.number);
+        self.entries.insert(op, Entry { number, timed, ..Entry::new(key, part, now) });
         self.make_due(op);
         if let Some(begun) = begun {
             if let Some(disagreement) = begun.disagreement {
@@ -156,7 +164,14 @@ impl Collectives {
                 self.ask_other(engine, now, begun.number, peer);
             }
         }
-        Ok(op)
+        Ok(())
+    }
+
+    /// Whether another collective can begin. `is_agreed`: one on which ranks must agree.
+    fn check(&self, engine: &Engine, is_agreed: bool) -> Result<(), Error> {
+        // What ranks disagree on says more than that one has ended since.
+        let revoked = is_agreed.then(|| self.agreement.revoked(self.agreement.next())).flatten();
+        revoked.or_else(|| engine.failure().cloned()).map_or(Ok(()), Err)
     }
 
     /// Whether some messages are collectives' own. Where none are, [`Collectives::complete`] has nothing to take.
@@ -233,7 +248,7 @@ impl Collectives {
         let entry = self.entries.get_mut(&op)?;
         entry.is_due = false;
         let (part, ended) = (entry.part.take()?, std::mem::take(&mut entry.ended));
-        Some(Job { op, part, ended, posts: Vec::new(), end: None })
+        Some(Job { op, part, ended, posts: Vec::new(), start: None, end: None })
     }
 
     /// Whether a part can go on that nobody has taken out.
@@ -248,7 +263,10 @@ impl Collectives {
 
     /// Puts a part back that has run, and posts what it has made ready.
     pub(crate) fn put_back(&mut self, engine: &mut Engine, now: Duration, job: Job) {
-        let Job { op, part, posts, end, .. } = job;
+        let Job { op, part, posts, start, end, .. } = job;
+        if let Some(start) = start {
+            return self.begin_deferred(engine, now, op, start);
+        }
         let Some(entry) = self.entries.get_mut(&op) else { return self.spent.push(part) };
         let (key, can_go_on) = (entry.key, part.can_go_on());
         entry.part = Some(part);
@@ -277,7 +295,14 @@ impl Collectives {
             }
         }
         match end {
-            Some(End::Result(result)) => self.end(op, Outcome::Read(Box::new(Finished(result)))),
+            Some(End::Result(result)) => {
+                if let Some(entry) = self.entries.get(&op)
+                    && let Some(timed) = &entry.timed
+                {
+                    timed.took(now.saturating_sub(entry.began));
+                }
+                self.end(op, Outcome::Read(Box::new(Finished(result))));
+            }
             Some(End::Failed(words)) => self.fail_here(engine, now, op, words),
             None if can_go_on => self.make_due(op),
             None => self.make_due_if_ended(op),
@@ -305,14 +330,18 @@ impl Collectives {
         self.agreement.begin_at(number);
     }
 
-    /// Whether no collective is under way.
+    /// Whether no collective of the program is under way.
     pub(crate) fn is_idle(&self) -> bool {
-        self.entries.is_empty()
+        self.entries.len() == usize::from(self.calibrating.is_some())
     }
 
     fn end(&mut self, op: OpId, outcome: Outcome) {
         if let Some(entry) = self.entries.remove(&op) {
             self.spent.extend(entry.part);
+        }
+        if self.calibrating == Some(op) {
+            self.calibrating = None;
+            return self.resume();
         }
         self.ended.push_back(Completed { op, outcome });
     }
@@ -330,6 +359,22 @@ impl Collectives {
             && !std::mem::replace(&mut entry.is_due, true)
         {
             self.due.push_back(op);
+        }
+    }
+}
+
+impl Entry {
+    fn new(key: MatchKey, part: Part, now: Duration) -> Self {
+        Entry {
+            number: None,
+            key,
+            part: Some(Box::new(part)),
+            ended: Vec::new(),
+            is_due: false,
+            under_way: BTreeMap::new(),
+            moved: now,
+            began: now,
+            timed: None,
         }
     }
 }

@@ -8,10 +8,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use super::work::Work;
+use super::{Deferred, Start};
 use crate::buffer::{Element, ElementType, ReceiveBuffer, SendBuffer};
 use crate::collective::progress::Progress;
-use crate::collective::schedule::{Action, StepId};
+use crate::collective::schedule::{Action, Builder, StepId};
 use crate::engine::{OpId, Outcome};
+use crate::error::Error;
 use crate::ids::Rank;
 
 /// Bytes that are combined or copied before the messages have their turn again: some tens of microseconds.
@@ -24,6 +26,8 @@ const GROWTH: u64 = 8;
 const PROMPT_BYTES: u64 = 4 << 10;
 
 pub(super) struct Part {
+    /// What is to begin, while the collective is deferred.
+    deferred: Option<Deferred>,
     progress: Progress,
     /// `None` once the result is made, or the operator has panicked.
     work: Option<Box<dyn Work>>,
@@ -41,6 +45,8 @@ pub(crate) struct Job {
     pub(super) ended: Vec<(StepId, Outcome)>,
     /// What is to be posted now.
     pub(super) posts: Vec<Post>,
+    /// What a deferred collective begins with.
+    pub(super) start: Option<Result<Option<Start>, Error>>,
     pub(super) end: Option<End>,
 }
 
@@ -59,7 +65,13 @@ pub(super) enum End {
 
 impl Part {
     pub(super) fn new(progress: Progress, work: Box<dyn Work>) -> Self {
-        Part { progress, work: Some(work), local: None, pace: 1 }
+        Part { deferred: None, progress, work: Some(work), local: None, pace: 1 }
+    }
+
+    /// A part that is not known yet.
+    pub(super) fn deferred(deferred: Deferred) -> Self {
+        let progress = Progress::new(Builder::new().finish());
+        Part { deferred: Some(deferred), progress, work: None, local: None, pace: 1 }
     }
 
     /// Whether it can go on without a step's end.
@@ -72,6 +84,10 @@ impl Job {
     /// Goes on as far as it can, or as long as a slice lasts by the clock `now`. Returns whether it has used the slice
     /// up: then the messages have their turn before the next one.
     pub(crate) fn run(&mut self, now: impl Fn() -> Duration) -> bool {
+        if let Some(deferred) = self.part.deferred.take() {
+            self.start = Some(deferred());
+            return false;
+        }
         let Some(work) = &mut self.part.work else { return false };
         for (step, outcome) in self.ended.drain(..) {
             if let (Outcome::Read(mut place), Action::Receive { from, into }) =
@@ -107,7 +123,7 @@ impl Job {
     }
 
     fn go_on(&mut self, now: impl Fn() -> Duration) -> Result<bool, String> {
-        let Part { progress, work, local, pace } = &mut *self.part;
+        let Part { progress, work, local, pace, .. } = &mut *self.part;
         let Some(work) = work else { return Ok(false) };
         let element_bytes = work.element_bytes();
         let (mut left, mut left_time) = (SLICE_BYTES, SLICE_TIME);

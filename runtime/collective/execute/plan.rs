@@ -6,25 +6,41 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt};
 
-use crate::collective::choose::{Candidate, Choice, Prices};
+use super::timing::{Timed, Timing};
+use crate::collective::calibration::{Calibration, Due, ENTRIES_MAX, Exchanged, Key, Line, Observed, Outcome, Way};
+use crate::collective::choose::{Candidate, Choice, Prices, converging};
 use crate::collective::schedule::Schedule;
-use crate::collective::{Algorithm, Call, CandidateReport, CollectiveReport};
-use crate::cost::CostModel;
-use crate::error::{Misuse, Result};
+use crate::collective::{Algorithm, Call, CandidateReport, ChangeReport, CollectiveReport};
+use crate::cost::{CostModel, Queue};
 use crate::ids::Rank;
-use crate::operation::Collective;
 use crate::overrides::Overrides;
 
 /// Plans that are kept.
 const PLANS_MAX: usize = 256;
 /// Overrides of before that are remembered.
 const SET_ASIDE_MAX: usize = 64;
+/// Changes that are reported.
+const CHANGES_MAX: usize = 64;
+/// A collective with losses that takes so many times its predicted time has overflown a queue.
+const OVERFLOWN: f64 = 2.0;
+/// A queue is taken to hold this at least: less than TCP sends at once.
+const QUEUE_BYTES_MIN: f64 = 16_384.0;
 
 /// How a call is carried out on this rank.
 pub(crate) struct Plan {
     pub(crate) algorithm: Algorithm,
     pub(crate) choice: Arc<Choice>,
     pub(crate) schedule: Arc<Schedule>,
+    /// Where the time of each call goes.
+    pub(crate) timed: Timed,
+}
+
+/// What becomes of a call.
+pub(crate) enum Planned {
+    /// It is carried out so. `exchanges`: ranks are to exchange what they have observed, beside it.
+    Now { plan: Arc<Plan>, exchanges: bool },
+    /// An exchange decides how, which has not ended yet.
+    Later,
 }
 
 /// Makes plans.
@@ -36,37 +52,70 @@ pub(crate) struct Planner {
     /// Plans with other overrides of before.
     set_aside: BTreeMap<Overrides, HashMap<Call, Arc<Plan>>>,
     /// What was called, by size: a class of a factor of 2.
-    used: BTreeMap<(Collective, u32), Used>,
+    used: BTreeMap<Key, Used>,
+    /// `None` if the cost model and the selection do not follow what is observed.
+    calibration: Option<Calibration>,
+    changes: Vec<ChangeReport>,
+    /// Packets lost up to the last exchange.
+    losses: u64,
 }
 
 /// Calls of one collective with about as many bytes.
 struct Used {
     calls: u64,
+    /// Of them since the last exchange.
+    recent: u64,
     bytes: u64,
     choice: Arc<Choice>,
+    timing: Arc<Timing>,
+    /// The time that ranks have agreed on at the last exchange.
+    observed_s: Option<f64>,
 }
 
 impl Planner {
-    /// A planner with the prices of `model`, on which all ranks must agree.
-    pub(crate) fn new(rank: Rank, model: CostModel, overrides: Overrides) -> Self {
-        let (prices, plans) = (Prices::new(model), HashMap::new());
-        Planner { rank, prices, overrides, plans, set_aside: BTreeMap::new(), used: BTreeMap::new() }
+    /// A planner with the prices of `model`, on which all ranks must agree. `calibrates`: the model and the selection follow
+    /// what ranks observe.
+    pub(crate) fn new(rank: Rank, model: CostModel, overrides: Overrides, calibrates: bool) -> Self {
+        Planner {
+            rank,
+            prices: Prices::new(model),
+            overrides,
+            plans: HashMap::new(),
+            set_aside: BTreeMap::new(),
+            used: BTreeMap::new(),
+            calibration: calibrates.then(Calibration::new),
+            changes: Vec::new(),
+            losses: 0,
+        }
     }
 
-    /// The plan for a call.
-    ///
-    /// # Errors
-    /// [`Misuse::NoSuchRank`] if the root does not exist.
-    pub(crate) fn plan(&mut self, call: &Call) -> Result<Arc<Plan>> {
+    /// The plan for the next call, whose root exists.
+    pub(crate) fn next(&mut self, call: &Call) -> Planned {
+        if let Some(calibration) = &mut self.calibration {
+            match calibration.due() {
+                Due::Nothing => {}
+                Due::Exchange => return Planned::Later,
+                Due::Result(outcome) => self.adopt_outcome(&outcome, call.ranks),
+            }
+        }
+        let plan = self.plan(call);
+        let exchanges = self.calibration.as_mut().is_some_and(Calibration::counts);
+        Planned::Now { plan, exchanges }
+    }
+
+    /// How a call is carried out, without that it is made.
+    fn plan(&mut self, call: &Call) -> Arc<Plan> {
         if let Some(plan) = self.plans.get(call) {
             let plan = plan.clone();
             self.count(call, &plan);
-            return Ok(plan);
+            return plan;
         }
-        if call.root.0 >= call.ranks {
-            return Err(Misuse::NoSuchRank { rank: self.rank, peer: call.root, size: call.ranks }.into());
-        }
+        let key = key(call);
         let mut choice = self.prices.choose(call);
+        let decision = self.calibration.as_ref().and_then(|calibration| calibration.decision(key));
+        if let Some(place) = decision.and_then(|way| place_of(&choice, way)) {
+            choice.chosen = place;
+        }
         if let Some(name) = self.overrides.of(call.collective) {
             choice.take_named(name);
             let candidate = &mut choice.candidates[choice.chosen];
@@ -77,24 +126,55 @@ impl Planner {
                 candidate.seconds = self.prices.seconds(call, candidate.algorithm).unwrap_or(candidate.seconds);
             }
         }
-        let algorithm = choice.best().algorithm;
+        let Candidate { algorithm, seconds: predicted_s } = choice.best();
         let schedule = call.schedule(algorithm, self.rank).expect("a candidate carries out its call");
-        let plan = Arc::new(Plan { algorithm, choice: Arc::new(choice), schedule: Arc::new(schedule) });
+        let choice = Arc::new(choice);
+        self.note_change(call, &choice);
+        let used = self.used.entry(key).or_insert_with(|| Used {
+            calls: 0,
+            recent: 0,
+            bytes: 0,
+            choice: choice.clone(),
+            timing: Arc::default(),
+            observed_s: None,
+        });
+        let timed = Timed { timing: used.timing.clone(), predicted_s };
+        let plan = Arc::new(Plan { algorithm, choice, schedule: Arc::new(schedule), timed });
         if self.plans.len() == PLANS_MAX {
             self.plans.clear();
         }
         self.plans.insert(call.clone(), plan.clone());
         self.count(call, &plan);
-        Ok(plan)
+        plan
+    }
+
+    /// A call is planned by another algorithm than those of its size before: their times are not its own.
+    fn note_change(&mut self, call: &Call, choice: &Choice) {
+        let Some(used) = self.used.get_mut(&key(call)) else { return };
+        let (before, now) = (used.choice.best(), choice.best());
+        if Way::of(&before.algorithm) == Way::of(&now.algorithm) {
+            return;
+        }
+        used.timing = Arc::default();
+        let from_observed_s = used.observed_s.take();
+        let Some(calibration) = self.calibration.as_ref().filter(|_| self.changes.len() < CHANGES_MAX) else { return };
+        self.changes.push(ChangeReport {
+            call: calibration.calls() + 1,
+            collective: call.collective,
+            bytes: bytes(call),
+            from: before.algorithm.to_string(),
+            from_observed_s,
+            to: now.algorithm.to_string(),
+            predicted_s: now.seconds,
+            observed_s: None,
+        });
     }
 
     fn count(&mut self, call: &Call, plan: &Plan) {
-        let bytes = call.blocks.longest().saturating_mul(call.element_bytes);
-        let class = u64::BITS - bytes.leading_zeros();
-        let new = || Used { calls: 0, bytes, choice: plan.choice.clone() };
-        let used = self.used.entry((call.collective, class)).or_insert_with(new);
+        let Some(used) = self.used.get_mut(&key(call)) else { return };
         used.calls += 1;
-        used.bytes = bytes;
+        used.recent += 1;
+        used.bytes = bytes(call);
         if !Arc::ptr_eq(&used.choice, &plan.choice) {
             used.choice = plan.choice.clone();
         }
@@ -105,11 +185,27 @@ impl Planner {
         *self.prices.cost_model()
     }
 
-    /// From now on prices are those of `model`, on which all ranks must agree.
+    /// From now on prices are those of `model`, on which all ranks must agree, and nothing is decided by what is observed:
+    /// the program knows better.
     pub(crate) fn adopt(&mut self, model: CostModel) {
+        self.calibration = None;
+        self.reprice(model);
+    }
+
+    /// From now on links are those of this line, on which all ranks have agreed.
+    pub(crate) fn adopt_line(&mut self, a_s: f64, b_s_per_byte: f64) {
+        self.reprice(self.cost_model().with_link(a_s, b_s_per_byte));
+        if let Some(calibration) = &mut self.calibration {
+            calibration.adopts(Line { a_s: Some(a_s), b_s_per_byte: Some(b_s_per_byte) });
+        }
+    }
+
+    fn reprice(&mut self, model: CostModel) {
         self.prices = Prices::new(model);
         self.plans.clear();
         self.set_aside.clear();
+        // Times are in proportion to predictions, which have changed.
+        self.used.values_mut().for_each(|used| used.timing = Arc::default());
     }
 
     /// From now on these algorithms are used, on which all ranks must agree. Who goes to and fro between a few finds the
@@ -127,14 +223,91 @@ impl Planner {
         self.set_aside.insert(before, plans);
     }
 
+    /// An exchange begins, with what this rank has observed of its links: their line, and packets lost so far. Returns its
+    /// number, this rank's contribution, and where all of them go.
+    pub(crate) fn exchange(&mut self, line: Line, losses: u64) -> Option<(u64, Vec<f64>, Exchanged)> {
+        let calibration = self.calibration.as_mut()?;
+        let recent = self.used.iter_mut().filter(|(_, used)| used.recent > 0);
+        let recent: Vec<(Key, Option<f64>)> =
+            recent.take(ENTRIES_MAX).map(|(key, used)| (*key, used.timing.ratio())).collect();
+        self.used.values_mut().for_each(|used| used.recent = 0);
+        let (keys, ratios) = recent.into_iter().unzip();
+        let (number, result) = calibration.begins(keys);
+        let before = std::mem::replace(&mut self.losses, losses);
+        let losses = losses.saturating_sub(before);
+        Some((number, Observed { line, losses, ratios }.encode(), result))
+    }
+
+    /// Takes over what an exchange has shown.
+    fn adopt_outcome(&mut self, outcome: &Outcome, ranks: u32) {
+        let Outcome { line, losses, ref ratios } = *outcome;
+        for &(key, ratio) in ratios {
+            self.note_observed(key, ratio);
+        }
+        let queue = ratios.iter().filter_map(|&(key, ratio)| self.overflown(key, ratio?, ranks));
+        let queue = queue.filter(|_| losses > 0.0).min_by(|one, other| one.bytes.total_cmp(&other.bytes));
+        let has_changed = if line != Line::default() || queue.is_some() {
+            let model = self.cost_model();
+            let a_s = line.a_s.unwrap_or(model.exchange_fixed());
+            let model = model.with_link(a_s, line.b_s_per_byte.unwrap_or(model.node.per_byte));
+            self.reprice(CostModel { queue: queue.or(model.queue), ..model });
+            if let Some(calibration) = &mut self.calibration {
+                calibration.forget();
+            }
+            true
+        } else {
+            let decide = |&(key, ratio): &(Key, Option<f64>)| ratio.is_some_and(|ratio| self.decide(key, ratio, losses > 0.0));
+            ratios.iter().map(decide).fold(false, |any, one| any | one)
+        };
+        if let Some(calibration) = &mut self.calibration {
+            calibration.decided(has_changed);
+        }
+    }
+
+    fn note_observed(&mut self, key: Key, ratio: Option<f64>) {
+        let Some(used) = self.used.get_mut(&key) else { return };
+        let best = used.choice.best();
+        used.observed_s = ratio.map(|ratio| ratio * best.seconds).or(used.observed_s);
+        let change = self.changes.iter_mut().rev().find(|change| self::class(change.bytes) == key.1 && change.collective == key.0);
+        if let Some(change) = change.filter(|change| change.to == best.algorithm.to_string()) {
+            change.observed_s = change.observed_s.or(used.observed_s);
+        }
+    }
+
+    /// The collective took `ratio` times its predicted time. Returns whether its algorithm changes.
+    fn decide(&mut self, key: Key, ratio: f64, has_losses: bool) -> bool {
+        // What the program asks for is not decided on.
+        let Some(calibration) = self.calibration.as_mut().filter(|_| self.overrides.of(key.0).is_none()) else { return false };
+        let Some(used) = self.used.get(&key) else { return false };
+        let changes = calibration.history(key).observes(&used.choice, ratio, used.calls, has_losses).is_some();
+        if changes {
+            self.plans.retain(|call, _| self::key(call) != key);
+            self.set_aside.clear();
+        }
+        changes
+    }
+
+    /// The queue that was too short for what a collective sends to one rank at once, if it took as long as if there were
+    /// one: it took `ratio` times its predicted time, and packets were lost.
+    fn overflown(&self, key: Key, ratio: f64, ranks: u32) -> Option<Queue> {
+        let used = self.used.get(&key).filter(|_| ratio > OVERFLOWN)?;
+        let best = used.choice.best();
+        let senders = converging(key.0, best.algorithm, ranks);
+        let bytes = (f64::from(senders) * used.bytes as f64 / 2.0).max(QUEUE_BYTES_MIN);
+        let known = self.cost_model().queue;
+        let is_news = senders > 1 && known.is_none_or(|known| bytes < known.bytes);
+        let timeout = (ratio - 1.0) * best.seconds;
+        is_news.then_some(Queue { bytes, gap_ratio: 1.0, timeout })
+    }
+
     /// What was called so far, and how that was chosen.
-    pub(crate) fn report(&self) -> Vec<CollectiveReport> {
-        let report = |(&(collective, _), used): (&(Collective, u32), &Used)| {
+    pub(crate) fn report(&self) -> (Vec<CollectiveReport>, Vec<ChangeReport>) {
+        let report = |(&(collective, _), used): (&Key, &Used)| {
             let price = |candidate: &Candidate| CandidateReport {
                 algorithm: candidate.algorithm.to_string(),
                 predicted_s: candidate.seconds,
             };
-            let Used { calls, bytes, choice } = used;
+            let Used { calls, bytes, choice, .. } = used;
             CollectiveReport {
                 collective,
                 bytes: *bytes,
@@ -143,6 +316,23 @@ impl Planner {
                 candidates: choice.candidates.iter().map(price).collect(),
             }
         };
-        self.used.iter().map(report).collect()
+        (self.used.iter().map(report).collect(), self.changes.clone())
     }
+}
+
+fn key(call: &Call) -> Key {
+    (call.collective, class(bytes(call)))
+}
+
+/// Sizes within a factor of 2.
+fn class(bytes: u64) -> u32 {
+    u64::BITS - bytes.leading_zeros()
+}
+
+fn bytes(call: &Call) -> u64 {
+    call.blocks.longest().saturating_mul(call.element_bytes)
+}
+
+fn place_of(choice: &Choice, way: Way) -> Option<usize> {
+    choice.candidates.iter().position(|candidate| Way::of(&candidate.algorithm) == way)
 }

@@ -9,6 +9,16 @@ use crate::collective::{Algorithm, Blocks, Call, Operator};
 use crate::ids::Rank;
 use crate::operation::Collective;
 
+/// What a call has to do with exchanges of observations.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Exchange {
+    Nothing,
+    /// It begins one.
+    Begins,
+    /// It does not begin before the last one has ended.
+    Adopts,
+}
+
 /// One line of a job's program. Every rank goes through all of them, in order, and waits where it says so.
 #[derive(Clone, Debug)]
 pub(super) enum Line {
@@ -16,6 +26,7 @@ pub(super) enum Line {
         call: Call,
         algorithm: Algorithm,
         seed: u64,
+        exchange: Exchange,
     },
     /// Of `count` elements, by a tag of its own.
     Message {

@@ -4,7 +4,7 @@ use std::io::IoSlice;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use super::calls::{self, Line, random_call};
+use super::calls::{self, Exchange, Line, random_call};
 use super::world::{End, World};
 use crate::buffer::Element;
 use crate::collective::execute::Collectives;
@@ -35,6 +35,7 @@ fn each_seed(name: &str, seeds: u64, run: impl Fn(u64)) {
 fn program(chance: &mut Chance, ranks: u32) -> Vec<Line> {
     let mut program = Vec::new();
     let mut open: Vec<usize> = Vec::new();
+    let mut is_exchanging = false;
     for _ in 0..2 + chance.below(8) {
         let seed = chance.below(1 << 30) as u64;
         let from = chance.below(ranks as usize);
@@ -44,7 +45,13 @@ fn program(chance: &mut Chance, ranks: u32) -> Vec<Line> {
             Line::Message { from, to, count: chance.below(200), seed }
         } else {
             let (call, algorithm) = random_call(chance, ranks);
-            Line::Collective { call, algorithm, seed }
+            let exchange = match chance.below(3) {
+                0 if is_exchanging => Exchange::Adopts,
+                0 => Exchange::Begins,
+                _ => Exchange::Nothing,
+            };
+            is_exchanging ^= exchange != Exchange::Nothing;
+            Line::Collective { call, algorithm, seed, exchange }
         });
         if let Line::Message { from, to, .. } = program[program.len() - 1]
             && from == to
@@ -107,7 +114,7 @@ fn collectives_and_messages_mixed_complete() {
 
 /// Changes something of a call that ranks must agree on.
 fn changed(chance: &mut Chance, line: &Line) -> Line {
-    let Line::Collective { call, algorithm, seed } = line else { return line.clone() };
+    let Line::Collective { call, algorithm, seed, exchange } = line else { return line.clone() };
     loop {
         let (other, by) = match chance.below(4) {
             0 => (Call { root: Rank(chance.below(call.ranks as usize) as u32), ..call.clone() }, *algorithm),
@@ -125,7 +132,7 @@ fn changed(chance: &mut Chance, line: &Line) -> Line {
             continue;
         }
         if calls::signature(&other, by) != calls::signature(call, *algorithm) {
-            return Line::Collective { call: other, algorithm: by, seed: *seed };
+            return Line::Collective { call: other, algorithm: by, seed: *seed, exchange: *exchange };
         }
     }
 }

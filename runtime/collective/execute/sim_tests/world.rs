@@ -3,11 +3,14 @@
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use super::calls::{self, Line};
+use super::calls::{self, Exchange, Line};
 use crate::buffer::Element;
-use crate::collective::execute::{Collectives, Job, Start};
+use crate::collective::allgather;
+use crate::collective::execute::{Collectives, Job, Start, Typed};
 use crate::collective::trial_tests::Chance;
 use crate::engine::{Completed, Engine, Limits, OpId, Outcome, Sent, Starts};
 use crate::error::Error;
@@ -34,6 +37,10 @@ pub(super) struct Node {
     sends: Vec<bool>,
     /// Parts that run.
     jobs: Vec<Job>,
+    /// The last exchange: its number, and what has come of it.
+    exchange: (u64, Arc<OnceLock<Vec<f64>>>),
+    /// A deferred call begins another one.
+    begins_exchange: Arc<AtomicBool>,
     is_dead: bool,
     /// It finalizes: leaves when all is known to be well, or not.
     finalizes: bool,
@@ -89,6 +96,8 @@ impl World {
             program,
             sends: vec![false; size],
             jobs: Vec::new(),
+            exchange: Default::default(),
+            begins_exchange: Arc::default(),
             is_dead: false,
             finalizes: false,
             is_faulty: false,
@@ -119,6 +128,9 @@ impl World {
                     let which = self.chance.below(self.nodes[rank].jobs.len());
                     let mut job = self.nodes[rank].jobs.swap_remove(which);
                     job.run(|| Duration::ZERO);
+                    if self.nodes[rank].begins_exchange.swap(false, Ordering::Relaxed) {
+                        self.exchange(rank);
+                    }
                     let (now, node) = (self.now(), &mut self.nodes[rank]);
                     node.collectives.put_back(&mut node.engine, now, job);
                     self.settle(rank);
@@ -165,16 +177,20 @@ impl World {
 
     fn step(&mut self, rank: usize) {
         let (now, me) = (self.now(), Rank(rank as u32));
+        let size = self.nodes.len();
         let node = &mut self.nodes[rank];
         let at = node.at;
         node.at += 1;
         let op = match node.program[at].clone() {
-            Line::Collective { call, algorithm, seed } => {
-                let schedule = call.schedule(algorithm, me).expect("an algorithm for this call");
-                let work = calls::work(&call, &schedule, me.0, seed, node.is_faulty);
-                let signature = Some(calls::signature(&call, algorithm));
-                let start = Start { schedule: schedule.into(), signature, work };
-                node.collectives.start(&mut node.engine, now, start)
+            Line::Collective { call, algorithm, seed, exchange } => {
+                let is_faulty = node.is_faulty;
+                let make = move || {
+                    let schedule = call.schedule(algorithm, me).expect("an algorithm for this call");
+                    let work = calls::work(&call, &schedule, me.0, seed, is_faulty);
+                    let signature = Some(calls::signature(&call, algorithm));
+                    Start { schedule: schedule.into(), signature, work, timed: None }
+                };
+                self.call(rank, exchange, size, make)
             }
             Line::Message { from, to, count, seed } if from == rank => {
                 let source = Box::new(calls::payload(seed, count));
@@ -187,6 +203,7 @@ impl World {
             Line::Message { .. } => return node.ends[at] = End::Done(Vec::new()),
             Line::Wait(_) => return,
         };
+        let node = &mut self.nodes[rank];
         match op {
             Ok(op) => {
                 node.ends[at] = End::UnderWay;
@@ -195,6 +212,49 @@ impl World {
             Err(error) => node.ends[at] = End::Failed(error),
         }
         self.settle(rank);
+    }
+
+    /// Begins a collective, at once or after the exchange that it needs.
+    fn call(
+        &mut self,
+        rank: usize,
+        exchange: Exchange,
+        size: usize,
+        make: impl FnOnce() -> Start + Send + 'static,
+    ) -> Result<OpId, Error> {
+        let (now, node) = (self.now(), &mut self.nodes[rank]);
+        let result = node.exchange.1.clone();
+        let is_early = exchange == Exchange::Adopts && result.get().is_none();
+        if !is_early && !node.collectives.has_deferred() {
+            let op = node.collectives.start(&mut node.engine, now, make())?;
+            if exchange == Exchange::Begins {
+                self.exchange(rank);
+            }
+            return Ok(op);
+        }
+        let begins = node.begins_exchange.clone();
+        let deferred = move || {
+            if let (Exchange::Adopts, Some(all)) = (exchange, result.get()) {
+                assert!((0..size).all(|rank| all[2 * rank] == rank as f64), "what each rank has contributed: {all:?}");
+            }
+            begins.store(exchange == Exchange::Begins, Ordering::Relaxed);
+            Ok(Some(make()))
+        };
+        node.collectives.defer(&mut node.engine, now, Box::new(deferred))
+    }
+
+    /// Begins an exchange of two numbers of each rank.
+    fn exchange(&mut self, rank: usize) {
+        let (now, size) = (self.now(), self.nodes.len());
+        let node = &mut self.nodes[rank];
+        let result = Arc::<OnceLock<Vec<f64>>>::default();
+        node.exchange = (node.exchange.0 + 1, result.clone());
+        let schedule = Arc::new(allgather::bruck::schedule(Rank(rank as u32), size as u32, 2));
+        let mut all = vec![0.0; 2 * size];
+        all[2 * rank..2 * rank + 2].copy_from_slice(&[rank as f64, 0.5]);
+        let work = Typed::new(&schedule, Vec::new(), all, None, move |all: Vec<f64>| _ = result.set(all));
+        let start = Start { schedule, signature: None, work: Box::new(work), timed: None };
+        node.collectives.calibrate(&mut node.engine, now, node.exchange.0, start);
     }
 
     pub(super) fn settle(&mut self, rank: usize) {

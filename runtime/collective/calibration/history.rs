@@ -1,0 +1,178 @@
+//! Which algorithm a collective of one size takes, from what was observed of those that were tried.
+//!
+//! The expected time of an algorithm is its predicted time, times observed over predicted: its own if it was tried, else
+//! that of the one in use. So what is wrong for all algorithms alike decides nothing. Another algorithm is taken if its
+//! expected time is lower by a margin, which grows with each change, so that two that are equally good do not alternate.
+//! One whose expected time is not much higher is tried now and then, more and more rarely, so that a wrong prediction
+//! is found out.
+
+use std::collections::BTreeMap;
+
+use crate::collective::Algorithm;
+use crate::collective::choose::{Candidate, Choice};
+
+/// The margin by which another algorithm must be better: one that was not tried, and one that was.
+const MARGIN_UNTRIED: f64 = 0.1;
+const MARGIN_TRIED: f64 = 0.05;
+/// What each change adds to it.
+const MARGIN_MORE: f64 = 0.02;
+/// A trial may be expected to take so many times as long.
+const TRIAL_MAX: f64 = 1.6;
+/// The calls after which there is a first trial; twice as many before each further one.
+const TRIAL_FIRST: u64 = 16;
+/// Packets were lost and the time is so many times the predicted one: that is no error of all predictions.
+const HELD_UP: f64 = 2.0;
+
+/// An algorithm, whatever its segments: its name, and whether it has all rounds in progress at once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Way {
+    name: &'static str,
+    is_at_once: bool,
+}
+
+impl Way {
+    pub(crate) fn of(algorithm: &Algorithm) -> Self {
+        let is_at_once = matches!(algorithm, Algorithm::Pairwise { window: 0 });
+        Way { name: algorithm.name(), is_at_once }
+    }
+}
+
+/// What is known of one collective of one size.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    way: Option<Way>,
+    /// Observed over predicted time.
+    tried: BTreeMap<Way, f64>,
+    changes: u32,
+    trials: u32,
+}
+
+/// Why the algorithm changes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Decision {
+    /// The place among the candidates.
+    pub(crate) place: usize,
+    pub(crate) expected_s: f64,
+}
+
+impl History {
+    /// The algorithm that was decided on.
+    pub(crate) fn way(&self) -> Option<Way> {
+        self.way
+    }
+
+    /// The one in use took `ratio` times the predicted time, over `calls` calls so far. Returns another, if it is to be
+    /// taken. `has_losses`: packets were lost meanwhile.
+    pub(crate) fn observes(&mut self, choice: &Choice, ratio: f64, calls: u64, has_losses: bool) -> Option<Decision> {
+        let used = Way::of(&choice.best().algorithm);
+        self.tried.insert(used, ratio);
+        let of_others = if has_losses && ratio > HELD_UP { 1.0 } else { ratio };
+        let expected = |candidate: &Candidate| {
+            let known = self.tried.get(&Way::of(&candidate.algorithm));
+            candidate.seconds * known.copied().unwrap_or(of_others)
+        };
+        let now_s = expected(&choice.best());
+        let margin = |candidate: &Candidate| {
+            let is_tried = self.tried.contains_key(&Way::of(&candidate.algorithm));
+            let margin = if is_tried { MARGIN_TRIED } else { MARGIN_UNTRIED };
+            (margin + MARGIN_MORE * f64::from(self.changes)).min(0.5)
+        };
+        let others = || choice.candidates.iter().enumerate().filter(|(place, _)| *place != choice.chosen);
+        let better = others().filter(|(_, other)| expected(other) < (1.0 - margin(other)) * now_s);
+        let by_time = |one: &(usize, &Candidate), other: &(usize, &Candidate)| {
+            expected(one.1).total_cmp(&expected(other.1)).then(one.0.cmp(&other.0))
+        };
+        let best = better.min_by(by_time).map(|(place, other)| Decision { place, expected_s: expected(other) });
+        let trial = || {
+            let is_time = calls >= TRIAL_FIRST << self.trials.min(40);
+            let untried = others().filter(|(_, other)| !self.tried.contains_key(&Way::of(&other.algorithm)));
+            let (place, other) = untried.filter(|_| is_time).min_by(by_time)?;
+            let expected_s = expected(other);
+            (expected_s < TRIAL_MAX * now_s).then_some(Decision { place, expected_s })
+        };
+        let (decision, is_trial) = match best {
+            Some(_) => (best, false),
+            None => (trial(), true),
+        };
+        self.trials += u32::from(decision.is_some() && is_trial);
+        self.changes += u32::from(decision.is_some() && !is_trial);
+        self.way = decision.map(|decision| Way::of(&choice.candidates[decision.place].algorithm)).or(self.way);
+        decision
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three algorithms with these prices.
+    fn choice(prices: [f64; 3], chosen: usize) -> Choice {
+        let algorithms = [Algorithm::Doubling, Algorithm::Global, Algorithm::Ring];
+        let candidates = algorithms.into_iter().zip(prices);
+        let candidates = candidates.map(|(algorithm, seconds)| Candidate { algorithm, seconds }).collect();
+        Choice { candidates, chosen }
+    }
+
+    /// Exchanges until nothing changes any more: the algorithm in the end, the time of all calls, and how often it changed.
+    fn settles(prices: [f64; 3], truth: [f64; 3], calls: u64) -> (usize, f64, u32) {
+        let mut history = History::default();
+        let (mut chosen, mut total, mut changes, mut interval, mut next) = (0, 0.0, 0, 2, 2);
+        for index in 0..3 {
+            if prices[index] < prices[chosen] {
+                chosen = index;
+            }
+        }
+        for call in 1..=calls {
+            total += truth[chosen];
+            if call == next {
+                let ratio = truth[chosen] / prices[chosen];
+                let decision = history.observes(&choice(prices, chosen), ratio, call, false);
+                interval = if decision.is_some() { 2 } else { (2 * interval).min(1024) };
+                next = call + interval + interval / 4 + 1;
+                if let Some(Decision { place, .. }) = decision {
+                    (chosen, changes) = (place, changes + 1);
+                }
+            }
+        }
+        (chosen, total, changes)
+    }
+
+    #[test]
+    fn predictions_that_are_right_change_nothing() {
+        assert_eq!(settles([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], 1000), (0, 1000.0, 0));
+        assert_eq!(settles([1.0, 2.0, 3.0], [7.0, 14.0, 21.0], 1000), (0, 7000.0, 0), "wrong for all alike");
+    }
+
+    #[test]
+    fn a_prediction_that_is_wrong_is_found_out() {
+        // The one in use is worse than predicted in comparison: the next is tried, and is better.
+        let (chosen, total, _) = settles([1.0, 1.2, 5.0], [2.0, 1.0, 5.0], 200);
+        assert_eq!(chosen, 1);
+        assert!(total < 1.15 * 200.0, "{total}");
+        // The next is worse: there are trials, and they cost little.
+        let (chosen, total, changes) = settles([1.0, 1.2, 1.3], [1.0, 1.5, 1.6], 200);
+        assert!(chosen == 0 && total < 1.03 * 200.0 && changes == 4, "{total}, {changes}");
+    }
+
+    #[test]
+    fn two_that_are_equally_good_do_not_alternate() {
+        let (mut history, mut chosen, mut changes, mut chance) = (History::default(), 0, 0, 1u64);
+        for exchange in 1..300u64 {
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let noise = 0.9 + 0.2 * (chance >> 40) as f64 / (1u64 << 24) as f64;
+            let decision = history.observes(&choice([1.0, 1.0, 9.0], chosen), noise, exchange * 1000, false);
+            if let Some(Decision { place, .. }) = decision {
+                (chosen, changes) = (place, changes + 1);
+            }
+        }
+        assert!(changes < 12, "{changes}");
+    }
+
+    #[test]
+    fn losses_are_one_algorithms_own() {
+        let mut history = History::default();
+        let of_losses = |history: &mut History, has_losses| history.observes(&choice([1.0, 3.0, 4.0], 0), 40.0, 3, has_losses);
+        assert_eq!(of_losses(&mut history, false), None, "all may be as slow");
+        assert_eq!(of_losses(&mut history, true), Some(Decision { place: 1, expected_s: 3.0 }));
+    }
+}

@@ -1,0 +1,244 @@
+//! How the cost model follows what ranks observe while the program runs. Pure.
+//!
+//! Ranks exchange what they have observed at fixed numbers of calls: the straight line of their links, lost packets, and
+//! for each collective that was called since the last exchange how its time compares with the predicted one. All ranks
+//! make the same decisions at the same later call, from the same numbers.
+//!
+//! | what | when it changes |
+//! | --- | --- |
+//! | the cost model's line `a + b x` | at the first exchange that knows one; later if two exchanges in a row differ by half |
+//! | the queue in front of a receiver | when packets were lost and many ranks had sent to one at once |
+//! | the algorithm for a collective and a size | when another one's expected time is lower by more than a margin ([`history`]) |
+
+mod history;
+mod observed;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use self::history::History;
+pub(crate) use self::history::Way;
+pub(crate) use self::observed::{ENTRIES_MAX, Line, Observed};
+use crate::operation::Collective;
+
+/// A collective, and a class of sizes: a factor of 2.
+pub(crate) type Key = (Collective, u32);
+
+/// The first exchange goes with this call.
+const FIRST: u64 = 1;
+/// Calls between exchanges: after a change, and when nothing changes for long.
+const SOON: u64 = 2;
+const INTERVAL_MAX: u64 = 1024;
+/// A line that differs less from the adopted one is the same.
+const DRIFT: f64 = 1.5;
+
+/// When ranks exchange, and what they have decided.
+pub(crate) struct Calibration {
+    /// Collectives that were planned so far.
+    calls: u64,
+    begins_at: u64,
+    interval: u64,
+    exchanges: u64,
+    pending: Option<Pending>,
+    line: Line,
+    /// The last exchange showed another line than the adopted one.
+    is_drifting: bool,
+    histories: BTreeMap<Key, History>,
+}
+
+/// An exchange that has begun.
+struct Pending {
+    adopts_at: u64,
+    keys: Vec<Key>,
+    result: Exchanged,
+}
+
+/// What all ranks have contributed, in their order, once the exchange has ended.
+pub(crate) type Exchanged = Arc<OnceLock<Vec<f64>>>;
+
+/// What a call is to do first.
+#[derive(PartialEq, Debug)]
+pub(crate) enum Due {
+    Nothing,
+    /// Wait for the exchange, which has not ended yet.
+    Exchange,
+    /// Adopt its result.
+    Result(Outcome),
+}
+
+/// The result of an exchange.
+#[derive(PartialEq, Debug)]
+pub(crate) struct Outcome {
+    /// The line `a + b x` of links; nothing of it is known if the cost model is to stay as it is.
+    pub(crate) line: Line,
+    /// Packets that had to be sent again.
+    pub(crate) losses: f64,
+    /// Observed over predicted time, by collective and size: `None` if no rank knows.
+    pub(crate) ratios: Vec<(Key, Option<f64>)>,
+}
+
+impl Calibration {
+    pub(crate) fn new() -> Self {
+        Calibration {
+            calls: 0,
+            begins_at: FIRST,
+            interval: SOON,
+            exchanges: 0,
+            pending: None,
+            line: Line::default(),
+            is_drifting: false,
+            histories: BTreeMap::new(),
+        }
+    }
+
+    /// A collective is about to be planned.
+    pub(crate) fn due(&mut self) -> Due {
+        let Some(pending) = &self.pending else { return Due::Nothing };
+        if self.calls + 1 < pending.adopts_at {
+            return Due::Nothing;
+        }
+        let Some(values) = pending.result.get() else { return Due::Exchange };
+        let outcome = observed::combine(values, &pending.keys);
+        self.pending = None;
+        let line = if self.is_news(outcome.line) { outcome.line } else { Line::default() };
+        self.line = Line { a_s: line.a_s.or(self.line.a_s), b_s_per_byte: line.b_s_per_byte.or(self.line.b_s_per_byte) };
+        Due::Result(Outcome { line, ..outcome })
+    }
+
+    /// Whether `line` is to be adopted: it shows what was not known, or is the second in a row that differs.
+    fn is_news(&mut self, line: Line) -> bool {
+        let pairs = [(line.a_s, self.line.a_s), (line.b_s_per_byte, self.line.b_s_per_byte)];
+        if pairs.iter().any(|(new, adopted)| new.is_some() && adopted.is_none()) {
+            return true;
+        }
+        let is_far = |(one, other): &(Option<f64>, Option<f64>)| {
+            one.zip(*other).is_some_and(|(one, other)| one > other * DRIFT || other > one * DRIFT)
+        };
+        let was_drifting = self.is_drifting;
+        self.is_drifting = pairs.iter().any(is_far);
+        let is_news = self.is_drifting && was_drifting;
+        self.is_drifting &= !is_news;
+        is_news
+    }
+
+    /// A collective has been planned. Returns whether an exchange is to begin with it.
+    pub(crate) fn counts(&mut self) -> bool {
+        self.calls += 1;
+        self.pending.is_none() && self.calls >= self.begins_at
+    }
+
+    /// An exchange begins, on collectives that were called since the last one. Returns its number, and where its result
+    /// goes.
+    pub(crate) fn begins(&mut self, keys: Vec<Key>) -> (u64, Exchanged) {
+        let result = Exchanged::default();
+        let adopts_at = self.calls + (self.interval / 4).max(1);
+        self.pending = Some(Pending { adopts_at, keys, result: result.clone() });
+        self.begins_at = self.calls + self.interval;
+        self.exchanges += 1;
+        (self.exchanges, result)
+    }
+
+    /// Calls since the last exchange were decided anew, or not.
+    pub(crate) fn decided(&mut self, has_changed: bool) {
+        // Nothing is known at first, but soon.
+        self.interval = if has_changed || self.line == Line::default() { SOON } else { (2 * self.interval).min(INTERVAL_MAX) };
+        self.begins_at = self.calls + self.interval;
+    }
+
+    /// What is known of a collective and a size.
+    pub(crate) fn history(&mut self, key: Key) -> &mut History {
+        self.histories.entry(key).or_default()
+    }
+
+    /// The program has had ranks agree on this line.
+    pub(crate) fn adopts(&mut self, line: Line) {
+        (self.line, self.is_drifting) = (line, false);
+        self.forget();
+    }
+
+    /// Prices have changed: what was observed is not comparable any more.
+    pub(crate) fn forget(&mut self) {
+        self.histories.clear();
+    }
+
+    /// The way that was decided on, if one was.
+    pub(crate) fn decision(&self, key: Key) -> Option<Way> {
+        self.histories.get(&key)?.way()
+    }
+
+    /// The number of collectives planned so far.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: Key = (Collective::Allreduce, 10);
+
+    fn line(a: f64) -> Line {
+        Line { a_s: Some(a), b_s_per_byte: Some(1e-9) }
+    }
+
+    fn next(calibration: &mut Calibration, line: Line) -> (Due, bool) {
+        let due = calibration.due();
+        let begins = calibration.counts();
+        if begins {
+            let (_, result) = calibration.begins(vec![KEY]);
+            let own = Observed { line, losses: 0, ratios: vec![Some(1.5)] };
+            result.set([own.encode(), own.encode()].concat()).unwrap();
+        }
+        (due, begins)
+    }
+
+    #[test]
+    fn exchanges_grow_rare_and_a_line_is_adopted_once() {
+        let mut calibration = Calibration::new();
+        let (mut begun, mut adopted) = (Vec::new(), Vec::new());
+        for call in 1..=5000u64 {
+            let (due, begins) = next(&mut calibration, line(1e-3));
+            if let Due::Result(outcome) = due {
+                assert_eq!(outcome.ratios, [(KEY, Some(1.5))]);
+                if outcome.line != Line::default() {
+                    adopted.push(call);
+                }
+                calibration.decided(false);
+            }
+            if begins {
+                begun.push(call);
+            }
+        }
+        assert_eq!(adopted, [2]);
+        assert_eq!(begun[..4], [1, 6, 15, 33], "{begun:?}");
+        assert!(begun.len() < 16, "{begun:?}");
+    }
+
+    #[test]
+    fn a_line_changes_when_two_exchanges_say_so() {
+        let mut calibration = Calibration::new();
+        let mut lines = Vec::new();
+        for call in 1..=200u64 {
+            // One that is alone says nothing.
+            let a = if call == 5 || call > 30 { 5e-3 } else { 1e-3 };
+            if let (Due::Result(Outcome { line, .. }), _) = next(&mut calibration, line(a)) {
+                lines.extend(line.a_s.map(|a| (call, a)));
+                calibration.decided(false);
+            }
+        }
+        assert!(matches!(lines[..], [(2, 1e-3), (31.., 5e-3)]), "{lines:?}");
+    }
+
+    #[test]
+    fn a_call_waits_for_an_exchange_that_has_not_ended() {
+        let mut calibration = Calibration::new();
+        assert_eq!(calibration.due(), Due::Nothing);
+        assert!(calibration.counts());
+        let (number, result) = calibration.begins(vec![]);
+        assert_eq!((number, calibration.due()), (1, Due::Exchange));
+        result.set(Observed { line: Line::default(), losses: 0, ratios: vec![] }.encode()).unwrap();
+        assert!(matches!(calibration.due(), Due::Result(Outcome { line: Line { a_s: None, .. }, .. })));
+        assert_eq!(calibration.due(), Due::Nothing);
+    }
+}

@@ -1,0 +1,89 @@
+//! The agreement on the cost model, and the collectives that wait for it.
+//!
+//! Ranks exchange what they have observed while collectives go on, and adopt the result at a call of a fixed number. A
+//! rank that calls that one before the exchange has ended *defers* it, and all later ones: the handle is there at once, and the
+//! algorithm is selected when the exchange has ended. All ranks take part in the exchange with an earlier call, so
+//! a deferred collective waits for nothing but calls of other ranks that come before it anyway.
+
+use std::time::Duration;
+
+use super::{Collectives, Entry, Part, Progress, Start};
+use crate::engine::{Engine, OpId, Outcome};
+use crate::error::Error;
+use crate::ids::Tag;
+use crate::wire::frame::{Context, MatchKey};
+
+/// Selects the algorithm of a deferred collective, and makes what it begins with; nothing begins if it only changes how later
+/// ones are selected. Runs without the lock.
+pub(crate) type Deferred = Box<dyn FnOnce() -> Result<Option<Start>, Error> + Send>;
+
+impl Collectives {
+    /// Begins the exchange of number `number` with all ranks, unless the job has failed. What it ends with is the work's own
+    /// affair.
+    pub(crate) fn calibrate(&mut self, engine: &mut Engine, now: Duration, number: u64, start: Start) -> Option<OpId> {
+        debug_assert!(self.calibrating.is_none(), "one at a time");
+        self.check(engine, true).ok()?;
+        // So far apart, two of one tag are never under way.
+        let key = MatchKey { context: Context::Calibration, tag: Tag(number as u32) };
+        let (op, part) = (engine.new_op(), Part::new(Progress::new(start.schedule), start.work));
+        self.entries.insert(op, Entry::new(key, part, now));
+        self.calibrating = Some(op);
+        self.make_due(op);
+        Some(op)
+    }
+
+    /// Whether collectives are deferred: then the next one is, too.
+    pub(crate) fn has_deferred(&self) -> bool {
+        !self.deferred.is_empty()
+    }
+
+    /// Begins a collective later: when the exchange under way has ended, after those that were deferred before.
+    ///
+    /// # Errors
+    /// What the job has failed with, or why no collective can be called any more.
+    pub(crate) fn defer(&mut self, engine: &mut Engine, now: Duration, deferred: Deferred) -> Result<OpId, Error> {
+        self.check(engine, true)?;
+        let op = engine.new_op();
+        let key = MatchKey { context: Context::Calibration, tag: Tag(0) };
+        self.entries.insert(op, Entry::new(key, Part::deferred(deferred), now));
+        self.deferred.push_back(op);
+        self.resume();
+        Ok(op)
+    }
+
+    /// A deferred collective begins.
+    pub(super) fn begin_deferred(
+        &mut self,
+        engine: &mut Engine,
+        now: Duration,
+        op: OpId,
+        start: Result<Option<Start>, Error>,
+    ) {
+        self.deferred.retain(|deferred| *deferred != op);
+        // It may have failed meanwhile.
+        if self.entries.contains_key(&op) {
+            match start.map(|start| start.map(|start| self.begin(engine, now, op, start))) {
+                Ok(Some(Ok(()))) => {}
+                Ok(None) => self.end(op, Outcome::Abandoned),
+                Ok(Some(Err(error))) | Err(error) => self.end(op, Outcome::Failed(error)),
+            }
+        }
+        self.resume();
+    }
+
+    /// Lets the first deferred collective begin, if nothing is in its way.
+    pub(super) fn resume(&mut self) {
+        if self.calibrating.is_none()
+            && let Some(&op) = self.deferred.front()
+        {
+            self.make_due(op);
+        }
+    }
+
+    /// The collectives that have not begun and will not.
+    pub(super) fn give_up_deferred(&mut self, error: &Error) {
+        for op in std::mem::take(&mut self.deferred) {
+            self.end(op, Outcome::Failed(error.clone()));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The selection of algorithms follows what ranks observe: when they exchange that, and the calls that wait for it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::Kernel;
+use super::completion::{Chosen, Completion, OfCollective};
+use super::core::Core;
+use crate::collective::calibration::Line;
+use crate::collective::execute::{Plan, Planned, Planner, Start, Typed};
+use crate::collective::{Call, allgather};
+use crate::error::{Error, Result};
+use crate::ids::Rank;
+use crate::operation::Operation;
+
+/// The other ranks have fewer calls than this one, so one of them calls something else.
+const NO_EXCHANGE: &str = "another rank has left without calling it; do all ranks call the same?";
+
+impl Kernel {
+    /// Whether collectives are deferred: then the next one is, too. Only the thread that calls them defers any.
+    pub(super) fn defers(&self) -> bool {
+        self.calls.has_deferred.load(Ordering::Relaxed) && {
+            let has_deferred = self.lock().collectives.has_deferred();
+            self.calls.has_deferred.store(has_deferred, Ordering::Relaxed);
+            has_deferred
+        }
+    }
+
+    /// Begins a collective when ranks have agreed on its algorithm.
+    pub(super) fn defer(
+        self: &Arc<Self>,
+        operation: Operation,
+        call: &Call,
+        choice: Chosen,
+        make: impl FnOnce(&Plan) -> Start + Send + 'static,
+    ) -> Result<Arc<Completion>> {
+        self.calls.has_deferred.store(true, Ordering::Relaxed);
+        let (kernel, call, chosen) = (Arc::downgrade(self), call.clone(), choice.clone());
+        let begin = move || {
+            let Some(kernel) = kernel.upgrade() else { return Err(Error::Shutdown { rank: operation.rank }) };
+            let planned = kernel.calls.planner.lock().next(&call);
+            let Planned::Now { plan, exchanges } = planned else {
+                return Err(Error::Collective { number: 0, rank: kernel.rank, cause: NO_EXCHANGE.into() });
+            };
+            let _ = chosen.set(plan.choice.clone());
+            if exchanges {
+                kernel.exchange_observations();
+            }
+            Ok(Some(make(&plan)))
+        };
+        let peers = (0..self.size).map(Rank).filter(|peer| *peer != self.rank).collect();
+        self.post_collective(operation, OfCollective { peers, choice }, |core| core.defer(Box::new(begin)))
+    }
+
+    /// Changes how calls are planned from the next one on.
+    pub(super) fn change_planner(self: &Arc<Self>, change: impl FnOnce(&mut Planner) + Send + 'static) {
+        if !self.defers() {
+            return change(&mut self.calls.planner.lock());
+        }
+        let kernel = Arc::downgrade(self);
+        let change = move || {
+            if let Some(kernel) = kernel.upgrade() {
+                change(&mut kernel.calls.planner.lock());
+            }
+            Ok(None)
+        };
+        // A job that has failed plans nothing more.
+        let _ = self.lock().defer(Box::new(change));
+    }
+
+    /// Has ranks exchange what they have observed, beside the collective that begins now.
+    pub(super) fn exchange_observations(&self) {
+        let core = self.lock();
+        let (line, losses) = core.observations();
+        drop(core);
+        let Some((number, own, result)) = self.calls.planner.lock().exchange(line, losses) else { return };
+        let schedule = Arc::new(allgather::bruck::schedule(self.rank, self.size, own.len() as u64));
+        let mut all = vec![0.0; own.len() * self.size as usize];
+        let at = own.len() * self.rank.index();
+        all[at..at + own.len()].copy_from_slice(&own);
+        // Whoever plans the call for which it is reads it there.
+        let work = Typed::new(&schedule, Vec::new(), all, None, move |all: Vec<f64>| _ = result.set(all));
+        let start = Start { schedule, signature: None, work: Box::new(work), timed: None };
+        let mut core = self.lock();
+        if let Some(op) = core.calibrate(number, start) {
+            core = self.begin_collective(core, op);
+        }
+        self.unlock(core);
+    }
+}
+
+impl Core {
+    /// What this rank has observed of its links: their usual line, and how often their packets were lost so far.
+    fn observations(&self) -> (Line, u64) {
+        let own = self.engine.rank();
+        let line = self.observed.as_ref().map(|observed| Line::through(&observed.links.usual(own))).unwrap_or_default();
+        (line, self.retransmitted())
+    }
+}
