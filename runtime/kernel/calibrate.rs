@@ -71,9 +71,9 @@ impl Kernel {
     /// Has ranks exchange what they have observed, beside the collective that begins now.
     pub(super) fn exchange_observations(&self) {
         let core = self.lock();
-        let (line, losses) = core.observations();
+        let (line, delay_s, losses) = core.observations();
         drop(core);
-        let Some((number, own, result)) = self.calls.planner.lock().exchange(line, losses) else { return };
+        let Some((number, own, result)) = self.calls.planner.lock().exchange(line, delay_s, losses) else { return };
         let schedule = Arc::new(allgather::bruck::schedule(self.rank, self.size, own.len() as u64));
         let mut all = vec![0.0; own.len() * self.size as usize];
         let at = own.len() * self.rank.index();
@@ -90,10 +90,11 @@ impl Kernel {
 }
 
 impl Core {
-    /// What this rank has observed of its links: their usual line, and how often their packets were lost so far.
-    fn observations(&self) -> (Line, u64) {
+    /// What this rank has observed of its links: their usual line, TCP's delay, and how often their packets were lost so far.
+    fn observations(&self) -> (Line, Option<f64>, u64) {
         let own = self.engine.rank();
-        let line = self.observed.as_ref().map(|observed| Line::through(&observed.links.usual(own))).unwrap_or_default();
-        (line, self.retransmitted())
+        let usual = self.observed.as_ref().map(|observed| Line::through(&observed.links.usual(own)));
+        let line = usual.unwrap_or_default();
+        (line, self.half_round_trip().map(|time| time.as_secs_f64()), self.retransmitted())
     }
 }

@@ -40,6 +40,8 @@ const READ_TURN_BYTES: usize = 1 << 20;
 const BULK_BYTES: usize = 16 << 10;
 /// Completed writes kept at hand in case the receiver refuses late.
 const RECENT_MAX: usize = 64;
+/// Links whose round trip is looked at.
+const ROUND_TRIPS_MAX: usize = 16;
 /// Refusals kept until the program asks.
 const REFUSALS_MAX: usize = 64;
 
@@ -164,6 +166,15 @@ impl Core {
     pub(super) fn retransmitted(&self) -> u64 {
         let sockets = self.sockets.iter().flatten();
         sockets.filter_map(|socket| lathide_sys::tcp::retransmitted(socket.stream.as_fd()).ok()).map(u64::from).sum()
+    }
+
+    /// Half of the usual round trip of the first links, as TCP has seen it.
+    pub(super) fn half_round_trip(&self) -> Option<Duration> {
+        let sockets = self.sockets.iter().flatten().take(ROUND_TRIPS_MAX);
+        let mut times: Vec<Duration> =
+            sockets.filter_map(|socket| lathide_sys::tcp::round_trip(socket.stream.as_fd()).ok()).collect();
+        times.sort_unstable();
+        times.get(times.len() / 2).map(|time| *time / 2)
     }
 
     /// Withdraws a read nobody waits for any more, if it has met no message.

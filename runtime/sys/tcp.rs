@@ -34,6 +34,14 @@ pub fn retransmitted(socket: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(information(socket)?.total_retransmitted)
 }
 
+/// The shortest round trip of a TCP connection of late; the handshake's own before anything was sent.
+///
+/// # Errors
+/// It is no TCP socket.
+pub fn round_trip(socket: BorrowedFd<'_>) -> io::Result<Duration> {
+    Ok(Duration::from_micros(information(socket)?.shortest_round_trip_us.into()))
+}
+
 fn information(socket: BorrowedFd<'_>) -> io::Result<Info> {
     let mut info = Info::default();
     let mut length = size_of::<Info>() as libc::socklen_t;
@@ -105,6 +113,9 @@ struct Info {
     last_ack_received_ms: u32,
     path: [u32; 10],
     total_retransmitted: u32,
+    rates_and_bytes: [u64; 4],
+    segments: [u32; 3],
+    shortest_round_trip_us: u32,
 }
 
 #[cfg(test)]
@@ -135,6 +146,14 @@ mod tests {
         // However busy the machine: it was heard since the write.
         assert!(after.since <= before.since + soon.elapsed() + Duration::from_millis(50), "{after:?}");
         assert!(heard(std::fs::File::open("/dev/null").expect("Linux").as_fd()).is_err());
+    }
+
+    #[test]
+    fn a_new_connection_has_a_round_trip_and_has_lost_nothing() {
+        let (near, _far) = pair();
+        let time = round_trip(near.as_fd()).expect("TCP");
+        assert!(time > Duration::ZERO && time < Duration::from_secs(5), "{time:?}");
+        assert_eq!(retransmitted(near.as_fd()).expect("TCP"), 0);
     }
 
     #[test]

@@ -26,11 +26,12 @@ pub(crate) type Key = (Collective, u32);
 
 /// The first exchange goes with this call.
 const FIRST: u64 = 1;
-/// Calls between exchanges: after a change, and when nothing changes for long.
-const SOON: u64 = 2;
+/// Calls between exchanges: before anything is known, after a change, and when nothing changes for long.
+const AT_FIRST: u64 = 2;
+const SOON: u64 = 4;
 const INTERVAL_MAX: u64 = 1024;
 /// A line that differs less from the adopted one is the same.
-const DRIFT: f64 = 1.5;
+const DRIFT: f64 = 2.0;
 
 /// When ranks exchange, and what they have decided.
 pub(crate) struct Calibration {
@@ -71,6 +72,8 @@ pub(crate) enum Due {
 pub(crate) struct Outcome {
     /// The line `a + b x` of links; nothing of it is known if the cost model is to stay as it is.
     pub(crate) line: Line,
+    /// Seconds from host to host, by TCP's handshakes. On the way there may be a relay, so messages say more.
+    pub(crate) delay_s: Option<f64>,
     /// Packets that had to be sent again.
     pub(crate) losses: f64,
     /// Observed over predicted time, by collective and size: `None` if no rank knows.
@@ -82,7 +85,7 @@ impl Calibration {
         Calibration {
             calls: 0,
             begins_at: FIRST,
-            interval: SOON,
+            interval: AT_FIRST,
             exchanges: 0,
             pending: None,
             line: Line::default(),
@@ -100,8 +103,11 @@ impl Calibration {
         let Some(values) = pending.result.get() else { return Due::Exchange };
         let outcome = observed::combine(values, &pending.keys);
         self.pending = None;
-        let line = if self.is_news(outcome.line) { outcome.line } else { Line::default() };
+        let mut line = if self.is_news(outcome.line) { outcome.line } else { Line::default() };
         self.line = Line { a_s: line.a_s.or(self.line.a_s), b_s_per_byte: line.b_s_per_byte.or(self.line.b_s_per_byte) };
+        if self.line.a_s.is_none() {
+            line.a_s = outcome.delay_s;
+        }
         Due::Result(Outcome { line, ..outcome })
     }
 
@@ -140,8 +146,11 @@ impl Calibration {
 
     /// Calls since the last exchange were decided anew, or not.
     pub(crate) fn decided(&mut self, has_changed: bool) {
-        // Nothing is known at first, but soon.
-        self.interval = if has_changed || self.line == Line::default() { SOON } else { (2 * self.interval).min(INTERVAL_MAX) };
+        self.interval = match has_changed {
+            _ if self.line == Line::default() => AT_FIRST,
+            true => SOON,
+            false => (2 * self.interval).min(INTERVAL_MAX),
+        };
         self.begins_at = self.calls + self.interval;
     }
 
@@ -153,12 +162,6 @@ impl Calibration {
     /// The program has had ranks agree on this line.
     pub(crate) fn adopts(&mut self, line: Line) {
         (self.line, self.is_drifting) = (line, false);
-        self.forget();
-    }
-
-    /// Prices have changed: what was observed is not comparable any more.
-    pub(crate) fn forget(&mut self) {
-        self.histories.clear();
     }
 
     /// The way that was decided on, if one was.
@@ -187,7 +190,7 @@ mod tests {
         let begins = calibration.counts();
         if begins {
             let (_, result) = calibration.begins(vec![KEY]);
-            let own = Observed { line, losses: 0, ratios: vec![Some(1.5)] };
+            let own = Observed { line, delay_s: None, losses: 0, ratios: vec![Some(1.5)] };
             result.set([own.encode(), own.encode()].concat()).unwrap();
         }
         (due, begins)
@@ -237,8 +240,9 @@ mod tests {
         assert!(calibration.counts());
         let (number, result) = calibration.begins(vec![]);
         assert_eq!((number, calibration.due()), (1, Due::Exchange));
-        result.set(Observed { line: Line::default(), losses: 0, ratios: vec![] }.encode()).unwrap();
-        assert!(matches!(calibration.due(), Due::Result(Outcome { line: Line { a_s: None, .. }, .. })));
+        result.set(Observed { line: Line::default(), delay_s: Some(1e-3), losses: 0, ratios: vec![] }.encode()).unwrap();
+        let Due::Result(Outcome { line, .. }) = calibration.due() else { panic!("it has ended") };
+        assert_eq!(line, Line { a_s: Some(1e-3), b_s_per_byte: None }, "what is known so far");
         assert_eq!(calibration.due(), Due::Nothing);
     }
 }

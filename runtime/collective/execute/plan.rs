@@ -66,6 +66,8 @@ struct Used {
     /// Of them since the last exchange.
     recent: u64,
     bytes: u64,
+    /// One of them.
+    call: Call,
     choice: Arc<Choice>,
     timing: Arc<Timing>,
     /// The time that ranks have agreed on at the last exchange.
@@ -134,6 +136,7 @@ impl Planner {
             calls: 0,
             recent: 0,
             bytes: 0,
+            call: call.clone(),
             choice: choice.clone(),
             timing: Arc::default(),
             observed_s: None,
@@ -223,9 +226,9 @@ impl Planner {
         self.set_aside.insert(before, plans);
     }
 
-    /// An exchange begins, with what this rank has observed of its links: their line, and packets lost so far. Returns its
+    /// An exchange begins, with what this rank has observed of its links: their line, TCP's delay, and packets lost so far. Returns its
     /// number, this rank's contribution, and where all of them go.
-    pub(crate) fn exchange(&mut self, line: Line, losses: u64) -> Option<(u64, Vec<f64>, Exchanged)> {
+    pub(crate) fn exchange(&mut self, line: Line, delay_s: Option<f64>, losses: u64) -> Option<(u64, Vec<f64>, Exchanged)> {
         let calibration = self.calibration.as_mut()?;
         let recent = self.used.iter_mut().filter(|(_, used)| used.recent > 0);
         let recent: Vec<(Key, Option<f64>)> =
@@ -235,30 +238,28 @@ impl Planner {
         let (number, result) = calibration.begins(keys);
         let before = std::mem::replace(&mut self.losses, losses);
         let losses = losses.saturating_sub(before);
-        Some((number, Observed { line, losses, ratios }.encode(), result))
+        Some((number, Observed { line, delay_s, losses, ratios }.encode(), result))
     }
 
     /// Takes over what an exchange has shown.
     fn adopt_outcome(&mut self, outcome: &Outcome, ranks: u32) {
-        let Outcome { line, losses, ref ratios } = *outcome;
+        let Outcome { line, losses, ref ratios, .. } = *outcome;
         for &(key, ratio) in ratios {
             self.note_observed(key, ratio);
         }
         let queue = ratios.iter().filter_map(|&(key, ratio)| self.overflown(key, ratio?, ranks));
         let queue = queue.filter(|_| losses > 0.0).min_by(|one, other| one.bytes.total_cmp(&other.bytes));
-        let has_changed = if line != Line::default() || queue.is_some() {
+        let has_new_prices = line != Line::default() || queue.is_some();
+        if has_new_prices {
             let model = self.cost_model();
             let a_s = line.a_s.unwrap_or(model.exchange_fixed());
             let model = model.with_link(a_s, line.b_s_per_byte.unwrap_or(model.node.per_byte));
             self.reprice(CostModel { queue: queue.or(model.queue), ..model });
-            if let Some(calibration) = &mut self.calibration {
-                calibration.forget();
-            }
-            true
-        } else {
-            let decide = |&(key, ratio): &(Key, Option<f64>)| ratio.is_some_and(|ratio| self.decide(key, ratio, losses > 0.0));
-            ratios.iter().map(decide).fold(false, |any, one| any | one)
-        };
+        }
+        let mut has_changed = has_new_prices;
+        for &(key, _) in ratios {
+            has_changed |= self.decide(key, losses > 0.0);
+        }
         if let Some(calibration) = &mut self.calibration {
             calibration.decided(has_changed);
         }
@@ -274,12 +275,18 @@ impl Planner {
         }
     }
 
-    /// The collective took `ratio` times its predicted time. Returns whether its algorithm changes.
-    fn decide(&mut self, key: Key, ratio: f64, has_losses: bool) -> bool {
+    /// Ranks have agreed on the time of a collective. Returns whether its algorithm changes.
+    fn decide(&mut self, key: Key, has_losses: bool) -> bool {
         // What the program asks for is not decided on.
-        let Some(calibration) = self.calibration.as_mut().filter(|_| self.overrides.of(key.0).is_none()) else { return false };
+        let is_free = self.overrides.of(key.0).is_none();
+        let Some(calibration) = self.calibration.as_mut().filter(|_| is_free) else { return false };
         let Some(used) = self.used.get(&key) else { return false };
-        let changes = calibration.history(key).observes(&used.choice, ratio, used.calls, has_losses).is_some();
+        let Some(observed_s) = used.observed_s else { return false };
+        // The prices may be new.
+        let mut choice = self.prices.choose(&used.call);
+        choice.chosen = place_of(&choice, Way::of(&used.choice.best().algorithm)).unwrap_or(choice.chosen);
+        let observed = (observed_s, used.bytes);
+        let changes = calibration.history(key).observes(&choice, observed, used.calls, has_losses).is_some();
         if changes {
             self.plans.retain(|call, _| self::key(call) != key);
             self.set_aside.clear();
