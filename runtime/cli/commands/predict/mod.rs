@@ -1,7 +1,8 @@
 //! `lathide predict`: what the papers' models say, from parameters given or measured.
 //!
 //! One file per model: its options, and what it answers. Shared are what options take ([`values`]), saved
-//! results ([`saved`]), the parameters of a network or cluster ([`network`], [`switch`]), and answers ([`answer`]).
+//! results ([`saved`]) and other files ([`input`]), the parameters of a network or cluster ([`network`], [`switch`]),
+//! and answers ([`answer`]).
 
 mod answer;
 mod broadcast;
@@ -10,7 +11,9 @@ mod curve;
 mod decomposition;
 mod gain;
 mod gather;
+mod graph;
 mod hyperbolic;
+mod input;
 mod logp;
 mod model;
 mod multigrid;
@@ -47,6 +50,7 @@ pub(crate) struct Args {
 enum Model {
     Gain(gain::Args),
     Hyperbolic(hyperbolic::Args),
+    Graph(graph::Args),
     Broadcast(broadcast::Args),
     Gather(gather::Args),
     Collectives(collectives::Args),
@@ -71,6 +75,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     let (name, model): (&str, &dyn Predict) = match &args.model {
         Model::Gain(args) => ("gain", args),
         Model::Hyperbolic(args) => ("hyperbolic", args),
+        Model::Graph(args) => ("graph", args),
         Model::Broadcast(args) => ("broadcast", args),
         Model::Gather(args) => ("gather", args),
         Model::Collectives(args) => ("collectives", args),
