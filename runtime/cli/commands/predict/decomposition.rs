@@ -1,5 +1,7 @@
 //! `lathide predict decomposition`: strips or blocks (Hanuliak 2014).
 
+mod uneven;
+
 use lathide_models::decomposition::{Channel, Comparison, Shape, calculation_s};
 use lathide_models::gain;
 use serde_json::{Map, json};
@@ -8,10 +10,11 @@ use super::answer::{Answer, Form, column, given, parameter, row};
 use super::model::Predict;
 use super::problem::Problem;
 use super::saved::{Saved, pick};
-use super::values::{self, Counts};
+use super::values::{self, Counts, Values};
 use crate::report::format;
+use uneven::Uneven;
 
-/// How to cut a matrix: in strips or in blocks, and from where on (Hanuliak 2014)
+/// How to cut a matrix: in strips or in blocks, from where on, and how large for each node (Hanuliak 2014)
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -33,17 +36,30 @@ pub(super) struct Args {
     /// t_c, the time to calculate an element: also say gamma and what hiding can gain
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     t_c: Option<f64>,
+    /// Instead: share the matrix out by the measured speeds of the nodes, in any unit; with --t-c relative to the node that
+    /// takes t_c for an element
+    #[arg(long, value_name = "LIST", value_parser = values::numbers, allow_hyphen_values = true, conflicts_with = "procs")]
+    speeds: Option<Values>,
+    /// So many square blocks are shared out, instead of rows; with --speeds
+    #[arg(long, value_name = "N", value_parser = values::count, allow_hyphen_values = true, requires = "speeds")]
+    tiles: Option<u32>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   lathide predict decomposition --n 1024 --t-s 35e-6 --t-w 0.23e-6 --procs 16
   lathide predict decomposition --n 256..8192*2 --procs 64 --from link.json
-  lathide predict decomposition --n 4096 --procs 16..1024*4 --t-c 2ns";
+  lathide predict decomposition --n 4096 --procs 16..1024*4 --t-c 2ns
+  lathide predict decomposition --n 1024 --speeds 1,1,2                    rows for nodes, one of them twice as fast
+  lathide predict decomposition --n 4096 --speeds 1,1,2,3.5 --tiles 64 --t-c 2ns --from link.json";
 
 impl Predict for Args {
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
         let channel = channel(self.t_s, self.t_w, self.word_bytes, saved)?;
+        if let Some(speeds) = &self.speeds {
+            let [side] = self.n[..] else { return Err(Problem::new("--speeds goes with one --n")) };
+            return Uneven { speeds, side, tiles: self.tiles, t_c: self.t_c }.answer(&channel);
+        }
         let mut columns = vec![
             given("n", "n", Form::Count),
             given("procs", "p", Form::Count),
