@@ -12,8 +12,10 @@ mod decomposition;
 mod gain;
 mod gather;
 mod graph;
+mod hops;
 mod hyperbolic;
 mod input;
+mod isoefficiency;
 mod logp;
 mod model;
 mod multigrid;
@@ -57,6 +59,8 @@ enum Model {
     #[command(name = "logp")]
     LogP(logp::Args),
     Decomposition(decomposition::Args),
+    Hops(hops::Args),
+    Isoefficiency(isoefficiency::Args),
     Multigrid(multigrid::Args),
 }
 
@@ -81,6 +85,8 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Model::Collectives(args) => ("collectives", args),
         Model::LogP(args) => ("logp", args),
         Model::Decomposition(args) => ("decomposition", args),
+        Model::Hops(args) => ("hops", args),
+        Model::Isoefficiency(args) => ("isoefficiency", args),
         Model::Multigrid(args) => ("multigrid", args),
     };
     let results = args.from.as_deref().map(Saved::read).transpose().and_then(|saved| {
