@@ -80,6 +80,8 @@ impl Predict for Args {
         if saved.is_some() {
             return Err(Problem::new("--from has nothing for a graph: FILE has its blocks"));
         }
+        // Here it is the option's fault, further below a line's.
+        Path::new(&[Block::FREE])?.behind(self.handshake)?;
         let is_input = self.file.as_os_str() == "-";
         let name = if is_input { "standard input".to_owned() } else { self.file.display().to_string() };
         let text = input::read(&name, &self.file, FILE_MAX)?;
