@@ -4,7 +4,7 @@ use lathide_models::decomposition::{Channel, Crossing, Topology};
 use serde_json::Value;
 
 use super::answer::{Answer, Form, column, given, parameter, row};
-use super::decomposition::{channel, stated};
+use super::channel::{ChannelArgs, stated};
 use super::model::Predict;
 use super::problem::Problem;
 use super::saved::Saved;
@@ -32,15 +32,8 @@ pub(super) struct Args {
     /// t_h, what a hop takes (the paper has no value)
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true, default_value = "10us")]
     t_h: f64,
-    /// t_s, the start-up of a message [default: 1500us, the paper's Ethernet; or a of --from link.json]
-    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
-    t_s: Option<f64>,
-    /// t_w, the time of a word [default: 5us, the paper's Ethernet; or b of --from link.json times --word-bytes]
-    #[arg(long, value_name = "TIME", value_parser = values::time_per, allow_hyphen_values = true)]
-    t_w: Option<f64>,
-    /// The size of a word, with --from
-    #[arg(long, value_name = "SIZE", value_parser = values::size, allow_hyphen_values = true, default_value = "8")]
-    word_bytes: f64,
+    #[command(flatten)]
+    channel: ChannelArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -73,7 +66,7 @@ const EQUATION: &str = "Hanuliak 2014, section 4.2: passed on while it comes in 
 
 impl Predict for Args {
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
-        let channel = channel(self.t_s, self.t_w, self.word_bytes, saved)?;
+        let channel = self.channel.channel(saved)?;
         let mut answer = match &self.hops {
             Some(hops) => self.of_hops(&channel, hops)?,
             None => self.of_topologies(&channel)?,

@@ -1,11 +1,12 @@
 //! `lathide predict`: what the papers' models say, from parameters given or measured.
 //!
 //! One file per model: its options, and what it answers. Shared are what options take ([`values`]), saved
-//! results ([`saved`]) and other files ([`input`]), the parameters of a network or cluster ([`network`], [`switch`]),
-//! and answers ([`answer`]).
+//! results ([`saved`]) and other files ([`input`]), the parameters of a network or cluster ([`network`], [`switch`],
+//! [`channel`]), and answers ([`answer`]).
 
 mod answer;
 mod broadcast;
+mod channel;
 mod collectives;
 mod curve;
 mod decomposition;

@@ -3,8 +3,8 @@
 use lathide_models::decomposition::{Channel, last_end, shares};
 use serde_json::{Map, Value, json};
 
-use super::stated;
 use crate::commands::predict::answer::{Answer, Chart, Form, column, parameter, row};
+use crate::commands::predict::channel::stated;
 use crate::commands::predict::problem::Problem;
 use crate::report::format;
 use crate::report::results::Axis;

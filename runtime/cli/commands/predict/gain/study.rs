@@ -4,7 +4,7 @@ use lathide_models::gain::{ConjugateGradient, Costs};
 use serde_json::json;
 
 use crate::commands::predict::answer::{Answer, Form, column, given, parameter, row};
-use crate::commands::predict::decomposition;
+use crate::commands::predict::channel::channel;
 use crate::commands::predict::problem::Problem;
 use crate::commands::predict::saved::Saved;
 use crate::commands::predict::values::{self, Counts};
@@ -128,7 +128,7 @@ impl Study {
             }
             return Ok(ConjugateGradient::from_ratio(nonzeros, self.ratio.unwrap_or(paper.lambda()))?);
         };
-        let channel = decomposition::channel(self.t_s, self.t_w, WORD_BYTES, saved)?;
+        let channel = channel(self.t_s, self.t_w, WORD_BYTES, saved)?;
         let costs = Costs { flop_s, startup_s: channel.start_up_s(), word_s: channel.word_s() };
         Ok(ConjugateGradient::on_machine(nonzeros, unknowns.into(), costs)?)
     }
