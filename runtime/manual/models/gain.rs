@@ -20,28 +20,29 @@
 //!
 //! # Tasks that differ
 //!
-//! The paper has `gamma_s,j` and `gamma_h,j` for each task and then studies equal ones. With uneven nodes or shares eq. (4) holds
-//! for each task, with `x_j = t_com,j / t_calc,j`. The tasks exchange what their next step needs, so a step of the job takes as
-//! long as that of the slowest, and
+//! The paper has `gamma_s,j` and `gamma_h,j` for each task and then studies equal ones. With uneven nodes or shares eq.
+//! (4) holds for each task, with `x_j = t_com,j / t_calc,j`. The tasks exchange what their next step needs, so a step
+//! of the job takes as long as that of the slowest, and
 //!
 //! `G = max_j (t_calc,j + t_com,j) / max_j ((1 - f) t_calc,j + max((f + Omega) t_calc,j, t_com,j))`
 //!
-//! which is neither the least nor the mean of the G_j: another task may be the slowest with hiding than without it. (This is ours;
-//! the paper has no formula for a job.) `lathide predict gain --tasks 10ms:10ms,20ms:10ms` has the t_calc and t_com of each task;
-//! `--tasks @FILE` reads them from a file, a task on each line (`10ms 5ms`, `#` begins a comment).
+//! which is neither the least nor the mean of the G_j: another task may be the slowest with hiding than without it.
+//! (This is ours; the paper has no formula for a job.) `lathide predict gain --tasks 10ms:10ms,20ms:10ms` has the
+//! t_calc and t_com of each task; `--tasks @FILE` reads them from a file, a task on each line (`10ms 5ms`, `#` begins a
+//! comment).
 //!
 //! # An Omega that depends on p
 //!
-//! `lathide predict gain --cg` is Fig. 24: S of CG, S_lh of parCG and G over p. Its `Omega = 4 p b/a` grows with p, and eq. (6) is
-//! for a constant one. G is greatest where `x = f + Omega`, `x = p sqrt(p) b/a`:
+//! `lathide predict gain --cg` is Fig. 24: S of CG, S_lh of parCG and G over p. Its `Omega = 4 p b/a` grows with p, and
+//! eq. (6) is for a constant one. G is greatest where `x = f + Omega`, `x = p sqrt(p) b/a`:
 //!
 //! | | p of the greatest G | G there |
 //! | --- | --- | --- |
 //! | as in the paper | 229 | 1.307 |
 //! | eq. (6), Omega = 0 for every p (`--omega`) | 186 | 1.345 |
 //!
-//! With the Omega of p = 229 for every p, eq. (6) has its greatest G at 229 as well. S is greatest at p = 601, S_lh at 453.
-//! `--unknowns`, `--t-fl`, `--t-s` and `--t-w` (or `--from link.json`) give a and b of another machine.
+//! With the Omega of p = 229 for every p, eq. (6) has its greatest G at 229 as well. S is greatest at p = 601, S_lh at
+//! 453. `--unknowns`, `--t-fl`, `--t-s` and `--t-w` (or `--from link.json`) give a and b of another machine.
 //!
 //! # Misprints
 //!

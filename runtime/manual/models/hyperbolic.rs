@@ -18,9 +18,9 @@
 //!
 //! # Graphs in a file
 //!
-//! `lathide predict graph FILE` reduces the graph of a pattern of messages, all under way at once, by rules 1 to 4. The file is
-//! text, `-` is standard input. A line is a block, a message, one of the words `small` and `large`, or empty; `#` begins a
-//! comment. Fig. 7 of the paper, where 1 and 3 send to 4 and 2 sends to 5:
+//! `lathide predict graph FILE` reduces the graph of a pattern of messages, all under way at once, by rules 1 to 4. The
+//! file is text, `-` is standard input. A line is a block, a message, one of the words `small` and `large`, or empty;
+//! `#` begins a comment. Fig. 7 of the paper, where 1 and 3 send to 4 and 2 sends to 5:
 //!
 //! ```text
 //! block M1  859.52us 1.42us
@@ -42,14 +42,15 @@
 //! | <code>... via BLOCK... &#124; BLOCK...</code> | several ways: parallel (rule 2) |
 //! | `small`, `large` | behind it the graph of small messages, or of large ones (rule 4): a of a message is from the first, b from the second. What stands before both is in both; a message that is in one only contends there |
 //!
-//! The answer has each message's block (a, b) and its T_c, T_s and T_r at its own size (`messages` of the JSON object), its
-//! bottleneck, which is what it passes with the greatest b, and where most of a is spent; every block as it is to each
-//! message, behind rule 3, with the number of messages that pass it (`stages`); and T(x) for `--bytes`, where the other
-//! messages' sizes keep their ratio to x (`points`). `--handshake` puts a step of the protocol before each message
-//! (section 2.5).
+//! The answer has each message's block (a, b) and its T_c, T_s and T_r at its own size (`messages` of the JSON object),
+//! its bottleneck, which is what it passes with the greatest b, and where most of a is spent; every block as it is to
+//! each message, behind rule 3, with the number of messages that pass it (`stages`); and T(x) for `--bytes`, where the
+//! other messages' sizes keep their ratio to x (`points`). `--handshake` puts a step of the protocol before each
+//! message (section 2.5).
 //!
-//! A block that is not there, a cycle, a second block or message of the same name, a block that no message passes, a number
-//! below 0, a file without blocks or messages, and ways that no rule reduces are refused with the line, with exit status 2.
+//! A block that is not there, a cycle, a second block or message of the same name, a block that no message passes, a
+//! number below 0, a file without blocks or messages, and ways that no rule reduces are refused with the line, with
+//! exit status 2.
 //!
 //! # Misprints
 //!

@@ -51,8 +51,8 @@ pub fn isoefficiency_s(calculation_s: f64, overheads: &Overheads) -> Result<f64,
     Ok(at_least_zero("T_comp", calculation_s)?.max(overheads.total_s()?))
 }
 
-/// The efficiency of processes that calculate for `calculation_s` each: `E = T_comp / (T_comp + h)`, the part of the time in
-/// which they calculate (sections 4 and 5, with `T = T_comp + h`).
+/// The efficiency of processes that calculate for `calculation_s` each: `E = T_comp / (T_comp + h)`, the part of the
+/// time in which they calculate (sections 4 and 5, with `T = T_comp + h`).
 ///
 /// # Errors
 /// If the calculation's time is not a finite number above 0, or an overhead not one of at least 0.
@@ -63,11 +63,12 @@ pub fn efficiency(calculation_s: f64, overheads: &Overheads) -> Result<f64, BadP
 }
 
 impl Channel {
-    /// The overheads of a step of an n x n matrix, section 6.1: the exchange of edges, beside `other` overheads (of which the
-    /// communication is whatever else is communicated).
+    /// The overheads of a step of an n x n matrix, section 6.1: the exchange of edges, beside `other` overheads (of
+    /// which the communication is whatever else is communicated).
     ///
     /// # Errors
-    /// If the matrix is empty, blocks have fewer than nine processes, or an overhead is not a finite number of at least 0.
+    /// If the matrix is empty, blocks have fewer than nine processes, or an overhead is not a finite number of at least
+    /// 0.
     pub fn overheads(
         &self,
         shape: Shape,
@@ -83,11 +84,11 @@ impl Channel {
         Ok(Overheads { communication_s, ..*other })
     }
 
-    /// The least side n of a matrix on which `processes` are at least so efficient, section 5 with the costs of section 6.1; the work
-    /// is `W = n^2` elements, each of which takes `operation_s` (t_c) in a step.
+    /// The least side n of a matrix on which `processes` are at least so efficient, section 5 with the costs of section
+    /// 6.1; the work is `W = n^2` elements, each of which takes `operation_s` (t_c) in a step.
     ///
-    /// `E = T_comp / (T_comp + h)` means `T_comp = E/(1 - E) h`, and with `T_comp = n^2 t_c / p` that is a quadratic equation
-    /// in n. Where edges count, W grows as p with blocks, and as p^2 with strips.
+    /// `E = T_comp / (T_comp + h)` means `T_comp = E/(1 - E) h`, and with `T_comp = n^2 t_c / p` that is a quadratic
+    /// equation in n. Where edges count, W grows as p with blocks, and as p^2 with strips.
     ///
     /// ```
     /// use lathide_models::decomposition::{Channel, Overheads, Shape};
@@ -100,8 +101,8 @@ impl Channel {
     /// ```
     ///
     /// # Errors
-    /// If `efficiency` is not between 0 and 1, both excluded, there are no processes, or fewer than nine for blocks, `t_c` is not a
-    /// finite number above 0, an overhead not one of at least 0, or the side 4294967295 or more.
+    /// If `efficiency` is not between 0 and 1, both excluded, there are no processes, or fewer than nine for blocks,
+    /// `t_c` is not a finite number above 0, an overhead not one of at least 0, or the side 4294967295 or more.
     pub fn side_for_efficiency(
         &self,
         efficiency: f64,

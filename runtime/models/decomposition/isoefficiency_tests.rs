@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::property_support_tests::{anything, sane};
 
 fn at(channel: &Channel, shape: Shape, side: u64, p: u32, t_c: f64, other: &Overheads) -> f64 {
     let calculation_s = calculation_s(side * side, t_c, p).unwrap();
@@ -29,6 +30,31 @@ proptest! {
             let overheads = channel.overheads(shape, side, p, &other).unwrap();
             if wanted > 0.51 {
                 prop_assert_eq!(isoefficiency_s(calculation_s, &overheads).unwrap(), calculation_s);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(crate::scale::cases(256))]
+
+    /// Whatever is put in, a number comes out, or an error.
+    #[test]
+    fn no_argument_gives_a_wrong_number(
+        [wanted, t_c, t_s, t_w, other, hops] in prop::array::uniform6(anything()), p: u32, part in 0.0..1.0,
+    ) {
+        let overheads = Overheads { synchronisation_s: other, communication_s: t_c, ..Overheads::default() };
+        sane(efficiency(t_c, &overheads))?;
+        for topology in Topology::ALL {
+            sane(topology.mean_hops(p))?;
+        }
+        let Ok(channel) = Channel::new(t_s, t_w) else { return Ok(()) };
+        sane(channel.cut_through_s(&Crossing { words: p.into(), hops, hop_s: other }))?;
+        for shape in [Shape::Blocks, Shape::Strips] {
+            for wanted in [wanted, part] {
+                let side = channel.side_for_efficiency(wanted, shape, p, t_c, &overheads);
+                sane(side.map(|side| side as f64))?;
+                prop_assert!(side.is_err() || (1..=u64::from(u32::MAX)).contains(&side.unwrap()));
             }
         }
     }

@@ -1,15 +1,15 @@
 //! Work for nodes of different speed (section 5).
 //!
-//! `T_syn`, what nodes wait for each other, goes away where each has as much to do as it can: "we would measure performance of
-//! individual used computing nodes [...] and then based on done measured results we are able to redistribute better given
-//! input load".
+//! `T_syn`, what nodes wait for each other, goes away where each has as much to do as it can: "we would measure
+//! performance of individual used computing nodes [...] and then based on done measured results we are able to
+//! redistribute better given input load".
 
 use super::{BadParameter, above_zero, at_least_zero, check};
 
 /// How many of `units` (rows, blocks) each node takes, so that the last one ends as early as whole units allow.
 ///
-/// `speeds` are in units per time, any time. All units are given out. A node may have none, where there are fewer units than
-/// nodes or it is slower than the others by far.
+/// `speeds` are in units per time, any time. All units are given out. A node may have none, where there are fewer units
+/// than nodes or it is slower than the others by far.
 ///
 /// ```
 /// use lathide_models::decomposition::shares;

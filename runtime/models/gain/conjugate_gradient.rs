@@ -76,9 +76,10 @@ impl ConjugateGradient {
         self.a_s / self.b_s
     }
 
-    /// Eq. (6) with this study's lambda, f and q = sqrt(p), but an Omega that is the same for any p. Its greatest gain is
-    /// elsewhere: with `omega` 0 at p = 186 instead of 229 in the paper's study, since the study's own Omega grows with p
-    /// ([`ConjugateGradient::omega`]), and so does the ratio x at which the sums are just hidden, `x = f + Omega`.
+    /// Eq. (6) with this study's lambda, f and q = sqrt(p), but an Omega that is the same for any p. Its greatest gain
+    /// is elsewhere: with `omega` 0 at p = 186 instead of 229 in the paper's study, since the study's own Omega grows
+    /// with p ([`ConjugateGradient::omega`]), and so does the ratio x at which the sums are just hidden, `x = f +
+    /// Omega`.
     ///
     /// # Errors
     /// If `omega` is not a finite number of at least 0.

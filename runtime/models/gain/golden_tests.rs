@@ -140,8 +140,8 @@ fn the_study_confines_its_ratio() {
     assert_eq!(ConjugateGradient::PAPER, ConjugateGradient::from_ratio(5, 7359.0).unwrap());
 }
 
-/// Eq. (6) with a constant Omega of 0 has its greatest gain at p = 186; with that of p = 229 it comes out where the study has it,
-/// and there, as G of times, with the same value.
+/// Eq. (6) with a constant Omega of 0 has its greatest gain at p = 186; with that of p = 229 it comes out where the
+/// study has it, and there, as G of times, with the same value.
 #[test]
 fn the_study_with_a_constant_omega() {
     let study = ConjugateGradient::PAPER;

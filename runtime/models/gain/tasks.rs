@@ -1,8 +1,9 @@
 //! Tasks that differ: gamma per task (Strumpen 1994, section 2.2).
 //!
-//! "If the partitioning of an algorithm matches a heterogeneous configuration, gamma_s might be modeled as a vector quantity,
-//! characterizing each task separately." Then `gamma_j = t_calc,j / t_com,j = gamma_s,j / (q gamma_h,j)`, eq. (4) holds for each
-//! task, and a step of the job takes as long as that of its slowest task: all exchange what the next step needs.
+//! "If the partitioning of an algorithm matches a heterogeneous configuration, gamma_s might be modeled as a vector
+//! quantity, characterizing each task separately." Then `gamma_j = t_calc,j / t_com,j = gamma_s,j / (q gamma_h,j)`, eq.
+//! (4) holds for each task, and a step of the job takes as long as that of its slowest task: all exchange what the next
+//! step needs.
 
 use super::with_overhead;
 use crate::{BadParameter, above_zero, at_least_zero, check, fraction, representable};

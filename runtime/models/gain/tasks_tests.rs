@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::golden_tests::{any_number, is_number};
 
 fn task() -> impl Strategy<Value = Task> {
     (0.0..10.0, 0.001..10.0)
@@ -19,8 +20,8 @@ proptest! {
         prop_assert_eq!((job.slowest, job.slowest_hidden), (0, 0));
     }
 
-    /// The job gains at least as much as the task that is the slowest with hiding, and at most as much as the one that is
-    /// without.
+    /// The job gains at least as much as the task that is the slowest with hiding, and at most as much as the one that
+    /// is without.
     #[test]
     fn the_slowest_tasks_bound_the_gain(tasks in prop::collection::vec(task(), 1..9), f in 0.0..=1.0, omega in 0.0..2.0) {
         let job = job(&tasks, f, omega).unwrap();
@@ -41,6 +42,23 @@ proptest! {
         let (ours, of_x) = (task.gain(f, 0.1).unwrap(), with_overhead(x, f, 0.1).unwrap());
         prop_assert!((ours - of_x).abs() < 1e-9 * of_x);
         prop_assert!((task.step_s() / task.hidden_s(f, 0.1).unwrap() - of_x).abs() < 1e-9 * of_x);
+    }
+}
+
+proptest! {
+    #![proptest_config(crate::scale::cases(256))]
+
+    /// Whatever is put in, a number comes out, or an error.
+    #[test]
+    fn no_task_gives_a_wrong_number(
+        times in prop::collection::vec((any_number(), any_number()), 0..5), f in any_number(), omega in any_number(),
+    ) {
+        let tasks: Vec<Task> = times.iter().filter_map(|&(calculation_s, communication_s)| Task::new(calculation_s, communication_s).ok()).collect();
+        for task in &tasks {
+            prop_assert!(is_number(&task.gain(f, omega)) && is_number(&task.hidden_s(f, omega)));
+            prop_assert!(task.gamma().is_none_or(f64::is_finite));
+        }
+        prop_assert!(is_number(&job(&tasks, f, omega).map(|job| job.gain)));
     }
 }
 

@@ -219,8 +219,8 @@ impl Graph {
         Ok(Path::new(&blocks)?)
     }
 
-    /// The same blocks as in [`Graph::path`], each with those of the graph that it stands for. The one with the greatest b is the
-    /// bottleneck of large messages (rule 1).
+    /// The same blocks as in [`Graph::path`], each with those of the graph that it stands for. The one with the
+    /// greatest b is the bottleneck of large messages (rule 1).
     ///
     /// # Errors
     /// As [`Graph::reduce`].

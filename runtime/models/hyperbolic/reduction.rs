@@ -61,8 +61,8 @@ pub(super) fn cycle(edges: &[Edge]) -> Option<Vec<usize>> {
     }
 }
 
-/// The independent blocks in series that are equivalent to `stations` (number, processor, block) joined by `edges`, each
-/// with the numbers of the stations in it.
+/// The independent blocks in series that are equivalent to `stations` (number, processor, block) joined by `edges`,
+/// each with the numbers of the stations in it.
 pub(super) fn reduce(stations: &[(usize, usize, Block)], edges: &[Edge]) -> Result<Vec<(Block, Vec<usize>)>, Failure> {
     let mut parts: BTreeMap<usize, Part> = BTreeMap::new();
     for &(number, processor, block) in stations {

@@ -30,8 +30,8 @@ pub(super) struct Args {
     /// t_c, the time to calculate an element: also say gamma and what hiding can gain
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     t_c: Option<f64>,
-    /// Instead: share the matrix out by the measured speeds of the nodes, in any unit; with --t-c relative to the node that
-    /// takes t_c for an element
+    /// Instead: share the matrix out by the measured speeds of the nodes, in any unit; with --t-c relative to the node
+    /// that takes t_c for an element
     #[arg(long, value_name = "LIST", value_parser = values::numbers, allow_hyphen_values = true, conflicts_with = "procs")]
     speeds: Option<Values>,
     /// So many square blocks are shared out, instead of rows; with --speeds

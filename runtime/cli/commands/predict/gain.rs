@@ -21,8 +21,8 @@ use verdict::Hardware;
 
 /// What hiding communication behind calculation gains (Strumpen 1994)
 ///
-/// Say how coarse the program is: --gamma, or --gamma-s with the hardware's --gamma-h, or --lambda with --procs, or --tasks
-/// where nodes differ. --cg is the paper's study of a program.
+/// Say how coarse the program is: --gamma, or --gamma-s with the hardware's --gamma-h, or --lambda with --procs, or
+/// --tasks where nodes differ. --cg is the paper's study of a program.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -61,8 +61,8 @@ pub(super) struct Args {
     /// Also say which granularities (or processors) gain at least G
     #[arg(long, value_name = "G", value_parser = values::number, allow_hyphen_values = true)]
     target: Option<f64>,
-    /// Instead: t_calc and t_com of each task of a job whose nodes or shares differ, 10ms:5ms,20ms:5ms, or @FILE with a task on
-    /// each line (@- for standard input)
+    /// Instead: t_calc and t_com of each task of a job whose nodes or shares differ, 10ms:5ms,20ms:5ms, or @FILE with a
+    /// task on each line (@- for standard input)
     #[arg(long, value_name = "LIST", allow_hyphen_values = true,
           conflicts_with_all = ["gamma", "gamma_h", "gamma_s", "lambda", "cg", "q", "startup", "target"])]
     tasks: Option<String>,

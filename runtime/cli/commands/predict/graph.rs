@@ -20,10 +20,11 @@ use file::{Pattern, Patterns, Sent, Wrong};
 /// What a pattern of messages takes whose ways are blocks joined to a graph, reduced by rules 1 to 4 (Stoica, Sultan,
 /// Keyes 1994)
 ///
-/// FILE has a block or a message on each line. A block has a name, a (the time of the smallest message) and b (the time per byte
-/// of the largest); blocks that share a processor are dependent. A message has a size, and the blocks that it passes, in order;
-/// ways between | are parallel. All messages are under way at once. Where the graph of small messages differs from that of
-/// large ones (rule 4), one follows a line `small`, the other a line `large`; what stands before both is in both.
+/// FILE has a block or a message on each line. A block has a name, a (the time of the smallest message) and b (the time
+/// per byte of the largest); blocks that share a processor are dependent. A message has a size, and the blocks that it
+/// passes, in order; ways between | are parallel. All messages are under way at once. Where the graph of small messages
+/// differs from that of large ones (rule 4), one follows a line `small`, the other a line `large`; what stands before
+/// both is in both.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -155,18 +156,18 @@ impl Args {
             ("messages".to_owned(), Value::from(messages)),
             ("stages".to_owned(), Value::from(stages)),
         ]);
-        let details = "Rule 3 counts each message as the last that a block serves, so that times are upper bounds. T_r is the \
-                       first of its two where the receiver works on other messages meanwhile (preemptive), and lies between \
-                       them where it waits for each packet."
+        let details = "Rule 3 counts each message as the last that a block serves, so that times are upper bounds. \
+                       T_r is the first of its two where the receiver works on other messages meanwhile \
+                       (preemptive), and lies between them where it waits for each packet."
             .to_owned();
         let answer = Answer { findings, tables, details, ..Answer::new(EQUATION, columns, rows, conclusion) };
         Ok(answer.drawn(&["bytes"], "rate", &[("x/T_c", "bytes_per_s")]))
     }
 }
 
-const EQUATION: &str = "Stoica, Sultan, Keyes 1994, rules 1 to 4, eqs. (5) to (15): in series a = sum a_i, b = max b_i (dependent: \
-                        sum b_i); in parallel a = min a_i, 1/b = sum 1/b_i (dependent: b = min b_i); n messages at once a_i = n a, \
-                        b_i = b sum x_j / x_i; T(x; a, b) = a^2/(a + b x) + b x";
+const EQUATION: &str = "Stoica, Sultan, Keyes 1994, rules 1 to 4, eqs. (5) to (15): in series a = sum a_i, b = max \
+                        b_i (dependent: sum b_i); in parallel a = min a_i, 1/b = sum 1/b_i (dependent: b = min b_i); \
+                        n messages at once a_i = n a, b_i = b sum x_j / x_i; T(x; a, b) = a^2/(a + b x) + b x";
 
 fn messages_table() -> Table {
     Table::of("messages")

@@ -12,7 +12,8 @@ use super::values::{self, Counts};
 use crate::commands::common::options::List;
 use crate::report::format;
 
-/// What crossing several networks or nodes costs: hops on a bus, crossbar, hypercube, torus, mesh and ring (Hanuliak 2014)
+/// What crossing several networks or nodes costs: hops on a bus, crossbar, hypercube, torus, mesh and ring (Hanuliak
+/// 2014)
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -61,8 +62,8 @@ fn topologies(text: &str) -> Result<List<Topology>, String> {
     text.split(',').map(one).collect()
 }
 
-const EQUATION: &str = "Hanuliak 2014, section 4.2: passed on while it comes in (cut-through) t_s + l_h t_h + m t_w; taken in whole by \
-                        each (store and forward) t_s + l_h (t_h + m t_w)";
+const EQUATION: &str = "Hanuliak 2014, section 4.2: passed on while it comes in (cut-through) t_s + l_h t_h + m t_w; \
+                        taken in whole by each (store and forward) t_s + l_h (t_h + m t_w)";
 
 impl Predict for Args {
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {

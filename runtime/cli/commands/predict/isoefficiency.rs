@@ -47,8 +47,9 @@ Examples:
   lathide predict isoefficiency --t-s 35us --t-w 8ns --t-c 2ns --procs 4..256*2
   lathide predict isoefficiency --from link.json --t-c 2ns --t-comm 1ms      with a collective in each step";
 
-const EQUATION: &str = "Hanuliak 2014, section 5: w = max(T_comp, h), h = T_arch + T_par + T_comm + T_syn; W = n^2 elements, T_comp = W \
-                        t_c / p = E/(1 - E) h, T_comm of strips 4 (t_s + n t_w), of blocks 8 (t_s + n t_w / sqrt p) (6.1)";
+const EQUATION: &str = "Hanuliak 2014, section 5: w = max(T_comp, h), h = T_arch + T_par + T_comm + T_syn; W = n^2 \
+                        elements, T_comp = W t_c / p = E/(1 - E) h, T_comm of strips 4 (t_s + n t_w), of blocks 8 \
+                        (t_s + n t_w / sqrt p) (6.1)";
 
 impl Predict for Args {
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {

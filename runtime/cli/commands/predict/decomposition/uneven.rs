@@ -21,8 +21,8 @@ pub(super) struct Uneven<'a> {
     pub(super) t_c: Option<f64>,
 }
 
-const EQUATION: &str = "Hanuliak 2014, section 5: T_syn goes away where input is shared out by measured performance; a node of speed v takes \
-                        elements t_c / v, and a step as long as the last node";
+const EQUATION: &str = "Hanuliak 2014, section 5: T_syn goes away where input is shared out by measured performance; \
+                        a node of speed v takes elements t_c / v, and a step as long as the last node";
 /// More are no sentence any more.
 const NAMED_MAX: usize = 8;
 

@@ -13,8 +13,8 @@ use crate::report::format::plain;
 /// The options of the study.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Study {
-    /// Instead: conjugate gradients on a mesh, whose Omega grows with p (section 4.3, Fig. 24), beside eq. (6) with the same
-    /// --omega for any p
+    /// Instead: conjugate gradients on a mesh, whose Omega grows with p (section 4.3, Fig. 24), beside eq. (6) with the
+    /// same --omega for any p
     #[arg(long, group = "over_procs", conflicts_with_all = ["gamma", "gamma_h", "gamma_s", "lambda", "f", "q", "startup", "target"])]
     pub(super) cg: bool,
     /// n_z, what is not 0 in a row of the matrix, with --cg [default: 5, the paper's]
@@ -38,8 +38,9 @@ pub(super) struct Study {
     t_w: Option<f64>,
 }
 
-const EQUATION: &str = "Strumpen 1994, section 4.3: T(p) = a/p + b sqrt(p), T_lh(p) = (1 - f) a/p + max(f a/p + omega, b sqrt(p)), f = 2 \
-                        n_z / (9 + 4 n_z), omega = 4 b, Omega = omega p/a; S = T(1)/T(p), S_lh = T_lh(1)/T_lh(p), G = S_lh/S";
+const EQUATION: &str = "Strumpen 1994, section 4.3: T(p) = a/p + b sqrt(p), T_lh(p) = (1 - f) a/p + max(f a/p + \
+                        omega, b sqrt(p)), f = 2 n_z / (9 + 4 n_z), omega = 4 b, Omega = omega p/a; S = T(1)/T(p), \
+                        S_lh = T_lh(1)/T_lh(p), G = S_lh/S";
 /// Of a double.
 const WORD_BYTES: f64 = 8.0;
 
@@ -81,26 +82,7 @@ impl Study {
                 constant.gain(p)?
             ]);
         }
-        let mut conclusion = format!(
-            "Hiding gains most at p = {best}, G = {:.3} (S = {:.1}, S_lh = {:.1}). S is greatest at p = {best_s}, {:.1}, and S_lh \
-             at p = {best_hidden}, {:.1}.",
-            study.gain(best)?,
-            study.speedup(best)?,
-            study.speedup_hidden(best)?,
-            study.speedup(best_s)?,
-            study.speedup_hidden(best_hidden)?
-        );
-        if let Some(other) = best_constant {
-            conclusion += &format!(
-                " Eq. (6) with Omega = {} for every p would have its greatest G, {:.3}, at p = {other}: G is greatest where x = f + \
-                 Omega, and this Omega grows with p, to {} there and {} at p = {best}.",
-                plain(omega),
-                constant.gain(other)?,
-                plain(study.omega(other)?),
-                plain(study.omega(best)?)
-            );
-        }
-        let mut answer = Answer::new(EQUATION, columns, rows, conclusion);
+        let mut answer = Answer::new(EQUATION, columns, rows, verdict(&study, omega)?);
         answer.parameters = vec![
             parameter("lambda", "a/b", Form::Plain, study.lambda()),
             parameter("f", "f", Form::Plain, study.f()),
@@ -132,6 +114,33 @@ impl Study {
         let costs = Costs { flop_s, startup_s: channel.start_up_s(), word_s: channel.word_s() };
         Ok(ConjugateGradient::on_machine(nonzeros, unknowns.into(), costs)?)
     }
+}
+
+/// Where the optima are, and why they are not those of a constant Omega.
+fn verdict(study: &ConjugateGradient, omega: f64) -> Result<String, Problem> {
+    let constant = study.with_constant_omega(omega)?;
+    let (best, best_s, best_hidden) =
+        (study.best_for_gain()?, study.best_for_speedup()?, study.best_for_speedup_hidden()?);
+    let mut text = format!(
+        "Hiding gains most at p = {best}, G = {:.3} (S = {:.1}, S_lh = {:.1}). S is greatest at p = {best_s}, {:.1}, and \
+         S_lh at p = {best_hidden}, {:.1}.",
+        study.gain(best)?,
+        study.speedup(best)?,
+        study.speedup_hidden(best)?,
+        study.speedup(best_s)?,
+        study.speedup_hidden(best_hidden)?
+    );
+    if let Some(other) = constant.best_for_gain()? {
+        text += &format!(
+            " Eq. (6) with Omega = {} for every p would have its greatest G, {:.3}, at p = {other}: G is greatest where \
+             x = f + Omega, and this Omega grows with p, to {} there and {} at p = {best}.",
+            plain(omega),
+            constant.gain(other)?,
+            plain(study.omega(other)?),
+            plain(study.omega(best)?)
+        );
+    }
+    Ok(text)
 }
 
 /// The only whole number that all that the paper prints allows.

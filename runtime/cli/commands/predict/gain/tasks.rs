@@ -16,8 +16,9 @@ use crate::report::results::Look;
 /// More are no table any more.
 const FILE_MAX: u64 = 65_536;
 
-const EQUATION: &str = "Strumpen 1994, section 2.2 and eq. (4) for each task: G_j = (1 + x_j) / ((1 - f) + max(f + Omega, x_j)), x_j = 1/gamma_j \
-                        = t_com,j/t_calc,j; a step of the job takes as long as that of its slowest task";
+const EQUATION: &str = "Strumpen 1994, section 2.2 and eq. (4) for each task: G_j = (1 + x_j) / ((1 - f) + max(f + \
+                        Omega, x_j)), x_j = 1/gamma_j = t_com,j/t_calc,j; a step of the job takes as long as that of \
+                        its slowest task";
 
 /// The answer for tasks in a list, or in the file behind an @.
 pub(super) fn answer(text: &str, f: f64, omega: f64) -> Result<Answer, Problem> {
