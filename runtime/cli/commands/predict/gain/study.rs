@@ -132,13 +132,19 @@ fn verdict(study: &ConjugateGradient, omega: f64) -> Result<String, Problem> {
     );
     if let Some(other) = constant.best_for_gain()? {
         text += &format!(
-            " Eq. (6) with Omega = {} for every p would have its greatest G, {:.3}, at p = {other}: G is greatest where \
-             x = f + Omega, and this Omega grows with p, to {} there and {} at p = {best}.",
+            " Eq. (6) with Omega = {} for every p would have its greatest G, {:.3}, at p = {other}",
             plain(omega),
-            constant.gain(other)?,
-            plain(study.omega(other)?),
-            plain(study.omega(best)?)
+            constant.gain(other)?
         );
+        text += &if other == best {
+            ", too.".to_owned()
+        } else {
+            format!(
+                ": G is greatest where x = f + Omega, and this Omega grows with p, to {} there and {} at p = {best}.",
+                plain(study.omega(other)?),
+                plain(study.omega(best)?)
+            )
+        };
     }
     Ok(text)
 }
