@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::process::{Finished, run};
 
+mod forms;
 mod golden;
 
 fn predict(arguments: &str) -> Finished {
@@ -35,8 +36,12 @@ struct Saved(PathBuf);
 
 impl Saved {
     fn new(name: &str, content: &Value) -> Self {
+        Self::text(name, &content.to_string())
+    }
+
+    fn text(name: &str, content: &str) -> Self {
         let path = std::env::temp_dir().join(format!("lathide-predict-{}-{name}.json", std::process::id()));
-        std::fs::write(&path, content.to_string()).expect("a writable temporary folder");
+        std::fs::write(&path, content).expect("a writable temporary folder");
         Saved(path)
     }
 
@@ -66,7 +71,7 @@ fn link() -> Value {
 }
 
 /// One call of every model, with a word of what its table must say.
-const CALLS: [(&str, &str); 12] = [
+const CALLS: [(&str, &str); 18] = [
     ("gain", "eq. 4"),
     ("gain --gamma-h 10 --gamma-s 2..40 --omega 0.2", "gamma_s"),
     ("gain --lambda 144 --q sqrt(p) --procs 1..64*2", "eq. 6"),
@@ -77,7 +82,13 @@ const CALLS: [(&str, &str); 12] = [
     ("gather", "Ga_u"),
     ("collectives", "7.2.2"),
     ("logp", "eq. 19"),
+    ("gain --cg", "parCG"),
+    ("gain --tasks 10ms:10ms,20ms:10ms,30ms:5ms --omega 0.1", "The job gains"),
     ("decomposition --n 256..4096*2 --t-c 1us", "blocks"),
+    ("decomposition --speeds 1,1,2 --t-c 1us", "256, 256, 512"),
+    ("hops", "torus"),
+    ("hops --hops 1..16*2", "store and forward"),
+    ("isoefficiency --efficiency 0.5,0.9 --procs 4..64*2", "strips, E = 0.5"),
     ("multigrid --dims 3 --network single-stage", "Single Stage"),
 ];
 
@@ -111,9 +122,19 @@ fn every_model_answers_people_and_programs() {
 #[test]
 fn a_measured_link_is_every_model_s_machine() {
     let file = Saved::new("link", &link());
-    for call in
-        ["hyperbolic", "broadcast", "broadcast --model cluster", "gather", "collectives", "logp", "decomposition"]
-    {
+    for call in [
+        "hyperbolic",
+        "broadcast",
+        "broadcast --model cluster",
+        "gather",
+        "collectives",
+        "logp",
+        "decomposition",
+        "decomposition --speeds 1,2",
+        "hops",
+        "isoefficiency",
+        "gain --cg --unknowns 10000 --t-fl 1ns",
+    ] {
         let answer = answer(&format!("{call} --from {}", file.path()));
         assert_eq!(answer["from"]["schema"], "lathide-link-2", "{call}");
         assert_eq!(answer["from"]["link"]["spec"], "delay=1ms,rate=1gbit", "{call}");
@@ -188,6 +209,28 @@ fn a_bad_parameter_is_named() {
         ("decomposition --n 0", "n is 0"),
         ("decomposition --t-w nan", "t_w is NaN"),
         ("decomposition --t-c -1", "t_c is -1"),
+        ("decomposition --speeds 1,0", "speed is 0"),
+        ("decomposition --speeds 1,-2 --t-c 1us", "speed is -2"),
+        ("decomposition --speeds 1,nan", "speed is NaN"),
+        ("decomposition --speeds 1,2 --t-c 0", "t_c is 0"),
+        ("decomposition --speeds 1,2 --n 0", "n is 0"),
+        ("decomposition --speeds 1,2 --tiles 4", "--tiles is 4"),
+        ("hops --procs 12", "p is 12"),
+        ("hops --topology ring --procs 0", "p is 0"),
+        ("hops --t-h -1us", "t_h is -0.000001"),
+        ("hops --t-w nan", "t_w is NaN"),
+        ("isoefficiency --efficiency 1", "E is 1"),
+        ("isoefficiency --efficiency nan", "E is NaN"),
+        ("isoefficiency --procs 0", "p is 0"),
+        ("isoefficiency --t-c 0", "t_c is 0"),
+        ("isoefficiency --t-syn -1ms", "T_syn is -0.001"),
+        ("gain --cg --ratio 0", "a/b is 0"),
+        ("gain --cg --procs 0", "p is 0"),
+        ("gain --cg --omega -1", "Omega is -1"),
+        ("gain --cg --unknowns 0 --t-fl 1ns", "N is 0"),
+        ("gain --tasks 10ms:-5ms", "t_com is -0.005"),
+        ("gain --tasks 0:0", "t_calc + t_com is 0"),
+        ("gain --tasks 1:1 --f 2", "f is 2"),
         ("multigrid --procs 0", "P is 0"),
         ("multigrid --n 0.5", "N is 0.5"),
         ("multigrid --fixed -1", "fixed cost is -1"),
@@ -230,6 +273,22 @@ fn wrong_use_is_explained() {
         ("multigrid --variable 5", "--fixed"),
         ("multigrid --clock 5", "--from"),
         ("broadcast --model postal", "--model"),
+        ("decomposition --speeds 1,2 --procs 16", "cannot be used with"),
+        ("decomposition --speeds 1,2 --n 1..4", "one --n"),
+        ("decomposition --tiles 16", "--speeds"),
+        ("hops --topology star", "none of bus, crossbar"),
+        ("hops --hops 1,2 --procs 16", "cannot be used with"),
+        ("gain --cg --lambda 3", "cannot be used with"),
+        ("gain --cg --f 0.5", "cannot be used with"),
+        ("gain --cg --omega 0,1", "several --omega"),
+        ("gain --cg --unknowns 5", "--t-fl"),
+        ("gain --ratio 5", "--cg"),
+        ("gain --tasks 1:1 --gamma 2", "cannot be used with"),
+        ("gain --tasks tasks.txt", "@FILE"),
+        ("gain --tasks 1:1,2", "task 2"),
+        ("gain --tasks @/does/not/exist", "cannot be read"),
+        ("graph", "FILE"),
+        ("graph /does/not/exist", "cannot be read"),
     ];
     for (arguments, message) in cases {
         refused(arguments, &[message]);

@@ -299,6 +299,12 @@ impl Chart {
         Chart { x, y, series: Vec::new() }
     }
 
+    /// The same with equal distances for equal ratios on the y axis.
+    pub(crate) fn log_y(mut self) -> Self {
+        self.y.is_log = true;
+        self
+    }
+
     /// Adds a curve through these points, in the order of x.
     pub(crate) fn curve(
         self,

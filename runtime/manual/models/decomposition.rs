@@ -32,6 +32,39 @@
 //! [`Channel::store_and_forward_s`], summed in [`Channel::across_s`]). Isoefficiency (5) is `max(T_comp, h)`
 //! ([`isoefficiency_s`]).
 //!
+//! # Hops
+//!
+//! The paper leaves `l_h` to the network ("depend from a concrete architecture"). [`Topology`] has it for those of its
+//! list (3) in which each node is on a route: between the two nodes farthest from each other, and on average over all
+//! pairs (p nodes, as r rows and c columns where it is a mesh or torus; r and c are the factors of p nearest to each
+//! other):
+//!
+//! | network | most | mean, times p - 1 |
+//! | --- | --- | --- |
+//! | bus, crossbar | 1 | p - 1 |
+//! | hypercube, p = 2^d | d | d p/2 |
+//! | torus | floor(r/2) + floor(c/2) | c floor(r^2/4) + r floor(c^2/4) |
+//! | mesh | r + c - 2 | c (r^2 - 1)/3 + r (c^2 - 1)/3 |
+//! | ring | floor(p/2) | floor(p^2/4) |
+//!
+//! `lathide predict hops` says what a message takes across them. Both times are linear in l_h, so the time of the mean
+//! is the mean of the times. It is a model without contention: on a bus all share the one hop.
+//!
+//! # Isoefficiency
+//!
+//! With `T = T_comp + h` the [`efficiency`] is `E = T_comp / (T_comp + h)`, so `T_comp = E/(1 - E) h`. `T_comp` is `n^2
+//! t_c / p` (4.1), and h grows with n as the edges do (6.1); [`Channel::side_for_efficiency`] solves that for the least
+//! whole n. The work `W = n^2` then grows as p with blocks and, once edges count, as p^2 with strips. From E = 1/2 on
+//! the paper's `w = max(T_comp, h)` is T_comp. `lathide predict isoefficiency` has both as a table and a curve over p.
+//!
+//! # Shares
+//!
+//! T_syn goes away where each node has as much as it can do in the time (5): [`shares`] gives whole rows or blocks to
+//! nodes of measured speeds, so that the last of them ends as early as it can. (Every further unit goes to the node
+//! that ends first with it, which no other way of giving out whole units beats.) `lathide predict decomposition
+//! --speeds 1,1,2` has them beside equal shares; with `--t-c` in seconds, with the exchange of edges: one per node for
+//! rows, one per block for blocks (`--tiles`), an upper bound, since blocks of one node need no network.
+//!
 //! # Domain
 //!
 //! Blocks need p >= 9, or no block has four neighbours: fewer are an error, as are an empty matrix, no process, and times
@@ -87,5 +120,9 @@
 //! [`Channel::of_rate`]: lathide_models::decomposition::Channel::of_rate
 //! [`start_up_threshold_s`]: lathide_models::decomposition::start_up_threshold_s
 //! [`word_threshold_s`]: lathide_models::decomposition::word_threshold_s
+//! [`Channel::side_for_efficiency`]: lathide_models::decomposition::Channel::side_for_efficiency
+//! [`Topology`]: lathide_models::decomposition::Topology
+//! [`efficiency`]: lathide_models::decomposition::efficiency()
+//! [`shares`]: lathide_models::decomposition::shares()
 //! [`isoefficiency_s`]: lathide_models::decomposition::isoefficiency_s
 //! [`hop_as_printed`]: lathide_models::decomposition::hop_as_printed

@@ -14,8 +14,37 @@
 //! | granularities for a wanted G | section 2.3.1 | [`gamma_range_for_gain`](lathide_models::gain::gamma_range_for_gain), [`software_range_for_gain`](lathide_models::gain::software_range_for_gain) |
 //! | which machine for a program | Examples 1 and 2 | [`best_machine`](lathide_models::gain::best_machine), [`Hardware`](lathide_models::gain::Hardware) |
 //! | G, S, S_lh over p with lambda; best p | eq. 6, section 2.3.2 | [`Scaling`](lathide_models::gain::Scaling) |
-//! | CG and parCG | section 4.3 | [`ConjugateGradient`](lathide_models::gain::ConjugateGradient) |
+//! | tasks that differ: gamma_j, G_j, and the job's G | section 2.2 | [`Task`](lathide_models::gain::Task), [`job`](lathide_models::gain::job) |
+//! | CG and parCG | section 4.3, Fig. 24 | [`ConjugateGradient`](lathide_models::gain::ConjugateGradient) |
 //! | penalty of the protocol | section 4.1, Tables 1 and 2 | [`penalty`](lathide_models::gain::penalty) |
+//!
+//! # Tasks that differ
+//!
+//! The paper has `gamma_s,j` and `gamma_h,j` for each task and then studies equal ones. With uneven nodes or shares eq.
+//! (4) holds for each task, with `x_j = t_com,j / t_calc,j`. The tasks exchange what their next step needs, so a step
+//! of the job takes as long as that of the slowest, and
+//!
+//! `G = max_j (t_calc,j + t_com,j) / max_j ((1 - f) t_calc,j + max((f + Omega) t_calc,j, t_com,j))`
+//!
+//! which is neither the least nor the mean of the G_j: another task may be the slowest with hiding than without it.
+//! (This is ours; the paper has no formula for a job.) `lathide predict gain --tasks 10ms:10ms,20ms:10ms` has the
+//! t_calc and t_com of each task; `--tasks @FILE` reads them from a file, a task on each line (`10ms 5ms`, `#` begins a
+//! comment).
+//!
+//! # An Omega that depends on p
+//!
+//! `lathide predict gain --cg` is Fig. 24: S of CG, S_lh of parCG and G over p. Its `Omega = 4 p b/a` grows with p, and
+//! eq. (6) is for a constant one. G is greatest where `x = f + Omega`, `x = p sqrt(p) b/a`:
+//!
+//! | | p of the greatest G | G there |
+//! | --- | --- | --- |
+//! | as in the paper | 229 | 1.307 |
+//! | eq. (6), Omega = 0 for every p (`--omega`) | 186 | 1.345 |
+//!
+//! With the Omega of p = 229 for every p, eq. (6) has its greatest G at 229 as well. S is greatest at p = 601, S_lh at
+//! 453. `--unknowns`, `--t-fl`, `--t-s` and `--t-w` (or `--from link.json`) give a and b of another machine.
+//!
+//! # Misprints
 //!
 //! What is wrong as printed:
 //!

@@ -10,11 +10,49 @@
 //! | T(x; a, b), a + b x | eqs. 3, 4 and 15 | [`Block`](lathide_models::hyperbolic::Block) |
 //! | first packet dearer | end of section 2 | [`Wormhole`](lathide_models::hyperbolic::Wormhole) |
 //! | rules 1 to 4 | eqs. 5 to 15 | [`serial`](lathide_models::hyperbolic::serial), [`parallel`](lathide_models::hyperbolic::parallel), [`concurrent`](lathide_models::hyperbolic::concurrent), [`general`](lathide_models::hyperbolic::general) |
-//! | communication graphs | section 2, Figs. 1 and 7 | [`Graph`](lathide_models::hyperbolic::Graph) |
+//! | communication graphs, and what is left of one for a message | section 2, Figs. 1 and 7 | [`Graph`](lathide_models::hyperbolic::Graph), [`Stage`](lathide_models::hyperbolic::Stage) |
 //! | T_c, T_s, T_r | section 2.5, Fig. 8 | [`Path`](lathide_models::hyperbolic::Path) |
 //! | machine model, broadcast, global operation, neighbours | section 3 | [`Network`](lathide_models::hyperbolic::Network) |
 //! | parameters from pairs | eqs. 16 and 17 | [`Network::pairs`](lathide_models::hyperbolic::Network::pairs), [`Estimate`](lathide_models::hyperbolic::Estimate) |
 //! | LogP and its bounds | section 6, eqs. 18 and 19 | [`LogP`](lathide_models::logp::LogP), [`ratio`](lathide_models::logp::ratio), [`sending_ratio`](lathide_models::logp::sending_ratio) |
+//!
+//! # Graphs in a file
+//!
+//! `lathide predict graph FILE` reduces the graph of a pattern of messages, all under way at once, by rules 1 to 4. The
+//! file is text, `-` is standard input. A line is a block, a message, one of the words `small` and `large`, or empty;
+//! `#` begins a comment. Fig. 7 of the paper, where 1 and 3 send to 4 and 2 sends to 5:
+//!
+//! ```text
+//! block M1  859.52us 1.42us
+//! block M2  859.52us 1.42us
+//! block M3  859.52us 1.42us
+//! block M4  859.52us 1.42us
+//! block M5  859.52us 1.42us
+//! block net 345.60us 0.92us
+//! message 1 -> 4 1000 via M1 net M4
+//! message 2 -> 5 2000 via M2 net M5
+//! message 3 -> 4 500  via M3 net M4
+//! ```
+//!
+//! | line | what it says |
+//! | --- | --- |
+//! | `block NAME A B` | a block CB(a, b): a time, and a time per byte |
+//! | `block NAME A B on PROCESSOR` | one that shares a processor with others: they are dependent |
+//! | <code>message FROM -> TO SIZE via BLOCK...</code> | a message, and the blocks that it passes in order |
+//! | <code>... via BLOCK... &#124; BLOCK...</code> | several ways: parallel (rule 2) |
+//! | `small`, `large` | behind it the graph of small messages, or of large ones (rule 4): a of a message is from the first, b from the second. What stands before both is in both; a message that is in one only contends there |
+//!
+//! The answer has each message's block (a, b) and its T_c, T_s and T_r at its own size (`messages` of the JSON object),
+//! its bottleneck, which is what it passes with the greatest b, and where most of a is spent; every block as it is to
+//! each message, behind rule 3, with the number of messages that pass it (`stages`); and T(x) for `--bytes`, where the
+//! other messages' sizes keep their ratio to x (`points`). `--handshake` puts a step of the protocol before each
+//! message (section 2.5).
+//!
+//! A block that is not there, a cycle, a second block or message of the same name, a block that no message passes, a
+//! number below 0, a file without blocks or messages, and ways that no rule reduces are refused with the line, with
+//! exit status 2.
+//!
+//! # Misprints
 //!
 //! What is wrong as printed:
 //!

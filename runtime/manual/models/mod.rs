@@ -11,12 +11,17 @@
 //! | command | model | answers | from a saved result (`--from`) |
 //! | --- | --- | --- | --- |
 //! | `predict gain` | [`gain`] | G over gamma, gamma_s or p; best and break-even granularity, best machine, range for a wanted G | `f`, `omega`, `points` of `lathide gain --json` |
+//! | `predict gain --tasks` | [`gain`] | gamma and G of each task, and of the job whose nodes differ | `f`, `omega` |
+//! | `predict gain --cg` | [`gain`] | CG and parCG over p, beside a constant Omega | `hyperbolic` with `--unknowns` |
 //! | `predict hyperbolic` | [`hyperbolic`] | T(x; a, b) of a message, of pairs at once, of neighbours | `hyperbolic` of `lathide link --json` |
+//! | `predict graph FILE` | [`hyperbolic`] | a graph of blocks reduced by rules 1 to 4, each message's bottleneck | nothing |
 //! | `predict broadcast` | [`hyperbolic`], [`cluster`] | tree or serial, and the size at which it changes; in packets beside the Postal model | `hyperbolic`, or `cluster` |
 //! | `predict gather` | [`cluster`] | bounds, window, plan, time | `cluster` |
 //! | `predict collectives` | [`decomposition`], [`hyperbolic`] | broadcast, other collectives, all to all, barrier | `hyperbolic` |
 //! | `predict logp` | [`hyperbolic`] | LogP beside the hyperbolic model | `cluster`, or `hyperbolic` with `--o` |
-//! | `predict decomposition` | [`decomposition`] | strips or blocks, and all thresholds | `hyperbolic` |
+//! | `predict decomposition` | [`decomposition`] | strips or blocks, and all thresholds; with `--speeds` uneven shares | `hyperbolic` |
+//! | `predict hops` | [`decomposition`] | hops of bus, crossbar, hypercube, torus, mesh, ring, and what they take | `hyperbolic` |
+//! | `predict isoefficiency` | [`decomposition`] | the matrix for an efficiency, and how it grows with p | `hyperbolic` |
 //! | `predict multigrid` | [`multigrid`] | speed-up, efficiency, best P | `hyperbolic` with `--clock` |
 //!
 //! An option takes precedence over the file, and the file over the paper's own machine, which each option's help names.

@@ -21,7 +21,7 @@ fn evaluate(formula: &str, inputs: &Table) -> f64 {
     let get = |name: &str| number(&inputs[name]);
     let (n, p, m) = (|| get("n") as u64, || get("p") as u32, || get("m") as u64);
     let channel = || Channel::new(get("ts"), get("tw")).expect("golden inputs are valid");
-    let crossing = || Crossing { words: m(), hops: get("lh") as u32, hop_s: get("th") };
+    let crossing = || Crossing { words: m(), hops: get("lh"), hop_s: get("th") };
     let value = match formula {
         "dec.factor" => factor(n()),
         "dec.ts_threshold" => start_up_threshold_s(n(), p(), get("tw")),
@@ -160,7 +160,7 @@ fn the_printed_formulas_that_are_wrong_are_not_ours() {
     assert_eq!(Channel::ETHERNET.better(337, 337).unwrap(), Shape::Blocks);
     // The printed hop term depends on the unit of time; the right one does not.
     let (micro, milli) = (Channel::new(1500.0, 5.0).unwrap(), Channel::new(1.5, 0.005).unwrap());
-    let hop = |hop_s| Crossing { words: 1000, hops: 3, hop_s };
+    let hop = |hop_s| Crossing { words: 1000, hops: 3.0, hop_s };
     let ratio = |value: fn(&Channel, &Crossing) -> f64| value(&micro, &hop(200.0)) / value(&milli, &hop(0.2));
     assert!((ratio(|c, h| c.cut_through_s(h).unwrap()) / 1e3 - 1.0).abs() < 1e-12);
     assert!((ratio(|c, h| c.store_and_forward_s(h).unwrap()) / 1e3 - 1.0).abs() < 1e-12);
@@ -179,7 +179,7 @@ fn the_printed_formulas_that_are_wrong_are_not_ours() {
 fn networks_by_hand() {
     let channel = Channel::new(10.0, 2.0).unwrap();
     assert_eq!(Channel::of_rate(10.0, 0.5), Ok(channel));
-    let crossing = Crossing { words: 5, hops: 3, hop_s: 1.0 };
+    let crossing = Crossing { words: 5, hops: 3.0, hop_s: 1.0 };
     assert_eq!(channel.cut_through_s(&crossing), Ok(10.0 + 3.0 + 10.0));
     assert_eq!(channel.store_and_forward_s(&crossing), Ok(10.0 + 3.0 * 11.0));
     assert_eq!(channel.within_s(4, 7), Ok(54.0));
@@ -202,7 +202,7 @@ fn bad_arguments_are_named() {
         assert_eq!(isoefficiency_s(bad, &Overheads::default()).unwrap_err().name, "T_comp");
         let overheads = Overheads { synchronisation_s: bad, ..Overheads::default() };
         assert_eq!(isoefficiency_s(1.0, &overheads).unwrap_err().name, "T_syn");
-        let crossing = Crossing { words: 1, hops: 1, hop_s: bad };
+        let crossing = Crossing { words: 1, hops: 1.0, hop_s: bad };
         for result in [
             channel.cut_through_s(&crossing),
             channel.store_and_forward_s(&crossing),
@@ -254,7 +254,7 @@ proptest! {
         prop_assert!(finite(start_up_threshold_s(n, p, word_s)) && finite(word_threshold_s(n, p, start_up_s)));
         prop_assert!(finite(calculation_s(n, word_s, p)) && finite(factor(n)));
         let Ok(channel) = Channel::new(start_up_s, word_s) else { return Ok(()) };
-        let crossing = Crossing { words: n, hops: p, hop_s };
+        let crossing = Crossing { words: n, hops: f64::from(p), hop_s };
         for result in [
             channel.strips_s(n), channel.blocks_s(n, p), channel.broadcast_s(n), channel.collective_s(p, n),
             channel.collective_one_message_s(p, n), channel.cut_through_s(&crossing), channel.across_s(n, n, &[crossing]),

@@ -4,7 +4,8 @@
 //! Strips have two neighbours and long edges, blocks have four and short ones: a dear start-up is for strips, dear
 //! words are for blocks. [`Channel`] is the paper's pair of technical parameters (`t_s`, `t_w`) and has the two
 //! costs (section 6.1) and the thresholds between them (6.1.2, 7.1.1), collectives on a shared medium (7.2.2) and
-//! communication across several networks (4.2). [`Overheads`] and [`isoefficiency_s`] are section 5.
+//! communication across several networks (4.2; [`Topology`] has the hops). [`Overheads`], [`isoefficiency_s`] and
+//! [`shares`] are section 5.
 //!
 //! Where the paper prints a formula wrongly, the right one is here; the misprints are listed in the
 //! manual of `lathide`.
@@ -21,10 +22,18 @@
 
 mod collectives;
 mod hops;
+#[cfg(test)]
+mod hops_tests;
 mod isoefficiency;
+#[cfg(test)]
+mod isoefficiency_tests;
+mod shares;
+#[cfg(test)]
+mod shares_tests;
 
-pub use hops::{Crossing, hop_as_printed};
-pub use isoefficiency::{Overheads, calculation_s, isoefficiency_s};
+pub use hops::{Crossing, Topology, hop_as_printed};
+pub use isoefficiency::{Overheads, calculation_s, efficiency, isoefficiency_s};
+pub use shares::{last_end, shares};
 
 use super::{BadParameter, above_zero, at_least_zero, check};
 

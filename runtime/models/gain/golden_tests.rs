@@ -139,3 +139,17 @@ fn the_study_confines_its_ratio() {
     assert!(!agrees(4, 7359.0) && !agrees(6, 7359.0));
     assert_eq!(ConjugateGradient::PAPER, ConjugateGradient::from_ratio(5, 7359.0).unwrap());
 }
+
+/// Eq. (6) with a constant Omega of 0 has its greatest gain at p = 186; with that of p = 229 it comes out where the
+/// study has it, and there, as G of times, with the same value.
+#[test]
+fn the_study_with_a_constant_omega() {
+    let study = ConjugateGradient::PAPER;
+    let without = study.with_constant_omega(0.0).unwrap();
+    assert_eq!(without.best_for_gain(), Ok(Some(186)));
+    assert!((without.gain(186).unwrap() - (1.0 + study.f())).abs() < 1e-3);
+    let of_229 = study.with_constant_omega(study.omega(229).unwrap()).unwrap();
+    assert!(of_229.best_for_gain().unwrap().unwrap().abs_diff(229) <= 1);
+    assert!((of_229.gain(229).unwrap() - study.gain_of_times(229).unwrap()).abs() < 1e-12);
+    assert_eq!(study.with_constant_omega(-1.0).unwrap_err().name, "Omega");
+}

@@ -12,6 +12,7 @@
 //! | which granularities gain at least so much? | [`gamma_range_for_gain`], [`software_range_for_gain`] | 2.3.1 |
 //! | which machine is best for a program? | [`best_machine`], [`Hardware::least_gain`] | Examples 1 and 2, 2.3.3 |
 //! | which number of processors? | [`Scaling`] | eq. (6), 2.3.2 |
+//! | what of tasks that differ? | [`job`] | 2.2 |
 //! | what of a known algorithm? | [`ConjugateGradient`] | 4.3 |
 //! | what does hiding cost a small message? | [`penalty`] | 4.1, Tables 1 and 2 |
 //!
@@ -34,6 +35,9 @@ pub mod penalty;
 #[cfg(test)]
 mod property_tests;
 mod scaling;
+mod tasks;
+#[cfg(test)]
+mod tasks_tests;
 
 pub use conjugate_gradient::{ConjugateGradient, Costs};
 pub use optimum::{
@@ -41,6 +45,7 @@ pub use optimum::{
     maximum_partial, software_granularity, software_range_for_gain,
 };
 pub use scaling::{Messages, Scaling, lambda};
+pub use tasks::{Job, Task, job};
 
 use super::{BadParameter, above_zero, at_least_zero, fraction};
 

@@ -17,6 +17,15 @@ pub struct MessageId(usize);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Processor(usize);
 
+/// One of the independent blocks in series to which a message's part of a [`Graph`] reduces.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stage {
+    /// What it is to the message: behind rule 3, and rules 1 and 2 where it stands for several blocks.
+    pub block: Block,
+    /// The blocks of the graph that it stands for.
+    pub members: Vec<BlockId>,
+}
+
 /// Why a graph cannot be built or reduced.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -206,6 +215,16 @@ impl Graph {
     /// # Errors
     /// As [`Graph::reduce`].
     pub fn path(&self, message: MessageId) -> Result<Path, GraphError> {
+        let blocks: Vec<Block> = self.stages(message)?.into_iter().map(|stage| stage.block).collect();
+        Ok(Path::new(&blocks)?)
+    }
+
+    /// The same blocks as in [`Graph::path`], each with those of the graph that it stands for. The one with the
+    /// greatest b is the bottleneck of large messages (rule 1).
+    ///
+    /// # Errors
+    /// As [`Graph::reduce`].
+    pub fn stages(&self, message: MessageId) -> Result<Vec<Stage>, GraphError> {
         if self.blocks.is_empty() {
             return Err(GraphError::Empty { what: "the graph".to_owned() });
         }
@@ -231,13 +250,34 @@ impl Graph {
                 reduction::Failure::Parameter(parameter) => GraphError::Parameter(parameter),
             }
         })?;
-        Ok(Path::new(&reduced)?)
+        let stage = |(block, members): (Block, Vec<usize>)| Stage {
+            block,
+            members: members.into_iter().map(BlockId).collect(),
+        };
+        Ok(reduced.into_iter().map(stage).collect())
+    }
+
+    /// A block's name.
+    ///
+    /// # Errors
+    /// If `block` is of another graph.
+    pub fn name(&self, block: BlockId) -> Result<&str, GraphError> {
+        known("block", block.0, self.blocks.len())?;
+        Ok(&self.blocks[block.0].name)
+    }
+
+    /// How many messages pass a block.
+    ///
+    /// # Errors
+    /// If `block` is of another graph.
+    pub fn messages_through(&self, block: BlockId) -> Result<usize, GraphError> {
+        known("block", block.0, self.blocks.len())?;
+        Ok(self.messages.iter().filter(|message| message.passes(block.0)).count())
     }
 
     /// Rule 3: a block as it is to one of the messages that pass it.
     fn as_seen_by(&self, message: MessageId, block: usize) -> Result<Block, BadParameter> {
-        let passes = |message: &Message| message.edges.iter().any(|&(from, _)| from == Some(block));
-        let passing = self.messages.iter().enumerate().filter(|(_, message)| passes(message));
+        let passing = self.messages.iter().enumerate().filter(|(_, message)| message.passes(block));
         let (numbers, sizes): (Vec<usize>, Vec<f64>) = passing.map(|(number, message)| (number, message.bytes)).unzip();
         let place = numbers.iter().position(|&number| number == message.0).unwrap_or(numbers.len());
         concurrent(self.blocks[block].block, &sizes, place)
@@ -252,6 +292,10 @@ impl Graph {
 impl Message {
     fn name(&self) -> String {
         format!("from {} to {}", self.source, self.destination)
+    }
+
+    fn passes(&self, block: usize) -> bool {
+        self.edges.iter().any(|&(from, _)| from == Some(block))
     }
 }
 

@@ -283,6 +283,31 @@ fn a_path_has_its_ends() {
     assert_eq!(path.receiving(Primitive::Preemptive).most, small);
 }
 
+/// Fig. 7 for the message from 1 to 4: CB_1, CB'_c = (3 a_c, b_c X/x_1) and CB'_4 = (2 a_4, b_4 (x_1 + x_3)/x_1).
+#[test]
+fn stages_are_the_blocks_that_are_left() {
+    let mut graph = Graph::new();
+    let [one, two, three, four, five, net] = ["1", "2", "3", "4", "5", "net"].map(|name| graph.block(name, unit()));
+    let [first, second, third] =
+        [("1", "4", 2.0), ("2", "5", 3.0), ("3", "4", 5.0)].map(|(s, d, x)| graph.message(s, d, x).unwrap());
+    for (message, way) in [(first, [one, net, four]), (second, [two, net, five]), (third, [three, net, four])] {
+        graph.way(message, &way).unwrap();
+    }
+    let stage = |a, b, member| Stage { block: Block::new(a, b).unwrap(), members: vec![member] };
+    assert_eq!(graph.stages(first).unwrap(), [stage(1.0, 1.0, one), stage(3.0, 5.0, net), stage(2.0, 3.5, four)]);
+    assert_eq!([one, four, net].map(|block| graph.messages_through(block).unwrap()), [1, 2, 3]);
+    assert_eq!(graph.name(net), Ok("net"));
+    // What rule 2 joins is one stage of several blocks.
+    let mut graph = Graph::new();
+    let [here, left, right] = ["here", "left", "right"].map(|name| graph.block(name, unit()));
+    let message = graph.message("1", "2", 1.0).unwrap();
+    graph.way(message, &[here, left]).unwrap();
+    graph.way(message, &[here, right]).unwrap();
+    let members = graph.stages(message).unwrap().into_iter().map(|stage| stage.members).collect::<Vec<_>>();
+    assert_eq!(members, [vec![here], vec![left, right]]);
+    assert!(Graph::new().name(here).is_err() && Graph::new().messages_through(here).is_err());
+}
+
 #[test]
 fn bad_sizes_and_foreign_names_are_errors() {
     let mut graph = Graph::new();

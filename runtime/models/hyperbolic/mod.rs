@@ -44,7 +44,7 @@ mod rules;
 
 pub use broadcast::{Broadcast, broadcast_tree_rounds};
 pub use estimate::Estimate;
-pub use graph::{BlockId, Graph, GraphError, MessageId, Processor};
+pub use graph::{BlockId, Graph, GraphError, MessageId, Processor, Stage};
 pub use network::Network;
 pub use packet::{Packets, Wormhole};
 pub use path::{Path, Primitive, Receiving};

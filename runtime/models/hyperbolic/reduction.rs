@@ -61,8 +61,9 @@ pub(super) fn cycle(edges: &[Edge]) -> Option<Vec<usize>> {
     }
 }
 
-/// The independent blocks in series that are equivalent to `stations` (number, processor, block) joined by `edges`.
-pub(super) fn reduce(stations: &[(usize, usize, Block)], edges: &[Edge]) -> Result<Vec<Block>, Failure> {
+/// The independent blocks in series that are equivalent to `stations` (number, processor, block) joined by `edges`,
+/// each with the numbers of the stations in it.
+pub(super) fn reduce(stations: &[(usize, usize, Block)], edges: &[Edge]) -> Result<Vec<(Block, Vec<usize>)>, Failure> {
     let mut parts: BTreeMap<usize, Part> = BTreeMap::new();
     for &(number, processor, block) in stations {
         let stage = Stage { block, processors: [processor].into(), members: [number].into() };
@@ -81,7 +82,8 @@ pub(super) fn reduce(stations: &[(usize, usize, Block)], edges: &[Edge]) -> Resu
             return Err(Failure::Irreducible(members.into_iter().collect()));
         }
     }
-    Ok(parts.into_values().flat_map(|part| part.stages).map(|stage| stage.block).collect())
+    let stages = parts.into_values().flat_map(|part| part.stages);
+    Ok(stages.map(|stage| (stage.block, stage.members.into_iter().collect())).collect())
 }
 
 /// Two parts of which the first leads only to the second, and only it leads there.

@@ -19,6 +19,8 @@ pub(super) struct Answer {
     pub(super) columns: Vec<Column>,
     /// Per row a value for each column.
     pub(super) rows: Vec<Vec<Value>>,
+    /// What is shown above the table, out of `findings`.
+    pub(super) tables: Vec<Table>,
     /// Where a parameter has a range.
     pub(super) chart: Option<Chart>,
     /// A paragraph below the table: what one row means in detail.
@@ -69,8 +71,9 @@ pub(super) fn parameter(key: &'static str, symbol: &'static str, form: Form, val
 impl Answer {
     /// A table and a sentence; the rest is empty.
     pub(super) fn new(equation: &'static str, columns: Vec<Column>, rows: Vec<Vec<Value>>, conclusion: String) -> Self {
-        let (parameters, details, findings, notes) = (Vec::new(), String::new(), Map::new(), Vec::new());
-        Answer { equation, parameters, columns, rows, chart: None, details, findings, notes, conclusion }
+        let (parameters, tables, chart, details) = (Vec::new(), Vec::new(), None, String::new());
+        let (findings, notes) = (Map::new(), Vec::new());
+        Answer { equation, parameters, columns, rows, tables, chart, details, findings, notes, conclusion }
     }
 
     /// Draws columns over the list with the most values of those `over` which may be drawn; further lists that were asked for tell
@@ -109,7 +112,7 @@ impl Answer {
     }
 
     /// As every command's results; `model` is the subcommand, `from` what `--from` read.
-    pub(super) fn results(self, model: &str, from: Option<Value>) -> Results {
+    pub(super) fn results(mut self, model: &str, from: Option<Value>) -> Results {
         let object = |values: &mut dyn Iterator<Item = (&'static str, Form, &Value)>| -> Map<String, Value> {
             values.map(|(key, form, value)| (key.to_owned(), whole(form, value))).collect()
         };
@@ -131,6 +134,9 @@ impl Answer {
         }
         let mut results = Results::new(SCHEMA, format!("Prediction: {model}"), &data);
         results.text(format!("{}.", self.equation)).text(self.sentence());
+        for table in self.tables.drain(..) {
+            results.table(table);
+        }
         let mut table = Table::of("points");
         for (at, column) in
             self.columns.iter().enumerate().filter(|(at, column)| !(column.given && self.is_single(*at)))

@@ -3,7 +3,7 @@
 use lathide_models::decomposition::Channel;
 
 use super::answer::{Answer, Form, column, given, row};
-use super::decomposition::{positive_word, stated};
+use super::channel::{positive_word, stated};
 use super::model::Predict;
 use super::network::NetworkArgs;
 use super::problem::Problem;

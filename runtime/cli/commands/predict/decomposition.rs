@@ -1,17 +1,21 @@
 //! `lathide predict decomposition`: strips or blocks (Hanuliak 2014).
 
+mod uneven;
+
 use lathide_models::decomposition::{Channel, Comparison, Shape, calculation_s};
 use lathide_models::gain;
 use serde_json::{Map, json};
 
-use super::answer::{Answer, Form, column, given, parameter, row};
+use super::answer::{Answer, Form, column, given, row};
+use super::channel::{ChannelArgs, stated};
 use super::model::Predict;
 use super::problem::Problem;
-use super::saved::{Saved, pick};
-use super::values::{self, Counts};
+use super::saved::Saved;
+use super::values::{self, Counts, Values};
 use crate::report::format;
+use uneven::Uneven;
 
-/// How to cut a matrix: in strips or in blocks, and from where on (Hanuliak 2014)
+/// How to cut a matrix: in strips or in blocks, from where on, and how large for each node (Hanuliak 2014)
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -21,29 +25,35 @@ pub(super) struct Args {
     /// Numbers of processes, at least 9
     #[arg(long, value_name = "LIST", value_parser = values::counts, allow_hyphen_values = true, default_value = "16")]
     procs: Counts,
-    /// t_s, the start-up of a message [default: 1500us, the paper's Ethernet; or a of --from link.json]
-    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
-    t_s: Option<f64>,
-    /// t_w, the time of a word [default: 5us, the paper's Ethernet; or b of --from link.json times --word-bytes]
-    #[arg(long, value_name = "TIME", value_parser = values::time_per, allow_hyphen_values = true)]
-    t_w: Option<f64>,
-    /// The size of a word, with --from
-    #[arg(long, value_name = "SIZE", value_parser = values::size, allow_hyphen_values = true, default_value = "8")]
-    word_bytes: f64,
+    #[command(flatten)]
+    channel: ChannelArgs,
     /// t_c, the time to calculate an element: also say gamma and what hiding can gain
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     t_c: Option<f64>,
+    /// Instead: share the matrix out by the measured speeds of the nodes, in any unit; with --t-c relative to the node
+    /// that takes t_c for an element
+    #[arg(long, value_name = "LIST", value_parser = values::numbers, allow_hyphen_values = true, conflicts_with = "procs")]
+    speeds: Option<Values>,
+    /// So many square blocks are shared out, instead of rows; with --speeds
+    #[arg(long, value_name = "N", value_parser = values::count, allow_hyphen_values = true, requires = "speeds")]
+    tiles: Option<u32>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   lathide predict decomposition --n 1024 --t-s 35e-6 --t-w 0.23e-6 --procs 16
   lathide predict decomposition --n 256..8192*2 --procs 64 --from link.json
-  lathide predict decomposition --n 4096 --procs 16..1024*4 --t-c 2ns";
+  lathide predict decomposition --n 4096 --procs 16..1024*4 --t-c 2ns
+  lathide predict decomposition --n 1024 --speeds 1,1,2                    rows for nodes, one of them twice as fast
+  lathide predict decomposition --n 4096 --speeds 1,1,2,3.5 --tiles 64 --t-c 2ns --from link.json";
 
 impl Predict for Args {
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
-        let channel = channel(self.t_s, self.t_w, self.word_bytes, saved)?;
+        let channel = self.channel.channel(saved)?;
+        if let Some(speeds) = &self.speeds {
+            let [side] = self.n[..] else { return Err(Problem::new("--speeds goes with one --n")) };
+            return Uneven { speeds, side, tiles: self.tiles, t_c: self.t_c }.answer(&channel);
+        }
         let mut columns = vec![
             given("n", "n", Form::Count),
             given("procs", "p", Form::Count),
@@ -154,36 +164,4 @@ fn name(shape: Shape) -> &'static str {
         Shape::Blocks => "blocks",
         Shape::Strips => "strips",
     }
-}
-
-/// t_s and t_w, from options first, then from `saved`, then from the paper.
-pub(super) fn channel(
-    t_s: Option<f64>,
-    t_w: Option<f64>,
-    word_bytes: f64,
-    saved: Option<&Saved>,
-) -> Result<Channel, Problem> {
-    let (paper, word) = (Channel::ETHERNET, if saved.is_some() { positive_word(word_bytes)? } else { 1.0 });
-    let t_s = pick(t_s, (saved, "hyperbolic.a_s", "--t-s"), paper.start_up_s())?;
-    let t_w = match t_w {
-        Some(t_w) => t_w,
-        None => pick(None, (saved, "hyperbolic.b_s_per_byte", "--t-w"), paper.word_s())? * word,
-    };
-    Ok(Channel::new(t_s, t_w)?)
-}
-
-/// The size of a word, if it is one.
-pub(super) fn positive_word(bytes: f64) -> Result<f64, Problem> {
-    if bytes > 0.0 && bytes.is_finite() {
-        return Ok(bytes);
-    }
-    Err(Problem::new(format!("--word-bytes is {bytes}, but must be a finite number above 0")))
-}
-
-/// t_s and t_w.
-pub(super) fn stated(channel: &Channel) -> Vec<super::answer::Parameter> {
-    vec![
-        parameter("t_s_s", "t_s", Form::Seconds, channel.start_up_s()),
-        parameter("t_w_s", "t_w", Form::Seconds, channel.word_s()),
-    ]
 }

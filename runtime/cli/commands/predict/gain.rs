@@ -1,5 +1,7 @@
 //! `lathide predict gain`: what hiding gains (Strumpen 1994).
 
+mod study;
+mod tasks;
 mod verdict;
 
 use crate::report::results::Look;
@@ -14,11 +16,13 @@ use super::problem::Problem;
 use super::saved::{Saved, pick};
 use super::values::{self, Counts, Values};
 use crate::report::format::plain;
+use study::Study;
 use verdict::Hardware;
 
 /// What hiding communication behind calculation gains (Strumpen 1994)
 ///
-/// Say how coarse the program is: --gamma, or --gamma-s with the hardware's --gamma-h, or --lambda with --procs.
+/// Say how coarse the program is: --gamma, or --gamma-s with the hardware's --gamma-h, or --lambda with --procs, or
+/// --tasks where nodes differ. --cg is the paper's study of a program.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -34,10 +38,10 @@ pub(super) struct Args {
           conflicts_with = "lambda")]
     gamma_s: Option<Values>,
     /// p gamma_s / gamma_h, constant where the whole program's operations and words are; needs --procs
-    #[arg(long, value_name = "L", value_parser = values::number, allow_hyphen_values = true)]
+    #[arg(long, value_name = "L", value_parser = values::number, allow_hyphen_values = true, group = "over_procs")]
     lambda: Option<f64>,
-    /// Numbers of processors, with --lambda [default: 1..32]
-    #[arg(long, value_name = "LIST", value_parser = values::counts, allow_hyphen_values = true, requires = "lambda")]
+    /// Numbers of processors, with --lambda [default: 1..32] or --cg [default: 1..1024*2 and the best]
+    #[arg(long, value_name = "LIST", value_parser = values::counts, allow_hyphen_values = true, requires = "over_procs")]
     procs: Option<Counts>,
     /// The fraction of the calculation that can hide communication [default: 1, or that of --from gain.json]
     #[arg(long, value_name = "F", value_parser = values::number, allow_hyphen_values = true)]
@@ -57,6 +61,13 @@ pub(super) struct Args {
     /// Also say which granularities (or processors) gain at least G
     #[arg(long, value_name = "G", value_parser = values::number, allow_hyphen_values = true)]
     target: Option<f64>,
+    /// Instead: t_calc and t_com of each task of a job whose nodes or shares differ, 10ms:5ms,20ms:5ms, or @FILE with a
+    /// task on each line (@- for standard input)
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true,
+          conflicts_with_all = ["gamma", "gamma_h", "gamma_s", "lambda", "cg", "q", "startup", "target"])]
+    tasks: Option<String>,
+    #[command(flatten)]
+    study: Study,
 }
 
 const EXAMPLES: &str = "\
@@ -64,7 +75,11 @@ Examples:
   lathide predict gain --gamma-h 10 --gamma-s 2..40 --omega 0.2
   lathide predict gain --gamma-h 1,5,10 --omega 1,0.2,0 --gamma-s 5      three machines (Example 1)
   lathide predict gain --lambda 144 --q p --procs 1..32                  all to all
-  lathide predict gain --from gain.json --target 1.5                     f and Omega as measured";
+  lathide predict gain --from gain.json --target 1.5                     f and Omega as measured
+  lathide predict gain --tasks 10ms:10ms,20ms:10ms,30ms:5ms --f 0.9      nodes that differ
+  lathide predict gain --tasks @tasks.txt --from gain.json
+  lathide predict gain --cg                                              CG and parCG (Fig. 24)
+  lathide predict gain --cg --unknowns 1000000 --t-fl 1ns --from link.json";
 
 /// q, as it depends on p.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -84,6 +99,10 @@ fn in_turn(text: &str) -> Result<InTurn, String> {
 
 impl Predict for Args {
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
+        if self.study.cg {
+            let omega = self.omega.as_ref().map_or(Ok(0.0), single)?;
+            return self.study.answer(self.procs.as_ref(), omega, saved);
+        }
         let mut notes = Vec::new();
         let f = pick(self.f, (saved, "f", "--f"), 1.0)?;
         let omega = match (&self.omega, saved) {
@@ -91,9 +110,10 @@ impl Predict for Args {
             (None, Some(saved)) => vec![measured_omega(saved, &mut notes)?],
             (None, None) => vec![0.0],
         };
-        let mut answer = match (&self.gamma_h, &self.gamma_s, self.lambda) {
-            (Some(gamma_h), Some(gamma_s), _) => self.of_machines(gamma_h, gamma_s, f, &omega)?,
-            (_, _, Some(lambda)) => self.of_processors(lambda, f, single(&omega)?)?,
+        let mut answer = match (&self.tasks, &self.gamma_h, &self.gamma_s, self.lambda) {
+            (Some(tasks), ..) => tasks::answer(tasks, f, single(&omega)?)?,
+            (_, Some(gamma_h), Some(gamma_s), _) => self.of_machines(gamma_h, gamma_s, f, &omega)?,
+            (_, _, _, Some(lambda)) => self.of_processors(lambda, f, single(&omega)?)?,
             _ => self.of_granularities(saved, f, single(&omega)?)?,
         };
         answer.notes.extend(notes);

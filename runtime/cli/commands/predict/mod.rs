@@ -1,16 +1,22 @@
 //! `lathide predict`: what the papers' models say, from parameters given or measured.
 //!
 //! One file per model: its options, and what it answers. Shared are what options take ([`values`]), saved
-//! results ([`saved`]), the parameters of a network or cluster ([`network`], [`switch`]), and answers ([`answer`]).
+//! results ([`saved`]) and other files ([`input`]), the parameters of a network or cluster ([`network`], [`switch`],
+//! [`channel`]), and answers ([`answer`]).
 
 mod answer;
 mod broadcast;
+mod channel;
 mod collectives;
 mod curve;
 mod decomposition;
 mod gain;
 mod gather;
+mod graph;
+mod hops;
 mod hyperbolic;
+mod input;
+mod isoefficiency;
 mod logp;
 mod model;
 mod multigrid;
@@ -47,12 +53,15 @@ pub(crate) struct Args {
 enum Model {
     Gain(gain::Args),
     Hyperbolic(hyperbolic::Args),
+    Graph(graph::Args),
     Broadcast(broadcast::Args),
     Gather(gather::Args),
     Collectives(collectives::Args),
     #[command(name = "logp")]
     LogP(logp::Args),
     Decomposition(decomposition::Args),
+    Hops(hops::Args),
+    Isoefficiency(isoefficiency::Args),
     Multigrid(multigrid::Args),
 }
 
@@ -71,11 +80,14 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     let (name, model): (&str, &dyn Predict) = match &args.model {
         Model::Gain(args) => ("gain", args),
         Model::Hyperbolic(args) => ("hyperbolic", args),
+        Model::Graph(args) => ("graph", args),
         Model::Broadcast(args) => ("broadcast", args),
         Model::Gather(args) => ("gather", args),
         Model::Collectives(args) => ("collectives", args),
         Model::LogP(args) => ("logp", args),
         Model::Decomposition(args) => ("decomposition", args),
+        Model::Hops(args) => ("hops", args),
+        Model::Isoefficiency(args) => ("isoefficiency", args),
         Model::Multigrid(args) => ("multigrid", args),
     };
     let results = args.from.as_deref().map(Saved::read).transpose().and_then(|saved| {

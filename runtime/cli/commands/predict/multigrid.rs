@@ -4,7 +4,7 @@ use lathide_models::multigrid::{Grid, MachineModel, Messages, Network, best_proc
 use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Form, Parameter, column, given, parameter, row};
-use super::decomposition::positive_word;
+use super::channel::positive_word;
 use super::model::Predict;
 use super::problem::Problem;
 use super::saved::Saved;

@@ -1,12 +1,15 @@
 //! `--from`: parameters out of a saved result of `lathide link --json` or `lathide gain --json`.
 
-use std::io::Read as _;
 use std::path::Path;
 
 use crate::launch::link::LinkSpec;
 use serde_json::{Value, json};
 
+use super::input;
 use super::problem::Problem;
+
+/// No result is that long.
+const FILE_MAX: u64 = 64 << 20;
 
 /// A saved result.
 #[derive(Debug)]
@@ -19,13 +22,7 @@ impl Saved {
     /// Reads the file, or standard input where the path is `-`.
     pub(super) fn read(path: &Path) -> Result<Self, Problem> {
         let name = path.display().to_string();
-        let text = if path.as_os_str() == "-" {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).map(|_| text)
-        } else {
-            std::fs::read_to_string(path)
-        };
-        let text = text.map_err(|error| Problem::new(format!("--from {name}: it cannot be read: {error}")))?;
+        let text = input::read(&format!("--from {name}"), path, FILE_MAX)?;
         Self::parse(name, &text)
     }
 

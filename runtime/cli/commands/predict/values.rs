@@ -39,6 +39,11 @@ pub(super) fn counts(text: &str) -> Result<Counts, String> {
     WHOLE.within("0", "4294967295").list(text)
 }
 
+/// One whole number.
+pub(super) fn count(text: &str) -> Result<u32, String> {
+    WHOLE.within("0", "4294967295").one(text)
+}
+
 /// One number.
 pub(super) fn number(text: &str) -> Result<f64, String> {
     NUMBER.one(text)
