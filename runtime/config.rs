@@ -56,6 +56,10 @@ pub struct Config {
     /// Whether the cost model and the selection follow what ranks observe while the program runs
     /// (`LATHIDE_CALIBRATE=on`, the default). Must be the same on every rank.
     pub calibrate: bool,
+    /// The file from which rank 0 takes what earlier jobs on these hosts have learnt of their links, for the first prices, and
+    /// in which it leaves what this job has learnt (`LATHIDE_CACHE`). Not used among ranks on loopback addresses. Default:
+    /// none; of a configuration from the environment `~/.cache/lathide/links.json`.
+    pub cache: Option<PathBuf>,
     /// Algorithms that override the selection (`LATHIDE_COLLECTIVE`). Must be the same on every rank.
     pub overrides: Overrides,
     /// How long the node tries to join its job.
@@ -105,6 +109,7 @@ impl Config {
             envelopes_max: 1024,
             cost_model: CostModel::lan(),
             calibrate: true,
+            cache: None,
             overrides: Overrides::none(),
             join_timeout: Duration::from_secs(30),
             deadlock_timeout: Some(Duration::from_secs(3)),

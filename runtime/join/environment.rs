@@ -20,7 +20,7 @@ use crate::ids::Rank;
 use crate::overrides::Overrides;
 
 use super::foreign::{self, RankSlot};
-use super::variables::{self, Variables, wrong};
+use super::variables::{self, Variable, Variables, wrong};
 use crate::config::Discovery;
 use crate::quantity::{Quantity, SIZE, TIME, WHOLE};
 
@@ -192,8 +192,23 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     set(&mut config.join_timeout, variables.parsed(&variables::JOIN, |text| LIMIT.one(text))?);
     set(&mut config.linger, variables.parsed(&variables::LINGER, |text| LIMIT.one(text))?);
     set(&mut config.calibrate, variables.parsed(&variables::CALIBRATE, on_or_off)?);
+    config.cache = cache(variables);
     set(&mut config.overrides, variables.parsed(&variables::COLLECTIVE, Overrides::parse)?);
     Ok(())
+}
+
+/// Where rank 0 keeps what it has learnt of the links. The links of a lab are those of that lab.
+fn cache(variables: &Variables<'_>) -> Option<PathBuf> {
+    let below = |variable: &Variable, path: &str| variables.text(variable).map(|directory| PathBuf::from(directory).join(path));
+    match variables.text(&variables::CACHE).as_deref() {
+        Some("off") => None,
+        Some(file) => Some(PathBuf::from(file)),
+        None => below(&variables::LAB, "links.json").or_else(|| {
+            let directory = |name: &str| variables.of_starter(name).map(PathBuf::from);
+            let cache = directory("XDG_CACHE_HOME").or_else(|| Some(directory("HOME")?.join(".cache")))?;
+            Some(cache.join("lathide/links.json"))
+        }),
+    }
 }
 
 fn set<T>(setting: &mut T, value: Option<T>) {

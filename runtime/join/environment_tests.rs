@@ -47,9 +47,10 @@ fn the_contract_of_lathide_run() {
         ("LATHIDE_PORTS", "7000-7063"),
         ("LATHIDE_ADVERTISE", "fd00::7"),
         ("LATHIDE_ENCRYPT", "on"),
+        ("LATHIDE_CALIBRATE", "off"),
     ];
     let (config, _) = from(&[JOB.as_slice(), &settings].concat()).unwrap();
-    assert_eq!((config.overlap, config.encrypt), (Overlap::Off, true));
+    assert_eq!((config.overlap, config.encrypt, config.calibrate), (Overlap::Off, true, false));
     assert_eq!((config.window_bytes, config.fragment_bytes, config.envelopes_max), (2 << 20, 1024, 9));
     assert_eq!(config.budget_bytes, 7 << 20);
     assert_eq!((config.deadlock_timeout, config.keepalive), (None, None));
@@ -57,6 +58,19 @@ fn the_contract_of_lathide_run() {
     assert_eq!(config.interface.map(|interface| interface.to_string()).as_deref(), Some("!docker0"));
     assert_eq!((config.join_timeout, config.linger), (Duration::from_millis(500), Duration::from_secs(7)));
     assert_eq!(from(&[("LATHIDE_DEADLOCK", "2")]).unwrap().0.deadlock_timeout, Some(Duration::from_secs(2)));
+}
+
+#[test]
+fn what_is_learnt_is_kept_where_the_user_says() {
+    let cache = |settings: &[(&str, &str)]| from(&[JOB.as_slice(), settings].concat()).unwrap().0.cache;
+    let path = |text: &str| Some(text.into());
+    assert_eq!(cache(&[]), None, "there is no home");
+    assert_eq!(cache(&[("HOME", "/home/me")]), path("/home/me/.cache/lathide/links.json"));
+    let both = [("HOME", "/home/me"), ("XDG_CACHE_HOME", "/cache")];
+    assert_eq!(cache(&both), path("/cache/lathide/links.json"));
+    assert_eq!(cache(&[both[0], ("LATHIDE_LAB", "/tmp/lab")]), path("/tmp/lab/links.json"), "gone with the lab");
+    assert_eq!(cache(&[both[0], ("LATHIDE_CACHE", "/tmp/mine")]), path("/tmp/mine"));
+    assert_eq!(cache(&[both[0], ("LATHIDE_CACHE", "off")]), None);
 }
 
 /// Where the table's default is a value, it is the one that a configuration begins with.
@@ -71,7 +85,7 @@ fn the_table_says_the_defaults() {
             said += 1;
         }
     }
-    assert_eq!(said, 12);
+    assert_eq!(said, 13);
 }
 
 #[test]
@@ -119,6 +133,7 @@ fn every_bad_value_names_its_variable() {
         ("LATHIDE_KEY_FD", "-1"),
         ("LATHIDE_KEY_FD", "9999999999"),
         ("LATHIDE_OVERLAP", "yes"),
+        ("LATHIDE_CALIBRATE", "yes"),
         ("LATHIDE_WINDOW", "0"),
         ("LATHIDE_WINDOW", "64 parsecs"),
         ("LATHIDE_BUDGET", "0"),

@@ -56,6 +56,8 @@ pub(crate) struct Membership {
     pub(crate) launcher: bool,
     /// The same for all ranks of this run of the job.
     pub(crate) job: u64,
+    /// Where each rank is, as all of them see it.
+    pub(crate) addresses: Vec<IpAddr>,
     /// Each rank of this host can have a core of its own.
     pub(crate) may_poll: bool,
     /// The connection to the rendezvous; `None` for a job of one without any.
@@ -134,6 +136,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
             limits: vec![own],
             launcher: false,
             job: 0,
+            addresses: Vec::new(),
             may_poll: true,
             control: None,
         });
@@ -203,6 +206,7 @@ async fn links(
     drop(posted);
     let (launcher, may_poll) = (table.launcher, table.may_poll.get(config.rank.index()) == Some(&true));
     let job = table.incarnations.iter().fold(0, |job: u64, one| job.rotate_left(9) ^ one);
+    let addresses = table.addresses.iter().map(SocketAddr::ip).collect();
     let connected = connect(party, listener, table, control, Instant::now() + config.join_timeout).await?;
     let mut links = Vec::new();
     let mut limits = Vec::new();
@@ -212,7 +216,7 @@ async fn links(
             .map(|(Connection { stream, cipher }, _)| stream.into_std().map(|stream| Connection { stream, cipher }));
         links.push(link.transpose().map_err(|error| error.to_string())?);
     }
-    Ok(Membership { links, limits, launcher, job, may_poll, control: None })
+    Ok(Membership { links, limits, launcher, job, addresses, may_poll, control: None })
 }
 
 /// Opens the node's listener, on the address that reached the rendezvous unless other rules are set; and what the others

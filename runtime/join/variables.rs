@@ -74,6 +74,8 @@ variables! {
             "algorithms of collectives, the same on every rank: broadcast:chain,gather:windowed/4";
         CALIBRATE = "LATHIDE_CALIBRATE", "on or off", "on",
             "whether the selection of algorithms follows what ranks observe, the same on every rank";
+        CACHE = "LATHIDE_CACHE", "FILE or off", "~/.cache/lathide/links.json",
+            "where rank 0 keeps what it has learnt of the links for the next job on the same hosts";
         DEADLOCK = "LATHIDE_DEADLOCK", "TIME or off", "3s", "time without any progress before ranks report";
         KEEPALIVE = "LATHIDE_KEEPALIVE", "TIME or off", "10s", "time that a host may not answer before it is lost";
         JOIN = "LATHIDE_JOIN", "TIME", "30s", "time in which a rank must join";

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::Kernel;
+use super::cache::Cache;
 use super::completion::{Chosen, Completion, OfCollective};
 use super::core::Core;
 use crate::collective::calibration::Line;
@@ -68,12 +69,26 @@ impl Kernel {
         let _ = self.lock().defer(Box::new(change));
     }
 
+    /// Leaves what was learnt of the links to later jobs.
+    pub(super) fn remember(&self) {
+        let learnt = self.calls.planner.lock().learnt();
+        if let (Some(cache), Some(line)) = (&self.calls.cache, learnt)
+            && let Err(error) = cache.store(line)
+        {
+            tracing::debug!(rank = %self.rank, %error, "what was learnt of the links is not kept");
+        }
+    }
+
     /// Has ranks exchange what they have observed, beside the collective that begins now.
     pub(super) fn exchange_observations(&self) {
         let core = self.lock();
         let (line, delay_s, losses) = core.observations();
         drop(core);
-        let Some((number, own, result)) = self.calls.planner.lock().exchange(line, delay_s, losses) else { return };
+        let cache = self.calls.cache.as_ref().filter(|_| self.calls.planner.lock().learnt().is_none());
+        let remembered = cache.and_then(Cache::load).map(|(a, b)| Line { a_s: Some(a), b_s_per_byte: Some(b) });
+        let remembered = remembered.unwrap_or_default();
+        let exchange = self.calls.planner.lock().exchange(line, delay_s, remembered, losses);
+        let Some((number, own, result)) = exchange else { return };
         let schedule = Arc::new(allgather::bruck::schedule(self.rank, self.size, own.len() as u64));
         let mut all = vec![0.0; own.len() * self.size as usize];
         let at = own.len() * self.rank.index();

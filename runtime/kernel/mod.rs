@@ -5,6 +5,7 @@
 //! task while the program computes, a helping waiter ([`help`]), and the thread that posts a write, which sends
 //! the first burst itself.
 
+mod cache;
 mod calibrate;
 mod callers;
 mod clock;
@@ -49,6 +50,7 @@ use crate::observe::{self, Observer};
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::MatchKey;
 pub(crate) use callers::CollectiveCall;
+use cache::Cache;
 use clock::Clock;
 pub(crate) use completion::Completion;
 use completion::Detached;
@@ -89,7 +91,7 @@ impl Kernel {
     }
 
     fn prepare(config: &Config, membership: mesh::Membership) -> std::io::Result<Started> {
-        let mesh::Membership { links, control, limits, launcher, job, may_poll } = membership;
+        let mesh::Membership { links, control, limits, launcher, job, addresses, may_poll } = membership;
         let mut engine = Engine::new(config.rank, &limits);
         if !config.disabled.leaves(Controller::FragmentBatch) {
             engine.disable_batches();
@@ -107,6 +109,8 @@ impl Kernel {
         let (sender, orders) = mpsc::channel(ORDERS_MAX);
         let calibrates = config.calibrate && config.size > 1;
         let planner = Planner::new(config.rank, config.cost_model, config.overrides.clone(), calibrates);
+        let cache = config.cache.as_ref().filter(|_| calibrates && config.rank == 0);
+        let cache = cache.and_then(|path| Cache::of(path, &addresses));
         let kernel = Kernel {
             rank: config.rank,
             size: config.size,
@@ -119,7 +123,7 @@ impl Kernel {
             ownership: Ownership::new(),
             wake,
             task: TaskThread { orders: sender, handle: Mutex::new(None) },
-            calls: Calls::new(planner),
+            calls: Calls::new(planner, cache),
             program: Program::default(),
             observer,
         };
@@ -276,6 +280,7 @@ impl Kernel {
                 |core: &mut Core| core.collectives.is_idle() && core.engine.is_drained() && !core.is_suspicious();
             self.wait(&Until(self, |core| core.engine.failure().is_some() || is_drained(core)), None);
             self.agree();
+            self.remember();
         }
         let failure = self.lock().engine.failure().cloned();
         let blames = failure.as_ref().and_then(Error::blames);

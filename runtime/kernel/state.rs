@@ -8,6 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
+use super::cache::Cache;
 use super::callers::Callers;
 use super::clock::Clock;
 use super::core::Core;
@@ -98,6 +99,8 @@ pub(super) struct Calls {
     pub(super) planner: Mutex<Planner>,
     /// Whether the task looks for collectives that wait in vain: one of [`asking`].
     pub(super) asking: AtomicU8,
+    /// Where what is learnt of the links is kept for later jobs: rank 0's.
+    pub(super) cache: Option<Cache>,
     /// Some calls were deferred, and perhaps still are.
     pub(super) has_deferred: AtomicBool,
     /// The program was told why collectives fail.
@@ -105,11 +108,12 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    pub(super) fn new(planner: Planner) -> Self {
+    pub(super) fn new(planner: Planner, cache: Option<Cache>) -> Self {
         Calls {
             callers: Callers::default(),
             planner: Mutex::new(planner),
             asking: AtomicU8::new(asking::IDLE),
+            cache,
             has_deferred: AtomicBool::new(false),
             is_told: AtomicBool::new(false),
         }

@@ -42,6 +42,8 @@ pub(crate) struct Calibration {
     exchanges: u64,
     pending: Option<Pending>,
     line: Line,
+    /// Whether prices are those that others have said, for want of better ones: per message, and per byte.
+    has_first: (bool, bool),
     /// The last exchange showed another line than the adopted one.
     is_drifting: bool,
     histories: BTreeMap<Key, History>,
@@ -74,6 +76,8 @@ pub(crate) struct Outcome {
     pub(crate) line: Line,
     /// Seconds from host to host, by TCP's handshakes. On the way there may be a relay, so messages say more.
     pub(crate) delay_s: Option<f64>,
+    /// The line that an earlier job on these hosts has left.
+    pub(crate) remembered: Line,
     /// Packets that had to be sent again.
     pub(crate) losses: f64,
     /// Observed over predicted time, by collective and size: `None` if no rank knows.
@@ -89,6 +93,7 @@ impl Calibration {
             exchanges: 0,
             pending: None,
             line: Line::default(),
+            has_first: (false, false),
             is_drifting: false,
             histories: BTreeMap::new(),
         }
@@ -105,8 +110,14 @@ impl Calibration {
         self.pending = None;
         let mut line = if self.is_news(outcome.line) { outcome.line } else { Line::default() };
         self.line = Line { a_s: line.a_s.or(self.line.a_s), b_s_per_byte: line.b_s_per_byte.or(self.line.b_s_per_byte) };
-        if self.line.a_s.is_none() {
-            line.a_s = outcome.delay_s;
+        // What others say of a link stands until its messages have shown more.
+        if self.line.a_s.is_none() && !self.has_first.0 {
+            line.a_s = outcome.remembered.a_s.or(outcome.delay_s);
+            self.has_first.0 = line.a_s.is_some();
+        }
+        if self.line.b_s_per_byte.is_none() && !self.has_first.1 {
+            line.b_s_per_byte = outcome.remembered.b_s_per_byte;
+            self.has_first.1 = line.b_s_per_byte.is_some();
         }
         Due::Result(Outcome { line, ..outcome })
     }
@@ -164,6 +175,11 @@ impl Calibration {
         (self.line, self.is_drifting) = (line, false);
     }
 
+    /// The line of the links, if both of its parameters are known.
+    pub(crate) fn line(&self) -> Option<(f64, f64)> {
+        self.line.a_s.zip(self.line.b_s_per_byte)
+    }
+
     /// The way that was decided on, if one was.
     pub(crate) fn decision(&self, key: Key) -> Option<Way> {
         self.histories.get(&key)?.way()
@@ -190,7 +206,7 @@ mod tests {
         let begins = calibration.counts();
         if begins {
             let (_, result) = calibration.begins(vec![KEY]);
-            let own = Observed { line, delay_s: None, losses: 0, ratios: vec![Some(1.5)] };
+            let own = Observed { line, delay_s: None, remembered: Line::default(), losses: 0, ratios: vec![Some(1.5)] };
             result.set([own.encode(), own.encode()].concat()).unwrap();
         }
         (due, begins)
@@ -240,7 +256,7 @@ mod tests {
         assert!(calibration.counts());
         let (number, result) = calibration.begins(vec![]);
         assert_eq!((number, calibration.due()), (1, Due::Exchange));
-        result.set(Observed { line: Line::default(), delay_s: Some(1e-3), losses: 0, ratios: vec![] }.encode()).unwrap();
+        result.set(Observed { line: Line::default(), delay_s: Some(1e-3), remembered: Line::default(), losses: 0, ratios: vec![] }.encode()).unwrap();
         let Due::Result(Outcome { line, .. }) = calibration.due() else { panic!("it has ended") };
         assert_eq!(line, Line { a_s: Some(1e-3), b_s_per_byte: None }, "what is known so far");
         assert_eq!(calibration.due(), Due::Nothing);

@@ -11,7 +11,8 @@ const SHORT_BYTES: u64 = 1024;
 pub(crate) const ENTRIES_MAX: usize = 12;
 /// Numbers that each rank contributes: as many whatever it has called, so that ranks that disagree otherwise still fit
 /// together.
-pub(crate) const VALUES: usize = 4 + ENTRIES_MAX;
+pub(crate) const VALUES: usize = BEFORE + ENTRIES_MAX;
+const BEFORE: usize = 6;
 
 /// A straight line `a + b x` of messages' one-way times, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -46,6 +47,8 @@ pub(crate) struct Observed {
     pub(crate) line: Line,
     /// Seconds to a peer's host, as TCP's handshake has shown.
     pub(crate) delay_s: Option<f64>,
+    /// The line that an earlier job has left.
+    pub(crate) remembered: Line,
     /// Packets that it had to send again.
     pub(crate) losses: u64,
     /// Observed over predicted time, in the order of the exchange's keys.
@@ -58,6 +61,7 @@ impl Observed {
         let number = |value: Option<f64>| value.unwrap_or(f64::NAN);
         let Line { a_s, b_s_per_byte } = self.line;
         let mut values = vec![number(a_s), number(b_s_per_byte), number(self.delay_s), self.losses as f64];
+        values.extend([self.remembered.a_s, self.remembered.b_s_per_byte].map(number));
         values.extend(self.ratios.iter().map(|ratio| number(*ratio)));
         values.resize(VALUES, f64::NAN);
         values
@@ -73,15 +77,16 @@ pub(super) fn combine(values: &[f64], keys: &[Key]) -> Outcome {
     };
     let line = Line { a_s: price::median(known(0)), b_s_per_byte: price::median(known(1)) };
     let (delay_s, losses) = (price::median(known(2)), known(3).iter().sum());
+    let remembered = Line { a_s: price::median(known(4)), b_s_per_byte: price::median(known(5)) };
     let ratio = |(at, key): (usize, &Key)| {
-        let known = known(4 + at);
+        let known = known(BEFORE + at);
         // With a root some ranks do little, and the time is that of the last. Without one all take about as long, but for
         // those that come late.
         let ratio = if has_root(key.0) { known.into_iter().max_by(f64::total_cmp) } else { price::median(known) };
         (*key, ratio)
     };
     let ratios = keys.iter().take(ENTRIES_MAX).enumerate().map(ratio).collect();
-    Outcome { line, delay_s, losses, ratios }
+    Outcome { line, delay_s, remembered, losses, ratios }
 }
 
 fn has_root(collective: Collective) -> bool {
@@ -99,9 +104,9 @@ mod tests {
     fn what_ranks_observe_comes_together() {
         let keys = [(Collective::Allreduce, 3), (Collective::Gather, 5)];
         let of = |a, losses, ratios: [f64; 2]| {
-            Observed { line: Line { a_s: Some(a), b_s_per_byte: Some(2e-9) }, delay_s: None, losses, ratios: ratios.map(Some).to_vec() }.encode()
+            Observed { line: Line { a_s: Some(a), b_s_per_byte: Some(2e-9) }, delay_s: None, remembered: Line::default(), losses, ratios: ratios.map(Some).to_vec() }.encode()
         };
-        let blind = Observed { line: Line::default(), delay_s: None, losses: 0, ratios: vec![None, None] }.encode();
+        let blind = Observed { line: Line::default(), delay_s: None, remembered: Line::default(), losses: 0, ratios: vec![None, None] }.encode();
         let all = [of(1e-3, 0, [1.0, 0.1]), of(3e-3, 2, [1.2, 8.0]), blind, of(2e-3, 5, [9.0, 0.2])].concat();
         let Outcome { line, losses, ratios, .. } = combine(&all, &keys);
         assert_eq!((line, losses), (Line { a_s: Some(2e-3), b_s_per_byte: Some(2e-9) }, 7.0));

@@ -226,9 +226,21 @@ impl Planner {
         self.set_aside.insert(before, plans);
     }
 
-    /// An exchange begins, with what this rank has observed of its links: their line, TCP's delay, and packets lost so far. Returns its
+    /// The line of the links, if it was learnt.
+    pub(crate) fn learnt(&self) -> Option<(f64, f64)> {
+        self.calibration.as_ref()?.line()
+    }
+
+    /// An exchange begins, with what this rank has observed of its links: their line, TCP's delay, what an earlier job has left, and
+    /// packets lost so far. Returns its
     /// number, this rank's contribution, and where all of them go.
-    pub(crate) fn exchange(&mut self, line: Line, delay_s: Option<f64>, losses: u64) -> Option<(u64, Vec<f64>, Exchanged)> {
+    pub(crate) fn exchange(
+        &mut self,
+        line: Line,
+        delay_s: Option<f64>,
+        remembered: Line,
+        losses: u64,
+    ) -> Option<(u64, Vec<f64>, Exchanged)> {
         let calibration = self.calibration.as_mut()?;
         let recent = self.used.iter_mut().filter(|(_, used)| used.recent > 0);
         let recent: Vec<(Key, Option<f64>)> =
@@ -238,7 +250,7 @@ impl Planner {
         let (number, result) = calibration.begins(keys);
         let before = std::mem::replace(&mut self.losses, losses);
         let losses = losses.saturating_sub(before);
-        Some((number, Observed { line, delay_s, losses, ratios }.encode(), result))
+        Some((number, Observed { line, delay_s, remembered, losses, ratios }.encode(), result))
     }
 
     /// Takes over what an exchange has shown.
