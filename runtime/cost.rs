@@ -31,7 +31,35 @@ pub struct CostModel {
     pub combine: f64,
     /// The queue in front of a receiver, if it limits the senders.
     pub queue: Option<Queue>,
+    /// How many ranks share a core, at least 1. Where several do, what all ranks' processors do adds up.
+    pub ranks_per_core: f64,
+    /// Hosts with several ranks each, which share the host's port; `None` if each rank has a port of its own.
+    pub hosts: Option<Hosts>,
 }
+
+/// Hosts with several ranks each: the first ones on the first host, and so on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Hosts {
+    /// The ranks of each host. The last host may have fewer.
+    pub ranks: u32,
+    /// A message between two ranks of a host: its delay, and seconds per byte.
+    pub local: Block,
+}
+
+impl Hosts {
+    /// Hosts with so many ranks each, whose messages to each other go over loopback: a guess.
+    pub fn of(ranks: u32) -> Self {
+        Hosts { ranks: ranks.max(1), local: Block { fixed: 10e-6, per_byte: 0.5e-9 } }
+    }
+
+    /// The host of a rank, counted from 0.
+    pub fn host(&self, rank: u32) -> u32 {
+        rank / self.ranks.max(1)
+    }
+}
+
+/// Seconds of a core to send or receive a byte.
+const PROCESSOR_PER_BYTE: f64 = 0.3e-9;
 
 /// The queue in front of a receiver's link (Tam and Wang 5.2).
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -54,6 +82,8 @@ impl CostModel {
             latency: 50e-6,
             combine: 0.5e-9,
             queue: None,
+            ranks_per_core: 1.0,
+            hosts: None,
         }
     }
 
@@ -66,13 +96,16 @@ impl CostModel {
             latency: 0.0,
             combine: 0.0,
             queue: None,
+            ranks_per_core: 1.0,
+            hosts: None,
         }
     }
 
     /// The same with the measured line of a link: `a + b x` for a message one way.
     pub fn with_link(self, a: f64, b: f64) -> Self {
-        let CostModel { combine, queue, .. } = self;
-        CostModel { combine, queue, ..CostModel::of_link(a, b, self.node.fixed) }
+        let CostModel { is_shared, combine, queue, ranks_per_core, hosts, .. } = self;
+        let line = CostModel::of_link(a, b, self.node.fixed);
+        CostModel { is_shared, combine, queue, ranks_per_core, hosts, ..line }
     }
 
     /// The same with `overhead` seconds of processor time per message on each side. The one-way time of a message does
@@ -114,12 +147,24 @@ impl CostModel {
     /// The limit of short messages: bytes cost nothing.
     pub fn without_bytes(&self) -> Self {
         let block = |block: Block| Block { per_byte: 0.0, ..block };
-        CostModel { node: block(self.node), network: block(self.network), combine: 0.0, ..*self }
+        let hosts = self.hosts.map(|hosts| Hosts { local: block(hosts.local), ..hosts });
+        CostModel { node: block(self.node), network: block(self.network), combine: 0.0, hosts, ..*self }
     }
 
     /// The limit of long messages: only bytes cost.
     pub fn without_fixed(&self) -> Self {
         let block = |block: Block| Block { fixed: 0.0, ..block };
-        CostModel { node: block(self.node), network: block(self.network), latency: 0.0, ..*self }
+        let hosts = self.hosts.map(|hosts| Hosts { local: block(hosts.local), ..hosts });
+        CostModel { node: block(self.node), network: block(self.network), latency: 0.0, hosts, ..*self }
+    }
+
+    /// The least time in which the cores send and receive so many messages with so many bytes, all ranks together, if cores are
+    /// shared; else 0, since other costs are greater.
+    pub fn processor_time(&self, ranks: u32, messages: f64, bytes: f64) -> f64 {
+        if self.ranks_per_core <= 1.0 {
+            return 0.0;
+        }
+        let all = 2.0 * (messages * self.node.fixed + bytes * PROCESSOR_PER_BYTE);
+        all * self.ranks_per_core / f64::from(ranks.max(1))
     }
 }

@@ -19,6 +19,8 @@ use crate::operation::Collective;
 const SEGMENTS_MAX: u64 = 64;
 /// Segments shorter than this are not worth their messages on any network; pieces of a gather neither.
 const SEGMENT_BYTES_MIN: u64 = 4096;
+/// So many ranks are simulated even where there is a formula.
+const SIMULATED_RANKS_MAX: u32 = 64;
 /// Schedules with more messages than this are not simulated with more segments.
 const MESSAGES_MAX: u64 = 8192;
 
@@ -170,13 +172,21 @@ impl Prices {
     /// The price of one algorithm in so many pieces, per byte of a block (or of the whole).
     fn line(&mut self, call: &Call, algorithm: Algorithm, pieces: u64) -> Option<Line> {
         let keeps_order = call.collective == Collective::Reduce && !call.is_commutative;
-        let root = if keeps_order { call.root } else { Rank(0) };
+        let root = match self.machine.hosts {
+            _ if keeps_order => call.root,
+            // Where it is within its host.
+            Some(hosts) => Rank(call.root.0 % hosts.ranks.max(1)),
+            None => Rank(0),
+        };
         // An operator that is not commutative takes other ways only in a reduction; `algorithms` sees to the rest.
         let key = (call.collective, algorithm.with_segment(pieces), call.ranks, root);
         if let Some(line) = self.lines.get(&key) {
             return Some(*line);
         }
-        let line = match formula(call.collective, algorithm, &self.machine, call.ranks) {
+        // Formulas know neither hosts nor cores that ranks share. Among very many ranks there is no time for more.
+        let is_plain = self.machine.hosts.is_none() && self.machine.ranks_per_core <= 1.0;
+        let formula = formula(call.collective, algorithm, &self.machine, call.ranks);
+        let line = match formula.filter(|_| is_plain || call.ranks > SIMULATED_RANKS_MAX) {
             Some(line) => line,
             None => {
                 // A call of nominal size: as many pieces, each with an element for every block of a ring.
@@ -185,8 +195,11 @@ impl Prices {
                 let nominal = Call { is_commutative: call.is_commutative, ..nominal };
                 let algorithm = algorithm.with_segment(if pieces == 1 { 0 } else { segment });
                 let schedules = (0..call.ranks).map(|rank| nominal.schedule(algorithm, Rank(rank)));
-                let schedules: Option<Vec<_>> = schedules.collect();
-                price::line(schedules?, 1.0, (pieces * segment) as f64, &self.machine)?
+                let schedules = schedules.collect::<Option<Vec<_>>>()?;
+                let bytes = (pieces * segment) as f64;
+                let least = price::processor_line(&schedules, 1.0, bytes, &self.machine);
+                let line = price::line(schedules, 1.0, bytes, &self.machine)?;
+                Line { fixed: line.fixed.max(least.fixed), per_byte: line.per_byte.max(least.per_byte) }
             }
         };
         self.lines.insert(key, line);

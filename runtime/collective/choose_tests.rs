@@ -2,7 +2,7 @@
 
 use super::choose::{Choice, Prices};
 use super::{Algorithm, Blocks, Call};
-use crate::cost::{CostModel, Queue};
+use crate::cost::{CostModel, Hosts, Queue};
 use crate::ids::Rank;
 use crate::operation::Collective;
 
@@ -129,4 +129,50 @@ fn the_choice_in_words() {
     let words = choice.to_string();
     assert!(words.starts_with(&format!("{} (serial: ", choice.best().algorithm)), "{words}");
     assert!(words.contains("; binomial: "), "{words}");
+}
+
+/// Ranks that share a port share its bandwidth; within a host messages pass none.
+#[test]
+fn ranks_of_a_host_share_its_port() {
+    let alone = CostModel::of_link(1e-3, 1e-7, 10e-6);
+    let hosts = |ranks| CostModel { hosts: Some(Hosts::of(ranks)), ..alone };
+    let seconds = |model: CostModel, call: &Call, algorithm| Prices::new(model).seconds(call, algorithm).unwrap();
+    let long = 10_000_000;
+    // Four ranks of one host to four of another, all at once: four times the bytes pass each port.
+    let alltoall = Call::new(Collective::Alltoall, 8, long, 1);
+    let pairwise = Algorithm::Pairwise { window: 1 };
+    let [apart, together] = [alone, hosts(4)].map(|model| seconds(model, &alltoall, pairwise));
+    let bytes_through_a_port = 16.0 * long as f64 * 1e-7;
+    assert!((together / bytes_through_a_port - 1.0).abs() < 0.2, "{together} s, alone {apart} s");
+    // A chain passes each port once, and is no slower.
+    let broadcast = Call::new(Collective::Broadcast, 8, long, 1);
+    let chain = Algorithm::Chain { segment: long / 64 };
+    let [apart, together] = [alone, hosts(4)].map(|model| seconds(model, &broadcast, chain));
+    assert!(together < apart, "{together} s, alone {apart} s");
+    // Every rank a host of its own is no host at all.
+    for call in [&alltoall, &broadcast, &Call::new(Collective::Allreduce, 8, 4096, 8)] {
+        let [one, other] = [alone, hosts(1)].map(|model| Prices::new(model).choose(call));
+        for (one, other) in one.candidates.iter().zip(&other.candidates) {
+            assert!((one.seconds / other.seconds - 1.0).abs() < 0.01, "{one:?}, {other:?}");
+        }
+    }
+    // Where the root stands within its host matters, not on which host.
+    let gather = |root| Call { root: Rank(root), ..Call::new(Collective::Gather, 8, 1000, 1) };
+    let [first, second, other] = [0, 1, 4].map(|root| seconds(hosts(4), &gather(root), Algorithm::Simple));
+    assert_eq!(first, other);
+    assert!(second > 0.0);
+}
+
+/// Where ranks share cores, the algorithm with the least work is the fastest.
+#[test]
+fn ranks_that_share_cores_add_their_work_up() {
+    let loopback = CostModel::of_link(10e-6, 0.3e-9, 5e-6);
+    let crowded = CostModel { ranks_per_core: 4.0, ..loopback };
+    let call = Call::new(Collective::Allreduce, 8, 1, 8);
+    assert_eq!(Prices::new(loopback).choose(&call).best().algorithm, Algorithm::Doubling);
+    let choice = Prices::new(crowded).choose(&call);
+    let seconds = |name: &str| choice.named(name).unwrap().seconds;
+    // 24 messages against 14, two ends each, two cores.
+    assert!((seconds("doubling") / (24.0 * 2.0 * 5e-6 / 2.0) - 1.0).abs() < 0.01, "{choice}");
+    assert!(seconds("binomial") < 0.7 * seconds("doubling"), "{choice}");
 }

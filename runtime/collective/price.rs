@@ -5,7 +5,7 @@
 //! from the schedules themselves, by running them; where the paper gives a formula, the algorithm's own `price`
 //! states it, and they are equal.
 
-use super::schedule::Schedule;
+use super::schedule::{Action, Schedule};
 use super::simulate;
 use crate::cost::CostModel;
 
@@ -51,6 +51,23 @@ pub(crate) fn line(schedules: Vec<Schedule>, element_bytes: f64, bytes: f64, mac
     let fixed = simulate::makespan(schedules.clone(), element_bytes, &machine.without_bytes())?;
     let of_bytes = simulate::makespan(schedules, element_bytes, &machine.without_fixed())?;
     Some(Line { fixed, per_byte: of_bytes / bytes })
+}
+
+/// What the cores of all ranks do for these schedules, at least, as [`line`] has it.
+pub(crate) fn processor_line(schedules: &[Schedule], element_bytes: f64, bytes: f64, machine: &CostModel) -> Line {
+    let sent = schedules.iter().flat_map(|schedule| {
+        schedule.steps().filter_map(|step| match schedule.action(step) {
+            Action::Send { from, .. } => Some(from.count as f64 * element_bytes),
+            Action::Signal { .. } => Some(0.0),
+            _ => None,
+        })
+    });
+    let (messages, all_bytes) = sent.fold((0.0, 0.0), |(messages, all), bytes| (messages + 1.0, all + bytes));
+    let ranks = schedules.len() as u32;
+    Line {
+        fixed: machine.processor_time(ranks, messages, 0.0),
+        per_byte: machine.processor_time(ranks, 0.0, all_bytes) / bytes,
+    }
 }
 
 /// The time from the first step to the last when all ranks begin at once, in seconds; an element has

@@ -16,6 +16,7 @@ fn machines() -> Vec<CostModel> {
         latency,
         combine: 0.0,
         queue: None,
+        ..CostModel::lan()
     };
     vec![
         CostModel::ethernet_1994(),

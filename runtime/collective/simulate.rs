@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use super::progress::Progress;
 use super::schedule::{Action, Region, Schedule, StepId};
-use crate::cost::CostModel;
+use crate::cost::{Block, CostModel};
 
 /// The time from the first step to the last when all ranks begin at once, in seconds.
 pub(super) fn makespan(schedules: Vec<Schedule>, element_bytes: f64, machine: &CostModel) -> Option<f64> {
@@ -16,10 +16,12 @@ pub(super) fn makespan(schedules: Vec<Schedule>, element_bytes: f64, machine: &C
         ranks: schedules.into_iter().map(Station::new).collect(),
         streams: HashMap::new(),
         transfers: Vec::new(),
+        outgoing: Vec::new(),
         incoming: Vec::new(),
         events: BinaryHeap::new(),
         event_count: 0,
     };
+    world.outgoing = vec![0; world.ranks.len()];
     world.incoming = vec![0; world.ranks.len()];
     for rank in 0..world.ranks.len() {
         world.post(rank);
@@ -37,7 +39,8 @@ struct World<'a> {
     streams: HashMap<(usize, usize), Stream>,
     /// The messages whose bytes are under way.
     transfers: Vec<Transfer>,
-    /// How many of them each rank receives.
+    /// How many of them pass each host's port, out and in; those within a host pass none.
+    outgoing: Vec<usize>,
     incoming: Vec<usize>,
     events: BinaryHeap<Reverse<Event>>,
     event_count: u64,
@@ -111,10 +114,35 @@ impl World<'_> {
         true
     }
 
-    /// Seconds per byte of a transfer, now: it has its share of the network and of the receiver's port (rule 3).
+    /// Seconds per byte of a transfer, now: it has its share of the network and of both hosts' ports (rule 3).
     fn slowness(&self, transfer: &Transfer) -> f64 {
-        let network = self.machine.transfer(self.transfers.len());
-        network.max(self.machine.node.per_byte * self.incoming[transfer.to] as f64)
+        if let Some(local) = self.local(transfer.from, transfer.to) {
+            return local.per_byte;
+        }
+        let [from, to] = [transfer.from, transfer.to].map(|rank| self.host(rank));
+        let network = self.machine.transfer(self.outgoing.iter().sum());
+        network.max(self.machine.node.per_byte * self.outgoing[from].max(self.incoming[to]) as f64)
+    }
+
+    /// The host of a rank, or the rank itself if each has a host.
+    fn host(&self, rank: usize) -> usize {
+        self.machine.hosts.map_or(rank, |hosts| hosts.host(rank as u32) as usize)
+    }
+
+    /// What a message costs on its way if both ranks are on one host.
+    fn local(&self, from: usize, to: usize) -> Option<Block> {
+        self.machine.hosts.filter(|_| self.host(from) == self.host(to)).map(|hosts| hosts.local)
+    }
+
+    /// A transfer begins to pass the ports of its hosts, or ends.
+    fn count(&mut self, from: usize, to: usize, begins: bool) {
+        if self.local(from, to).is_some() {
+            return;
+        }
+        let [from, to] = [from, to].map(|rank| self.host(rank));
+        for count in [&mut self.outgoing[from], &mut self.incoming[to]] {
+            *count = if begins { *count + 1 } else { *count - 1 };
+        }
     }
 
     /// Moves bytes until `at`.
@@ -132,7 +160,7 @@ impl World<'_> {
         while index < self.transfers.len() {
             if self.transfers[index].left <= self.transfers[index].bytes * 1e-9 {
                 let Transfer { from, to, step, .. } = self.transfers.remove(index);
-                self.incoming[to] -= 1;
+                self.count(from, to, false);
                 self.leave(from, to, step);
             } else {
                 index += 1;
@@ -162,9 +190,10 @@ impl World<'_> {
                     Action::Signal { to } => (to.index(), 0.0),
                     _ => return,
                 };
-                if bytes > 0.0 && self.machine.transfer(1) > 0.0 {
+                let per_byte = self.local(rank, to).map_or(self.machine.transfer(1), |local| local.per_byte);
+                if bytes > 0.0 && per_byte > 0.0 {
                     self.transfers.push(Transfer { from: rank, to, step, bytes, left: bytes });
-                    self.incoming[to] += 1;
+                    self.count(rank, to, true);
                     self.work(rank);
                 } else {
                     self.leave(rank, to, step);
@@ -176,7 +205,8 @@ impl World<'_> {
     /// A message has left its sender's port.
     fn leave(&mut self, rank: usize, to: usize, step: StepId) {
         self.ranks[rank].is_sending = false;
-        self.schedule(self.machine.flight(), What::Arrive { from: rank, to });
+        let flight = self.local(rank, to).map_or(self.machine.flight(), |local| local.fixed);
+        self.schedule(flight, What::Arrive { from: rank, to });
         self.done(rank, step);
     }
 

@@ -78,6 +78,8 @@ pub(crate) enum Notice {
         launcher: bool,
         /// Which ranks may poll, since each rank of their host can have a core of its own.
         may_poll: Vec<bool>,
+        /// How many ranks share a core on the host where most do.
+        ranks_per_core: f64,
     },
     /// A rank is gone.
     Lost {
@@ -323,6 +325,7 @@ mod tests {
             incarnations: vec![1, u64::MAX],
             launcher: true,
             may_poll: vec![true, false],
+            ranks_per_core: 1.5,
         };
         assert_eq!(decode::<Notice>(&encode(&table).unwrap()[4..]).unwrap(), table);
     }

@@ -262,7 +262,9 @@ impl Coordinator {
         self.table_sent = true;
         let cores: Vec<Cores> = self.slots.iter().flatten().map(|slot| slot.cores.clone()).collect();
         let may_poll = cores::may_poll(&cores);
-        self.tell_all(&Notice::Table { addresses, incarnations, launcher: self.settings.launcher, may_poll });
+        let ranks_per_core = cores::ranks_per_core(&cores);
+        let launcher = self.settings.launcher;
+        self.tell_all(&Notice::Table { addresses, incarnations, launcher, may_poll, ranks_per_core });
         self.emit(Event::AllJoined(Instant::now())).await;
     }
 

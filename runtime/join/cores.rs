@@ -40,6 +40,28 @@ pub(crate) fn may_poll(ranks: &[Cores]) -> Vec<bool> {
     may
 }
 
+/// How many ranks share a core on the host where most do; at least 1.
+pub(crate) fn ranks_per_core(ranks: &[Cores]) -> f64 {
+    let mut hosts: BTreeMap<&str, (u32, Vec<u64>, u32)> = BTreeMap::new();
+    for cores in ranks {
+        let (count, union, at_once) = hosts.entry(&cores.host).or_default();
+        *count += 1;
+        *at_once = cores.at_once.max(*at_once);
+        let words = cores.mask.len().min(WORDS_MAX);
+        union.resize(words.max(union.len()), 0);
+        union.iter_mut().zip(&cores.mask).for_each(|(all, own)| *all |= own);
+    }
+    let shares = hosts.values().map(|(ranks, union, at_once)| {
+        // A quota holds for all; without masks it is all that is known.
+        let cores = match count(union) as u32 {
+            0 => *at_once,
+            known => known.min((*at_once).max(1)),
+        };
+        if cores == 0 { 1.0 } else { f64::from(*ranks) / f64::from(cores) }
+    });
+    shares.fold(1.0, f64::max)
+}
+
 /// Whether ranks with these masks can all run at the same time: a matching of ranks and processors.
 fn has_core_each(masks: &[&[u64]]) -> bool {
     let words = masks.iter().map(|mask| mask.len()).max().unwrap_or(0);
@@ -104,6 +126,16 @@ mod tests {
         let may = may_poll(&masks.iter().map(|mask| on("a", mask)).collect::<Vec<_>>());
         assert!(may.iter().all(|&one| one == may[0]), "{may:?}");
         may[0]
+    }
+
+    #[test]
+    fn ranks_that_share_cores_are_counted() {
+        let on_each = |host, mask: u64, ranks| vec![on(host, &[mask]); ranks];
+        assert_eq!(ranks_per_core(&on_each("a", 0b11, 8)), 4.0);
+        assert_eq!(ranks_per_core(&on_each("a", 0b1111, 2)), 1.0);
+        assert_eq!(ranks_per_core(&[on_each("a", 0b11, 2), on_each("b", 0b1, 3)].concat()), 3.0, "the worst host");
+        let unknown = Cores { host: "a".into(), ..Cores::default() };
+        assert_eq!(ranks_per_core(&vec![unknown; 4]), 1.0);
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub(crate) struct Membership {
     pub(crate) launcher: bool,
     /// The same for all ranks of this run of the job.
     pub(crate) job: u64,
+    /// How many ranks share a core, where most do.
+    pub(crate) ranks_per_core: f64,
     /// Where each rank is, as all of them see it.
     pub(crate) addresses: Vec<IpAddr>,
     /// Each rank of this host can have a core of its own.
@@ -136,6 +138,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
             limits: vec![own],
             launcher: false,
             job: 0,
+            ranks_per_core: 1.0,
             addresses: Vec::new(),
             may_poll: true,
             control: None,
@@ -206,6 +209,7 @@ async fn links(
     drop(posted);
     let (launcher, may_poll) = (table.launcher, table.may_poll.get(config.rank.index()) == Some(&true));
     let job = table.incarnations.iter().fold(0, |job: u64, one| job.rotate_left(9) ^ one);
+    let ranks_per_core = table.ranks_per_core;
     let addresses = table.addresses.iter().map(SocketAddr::ip).collect();
     let connected = connect(party, listener, table, control, Instant::now() + config.join_timeout).await?;
     let mut links = Vec::new();
@@ -216,7 +220,7 @@ async fn links(
             .map(|(Connection { stream, cipher }, _)| stream.into_std().map(|stream| Connection { stream, cipher }));
         links.push(link.transpose().map_err(|error| error.to_string())?);
     }
-    Ok(Membership { links, limits, launcher, job, addresses, may_poll, control: None })
+    Ok(Membership { links, limits, launcher, job, ranks_per_core, addresses, may_poll, control: None })
 }
 
 /// Opens the node's listener, on the address that reached the rendezvous unless other rules are set; and what the others
@@ -296,12 +300,13 @@ struct Table {
     incarnations: Vec<u64>,
     launcher: bool,
     may_poll: Vec<bool>,
+    ranks_per_core: f64,
 }
 
 async fn table(control: &mut Control, root: &str, patience: Duration) -> Result<Table, Failure> {
     match timeout(patience, control.notices.recv()).await {
-        Ok(Some(Notice::Table { addresses, incarnations, launcher, may_poll })) => {
-            Ok(Table { addresses, incarnations, launcher, may_poll })
+        Ok(Some(Notice::Table { addresses, incarnations, launcher, may_poll, ranks_per_core })) => {
+            Ok(Table { addresses, incarnations, launcher, may_poll, ranks_per_core })
         }
         Ok(Some(notice)) => Err(bad_news(notice)),
         Ok(None) => Err(match control.forged() {

@@ -10,6 +10,7 @@ use super::core::Core;
 use crate::collective::calibration::Line;
 use crate::collective::execute::{Plan, Planned, Planner, Start, Typed};
 use crate::collective::{Call, allgather};
+use crate::cost::Hosts;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
 use crate::operation::Operation;
@@ -81,8 +82,9 @@ impl Kernel {
 
     /// Has ranks exchange what they have observed, beside the collective that begins now.
     pub(super) fn exchange_observations(&self) {
+        let hosts = self.cost_model().hosts;
         let core = self.lock();
-        let (line, delay_s, losses) = core.observations();
+        let (line, delay_s, losses) = core.observations(hosts);
         drop(core);
         let cache = self.calls.cache.as_ref().filter(|_| self.calls.planner.lock().learnt().is_none());
         let remembered = cache.and_then(Cache::load).map(|(a, b)| Line { a_s: Some(a), b_s_per_byte: Some(b) });
@@ -106,9 +108,11 @@ impl Kernel {
 
 impl Core {
     /// What this rank has observed of its links: their usual line, TCP's delay, and how often their packets were lost so far.
-    fn observations(&self) -> (Line, Option<f64>, u64) {
+    fn observations(&self, hosts: Option<Hosts>) -> (Line, Option<f64>, u64) {
         let own = self.engine.rank();
-        let usual = self.observed.as_ref().map(|observed| Line::through(&observed.links.usual(own)));
+        // Messages within a host say nothing of the network.
+        let is_far = |peer: Rank| peer != own && hosts.is_none_or(|hosts| hosts.host(peer.0) != hosts.host(own.0));
+        let usual = self.observed.as_ref().map(|observed| Line::through(&observed.links.usual(is_far)));
         let line = usual.unwrap_or_default();
         (line, self.half_round_trip().map(|time| time.as_secs_f64()), self.retransmitted())
     }

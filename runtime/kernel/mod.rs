@@ -30,6 +30,7 @@ mod timers;
 mod tuning;
 mod wake;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -41,6 +42,7 @@ use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
 use crate::collective::execute::Planner;
 use crate::config::Config;
 use crate::controllers::Controller;
+use crate::cost::{CostModel, Hosts};
 use crate::engine::{Engine, OpId};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
@@ -65,6 +67,26 @@ pub(crate) use state::Kernel;
 use state::{Calls, Names, Order, Program, Settings, Started, TaskThread};
 use tuning::spin::Spin;
 use wake::{Reason, TaskWake};
+
+/// The cost model with what is known of where ranks are, unless it says so itself.
+fn placed(model: CostModel, ranks_per_core: f64, addresses: &[IpAddr]) -> CostModel {
+    let hosts = model.hosts.or_else(|| Some(Hosts::of(ranks_per_host(addresses)?)));
+    // Whoever tells wrong numbers gets wrong prices, but some.
+    let shared = if ranks_per_core.is_finite() { ranks_per_core.clamp(1.0, 1e6) } else { 1.0 };
+    CostModel { ranks_per_core: model.ranks_per_core.max(shared), hosts, ..model }
+}
+
+/// How many ranks each host has, if it is several hosts with as many each, one after the other.
+fn ranks_per_host(addresses: &[IpAddr]) -> Option<u32> {
+    let first = *addresses.first()?;
+    let ranks = addresses.iter().take_while(|address| **address == first).count();
+    let mut hosts: Vec<IpAddr> = addresses.chunks(ranks).map(|host| host[0]).collect();
+    let is_even = addresses.chunks(ranks).all(|host| host.iter().all(|address| *address == host[0]));
+    let count = hosts.len();
+    hosts.sort_unstable();
+    hosts.dedup();
+    (is_even && ranks > 1 && count > 1 && hosts.len() == count).then_some(ranks as u32)
+}
 
 /// The next node's name within this process.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -91,7 +113,7 @@ impl Kernel {
     }
 
     fn prepare(config: &Config, membership: mesh::Membership) -> std::io::Result<Started> {
-        let mesh::Membership { links, control, limits, launcher, job, addresses, may_poll } = membership;
+        let mesh::Membership { links, control, limits, launcher, job, ranks_per_core, addresses, may_poll } = membership;
         let mut engine = Engine::new(config.rank, &limits);
         if !config.disabled.leaves(Controller::FragmentBatch) {
             engine.disable_batches();
@@ -107,8 +129,9 @@ impl Kernel {
         core.observed = Observed::new(&observer, observer.open(job, || clock.now())?);
         core.ask_clocks();
         let (sender, orders) = mpsc::channel(ORDERS_MAX);
+        let cost_model = placed(config.cost_model, ranks_per_core, &addresses);
         let calibrates = config.calibrate && config.size > 1;
-        let planner = Planner::new(config.rank, config.cost_model, config.overrides.clone(), calibrates);
+        let planner = Planner::new(config.rank, cost_model, config.overrides.clone(), calibrates);
         let cache = config.cache.as_ref().filter(|_| calibrates && config.rank == 0);
         let cache = cache.and_then(|path| Cache::of(path, &addresses));
         let kernel = Kernel {
