@@ -1,4 +1,5 @@
-//! What collectives cost against the same messages written and read by hand, in one run.
+//! What collectives cost against the same messages written and read by hand, in one run; and what it costs that ranks
+//! exchange what they observe (`LATHIDE_CALIBRATE`): calls of 8 bytes with and without it.
 //!
 //! `cargo bench --bench collectives`. Processes over the loopback, two and four of them, do both in turn, A B B A, warm-up
 //! apart: the median of the ratios of the slowest rank's times, with its quartiles. Without `--bench` a few rounds
@@ -17,10 +18,12 @@ const PLACE: &str = "LATHIDE_BENCH_PLACE";
 struct Effort {
     repeats: usize,
     bytes: &'static [usize],
+    /// Calls of a block, of which one is with calibration and one without.
+    calls: usize,
 }
 
-const FULL: Effort = Effort { repeats: 21, bytes: &[8, 64 << 10, 1 << 20, 16 << 20] };
-const SMOKE: Effort = Effort { repeats: 3, bytes: &[8, 100_000] };
+const FULL: Effort = Effort { repeats: 21, bytes: &[8, 64 << 10, 1 << 20, 16 << 20], calls: 2000 };
+const SMOKE: Effort = Effort { repeats: 3, bytes: &[8, 100_000], calls: 50 };
 
 /// What all ranks do with blocks of so many bytes.
 type Way = fn(&Node, &mut Vec<u8>) -> Result<()>;
@@ -50,9 +53,7 @@ fn main() {
 
 /// One rank's part.
 fn run(rank: u32, size: u32, root: &str, effort: &Effort) {
-    let mut config = Config::new(rank, size, Some(root.to_owned()));
-    config.key = Key::from_bytes(std::array::from_fn(|at| at as u8 * 7 + 1));
-    let node = lathide::init_with(config).expect("all join");
+    let node = join(root, rank, size);
     for (name, collective, written) in WAYS {
         for &bytes in effort.bytes {
             let pairs = measure(&node, collective, written, bytes, effort.repeats).expect("no rank fails");
@@ -68,7 +69,67 @@ fn run(rank: u32, size: u32, root: &str, effort: &Effort) {
             }
         }
     }
-    node.finalize().expect("all agree");
+    let (with, without) = (node, join(&format!("{root} off"), rank, size));
+    exchanges(&with, &without, effort).expect("no rank fails");
+    with.finalize().expect("all agree");
+    without.finalize().expect("all agree");
+}
+
+/// What it costs that ranks exchange what they observe. Both nodes call the same algorithm.
+fn exchanges(with: &Node, without: &Node, effort: &Effort) -> Result<()> {
+    let forced = lathide::Overrides::parse("allreduce:doubling").expect("it has this algorithm");
+    for node in [with, without] {
+        node.override_algorithms(forced.clone());
+    }
+    let block = |node: &Node| -> Result<f64> {
+        node.barrier()?;
+        let (began, mut sum) = (Instant::now(), vec![1.0]);
+        for _ in 0..effort.calls {
+            sum = node.allreduce(&Operator::max(), sum)?;
+        }
+        Ok(node.allreduce(&Operator::max(), vec![began.elapsed().as_secs_f64()])?[0])
+    };
+    let mut ratios = Vec::new();
+    for turn in 0..=effort.repeats {
+        let (on_s, off_s) = if turn % 2 == 0 {
+            (block(with)?, block(without)?)
+        } else {
+            let off_s = block(without)?;
+            (block(with)?, off_s)
+        };
+        if turn > 0 {
+            ratios.push(on_s / off_s);
+        }
+    }
+    if with.rank() == 0 {
+        let [low, middle, high] = quartiles(ratios);
+        println!(
+            "{} ranks, allreduce of 8 B, {} calls: with calibration {middle:.3} of the time without (quartiles {low:.3} .. \
+             {high:.3})",
+            with.size(),
+            effort.calls
+        );
+    }
+    Ok(())
+}
+
+/// A node of the job that meets at the first word of `root`; `off` behind it: without calibration.
+fn join(root: &str, rank: u32, size: u32) -> Node {
+    let (root, calibrate) = match root.split_once(' ') {
+        Some((root, _)) => (another(root), false),
+        None => (root.to_owned(), true),
+    };
+    let mut config = Config::new(rank, size, Some(root));
+    config.key = Key::from_bytes(std::array::from_fn(|at| at as u8 * 7 + 1));
+    config.calibrate = calibrate;
+    lathide::init_with(config).expect("all join")
+}
+
+/// Another port beside that of `root`.
+fn another(root: &str) -> String {
+    let (host, port) = root.rsplit_once(':').expect("a port");
+    let port: u16 = port.parse().expect("a number");
+    format!("{host}:{}", if port > 40_000 { port - 1000 } else { port + 1000 })
 }
 
 /// Seconds of both ways, of each repeat.

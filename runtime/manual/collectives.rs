@@ -55,13 +55,50 @@
 //! hyperbolic model, with several numbers of segments. It takes the fastest. Ranks do not communicate about the
 //! selection. They select alike because they know the same: the call and the cost model.
 //!
-//! The cost model is `Config::cost_model` at first: a guess, 1 Gbit/s Ethernet. After
-//! [`Node::calibrate`](crate::Node::calibrate) all ranks use the median of the straight lines `a + b x` that are fitted
-//! to their links. These are not the a and b of the paper's hyperbola, which the report has. The predicted time of a
-//! schedule is the sum of both limits, and on a link that is a straight line the hyperbola's a and b are 10 % too
-//! large.
+//! The cost model is `Config::cost_model` at first: a guess, 1 Gbit/s Ethernet. It then follows what ranks observe (the
+//! next section). Its straight line `a + b x` is not the a and b of the paper's hyperbola, which the report has: the
+//! predicted time of a schedule is the sum of both limits, and on a link that is a straight line the hyperbola's a and b
+//! are 10 % too large.
 //!
-//! The selection is visible in four places: [`Handle::choice`](crate::Handle::choice) for one call, `collectives` in
+//! The model knows where ranks are. Several ranks of a host share its port (rule 3 of Stoica, Sultan and Keyes), and
+//! messages within a host pass none; that holds if hosts have as many ranks each, one host after the other. If ranks
+//! share cores, the time is at least that of all ranks' messages on these cores.
+//!
+//! # The selection follows what ranks observe
+//!
+//! Beside the calls of a program, ranks exchange what they have observed, and adopt it at a later call of a fixed number: the
+//! same on all ranks, so that they select alike. The first exchange goes with the first call and is adopted at the
+//! second; the next ones follow after 2, 4, 8 up to 1024 calls, and soon after a change. An exchange is an allgather of
+//! 144 bytes per rank, and no call waits for it, but for one that runs ahead of the slowest rank: a nonblocking call
+//! whose exchange has not ended begins when it has ended.
+//!
+//! | exchanged | what it changes |
+//! | --- | --- |
+//! | the line `a + b x` of messages' one-way times | the cost model: when it is first known, and when two exchanges in a row differ by a factor of 2 |
+//! | TCP's own round trip; the line that an earlier job left | the same, until messages have shown more |
+//! | observed times of the collectives called since | the algorithm, for each collective and class of sizes (a factor of 2) |
+//! | packets sent again | the queue in front of a receiver, if a collective that sends to one rank from several took twice its predicted time |
+//!
+//! The expected time of an algorithm is what was observed of it. For one that was not tried it is its predicted time,
+//! times observed over predicted of the one in use. Another algorithm is taken if its expected time is lower by at least
+//! 7 %, and 10 % if it was not tried. The margin grows with each change, and with the error of the predictions, so that
+//! algorithms do not alternate. An algorithm whose expected time is at most 1.4 times that of the one in use is tried after
+//! 32, 64, 128, ... calls of that size.
+//!
+//! `changes` in [`Node::report`](crate::Node::report) lists each change: the call, the operation, its size, both
+//! algorithms, predicted and observed time. `run --report` shows it. `LATHIDE_CALIBRATE=off` or
+//! [`Config::calibrate`](crate::Config) switches the exchanges off; results are the same, but for the order of
+//! operands that the algorithm determines. [`Node::set_cost_model`](crate::Node::set_cost_model) ends them: the program
+//! knows more. An algorithm that is overridden is not changed.
+//!
+//! At its end rank 0 keeps the line in `~/.cache/lathide/links.json` (`LATHIDE_CACHE`), by the ranks' addresses, and the next
+//! job on the same hosts takes its first prices from it. A file that is damaged or of another version is ignored and
+//! written over. Ranks on loopback addresses use none.
+//!
+//! [`Node::calibrate`](crate::Node::calibrate) does the same at once, as a blocking collective: after it all ranks use the median of
+//! their links' lines.
+//!
+//! The selection is visible in these places: [`Handle::choice`](crate::Handle::choice) for one call, `collectives` in
 //! [`Node::report`](crate::Node::report), the `choice` of a call in the timeline, and the log at
 //! `RUST_LOG=lathide=debug`.
 //!
