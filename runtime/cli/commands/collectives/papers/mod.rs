@@ -1,0 +1,120 @@
+//! `lathide collectives --papers`: gather, broadcast and neighbour exchange as the papers measured them, beside their
+//! equations. The parameters are measured first, on messages between pairs and streams to one receiver.
+
+mod known;
+mod node;
+mod pairs;
+mod pattern;
+mod plan;
+mod predict;
+mod queue;
+mod results;
+mod rows;
+mod verdict;
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+use lathide_models::fit::cluster::survey::Cluster;
+
+use super::args::Args;
+use crate::commands::common::background::BackgroundLoad;
+use crate::commands::common::console::progress;
+use crate::commands::common::nodes::{Nodes, measuring};
+use crate::commands::common::target::Target;
+use crate::commands::link;
+use crate::launch::failed::{Failed, Result};
+use crate::report::results::Results;
+use known::Known;
+use plan::{Event, Plan};
+use predict::Prediction;
+use queue::Queue;
+use rows::Measured;
+
+const SECONDS: f64 = 75.0;
+const RANKS: [u32; 2] = [4, 8];
+/// Shares of the time: pairs, the cluster model's trials; the rest is for the operations.
+const PAIRS: f64 = 0.15;
+const TRIALS: f64 = 0.15;
+const OPERATIONS: f64 = 0.6;
+/// Messages in pairs: as many sizes as there is time for.
+const PAIR_BYTES: [usize; 7] = [8, 512, 2 << 10, 8 << 10, 32 << 10, 64 << 10, 128 << 10];
+
+/// Measures everything.
+pub(super) fn measured(args: &Args) -> Result<Results> {
+    let queue = Queue::of(args.queue, args.from.as_deref())?;
+    let seconds = args.seconds.unwrap_or(SECONDS);
+    let ranks = args.ranks.clone().or_else(|| args.size.map(|size| vec![size]));
+    let ranks: BTreeSet<u32> = ranks.unwrap_or_else(|| RANKS.to_vec()).into_iter().collect();
+    let pairs: BTreeSet<u32> = ranks.iter().map(|ranks| ranks / 2).chain([1]).collect();
+    let target = &args.place.target("loopback")?;
+    let what = format!("the papers' measurements over {}; takes about {seconds:.0} s", target.describe().how);
+    let bar = progress("lathide collectives", args.output.quiet, &what);
+    let background = BackgroundLoad::watch();
+    let nodes = Nodes { target, command: "papers", bar };
+    let most = ranks.last().copied().unwrap_or(2);
+    let plan = Plan::Pairs { pairs: pairs.into_iter().collect(), bytes: PAIR_BYTES.to_vec(), seconds: PAIRS * seconds };
+    let (events, _) = nodes.run::<Event>(most, &plan, &[])?;
+    let cluster = trials(target, &nodes, &events, TRIALS * seconds)?;
+    let known = Known::new(&events, cluster.as_ref()).map_err(Failed::new)?;
+    let prediction = Prediction { known: &known, queue_bytes: queue.bytes };
+    let operations = operations(&nodes, &prediction, &ranks, OPERATIONS * seconds)?;
+    let load = background.and_then(|background| background.share());
+    results::results(target.describe(), (&prediction, &queue), cluster.as_ref(), &operations, load)
+        .ok_or_else(|| Failed::new("nothing was measured"))
+}
+
+/// The cluster model's trials, by the nodes of `lathide link`, who learn from messages in pairs how long they take.
+fn trials(target: &Target, nodes: &Nodes<'_>, events: &[Event], seconds: f64) -> Result<Option<Cluster>> {
+    let alone = events.iter().filter_map(|event| match event {
+        Event::Pairs(seen) if seen.pairs == 1 => Some((seen.bytes, seen.one_way_s)),
+        _ => None,
+    });
+    let least = alone.clone().min_by(|left, right| left.1.total_cmp(&right.1));
+    let longest = alone.max_by_key(|(bytes, _)| *bytes);
+    let (Some((_, start_s)), Some((bytes, one_way_s))) = (least, longest) else { return Ok(None) };
+    let byte_s = ((one_way_s - start_s) / bytes as f64).max(1e-12);
+    link::cluster(target, nodes.bar.clone(), (start_s, byte_s), seconds)
+}
+
+/// Everything that the papers measured, for each number of ranks: gathers in a job of their own, since TCP's congestion
+/// control remembers them. Every operation has as many rounds.
+fn operations(
+    nodes: &Nodes<'_>,
+    prediction: &Prediction<'_>,
+    ranks: &BTreeSet<u32>,
+    seconds: f64,
+) -> Result<Vec<Measured>> {
+    let bad = |bad: lathide_models::BadParameter| Failed::new(bad);
+    // By what everything would take among so many ranks, they have their shares of the time.
+    let mut wanted_s = Vec::new();
+    for &ranks in ranks {
+        let [gathers, others] = prediction.points(ranks, f64::INFINITY).map_err(bad)?;
+        wanted_s.push(gathers.1 + others.1);
+    }
+    let all_s: f64 = wanted_s.iter().sum();
+    let mut measured = Vec::new();
+    for (&ranks, wanted_s) in ranks.iter().zip(wanted_s) {
+        let own_s = seconds * wanted_s / all_s;
+        let jobs = prediction.points(ranks, own_s).map_err(bad)?;
+        let round_s: f64 = jobs.iter().map(|(_, round_s)| round_s).sum();
+        for (points, job_s) in jobs.into_iter().filter(|(points, _)| !points.is_empty()) {
+            let message = prediction.known.message();
+            let plan = Plan::Patterns { points: points.clone(), message, seconds: own_s * job_s / round_s };
+            let mut times = vec![Vec::new(); points.len()];
+            for event in nodes.run::<Event>(ranks, &plan, &[("LATHIDE_COLLECTIVE", "")])?.0 {
+                if let Event::Timed(at, time_s) = event {
+                    times.get_mut(at).map(|times| times.push(time_s));
+                }
+            }
+            let points = points.into_iter().zip(times);
+            measured.extend(points.map(|(point, times_s)| Measured { ranks, point, times_s }));
+        }
+    }
+    Ok(measured)
+}
+
+/// Runs one of the nodes.
+pub(crate) fn run_node(plan: &str) -> ExitCode {
+    measuring("papers", plan, node::run)
+}

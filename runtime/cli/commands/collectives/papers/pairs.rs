@@ -1,0 +1,80 @@
+//! Disjoint pairs of ranks, several at once (Stoica, Sultan, Keyes, section 4): what tells a network from its ports.
+
+use std::time::Instant;
+
+use lathide::{Node, Rank, Tag};
+
+use super::plan::{Event, REPEATS_MIN, Seen};
+use crate::commands::collectives::learn;
+use crate::commands::collectives::together::{goes_on, slowest};
+use crate::commands::common::nodes::{progress, report};
+use crate::launch::failed::Result;
+
+const PING: Tag = Tag(1);
+/// The round trips of a block take about so long.
+const BLOCK_S: f64 = 0.02;
+const ROUND_TRIPS_MAX: f64 = 60.0;
+const ROUND_TRIPS_MIN: u32 = 2;
+/// More would not change a median.
+const REPEATS_MAX: u32 = 9;
+
+/// So many pairs at once with messages of one size.
+struct Block {
+    pairs: u32,
+    bytes: usize,
+    round_trips: u32,
+}
+
+/// What each node does: the processor's part of a message, then all blocks in turn, again and again.
+pub(super) fn measure(node: &Node, pairs: &[u32], bytes: &[usize], seconds: f64) -> Result<()> {
+    progress(node.rank(), (0, 1), "messages in pairs")?;
+    if let Some(overhead_s) = learn::overhead(node)? {
+        report(node.rank(), Event::Overhead(overhead_s))?;
+    }
+    let began = Instant::now();
+    let elapsed = || began.elapsed().as_secs_f64();
+    let mut blocks: Vec<Block> = Vec::new();
+    for &bytes in bytes {
+        // The first sight of a size warms up and says how often it may be repeated. Longer ones must leave time for that.
+        if !goes_on(node, blocks.len() < 4 * pairs.len() || elapsed() * f64::from(REPEATS_MIN + 1) < seconds)? {
+            break;
+        }
+        for &pairs in pairs {
+            let mut block = Block { pairs, bytes, round_trips: ROUND_TRIPS_MIN };
+            let one_way_s = slowest(node, vec![block.one_way_s(node)?])?[0];
+            block.round_trips = ((BLOCK_S / (2.0 * one_way_s)).min(ROUND_TRIPS_MAX) as u32).max(ROUND_TRIPS_MIN);
+            blocks.push(block);
+        }
+    }
+    for round in 0..REPEATS_MAX {
+        if !goes_on(node, round < REPEATS_MIN || elapsed() < seconds)? {
+            break;
+        }
+        progress(node.rank(), (round.into(), REPEATS_MAX.into()), "messages in pairs")?;
+        let times = blocks.iter().map(|block| block.one_way_s(node)).collect::<Result<Vec<f64>>>()?;
+        for (Block { pairs, bytes, .. }, one_way_s) in blocks.iter().zip(slowest(node, times)?) {
+            report(node.rank(), Event::Pairs(Seen { pairs: *pairs, bytes: *bytes, one_way_s }))?;
+        }
+    }
+    Ok(())
+}
+
+impl Block {
+    /// Half of a round trip of this rank's pair; 0 if it has none.
+    fn one_way_s(&self, node: &Node) -> Result<f64> {
+        let (rank, other) = (node.rank(), Rank(node.rank().0 ^ 1));
+        node.barrier()?;
+        if rank.0 >= 2 * self.pairs {
+            return Ok(0.0);
+        }
+        let mut buffer = vec![1_u8; self.bytes];
+        let began = Instant::now();
+        for turn in 0..2 * self.round_trips {
+            buffer = match (turn % 2 == 0) == (rank < other) {
+                true => node.initwrite(other, PING, buffer)?.wait()?,
+                false => node.initread(other, PING, buffer)?.wait()?,
+            };
+        }
+        Ok(began.elapsed().as_secs_f64() / f64::from(2 * self.round_trips))
+    }
+}

@@ -1,0 +1,175 @@
+//! What was measured beside what each equation says. Pure.
+
+use lathide_models::BadParameter;
+use serde::Serialize;
+
+use super::plan::{Pattern, Point};
+use super::predict::{self, Prediction};
+use crate::report::summary::Summary;
+
+/// A point and its times: seconds of the slowest rank, by repetition.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Measured {
+    pub(super) ranks: u32,
+    pub(super) point: Point,
+    pub(super) times_s: Vec<f64>,
+}
+
+/// A gather of blocks of so many bytes. Errors are `predicted / measured - 1`.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(super) struct Gather {
+    pub(super) ranks: u32,
+    pub(super) bytes: usize,
+    /// i.
+    pub(super) packets_each: u64,
+    /// Eqs. (5) and (6).
+    pub(super) lower_bound: u32,
+    pub(super) upper_bound: u32,
+    /// How many send at a time in the windowed form.
+    pub(super) window: u32,
+    pub(super) simple_s: Summary,
+    pub(super) windowed_s: Summary,
+    /// Eq. (8).
+    pub(super) predicted_s: f64,
+    /// Of the windowed form.
+    pub(super) error: f64,
+    /// The same where C1 has the first packet's time at the receiver's port too.
+    pub(super) loose_error: f64,
+    /// What the simple form takes of the windowed one's time, where they differ.
+    pub(super) simple_over_windowed: Option<f64>,
+}
+
+/// A broadcast in packets, one after the other down the binomial tree.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(super) struct Packets {
+    pub(super) ranks: u32,
+    pub(super) packets: u32,
+    pub(super) bytes: usize,
+    pub(super) measured_s: Summary,
+    /// Eq. (1).
+    pub(super) postal_s: f64,
+    pub(super) postal_error: f64,
+    /// Eq. (2).
+    pub(super) cluster_s: f64,
+    pub(super) cluster_error: f64,
+}
+
+/// A broadcast of one message.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(super) struct Broadcast {
+    pub(super) form: &'static str,
+    pub(super) ranks: u32,
+    pub(super) bytes: usize,
+    pub(super) measured_s: Summary,
+    pub(super) predicted_s: f64,
+    pub(super) error: f64,
+}
+
+/// A message to each of some neighbours, all at once.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(super) struct Exchange {
+    pub(super) neighbours: u32,
+    pub(super) ranks: u32,
+    pub(super) bytes: usize,
+    pub(super) measured_s: Summary,
+    /// As printed.
+    pub(super) printed_s: f64,
+    pub(super) printed_error: f64,
+    /// With rule 3 for the workstation.
+    pub(super) rule_3_s: f64,
+    pub(super) rule_3_error: f64,
+}
+
+/// Everything.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub(super) struct Rows {
+    pub(super) gather: Vec<Gather>,
+    pub(super) packets: Vec<Packets>,
+    pub(super) broadcast: Vec<Broadcast>,
+    pub(super) exchange: Vec<Exchange>,
+}
+
+pub(super) const TREE: &str = "tree";
+pub(super) const SERIAL: &str = "serial";
+
+impl Rows {
+    /// # Errors
+    /// If a prediction is no number.
+    pub(super) fn new(measured: &[Measured], prediction: &Prediction<'_>) -> Result<Self, BadParameter> {
+        let mut rows = Rows::default();
+        for Measured { ranks, point, times_s } in measured {
+            let (ranks, bytes) = (*ranks, point.bytes);
+            let Some(measured_s) = Summary::of(times_s.iter().copied()) else { continue };
+            let error = |predicted_s: f64| predicted_s / measured_s.median.max(f64::MIN_POSITIVE) - 1.0;
+            match point.pattern {
+                // Below, with the simple form beside it.
+                Pattern::Gather { .. } => {}
+                Pattern::Packets { packets } => {
+                    let predict::Packets { postal_s, cluster_s } = prediction.packets(ranks, packets, bytes)?;
+                    let (postal_error, cluster_error) = (error(postal_s), error(cluster_s));
+                    let row =
+                        Packets { ranks, packets, bytes, measured_s, postal_s, postal_error, cluster_s, cluster_error };
+                    rows.packets.push(row);
+                }
+                Pattern::Tree | Pattern::Serial => {
+                    let form = if point.pattern == Pattern::Tree { TREE } else { SERIAL };
+                    let predicted_s = prediction.broadcast(point.pattern, ranks, bytes)?;
+                    let error = error(predicted_s);
+                    rows.broadcast.push(Broadcast { form, ranks, bytes, measured_s, predicted_s, error });
+                }
+                Pattern::Exchange { neighbours } => {
+                    let predict::Exchange { printed_s, rule_3_s } = prediction.exchange(ranks, neighbours, bytes)?;
+                    let (printed_error, rule_3_error) = (error(printed_s), error(rule_3_s));
+                    rows.exchange.push(Exchange {
+                        neighbours,
+                        ranks,
+                        bytes,
+                        measured_s,
+                        printed_s,
+                        printed_error,
+                        rule_3_s,
+                        rule_3_error,
+                    });
+                }
+            }
+        }
+        rows.gather = gathers(measured, prediction)?;
+        Ok(rows)
+    }
+}
+
+/// The windowed form of each size, where the simple one was measured too; they may be one.
+fn gathers(measured: &[Measured], prediction: &Prediction<'_>) -> Result<Vec<Gather>, BadParameter> {
+    let of = |ranks: u32, bytes: usize, window: u32| {
+        let wanted = Point { pattern: Pattern::Gather { window }, bytes };
+        let found = measured.iter().find(|measured| measured.ranks == ranks && measured.point == wanted)?;
+        Summary::of(found.times_s.iter().copied())
+    };
+    let mut rows = Vec::new();
+    for Measured { ranks, point: Point { pattern, bytes }, .. } in measured {
+        let (ranks, bytes) = (*ranks, *bytes);
+        if *pattern != (Pattern::Gather { window: ranks - 1 }) {
+            continue;
+        }
+        let predict::Gather { packets_each, window, senders, bound_s, loose_s } = prediction.gather(ranks, bytes)?;
+        let (Some(simple_s), Some(windowed_s)) = (of(ranks, bytes, ranks - 1), of(ranks, bytes, senders)) else {
+            continue;
+        };
+        let error = |predicted_s: f64| predicted_s / windowed_s.median.max(f64::MIN_POSITIVE) - 1.0;
+        rows.push(Gather {
+            ranks,
+            bytes,
+            packets_each,
+            lower_bound: window.lower_bound,
+            upper_bound: window.upper_bound.min(ranks - 1),
+            window: senders,
+            simple_s,
+            windowed_s,
+            predicted_s: bound_s,
+            error: error(bound_s),
+            loose_error: error(loose_s),
+            simple_over_windowed: (senders + 1 < ranks).then_some(simple_s.median / windowed_s.median),
+        });
+    }
+    Ok(rows)
+}
