@@ -64,12 +64,13 @@ impl Known {
         })
     }
 
-    /// What a packet costs between two processors of an idle network.
+    /// What a packet costs where so many processors take part in an idle network: without what others' packets add to L.
     ///
     /// # Errors
     /// If a cost is too large for a number.
-    pub(super) fn packet(&self, bytes: usize) -> Result<Packet, BadParameter> {
-        self.cluster.packet(bytes as f64, 2)
+    pub(super) fn packet(&self, bytes: usize, processors: u32) -> Result<Packet, BadParameter> {
+        let transfer = Transfer { aggregate_bytes_per_s: None, ..self.cluster.transfer.clone() };
+        Parameters { transfer, ..self.cluster.clone() }.packet(bytes as f64, processors)
     }
 
     /// What a message takes, for the operations between the measured ones.

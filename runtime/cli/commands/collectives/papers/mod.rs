@@ -27,7 +27,7 @@ use crate::launch::failed::{Failed, Result};
 use crate::report::results::Results;
 use known::Known;
 use plan::{Event, Plan};
-use predict::Prediction;
+use predict::{Job, PASSES, Prediction};
 use queue::Queue;
 use rows::Measured;
 
@@ -77,41 +77,50 @@ fn trials(target: &Target, nodes: &Nodes<'_>, events: &[Event], seconds: f64) ->
     link::cluster(target, nodes.bar.clone(), (start_s, byte_s), seconds)
 }
 
-/// Everything that the papers measured, for each number of ranks: gathers in a job of their own, since TCP's congestion
-/// control remembers them. Every operation has as many rounds.
+/// Everything that the papers measured, for each number of ranks, with as many rounds of every operation.
 fn operations(
     nodes: &Nodes<'_>,
     prediction: &Prediction<'_>,
     ranks: &BTreeSet<u32>,
     seconds: f64,
 ) -> Result<Vec<Measured>> {
-    let bad = |bad: lathide_models::BadParameter| Failed::new(bad);
-    // By what everything would take among so many ranks, they have their shares of the time.
+    let round_s = |jobs: &[Job]| jobs.iter().map(|job| job.round_s).sum::<f64>();
+    // Each number of ranks has the share of the time that everything would take.
     let mut wanted_s = Vec::new();
     for &ranks in ranks {
-        let [gathers, others] = prediction.points(ranks, f64::INFINITY).map_err(bad)?;
-        wanted_s.push(gathers.1 + others.1);
+        wanted_s.push(round_s(&prediction.jobs(ranks, f64::INFINITY)?));
     }
     let all_s: f64 = wanted_s.iter().sum();
     let mut measured = Vec::new();
     for (&ranks, wanted_s) in ranks.iter().zip(wanted_s) {
         let own_s = seconds * wanted_s / all_s;
-        let jobs = prediction.points(ranks, own_s).map_err(bad)?;
-        let round_s: f64 = jobs.iter().map(|(_, round_s)| round_s).sum();
-        for (points, job_s) in jobs.into_iter().filter(|(points, _)| !points.is_empty()) {
-            let message = prediction.known.message();
-            let plan = Plan::Patterns { points: points.clone(), message, seconds: own_s * job_s / round_s };
-            let mut times = vec![Vec::new(); points.len()];
-            for event in nodes.run::<Event>(ranks, &plan, &[("LATHIDE_COLLECTIVE", "")])?.0 {
-                if let Event::Timed(at, time_s) = event {
-                    times.get_mut(at).map(|times| times.push(time_s));
-                }
+        let jobs = prediction.jobs(ranks, own_s)?;
+        let rounds = own_s / f64::from(PASSES) / round_s(&jobs);
+        for pass in 0..PASSES {
+            let in_turn: Vec<&Job> = if pass % 2 == 0 { jobs.iter().collect() } else { jobs.iter().rev().collect() };
+            for job in in_turn {
+                measured.extend(run(nodes, prediction, ranks, job, rounds)?);
             }
-            let points = points.into_iter().zip(times);
-            measured.extend(points.map(|(point, times_s)| Measured { ranks, point, times_s }));
         }
     }
     Ok(measured)
+}
+
+/// A job with so many rounds, of which one warms up.
+fn run(nodes: &Nodes<'_>, prediction: &Prediction<'_>, ranks: u32, job: &Job, rounds: f64) -> Result<Vec<Measured>> {
+    let Job { points, round_s } = job;
+    let plan =
+        Plan::Patterns { points: points.clone(), message: prediction.known.message(), seconds: rounds * round_s };
+    let mut times = vec![Vec::new(); points.len()];
+    for event in nodes.run::<Event>(ranks, &plan, &[("LATHIDE_COLLECTIVE", "")])?.0 {
+        if let Event::Timed(at, time_s) = event
+            && let Some(times) = times.get_mut(at)
+        {
+            times.push(time_s);
+        }
+    }
+    let measured = points.iter().zip(times);
+    Ok(measured.map(|(point, times_s)| Measured { ranks, point: point.clone(), times_s }).collect())
 }
 
 /// Runs one of the nodes.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use lathide::{Node, Rank, Tag};
 
-use super::plan::{Event, REPEATS_MIN, Seen};
+use super::plan::{Event, Seen};
 use crate::commands::collectives::learn;
 use crate::commands::collectives::together::{goes_on, slowest};
 use crate::commands::common::nodes::{progress, report};
@@ -15,6 +15,8 @@ const PING: Tag = Tag(1);
 const BLOCK_S: f64 = 0.02;
 const ROUND_TRIPS_MAX: f64 = 60.0;
 const ROUND_TRIPS_MIN: u32 = 2;
+/// A median needs three.
+const REPEATS_MIN: u32 = 3;
 /// More would not change a median.
 const REPEATS_MAX: u32 = 9;
 

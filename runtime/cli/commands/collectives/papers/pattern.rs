@@ -24,10 +24,10 @@ impl Ready {
         let Point { pattern, bytes } = *point;
         let buffers = |count: usize| vec![vec![1_u8; bytes]; count];
         let (data, buffers) = match pattern {
-            Pattern::Gather { window } => {
-                let forced = match window + 1 < node.size() {
-                    true => format!("gather:windowed/{window}"),
-                    false => "gather:simple".to_owned(),
+            Pattern::Simple | Pattern::Windowed { .. } => {
+                let forced = match pattern {
+                    Pattern::Windowed { window } => format!("gather:windowed/{window}"),
+                    _ => "gather:simple".to_owned(),
                 };
                 node.override_algorithms(Overrides::parse(&forced).map_err(Failed::new)?);
                 (Data::new(node, Collective::Gather, bytes as u64), Vec::new())
@@ -43,7 +43,7 @@ impl Ready {
     pub(super) fn run(&mut self, node: &Node) -> lathide::Result<()> {
         let buffers = std::mem::take(&mut self.buffers);
         match self.pattern {
-            Pattern::Gather { .. } => {
+            Pattern::Simple | Pattern::Windowed { .. } => {
                 self.data.call(node, (Collective::Gather, Rank(0)), self.bytes as u64, || ())?;
                 node.override_algorithms(Overrides::none());
                 Ok(())

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Everything is measured so often at least, beside once to warm up.
-pub(super) const REPEATS_MIN: u32 = 3;
+/// In a job everything is measured so often at least, beside once to warm up.
+pub(super) const REPEATS_MIN: u32 = 2;
 
 /// What nodes shall measure.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -44,8 +44,10 @@ pub(super) struct Point {
 /// Who sends to whom.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub(super) enum Pattern {
-    /// Everybody to rank 0, so many at a time (Tam, Wang, Algorithm 1); all of them is the simple form.
-    Gather { window: u32 },
+    /// Everybody to rank 0, all at once.
+    Simple,
+    /// The same, so many at a time (Tam, Wang, Algorithm 1).
+    Windowed { window: u32 },
     /// Packets, one after the other, each down the binomial tree (Tam, Wang, section 4).
     Packets { packets: u32 },
     /// A message down the binary tree (Stoica, Sultan, Keyes, Fig. 10).

@@ -18,6 +18,8 @@ const NEIGHBOURS: [u32; 3] = [1, 2, 4];
 const LEAST_S: f64 = 5e-3;
 /// So much longer an operation may take than predicted.
 const SPARE: f64 = 1.3;
+/// What TCP makes of the bytes in a queue, over Ethernet: 1448 of 1500.
+const PAYLOAD: f64 = 1448.0 / 1500.0;
 /// A quotient of two gaps that is a whole number but for so much is that number: they are measured.
 const GAPS: f64 = 0.1;
 
@@ -53,6 +55,17 @@ pub(super) struct Exchange {
     pub(super) rule_3_s: f64,
 }
 
+/// What is measured by one set of nodes, and what a round takes. Operations whose messages share a port in different ways
+/// have different nodes, and so connections: TCP's congestion control remembers what a connection had of it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Job {
+    pub(super) points: Vec<Point>,
+    pub(super) round_s: f64,
+}
+
+/// There and back, so that simple and windowed gathers have their turns.
+pub(super) const PASSES: u32 = 2;
+
 /// The models with a queue in front of the receiver, if there is one that limits.
 pub(super) struct Prediction<'a> {
     pub(super) known: &'a Known,
@@ -67,14 +80,14 @@ impl Prediction<'_> {
     pub(super) fn gather(&self, ranks: u32, bytes: usize) -> Result<Gather, BadParameter> {
         let packet_bytes = bytes.min(self.known.packet_bytes);
         let packets_each = bytes.div_ceil(packet_bytes) as u64;
-        let packet = self.known.packet(packet_bytes)?;
+        let packet = self.known.packet(packet_bytes, ranks)?;
         let g_r = packet.receive_gap_s;
         let ratio = packet.send_gap_s / g_r;
         let whole = ratio.round().max(1.0);
         let g_s = if (ratio / whole - 1.0).abs() <= GAPS { whole * g_r } else { packet.send_gap_s };
         let all = f64::from(ranks - 1) * packets_each as f64;
         // Without a queue that limits, it holds everything.
-        let buffer = self.queue_bytes.map_or(all + 1.0, |bytes| bytes / packet_bytes as f64);
+        let buffer = self.queue_bytes.map_or(all + 1.0, |bytes| PAYLOAD * bytes / packet_bytes as f64);
         let window = cluster::window(ranks, g_s, g_r, buffer, packets_each)?;
         let first_s = packet.send_s + packet.transfer_s;
         let last_s = packet.receive_s + packet.user_receive_s;
@@ -119,7 +132,7 @@ impl Prediction<'_> {
     fn seconds(&self, ranks: u32, point: &Point) -> Result<f64, BadParameter> {
         let bytes = point.bytes;
         Ok(match point.pattern {
-            Pattern::Gather { .. } => self.gather(ranks, bytes)?.loose_s,
+            Pattern::Simple | Pattern::Windowed { .. } => self.gather(ranks, bytes)?.loose_s,
             Pattern::Packets { packets } => {
                 // On a shared medium all copies of a packet follow each other.
                 let all = f64::from(packets) * f64::from(ranks - 1) * self.known.shares.b_c_s_per_byte * bytes as f64;
@@ -130,46 +143,57 @@ impl Prediction<'_> {
         })
     }
 
-    /// The gathers there are among so many ranks, by rising size.
-    fn gathers(&self, ranks: u32) -> Result<Vec<Point>, BadParameter> {
-        let mut points = Vec::new();
+    /// Simple gathers, windowed ones, broadcasts, and exchanges with each number of neighbours, among so many ranks. Where no window limits, the windowed gather
+    /// is the simple one.
+    fn all(&self, ranks: u32) -> Result<Vec<Vec<Point>>, BadParameter> {
+        let mut windowed = Vec::new();
         for bytes in BLOCKS {
-            let mut windows = vec![ranks - 1, self.gather(ranks, bytes)?.senders];
-            windows.dedup();
-            points.extend(windows.into_iter().map(|window| Point { pattern: Pattern::Gather { window }, bytes }));
+            let window = self.gather(ranks, bytes)?.senders;
+            windowed.push(Point { pattern: Pattern::Windowed { window }, bytes });
         }
-        Ok(points)
+        let all = Pattern::Windowed { window: ranks - 1 };
+        let limits = windowed.iter().any(|point| point.pattern != all);
+        let simple = BLOCKS.iter().filter(|_| limits).map(|bytes| Point { pattern: Pattern::Simple, bytes: *bytes });
+        Ok([vec![simple.collect(), windowed, broadcasts()], exchanges(ranks)].concat())
     }
 
-    /// The gathers among so many ranks, and everything else, as far as there is time for the least number of
-    /// repetitions: what takes longest goes first. With what a round takes.
-    pub(super) fn points(&self, ranks: u32, seconds: f64) -> Result<[(Vec<Point>, f64); 2], BadParameter> {
-        let round_s = seconds / f64::from(REPEATS_MIN + 1);
-        let mut all = Vec::new();
-        for (job, points) in [self.gathers(ranks)?, others(ranks)].into_iter().enumerate() {
+    /// The points of each job among so many ranks, as far as there is time for the least number of repetitions: what takes
+    /// longest goes first. With what a round takes.
+    pub(super) fn jobs(&self, ranks: u32, seconds: f64) -> Result<Vec<Job>, BadParameter> {
+        let round_s = seconds / f64::from(PASSES * (REPEATS_MIN + 1));
+        let jobs = self.all(ranks)?;
+        let (mut all, least) = (Vec::new(), jobs.len());
+        for (job, points) in jobs.into_iter().enumerate() {
             for point in points {
                 all.push((job, SPARE * self.seconds(ranks, &point)? + LEAST_S, point));
             }
         }
         let mut spent_s: f64 = all.iter().map(|(_, seconds, _)| seconds).sum();
-        while spent_s > round_s && all.len() > 1 {
+        while spent_s > round_s && all.len() > least {
             let longest = (0..all.len()).max_by(|left, right| all[*left].1.total_cmp(&all[*right].1));
             spent_s -= longest.map_or(spent_s, |longest| all.remove(longest).1);
         }
-        let mut jobs = [(Vec::new(), 0.0), (Vec::new(), 0.0)];
+        let mut jobs = vec![Job::default(); least];
         for (job, seconds, point) in all {
-            jobs[job].0.push(point);
-            jobs[job].1 += seconds;
+            jobs[job].points.push(point);
+            jobs[job].round_s += seconds;
         }
+        jobs.retain(|job| !job.points.is_empty());
         Ok(jobs)
     }
 }
 
-fn others(ranks: u32) -> Vec<Point> {
+fn broadcasts() -> Vec<Point> {
     let packets = PACKETS.map(|packets| Point { pattern: Pattern::Packets { packets }, bytes: PACKET_BYTES });
-    let exchanges = NEIGHBOURS.into_iter().filter(|neighbours| *neighbours < ranks);
-    let exchanges = exchanges.map(|neighbours| Pattern::Exchange { neighbours });
-    let patterns: Vec<Pattern> = [Pattern::Tree, Pattern::Serial].into_iter().chain(exchanges).collect();
-    let messages = patterns.into_iter().flat_map(|pattern| MESSAGES.map(|bytes| Point { pattern, bytes }));
+    let messages = [Pattern::Tree, Pattern::Serial].into_iter().flat_map(messages);
     packets.into_iter().chain(messages).collect()
+}
+
+fn exchanges(ranks: u32) -> Vec<Vec<Point>> {
+    let neighbours = NEIGHBOURS.into_iter().filter(|neighbours| *neighbours < ranks);
+    neighbours.map(|neighbours| messages(Pattern::Exchange { neighbours }).into()).collect()
+}
+
+fn messages(pattern: Pattern) -> [Point; MESSAGES.len()] {
+    MESSAGES.map(|bytes| Point { pattern, bytes })
 }

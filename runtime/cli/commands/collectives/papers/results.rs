@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::known::{Known, Shares};
 use super::predict::{PACKET_BYTES, Prediction};
 use super::queue::Queue;
-use super::rows::{Measured, Rows, SERIAL, TREE};
+use super::rows::{Measured, Rows, SERIAL, TREE, joined};
 use super::verdict::{self, Errors, Verdict};
 use crate::commands::common::console::Link;
 use crate::report::description::MachineDescription;
@@ -31,6 +31,7 @@ pub(super) fn results(
     measured: &[Measured],
     background_load: Option<f64>,
 ) -> Option<Results> {
+    let measured = &joined(measured);
     let rows = Rows::new(measured, prediction).ok()?;
     let repeats = measured.iter().map(|measured| measured.times_s.len()).min()?;
     let known = prediction.known;
@@ -87,7 +88,7 @@ fn pairs(known: &Known) -> Vec<Value> {
 /// What the predictions follow from.
 fn parameters(results: &mut Results, prediction: &Prediction<'_>, queue: &Queue) {
     let known = prediction.known;
-    let (short, long) = (known.packet(PACKET_BYTES), known.packet(known.packet_bytes));
+    let (short, long) = (known.packet(PACKET_BYTES, 2), known.packet(known.packet_bytes, 2));
     if let (Ok(short), Ok(long)) = (short, long) {
         let rows = [
             ("O_s", short.send_s, long.send_s),

@@ -27,7 +27,8 @@ pub(super) struct Gather {
     pub(super) upper_bound: u32,
     /// How many send at a time in the windowed form.
     pub(super) window: u32,
-    pub(super) simple_s: Summary,
+    /// If it was measured beside.
+    pub(super) simple_s: Option<Summary>,
     pub(super) windowed_s: Summary,
     /// Eq. (8).
     pub(super) predicted_s: f64,
@@ -103,7 +104,7 @@ impl Rows {
             let error = |predicted_s: f64| predicted_s / measured_s.median.max(f64::MIN_POSITIVE) - 1.0;
             match point.pattern {
                 // Below, with the simple form beside it.
-                Pattern::Gather { .. } => {}
+                Pattern::Simple | Pattern::Windowed { .. } => {}
                 Pattern::Packets { packets } => {
                     let predict::Packets { postal_s, cluster_s } = prediction.packets(ranks, packets, bytes)?;
                     let (postal_error, cluster_error) = (error(postal_s), error(cluster_s));
@@ -138,23 +139,29 @@ impl Rows {
     }
 }
 
-/// The windowed form of each size, where the simple one was measured too; they may be one.
-fn gathers(measured: &[Measured], prediction: &Prediction<'_>) -> Result<Vec<Gather>, BadParameter> {
-    let of = |ranks: u32, bytes: usize, window: u32| {
-        let wanted = Point { pattern: Pattern::Gather { window }, bytes };
-        let found = measured.iter().find(|measured| measured.ranks == ranks && measured.point == wanted)?;
-        Summary::of(found.times_s.iter().copied())
-    };
-    let mut rows = Vec::new();
-    for Measured { ranks, point: Point { pattern, bytes }, .. } in measured {
-        let (ranks, bytes) = (*ranks, *bytes);
-        if *pattern != (Pattern::Gather { window: ranks - 1 }) {
-            continue;
+/// What several jobs have measured, by number of ranks and point.
+pub(super) fn joined(measured: &[Measured]) -> Vec<Measured> {
+    let mut all: Vec<Measured> = Vec::new();
+    for one in measured {
+        match all.iter_mut().find(|known| (known.ranks, &known.point) == (one.ranks, &one.point)) {
+            Some(known) => known.times_s.extend(&one.times_s),
+            None => all.push(one.clone()),
         }
-        let predict::Gather { packets_each, window, senders, bound_s, loose_s } = prediction.gather(ranks, bytes)?;
-        let (Some(simple_s), Some(windowed_s)) = (of(ranks, bytes, ranks - 1), of(ranks, bytes, senders)) else {
-            continue;
-        };
+    }
+    all
+}
+
+/// The windowed form of each size, with the simple one beside it; they may be one.
+fn gathers(measured: &[Measured], prediction: &Prediction<'_>) -> Result<Vec<Gather>, BadParameter> {
+    let mut rows = Vec::new();
+    for Measured { ranks, point: Point { pattern, bytes }, times_s } in measured {
+        let Pattern::Windowed { window: senders } = *pattern else { continue };
+        let (ranks, bytes) = (*ranks, *bytes);
+        let predict::Gather { packets_each, window, bound_s, loose_s, .. } = prediction.gather(ranks, bytes)?;
+        let Some(windowed_s) = Summary::of(times_s.iter().copied()) else { continue };
+        let simple = Point { pattern: Pattern::Simple, bytes };
+        let simple = measured.iter().find(|measured| measured.ranks == ranks && measured.point == simple);
+        let simple_s = simple.and_then(|simple| Summary::of(simple.times_s.iter().copied()));
         let error = |predicted_s: f64| predicted_s / windowed_s.median.max(f64::MIN_POSITIVE) - 1.0;
         rows.push(Gather {
             ranks,
@@ -168,7 +175,9 @@ fn gathers(measured: &[Measured], prediction: &Prediction<'_>) -> Result<Vec<Gat
             predicted_s: bound_s,
             error: error(bound_s),
             loose_error: error(loose_s),
-            simple_over_windowed: (senders + 1 < ranks).then_some(simple_s.median / windowed_s.median),
+            simple_over_windowed: simple_s
+                .filter(|_| senders + 1 < ranks)
+                .map(|simple_s| simple_s.median / windowed_s.median),
         });
     }
     Ok(rows)

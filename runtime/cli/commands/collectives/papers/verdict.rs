@@ -124,7 +124,13 @@ pub(super) fn exchange(rows: &[Exchange]) -> Option<Verdict> {
             "b = max(K N b_C, K b_W), rule 3 for the workstation too, is right here: mean error {rule_3}, as printed \
              {printed}. A rank's K messages share its port."
         ),
-        Right::Neither => format!("Neither form is right here: mean errors {printed} as printed, {rule_3} with K b_W."),
+        Right::Neither => {
+            let nearer =
+                if errors[0] <= errors[1] { "b = max(K N b_C, b_W), as printed," } else { "K b_W, by rule 3," };
+            format!(
+                "Neither form is right here: mean errors {printed} as printed, {rule_3} with K b_W; {nearer} is nearer."
+            )
+        }
     };
     Some(Verdict { right, errors, words })
 }
