@@ -10,6 +10,8 @@ mod predict;
 mod queue;
 mod results;
 mod rows;
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 use std::collections::BTreeSet;

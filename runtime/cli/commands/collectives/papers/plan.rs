@@ -59,7 +59,7 @@ pub(super) enum Pattern {
 }
 
 /// What rank 0 reports, one line of JSON each.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) enum Event {
     /// Seconds of processor to send a short message or to receive one.
     Overhead(f64),
