@@ -160,7 +160,9 @@
 //!   hyperbolas fitted to them are (a', b') of eqs. 16 and 17. If b' of the most pairs is more than 1.25 times that of one,
 //!   they share a medium, and the equations give a_C and b_C. Otherwise the network is *switched*, with b_C = 0: then what
 //!   further pairs add to a' is a_C. a_W is the processor's part, measured as for the other collectives.
-//! - The same round trips give L(m, p) of the cluster model. O_s, g_s, g_r, O_r and U_r come from the nodes of `lathide link`.
+//! - The same pairs send both ways at once. What a byte takes then is the b_W of exchanges on a switched network: TCP's
+//!   acknowledgements wait behind data.
+//! - The round trips give L(m, p) of the cluster model. O_s, g_s, g_r, O_r and U_r come from the nodes of `lathide link`.
 //! - B_L, the queue in front of a receiver, is `--queue`, else `contention.queue_bytes` of a saved `lathide link --json`
 //!   (`--from`), else unlimited: then the windowed gather is the simple one, and measured once. TCP's share of a queue is
 //!   taken to be 1448 of 1500 bytes. A quotient g_s / g_r within 10 % of a whole number counts as that: both are measured.
@@ -177,7 +179,7 @@
 //! `benches/results/2026-11-23-papers.md` has runs, and the causes of the errors above 20 %.
 //!
 //! `--json` (schema `lathide-papers-1`): `{cluster, network: {a_w_s, b_w_s_per_byte, a_c_s, b_c_s_per_byte, a_l_s, shared},
-//! pairs: [{pairs, a_s, b_s_per_byte}], queue_bytes, gather: [{ranks, bytes, packets_each, lower_bound, upper_bound, window,
+//! pairs: [{pairs, a_s, b_s_per_byte, both_ways_b_s_per_byte}], queue_bytes, gather: [{ranks, bytes, packets_each, lower_bound, upper_bound, window,
 //! simple_s, windowed_s, predicted_s, error, loose_error, simple_over_windowed}], packets: [{ranks, packets, bytes, measured_s,
 //! postal_s, postal_error, cluster_s, cluster_error}], broadcast: [{form, ranks, bytes, measured_s, predicted_s, error}],
 //! exchange: [{neighbours, ranks, bytes, measured_s, printed_s, printed_error, rule_3_s, rule_3_error}], errors: [{what,

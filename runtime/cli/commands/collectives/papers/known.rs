@@ -23,6 +23,8 @@ pub(super) struct Known {
     pub(super) shares: Shares,
     /// (a', b') of so many pairs at once.
     pub(super) pairs: BTreeMap<u32, Block>,
+    /// b of as many pairs, both ways at once.
+    pub(super) both_ways: BTreeMap<u32, f64>,
     /// What could not be found out.
     pub(super) notes: Vec<String>,
 }
@@ -39,14 +41,19 @@ pub(super) struct Shares {
 
 /// The medium limits several pairs at once if a long message takes so many times that of one pair.
 const SHARED_FROM: f64 = 1.25;
+/// And the workstation's own time per byte is hidden behind the medium's unless it is so many times that. On a link that is
+/// a straight line, the b of a hyperbola is some 10 % too large, that of one pair more than that of many.
+const VISIBLE_FROM: f64 = 1.3;
 
 impl Known {
     /// # Errors
     /// A text, if there is too little to go by.
     pub(super) fn new(events: &[Event], cluster: Option<&Cluster>) -> Result<Self, String> {
-        let seen: Vec<Seen> =
-            events.iter().filter_map(|event| if let Event::Pairs(seen) = event { Some(*seen) } else { None }).collect();
+        let seen = |event: &Event| if let Event::Pairs(seen) = event { Some(*seen) } else { None };
+        let seen = events.iter().filter_map(seen);
         let overhead_s = events.iter().find_map(|event| if let Event::Overhead(s) = event { Some(*s) } else { None });
+        let (both_ways, seen): (Vec<Seen>, Vec<Seen>) = seen.partition(|seen| seen.both_ways);
+        let both_ways = pairs(&both_ways).into_iter().map(|(pairs, block)| (pairs, block.b_s_per_byte())).collect();
         let pairs = pairs(&seen);
         let one = *pairs.get(&1).ok_or("messages between two ranks at a time took no time that can be fitted")?;
         let most = pairs.last_key_value().map_or((1, one), |(pairs, block)| (*pairs, *block));
@@ -60,6 +67,7 @@ impl Known {
             network: shares.network().map_err(|bad| bad.to_string())?,
             shares,
             pairs,
+            both_ways,
             notes,
         })
     }
@@ -71,6 +79,16 @@ impl Known {
     pub(super) fn packet(&self, bytes: usize, processors: u32) -> Result<Packet, BadParameter> {
         let transfer = Transfer { aggregate_bytes_per_s: None, ..self.cluster.transfer.clone() };
         Parameters { transfer, ..self.cluster.clone() }.packet(bytes as f64, processors)
+    }
+
+    /// The network of ranks that send while they receive. Where a medium is shared, both ways share it too.
+    ///
+    /// # Errors
+    /// If a parameter is no number.
+    pub(super) fn duplex(&self, ranks: u32) -> Result<Network, BadParameter> {
+        let b_s_per_byte = self.both_ways.get(&(ranks / 2)).filter(|_| self.shares.b_c_s_per_byte == 0.0);
+        let b_w_s_per_byte = b_s_per_byte.map_or(self.shares.b_w_s_per_byte, |b| b.max(self.shares.b_w_s_per_byte));
+        Shares { b_w_s_per_byte, ..self.shares }.network()
     }
 
     /// What a message takes, for the operations between the measured ones.
@@ -101,7 +119,7 @@ fn pairs(seen: &[Seen]) -> BTreeMap<u32, Block> {
     let counts: BTreeSet<u32> = seen.iter().map(|seen| seen.pairs).collect();
     let block = |pairs: u32| {
         let own = seen.iter().filter(|seen| seen.pairs == pairs);
-        let times: Vec<(usize, f64)> = own.map(|seen| (seen.bytes, seen.one_way_s)).collect();
+        let times: Vec<(usize, f64)> = own.map(|seen| (seen.bytes, seen.time_s)).collect();
         let fitted = by_size::fit(&times, hyperbolic::fit)?.model;
         Some((pairs, Block::new(fitted.a_s, fitted.b_s_per_byte).ok()?))
     };
@@ -112,7 +130,7 @@ fn pairs(seen: &[Seen]) -> BTreeMap<u32, Block> {
 /// processor's part of `a` is what was measured beside; the rest is delay.
 fn shares(one: Block, (pairs, many): (u32, Block), overhead_s: Option<f64>) -> Result<Shares, BadParameter> {
     let (n, b_one, b_many) = (f64::from(pairs), one.b_s_per_byte(), many.b_s_per_byte());
-    let (mut a_c_s, mut b_c_s_per_byte) = (0.0, 0.0);
+    let (mut a_c_s, mut b_c_s_per_byte, mut b_w_s_per_byte) = (0.0, 0.0, b_one);
     if pairs > 1 {
         // Noise may put a' and b' beyond what the equations can have.
         let a_s = many.a_s().clamp(one.a_s(), n * one.a_s());
@@ -120,13 +138,16 @@ fn shares(one: Block, (pairs, many): (u32, Block), overhead_s: Option<f64>) -> R
             let many = Block::new(a_s, b_many.min(n * b_one))?;
             let network = Estimate::of_pairs(one, pairs, many)?.network;
             (a_c_s, b_c_s_per_byte) = (network.a_s(), network.b_s_per_byte());
+            if b_w_s_per_byte < VISIBLE_FROM * b_c_s_per_byte {
+                b_w_s_per_byte = b_c_s_per_byte;
+            }
         } else {
             a_c_s = (a_s - one.a_s()) / (n - 1.0);
         }
     }
     let rest_s = one.a_s() - a_c_s;
     let a_w_s = overhead_s.map_or(0.5 * rest_s, |overhead_s| overhead_s.clamp(0.0, 0.5 * rest_s));
-    Ok(Shares { a_w_s, a_c_s, a_l_s: rest_s - 2.0 * a_w_s, b_w_s_per_byte: b_one, b_c_s_per_byte })
+    Ok(Shares { a_w_s, a_c_s, a_l_s: rest_s - 2.0 * a_w_s, b_w_s_per_byte, b_c_s_per_byte })
 }
 
 /// The cluster model's parameters; `L(m, p)` by the pairs' round trips, of which p is two for each pair.
@@ -145,7 +166,7 @@ fn parameters(cluster: &Cluster, seen: &[Seen], notes: &mut Vec<String>) -> Resu
     };
     let (g_s, g_r) = (need("g_s", cluster.g_s)?, need("g_r", cluster.g_r)?);
     let trip =
-        |seen: &Seen| RoundTrip { bytes: seen.bytes as u64, processors: 2 * seen.pairs, time_s: 2.0 * seen.one_way_s };
+        |seen: &Seen| RoundTrip { bytes: seen.bytes as u64, processors: 2 * seen.pairs, time_s: 2.0 * seen.time_s };
     let trips: Vec<RoundTrip> = seen.iter().map(trip).collect();
     let fitted = transfer(&trips, o_s + o_r + u_r, Some(g_s)).map_err(|error| format!("L: {error}"))?.model;
     let linear = |cost: lathide_models::fit::cluster::Cost| Cost::linear(Line::new(cost.startup_s, cost.s_per_byte));

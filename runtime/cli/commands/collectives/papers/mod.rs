@@ -36,7 +36,7 @@ use rows::Measured;
 const SECONDS: f64 = 75.0;
 const RANKS: [u32; 2] = [4, 8];
 /// Shares of the time: pairs, the cluster model's trials; the rest is for the operations.
-const PAIRS: f64 = 0.15;
+const PAIRS: f64 = 0.18;
 const TRIALS: f64 = 0.15;
 const OPERATIONS: f64 = 0.6;
 /// Messages in pairs: as many sizes as there is time for.
@@ -69,7 +69,7 @@ pub(super) fn measured(args: &Args) -> Result<Results> {
 /// The cluster model's trials, by the nodes of `lathide link`, who learn from messages in pairs how long they take.
 fn trials(target: &Target, nodes: &Nodes<'_>, events: &[Event], seconds: f64) -> Result<Option<Cluster>> {
     let alone = events.iter().filter_map(|event| match event {
-        Event::Pairs(seen) if seen.pairs == 1 => Some((seen.bytes, seen.one_way_s)),
+        Event::Pairs(seen) if seen.pairs == 1 && !seen.both_ways => Some((seen.bytes, seen.time_s)),
         _ => None,
     });
     let least = alone.clone().min_by(|left, right| left.1.total_cmp(&right.1));

@@ -7,6 +7,7 @@ use lathide::{Node, Rank, Tag};
 use super::plan::{Event, Seen};
 use crate::commands::collectives::learn;
 use crate::commands::collectives::together::{goes_on, slowest};
+use crate::commands::common::blocks::Messages;
 use crate::commands::common::nodes::{progress, report};
 use crate::launch::failed::Result;
 
@@ -17,12 +18,15 @@ const ROUND_TRIPS_MAX: f64 = 60.0;
 const ROUND_TRIPS_MIN: u32 = 2;
 /// A median needs three.
 const REPEATS_MIN: u32 = 3;
+/// Fewer cannot be fitted.
+const SIZES_MIN: usize = 4;
 /// More would not change a median.
 const REPEATS_MAX: u32 = 9;
 
-/// So many pairs at once with messages of one size.
+/// So many pairs at once with messages of one size, to and fro, or both ways at once.
 struct Block {
     pairs: u32,
+    both_ways: bool,
     bytes: usize,
     round_trips: u32,
 }
@@ -38,13 +42,16 @@ pub(super) fn measure(node: &Node, pairs: &[u32], bytes: &[usize], seconds: f64)
     let mut blocks: Vec<Block> = Vec::new();
     for &bytes in bytes {
         // The first sight of a size warms up and says how often it may be repeated. Longer ones must leave time for that.
-        if !goes_on(node, blocks.len() < 4 * pairs.len() || elapsed() * f64::from(REPEATS_MIN + 1) < seconds)? {
+        if !goes_on(
+            node,
+            blocks.len() < SIZES_MIN * 2 * pairs.len() || elapsed() * f64::from(REPEATS_MIN + 1) < seconds,
+        )? {
             break;
         }
-        for &pairs in pairs {
-            let mut block = Block { pairs, bytes, round_trips: ROUND_TRIPS_MIN };
-            let one_way_s = slowest(node, vec![block.one_way_s(node)?])?[0];
-            block.round_trips = ((BLOCK_S / (2.0 * one_way_s)).min(ROUND_TRIPS_MAX) as u32).max(ROUND_TRIPS_MIN);
+        for (pairs, both_ways) in pairs.iter().flat_map(|pairs| [(*pairs, false), (*pairs, true)]) {
+            let mut block = Block { pairs, both_ways, bytes, round_trips: ROUND_TRIPS_MIN };
+            let time_s = slowest(node, vec![block.time_s(node)?])?[0];
+            block.round_trips = ((BLOCK_S / (2.0 * time_s)).min(ROUND_TRIPS_MAX) as u32).max(ROUND_TRIPS_MIN);
             blocks.push(block);
         }
     }
@@ -53,29 +60,29 @@ pub(super) fn measure(node: &Node, pairs: &[u32], bytes: &[usize], seconds: f64)
             break;
         }
         progress(node.rank(), (round.into(), REPEATS_MAX.into()), "messages in pairs")?;
-        let times = blocks.iter().map(|block| block.one_way_s(node)).collect::<Result<Vec<f64>>>()?;
-        for (Block { pairs, bytes, .. }, one_way_s) in blocks.iter().zip(slowest(node, times)?) {
-            report(node.rank(), Event::Pairs(Seen { pairs: *pairs, bytes: *bytes, one_way_s }))?;
+        let times = blocks.iter().map(|block| block.time_s(node)).collect::<Result<Vec<f64>>>()?;
+        for (Block { pairs, both_ways, bytes, .. }, time_s) in blocks.iter().zip(slowest(node, times)?) {
+            let seen = Seen { pairs: *pairs, both_ways: *both_ways, bytes: *bytes, time_s };
+            report(node.rank(), Event::Pairs(seen))?;
         }
     }
     Ok(())
 }
 
 impl Block {
-    /// Half of a round trip of this rank's pair; 0 if it has none.
-    fn one_way_s(&self, node: &Node) -> Result<f64> {
+    /// What a message of this rank's pair takes; 0 if it has none.
+    fn time_s(&self, node: &Node) -> Result<f64> {
         let (rank, other) = (node.rank(), Rank(node.rank().0 ^ 1));
         node.barrier()?;
         if rank.0 >= 2 * self.pairs {
             return Ok(0.0);
         }
-        let mut buffer = vec![1_u8; self.bytes];
+        let mut messages = Messages::new(self.bytes);
         let began = Instant::now();
         for turn in 0..2 * self.round_trips {
-            buffer = match (turn % 2 == 0) == (rank < other) {
-                true => node.initwrite(other, PING, buffer)?.wait()?,
-                false => node.initread(other, PING, buffer)?.wait()?,
-            };
+            let writes = self.both_ways || (turn % 2 == 0) == (rank < other);
+            let reads = self.both_ways || !writes;
+            messages.step(node, PING, [reads, writes].map(|moves| moves.then_some(other)), || ())?;
         }
         Ok(began.elapsed().as_secs_f64() / f64::from(2 * self.round_trips))
     }

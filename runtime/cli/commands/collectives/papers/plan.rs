@@ -73,7 +73,9 @@ pub(super) enum Event {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Seen {
     pub(super) pairs: u32,
+    /// Each rank sends while it receives.
+    pub(super) both_ways: bool,
     pub(super) bytes: usize,
-    /// Half of a round trip, in seconds.
-    pub(super) one_way_s: f64,
+    /// Half of a round trip, or a message each way at once, in seconds.
+    pub(super) time_s: f64,
 }

@@ -120,7 +120,7 @@ impl Prediction<'_> {
 
     /// An exchange with so many neighbours.
     pub(super) fn exchange(&self, ranks: u32, neighbours: u32, bytes: usize) -> Result<Exchange, BadParameter> {
-        let network = &self.known.network;
+        let network = self.known.duplex(ranks)?;
         let time_s = |block: lathide_models::hyperbolic::Block| block.time_s(bytes as f64);
         Ok(Exchange {
             printed_s: time_s(network.neighbours(ranks, neighbours)?)?,

@@ -20,7 +20,7 @@ const SCHEMA: &str = "lathide-papers-1";
 ///
 /// - `repeats`: repetitions, at what was repeated least.
 /// - `network`: the hyperbolic model's parameters; `shared`: whether several pairs at once share one medium, `null` if no
-///   two were measured. `pairs`: (a', b') of so many pairs at once.
+///   two were measured. `pairs`: (a', b') of so many pairs at once, and b where both of each send at once.
 /// - `gather`, `packets`, `broadcast`, `exchange`: times are of the slowest rank, errors `predicted / measured - 1`.
 /// - `errors`: their absolute values summed up.
 /// - `verdicts`: of two equations the one that is right here, and mean errors where they differ.
@@ -81,7 +81,14 @@ pub(super) fn results(
 }
 
 fn pairs(known: &Known) -> Vec<Value> {
-    let row = |(pairs, block): (&u32, &lathide_models::hyperbolic::Block)| json!({ "pairs": pairs, "a_s": block.a_s(), "b_s_per_byte": block.b_s_per_byte() });
+    let row = |(pairs, block): (&u32, &lathide_models::hyperbolic::Block)| {
+        json!({
+            "pairs": pairs,
+            "a_s": block.a_s(),
+            "b_s_per_byte": block.b_s_per_byte(),
+            "both_ways_b_s_per_byte": known.both_ways.get(pairs),
+        })
+    };
     known.pairs.iter().map(row).collect()
 }
 
@@ -127,7 +134,8 @@ fn parameters(results: &mut Results, prediction: &Prediction<'_>, queue: &Queue)
             ))
             .column("pairs", "pairs", Form::Count)
             .column("a_s", "a'", Form::Seconds)
-            .column("b_s_per_byte", "b'", Form::SecondsPerByte),
+            .column("b_s_per_byte", "b'", Form::SecondsPerByte)
+            .column("both_ways_b_s_per_byte", "b, both ways\nat once", Form::SecondsPerByte),
     );
 }
 

@@ -20,6 +20,8 @@ use crate::report::text::text;
 const SIZES: [usize; 6] = [8, 512, 4096, 16_384, 65_536, 262_144];
 const OVERHEAD_S: f64 = 20e-6;
 const GAP_S_PER_BYTE: f64 = 80e-9;
+/// A message takes so much longer where the receiver sends one too.
+const BOTH_WAYS: f64 = 1.5;
 
 fn near(value: f64, expected: f64, what: &str) {
     assert!((value / expected - 1.0).abs() < 0.02, "{what}: {value} is not {expected}");
@@ -32,8 +34,10 @@ fn seen(network: Block) -> Vec<Event> {
     let mut events = vec![Event::Overhead(OVERHEAD_S)];
     for pairs in [1, 2, 4] {
         for bytes in SIZES {
-            let one_way_s = network.pairs(pairs).unwrap().time_s(bytes as f64).unwrap();
-            events.extend([Event::Pairs(Seen { pairs, bytes, one_way_s }); 3]);
+            let time_s = network.pairs(pairs).unwrap().time_s(bytes as f64).unwrap();
+            for (both_ways, longer) in [(false, 1.0), (true, BOTH_WAYS)] {
+                events.extend([Event::Pairs(Seen { pairs, both_ways, bytes, time_s: longer * time_s }); 3]);
+            }
         }
     }
     events
@@ -88,6 +92,17 @@ fn pairs_tell_a_switch_from_a_shared_medium() {
     near(shared.shares.b_c_s_per_byte, GAP_S_PER_BYTE, "b_C");
     near(shared.shares.a_c_s, 5e-6, "a_C");
     near(shared.message().a_s, 145e-6, "2 a_W + a_C + a_L");
+}
+
+#[test]
+fn an_exchange_has_ports_that_send_and_receive() {
+    let bytes = 1 << 24;
+    let time_s = |events: &[Event]| {
+        let known = known(events);
+        Prediction { known: &known, queue_bytes: None }.exchange(8, 2, bytes).unwrap().rule_3_s
+    };
+    near(time_s(&switched()), 2.0 * BOTH_WAYS * GAP_S_PER_BYTE * bytes as f64, "K b_W");
+    near(time_s(&shared()), 16.0 * GAP_S_PER_BYTE * bytes as f64, "K N b_C");
 }
 
 #[test]
