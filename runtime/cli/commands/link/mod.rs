@@ -54,15 +54,16 @@ fn measured(args: &Args) -> Result<Results> {
 }
 
 /// The cluster model's parameters alone, on the link between the first two nodes and a third one. `message`: seconds for a
-/// short message one way, and for each further byte; `seconds`: about how long it may take.
+/// short message one way, and for each further byte; then about how long it may take, and how often everything is repeated if
+/// that fits, and otherwise.
 pub(crate) fn cluster(
     target: &Target,
     bar: ProgressBar,
     (start_s, byte_s): (f64, f64),
-    seconds: f64,
+    (seconds, repeats): (f64, [u32; 2]),
 ) -> Result<Option<Cluster>> {
     let probe = plan::Probe { start_s, byte_s };
-    measure::cluster_alone(&Nodes { target, command: "link", bar }, &probe, (seconds, [REPEATS, REPEATS_MIN]))
+    measure::cluster_alone(&Nodes { target, command: "link", bar }, &probe, (seconds, repeats))
 }
 
 /// Runs one of the nodes.

@@ -19,6 +19,8 @@ pub(super) struct Known {
     /// The longest message that they were measured with, which longer ones are cut into.
     pub(super) packet_bytes: usize,
     pub(super) network: Network,
+    /// How much g_s / g_r may be wrong: the errors of both at sizes they were not fitted to.
+    pub(super) gaps_error: f64,
     /// Its a_W, a_C, a_L, then b_W, b_C.
     pub(super) shares: Shares,
     /// (a', b') of so many pairs at once.
@@ -64,6 +66,7 @@ impl Known {
         Ok(Known {
             cluster: parameters,
             packet_bytes: cluster.packet_bytes,
+            gaps_error: [cluster.g_s, cluster.g_r].into_iter().filter_map(|gap| gap?.median_error).sum(),
             network: shares.network().map_err(|bad| bad.to_string())?,
             shares,
             pairs,

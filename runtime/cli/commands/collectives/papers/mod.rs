@@ -16,6 +16,7 @@ mod verdict;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use lathide_models::fit::cluster::survey::Cluster;
 
@@ -35,10 +36,15 @@ use rows::Measured;
 
 const SECONDS: f64 = 75.0;
 const RANKS: [u32; 2] = [4, 8];
-/// Shares of the time: pairs, the cluster model's trials; the rest is for the operations.
+/// Shares of the time: pairs, the cluster model's trials. The rest is for the operations.
 const PAIRS: f64 = 0.18;
 const TRIALS: f64 = 0.15;
-const OPERATIONS: f64 = 0.6;
+/// So much is left for the operations in any case.
+const OPERATIONS: f64 = 0.3;
+/// The gaps of the cluster model are worth more repetitions than longer messages.
+const TRIAL_REPEATS: [u32; 2] = [9, 5];
+/// What a job takes beside joining and what it measures: its processes end.
+const ENDING_S: f64 = 0.05;
 /// Messages in pairs: as many sizes as there is time for.
 const PAIR_BYTES: [usize; 7] = [8, 512, 2 << 10, 8 << 10, 32 << 10, 64 << 10, 128 << 10];
 
@@ -56,11 +62,18 @@ pub(super) fn measured(args: &Args) -> Result<Results> {
     let nodes = Nodes { target, command: "papers", bar };
     let most = ranks.last().copied().unwrap_or(2);
     let plan = Plan::Pairs { pairs: pairs.into_iter().collect(), bytes: PAIR_BYTES.to_vec(), seconds: PAIRS * seconds };
-    let (events, _) = nodes.run::<Event>(most, &plan, &[])?;
+    let began = Instant::now();
+    let (events, outcome) = nodes.run::<Event>(most, &plan, &[])?;
     let cluster = trials(target, &nodes, &events, TRIALS * seconds)?;
     let known = Known::new(&events, cluster.as_ref()).map_err(Failed::new)?;
     let prediction = Prediction { known: &known, queue_bytes: queue.bytes };
-    let operations = operations(&nodes, &prediction, &ranks, OPERATIONS * seconds)?;
+    let job_s = 1.5 * outcome.joined_s.unwrap_or_default() + ENDING_S;
+    let mut jobs_s = 0.0;
+    for &ranks in &ranks {
+        jobs_s += job_s * f64::from(PASSES) * prediction.jobs(ranks, f64::INFINITY)?.len() as f64;
+    }
+    let left_s = seconds - began.elapsed().as_secs_f64() - jobs_s;
+    let operations = operations(&nodes, &prediction, &ranks, left_s.max(OPERATIONS * seconds))?;
     let load = background.and_then(|background| background.share());
     results::results(target.describe(), (&prediction, &queue), cluster.as_ref(), &operations, load)
         .ok_or_else(|| Failed::new("nothing was measured"))
@@ -76,7 +89,7 @@ fn trials(target: &Target, nodes: &Nodes<'_>, events: &[Event], seconds: f64) ->
     let longest = alone.max_by_key(|(bytes, _)| *bytes);
     let (Some((_, start_s)), Some((bytes, one_way_s))) = (least, longest) else { return Ok(None) };
     let byte_s = ((one_way_s - start_s) / bytes as f64).max(1e-12);
-    link::cluster(target, nodes.bar.clone(), (start_s, byte_s), seconds)
+    link::cluster(target, nodes.bar.clone(), (start_s, byte_s), (seconds, TRIAL_REPEATS))
 }
 
 /// Everything that the papers measured, for each number of ranks, with as many rounds of every operation.

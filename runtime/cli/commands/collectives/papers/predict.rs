@@ -20,7 +20,8 @@ const LEAST_S: f64 = 5e-3;
 const SPARE: f64 = 1.3;
 /// What TCP makes of the bytes in a queue, over Ethernet: 1448 of 1500.
 const PAYLOAD: f64 = 1448.0 / 1500.0;
-/// A quotient of two gaps that is a whole number but for so much is that number: they are measured.
+/// A quotient of two gaps that is a whole number but for so much is that number: they are measured. Or for as much as they
+/// may be wrong.
 const GAPS: f64 = 0.1;
 
 /// A gather as the cluster model has it.
@@ -84,7 +85,11 @@ impl Prediction<'_> {
         let g_r = packet.receive_gap_s;
         let ratio = packet.send_gap_s / g_r;
         let whole = ratio.round().max(1.0);
-        let g_s = if (ratio / whole - 1.0).abs() <= GAPS { whole * g_r } else { packet.send_gap_s };
+        let g_s = if (ratio / whole - 1.0).abs() <= GAPS.max(self.known.gaps_error) {
+            whole * g_r
+        } else {
+            packet.send_gap_s
+        };
         let all = f64::from(ranks - 1) * packets_each as f64;
         // Without a queue that limits, it holds everything.
         let buffer = self.queue_bytes.map_or(all + 1.0, |bytes| PAYLOAD * bytes / packet_bytes as f64);
