@@ -179,7 +179,8 @@
 //! `benches/results/2026-11-23-papers.md` has runs, and the causes of the errors above 20 %.
 //!
 //! `--json` (schema `lathide-papers-1`): `{cluster, network: {a_w_s, b_w_s_per_byte, a_c_s, b_c_s_per_byte, a_l_s, shared},
-//! pairs: [{pairs, a_s, b_s_per_byte, both_ways_b_s_per_byte}], queue_bytes, gather: [{ranks, bytes, packets_each, lower_bound, upper_bound, window,
+//! pairs: [{pairs, a_s, b_s_per_byte, both_ways_b_s_per_byte}], messages: [{pairs, both_ways, bytes,
+//! time_s}], queue_bytes, gather: [{ranks, bytes, packets_each, lower_bound, upper_bound, window,
 //! simple_s, windowed_s, predicted_s, error, loose_error, simple_over_windowed}], packets: [{ranks, packets, bytes, measured_s,
 //! postal_s, postal_error, cluster_s, cluster_error}], broadcast: [{form, ranks, bytes, measured_s, predicted_s, error}],
 //! exchange: [{neighbours, ranks, bytes, measured_s, printed_s, printed_error, rule_3_s, rule_3_error}], errors: [{what,

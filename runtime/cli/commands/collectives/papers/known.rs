@@ -27,6 +27,8 @@ pub(super) struct Known {
     pub(super) pairs: BTreeMap<u32, Block>,
     /// b of as many pairs, both ways at once.
     pub(super) both_ways: BTreeMap<u32, f64>,
+    /// What they were fitted to.
+    pub(super) seen: Vec<Seen>,
     /// What could not be found out.
     pub(super) notes: Vec<String>,
 }
@@ -52,9 +54,9 @@ impl Known {
     /// A text, if there is too little to go by.
     pub(super) fn new(events: &[Event], cluster: Option<&Cluster>) -> Result<Self, String> {
         let seen = |event: &Event| if let Event::Pairs(seen) = event { Some(*seen) } else { None };
-        let seen = events.iter().filter_map(seen);
+        let all: Vec<Seen> = events.iter().filter_map(seen).collect();
         let overhead_s = events.iter().find_map(|event| if let Event::Overhead(s) = event { Some(*s) } else { None });
-        let (both_ways, seen): (Vec<Seen>, Vec<Seen>) = seen.partition(|seen| seen.both_ways);
+        let (both_ways, seen): (Vec<Seen>, Vec<Seen>) = all.iter().partition(|seen| seen.both_ways);
         let both_ways = pairs(&both_ways).into_iter().map(|(pairs, block)| (pairs, block.b_s_per_byte())).collect();
         let pairs = pairs(&seen);
         let one = *pairs.get(&1).ok_or("messages between two ranks at a time took no time that can be fitted")?;
@@ -71,6 +73,7 @@ impl Known {
             shares,
             pairs,
             both_ways,
+            seen: all,
             notes,
         })
     }

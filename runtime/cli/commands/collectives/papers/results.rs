@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::known::{Known, Shares};
 use super::predict::{PACKET_BYTES, Prediction};
 use super::queue::Queue;
-use super::rows::{Measured, Rows, SERIAL, TREE, joined};
+use super::rows::{Measured, Messages, Rows, SERIAL, TREE, joined};
 use super::verdict::{self, Errors, Verdict};
 use crate::commands::common::console::Link;
 use crate::report::description::MachineDescription;
@@ -20,7 +20,7 @@ const SCHEMA: &str = "lathide-papers-1";
 ///
 /// - `repeats`: repetitions, at what was repeated least.
 /// - `network`: the hyperbolic model's parameters; `shared`: whether several pairs at once share one medium, `null` if no
-///   two were measured. `pairs`: (a', b') of so many pairs at once, and b where both of each send at once.
+///   two were measured. `pairs`: (a', b') of so many pairs at once, and b where both of each send at once; `messages`: what they were fitted to.
 /// - `gather`, `packets`, `broadcast`, `exchange`: times are of the slowest rank, errors `predicted / measured - 1`.
 /// - `errors`: their absolute values summed up.
 /// - `verdicts`: of two equations the one that is right here, and mean errors where they differ.
@@ -53,6 +53,7 @@ pub(super) fn results(
             "a_l_s": a_l_s, "shared": is_shared,
         },
         "pairs": pairs(known),
+        "messages": Messages::all(&known.seen),
         "gather": rows.gather,
         "packets": rows.packets,
         "broadcast": rows.broadcast,

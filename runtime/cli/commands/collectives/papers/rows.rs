@@ -1,9 +1,11 @@
 //! What was measured beside what each equation says. Pure.
 
+use std::collections::BTreeMap;
+
 use lathide_models::BadParameter;
 use serde::Serialize;
 
-use super::plan::{Pattern, Point};
+use super::plan::{Pattern, Point, Seen};
 use super::predict::{self, Prediction};
 use crate::report::summary::Summary;
 
@@ -79,6 +81,29 @@ pub(super) struct Exchange {
     /// With rule 3 for the workstation.
     pub(super) rule_3_s: f64,
     pub(super) rule_3_error: f64,
+}
+
+/// Messages in pairs at once, which parameters follow from; the slowest pair's.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(super) struct Messages {
+    pub(super) pairs: u32,
+    pub(super) both_ways: bool,
+    pub(super) bytes: usize,
+    pub(super) time_s: Summary,
+}
+
+impl Messages {
+    /// The repetitions summed up.
+    pub(super) fn all(seen: &[Seen]) -> Vec<Self> {
+        let mut times: BTreeMap<(u32, bool, usize), Vec<f64>> = BTreeMap::new();
+        for Seen { pairs, both_ways, bytes, time_s } in seen {
+            times.entry((*pairs, *both_ways, *bytes)).or_default().push(*time_s);
+        }
+        let row = |((pairs, both_ways, bytes), times)| {
+            Some(Messages { pairs, both_ways, bytes, time_s: Summary::of(times)? })
+        };
+        times.into_iter().filter_map(row).collect()
+    }
 }
 
 /// Everything.
