@@ -156,7 +156,8 @@
 //!
 //! *Parameters* are measured first, and never fitted to these operations:
 //!
-//! - n disjoint pairs send messages to and fro, for n = 1 and half of each number of ranks; the slowest pair counts. The
+//! - n disjoint pairs send messages to and fro, for n = 1 and half of each number of ranks; the slowest pair
+//!   counts, and of the repetitions the faster half, since what disturbs only prolongs. The
 //!   hyperbolas fitted to them are (a', b') of eqs. 16 and 17. If b' of the most pairs is more than 1.25 times that of one,
 //!   they share a medium, and the equations give a_C and b_C. Otherwise the network is *switched*, with b_C = 0: then what
 //!   further pairs add to a' is a_C. a_W is the processor's part, measured as for the other collectives.

@@ -106,6 +106,17 @@ fn an_exchange_has_ports_that_send_and_receive() {
 }
 
 #[test]
+fn repetitions_that_were_disturbed_do_not_count() {
+    let mut events = switched();
+    for event in events.iter_mut().step_by(3) {
+        if let Event::Pairs(seen) = event {
+            seen.time_s *= 7.0;
+        }
+    }
+    assert_eq!(known(&events).shares, known(&switched()).shares);
+}
+
+#[test]
 fn without_two_pairs_it_is_not_said_which() {
     let alone = |event: &Event| !matches!(event, Event::Pairs(seen) if seen.pairs > 1);
     let events: Vec<Event> = shared().into_iter().filter(alone).collect();
