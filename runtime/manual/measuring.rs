@@ -156,20 +156,22 @@
 //!
 //! *Parameters* are measured first, and never fitted to these operations:
 //!
-//! - n disjoint pairs send messages to and fro, for n = 1 and half of each number of ranks; the slowest pair
-//!   counts, and of the repetitions the faster half, since what disturbs only prolongs. The
-//!   hyperbolas fitted to them are (a', b') of eqs. 16 and 17. If b' of the most pairs is more than 1.25 times that of one,
-//!   they share a medium, and the equations give a_C and b_C. Otherwise the network is *switched*, with b_C = 0: then what
-//!   further pairs add to a' is a_C. a_W is the processor's part, measured as for the other collectives.
+//! - n disjoint pairs send messages to and fro, for n = 1 and half of each number of ranks. The slowest pair counts, and of
+//!   the repetitions the faster half: what disturbs only prolongs, and all predictions follow from these. The hyperbolas
+//!   fitted to them are (a', b') of eqs. 16 and 17. If b' of the most pairs is more than 1.25 times that of one, they share
+//!   a medium, and the equations give a_C and b_C. Otherwise the network is *switched*, with b_C = 0; a_C is what further
+//!   pairs add to a'. a_W is the processor's part, measured as for the other collectives.
 //! - The same pairs send both ways at once. What a byte takes then is the b_W of exchanges on a switched network: TCP's
 //!   acknowledgements wait behind data.
 //! - The round trips give L(m, p) of the cluster model. O_s, g_s, g_r, O_r and U_r come from the nodes of `lathide link`.
 //! - B_L, the queue in front of a receiver, is `--queue`, else `contention.queue_bytes` of a saved `lathide link --json`
 //!   (`--from`), else unlimited: then the windowed gather is the simple one, and measured once. TCP's share of a queue is
-//!   taken to be 1448 of 1500 bytes. A quotient g_s / g_r within 10 % of a whole number counts as that: both are measured.
+//!   taken to be 1448 of 1500 bytes. A quotient g_s / g_r within 10 % of a whole number, or within the errors of both, counts
+//!   as that number.
 //!
 //! Eq. 8 has C1 = O_s + L - g_r here: L has the first packet's time on the receiver's port, which is also one of the p' i
-//! that eq. 8 counts. Without load, since that counts all packets. `errors` has the form with C1 = O_s + L too.
+//! that eq. 8 counts. L is without the load of other packets, since eq. 8 counts them. `errors` also has the form with
+//! C1 = O_s + L.
 //!
 //! Times are of the slowest rank from a common moment, as above. Every operation is measured in two jobs, and simple and
 //! windowed gathers, broadcasts and the exchanges of each K have jobs of their own: congestion control remembers the share

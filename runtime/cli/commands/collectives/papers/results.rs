@@ -41,6 +41,13 @@ pub(super) fn results(
     let is_shared = known.is_shared();
     let packets = verdict::packets(&rows.packets, reception_s, packet.send_gap_s, is_shared == Some(true));
     let exchange = verdict::exchange(&rows.exchange);
+    let paths = match (link.emulated, is_shared) {
+        (true, Some(false)) => {
+            "Over this link each pair of ranks has a path of its own. The equations have one port for each rank, and so predict \
+             too much wherever a rank sends to several at once, or receives from them. In `lathide lab` each host has one port."
+        }
+        _ => "",
+    };
     let data = json!({
         "link": link,
         "machine": MachineDescription::here(),
@@ -67,6 +74,7 @@ pub(super) fn results(
         "Parameters are measured first, on messages between pairs and streams to one receiver. Times are of the slowest rank, \
          measured in turns. Error: predicted / measured - 1.",
     );
+    results.text(paths);
     parameters(&mut results, prediction, queue);
     gather(&mut results);
     broadcast(&mut results);

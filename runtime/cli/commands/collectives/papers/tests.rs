@@ -266,6 +266,8 @@ fn the_equation_that_is_right_is_found() {
     let (right, said) = words(&rows(3.0, 2.0, 2.9), 3e-4, false);
     assert_eq!(right, Right::Second);
     assert!(said.contains("Printed eq. (2) is right here") && said.contains("as the paper says"), "{said}");
+    let (right, said) = words(&rows(3.0, 2.9, 2.0), 3e-4, false);
+    assert!(right == Right::First && said.contains("by which it should be eq. (2)"), "{said}");
     let (right, said) = words(&rows(9.0, 3.0, 2.0), 1e-4, true);
     assert_eq!(right, Right::Neither);
     assert!(said.contains("p - 1 copies of a packet share one medium"), "{said}");

@@ -81,15 +81,19 @@ pub(super) fn packets(rows: &[Packets], reception_s: f64, gap_s: f64, is_shared:
     let (right, errors) = right(rows.iter().map(|row| (row.postal_s, row.cluster_s, row.measured_s.median)));
     let [postal, cluster] = errors.map(|error| format!("{:.0} %", 100.0 * error));
     let (reception, gap) = (seconds(reception_s), seconds(gap_s));
-    let why = match reception_s < gap_s {
-        true => format!(
-            "A packet's reception (O_r + U_r = {reception}) takes less than its gap (g_s = {gap}), so the root's sends are \
-             the bottleneck, log2(p) of them for each packet, and eq. (2) leaves one of them out"
+    let takes =
+        |what: &str| format!("A packet's reception (O_r + U_r = {reception}) takes {what} its gap (g_s = {gap})");
+    let why = match (right, reception_s < gap_s) {
+        (Right::First, true) => format!(
+            "{}, so the root's sends are the bottleneck, log2(p) of them for each packet, and eq. (2) leaves one of them out",
+            takes("less than")
         ),
-        false => format!(
-            "A packet's reception (O_r + U_r = {reception}) takes longer than its gap (g_s = {gap}), so processor p/2, which \
-             receives while it sends, is the bottleneck, as the paper says"
+        (Right::Second, false) => format!(
+            "{}, so processor p/2, which receives while it sends, is the bottleneck, as the paper says",
+            takes("longer than")
         ),
+        (_, true) => format!("{}, by which it should be eq. (1)", takes("less than")),
+        (_, false) => format!("{}, by which it should be eq. (2)", takes("longer than")),
     };
     let words = match right {
         Right::Both => format!("Up to {most} packets eqs. (1) and (2) say the same here."),
