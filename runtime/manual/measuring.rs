@@ -173,6 +173,9 @@
 //! that eq. 8 counts. L is without the load of other packets, since eq. 8 counts them. `errors` also has the form with
 //! C1 = O_s + L.
 //!
+//! All of this is about hosts with a port each, or on one medium, as in `lathide lab`. Over `--link` without `shared` each
+//! pair of ranks has its own path; on loopback there are processors only, and no equation holds.
+//!
 //! Times are of the slowest rank from a common moment, as above. Every operation is measured in two jobs, and simple and
 //! windowed gathers, broadcasts and the exchanges of each K have jobs of their own: congestion control remembers the share
 //! of a port that a connection had.
