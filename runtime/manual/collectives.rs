@@ -107,6 +107,7 @@
 //! [`Node::override_algorithms`](crate::Node::override_algorithms) from one call to the next. Overrides must be the
 //! same on every rank. A call that the algorithm cannot carry out uses the selected one.
 //!
+//! `lathide collectives --papers` measures gather, broadcast and neighbour exchange beside the papers' own equations.
 //! `lathide collectives` measures every algorithm beside its predicted time, and how often the selection is good: see
 //! the page on [measuring](crate::manual::measuring).
 //!

@@ -127,12 +127,9 @@
 //!
 //! | figure | command |
 //! | --- | --- |
-//! | Stoica, Sultan and Keyes, Fig. 11: broadcast by the binary tree, 11 ranks | `lathide collectives -n 11 --operations broadcast --algorithms binary` |
-//! | Fig. 12: p4's own broadcast, a serial one | `lathide collectives -n 11 --operations broadcast --algorithms serial` |
-//! | Fig. 14: neighbour exchange, 16 ranks, 4 neighbours each | not a collective of all ranks, so not measured; `lathide predict hyperbolic --neighbours 4` predicts it |
-//! | Tam and Wang, Fig. 2: broadcast of k messages one after the other | `lathide collectives --ranks 4,8,16 --operations broadcast --algorithms binomial`: one message that the tree may pipeline in segments |
-//! | Fig. 4: gather by Algorithm 1, 1 KiB to 1 MiB | `lathide collectives --ranks 4,8,16 --operations gather --algorithms windowed/1 --bytes 1KiB,4KiB,16KiB,64KiB,256KiB,1MiB` |
-//! | Fig. 5: it beside the simple gather | the same with `--algorithms simple,windowed/1,granted` |
+//! | Tam and Wang, Figs. 2, 4, 5; Stoica, Sultan and Keyes, Figs. 11, 12, 14 | `lathide collectives --papers`, below |
+//! | Figs. 11 and 12 by the library's own trees, with segments, 11 ranks | `lathide collectives -n 11 --operations broadcast --algorithms binary,serial` |
+//! | Fig. 5 beside a gather that the root grants piece by piece | `lathide collectives --ranks 4,8,16 --operations gather --algorithms simple,windowed/1,granted --bytes 1KiB,4KiB,16KiB,64KiB,256KiB,1MiB` |
 //!
 //! `--json`: `{link, machine, parameters: [{operation, ranks, a_s, b_s_per_byte, overhead_s, is_fitted}], points:
 //! [{operation, algorithm, ranks, bytes, measured_s, measured_s_min, measured_s_max, predicted_s, error, chosen,
@@ -144,6 +141,56 @@
 //! pause may pass a token bucket or a queue at once.) Beside it stands the overlap of point-to-point *messages* of as
 //! many bytes in the same minute: from the root to the next rank if the collective has a root, otherwise from each rank
 //! to the next.
+//!
+//! # `lathide collectives --papers`
+//!
+//! What Tam and Wang and Stoica, Sultan and Keyes measured, on this link, beside their equations. For each number of ranks
+//! (4 and 8, or `--ranks 4,8,16`):
+//!
+//! | | measured | beside |
+//! | --- | --- | --- |
+//! | gather, 1 KiB to 1 MiB | `simple`, and `windowed` with w of eqs. 5 to 7 (Tam, Wang, Figs. 4 and 5) | eq. 8 |
+//! | broadcast in packets | 1 to 64 messages of 4 KiB, each down the binomial tree, none waiting for the one before (Fig. 2) | eq. 1 (Postal) and eq. 2 |
+//! | broadcast | one message down the binary tree, and from the root to one after another (Stoica, Sultan, Keyes, Figs. 11 and 12) | both, with contention |
+//! | neighbour exchange | K = 1, 2, 4 messages from each rank to ranks on both sides of it on a ring (Fig. 14) | as printed, and with rule 3 for the workstation |
+//!
+//! *Parameters* are measured first, and never fitted to these operations:
+//!
+//! - n disjoint pairs send messages to and fro, for n = 1 and half of each number of ranks. The slowest pair counts, and of
+//!   the repetitions the faster half: what disturbs only prolongs, and all predictions follow from these. The hyperbolas
+//!   fitted to them are (a', b') of eqs. 16 and 17. If b' of the most pairs is more than 1.25 times that of one, they share
+//!   a medium, and the equations give a_C and b_C. Otherwise the network is *switched*, with b_C = 0; a_C is what further
+//!   pairs add to a'. a_W is the processor's part, measured as for the other collectives.
+//! - The same pairs send both ways at once. What a byte takes then is the b_W of exchanges on a switched network: TCP's
+//!   acknowledgements wait behind data.
+//! - The round trips give L(m, p) of the cluster model. O_s, g_s, g_r, O_r and U_r come from the nodes of `lathide link`.
+//! - B_L, the queue in front of a receiver, is `--queue`, else `contention.queue_bytes` of a saved `lathide link --json`
+//!   (`--from`), else unlimited: then the windowed gather is the simple one, and measured once. TCP's share of a queue is
+//!   taken to be 1448 of 1500 bytes. A quotient g_s / g_r within 10 % of a whole number, or within the errors of both, counts
+//!   as that number.
+//!
+//! Eq. 8 has C1 = O_s + L - g_r here: L has the first packet's time on the receiver's port, which is also one of the p' i
+//! that eq. 8 counts. L is without the load of other packets, since eq. 8 counts them. `errors` also has the form with
+//! C1 = O_s + L.
+//!
+//! All of this is about hosts with a port each, or on one medium, as in `lathide lab`. Over `--link` without `shared` each
+//! pair of ranks has its own path; on loopback there are processors only, and no equation holds.
+//!
+//! Times are of the slowest rank from a common moment, as above. Every operation is measured in two jobs, and simple and
+//! windowed gathers, broadcasts and the exchanges of each K have jobs of their own: congestion control remembers the share
+//! of a port that a connection had.
+//!
+//! The *conclusion* says what is right on this link, by the data: eq. 1 or 2, at the points where they differ by more than
+//! 5 % (neither, if the mean error is above 25 %); the exchange as printed or by rule 3; which broadcast is the faster one.
+//! `benches/results/2026-11-23-papers.md` has runs, and the causes of the errors above 20 %.
+//!
+//! `--json` (schema `lathide-papers-1`): `{cluster, network: {a_w_s, b_w_s_per_byte, a_c_s, b_c_s_per_byte, a_l_s, shared},
+//! pairs: [{pairs, a_s, b_s_per_byte, both_ways_b_s_per_byte}], messages: [{pairs, both_ways, bytes,
+//! time_s}], queue_bytes, gather: [{ranks, bytes, packets_each, lower_bound, upper_bound, window,
+//! simple_s, windowed_s, predicted_s, error, loose_error, simple_over_windowed}], packets: [{ranks, packets, bytes, measured_s,
+//! postal_s, postal_error, cluster_s, cluster_error}], broadcast: [{form, ranks, bytes, measured_s, predicted_s, error}],
+//! exchange: [{neighbours, ranks, bytes, measured_s, printed_s, printed_error, rule_3_s, rule_3_error}], errors: [{what,
+//! points, mean, greatest, at_ranks, at_bytes}], verdicts: {packets, exchange}, repeats, background_load, ...}`.
 //!
 //! # `cargo bench --bench tuning`
 //!

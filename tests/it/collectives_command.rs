@@ -82,8 +82,44 @@ fn tables_for_people() {
 }
 
 #[test]
+fn the_papers_measurements_as_json() {
+    let what = "--papers -n 4 --queue 8KiB --seconds 6 --json --quiet";
+    let finished = collectives(&format!("{what} --link delay=0.2ms,rate=100mbit,shared")).succeeded();
+    let result: Value = serde_json::from_str(&finished.stdout).expect("one JSON object");
+    assert_eq!((&result["schema"], &result["queue_bytes"]), (&"lathide-papers-1".into(), &8192.0.into()));
+    // Of each job twice two repetitions.
+    assert!(number(&result, "repeats") >= 4.0, "{result}");
+    let rows = |member: &str| result[member].as_array().filter(|rows| !rows.is_empty()).expect("rows").clone();
+    assert_eq!(rows("pairs").iter().map(|row| number(row, "pairs")).collect::<Vec<_>>(), [1.0, 2.0]);
+    for (member, median, error) in [
+        ("gather", "windowed_s", "error"),
+        ("packets", "measured_s", "postal_error"),
+        ("broadcast", "measured_s", "error"),
+        ("exchange", "measured_s", "rule_3_error"),
+    ] {
+        for row in rows(member) {
+            // Whoever ends last has waited for a message of another, so for the delay.
+            assert!(number(&row, median) >= 0.000_19 && number(&row, error) > -1.0, "{row}");
+        }
+    }
+    for row in rows("gather") {
+        let [lower, window] = ["lower_bound", "window"].map(|member| number(&row, member));
+        assert!(1.0 <= lower && lower <= window && window <= 3.0, "{row}");
+    }
+    assert!(rows("exchange").iter().all(|row| number(row, "neighbours") <= 2.0), "of three others");
+    assert!(rows("errors").iter().all(|row| number(row, "mean") <= number(row, "greatest")), "{result}");
+    assert!(result["conclusion"].as_str().is_some_and(|words| words.starts_with("Eq. (8)")), "{result}");
+}
+
+#[test]
 fn wrong_use_is_explained() {
     for (arguments, message) in [
+        ("--papers --operations gather", "cannot be used with"),
+        ("--papers --bytes 8", "cannot be used with"),
+        ("--queue 64KiB", "--papers"),
+        ("--papers --queue 0", "such as 8, 64KiB or 1MiB"),
+        ("--papers --from /nonexistent/link.json", "it cannot be read"),
+        ("--papers --from Cargo.toml", "it is no JSON object"),
         ("--operations broadcats", "these are the operations: allgather, "),
         ("--operations gather --algorithms ring", "no operation has the algorithm \"ring\""),
         ("--algorithms simple/2", "simple of gather has no window"),

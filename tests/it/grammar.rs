@@ -6,9 +6,10 @@ use crate::examples::example;
 use crate::process::run;
 
 /// Options that take a size, a time, a rate: the command up to them, and what follows that is refused in any case.
-const SIZES: [(&str, &str); 4] = [
+const SIZES: [(&str, &str); 5] = [
     ("link --bytes", "--link nonsense"),
     ("collectives --bytes", "--link nonsense"),
+    ("collectives --papers --queue", "--link nonsense"),
     ("predict hyperbolic --bytes", "--pairs nonsense"),
     ("lab --hosts 2 --queue", "--rate nonsense -- true"),
 ];

@@ -81,6 +81,7 @@ pub(crate) fn main() -> ExitCode {
             "collectives" => collectives::run_node(&plan),
             "gain" => gain::run_node(&plan),
             "link" => link::run_node(&plan),
+            "papers" => collectives::run_papers_node(&plan),
             _ => console::fail("lathide", &format!("no command {command} has nodes"), 2),
         },
         Command::Lab(args) => lab::run(*args),

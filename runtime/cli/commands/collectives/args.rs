@@ -1,7 +1,9 @@
 //! The options of `lathide collectives`.
 
+use std::path::PathBuf;
+
 use lathide::Collective;
-use lathide::launcher::quantity::{Quantity, WHOLE};
+use lathide::launcher::quantity::{Quantity, SIZE, WHOLE};
 
 use crate::commands::common::options::{List, list, message_sizes, one, seconds};
 use crate::commands::common::output::Output;
@@ -11,10 +13,9 @@ use crate::commands::common::target::Place;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The number of ranks
-    #[arg(short = 'n', value_name = "N", value_parser = one::<u32>(RANKS),
-          default_value_t = 4, conflicts_with = "ranks")]
-    pub(super) size: u32,
+    /// The number of ranks [default: 4; with --papers 4 and 8]
+    #[arg(short = 'n', value_name = "N", value_parser = one::<u32>(RANKS), conflicts_with = "ranks")]
+    pub(super) size: Option<u32>,
     /// Several numbers of ranks, one after the other, such as 2,4,8 or 2..8*2
     #[arg(long, value_name = "LIST", value_parser = list::<u32>(RANKS))]
     pub(super) ranks: Option<List<u32>>,
@@ -28,9 +29,21 @@ pub(crate) struct Args {
     /// [default: as many as the time allows, up to 1 MiB]
     #[arg(long, value_name = "LIST", value_parser = message_sizes)]
     pub(super) bytes: Option<List<usize>>,
-    /// About how long it may take; everything is measured at least five times
-    #[arg(long, value_name = "TIME", value_parser = seconds, default_value_t = SECONDS)]
-    pub(super) seconds: f64,
+    /// About how long it may take; everything is measured at least five times (with --papers three)
+    /// [default: 45s, with --papers 75s]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub(super) seconds: Option<f64>,
+    /// Measure gather, broadcast and neighbour exchange as Tam and Wang and as Stoica, Sultan and Keyes did, beside their
+    /// equations
+    #[arg(long, conflicts_with_all = ["operations", "algorithms", "bytes"])]
+    pub(super) papers: bool,
+    /// With --papers: what the queue in front of a receiver holds (B_L)
+    /// [default: contention.queue_bytes of --from, else no limit]
+    #[arg(long, value_name = "SIZE", value_parser = one::<u64>(SIZE.within("1B", "16GiB")), requires = "papers")]
+    pub(super) queue: Option<u64>,
+    /// With --papers: a result of lathide link --json that says it
+    #[arg(long, value_name = "FILE", requires = "papers")]
+    pub(super) from: Option<PathBuf>,
     #[command(flatten)]
     pub(super) output: Output,
     // Last, since what follows would stand under the heading of its hosts.
@@ -44,9 +57,9 @@ Examples:
   lathide collectives --link delay=0.2ms,rate=100mbit --ranks 4,8 --operations broadcast,allreduce
   lathide collectives --link lan -n 8 --operations gather --algorithms simple,windowed/2 --bytes 64KiB
   lathide collectives --hosts a:2,b:2 --operations broadcast
+  lathide collectives --papers --ranks 4,8,16 --queue 64KiB    the figures of the papers, on this link
   lathide collectives --json > collectives.json";
 
-const SECONDS: f64 = 45.0;
 const RANKS: Quantity = WHOLE.within("2", "64");
 
 fn operation(text: &str) -> Result<Collective, String> {

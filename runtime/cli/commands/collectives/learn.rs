@@ -73,7 +73,7 @@ fn ping_pong(node: &Node, bytes: usize) -> Result<()> {
 
 /// Seconds of processor to send a short message or to receive one, as in LogP (Culler et al. 1993): from rank 0 to
 /// all others and back takes so much more for each of them than to one and back. `None` if there is only one.
-fn overhead(node: &Node) -> Result<Option<f64>> {
+pub(super) fn overhead(node: &Node) -> Result<Option<f64>> {
     let others = node.size() - 1;
     if others < 2 {
         return Ok(None);

@@ -8,6 +8,7 @@ mod call;
 mod learn;
 mod node;
 mod overlap;
+mod papers;
 mod plan;
 mod results;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use std::process::ExitCode;
 use lathide::Collective;
 
 pub(crate) use args::Args;
+pub(crate) use papers::run_node as run_papers_node;
 
 use crate::commands::common::background::BackgroundLoad;
 use crate::commands::common::console::progress;
@@ -26,9 +28,13 @@ use crate::commands::common::nodes::{Nodes, measuring};
 use crate::launch::failed::{Failed, Result};
 use crate::report::results::Results;
 
+const RANKS: u32 = 4;
+const SECONDS: f64 = 45.0;
+
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {
-    args.output.show("lathide collectives", measured(args))
+    let results = if args.papers { papers::measured(args) } else { measured(args) };
+    args.output.show("lathide collectives", results)
 }
 
 /// Measures everything, for each number of ranks. Every operation has a job of its own, and so connections of its own: what
@@ -37,11 +43,12 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 fn measured(args: &Args) -> Result<Results> {
     let operations = args.operations.clone().unwrap_or_else(|| Collective::ALL.to_vec());
     let algorithms = plan::algorithms(&operations, args.algorithms.as_deref()).map_err(Failed::usage)?;
-    let sizes = sorted(args.ranks.clone().unwrap_or_else(|| vec![args.size]));
+    let sizes = sorted(args.ranks.clone().unwrap_or_else(|| vec![args.size.unwrap_or(RANKS)]));
+    let seconds = args.seconds.unwrap_or(SECONDS);
     let bytes = args.bytes.clone().map(sorted);
-    let plans = plan::plans(algorithms, bytes.as_deref(), (args.seconds, sizes.len()));
+    let plans = plan::plans(algorithms, bytes.as_deref(), (seconds, sizes.len()));
     let target = &args.place.target("loopback")?;
-    let what = format!("measuring over {}; takes about {:.0} s", target.describe().how, args.seconds);
+    let what = format!("measuring over {}; takes about {seconds:.0} s", target.describe().how);
     let bar = progress("lathide collectives", args.output.quiet, &what);
     let background = BackgroundLoad::watch();
     let nodes = Nodes { target, command: "collectives", bar };

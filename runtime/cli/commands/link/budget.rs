@@ -95,6 +95,11 @@ const SWEEP_SIZES: [usize; 3] = [1 << 20, 256 << 10, 64 << 10];
 
 /// The sizes of the cluster model's trials, and how often each, as they fit into the time: the longest ones go first.
 pub(super) fn trials(options: &Options, probe: &Probe) -> (Vec<Trial>, u32) {
+    trials_in(CLUSTER * options.seconds, [options.repeats, options.repeats_min], probe)
+}
+
+/// The same in so many seconds, with so many repetitions if they fit, else with so many.
+pub(super) fn trials_in(seconds: f64, repeats: [u32; 2], probe: &Probe) -> (Vec<Trial>, u32) {
     let gap_s = |bytes: usize| MESSAGE_S.max((bytes as f64 + MESSAGE_BYTES) * probe.byte_s);
     let trials = TRIAL_SIZES.map(|bytes| Trial {
         bytes,
@@ -107,11 +112,11 @@ pub(super) fn trials(options: &Options, probe: &Probe) -> (Vec<Trial>, u32) {
         2.0 * f64::from(trial.round_trips + 1) * probe.one_way_s(trial.bytes) + 15.0 * packets + 16.0 * probe.start_s
     };
     let fits = |(sizes, repeats): &(usize, u32)| {
-        trials[..*sizes].iter().map(cost_s).sum::<f64>() * f64::from(repeats + 1) <= CLUSTER * options.seconds
+        trials[..*sizes].iter().map(cost_s).sum::<f64>() * f64::from(repeats + 1) <= seconds
     };
     let sizes = (TRIAL_LEAST..=TRIAL_SIZES.len()).rev();
-    let mut choices = sizes.flat_map(|sizes| [options.repeats, options.repeats_min].map(|repeats| (sizes, repeats)));
-    let (sizes, repeats) = choices.find(fits).unwrap_or((TRIAL_LEAST, options.repeats_min));
+    let mut choices = sizes.flat_map(|sizes| repeats.map(|repeats| (sizes, repeats)));
+    let (sizes, repeats) = choices.find(fits).unwrap_or((TRIAL_LEAST, repeats[1]));
     (trials[..sizes].to_vec(), repeats)
 }
 

@@ -6,7 +6,7 @@ use lathide::Config;
 use super::analysis;
 use super::budget::{self, Sweep};
 use super::outcome::Outcome;
-use super::plan::{Block, Event, Options, Plan, Probe, RawPlace};
+use super::plan::{Block, Event, Options, Plan, Probe, RawPlace, Trial};
 use super::raw;
 use super::results::Row;
 use crate::commands::common::background::BackgroundLoad;
@@ -76,7 +76,19 @@ fn fragments(nodes: &Nodes<'_>, sweep: &Sweep) -> Result<Vec<Row>> {
 /// The parameters of the cluster model. What one sender shows is measured by two nodes, since a third one would have to
 /// share a processor with one of them on a small machine.
 fn cluster(nodes: &Nodes<'_>, options: &Options, probe: &Probe) -> Result<Option<Cluster>> {
-    let (trials, repeats) = budget::trials(options, probe);
+    trials(nodes, budget::trials(options, probe))
+}
+
+/// The same in a command of its own.
+pub(super) fn cluster_alone(
+    nodes: &Nodes<'_>,
+    probe: &Probe,
+    (seconds, repeats): (f64, [u32; 2]),
+) -> Result<Option<Cluster>> {
+    trials(nodes, budget::trials_in(seconds, repeats, probe))
+}
+
+fn trials(nodes: &Nodes<'_>, (trials, repeats): (Vec<Trial>, u32)) -> Result<Option<Cluster>> {
     let (mut seen, mut converging) = (Vec::new(), Vec::new());
     for senders in 1..=SENDERS {
         let plan = Plan::Cluster { senders, trials: trials.clone(), repeats };

@@ -22,8 +22,11 @@ mod trial;
 use std::process::ExitCode;
 
 pub(crate) use args::Args;
+use indicatif::ProgressBar;
+use lathide_models::fit::cluster::survey::Cluster;
 
-use crate::commands::common::nodes::measuring;
+use crate::commands::common::nodes::{Nodes, measuring};
+use crate::commands::common::target::Target;
 use crate::launch::failed::Result;
 use crate::report::results::Results;
 
@@ -48,6 +51,19 @@ fn measured(args: &Args) -> Result<Results> {
         yields: !target.is_loopback() || std::thread::available_parallelism().map_or(1, usize::from) < 2,
     };
     Ok(measure::measure(&target, &options, args.output.quiet)?.results())
+}
+
+/// The cluster model's parameters alone, on the link between the first two nodes and a third one. `message`: seconds for a
+/// short message one way, and for each further byte; then about how long it may take, and how often everything is repeated if
+/// that fits, and otherwise.
+pub(crate) fn cluster(
+    target: &Target,
+    bar: ProgressBar,
+    (start_s, byte_s): (f64, f64),
+    (seconds, repeats): (f64, [u32; 2]),
+) -> Result<Option<Cluster>> {
+    let probe = plan::Probe { start_s, byte_s };
+    measure::cluster_alone(&Nodes { target, command: "link", bar }, &probe, (seconds, repeats))
 }
 
 /// Runs one of the nodes.
