@@ -68,7 +68,8 @@
 //!
 //! Beside the calls of a program, ranks exchange what they have observed, and adopt it at a later call of a fixed number: the
 //! same on all ranks, so that they select alike. The first exchange goes with the first call and is adopted at the
-//! second; the next ones follow after 2, 4, 8 up to 1024 calls, and soon after a change. An exchange is an allgather of
+//! second; the next ones follow after 2, 4, 8 up to 1024 calls, and soon after a change. The first 16 calls of a job are slower
+//! than later ones, and by them nothing is decided, unless a message takes 5 ms or a call 10 ms. An exchange is an allgather of
 //! 144 bytes per rank, and no call waits for it, but for one that runs ahead of the slowest rank: a nonblocking call
 //! whose exchange has not ended begins when it has ended.
 //!

@@ -137,7 +137,7 @@ mod tests {
             total += truth[chosen];
             if call == next {
                 let decision = history.observes(&choice(prices, chosen), (truth[chosen], 8), call, false);
-                interval = if decision.is_some() { 4 } else { (2 * interval).min(1024) };
+                interval = if decision.is_some() { 2 } else { (2 * interval).min(1024) };
                 next = call + interval + interval / 4 + 1;
                 if let Some(Decision { place, .. }) = decision {
                     (chosen, changes) = (place, changes + 1);

@@ -28,8 +28,12 @@ pub(crate) type Key = (Collective, u32);
 const FIRST: u64 = 1;
 /// Calls between exchanges: before anything is known, after a change, and when nothing changes for long.
 const AT_FIRST: u64 = 2;
-const SOON: u64 = 4;
+const SOON: u64 = 2;
 const INTERVAL_MAX: u64 = 1024;
+/// The first calls of a job are slower than later ones: by them nothing is decided, unless it takes long.
+const SETTLED: u64 = 16;
+const LONG_DELAY_S: f64 = 5e-3;
+const LONG_CALL_S: f64 = 10e-3;
 /// A line that differs less from the adopted one is the same.
 const DRIFT: f64 = 2.0;
 
@@ -108,11 +112,13 @@ impl Calibration {
         let Some(values) = pending.result.get() else { return Due::Exchange };
         let outcome = observed::combine(values, &pending.keys);
         self.pending = None;
-        let mut line = if self.is_news(outcome.line) { outcome.line } else { Line::default() };
+        let is_long = |a_s: Option<f64>| a_s.is_some_and(|a_s| a_s > LONG_DELAY_S);
+        let is_settled = self.calls >= SETTLED || is_long(outcome.line.a_s);
+        let mut line = if is_settled && self.is_news(outcome.line) { outcome.line } else { Line::default() };
         self.line = Line { a_s: line.a_s.or(self.line.a_s), b_s_per_byte: line.b_s_per_byte.or(self.line.b_s_per_byte) };
         // What others say of a link stands until its messages have shown more.
         if self.line.a_s.is_none() && !self.has_first.0 {
-            line.a_s = outcome.remembered.a_s.or(outcome.delay_s);
+            line.a_s = outcome.remembered.a_s.or(outcome.delay_s.filter(|delay_s| is_long(Some(*delay_s))));
             self.has_first.0 = line.a_s.is_some();
         }
         if self.line.b_s_per_byte.is_none() && !self.has_first.1 {
@@ -158,11 +164,16 @@ impl Calibration {
     /// Calls since the last exchange were decided anew, or not.
     pub(crate) fn decided(&mut self, has_changed: bool) {
         self.interval = match has_changed {
-            _ if self.line == Line::default() => AT_FIRST,
+            _ if self.line == Line::default() && self.calls < SETTLED => AT_FIRST,
             true => SOON,
             false => (2 * self.interval).min(INTERVAL_MAX),
         };
         self.begins_at = self.calls + self.interval;
+    }
+
+    /// Whether something can be decided by so many calls that took so long.
+    pub(crate) fn is_settled(&self, calls: u64, seconds: f64) -> bool {
+        calls >= SETTLED || seconds > LONG_CALL_S
     }
 
     /// What is known of a collective and a size.
@@ -229,9 +240,9 @@ mod tests {
                 begun.push(call);
             }
         }
-        assert_eq!(adopted, [2]);
-        assert_eq!(begun[..4], [1, 6, 15, 33], "{begun:?}");
-        assert!(begun.len() < 16, "{begun:?}");
+        assert_eq!(adopted, [17], "a short line, when the job has settled");
+        assert!(begun.starts_with(&[1, 3, 5, 7]), "{begun:?}");
+        assert!(begun.len() < 26, "{begun:?}");
     }
 
     #[test]
@@ -240,13 +251,13 @@ mod tests {
         let mut lines = Vec::new();
         for call in 1..=200u64 {
             // One that is alone says nothing.
-            let a = if call == 5 || call > 30 { 5e-3 } else { 1e-3 };
+            let a = if call == 4 || call > 30 { 50e-3 } else { 10e-3 };
             if let (Due::Result(Outcome { line, .. }), _) = next(&mut calibration, line(a)) {
                 lines.extend(line.a_s.map(|a| (call, a)));
                 calibration.decided(false);
             }
         }
-        assert!(matches!(lines[..], [(2, 1e-3), (31.., 5e-3)]), "{lines:?}");
+        assert!(matches!(lines[..], [(2, 10e-3), (31.., 50e-3)]), "{lines:?}");
     }
 
     #[test]
@@ -256,9 +267,9 @@ mod tests {
         assert!(calibration.counts());
         let (number, result) = calibration.begins(vec![]);
         assert_eq!((number, calibration.due()), (1, Due::Exchange));
-        result.set(Observed { line: Line::default(), delay_s: Some(1e-3), remembered: Line::default(), losses: 0, ratios: vec![] }.encode()).unwrap();
+        result.set(Observed { line: Line::default(), delay_s: Some(20e-3), remembered: Line::default(), losses: 0, ratios: vec![] }.encode()).unwrap();
         let Due::Result(Outcome { line, .. }) = calibration.due() else { panic!("it has ended") };
-        assert_eq!(line, Line { a_s: Some(1e-3), b_s_per_byte: None }, "what is known so far");
+        assert_eq!(line, Line { a_s: Some(20e-3), b_s_per_byte: None }, "what is known so far");
         assert_eq!(calibration.due(), Due::Nothing);
     }
 }

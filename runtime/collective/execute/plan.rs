@@ -293,7 +293,9 @@ impl Planner {
         let is_free = self.overrides.of(key.0).is_none();
         let Some(calibration) = self.calibration.as_mut().filter(|_| is_free) else { return false };
         let Some(used) = self.used.get(&key) else { return false };
-        let Some(observed_s) = used.observed_s else { return false };
+        let Some(observed_s) = used.observed_s.filter(|seconds| calibration.is_settled(used.calls, *seconds)) else {
+            return false;
+        };
         // The prices may be new.
         let mut choice = self.prices.choose(&used.call);
         choice.chosen = place_of(&choice, Way::of(&used.choice.best().algorithm)).unwrap_or(choice.chosen);
