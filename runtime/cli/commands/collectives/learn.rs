@@ -18,6 +18,11 @@ const SHORT_BYTES: [usize; 4] = [8, 64, 512, 4 << 10];
 const SHORT_EACH: u32 = 32;
 const LONG_BYTES: [usize; 3] = [32 << 10, 128 << 10, 512 << 10];
 const LONG_EACH: u32 = 8;
+/// What shows whether pairs share a medium: the bytes of a message, how often, and from which part of the way to n times as
+/// long they do.
+const SHARING_BYTES: usize = 32 << 10;
+const SHARING_EACH: usize = 3;
+const SHARED_FROM: f64 = 0.5;
 /// The bytes of a message that is as good as empty.
 const FAN_BYTES: usize = 8;
 const FAN_EACH: usize = 20;
@@ -25,24 +30,66 @@ const FAN_EACH: usize = 20;
 /// The machine by whose prices this job's collectives are predicted and chosen, the same on every rank; and whether links
 /// have shown enough for it, or only the processor's part is not a guess. `seconds`: about how long it may take.
 pub(super) fn machine(node: &Node, seconds: f64) -> Result<(CostModel, bool)> {
-    let began = Instant::now();
+    let (began, guess) = (Instant::now(), CostModel::lan());
     for bytes in SHORT_BYTES {
         node.barrier()?;
         shift(node, bytes)?;
     }
     let overhead_s = overhead(node)?;
+    // On one medium pairs slow each other down, so that only what one does alone shows the medium's own line.
+    let is_shared = shares_medium(node, 0.3 * seconds)?;
+    let mut alone = Vec::new();
     for (at, bytes) in LONG_BYTES.into_iter().enumerate() {
         if !goes_on(node, at == 0 || began.elapsed().as_secs_f64() < seconds)? {
             break;
         }
         node.barrier()?;
-        ping_pong(node, bytes)?;
+        let took_s = ping_pong(node, bytes, is_shared)?;
+        alone.push((bytes, took_s));
     }
     node.barrier()?;
     let fitted = node.calibrate()?;
+    let fitted = if is_shared { of_medium(node, fitted, &alone)? } else { fitted };
     let machine = overhead_s.map_or(fitted, |overhead_s| fitted.with_overhead(overhead_s));
     node.set_cost_model(machine);
-    Ok((machine, fitted != CostModel::lan()))
+    Ok((machine, (fitted.exchange_fixed(), fitted.node) != (guess.exchange_fixed(), guess.node)))
+}
+
+/// Whether pairs that exchange messages at once share a medium (Stoica, Sultan and Keyes, eq. 16): all of them together
+/// take longer than one alone. One pair has nobody to share with.
+fn shares_medium(node: &Node, seconds: f64) -> Result<bool> {
+    let began = Instant::now();
+    let pairs = f64::from(node.size() / 2);
+    if pairs < 2.0 {
+        return Ok(false);
+    }
+    let mut ratios = Vec::new();
+    for at in 0..SHARING_EACH {
+        if !goes_on(node, at == 0 || began.elapsed().as_secs_f64() < seconds)? {
+            break;
+        }
+        node.barrier()?;
+        let alone_s = ping_pong(node, SHARING_BYTES, true)?;
+        node.barrier()?;
+        let together_s = ping_pong(node, SHARING_BYTES, false)?;
+        ratios.push(together_s / alone_s);
+    }
+    ratios.sort_by(f64::total_cmp);
+    // All of n pairs on one medium take n times as long; half of the way there is none of noise.
+    let shares = ratios[ratios.len() / 2] > 1.0 + SHARED_FROM * (pairs - 1.0);
+    goes_on(node, shares)
+}
+
+/// The machine whose ranks share the medium that one pair's messages have shown.
+fn of_medium(node: &Node, fitted: CostModel, alone: &[(usize, f64)]) -> Result<CostModel> {
+    let short_s = ping_pong(node, FAN_BYTES, true)?;
+    let samples = alone.iter().map(|&(bytes, took_s)| (bytes as f64, took_s));
+    let slopes = samples.map(|(bytes, took_s)| (took_s - short_s) / (bytes - FAN_BYTES as f64));
+    // The longest says most.
+    let line = node.broadcast(0, vec![short_s, slopes.last().unwrap_or(fitted.node.per_byte)])?;
+    let is_sound = line.iter().all(|value| *value > 0.0 && value.is_finite());
+    let model = if is_sound { fitted.with_link(line[0], line[1]) } else { fitted };
+    Ok(CostModel { is_shared: true, ..model })
 }
 
 /// Everybody to the next rank and to the one before in turns: all send and receive at once, as in a collective, and
@@ -57,18 +104,19 @@ fn shift(node: &Node, bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// To and fro in pairs, if there is another rank to be a pair with: each has its ports for itself.
-fn ping_pong(node: &Node, bytes: usize) -> Result<()> {
+/// To and fro in pairs, all at once or the first one `alone`: each has its ports for itself. Seconds of a message, one way;
+/// 0 for ranks that have sent none.
+fn ping_pong(node: &Node, bytes: usize, alone: bool) -> Result<f64> {
     let (rank, other) = (node.rank(), Rank(node.rank().0 ^ 1));
-    if other.0 >= node.size() {
-        return Ok(());
+    if other.0 >= node.size() || (alone && rank.0 > 1) {
+        return Ok(0.0);
     }
-    let mut messages = Messages::new(bytes);
+    let (mut messages, began) = (Messages::new(bytes), Instant::now());
     for turn in 0..2 * LONG_EACH {
         let is_writer = (turn % 2 == 0) == (rank < other);
         messages.step(node, PING, [!is_writer, is_writer].map(|moves| moves.then_some(other)), || ())?;
     }
-    Ok(())
+    Ok(began.elapsed().as_secs_f64() / f64::from(2 * LONG_EACH))
 }
 
 /// Seconds of processor to send a short message or to receive one, as in LogP (Culler et al. 1993): from rank 0 to

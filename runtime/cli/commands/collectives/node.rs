@@ -29,6 +29,7 @@ pub(super) fn run(node: &Node, plan: &Plan) -> Result<()> {
         a_s: 2.0 * machine.node.fixed + machine.flight(),
         b_s_per_byte: machine.node.per_byte,
         overhead_s: machine.node.fixed,
+        is_shared: machine.is_shared,
         is_fitted,
     };
     let mut prices = Prices::new(machine);

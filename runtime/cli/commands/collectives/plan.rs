@@ -59,6 +59,8 @@ pub(super) struct Parameters {
     pub(super) b_s_per_byte: f64,
     /// Of `a_s`, what each side's processor takes. Between two ranks assumed, among more measured.
     pub(super) overhead_s: f64,
+    /// Whether all ranks share one medium, as pairs of them at once have shown.
+    pub(super) is_shared: bool,
     /// `false`: the links have not shown enough, and these are what the library assumes before.
     pub(super) is_fitted: bool,
 }

@@ -140,10 +140,11 @@ fn table(operation: Collective) -> Table {
 
 /// What prices follow from.
 fn parameters(parameters: &Parameters) -> String {
-    let Parameters { ranks, a_s, b_s_per_byte, overhead_s, is_fitted, .. } = parameters;
+    let Parameters { ranks, a_s, b_s_per_byte, overhead_s, is_shared, is_fitted, .. } = parameters;
     let how = if *is_fitted { "fitted" } else { "assumed: the links have not shown enough" };
     let (a, overhead, b) = (seconds(*a_s), seconds(*overhead_s), seconds(*b_s_per_byte));
-    format!("{ranks} ranks: a = {a} ({overhead} of processor at each end), b = {b} per byte, {how}.")
+    let of = if *is_shared { " of one medium for all" } else { "" };
+    format!("{ranks} ranks: a = {a} ({overhead} of processor at each end), b = {b} per byte{of}, {how}.")
 }
 
 /// Times over sizes among the most ranks: points measured, curves predicted. Of many algorithms the first.
