@@ -12,15 +12,15 @@ use lathide::launcher::environment::port_range;
 use lathide::launcher::interface::loopback;
 use lathide::{Node, Tag};
 use rustix::event::{PollFd, PollFlags, poll};
+use serde::{Deserialize, Serialize};
 use socket2::{Domain, SockRef, Socket, Type};
 
-use super::plan::RawPlace;
 use crate::launch::failed::{Failed, Result};
 
 /// Bytes per call in a stream.
-pub(super) const CALL_BYTES: usize = 256 << 10;
+pub(crate) const CALL_BYTES: usize = 256 << 10;
 /// The congestion control within a host, as the runtime has it: one that paces costs half of the bandwidth there.
-pub(super) const CONGESTION_CONTROL: &str = "reno";
+pub(crate) const CONGESTION_CONTROL: &str = "reno";
 
 const TOKEN_BYTES: usize = 16;
 /// Rank 0's address and the token, as JSON.
@@ -30,8 +30,17 @@ const INVITATION_BYTES: usize = 256;
 /// How long a stranger may hold up the port.
 const STRANGER_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Where the two nodes meet for the raw connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct RawPlace {
+    /// Rank 0 listens here.
+    pub(crate) listen: SocketAddr,
+    /// Rank 1 connects to this: the same, or the emulated link that leads there.
+    pub(crate) connect: SocketAddr,
+}
+
 /// The connection, at one of its ends.
-pub(super) struct Raw {
+pub(crate) struct Raw {
     stream: TcpStream,
     is_polled: bool,
     yields: bool,
@@ -65,7 +74,7 @@ fn socket_at(address: SocketAddr) -> io::Result<Socket> {
 
 impl Raw {
     /// Connects the two nodes. A token that only they know, since it went over lathide, keeps others away.
-    pub(super) fn connect(node: &Node, place: Option<RawPlace>, yields: bool) -> Result<Self> {
+    pub(crate) fn connect(node: &Node, place: Option<RawPlace>, yields: bool) -> Result<Self> {
         let failed = |error| Failed::new(format!("the raw TCP connection between the nodes failed: {error}"));
         if node.rank() != 0 {
             let invitation = node.initread(0, INVITATION, vec![0_u8; INVITATION_BYTES])?.wait()?;
@@ -116,13 +125,13 @@ impl Raw {
     }
 
     /// Whether calls wait in the system, or return at once and are made again.
-    pub(super) fn poll(&mut self, is_polled: bool) -> io::Result<()> {
+    pub(crate) fn poll(&mut self, is_polled: bool) -> io::Result<()> {
         self.is_polled = is_polled;
         self.stream.set_nonblocking(is_polled)
     }
 
     /// Writes a whole message.
-    pub(super) fn write(&mut self, message: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&mut self, message: &[u8]) -> io::Result<()> {
         let mut rest = message;
         while !rest.is_empty() {
             match self.stream.write(rest) {
@@ -134,7 +143,7 @@ impl Raw {
     }
 
     /// Reads a whole message.
-    pub(super) fn read(&mut self, message: &mut [u8]) -> io::Result<()> {
+    pub(crate) fn read(&mut self, message: &mut [u8]) -> io::Result<()> {
         let mut done = 0;
         while done < message.len() {
             done += self.read_some(&mut message[done..])?;
@@ -143,7 +152,7 @@ impl Raw {
     }
 
     /// Reads what is there, at least a byte.
-    pub(super) fn read_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn read_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.stream.read(buffer) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
@@ -155,7 +164,7 @@ impl Raw {
 
     /// A message each way at once: whatever direction can go on does, and where none can, the system waits for both.
     /// The connection must be polled, so that neither direction waits for the other.
-    pub(super) fn exchange(&mut self, out: &[u8], into: &mut [u8]) -> io::Result<()> {
+    pub(crate) fn exchange(&mut self, out: &[u8], into: &mut [u8]) -> io::Result<()> {
         let (mut sent, mut received) = (0, 0);
         while sent < out.len() || received < into.len() {
             let before = sent + received;
