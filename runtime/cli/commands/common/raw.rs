@@ -1,7 +1,8 @@
 //! The raw reference: one TCP connection between the two nodes, used as an expert would.
 //!
 //! TCP_NODELAY; the congestion control that the runtime itself chooses within a host; no copy and no call that could
-//! be left out. Blocking, or polled: the same calls on a socket that does not block, again and again.
+//! be left out. Blocking, or polled: the same calls on a socket that does not block, again and again. Its socket buffers are
+//! as large as those of the runtime's links.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,7 +10,9 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use lathide::launcher::environment::port_range;
+use lathide::launcher::handshake::SocketBuffer;
 use lathide::launcher::interface::loopback;
+use lathide::launcher::variables;
 use lathide::{Node, Tag};
 use rustix::event::{PollFd, PollFlags, poll};
 use serde::{Deserialize, Serialize};
@@ -64,6 +67,12 @@ fn own_address() -> io::Result<SocketAddr> {
     Ok(SocketAddr::new(socket.local_addr()?.ip(), 0))
 }
 
+/// The buffers of the runtime's own links: `lathide::init` has read the variable, too.
+fn own_buffer() -> SocketBuffer {
+    let bytes = std::env::var(variables::SOCKET_BUFFER.name).ok().and_then(|text| SocketBuffer::read(&text).ok());
+    SocketBuffer::of(bytes.flatten())
+}
+
 /// A socket whose address another socket of this user may have too.
 fn socket_at(address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
@@ -90,6 +99,8 @@ impl Raw {
             }
         };
         let listener = listener.map_err(failed)?;
+        // Nobody knows the address yet.
+        own_buffer().set(&(&listener).into()).map_err(failed)?;
         let mut token = [0; TOKEN_BYTES];
         getrandom::fill(&mut token)?;
         let invitation = serde_json::to_vec(&(listener.local_addr().map_err(failed)?, token))?;
@@ -98,7 +109,10 @@ impl Raw {
     }
 
     fn dial(address: SocketAddr, token: &[u8], yields: bool) -> io::Result<Self> {
-        let mut raw = Raw::new(TcpStream::connect(address)?, yields)?;
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        own_buffer().set(&(&socket).into())?;
+        socket.connect(&address.into())?;
+        let mut raw = Raw::new(socket.into(), yields)?;
         raw.write(token)?;
         Ok(raw)
     }

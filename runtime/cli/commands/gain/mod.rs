@@ -9,6 +9,7 @@ mod compare;
 mod node;
 mod plan;
 mod program;
+mod reference;
 mod results;
 mod stencil;
 mod versions;

@@ -5,6 +5,7 @@ use lathide_models::{fit, gain};
 use serde_json::json;
 
 use super::analysis::{Point, best, typical};
+use super::reference::{self, Reference};
 use crate::commands::common::console::Link;
 use crate::report::description::MachineDescription;
 use crate::report::format::{grouped, seconds};
@@ -34,6 +35,7 @@ struct Sweep {
 ///   gains of all points by eq. (4), where `is_fitted`; else those measured.
 /// - `model_error`: the deviation of eq. (4) from the measured gain at granularities it was not fitted to, as a fraction.
 /// - `extension`: eq. (4) with overhead that goes with the traffic, beside it.
+/// - `i1_over_raw_exchange`: a step of I.1 over one over the simultaneous raw exchange, the medians of all points.
 /// - `disturbed_max`: the share of the calculation's time for which other programs had the processor, at the worst point.
 pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<Results> {
     let measured: Vec<fit::gain::Point> =
@@ -51,6 +53,7 @@ pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<R
     }
     let best = best(&points)?.clone();
     let message_bytes = rows * size_of::<f64>();
+    let base = Reference::base(points.iter().map(|point| &point.reference))?;
     let disturbed_max = points.iter().map(|point| point.disturbed).fold(0.0, f64::max);
     let data = json!({
         "link": link,
@@ -68,6 +71,7 @@ pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<R
         "model_error": fitted.error,
         "extension": fitted.extension,
         "disturbed_max": disturbed_max,
+        "i1_over_raw_exchange": base,
         "points": points,
     });
     let mut results = Results::new(SCHEMA, "Gain of communication latency hiding", &data);
@@ -82,6 +86,8 @@ pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<R
              Omega = {omega_measured:.3} were measured (medians).",
             sweep.model_in_words(),
         ))
+        .table(reference::table())
+        .text(reference::in_words(base))
         .chart(chart)
         .text(sweep.advice());
     results.conclusion = sweep.conclusion(&best);
@@ -239,6 +245,8 @@ mod tests {
                 t_i1: t_calc + t_com,
                 t_i2: t_calc + 0.98 * t_com,
                 t_i3: t_calc - interior + busy.max(t_com),
+                t_raw_exchange: t_calc + 0.99 * t_com,
+                t_raw_pingpong: Some(t_calc + 2.0 * t_com),
                 busy,
                 disturbed: 0.0,
             };
@@ -271,6 +279,7 @@ mod tests {
             "fitted to the whole sweep",
             "eq. (4), cross-validated: median error",
             "gamma = 1/(f + Omega) = 1.04",
+            "A step of I.1 takes 1.005 of one over the simultaneous raw exchange",
         ] {
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(words.contains(part), "{part} is missing:\n{text}");
@@ -299,10 +308,16 @@ mod tests {
             "gain_ideal",
             "gain_model",
             "gain_phases",
+            "t_raw_pingpong_s",
+            "t_raw_exchange_s",
+            "gain_over_raw_pingpong",
+            "gain_over_raw_exchange",
         ] {
             assert!(point[member].is_f64(), "{member}: {point}");
         }
-        for repeated in ["t_calc_s", "t_com_s", "t_i1_s", "t_i2_s", "t_i3_s", "gain", "gain_blocking"] {
+        let raw = ["t_raw_pingpong_s", "t_raw_exchange_s", "gain_over_raw_pingpong", "i1_over_raw_exchange"];
+        let own = ["t_calc_s", "t_com_s", "t_i1_s", "t_i2_s", "t_i3_s", "gain", "gain_blocking"];
+        for repeated in own.into_iter().chain(raw) {
             for end in ["_min", "_max"] {
                 assert!(point[format!("{repeated}{end}")].is_f64(), "{repeated}{end}: {point}");
             }

@@ -8,6 +8,7 @@ use super::plan::{Measured, Plan};
 use super::results::sweep;
 use crate::commands::common::console::progress;
 use crate::commands::common::nodes::Nodes;
+use crate::commands::common::raw_route::RawRoute;
 use crate::launch::failed::{Failed, Result};
 use crate::report::results::Results;
 
@@ -28,12 +29,16 @@ pub(super) fn measure(args: &Args) -> Result<Results> {
         // Who asks for a number gets it, however long it takes.
         repeats_min: args.repeats.unwrap_or(REPEATS_MIN),
         deadline_s: 0.0,
+        steps: None,
+        raw: None,
     };
     let estimate_s = plan.estimate_s(exchange_s(plan.rows, &target.link));
     plan.deadline_s = 1.3 * estimate_s + 4.0;
     let hint = if estimate_s > LONG_S { "; fewer --rows, --gamma or --repeats take less" } else { "" };
     let what = format!("measuring over {}; takes about {estimate_s:.0} s{hint}", target.describe().how);
     let bar = progress("lathide gain", args.output.quiet, &what);
+    let route = RawRoute::of(&target)?;
+    plan.raw = route.place;
     let (measured, _) = Nodes { target: &target, command: "gain", bar }.run::<Measured>(2, &plan, &[])?;
     let points: Result<Vec<Point>> = measured.iter().map(|measured| evaluate(measured, repeats)).collect();
     sweep(target.describe(), plan.rows, points?).ok_or_else(|| Failed::new("nothing was measured"))
