@@ -105,6 +105,16 @@ pub(super) fn best(points: &[Point]) -> Option<&Point> {
     points.iter().max_by(|a, b| a.gain.median.total_cmp(&b.gain.median))
 }
 
+/// The greatest G of a blocking write.
+pub(super) fn best_blocking(points: &[Point]) -> f64 {
+    points.iter().map(|point| point.gain_blocking.median).fold(f64::MIN, f64::max)
+}
+
+/// The disturbance of the point that was disturbed most.
+pub(super) fn disturbed_max(points: &[Point]) -> f64 {
+    points.iter().map(|point| point.disturbed).fold(0.0, f64::max)
+}
+
 /// The median over all points.
 pub(super) fn typical(points: &[Point], value: fn(&Point) -> f64) -> f64 {
     Summary::of(points.iter().map(value)).map_or(0.0, |summary| summary.median)

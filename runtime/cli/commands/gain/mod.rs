@@ -5,6 +5,7 @@
 
 mod analysis;
 mod args;
+mod cases;
 mod compare;
 mod node;
 mod plan;

@@ -4,12 +4,50 @@ use serde::{Deserialize, Serialize};
 
 use crate::commands::common::raw::RawPlace;
 use crate::commands::common::strip::Shape;
+use crate::report::format::bytes;
 
 /// The most columns of a strip. More hide a greater part, and take more memory: with 64, f is 63/64, and two nodes hold
 /// 200 MB.
 pub(super) const COLUMNS_MAX: usize = 64;
 /// A block of at least this many seconds makes wake-ups of some 10 us negligible.
 const BLOCK_S: f64 = 0.12;
+
+/// What is measured by two nodes of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Case {
+    /// Points per column.
+    pub(super) rows: usize,
+    /// The send and receive buffers of all sockets, if they are not sized by the system.
+    pub(super) socket_buffer_bytes: Option<u32>,
+}
+
+impl Case {
+    /// Each number of rows with each buffer.
+    pub(super) fn all(rows: &[u64], buffers: &[Option<u32>]) -> Vec<Self> {
+        let with = |&rows: &u64| {
+            buffers.iter().map(move |&socket_buffer_bytes| Case { rows: rows as usize, socket_buffer_bytes })
+        };
+        rows.iter().flat_map(with).collect()
+    }
+
+    /// As results name it.
+    pub(super) fn in_words(self) -> String {
+        format!("{} rows, {}", self.rows, self.buffers())
+    }
+
+    /// The buffers in words.
+    pub(super) fn buffers(self) -> String {
+        match self.socket_buffer_bytes {
+            Some(size) => format!("{} buffers", bytes(f64::from(size))),
+            None => "default buffers".to_owned(),
+        }
+    }
+
+    /// The length of a message.
+    pub(super) fn message_bytes(self) -> usize {
+        self.rows * size_of::<f64>()
+    }
+}
 
 /// What the two nodes shall measure.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -119,6 +157,14 @@ pub(super) struct Round {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cases_are_all_pairs() {
+        let cases = Case::all(&[500, 1000], &[Some(4096), None]);
+        let words: Vec<String> = cases.iter().map(|case| case.in_words()).collect();
+        assert_eq!(words[..2], ["500 rows, 4 KiB buffers", "500 rows, default buffers"]);
+        assert_eq!((words.len(), cases[3].message_bytes()), (4, 8000));
+    }
 
     #[test]
     fn estimates() {

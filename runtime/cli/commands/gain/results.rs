@@ -4,7 +4,8 @@ use lathide_models::fit::sweep::{self, Errors, Extension};
 use lathide_models::{fit, gain};
 use serde_json::json;
 
-use super::analysis::{Point, best, typical};
+use super::analysis::{Point, best, best_blocking, disturbed_max, typical};
+use super::plan::Case;
 use super::reference::{self, Reference};
 use crate::commands::common::console::Link;
 use crate::report::description::MachineDescription;
@@ -30,6 +31,7 @@ struct Sweep {
 /// The results of a sweep; `None` if nothing was measured. In the JSON object:
 ///
 /// - `rows`: points per column; a message has 8 bytes for each.
+/// - `socket_buffer_bytes`: what was set as SO_SNDBUF and SO_RCVBUF of all sockets; null where the system sizes them.
 /// - `repeats`: repetitions that count, at the point with the fewest.
 /// - `f_measured`, `omega_measured`: as measured inside the step, medians over all points. `f`, `omega`: fitted to the
 ///   gains of all points by eq. (4), where `is_fitted`; else those measured.
@@ -37,7 +39,7 @@ struct Sweep {
 /// - `extension`: eq. (4) with overhead that goes with the traffic, beside it.
 /// - `i1_over_raw_exchange`: a step of I.1 over one over the simultaneous raw exchange, the medians of all points.
 /// - `disturbed_max`: the share of the calculation's time for which other programs had the processor, at the worst point.
-pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<Results> {
+pub(super) fn sweep(link: Link, case: Case, mut points: Vec<Point>) -> Option<Results> {
     let measured: Vec<fit::gain::Point> =
         points.iter().map(|point| fit::gain::Point { x: 1.0 / point.gamma, gain: point.gain.median }).collect();
     let fitted = sweep::fit(&measured);
@@ -52,14 +54,14 @@ pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<R
         point.model_error = Some(point.gain.median / held_out - 1.0);
     }
     let best = best(&points)?.clone();
-    let message_bytes = rows * size_of::<f64>();
     let base = Reference::base(points.iter().map(|point| &point.reference))?;
-    let disturbed_max = points.iter().map(|point| point.disturbed).fold(0.0, f64::max);
+    let disturbed_max = disturbed_max(&points);
     let data = json!({
         "link": link,
         "machine": MachineDescription::here(),
-        "rows": rows,
-        "message_bytes": message_bytes,
+        "rows": case.rows,
+        "message_bytes": case.message_bytes(),
+        "socket_buffer_bytes": case.socket_buffer_bytes,
         "repeats": points.iter().map(|point| point.repeats).min(),
         "f": f,
         "omega": omega,
@@ -78,7 +80,11 @@ pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<R
     let sweep = Sweep { points, f, omega, fitted };
     let chart = sweep.chart(&results);
     results
-        .text(format!("Two nodes; in each step a message of {} bytes each way.", grouped(message_bytes as f64)))
+        .text(format!(
+            "Two nodes; in each step a message of {} bytes each way.{}",
+            grouped(case.message_bytes() as f64),
+            case.socket_buffer_bytes.map_or(String::new(), |_| format!(" Sockets have {}.", case.buffers())),
+        ))
         .table(table())
         .text(format!(
             "S: speed-up against one node. G: time of I.1 (calculate, write, read) over that of I.2 (blocking write before \
@@ -151,7 +157,7 @@ impl Sweep {
 
     /// What it means.
     fn conclusion(&self, best: &Point) -> String {
-        let blocking = self.points.iter().map(|point| point.gain_blocking.median).fold(f64::MIN, f64::max);
+        let blocking = best_blocking(&self.points);
         let error = self
             .fitted
             .error
@@ -183,7 +189,7 @@ fn in_words(errors: &Errors) -> String {
 }
 
 /// When not to trust the numbers.
-fn warnings(best: &Point, disturbed_max: f64) -> Vec<String> {
+pub(super) fn warnings(best: &Point, disturbed_max: f64) -> Vec<String> {
     let mut warnings = Vec::new();
     if best.gain.median > best.gain_ideal * (1.0 + IMPOSSIBLE) {
         warnings
@@ -256,12 +262,14 @@ mod tests {
         gammas.iter().map(point).collect()
     }
 
+    const CASE: Case = Case { rows: 100_000, socket_buffer_bytes: None };
+
     fn link() -> Link {
         Link { spec: "delay=200us,rate=100mbit".into(), emulated: true, how: "emulated (a relay)".into() }
     }
 
     fn results() -> Results {
-        sweep(link(), 100_000, points(&[0.25, 0.5, 1.0, 2.0, 4.0])).unwrap()
+        sweep(link(), CASE, points(&[0.25, 0.5, 1.0, 2.0, 4.0])).unwrap()
     }
 
     #[test]
@@ -337,7 +345,7 @@ mod tests {
         let warned = |change: fn(&mut Point)| {
             let mut points = points(&[0.25, 0.5, 1.0, 2.0, 4.0]);
             points.iter_mut().for_each(change);
-            sweep(link(), 1, points).unwrap().warnings.join(" ")
+            sweep(link(), CASE, points).unwrap().warnings.join(" ")
         };
         assert_eq!(warned(|_| ()), "");
         let lucky = warned(|point| point.gain.median = 1.02 * point.gain_ideal);
@@ -348,12 +356,12 @@ mod tests {
 
     #[test]
     fn too_few_points_are_taken_as_measured() {
-        let one = sweep(link(), 1, points(&[1.0])).unwrap().data;
+        let one = sweep(link(), CASE, points(&[1.0])).unwrap().data;
         assert!((one["f"].as_f64().unwrap() - 15.0 / 16.0).abs() < 1e-9 && one["is_fitted"] == false, "{one:?}");
     }
 
     #[test]
     fn without_points_there_is_no_outcome() {
-        assert!(sweep(link(), 1, vec![]).is_none());
+        assert!(sweep(link(), CASE, vec![]).is_none());
     }
 }
