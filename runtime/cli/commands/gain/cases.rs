@@ -54,7 +54,8 @@ pub(super) fn results(link: Link, measured: &[(Case, Vec<Point>)]) -> Option<Res
     let chart = chart(&results, measured);
     results.chart(chart);
     results.conclusion = conclusion(measured)?;
-    results.warnings = warned(measured);
+    let best = all().max_by(|a, b| a.gain.median.total_cmp(&b.gain.median))?;
+    results.warnings = warnings(best, all().map(|point| point.disturbed).fold(0.0, f64::max));
     Some(results)
 }
 
@@ -132,7 +133,10 @@ fn chart(results: &Results, measured: &[(Case, Vec<Point>)]) -> Chart {
             crate::report::results::points(rows, "gamma", y)
         };
         chart = chart.points(format!("I.3, {name}"), of("gain"));
-        chart = chart.points(format!("I.2, {name}"), of("gain_blocking"));
+        // More points could not be told apart.
+        if measured.len() <= 2 {
+            chart = chart.points(format!("I.2, {name}"), of("gain_blocking"));
+        }
     }
     chart
 }
@@ -151,15 +155,6 @@ fn conclusion(measured: &[(Case, Vec<Point>)]) -> Option<String> {
     let references = measured.iter().flat_map(|(_, points)| points.iter().map(|point| &point.reference));
     let base = Reference::base(references)?;
     Some(format!("At most, by case: {}. {}", cases?.join("; "), reference::in_words(base)))
-}
-
-fn warned(measured: &[(Case, Vec<Point>)]) -> Vec<String> {
-    let mut all = Vec::new();
-    for (case, points) in measured {
-        let warnings = best(points).map(|best| warnings(best, disturbed_max(points))).unwrap_or_default();
-        all.extend(warnings.into_iter().map(|warning| format!("{}: {warning}", case.in_words())));
-    }
-    all
 }
 
 #[cfg(test)]

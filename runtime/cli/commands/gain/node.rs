@@ -58,15 +58,17 @@ impl Session<'_> {
             Point { measured: Measured { gamma_wanted: gamma, shape, steps, rounds: Vec::new() }, wanted_s, costs }
         };
         let mut points: Vec<Point> = self.plan.gammas.iter().map(point).collect();
-        self.repeat(&mut strip, &mut points)?;
+        // Between hosts, nobody knew before how long an exchange takes.
+        let deadline_s = self.plan.deadline_s.max(self.plan.patience_s(t_com_s));
+        self.repeat(&mut strip, &mut points, deadline_s)?;
         points.into_iter().try_for_each(|point| report(self.pair.node.rank(), point.measured))
     }
 
     /// Goes round all points as often as planned, so that what disturbs for a while disturbs each of them a little
     /// and none altogether; then, while there is time, repeats what was disturbed. If the machine is so busy that
     /// the time is over before, the least number of repetitions must do.
-    fn repeat(&mut self, strip: &mut Strip, points: &mut [Point]) -> Result<()> {
-        let Plan { repeats, repeats_min, deadline_s, .. } = *self.plan;
+    fn repeat(&mut self, strip: &mut Strip, points: &mut [Point], deadline_s: f64) -> Result<()> {
+        let Plan { repeats, repeats_min, .. } = *self.plan;
         let mut elapsed_s = 0.0;
         for repeat in 0..repeats {
             if repeat >= repeats_min && elapsed_s > deadline_s {

@@ -62,7 +62,8 @@ pub(super) struct Plan {
     pub(super) repeats: u32,
     /// How often at least, if the time is over.
     pub(super) repeats_min: u32,
-    /// How many seconds it may take to repeat what other programs disturbed.
+    /// How many seconds it all may take, what other programs disturbed and is repeated among it; more where the link turns out
+    /// to be slower than was known.
     pub(super) deadline_s: f64,
     /// Where the raw connection is; between hosts it is where rank 0 says.
     pub(super) raw: Option<RawPlace>,
@@ -85,6 +86,11 @@ impl Plan {
     /// all, and its median is needed less exactly than that of the exchange.
     pub(super) fn has_pingpong(repetition: usize) -> bool {
         repetition.is_multiple_of(2)
+    }
+
+    /// The seconds it may take where an exchange takes `t_com_s`.
+    pub(super) fn patience_s(&self, t_com_s: f64) -> f64 {
+        1.3 * self.estimate_s(t_com_s) + 4.0
     }
 
     /// About how many seconds it all takes where an exchange takes `t_com_s`.
@@ -184,6 +190,7 @@ mod tests {
         // One step each: 1 + 2 + 2 + 2 + 1 + 2 + 1 exchanges' time, five times, 3 for the ping-pong, and calibration.
         assert!((plan(&[1.0], 5).estimate_s(0.1) - 0.1 * (5.0 * 11.0 + 3.0 * 3.0 + 3.0)).abs() < 1e-9);
         assert_eq!((0..5).filter(|&repetition| Plan::has_pingpong(repetition)).count(), 3);
+        assert!((plan(&[1.0], 5).patience_s(0.1) - 1.3 * 0.1 * 67.0 - 4.0).abs() < 1e-9);
         let sweep = plan(&[0.5, 1.0, 4.0], 5);
         assert!((sweep.estimate_s(2.0) / sweep.estimate_s(1.0) - 2.0).abs() < 1e-9, "slow links take longer");
     }

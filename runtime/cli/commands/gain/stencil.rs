@@ -26,13 +26,10 @@ const LONG_S: f64 = 90.0;
 pub(super) fn measure(args: &Args) -> Result<Results> {
     let target = args.place.target(LINK)?;
     let cases = Case::all(&args.rows, &buffers(args)?);
-    let plans: Vec<Plan> = cases.iter().map(|case| plan(args, *case, &target)).collect();
-    let estimate_s: f64 = plans.iter().map(|plan| plan.deadline_s).sum();
-    let hint = if estimate_s > LONG_S { "; fewer --rows, --gamma or --repeats take less" } else { "" };
-    let mut what = format!("measuring over {}; takes about {estimate_s:.0} s{hint}", target.describe().how);
+    let mut what = format!("measuring over {}{}", target.describe().how, duration(args, &cases, &target));
     let mut measured = Vec::new();
-    for (case, plan) in cases.iter().zip(plans) {
-        let plan = Plan { deadline_s: 1.3 * plan.deadline_s + 4.0, ..plan };
+    for case in &cases {
+        let plan = plan(args, *case, &target);
         let bar = progress("lathide gain", args.output.quiet, &what);
         measured.push((*case, points(&target, &plan, *case, bar)?));
         what = format!("measured: {}", case.in_words());
@@ -42,6 +39,17 @@ pub(super) fn measure(args: &Args) -> Result<Results> {
         _ => cases::results(target.describe(), &measured),
     };
     results.ok_or_else(|| Failed::new("nothing was measured"))
+}
+
+/// How long it will take, where the link says it.
+fn duration(args: &Args, cases: &[Case], target: &Target) -> String {
+    if target.hosts.is_given() {
+        return String::new();
+    }
+    let of = |case: &Case| plan(args, *case, target).estimate_s(exchange_s(case.rows, &target.link));
+    let estimate_s: f64 = cases.iter().map(of).sum();
+    let hint = if estimate_s > LONG_S { "; fewer --rows, --gamma or --repeats take less" } else { "" };
+    format!("; takes about {estimate_s:.0} s{hint}")
 }
 
 /// The buffers that are asked for, by the option or else by the variable, which nodes on other hosts do not see.
@@ -58,7 +66,7 @@ fn buffers(args: &Args) -> Result<Vec<Option<u32>>> {
     }
 }
 
-/// What is to be measured; its deadline is what it should take.
+/// What is to be measured.
 fn plan(args: &Args, case: Case, target: &Target) -> Plan {
     let mut plan = Plan {
         rows: case.rows,
@@ -70,7 +78,7 @@ fn plan(args: &Args, case: Case, target: &Target) -> Plan {
         deadline_s: 0.0,
         raw: None,
     };
-    plan.deadline_s = plan.estimate_s(exchange_s(case.rows, &target.link));
+    plan.deadline_s = plan.patience_s(exchange_s(case.rows, &target.link));
     plan
 }
 
