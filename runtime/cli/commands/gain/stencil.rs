@@ -52,7 +52,7 @@ fn duration(args: &Args, cases: &[Case], target: &Target) -> String {
     format!("; takes about {estimate_s:.0} s{hint}")
 }
 
-/// The buffers that are asked for, by the option or else by the variable, which nodes on other hosts do not see.
+/// The buffers that are asked for, by the option or else by the variable.
 fn buffers(args: &Args) -> Result<Vec<Option<u32>>> {
     let text = || std::env::var(SOCKET_BUFFER.name).ok().filter(|text| !text.trim().is_empty());
     match (&args.socket_buffer, text()) {
