@@ -164,7 +164,7 @@ impl Session<'_> {
         let mut expected = None;
         // What is compared most exactly is close together.
         let mut order = vec![Step::Exchange, Step::I2, Step::Calculation, Step::RawExchange, Step::I1, Step::I3];
-        order.extend(Plan::has_pingpong(rounds.len()).then_some(Step::RawPingPong));
+        order.extend(self.plan.has_pingpong(rounds.len()).then_some(Step::RawPingPong));
         order.push(Step::Calculation);
         if rounds.len() % 2 == 1 {
             order.reverse();

@@ -83,9 +83,10 @@ impl Plan {
     }
 
     /// Whether the stencil also runs over the raw ping-pong in this repetition: every other time, since it takes longest of
-    /// all, and its median is needed less exactly than that of the exchange.
-    pub(super) fn has_pingpong(repetition: usize) -> bool {
-        repetition.is_multiple_of(2)
+    /// all, and its median is needed less exactly than that of the exchange. What takes the place of a disturbed repetition
+    /// always has it.
+    pub(super) fn has_pingpong(&self, repetition: usize) -> bool {
+        repetition.is_multiple_of(2) || repetition >= self.repeats as usize
     }
 
     /// The seconds it may take where an exchange takes `t_com_s`.
@@ -189,7 +190,8 @@ mod tests {
         assert_eq!(Plan { steps: Some(50), ..plan(&[1.0], 5) }.steps(1.0, 0.065), 50);
         // One step each: 1 + 2 + 2 + 2 + 1 + 2 + 1 exchanges' time, five times, 3 for the ping-pong, and calibration.
         assert!((plan(&[1.0], 5).estimate_s(0.1) - 0.1 * (5.0 * 11.0 + 3.0 * 3.0 + 3.0)).abs() < 1e-9);
-        assert_eq!((0..5).filter(|&repetition| Plan::has_pingpong(repetition)).count(), 3);
+        let has = |repeats| (0..7).filter(|&repetition| plan(&[1.0], repeats).has_pingpong(repetition)).count();
+        assert_eq!((has(5), has(7), has(1)), (5, 4, 7));
         assert!((plan(&[1.0], 5).patience_s(0.1) - 1.3 * 0.1 * 67.0 - 4.0).abs() < 1e-9);
         let sweep = plan(&[0.5, 1.0, 4.0], 5);
         assert!((sweep.estimate_s(2.0) / sweep.estimate_s(1.0) - 2.0).abs() < 1e-9, "slow links take longer");
