@@ -51,6 +51,10 @@ pub struct Config {
     pub budget_bytes: u64,
     /// The maximum number of messages per link that may be announced beyond the window.
     pub envelopes_max: u32,
+    /// The size of a link's send buffer and of its receive buffer in the system (SO_SNDBUF, SO_RCVBUF), from 2 KiB to
+    /// 1 GiB. Default: `None`, the system sizes them by the traffic. A fixed size less than the link's bandwidth times its
+    /// round trip limits the link; it is for experiments such as section 4.2 of the paper.
+    pub socket_buffer_bytes: Option<u32>,
     /// The cost model that selects the algorithms of collectives at first. Must be the same on every rank.
     pub cost_model: CostModel,
     /// Whether the cost model and the selection follow what ranks observe while the program runs
@@ -107,6 +111,7 @@ impl Config {
             window_bytes: 64 << 20,
             budget_bytes: 512 << 20,
             envelopes_max: 1024,
+            socket_buffer_bytes: None,
             cost_model: CostModel::lan(),
             calibrate: true,
             cache: None,

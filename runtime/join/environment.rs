@@ -20,6 +20,7 @@ use crate::ids::Rank;
 use crate::overrides::Overrides;
 
 use super::foreign::{self, RankSlot};
+use super::socket_buffer::SocketBuffer;
 use super::variables::{self, Variable, Variables, wrong};
 use crate::config::Discovery;
 use crate::quantity::{Quantity, SIZE, TIME, WHOLE};
@@ -187,6 +188,7 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     set(&mut config.fragment_bytes, variables.parsed(&variables::FRAGMENT, |text| FRAGMENT.one(text))?);
     let envelopes = |text: &str| WHOLE.within("1", "1048576").one(text);
     set(&mut config.envelopes_max, variables.parsed(&variables::ENVELOPES, envelopes)?);
+    set(&mut config.socket_buffer_bytes, variables.parsed(&variables::SOCKET_BUFFER, SocketBuffer::read)?);
     set(&mut config.deadlock_timeout, variables.parsed(&variables::DEADLOCK, limit_or_off)?);
     config.keepalive = keepalive(variables.0)?;
     set(&mut config.join_timeout, variables.parsed(&variables::JOIN, |text| LIMIT.one(text))?);

@@ -39,6 +39,7 @@ fn the_contract_of_lathide_run() {
         ("LATHIDE_BUDGET", "7MiB"),
         ("LATHIDE_FRAGMENT", "1024"),
         ("LATHIDE_ENVELOPES", "9"),
+        ("LATHIDE_SOCKET_BUFFER", "16KiB"),
         ("LATHIDE_DEADLOCK", "off"),
         ("LATHIDE_KEEPALIVE", "off"),
         ("LATHIDE_JOIN", "0.5"),
@@ -52,7 +53,7 @@ fn the_contract_of_lathide_run() {
     let (config, _) = from(&[JOB.as_slice(), &settings].concat()).unwrap();
     assert_eq!((config.overlap, config.encrypt, config.calibrate), (Overlap::Off, true, false));
     assert_eq!((config.window_bytes, config.fragment_bytes, config.envelopes_max), (2 << 20, 1024, 9));
-    assert_eq!(config.budget_bytes, 7 << 20);
+    assert_eq!((config.budget_bytes, config.socket_buffer_bytes), (7 << 20, Some(16 << 10)));
     assert_eq!((config.deadlock_timeout, config.keepalive), (None, None));
     assert_eq!((config.ports, config.advertise), (Some(7000..=7063), Some("fd00::7".parse().unwrap())));
     assert_eq!(config.interface.map(|interface| interface.to_string()).as_deref(), Some("!docker0"));
@@ -79,7 +80,9 @@ fn the_table_says_the_defaults() {
     let unset = from(&JOB).unwrap().0;
     let mut said = 0;
     for variable in variables::ALL.iter().flat_map(|(_, variables)| *variables) {
-        if ["SIZE", "TIME or off", "TIME", "on or off"].contains(&variable.value) || variable == &variables::ENVELOPES {
+        if ["SIZE", "SIZE or default", "TIME or off", "TIME", "on or off"].contains(&variable.value)
+            || variable == &variables::ENVELOPES
+        {
             let set = from(&[JOB.as_slice(), &[(variable.name, variable.default)]].concat()).unwrap().0;
             assert_eq!(format!("{set:?}"), format!("{unset:?}"), "{}", variable.name);
             said += 1;
@@ -108,6 +111,8 @@ fn sizes_and_times_are_written_as_everywhere() {
         ("LATHIDE_ENVELOPES", "1048577", "a whole number from 1 to 1048576"),
         ("LATHIDE_JOIN", "8785h", "a time from 1ns to 8784h"),
         ("LATHIDE_KEEPALIVE", "never", ", or off"),
+        ("LATHIDE_SOCKET_BUFFER", "0", "a size from 2KiB to 1GiB"),
+        ("LATHIDE_SOCKET_BUFFER", "2GiB", ", or default"),
     ] {
         let (_, why) = refused(&[(name, value)]);
         assert!(why.contains(range), "{name}={value}: {why}");

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use super::descriptors;
 use super::keepalive::{self, EndedBy};
 use super::pending::{self, Authentication, Pending};
+use super::socket_buffer::SocketBuffer;
 use crate::config::KEEPALIVE;
 use crate::wire::cipher::{Cipher, CipherError, OPENING_BYTES, Opening};
 use crate::wire::handshake::{
@@ -99,7 +100,7 @@ pub(crate) struct Line {
 pub(crate) async fn call(address: SocketAddr, party: &Party, epoch: u32) -> Result<Line, DialError> {
     let target = Target { epoch, ..RENDEZVOUS_OF_ANY };
     let shake = async {
-        let (stream, dialer, _) = authenticate(address, party, target, 0).await?;
+        let (stream, dialer, _) = authenticate(address, party, target, 0, SocketBuffer::BY_SYSTEM).await?;
         Ok(Line { stream, seals: dialer.seals() })
     };
     timeout(HANDSHAKE_TIMEOUT, shake).await.unwrap_or(Err(DialError::Silent))
@@ -111,9 +112,10 @@ pub async fn dial(
     party: &Party,
     target: Target,
     next_expected: u64,
+    buffer: SocketBuffer,
 ) -> Result<(Connection, Established), DialError> {
     let shake = async {
-        let (mut stream, dialer, established) = authenticate(address, party, target, next_expected).await?;
+        let (mut stream, dialer, established) = authenticate(address, party, target, next_expected, buffer).await?;
         let mut cipher = None;
         if let Some(secret) = dialer.secret() {
             let mut opening = Opening::dialer(&secret)?;
@@ -131,7 +133,8 @@ pub async fn dial(
 
 /// Whether the rendezvous of this job listens at `address`: has it authenticate itself, and then hangs up.
 pub(crate) async fn probe(address: SocketAddr, party: &Party) -> Result<(), DialError> {
-    let challenged = timeout(HANDSHAKE_TIMEOUT, challenge(address, party, RENDEZVOUS_OF_ANY, 0)).await;
+    let challenge = challenge(address, party, RENDEZVOUS_OF_ANY, 0, SocketBuffer::BY_SYSTEM);
+    let challenged = timeout(HANDSHAKE_TIMEOUT, challenge).await;
     challenged.unwrap_or(Err(DialError::Silent)).map(drop)
 }
 
@@ -144,8 +147,9 @@ async fn authenticate(
     party: &Party,
     target: Target,
     next_expected: u64,
+    buffer: SocketBuffer,
 ) -> Result<(TcpStream, Dialer, Established), DialError> {
-    let (mut stream, dialer, response) = challenge(address, party, target, next_expected).await?;
+    let (mut stream, dialer, response) = challenge(address, party, target, next_expected, buffer).await?;
     stream.write_all(&response).await?;
     let mut ready = [0; READY_BYTES];
     stream.read_exact(&mut ready).await?;
@@ -159,8 +163,12 @@ async fn challenge(
     party: &Party,
     target: Target,
     next_expected: u64,
+    buffer: SocketBuffer,
 ) -> Result<(TcpStream, Dialer, Vec<u8>), DialError> {
-    let mut stream = match timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // The window that may ever be announced is agreed on with the first packets.
+    buffer.set(&(&socket).into())?;
+    let mut stream = match timeout(CONNECT_TIMEOUT, socket.connect(address)).await {
         Ok(stream) => stream?,
         Err(_) => return Err(io::Error::from(io::ErrorKind::TimedOut).into()),
     };

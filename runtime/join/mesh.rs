@@ -31,6 +31,7 @@ use super::invitation::Posted;
 use super::keepalive::{self, EndedBy};
 use super::lines;
 use super::listening::{bind, bind_all};
+use super::socket_buffer::SocketBuffer;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
@@ -147,6 +148,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
     if config.discovery.as_ref().is_none_or(|discovery| discovery.has_key) {
         check_key(&config.key, config.size)?;
     }
+    SocketBuffer::check(config)?;
     let incarnation = handshake::incarnation().map_err(|error| failed(format!("no random numbers: {error}")))?;
     let mut party = Party {
         key: config.key.clone(),
@@ -199,7 +201,10 @@ async fn links(
     posted: Option<Posted>,
 ) -> Result<Membership, Failure> {
     let own = party.limits;
+    let buffer = SocketBuffer::of(config.socket_buffer_bytes);
     let (listener, address) = listen(control.local, config).await?;
+    // Connections that it accepts have them from the start: nobody knows the address before the table does.
+    buffer.set(&(&listener).into()).map_err(|error| error.to_string())?;
     let (process, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_string());
     let cores = Box::new(cores(control.local));
     let join = Report::Join { address, process, version, keepalive: config.keepalive, cores };
@@ -211,7 +216,8 @@ async fn links(
     let job = table.incarnations.iter().fold(0, |job: u64, one| job.rotate_left(9) ^ one);
     let ranks_per_core = table.ranks_per_core;
     let addresses = table.addresses.iter().map(SocketAddr::ip).collect();
-    let connected = connect(party, listener, table, control, Instant::now() + config.join_timeout).await?;
+    let deadline = Instant::now() + config.join_timeout;
+    let connected = connect(party, listener, buffer, table, control, deadline).await?;
     let mut links = Vec::new();
     let mut limits = Vec::new();
     for link in connected {
@@ -346,6 +352,7 @@ enum Step {
 async fn connect(
     party: Party,
     listener: TcpListener,
+    buffer: SocketBuffer,
     table: Table,
     control: &mut Control,
     deadline: Instant,
@@ -367,7 +374,7 @@ async fn connect(
         let (party, steps) = (party.clone(), steps.clone());
         let (address, incarnation) = (table.addresses[peer as usize], table.incarnations[peer as usize]);
         tasks.spawn(async move {
-            let link = dial_peer(&party, Rank(peer), address, incarnation, deadline).await;
+            let link = dial_peer(&party, Rank(peer), address, buffer, incarnation, deadline).await;
             let _ = steps.send(Step::Dialed(Rank(peer), Box::new(link))).await;
         });
     }
@@ -451,13 +458,14 @@ async fn dial_peer(
     party: &Party,
     peer: Rank,
     address: SocketAddr,
+    buffer: SocketBuffer,
     incarnation: u64,
     deadline: Instant,
 ) -> Result<Link, String> {
     let mut pauses = Pauses::new();
     for epoch in 1.. {
         let target = Target { purpose: Purpose::Link, rank: peer.0, incarnation: Some(incarnation), epoch };
-        let error: DialError = match handshake::dial(address, party, target, 0).await {
+        let error: DialError = match handshake::dial(address, party, target, 0, buffer).await {
             Ok(link) => return Ok(link),
             Err(error) => error,
         };

@@ -231,7 +231,9 @@ async fn besieged(seed: u64) {
     let mut control =
         Control { reports, notices, local: address.ip(), forged: Arc::default(), writer: tokio::spawn(async {}) };
     let deadline = Instant::now() + Duration::from_secs(300);
-    let victim = tokio::spawn(async move { connect(party(2), listener, table, &mut control, deadline).await });
+    let victim = tokio::spawn(async move {
+        connect(party(2), listener, SocketBuffer::BY_SYSTEM, table, &mut control, deadline).await
+    });
 
     let (mut first, recorded) = record(address).await;
     let mut attack = Attack { address, recorded, noise: Chance(seed), kept: VecDeque::new() };
@@ -244,7 +246,9 @@ async fn besieged(seed: u64) {
     }
 
     // With silent ones at every place, rank 0 still comes in, and rank 1 still has its connection.
-    let (mut last, _) = handshake::dial(address, &party(0), target(2, 1), 0).await.expect("rank 0 belongs here");
+    let (mut last, _) = handshake::dial(address, &party(0), target(2, 1), 0, SocketBuffer::BY_SYSTEM)
+        .await
+        .expect("rank 0 belongs here");
     let mut links = victim.await.unwrap().expect("all links are there");
     for (rank, own) in [(0, &mut last.stream), (1, &mut first)] {
         let (link, _) = links[rank].as_mut().expect("a link");

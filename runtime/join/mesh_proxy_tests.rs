@@ -280,7 +280,7 @@ async fn attempts_beside_a_flood(from: &'static str, pause: Option<Duration>) ->
     tokio::time::sleep(Duration::from_millis(500)).await;
     for epoch in 1.. {
         let target = Target { purpose: Purpose::Link, rank: 1, incarnation: Some(7), epoch };
-        match handshake::dial(by_way, &party(0), target, 0).await {
+        match handshake::dial(by_way, &party(0), target, 0, SocketBuffer::BY_SYSTEM).await {
             Ok(_) => return epoch,
             Err(error) => assert!(epoch < 200, "kept out: {error}"),
         }

@@ -84,6 +84,26 @@ fn nodes_of_every_small_job_meet() {
 }
 
 #[test]
+fn links_have_the_socket_buffers_that_are_set() {
+    let root = free_root();
+    let small = |rank| Config { socket_buffer_bytes: Some(8 << 10), ..config(rank, 3, &root) };
+    let sizes = job((0..3).map(small).collect(), |rank, membership| {
+        let of = |stream: &std::net::TcpStream| {
+            let socket = socket2::SockRef::from(stream);
+            [socket.send_buffer_size().unwrap(), socket.recv_buffer_size().unwrap()]
+        };
+        let links = membership.iter().flat_map(|membership| membership.links.iter().flatten());
+        let sizes: Vec<_> = links.map(|link| of(&link.stream)).collect();
+        greet_all(rank, membership);
+        sizes
+    });
+    // The dialed ones and the accepted ones: twice what was asked for, as socket(7) says.
+    assert_eq!(sizes, vec![vec![[16 << 10; 2]; 2]; 3]);
+    let senseless = Config { socket_buffer_bytes: Some(0), ..config(0, 2, &root) };
+    assert!(cause(on_runtime(join(&senseless))).contains("from 2KiB to 1GiB"));
+}
+
+#[test]
 fn a_job_of_one_needs_nobody() {
     let membership = on_runtime(join(&Config::alone())).unwrap();
     assert!(membership.links.len() == 1 && membership.links[0].is_none() && membership.control.is_none());
@@ -146,7 +166,7 @@ fn noise_on_a_ranks_listener_has_no_effect() {
         // Among those of its own address it may be the one that makes room; it dials again then, as a rank does.
         let dialer = tokio::spawn(async move {
             loop {
-                match handshake::dial(address, &party(0), target, 0).await {
+                match handshake::dial(address, &party(0), target, 0, SocketBuffer::BY_SYSTEM).await {
                     Err(error) if !error.is_final() => {}
                     ended => return ended,
                 }

@@ -8,6 +8,7 @@
 //! | `rendezvous`, `coordinator`, `events`, `lines`, `control` | the service that all ranks report to, its decisions, what reaches it, its connections and messages |
 //! | `handshake`, `pending`, `descriptors` | connections that authenticate, and how many may not have yet |
 //! | `mesh` | a link to each other rank |
+//! | `socket_buffer` | how large a link's buffers in the system are |
 //! | `keepalive` | a host that is gone is noticed |
 //! | `deadlock` | who waits for whom, and whether that can end (pure) |
 //! | `cores` | whether each rank of a host has a core of its own (pure) |
@@ -30,4 +31,5 @@ pub(crate) mod listening;
 pub(crate) mod mesh;
 mod pending;
 pub(crate) mod rendezvous;
+pub(crate) mod socket_buffer;
 pub(crate) mod variables;

@@ -70,6 +70,8 @@ variables! {
             "the same for all links together: a window is at most a link's equal share, but at least 64KiB";
         FRAGMENT = "LATHIDE_FRAGMENT", "SIZE", "4KiB", "the maximum payload of a fragment, from 64B to 64KiB";
         ENVELOPES = "LATHIDE_ENVELOPES", "N", "1024", "messages per link that may be announced beyond the window";
+        SOCKET_BUFFER = "LATHIDE_SOCKET_BUFFER", "SIZE or default", "default",
+            "a link's send and receive buffers in the system, each, from 2KiB to 1GiB; by default sized by the traffic";
         COLLECTIVE = "LATHIDE_COLLECTIVE", "LIST", "the fastest by the cost model",
             "algorithms of collectives, the same on every rank: broadcast:chain,gather:windowed/4";
         CALIBRATE = "LATHIDE_CALIBRATE", "on or off", "on",

@@ -13,10 +13,27 @@
 //! - f: the interior's fraction of t_calc. Omega: how much longer the interior and the posting calls take while the
 //!   transfer runs, relative to t_calc. Both are measured inside I.3, not derived from its total, so eq. (4) with them
 //!   is a prediction too (`gain_phases` of each point in the JSON object).
+//! - The same stencil over one raw TCP connection between the same two processes, through an emulated link of the same
+//!   kind if there is one: as a *ping-pong* (calculate; one node writes, then reads, the other reads, then writes), the
+//!   reference of Fig. 23, in every other repetition; and as an *exchange* (calculate; then both directions at once on a
+//!   socket that does not block, with poll), as an expert would write it. Between hosts and over loopback an exchange that
+//!   is not timed goes before each block, because TCP begins slowly after a pause.
 //!
 //! Both nodes begin each block at the same moment, on which they agree by a common clock. After a barrier they would
 //! begin up to the one-way time of the link apart, and a block of one step would be longer by that. A strip has up to
 //! 64 columns, so f is 63/64 on links where that much calculation fits.
+//!
+//! G over the ping-pong is in part the gain of sending both ways at once. G over the exchange has a base that owes nothing
+//! to lathide, and `i1_over_raw_exchange`, a step of I.1 over one of the exchange, says how much slower lathide's own
+//! base is. On 100 Mbit/s and an undisturbed processor that was 0.98 to 1.01 (`benches/results/2026-11-22-gain.md`). It
+//! says more of the system than of lathide in two cases: on a loopback that the kernel shapes, where lathide keeps BBR and
+//! raw TCP has reno; and beside other programs, since the exchange leaves as much to the system as it takes, and lathide no
+//! more than the link sends in a moment.
+//!
+//! `--rows` and `--socket-buffer` may be lists: each pair is a case with two nodes of its own, and the result is of the
+//! schema `lathide-gain-cases-1` ([`internet`](super::internet) has an example). `--steps` sets the time steps of a block,
+//! otherwise as many as take 0.12 s. A socket buffer is that of the node's sockets, lathide's and raw TCP's; an emulated
+//! link (`--link`) has sockets and queues of its own behind them, so for experiments with buffers use hosts or a lab.
 //!
 //! G = T(I.1) / T(I.3). *Ideal* is eq. (1). *Model* is eq. (4) with the measured gamma and *one* f and *one* Omega,
 //! fitted to the whole sweep ([fitting](super::models)): `G = (1 + 1/gamma) / ((1 - f) + max(f + Omega, 1/gamma))`.
@@ -127,6 +144,9 @@
 //!
 //! | figure | command |
 //! | --- | --- |
+//! | Strumpen, Fig. 20: ping-pong and simultaneous send, buffers of 4 and 16 Kbyte | `LATHIDE_SOCKET_BUFFER=4KiB lathide link`, then with 16KiB |
+//! | Figs 21, 22: the Internet experiment | the page [`internet`](super::internet) |
+//! | Fig. 23: ping-pong, simultaneous send, latency hiding, 100 000 rows | `lathide gain` |
 //! | Tam and Wang, Figs. 2, 4, 5; Stoica, Sultan and Keyes, Figs. 11, 12, 14 | `lathide collectives --papers`, below |
 //! | Figs. 11 and 12 by the library's own trees, with segments, 11 ranks | `lathide collectives -n 11 --operations broadcast --algorithms binary,serial` |
 //! | Fig. 5 beside a gather that the root grants piece by piece | `lathide collectives --ranks 4,8,16 --operations gather --algorithms simple,windowed/1,granted --bytes 1KiB,4KiB,16KiB,64KiB,256KiB,1MiB` |

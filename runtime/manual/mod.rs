@@ -8,6 +8,7 @@
 //!   when ranks disagree
 //! - [`lab`]: a virtual network of several hosts on one machine, what its figures mean, and how it is made
 //! - [`measuring`]: what the numbers mean and how they are measured
+//! - [`internet`]: the Internet experiment of Strumpen's section 4.2, repeated in a lab
 //! - [`observing`]: reports, timelines and advice, where their numbers come from, and what observation costs
 //! - [`targets`]: what is required, what is reached, and what causes the difference
 //! - [`models`]: what the papers' models say, which of their printed formulas and numbers are wrong, and how they are
@@ -18,6 +19,7 @@
 pub mod architecture;
 pub mod collectives;
 pub mod hosts;
+pub mod internet;
 pub mod lab;
 pub mod launching;
 pub mod measuring;

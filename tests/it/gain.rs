@@ -39,10 +39,41 @@ fn the_stencil_on_an_emulated_link() {
             let ratio = number(point, "t_i1_s") / number(point, version);
             assert!((number(point, gain) - ratio).abs() < 1e-9, "{gain}: {point}");
         }
+        // Beside raw TCP, in the same repetition.
+        for (gain, raw) in
+            [("gain_over_raw_pingpong", "t_raw_pingpong_s"), ("gain_over_raw_exchange", "t_raw_exchange_s")]
+        {
+            let ratio = number(point, raw) / number(point, "t_i3_s");
+            assert!((number(point, gain) - ratio).abs() < 1e-9, "{gain}: {point}");
+        }
+        let base = number(point, "t_i1_s") / number(point, "t_raw_exchange_s");
+        assert!((number(point, "i1_over_raw_exchange") - base).abs() < 1e-9, "{point}");
+        // One direction after the other takes at least two transfers, however busy the machine.
+        assert!(number(point, "t_raw_pingpong_s") >= 0.0066, "{point}");
         assert!(number(point, "t_i1_s") >= number(point, "t_i1_s_min"), "{point}");
         assert!((0.0..=1.0).contains(&number(point, "f")), "{point}");
         assert!(number(point, "gain_ideal") <= 2.0 && number(point, "gain_model") > 0.0, "{point}");
     }
+}
+
+#[test]
+fn several_messages_and_buffers() {
+    let link = "--link delay=1ms,rate=100mbit --gamma 1 --repeats 1 --steps 2";
+    let result = json(&gain(&format!("--rows 500,1000 --socket-buffer 4KiB,default {link} --json")).succeeded());
+    assert_eq!(result["schema"], "lathide-gain-cases-1");
+    let cases = result["cases"].as_array().expect("cases");
+    let asked: Vec<_> = cases.iter().map(|case| (&case["message_bytes"], &case["socket_buffer_bytes"])).collect();
+    let (whole, part, size) = (Value::from(4000), Value::from(8000), Value::from(4096));
+    assert_eq!(asked, [(&whole, &size), (&whole, &Value::Null), (&part, &size), (&part, &Value::Null)]);
+    let points = result["points"].as_array().expect("points");
+    assert!(points.len() == 4 && points.iter().all(|point| point["steps"] == 2), "{result}");
+    assert!(points.iter().all(|point| number(point, "gain") > 0.0 && number(point, "t_com_s") >= 1e-3), "{result}");
+}
+
+#[test]
+fn a_buffer_that_the_system_does_not_allow_is_named() {
+    let failed = gain("--rows 500 --gamma 1 --repeats 1 --socket-buffer 1GiB --link loopback").failed(1);
+    assert!(failed.stderr.contains("no socket buffer") && failed.stderr.contains("mem_max"), "{failed:?}");
 }
 
 #[test]
@@ -99,6 +130,12 @@ fn wrong_use_is_explained() {
         ("--gamma ,", "value"),
         ("--rows 0", "--rows"),
         ("--rows 1.5", "--rows"),
+        ("--rows 500,1", "--rows"),
+        ("--steps 0", "--steps"),
+        ("--socket-buffer 0", "a size from 2KiB to 1GiB"),
+        ("--socket-buffer 4KiB,8TB", "from 2KiB to 1GiB"),
+        ("--socket-buffer default,,", "or default"),
+        ("--socket-buffer 4KiB -- true", "--socket-buffer"),
         ("--repeats 0", "--repeats"),
         ("--link dsl", "loopback, ethernet, lan or wan"),
         ("-n 2", "PROGRAM"),

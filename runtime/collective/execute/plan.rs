@@ -357,3 +357,7 @@ fn bytes(call: &Call) -> u64 {
 fn place_of(choice: &Choice, way: Way) -> Option<usize> {
     choice.candidates.iter().position(|candidate| Way::of(&candidate.algorithm) == way)
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -10,5 +10,7 @@ pub(crate) mod hosts;
 pub(crate) mod nodes;
 pub(crate) mod options;
 pub(crate) mod output;
+pub(crate) mod raw;
+pub(crate) mod raw_route;
 pub(crate) mod strip;
 pub(crate) mod target;

@@ -1,5 +1,6 @@
 //! Values of options, in the one grammar of variables and options, with the bounds that several commands share. Pure.
 
+use lathide::launcher::handshake::SocketBuffer;
 use lathide::launcher::quantity::{Quantity, SIZE, Scalar, TIME, WHOLE};
 use std::time::Duration;
 
@@ -31,6 +32,11 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
 /// How often something is measured.
 pub(crate) fn repeats(text: &str) -> Result<u32, String> {
     WHOLE.within("1", "1000").one(text)
+}
+
+/// Sizes of socket buffers; `default` is none.
+pub(crate) fn socket_buffers(text: &str) -> Result<List<Option<u32>>, String> {
+    text.split(',').map(SocketBuffer::read).collect()
 }
 
 /// A time limit of a job.

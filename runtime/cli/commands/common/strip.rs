@@ -10,6 +10,8 @@
 use std::mem::{swap, take};
 use std::ops::Range;
 
+use lathide::bytemuck::{cast_slice, cast_slice_mut};
+
 /// r_x and r_y of section 2; the explicit scheme is stable while their sum is at most 1/2.
 const RX: f64 = 0.2;
 const RY: f64 = 0.15;
@@ -136,6 +138,11 @@ impl Strip {
     /// Puts the filled ghost column back.
     pub(crate) fn put_ghost(&mut self, column: Vec<f64>) {
         self.ghost = column;
+    }
+
+    /// What is sent, and where to put what is received, as bytes.
+    pub(crate) fn halo(&mut self) -> (&[u8], &mut [u8]) {
+        (cast_slice(&self.new[0]), cast_slice_mut(&mut self.ghost))
     }
 
     /// The new time step becomes the older one.

@@ -5,6 +5,7 @@ use lathide_models::{BadParameter, gain};
 use serde::Serialize;
 
 use super::plan::{Measured, Round};
+use super::reference::Reference;
 use crate::commands::common::strip::Shape;
 use crate::launch::failed::{Failed, Result};
 
@@ -43,6 +44,8 @@ pub(super) struct Point {
     pub(super) speedup_i1: f64,
     pub(super) speedup_i2: f64,
     pub(super) speedup_i3: f64,
+    #[serde(flatten)]
+    pub(super) reference: Reference,
     #[serde(flatten)]
     pub(super) shape: Shape,
     pub(super) steps: u32,
@@ -88,6 +91,7 @@ pub(super) fn evaluate(measured: &Measured, repeats: u32) -> Result<Point> {
         speedup_i1: speedup(t_i1_s),
         speedup_i2: speedup(t_i2_s),
         speedup_i3: speedup(t_i3_s),
+        reference: Reference::of(&rounds, &measured.rounds, t_calc_s).ok_or_else(nothing)?,
         shape: Shape { work: over(|r| f64::from(r.work))?.median.round() as u32, ..measured.shape },
         steps: measured.steps,
         repeats: rounds.len(),
@@ -99,6 +103,16 @@ pub(super) fn evaluate(measured: &Measured, repeats: u32) -> Result<Point> {
 /// The point of the greatest gain.
 pub(super) fn best(points: &[Point]) -> Option<&Point> {
     points.iter().max_by(|a, b| a.gain.median.total_cmp(&b.gain.median))
+}
+
+/// The greatest G of a blocking write.
+pub(super) fn best_blocking(points: &[Point]) -> f64 {
+    points.iter().map(|point| point.gain_blocking.median).fold(f64::MIN, f64::max)
+}
+
+/// The disturbance of the point that was disturbed most.
+pub(super) fn disturbed_max(points: &[Point]) -> f64 {
+    points.iter().map(|point| point.disturbed).fold(0.0, f64::max)
 }
 
 /// The median over all points.
@@ -179,6 +193,8 @@ mod tests {
             t_i1: 2.0 * slower,
             t_i2: 1.95 * slower,
             t_i3: 1.1 * slower,
+            t_raw_exchange: 1.98 * slower,
+            t_raw_pingpong: Some(3.0 * slower),
             busy: 0.95 * slower,
             disturbed: 0.0,
         }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use lathide::launcher::quantity::{NUMBER, WHOLE};
 
-use crate::commands::common::options::{List, list, one, repeats};
+use crate::commands::common::options::{List, list, one, repeats, socket_buffers};
 use crate::commands::common::output::Output;
 use crate::commands::common::target::Place;
 
@@ -16,10 +16,17 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LIST", value_parser = list::<f64>(NUMBER.within("0.01", "100")), conflicts_with = "program",
           default_value = GAMMAS)]
     pub(super) gamma: List<f64>,
-    /// Points per column of the grid: a message has 8 bytes for each
-    #[arg(long, value_name = "N", value_parser = one::<u64>(WHOLE.within("2", "10000000")),
-          conflicts_with = "program", default_value_t = 100_000)]
-    pub(super) rows: u64,
+    /// Points per column of the grid: a message has 8 bytes for each; several are measured one after the other
+    #[arg(long, value_name = "LIST", value_parser = list::<u64>(WHOLE.within("2", "10000000")),
+          conflicts_with = "program", default_value = "100000")]
+    pub(super) rows: List<u64>,
+    /// Send and receive buffers of the sockets, lathide's and raw TCP's: 4KiB,16KiB,default; each is measured with all --rows
+    /// [default: LATHIDE_SOCKET_BUFFER, or sized by the system]
+    #[arg(long, value_name = "LIST", value_parser = socket_buffers, conflicts_with = "program")]
+    pub(super) socket_buffer: Option<List<Option<u32>>>,
+    /// Time steps per measurement [default: as many as take 0.12 s]
+    #[arg(long, value_name = "T", value_parser = one::<u32>(WHOLE.within("1", "10000")), conflicts_with = "program")]
+    pub(super) steps: Option<u32>,
     /// How often everything is measured; medians count [default: 5]
     #[arg(long, value_name = "R", value_parser = repeats)]
     pub(super) repeats: Option<u32>,
@@ -42,6 +49,7 @@ Examples:
   lathide gain                                    an emulated link of 100 Mbit/s, less than a minute
   lathide gain --link wan --gamma 0.5,1,2         an emulated wide-area link
   lathide gain --hosts localhost,b                the network between this machine and b
+  lathide gain --rows 500,1000 --steps 50 --socket-buffer 4KiB,default
   lathide gain --json > gain.json
   lathide gain -n 4 --link ethernet -- ./heat     a program of yours, unchanged";
 

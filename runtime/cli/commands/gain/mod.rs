@@ -5,10 +5,12 @@
 
 mod analysis;
 mod args;
+mod cases;
 mod compare;
 mod node;
 mod plan;
 mod program;
+mod reference;
 mod results;
 mod stencil;
 mod versions;

@@ -16,7 +16,7 @@ pub(super) fn run(node: &Node, plan: &Plan) -> Result<()> {
     if node.size() != 2 {
         return Err(Failed::new(format!("{} nodes; the measurement takes 2", node.size())));
     }
-    Session { pair: Pair::new(node)?, plan, start: Instant::now(), done: 0 }.run()
+    Session { pair: Pair::new(node, plan.raw)?, plan, start: Instant::now(), done: 0 }.run()
 }
 
 struct Session<'a> {
@@ -46,7 +46,7 @@ const CALM: f64 = 0.05;
 
 impl Session<'_> {
     fn run(&mut self) -> Result<()> {
-        self.progress("checking the three versions against the sequential calculation".to_owned())?;
+        self.progress("checking all versions against the sequential calculation".to_owned())?;
         self.check()?;
         self.progress("calibrating".to_owned())?;
         let shape = Shape { rows: self.plan.rows, columns: COLUMNS_MAX, work: WORK_FEW };
@@ -58,15 +58,17 @@ impl Session<'_> {
             Point { measured: Measured { gamma_wanted: gamma, shape, steps, rounds: Vec::new() }, wanted_s, costs }
         };
         let mut points: Vec<Point> = self.plan.gammas.iter().map(point).collect();
-        self.repeat(&mut strip, &mut points)?;
+        // Between hosts, nobody knew before how long an exchange takes.
+        let deadline_s = self.plan.deadline_s.max(self.plan.patience_s(t_com_s));
+        self.repeat(&mut strip, &mut points, deadline_s)?;
         points.into_iter().try_for_each(|point| report(self.pair.node.rank(), point.measured))
     }
 
     /// Goes round all points as often as planned, so that what disturbs for a while disturbs each of them a little
     /// and none altogether; then, while there is time, repeats what was disturbed. If the machine is so busy that
     /// the time is over before, the least number of repetitions must do.
-    fn repeat(&mut self, strip: &mut Strip, points: &mut [Point]) -> Result<()> {
-        let Plan { repeats, repeats_min, deadline_s, .. } = *self.plan;
+    fn repeat(&mut self, strip: &mut Strip, points: &mut [Point], deadline_s: f64) -> Result<()> {
+        let Plan { repeats, repeats_min, .. } = *self.plan;
         let mut elapsed_s = 0.0;
         for repeat in 0..repeats {
             if repeat >= repeats_min && elapsed_s > deadline_s {
@@ -90,7 +92,7 @@ impl Session<'_> {
 
     /// One more repetition at a point. Returns the seconds since the start, on which the nodes agree, since they
     /// decide by them whether to go on.
-    fn measure(&self, strip: &mut Strip, point: &mut Point) -> Result<f64> {
+    fn measure(&mut self, strip: &mut Strip, point: &mut Point) -> Result<f64> {
         let Measured { gamma_wanted, shape, ref rounds, .. } = point.measured;
         self.progress(format!("gamma = {gamma_wanted}, repetition {}", rounds.len() + 1))?;
         if strip.shape().columns != shape.columns {
@@ -102,7 +104,7 @@ impl Session<'_> {
     }
 
     /// All versions must give the sequential result.
-    fn check(&self) -> Result<()> {
+    fn check(&mut self) -> Result<()> {
         let shape = Shape { rows: self.plan.rows, columns: 3, work: 2 };
         let mut expected = Some(sequential(shape, CHECK_STEPS));
         for version in VERSIONS {
@@ -129,7 +131,7 @@ impl Session<'_> {
 
     /// What a calculation costs, and how many seconds an exchange takes. Both nodes come to the same result, since they
     /// see the same times. The least times count: whatever disturbs, prolongs.
-    fn calibrate(&self, strip: &mut Strip) -> Result<(Costs, f64)> {
+    fn calibrate(&mut self, strip: &mut Strip) -> Result<(Costs, f64)> {
         let mut least = |step, work| -> Result<f64> {
             strip.restart(work);
             let times: Result<Vec<f64>> = (0..3).map(|_| Ok(self.pair.block(step, strip, 1)?.total_s)).collect();
@@ -143,7 +145,7 @@ impl Session<'_> {
 
     /// Sets the work by what the calculation takes now, since the machine's speed changes. Returns what it will take
     /// then, in seconds per step.
-    fn adjust(&self, strip: &mut Strip, point: &mut Point) -> Result<f64> {
+    fn adjust(&mut self, strip: &mut Strip, point: &mut Point) -> Result<f64> {
         let Measured { shape, steps, .. } = &mut point.measured;
         strip.restart(shape.work);
         let now_s = self.pair.block(Step::Calculation, strip, Plan::steps_before(*steps))?.total_s;
@@ -153,14 +155,17 @@ impl Session<'_> {
     }
 
     /// One repetition: all versions, and calculation and exchange alone, forwards and backwards in turns.
-    fn round(&self, strip: &mut Strip, point: &mut Point) -> Result<Round> {
+    fn round(&mut self, strip: &mut Strip, point: &mut Point) -> Result<Round> {
         // The same calculation at four moments, with nothing beside it: how steady the processor is. What G is made of
         // lies between them.
         let mut calculations = vec![self.adjust(strip, point)?];
         let Measured { shape, steps, ref rounds, .. } = point.measured;
         let mut round = Round { work: shape.work, ..Round::default() };
         let mut expected = None;
-        let mut order = [Step::Exchange, Step::I2, Step::Calculation, Step::I1, Step::I3, Step::Calculation];
+        // What is compared most exactly is close together.
+        let mut order = vec![Step::Exchange, Step::I2, Step::Calculation, Step::RawExchange, Step::I1, Step::I3];
+        order.extend(self.plan.has_pingpong(rounds.len()).then_some(Step::RawPingPong));
+        order.push(Step::Calculation);
         if rounds.len() % 2 == 1 {
             order.reverse();
         }
@@ -183,6 +188,8 @@ impl Session<'_> {
                 }
                 Step::I2 => round.t_i2 = total_s,
                 Step::I3 => (round.t_i3, round.busy) = (total_s, part_s),
+                Step::RawExchange => round.t_raw_exchange = total_s,
+                Step::RawPingPong => round.t_raw_pingpong = Some(total_s),
             }
             if VERSIONS.contains(&step) {
                 self.agree(step, strip, steps, &mut expected)?;

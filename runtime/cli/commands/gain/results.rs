@@ -4,7 +4,9 @@ use lathide_models::fit::sweep::{self, Errors, Extension};
 use lathide_models::{fit, gain};
 use serde_json::json;
 
-use super::analysis::{Point, best, typical};
+use super::analysis::{Point, best, best_blocking, disturbed_max, typical};
+use super::plan::Case;
+use super::reference::{self, Reference};
 use crate::commands::common::console::Link;
 use crate::report::description::MachineDescription;
 use crate::report::format::{grouped, seconds};
@@ -29,13 +31,15 @@ struct Sweep {
 /// The results of a sweep; `None` if nothing was measured. In the JSON object:
 ///
 /// - `rows`: points per column; a message has 8 bytes for each.
+/// - `socket_buffer_bytes`: what was set as SO_SNDBUF and SO_RCVBUF of all sockets; null where the system sizes them.
 /// - `repeats`: repetitions that count, at the point with the fewest.
 /// - `f_measured`, `omega_measured`: as measured inside the step, medians over all points. `f`, `omega`: fitted to the
 ///   gains of all points by eq. (4), where `is_fitted`; else those measured.
 /// - `model_error`: the deviation of eq. (4) from the measured gain at granularities it was not fitted to, as a fraction.
 /// - `extension`: eq. (4) with overhead that goes with the traffic, beside it.
+/// - `i1_over_raw_exchange`: a step of I.1 over one over the simultaneous raw exchange, the medians of all points.
 /// - `disturbed_max`: the share of the calculation's time for which other programs had the processor, at the worst point.
-pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<Results> {
+pub(super) fn sweep(link: Link, case: Case, mut points: Vec<Point>) -> Option<Results> {
     let measured: Vec<fit::gain::Point> =
         points.iter().map(|point| fit::gain::Point { x: 1.0 / point.gamma, gain: point.gain.median }).collect();
     let fitted = sweep::fit(&measured);
@@ -50,13 +54,14 @@ pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<R
         point.model_error = Some(point.gain.median / held_out - 1.0);
     }
     let best = best(&points)?.clone();
-    let message_bytes = rows * size_of::<f64>();
-    let disturbed_max = points.iter().map(|point| point.disturbed).fold(0.0, f64::max);
+    let base = Reference::base(points.iter().map(|point| &point.reference))?;
+    let disturbed_max = disturbed_max(&points);
     let data = json!({
         "link": link,
         "machine": MachineDescription::here(),
-        "rows": rows,
-        "message_bytes": message_bytes,
+        "rows": case.rows,
+        "message_bytes": case.message_bytes(),
+        "socket_buffer_bytes": case.socket_buffer_bytes,
         "repeats": points.iter().map(|point| point.repeats).min(),
         "f": f,
         "omega": omega,
@@ -68,13 +73,18 @@ pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<R
         "model_error": fitted.error,
         "extension": fitted.extension,
         "disturbed_max": disturbed_max,
+        "i1_over_raw_exchange": base,
         "points": points,
     });
     let mut results = Results::new(SCHEMA, "Gain of communication latency hiding", &data);
     let sweep = Sweep { points, f, omega, fitted };
     let chart = sweep.chart(&results);
     results
-        .text(format!("Two nodes; in each step a message of {} bytes each way.", grouped(message_bytes as f64)))
+        .text(format!(
+            "Two nodes; in each step a message of {} bytes each way.{}",
+            grouped(case.message_bytes() as f64),
+            case.socket_buffer_bytes.map_or(String::new(), |_| format!(" Sockets have {}.", case.buffers())),
+        ))
         .table(table())
         .text(format!(
             "S: speed-up against one node. G: time of I.1 (calculate, write, read) over that of I.2 (blocking write before \
@@ -82,6 +92,8 @@ pub(super) fn sweep(link: Link, rows: usize, mut points: Vec<Point>) -> Option<R
              Omega = {omega_measured:.3} were measured (medians).",
             sweep.model_in_words(),
         ))
+        .table(reference::table())
+        .text(reference::in_words(base))
         .chart(chart)
         .text(sweep.advice());
     results.conclusion = sweep.conclusion(&best);
@@ -145,7 +157,7 @@ impl Sweep {
 
     /// What it means.
     fn conclusion(&self, best: &Point) -> String {
-        let blocking = self.points.iter().map(|point| point.gain_blocking.median).fold(f64::MIN, f64::max);
+        let blocking = best_blocking(&self.points);
         let error = self
             .fitted
             .error
@@ -177,7 +189,7 @@ fn in_words(errors: &Errors) -> String {
 }
 
 /// When not to trust the numbers.
-fn warnings(best: &Point, disturbed_max: f64) -> Vec<String> {
+pub(super) fn warnings(best: &Point, disturbed_max: f64) -> Vec<String> {
     let mut warnings = Vec::new();
     if best.gain.median > best.gain_ideal * (1.0 + IMPOSSIBLE) {
         warnings
@@ -239,6 +251,8 @@ mod tests {
                 t_i1: t_calc + t_com,
                 t_i2: t_calc + 0.98 * t_com,
                 t_i3: t_calc - interior + busy.max(t_com),
+                t_raw_exchange: t_calc + 0.99 * t_com,
+                t_raw_pingpong: Some(t_calc + 2.0 * t_com),
                 busy,
                 disturbed: 0.0,
             };
@@ -248,12 +262,14 @@ mod tests {
         gammas.iter().map(point).collect()
     }
 
+    const CASE: Case = Case { rows: 100_000, socket_buffer_bytes: None };
+
     fn link() -> Link {
         Link { spec: "delay=200us,rate=100mbit".into(), emulated: true, how: "emulated (a relay)".into() }
     }
 
     fn results() -> Results {
-        sweep(link(), 100_000, points(&[0.25, 0.5, 1.0, 2.0, 4.0])).unwrap()
+        sweep(link(), CASE, points(&[0.25, 0.5, 1.0, 2.0, 4.0])).unwrap()
     }
 
     #[test]
@@ -271,6 +287,7 @@ mod tests {
             "fitted to the whole sweep",
             "eq. (4), cross-validated: median error",
             "gamma = 1/(f + Omega) = 1.04",
+            "A step of I.1 takes 1.005 of one over the simultaneous raw exchange",
         ] {
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(words.contains(part), "{part} is missing:\n{text}");
@@ -299,10 +316,16 @@ mod tests {
             "gain_ideal",
             "gain_model",
             "gain_phases",
+            "t_raw_pingpong_s",
+            "t_raw_exchange_s",
+            "gain_over_raw_pingpong",
+            "gain_over_raw_exchange",
         ] {
             assert!(point[member].is_f64(), "{member}: {point}");
         }
-        for repeated in ["t_calc_s", "t_com_s", "t_i1_s", "t_i2_s", "t_i3_s", "gain", "gain_blocking"] {
+        let raw = ["t_raw_pingpong_s", "t_raw_exchange_s", "gain_over_raw_pingpong", "i1_over_raw_exchange"];
+        let own = ["t_calc_s", "t_com_s", "t_i1_s", "t_i2_s", "t_i3_s", "gain", "gain_blocking"];
+        for repeated in own.into_iter().chain(raw) {
             for end in ["_min", "_max"] {
                 assert!(point[format!("{repeated}{end}")].is_f64(), "{repeated}{end}: {point}");
             }
@@ -322,7 +345,7 @@ mod tests {
         let warned = |change: fn(&mut Point)| {
             let mut points = points(&[0.25, 0.5, 1.0, 2.0, 4.0]);
             points.iter_mut().for_each(change);
-            sweep(link(), 1, points).unwrap().warnings.join(" ")
+            sweep(link(), CASE, points).unwrap().warnings.join(" ")
         };
         assert_eq!(warned(|_| ()), "");
         let lucky = warned(|point| point.gain.median = 1.02 * point.gain_ideal);
@@ -333,12 +356,12 @@ mod tests {
 
     #[test]
     fn too_few_points_are_taken_as_measured() {
-        let one = sweep(link(), 1, points(&[1.0])).unwrap().data;
+        let one = sweep(link(), CASE, points(&[1.0])).unwrap().data;
         assert!((one["f"].as_f64().unwrap() - 15.0 / 16.0).abs() < 1e-9 && one["is_fitted"] == false, "{one:?}");
     }
 
     #[test]
     fn without_points_there_is_no_outcome() {
-        assert!(sweep(link(), 1, vec![]).is_none());
+        assert!(sweep(link(), CASE, vec![]).is_none());
     }
 }

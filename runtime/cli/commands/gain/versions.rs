@@ -1,11 +1,14 @@
-//! The three versions of the time step (Strumpen 1994, section 3.2), its parts alone, and the times of blocks of them.
+//! The three versions of the time step (Strumpen 1994, section 3.2), two over raw TCP (Fig. 23), its parts alone, and the
+//! times of blocks of them.
 
 use std::time::{Duration, Instant};
 
-use lathide::{Node, Rank, Result, Tag};
+use lathide::{Node, Rank, Tag};
 
 use crate::commands::common::clock::CommonClock;
+use crate::commands::common::raw::{Raw, RawPlace};
 use crate::commands::common::strip::{Side, Strip};
+use crate::launch::failed::Result;
 
 const HALO: Tag = Tag(1);
 const TIMES: Tag = Tag(2);
@@ -24,10 +27,14 @@ pub(super) enum Step {
     I2,
     /// Version I.3: boundary, initread, initwrite, interior, wait, wait.
     I3,
+    /// Raw TCP: calculate; one node writes, then reads, the other one reads, then writes.
+    RawPingPong,
+    /// Raw TCP: calculate, a message each way at once.
+    RawExchange,
 }
 
 /// The steps that must give the same result.
-pub(super) const VERSIONS: [Step; 3] = [Step::I1, Step::I2, Step::I3];
+pub(super) const VERSIONS: [Step; 5] = [Step::I1, Step::I2, Step::I3, Step::RawPingPong, Step::RawExchange];
 
 /// Times of a block, of the slower node.
 pub(super) struct Times {
@@ -46,19 +53,27 @@ pub(super) struct Pair<'a> {
     pub(super) side: Side,
     other: Rank,
     clock: CommonClock,
+    raw: Raw,
+    /// Whether a raw connection that was idle sends slowly at first.
+    warms: bool,
 }
 
 impl<'a> Pair<'a> {
-    /// Both nodes, their clocks set.
-    pub(super) fn new(node: &'a Node) -> Result<Self> {
+    /// Both nodes, their clocks set, and the raw connection between them.
+    pub(super) fn new(node: &'a Node, place: Option<RawPlace>) -> Result<Self> {
         let (other, side) = if node.rank() == 0 { (Rank(1), Side::Left) } else { (Rank(0), Side::Right) };
-        Ok(Pair { node, side, other, clock: CommonClock::set(node)? })
+        let clock = CommonClock::set(node)?;
+        let raw = Raw::connect(node, place, true)?;
+        // The connections to and from an emulated link have no way on which packets could be many.
+        let warms = place.is_none_or(|place| place.listen == place.connect);
+        Ok(Pair { node, side, other, clock, raw, warms })
     }
 
     /// A block of steps, begun by both nodes at the same time.
-    pub(super) fn block(&self, step: Step, strip: &mut Strip, steps: u32) -> Result<Times> {
+    pub(super) fn block(&mut self, step: Step, strip: &mut Strip, steps: u32) -> Result<Times> {
         // Of the block, then of each step.
         let mut times = vec![0.0; 2];
+        self.prepare(step, strip)?;
         self.clock.meet(self.node, 0.0)?;
         let waited_s = waited_for_processor();
         let began = Instant::now();
@@ -74,6 +89,20 @@ impl<'a> Pair<'a> {
         // Steps that communicate wait for the slower node; of those that do not, the slower node's counts.
         let total_s = if step == Step::Calculation { mean(0) } else { slower[0] / f64::from(steps) };
         Ok(Times { total_s, part_s: mean(1), waited: slower[1] })
+    }
+
+    /// Has the raw connection ready for a step over it. TCP begins slowly after a pause; lathide's connection had none, since
+    /// it carried all between the blocks.
+    fn prepare(&mut self, step: Step, strip: &mut Strip) -> Result<()> {
+        if !matches!(step, Step::RawPingPong | Step::RawExchange) {
+            return Ok(());
+        }
+        self.raw.poll(true)?;
+        if self.warms {
+            let (out, into) = strip.halo();
+            self.raw.exchange(out, &mut vec![0; into.len()])?;
+        }
+        Ok(self.raw.poll(step == Step::RawExchange)?)
     }
 
     /// Whether both strips are as expected: checksums of the left and the right one. Both nodes learn it.
@@ -93,7 +122,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Returns the time of its part.
-    fn step(&self, step: Step, strip: &mut Strip) -> Result<Duration> {
+    fn step(&mut self, step: Step, strip: &mut Strip) -> Result<Duration> {
         let mut start = Instant::now();
         let mut part = Duration::ZERO;
         match step {
@@ -128,6 +157,22 @@ impl<'a> Pair<'a> {
                 part = start.elapsed();
                 strip.put_boundary(boundary.wait()?);
                 strip.put_ghost(ghost.wait()?);
+            }
+            Step::RawPingPong => {
+                strip.calculate(strip.all());
+                let (out, into) = strip.halo();
+                if self.side == Side::Left {
+                    self.raw.write(out)?;
+                    self.raw.read(into)?;
+                } else {
+                    self.raw.read(into)?;
+                    self.raw.write(out)?;
+                }
+            }
+            Step::RawExchange => {
+                strip.calculate(strip.all());
+                let (out, into) = strip.halo();
+                self.raw.exchange(out, into)?;
             }
         }
         strip.advance();

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::outcome::Outcome;
 use super::plan::SIGNAL_BYTES;
-use super::raw::{CALL_BYTES, CONGESTION_CONTROL};
 use super::results::{Loaded, ProcessorUse, Row};
+use crate::commands::common::raw::{CALL_BYTES, CONGESTION_CONTROL};
 use crate::report::format::{bytes, grouped, plain, seconds};
 use crate::report::results::{Axis, Chart, Form, Look, Results, Table, dense, points};
 use crate::report::summary::Summary;

@@ -1,17 +1,16 @@
 //! The command's side: starts the nodes, follows their reports.
 
-use crate::launch::link::Relay;
 use lathide::Config;
 
 use super::analysis;
 use super::budget::{self, Sweep};
 use super::outcome::Outcome;
-use super::plan::{Block, Event, Options, Plan, Probe, RawPlace, Trial};
-use super::raw;
+use super::plan::{Block, Event, Options, Plan, Probe, Trial};
 use super::results::Row;
 use crate::commands::common::background::BackgroundLoad;
 use crate::commands::common::console::progress;
 use crate::commands::common::nodes::Nodes;
+use crate::commands::common::raw_route::RawRoute;
 use crate::commands::common::target::Target;
 use crate::launch::failed::{Failed, Result};
 use lathide_models::fit::cluster::survey::{Cluster, SENDERS};
@@ -33,14 +32,8 @@ pub(super) fn measure(target: &Target, options: &Options, quiet: bool) -> Result
 
 /// Everything that one pair of nodes can measure. Also how many seconds it takes to start and end a job.
 fn survey(nodes: &Nodes<'_>, options: &Options) -> Result<(Probe, Vec<Block>, f64)> {
-    let system = |error: std::io::Error| Failed::new(format!("no place for the raw connection: {error}"));
-    // The port is kept, so that the link can lead there before rank 0 listens.
-    let (_port, listen) = raw::reserve_port().map_err(system)?;
-    let Target { link, hosts } = nodes.target;
-    let relay = if link.is_loopback() { None } else { Some(Relay::start(link, vec![listen]).map_err(system)?) };
-    let connect = relay.as_ref().map_or(listen, |relay| relay.addresses()[0]);
-    let raw = if hosts.is_given() { None } else { Some(RawPlace { listen, connect }) };
-    let plan = Plan::Link { raw, options: options.clone() };
+    let route = RawRoute::of(nodes.target)?;
+    let plan = Plan::Link { raw: route.place, options: options.clone() };
     let (events, outcome) = nodes.run(plan.nodes(), &plan, &[])?;
     let (mut probe, mut blocks) = (None, Vec::new());
     for event in events {

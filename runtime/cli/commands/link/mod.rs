@@ -12,7 +12,6 @@ mod outcome;
 mod overlap;
 mod pair;
 mod plan;
-mod raw;
 mod results;
 mod stream;
 #[cfg(test)]

@@ -7,10 +7,10 @@ use lathide::{Node, Rank, Tag};
 use super::budget;
 use super::pair::Pair;
 use super::plan::{Block, Call, Event, Kind, Options, Order, Plan, Probe, SIGNAL_BYTES, Variant};
-use super::raw::Raw;
 use super::trial;
 use crate::commands::common::calculation::Calculation;
 use crate::commands::common::nodes::{progress, report};
+use crate::commands::common::raw::Raw;
 use crate::launch::failed::{Failed, Result};
 
 const ORDER: Tag = Tag(100);

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::analysis;
 use super::plan::{Block, Kind, Probe};
-use super::raw::{CALL_BYTES, CONGESTION_CONTROL};
 use super::results::{Loaded, ProcessorUse, Row};
 use crate::commands::common::console::Link;
+use crate::commands::common::raw::{CALL_BYTES, CONGESTION_CONTROL};
 use lathide_models::fit::by_size::{self, Judged};
 use lathide_models::fit::cluster::survey::Cluster;
 use lathide_models::fit::hyperbolic::{self, Hyperbolic};

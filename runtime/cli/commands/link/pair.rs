@@ -7,8 +7,8 @@ use lathide::{Handle, Node, Rank, Tag};
 use rustix::time::ClockId;
 
 use super::plan::{Cost, SIGNAL_BYTES, Variant};
-use super::raw::Raw;
 use crate::commands::common::clock::seconds;
+use crate::commands::common::raw::Raw;
 use crate::launch::failed::{Failed, Result};
 
 const PING: Tag = Tag(2);

@@ -1,11 +1,12 @@
 //! What the command tells its nodes, what rank 0 tells rank 1, and what they report: plain data, sent as JSON.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 
 use lathide_models::fit::cluster::Arrivals;
 use lathide_models::fit::cluster::survey::Seen;
 use serde::{Deserialize, Serialize};
+
+use crate::commands::common::raw::RawPlace;
 
 /// A short message: one that is measured, or one that only says that something may begin.
 pub(super) const SIGNAL_BYTES: usize = 8;
@@ -55,15 +56,6 @@ pub(super) struct Trial {
     pub(super) round_trips: u32,
     /// Messages of a short stream; a long one has three times as many.
     pub(super) packets: u32,
-}
-
-/// Where the two nodes meet for the raw connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct RawPlace {
-    /// Rank 0 listens here.
-    pub(super) listen: SocketAddr,
-    /// Rank 1 connects to this: the same, or the emulated link that leads there.
-    pub(super) connect: SocketAddr,
 }
 
 /// How much is to be measured.

@@ -8,7 +8,7 @@ use lathide::Tag;
 
 use super::pair::{Pair, pipelined};
 use super::plan::{Cost, SIGNAL_BYTES, Variant};
-use super::raw::CALL_BYTES;
+use crate::commands::common::raw::CALL_BYTES;
 use crate::launch::failed::Result;
 
 const STREAM: Tag = Tag(3);

@@ -20,7 +20,7 @@ use crate::launch::local::job::Job;
 use crate::launch::local::spawn::resolve;
 use lathide::launcher::discovery;
 use lathide::launcher::environment::port_range;
-use lathide::launcher::handshake::{self, Guest, Party, Purpose, Target};
+use lathide::launcher::handshake::{self, Guest, Party, Purpose, SocketBuffer, Target};
 use lathide::launcher::interface::Interfaces;
 
 /// Round trips of a look at the clock there.
@@ -151,7 +151,7 @@ async fn reach(party: &Party, peer: u32, all: &[SocketAddr]) -> FromAgent {
     let target = Target { purpose: Purpose::Link, rank: peer, incarnation: None, epoch: 1 };
     let mut in_vain = Vec::new();
     for address in all {
-        let cause = match handshake::dial(*address, party, target, 0).await {
+        let cause = match handshake::dial(*address, party, target, 0, SocketBuffer::BY_SYSTEM).await {
             Ok((connection, _)) => match look(connection.stream).await {
                 Ok(route) => return FromAgent::Reached(Some(route), in_vain),
                 Err(error) => format!("the connection broke: {error}"),

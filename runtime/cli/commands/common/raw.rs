@@ -1,7 +1,8 @@
 //! The raw reference: one TCP connection between the two nodes, used as an expert would.
 //!
 //! TCP_NODELAY; the congestion control that the runtime itself chooses within a host; no copy and no call that could
-//! be left out. Blocking, or polled: the same calls on a socket that does not block, again and again.
+//! be left out. Blocking, or polled: the same calls on a socket that does not block, again and again. Its socket buffers are
+//! as large as those of the runtime's links.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,18 +10,20 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use lathide::launcher::environment::port_range;
+use lathide::launcher::handshake::SocketBuffer;
 use lathide::launcher::interface::loopback;
+use lathide::launcher::variables;
 use lathide::{Node, Tag};
 use rustix::event::{PollFd, PollFlags, poll};
+use serde::{Deserialize, Serialize};
 use socket2::{Domain, SockRef, Socket, Type};
 
-use super::plan::RawPlace;
 use crate::launch::failed::{Failed, Result};
 
 /// Bytes per call in a stream.
-pub(super) const CALL_BYTES: usize = 256 << 10;
+pub(crate) const CALL_BYTES: usize = 256 << 10;
 /// The congestion control within a host, as the runtime has it: one that paces costs half of the bandwidth there.
-pub(super) const CONGESTION_CONTROL: &str = "reno";
+pub(crate) const CONGESTION_CONTROL: &str = "reno";
 
 const TOKEN_BYTES: usize = 16;
 /// Rank 0's address and the token, as JSON.
@@ -30,8 +33,17 @@ const INVITATION_BYTES: usize = 256;
 /// How long a stranger may hold up the port.
 const STRANGER_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Where the two nodes meet for the raw connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct RawPlace {
+    /// Rank 0 listens here.
+    pub(crate) listen: SocketAddr,
+    /// Rank 1 connects to this: the same, or the emulated link that leads there.
+    pub(crate) connect: SocketAddr,
+}
+
 /// The connection, at one of its ends.
-pub(super) struct Raw {
+pub(crate) struct Raw {
     stream: TcpStream,
     is_polled: bool,
     yields: bool,
@@ -55,6 +67,12 @@ fn own_address() -> io::Result<SocketAddr> {
     Ok(SocketAddr::new(socket.local_addr()?.ip(), 0))
 }
 
+/// The buffers of the runtime's own links: `lathide::init` has read the variable, too.
+fn own_buffer() -> SocketBuffer {
+    let bytes = std::env::var(variables::SOCKET_BUFFER.name).ok().and_then(|text| SocketBuffer::read(&text).ok());
+    SocketBuffer::of(bytes.flatten())
+}
+
 /// A socket whose address another socket of this user may have too.
 fn socket_at(address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
@@ -65,7 +83,7 @@ fn socket_at(address: SocketAddr) -> io::Result<Socket> {
 
 impl Raw {
     /// Connects the two nodes. A token that only they know, since it went over lathide, keeps others away.
-    pub(super) fn connect(node: &Node, place: Option<RawPlace>, yields: bool) -> Result<Self> {
+    pub(crate) fn connect(node: &Node, place: Option<RawPlace>, yields: bool) -> Result<Self> {
         let failed = |error| Failed::new(format!("the raw TCP connection between the nodes failed: {error}"));
         if node.rank() != 0 {
             let invitation = node.initread(0, INVITATION, vec![0_u8; INVITATION_BYTES])?.wait()?;
@@ -81,6 +99,8 @@ impl Raw {
             }
         };
         let listener = listener.map_err(failed)?;
+        // Nobody knows the address yet.
+        own_buffer().set(&(&listener).into()).map_err(failed)?;
         let mut token = [0; TOKEN_BYTES];
         getrandom::fill(&mut token)?;
         let invitation = serde_json::to_vec(&(listener.local_addr().map_err(failed)?, token))?;
@@ -89,7 +109,10 @@ impl Raw {
     }
 
     fn dial(address: SocketAddr, token: &[u8], yields: bool) -> io::Result<Self> {
-        let mut raw = Raw::new(TcpStream::connect(address)?, yields)?;
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        own_buffer().set(&(&socket).into())?;
+        socket.connect(&address.into())?;
+        let mut raw = Raw::new(socket.into(), yields)?;
         raw.write(token)?;
         Ok(raw)
     }
@@ -116,13 +139,13 @@ impl Raw {
     }
 
     /// Whether calls wait in the system, or return at once and are made again.
-    pub(super) fn poll(&mut self, is_polled: bool) -> io::Result<()> {
+    pub(crate) fn poll(&mut self, is_polled: bool) -> io::Result<()> {
         self.is_polled = is_polled;
         self.stream.set_nonblocking(is_polled)
     }
 
     /// Writes a whole message.
-    pub(super) fn write(&mut self, message: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&mut self, message: &[u8]) -> io::Result<()> {
         let mut rest = message;
         while !rest.is_empty() {
             match self.stream.write(rest) {
@@ -134,7 +157,7 @@ impl Raw {
     }
 
     /// Reads a whole message.
-    pub(super) fn read(&mut self, message: &mut [u8]) -> io::Result<()> {
+    pub(crate) fn read(&mut self, message: &mut [u8]) -> io::Result<()> {
         let mut done = 0;
         while done < message.len() {
             done += self.read_some(&mut message[done..])?;
@@ -143,7 +166,7 @@ impl Raw {
     }
 
     /// Reads what is there, at least a byte.
-    pub(super) fn read_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn read_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.stream.read(buffer) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
@@ -155,7 +178,7 @@ impl Raw {
 
     /// A message each way at once: whatever direction can go on does, and where none can, the system waits for both.
     /// The connection must be polled, so that neither direction waits for the other.
-    pub(super) fn exchange(&mut self, out: &[u8], into: &mut [u8]) -> io::Result<()> {
+    pub(crate) fn exchange(&mut self, out: &[u8], into: &mut [u8]) -> io::Result<()> {
         let (mut sent, mut received) = (0, 0);
         while sent < out.len() || received < into.len() {
             let before = sent + received;

@@ -1,0 +1,149 @@
+//! Planners of all ranks side by side, on a network that is not as they take it to be at first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::*;
+use crate::collective::calibration::Line;
+use crate::operation::Collective;
+
+/// What a call takes on the network, and how many packets are lost.
+type Truth<'a> = &'a dyn Fn(&Call, Algorithm) -> (f64, u64);
+
+/// What came of a run.
+struct Run {
+    total_s: f64,
+    last: Algorithm,
+    changes: Vec<ChangeReport>,
+    model: CostModel,
+}
+
+/// All ranks call the same `calls` times. `line`: what their messages show.
+fn run(call: &Call, calls: u32, line: Line, truth: Truth<'_>) -> Run {
+    let planner = |rank| Planner::new(Rank(rank), CostModel::lan(), Overrides::none(), true);
+    let mut planners: Vec<Planner> = (0..call.ranks).map(planner).collect();
+    let (mut total_s, mut losses, mut last) = (0.0, 0, None);
+    for at in 0..calls {
+        let planned: Vec<(Arc<Plan>, bool)> = planners
+            .iter_mut()
+            .map(|planner| match planner.next(call) {
+                Planned::Now { plan, exchanges } => (plan, exchanges),
+                Planned::Later => panic!("exchanges end at once"),
+            })
+            .collect();
+        let algorithm = planned[0].0.algorithm;
+        assert!(planned.iter().all(|(plan, _)| plan.algorithm == algorithm), "call {at}: ranks differ");
+        let (seconds, lost) = truth(call, algorithm);
+        (total_s, losses, last) = (total_s + seconds, losses + lost, Some(algorithm));
+        planned.iter().for_each(|(plan, _)| plan.timed.took(Duration::from_secs_f64(seconds)));
+        if planned[0].1 {
+            let told = planners.iter_mut().enumerate().map(|(rank, planner)| {
+                // The senders see what is lost.
+                let lost = if rank == 0 { 0 } else { losses };
+                planner.exchange(line, None, Line::default(), lost).expect("it calibrates")
+            });
+            let told: Vec<_> = told.collect();
+            let all: Vec<f64> = told.iter().flat_map(|(_, own, _)| own.clone()).collect();
+            for (_, _, result) in told {
+                result.set(all.clone()).expect("once");
+            }
+        }
+    }
+    let (_, changes) = planners[0].report();
+    Run { total_s, last: last.expect("a call"), changes, model: planners[0].cost_model() }
+}
+
+fn measured(a_s: f64, b_s_per_byte: f64) -> Line {
+    Line { a_s: Some(a_s), b_s_per_byte: Some(b_s_per_byte) }
+}
+
+/// The best that one algorithm alone can do.
+fn best(call: &Call, calls: u32, truth: Truth<'_>) -> f64 {
+    let of = |algorithm| truth(call, algorithm).0;
+    f64::from(calls) * call.algorithms().into_iter().map(of).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn the_right_algorithm_is_found_soon_on_any_network() {
+    for (a_s, b) in [(25e-3, 160e-9), (50e-6, 8e-9), (200e-6, 80e-9), (5e-6, 0.4e-9)] {
+        for (collective, ranks) in [(Collective::Allreduce, 8), (Collective::Broadcast, 4), (Collective::Allgather, 8)] {
+            for bytes in [8, 4096, 262_144] {
+                let call = Call::new(collective, ranks, bytes / 8, 8);
+                let prices = std::cell::RefCell::new(Prices::new(CostModel::lan().with_link(a_s, b)));
+                let truth = |call: &Call, algorithm| (prices.borrow_mut().seconds(call, algorithm).expect("a price"), 0);
+                let chosen = prices.borrow_mut().choose(&call).best();
+                let run = run(&call, 200, measured(a_s, b), &truth);
+                let least_s = 200.0 * chosen.seconds;
+                assert!(
+                    run.total_s < 1.1 * least_s,
+                    "{collective} of {bytes} over {a_s}, {b}: {:.3} of the best; {:?}",
+                    run.total_s / least_s,
+                    run.changes
+                );
+            }
+        }
+    }
+}
+
+/// On this network predictions are wrong: what was observed decides.
+#[test]
+fn a_wrong_prediction_is_found_out_by_trials() {
+    let call = Call::new(Collective::Allreduce, 8, 32_768, 8);
+    let line = measured(60e-6, 8e-9);
+    let choice = Prices::new(CostModel::lan().with_link(60e-6, 8e-9)).choose(&call);
+    let chosen = choice.best();
+    let near = |candidate: &&Candidate| candidate.seconds < 1.3 * chosen.seconds && **candidate != chosen;
+    let right = choice.candidates.iter().find(near).expect("another that is nearly as good").algorithm.name();
+    let truth = |_: &Call, algorithm: Algorithm| match algorithm.name() {
+        name if name == right => (0.6 * chosen.seconds, 0),
+        name if name == chosen.algorithm.name() => (chosen.seconds, 0),
+        _ => (1.5 * chosen.seconds, 0),
+    };
+    let found = run(&call, 2000, line, &truth);
+    assert_eq!(found.last.name(), right, "{:?}", found.changes);
+    let relative = found.total_s / best(&call, 2000, &truth);
+    assert!(relative < 1.1, "{relative} of the best: {:?}", found.changes);
+    let to = found.changes.iter().find(|change| change.to.starts_with(right)).expect("a change");
+    assert!(to.observed_s.is_some_and(|seconds| (seconds / (0.6 * chosen.seconds) - 1.0).abs() < 0.01), "{to}");
+}
+
+/// A gather overflows the queue in front of the root: packets are lost, and it takes much longer than predicted.
+#[test]
+fn a_queue_that_overflows_is_learnt() {
+    let call = Call::new(Collective::Gather, 9, 65_536, 1);
+    let line = measured(100e-6, 80e-9);
+    let queue_bytes = 150_000;
+    let truth = |call: &Call, algorithm: Algorithm| {
+        let bytes = call.blocks.longest();
+        let in_flight = match algorithm {
+            Algorithm::Simple => 8 * bytes,
+            Algorithm::Windowed { window } => u64::from(window) * bytes,
+            Algorithm::Granted { window, segment } => u64::from(window) * segment.min(bytes).max(1),
+            _ => 4 * bytes,
+        };
+        let least_s = 8.0 * bytes as f64 * 80e-9;
+        if in_flight > queue_bytes { (0.885, 20) } else { (1.1 * least_s, 0) }
+    };
+    let found = run(&call, 100, line, &truth);
+    assert_eq!(truth(&call, found.last).1, 0, "{} overflows: {:?}", found.last, found.changes);
+    let queue = found.model.queue.expect("a queue was learnt");
+    assert!(queue.bytes <= 8.0 * 65_536.0 && queue.timeout > 0.1, "{queue:?}");
+    assert!(found.total_s < 12.0 * 0.885 + 88.0 * 0.05, "{} s; {:?}", found.total_s, found.changes);
+}
+
+/// What the program asks for is not changed.
+#[test]
+fn an_override_stays() {
+    let call = Call::new(Collective::Allreduce, 4, 1024, 8);
+    let overrides = Overrides::parse("allreduce:chain").expect("a chain");
+    let mut planner = Planner::new(Rank(0), CostModel::lan(), overrides, true);
+    for _ in 0..100 {
+        let Planned::Now { plan, exchanges } = planner.next(&call) else { panic!("exchanges end at once") };
+        assert_eq!(plan.algorithm.name(), "chain");
+        plan.timed.took(Duration::from_secs(1));
+        if exchanges {
+            let (_, own, result) = planner.exchange(measured(1e-3, 1e-9), None, Line::default(), 0).expect("on");
+            result.set(own.repeat(4)).expect("once");
+        }
+    }
+}
