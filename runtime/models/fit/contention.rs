@@ -1,0 +1,344 @@
+//! What simultaneous pairs share (Stoica, Sultan, Keyes 1994, section 4, eqs. (16) and (17)).
+//!
+//! n disjoint pairs send at once: `a' = 2 a + n a_c`, `b' = max(b, n b_c)`. The paper takes the limits of many pairs. Here
+//! a' and b' are fitted for each n, and `a_c`, `b_c` to all of them. Where b' does not grow, the network is no bottleneck:
+//! a switched network is a result like any other.
+//!
+//! Where several pairs pass one host's port, `b' = max(b, k b_p)` with the k pairs of the busiest port.
+//!
+//! ```
+//! use lathide_models::fit::contention::{Load, Medium, Observed, fit};
+//! use lathide_models::hyperbolic::Network;
+//! let (mut observed, pairs) = (Vec::new(), [1, 2, 4, 8]);
+//! for (pairs, power) in pairs.into_iter().flat_map(|n| (3..=20).map(move |power| (n, power))) {
+//!     let time_s = Network::SPARCSTATION.pairs(pairs)?.time_s(f64::from(1 << power))?;
+//!     observed.push(Observed { repeat: 0, pairs, bytes: 1 << power, time_s });
+//! }
+//! let loads = pairs.map(|pairs| Load { pairs, per_port: 1, processor: None });
+//! let found = fit(&observed, &loads).unwrap();
+//! assert_eq!(found.medium, Medium::Shared);
+//! assert!((found.network_b_s_per_byte - 0.92e-6).abs() < 0.01e-6);
+//! # Ok::<(), lathide_models::BadParameter>(())
+//! ```
+
+mod data;
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+pub use data::{Form, Load, Medium, Observed, Processor};
+
+use super::Sample;
+use super::by_size::{self, Errors, Judged};
+use super::robust::{plain_median, quantile};
+use crate::hyperbolic::Block;
+
+/// The time of a message of one of n pairs.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Pairs {
+    /// n, and what these use together.
+    #[serde(flatten)]
+    pub load: Load,
+    /// a', in seconds.
+    pub a_s: f64,
+    /// b', in seconds per byte.
+    pub b_s_per_byte: f64,
+    /// The standard error of b', from one repetition to the next; 0 with one repetition.
+    pub b_error_s_per_byte: f64,
+    /// `b'(n) / b'(1)`, within a repetition.
+    pub slowdown: f64,
+    /// Its standard error.
+    pub slowdown_error: f64,
+    /// Of all pairs together, for long messages: `n / b'`.
+    pub bytes_per_s: Option<f64>,
+    /// At sizes that a' and b' were not fitted to.
+    #[serde(flatten)]
+    pub errors: Errors,
+    /// Measurements.
+    pub samples: usize,
+}
+
+/// What simultaneous pairs share.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Contention {
+    /// By n.
+    pub pairs: Vec<Pairs>,
+    /// Which describes the times better.
+    pub form: Form,
+    /// What limits them.
+    pub medium: Medium,
+    /// a of each side, with half of any delay: `(a'(1) - a_c) / 2`.
+    pub workstation_a_s: f64,
+    /// `max(b, b_c)`, which is `b'(1)`.
+    pub slower_s_per_byte: f64,
+    /// a_c: what each pair adds to a'.
+    pub network_a_s: f64,
+    /// Its standard error; 0 with one repetition.
+    pub network_a_error_s: f64,
+    /// b_c of the shared medium; 0 where it is no bottleneck.
+    pub network_b_s_per_byte: f64,
+    /// Its standard error; where it is no bottleneck, what it can be at most: `b'(n) / n` of the most pairs.
+    pub network_b_error_s_per_byte: f64,
+    /// b_p of a host's port, where that is what the pairs share.
+    pub port_b_s_per_byte: Option<f64>,
+    /// How well a_c and b_c (or b_p) with eq. (16) predict sizes that they were not fitted to, for every n.
+    #[serde(flatten)]
+    pub errors: Errors,
+    /// The most bytes that all pairs together have moved per second.
+    pub aggregate_bytes_per_s: Option<f64>,
+    /// Whether that is what the network can do, or only what the pairs could.
+    pub aggregate_is_limit: bool,
+}
+
+impl Contention {
+    /// A message of so many pairs, of which `per_port` share a port, eq. (16): `(a', b')`.
+    #[must_use]
+    pub fn at(&self, pairs: u32, per_port: u32) -> (f64, f64) {
+        let joint = Joint {
+            a_s: 2.0 * self.workstation_a_s,
+            network_a_s: self.network_a_s,
+            b_s_per_byte: self.slower_s_per_byte,
+            shared_s_per_byte: self.port_b_s_per_byte.unwrap_or(self.network_b_s_per_byte),
+        };
+        joint.at(load_of(self.medium, pairs, per_port), pairs)
+    }
+}
+
+/// Fits eq. (16) to what was observed with each number of pairs in `loads`. `None` if there are fewer than four sizes, one
+/// pair alone is not among them, or something cannot be fitted.
+#[must_use]
+pub fn fit(observed: &[Observed], loads: &[Load]) -> Option<Contention> {
+    let mut loads = loads.to_vec();
+    loads.sort_by_key(|load| load.pairs);
+    loads.dedup_by_key(|load| load.pairs);
+    if loads.first()?.pairs != 1 {
+        return None;
+    }
+    let (form, judged) = judged(observed, &loads)?;
+    let repeats = Repeats::new(observed, &loads, form);
+    let pairs: Vec<Pairs> = loads
+        .iter()
+        .zip(judged)
+        .enumerate()
+        .map(|(index, (load, Judged { model, errors }))| {
+            let [b_s_per_byte, a_s] = [model.b_s_per_byte(), model.a_s()];
+            let (slowdown, slowdown_error) = repeats.slowdown(index)?;
+            Some(Pairs {
+                load: *load,
+                a_s,
+                b_s_per_byte,
+                b_error_s_per_byte: spread(repeats.b(index)).1,
+                slowdown,
+                slowdown_error,
+                bytes_per_s: (b_s_per_byte > 0.0).then(|| f64::from(load.pairs) / b_s_per_byte),
+                errors,
+                samples: observed.iter().filter(|one| one.pairs == load.pairs).count(),
+            })
+        })
+        .collect::<Option<_>>()?;
+    let medium = medium(&pairs);
+    let errors = held_out(observed, &loads, (form, medium), &slowed(&pairs))?;
+    let blocks: Vec<(f64, f64)> = pairs.iter().map(|one| (one.a_s, one.b_s_per_byte)).collect();
+    let joint = Joint::of(&loads, &blocks, medium, &slowed(&pairs));
+    let is_shared = matches!(medium, Medium::Shared | Medium::Processor);
+    let last = pairs.last()?;
+    let most = pairs.iter().filter_map(|one| one.bytes_per_s).max_by(f64::total_cmp);
+    let network_b_error_s_per_byte = if is_shared {
+        let errors = pairs.iter().zip(slowed(&pairs)).filter(|(_, slowed)| *slowed);
+        plain_median(errors.map(|(one, _)| one.b_error_s_per_byte / f64::from(one.load.pairs)))
+    } else {
+        last.b_s_per_byte / f64::from(last.load.pairs)
+    };
+    Some(Contention {
+        form,
+        medium,
+        workstation_a_s: joint.a_s / 2.0,
+        slower_s_per_byte: joint.b_s_per_byte,
+        network_a_s: joint.network_a_s,
+        network_a_error_s: repeats.network_a_error_s(&loads),
+        network_b_s_per_byte: if is_shared { joint.shared_s_per_byte } else { 0.0 },
+        network_b_error_s_per_byte,
+        port_b_s_per_byte: (medium == Medium::Port).then_some(joint.shared_s_per_byte),
+        errors,
+        aggregate_bytes_per_s: if is_shared { Some(1.0 / joint.shared_s_per_byte) } else { most },
+        aggregate_is_limit: medium == Medium::Shared,
+        pairs,
+    })
+}
+
+/// The form with the lesser held-out errors, and each n's fit by it.
+fn judged(observed: &[Observed], loads: &[Load]) -> Option<(Form, Vec<Judged<Block>>)> {
+    let by = |form: Form| {
+        let of = |load: &Load| {
+            let same = observed.iter().filter(|one| one.pairs == load.pairs);
+            let points: Vec<(usize, f64)> = same.map(|one| (one.bytes as usize, one.time_s)).collect();
+            by_size::fit(&points, |samples| form.fit(samples))
+        };
+        let judged: Vec<Judged<Block>> = loads.iter().map(of).collect::<Option<_>>()?;
+        let error: f64 = judged.iter().map(|one| one.errors.median_error).sum();
+        Some((error, form, judged))
+    };
+    let all = [Form::Hyperbola, Form::Line].into_iter().filter_map(by);
+    all.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, form, judged)| (form, judged))
+}
+
+/// Every n fitted in every repetition alone.
+struct Repeats(Vec<Vec<Block>>);
+
+impl Repeats {
+    fn new(observed: &[Observed], loads: &[Load], form: Form) -> Self {
+        let repeats: BTreeSet<u32> = observed.iter().map(|one| one.repeat).collect();
+        let of = |repeat: u32| {
+            let fit = |load: &Load| {
+                let same = observed.iter().filter(|one| one.repeat == repeat && one.pairs == load.pairs);
+                let samples: Vec<Sample> = same.map(|one| Sample { bytes: one.bytes, time_s: one.time_s }).collect();
+                Some(form.fit(&samples).ok()?.model)
+            };
+            loads.iter().map(fit).collect::<Option<Vec<Block>>>()
+        };
+        Repeats(repeats.into_iter().filter_map(of).collect())
+    }
+
+    fn b(&self, index: usize) -> impl Iterator<Item = f64> {
+        self.0.iter().map(move |blocks| blocks[index].b_s_per_byte())
+    }
+
+    /// `b'(n) / b'(1)` and its standard error; `None` if one of them is nothing.
+    fn slowdown(&self, index: usize) -> Option<(f64, f64)> {
+        let (value, error) = spread(self.b(index).zip(self.b(0)).map(|(b, one)| b / one));
+        value.is_finite().then_some((value, error)).filter(|_| !self.0.is_empty())
+    }
+
+    fn network_a_error_s(&self, loads: &[Load]) -> f64 {
+        spread(self.0.iter().map(|blocks| {
+            let a: Vec<f64> = blocks.iter().map(Block::a_s).collect();
+            slope(loads, &a)
+        }))
+        .1
+    }
+}
+
+/// The median, and its standard error, by the median distance from it.
+fn spread(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let values: Vec<f64> = values.collect();
+    let middle = plain_median(values.iter().copied());
+    let distance = plain_median(values.iter().map(|value| (value - middle).abs()));
+    (middle, MEDIAN * NORMAL * distance / (values.len().max(1) as f64).sqrt())
+}
+
+/// Least squares: what each pair adds.
+fn slope(loads: &[Load], values: &[f64]) -> f64 {
+    let count = loads.len() as f64;
+    let mean_n = loads.iter().map(|load| f64::from(load.pairs)).sum::<f64>() / count;
+    let mean = values.iter().sum::<f64>() / count;
+    let (mut up, mut down) = (0.0, 0.0);
+    for (load, value) in loads.iter().zip(values) {
+        let n = f64::from(load.pairs) - mean_n;
+        up += n * (value - mean);
+        down += n * n;
+    }
+    if down > 0.0 { up / down } else { 0.0 }
+}
+
+/// Which numbers of pairs are slowed down, by more than noise.
+fn slowed(pairs: &[Pairs]) -> Vec<bool> {
+    let is_slowed = |one: &Pairs| one.load.pairs > 1 && one.slowdown > 1.0 + LEAST.max(3.0 * one.slowdown_error);
+    pairs.iter().map(is_slowed).collect()
+}
+
+fn medium(pairs: &[Pairs]) -> Medium {
+    let slowed = slowed(pairs);
+    let Some(worst) = pairs.iter().zip(&slowed).filter(|(_, slowed)| **slowed).map(|(one, _)| one).next_back() else {
+        return Medium::Switched;
+    };
+    if worst.load.processor.is_some_and(Processor::is_bottleneck) {
+        return Medium::Processor;
+    }
+    let loads: Vec<Load> = pairs.iter().map(|one| one.load).collect();
+    let blocks: Vec<(f64, f64)> = pairs.iter().map(|one| (one.a_s, one.b_s_per_byte)).collect();
+    let misfit = |medium: Medium| {
+        let joint = Joint::of(&loads, &blocks, medium, &slowed);
+        let off = |(load, (_, b)): (&Load, &(f64, f64))| {
+            (b / joint.at(load_of(medium, load.pairs, load.per_port), load.pairs).1).ln().powi(2)
+        };
+        loads.iter().zip(&blocks).map(off).sum::<f64>()
+    };
+    // Where the ports explain it, whether there is more than them cannot be seen.
+    let explained = PORT * PORT * loads.len() as f64;
+    if misfit(Medium::Port) <= misfit(Medium::Shared).max(explained) { Medium::Port } else { Medium::Shared }
+}
+
+/// How many share what limits them.
+fn load_of(medium: Medium, pairs: u32, per_port: u32) -> f64 {
+    match medium {
+        Medium::Port => f64::from(per_port),
+        Medium::Processor | Medium::Shared => f64::from(pairs),
+        Medium::Switched => 0.0,
+    }
+}
+
+/// Eq. (16) with parameters.
+struct Joint {
+    /// `2 a`, with any delay.
+    a_s: f64,
+    network_a_s: f64,
+    b_s_per_byte: f64,
+    /// Of the medium or the port.
+    shared_s_per_byte: f64,
+}
+
+impl Joint {
+    /// Eq. (17), from (a', b') of each load. `slowed`: where the network or the port is the bottleneck.
+    fn of(loads: &[Load], blocks: &[(f64, f64)], medium: Medium, slowed: &[bool]) -> Self {
+        let a: Vec<f64> = blocks.iter().map(|block| block.0).collect();
+        let network_a_s = slope(loads, &a).max(0.0);
+        let rest = loads.iter().zip(&a).map(|(load, a)| (a - f64::from(load.pairs) * network_a_s).max(0.0));
+        let bottleneck = loads.iter().zip(blocks).zip(slowed).filter(|(_, slowed)| **slowed);
+        let each = bottleneck.map(|((load, block), _)| block.1 / load_of(medium, load.pairs, load.per_port));
+        let shared_s_per_byte = if medium == Medium::Switched { 0.0 } else { plain_median(each) };
+        Joint { a_s: plain_median(rest), network_a_s, b_s_per_byte: blocks[0].1, shared_s_per_byte }
+    }
+
+    fn at(&self, load: f64, pairs: u32) -> (f64, f64) {
+        let a_s = self.a_s + f64::from(pairs) * self.network_a_s;
+        (a_s, self.b_s_per_byte.max(load * self.shared_s_per_byte))
+    }
+}
+
+/// Each size left out in turn, and predicted for every n.
+fn held_out(observed: &[Observed], loads: &[Load], (form, medium): (Form, Medium), slowed: &[bool]) -> Option<Errors> {
+    let sizes: BTreeSet<u64> = observed.iter().map(|one| one.bytes).collect();
+    let mut errors = Vec::new();
+    for &bytes in &sizes {
+        let fit = |load: &Load| {
+            let others = observed.iter().filter(|one| one.pairs == load.pairs && one.bytes != bytes);
+            let points: Vec<(usize, f64)> = others.map(|one| (one.bytes as usize, one.time_s)).collect();
+            let block = form.fit(&by_size::middle(&points, 2)?).ok()?.model;
+            Some((block.a_s(), block.b_s_per_byte()))
+        };
+        let blocks: Vec<(f64, f64)> = loads.iter().map(fit).collect::<Option<_>>()?;
+        let joint = Joint::of(loads, &blocks, medium, slowed);
+        for load in loads {
+            let here = observed.iter().filter(|one| one.pairs == load.pairs && one.bytes == bytes);
+            let measured_s = plain_median(here.map(|one| one.time_s));
+            let (a_s, b_s_per_byte) = joint.at(load_of(medium, load.pairs, load.per_port), load.pairs);
+            errors.push((form.time_s(a_s, b_s_per_byte, bytes) / measured_s - 1.0).abs());
+        }
+    }
+    let at = |share| quantile(errors.iter().map(|error| (*error, 1.0)), share);
+    Some(Errors { median_error: at(0.5)?, p90_error: at(0.9)?, held_out_bytes: sizes.into_iter().collect() })
+}
+
+/// Less is no contention: pairs on one machine disturb each other by as much.
+const LEAST: f64 = 0.1;
+/// Ports explain a b' if they predict it with at most this error.
+const PORT: f64 = 0.05;
+/// From the median distance to the standard deviation of normal values.
+const NORMAL: f64 = 1.4826;
+/// From the error of a mean to that of a median.
+const MEDIAN: f64 = 1.2533;
+
+#[cfg(test)]
+#[path = "contention_tests.rs"]
+mod tests;
