@@ -22,8 +22,7 @@
 //! ```
 
 mod data;
-
-use std::collections::BTreeSet;
+mod grid;
 
 use serde::Serialize;
 
@@ -33,6 +32,7 @@ use super::Sample;
 use super::by_size::{self, Errors, Judged};
 use super::robust::{plain_median, quantile};
 use crate::hyperbolic::Block;
+use grid::Grid;
 
 /// The time of a message of one of n pairs.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -42,11 +42,13 @@ pub struct Pairs {
     pub load: Load,
     /// a', in seconds.
     pub a_s: f64,
+    /// The standard error of a', by how short messages are off it.
+    pub a_error_s: f64,
     /// b', in seconds per byte.
     pub b_s_per_byte: f64,
-    /// The standard error of b', from one repetition to the next; 0 with one repetition.
+    /// The standard error of b', by how long messages are off it.
     pub b_error_s_per_byte: f64,
-    /// `b'(n) / b'(1)`, within a repetition.
+    /// `b'(n) / b'(1)`, by long messages within a repetition.
     pub slowdown: f64,
     /// Its standard error.
     pub slowdown_error: f64,
@@ -74,7 +76,7 @@ pub struct Contention {
     pub slower_s_per_byte: f64,
     /// a_c: what each pair adds to a'.
     pub network_a_s: f64,
-    /// Its standard error; 0 with one repetition.
+    /// Its standard error.
     pub network_a_error_s: f64,
     /// b_c of the shared medium; 0 where it is no bottleneck.
     pub network_b_s_per_byte: f64,
@@ -115,31 +117,33 @@ pub fn fit(observed: &[Observed], loads: &[Load]) -> Option<Contention> {
     if loads.first()?.pairs != 1 {
         return None;
     }
-    let (form, judged) = judged(observed, &loads)?;
-    let repeats = Repeats::new(observed, &loads, form);
-    let pairs: Vec<Pairs> = loads
-        .iter()
-        .zip(judged)
-        .enumerate()
-        .map(|(index, (load, Judged { model, errors }))| {
-            let [b_s_per_byte, a_s] = [model.b_s_per_byte(), model.a_s()];
-            let (slowdown, slowdown_error) = repeats.slowdown(index)?;
-            Some(Pairs {
-                load: *load,
-                a_s,
-                b_s_per_byte,
-                b_error_s_per_byte: spread(repeats.b(index)).1,
-                slowdown,
-                slowdown_error,
-                bytes_per_s: (b_s_per_byte > 0.0).then(|| f64::from(load.pairs) / b_s_per_byte),
-                errors,
-                samples: observed.iter().filter(|one| one.pairs == load.pairs).count(),
-            })
-        })
-        .collect::<Option<_>>()?;
+    let grid = Grid::new(observed);
+    let (form, judged) = judged(&grid, &loads)?;
+    let blocks: Vec<(f64, f64)> = judged.iter().map(|one| (one.model.a_s(), one.model.b_s_per_byte())).collect();
+    let [short, long] = grid.ends(blocks[0]);
+    let pair = |(load, Judged { model, errors }): (&Load, Judged<Block>)| {
+        let (a_s, b_s_per_byte) = (model.a_s(), model.b_s_per_byte());
+        let (slowdown, slowdown_error) = grid.slowdown(load.pairs, &long);
+        let error = |sizes: &[u64]| grid.spread_over(load.pairs, sizes, |bytes| form.time_s(a_s, b_s_per_byte, bytes));
+        Pairs {
+            load: *load,
+            a_s,
+            a_error_s: a_s * error(&short),
+            b_s_per_byte,
+            b_error_s_per_byte: b_s_per_byte * error(&long),
+            slowdown,
+            slowdown_error,
+            bytes_per_s: (b_s_per_byte > 0.0).then(|| f64::from(load.pairs) / b_s_per_byte),
+            errors,
+            samples: grid.count(load.pairs),
+        }
+    };
+    let pairs: Vec<Pairs> = loads.iter().zip(judged).map(pair).collect();
+    if pairs.iter().any(|one| !one.slowdown.is_finite()) {
+        return None;
+    }
     let medium = medium(&pairs);
-    let errors = held_out(observed, &loads, (form, medium), &slowed(&pairs))?;
-    let blocks: Vec<(f64, f64)> = pairs.iter().map(|one| (one.a_s, one.b_s_per_byte)).collect();
+    let errors = held_out(&grid, &loads, (form, medium), &slowed(&pairs))?;
     let joint = Joint::of(&loads, &blocks, medium, &slowed(&pairs));
     let is_shared = matches!(medium, Medium::Shared | Medium::Processor);
     let last = pairs.last()?;
@@ -156,7 +160,7 @@ pub fn fit(observed: &[Observed], loads: &[Load]) -> Option<Contention> {
         workstation_a_s: joint.a_s / 2.0,
         slower_s_per_byte: joint.b_s_per_byte,
         network_a_s: joint.network_a_s,
-        network_a_error_s: repeats.network_a_error_s(&loads),
+        network_a_error_s: a_error_s(&pairs),
         network_b_s_per_byte: if is_shared { joint.shared_s_per_byte } else { 0.0 },
         network_b_error_s_per_byte,
         port_b_s_per_byte: (medium == Medium::Port).then_some(joint.shared_s_per_byte),
@@ -168,13 +172,9 @@ pub fn fit(observed: &[Observed], loads: &[Load]) -> Option<Contention> {
 }
 
 /// The form with the lesser held-out errors, and each n's fit by it.
-fn judged(observed: &[Observed], loads: &[Load]) -> Option<(Form, Vec<Judged<Block>>)> {
+fn judged(grid: &Grid, loads: &[Load]) -> Option<(Form, Vec<Judged<Block>>)> {
     let by = |form: Form| {
-        let of = |load: &Load| {
-            let same = observed.iter().filter(|one| one.pairs == load.pairs);
-            let points: Vec<(usize, f64)> = same.map(|one| (one.bytes as usize, one.time_s)).collect();
-            by_size::fit(&points, |samples| form.fit(samples))
-        };
+        let of = |load: &Load| by_size::fit(&grid.medians(load.pairs, None), |samples| form.fit(samples));
         let judged: Vec<Judged<Block>> = loads.iter().map(of).collect::<Option<_>>()?;
         let error: f64 = judged.iter().map(|one| one.errors.median_error).sum();
         Some((error, form, judged))
@@ -183,48 +183,11 @@ fn judged(observed: &[Observed], loads: &[Load]) -> Option<(Form, Vec<Judged<Blo
     all.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, form, judged)| (form, judged))
 }
 
-/// Every n fitted in every repetition alone.
-struct Repeats(Vec<Vec<Block>>);
-
-impl Repeats {
-    fn new(observed: &[Observed], loads: &[Load], form: Form) -> Self {
-        let repeats: BTreeSet<u32> = observed.iter().map(|one| one.repeat).collect();
-        let of = |repeat: u32| {
-            let fit = |load: &Load| {
-                let same = observed.iter().filter(|one| one.repeat == repeat && one.pairs == load.pairs);
-                let samples: Vec<Sample> = same.map(|one| Sample { bytes: one.bytes, time_s: one.time_s }).collect();
-                Some(form.fit(&samples).ok()?.model)
-            };
-            loads.iter().map(fit).collect::<Option<Vec<Block>>>()
-        };
-        Repeats(repeats.into_iter().filter_map(of).collect())
-    }
-
-    fn b(&self, index: usize) -> impl Iterator<Item = f64> {
-        self.0.iter().map(move |blocks| blocks[index].b_s_per_byte())
-    }
-
-    /// `b'(n) / b'(1)` and its standard error; `None` if one of them is nothing.
-    fn slowdown(&self, index: usize) -> Option<(f64, f64)> {
-        let (value, error) = spread(self.b(index).zip(self.b(0)).map(|(b, one)| b / one));
-        value.is_finite().then_some((value, error)).filter(|_| !self.0.is_empty())
-    }
-
-    fn network_a_error_s(&self, loads: &[Load]) -> f64 {
-        spread(self.0.iter().map(|blocks| {
-            let a: Vec<f64> = blocks.iter().map(Block::a_s).collect();
-            slope(loads, &a)
-        }))
-        .1
-    }
-}
-
-/// The median, and its standard error, by the median distance from it.
-fn spread(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let values: Vec<f64> = values.collect();
-    let middle = plain_median(values.iter().copied());
-    let distance = plain_median(values.iter().map(|value| (value - middle).abs()));
-    (middle, MEDIAN * NORMAL * distance / (values.len().max(1) as f64).sqrt())
+/// The standard error of a_c, by those of the fewest and of the most pairs.
+fn a_error_s(pairs: &[Pairs]) -> f64 {
+    let [Some(first), Some(last)] = [pairs.first(), pairs.last()] else { return 0.0 };
+    let apart = f64::from(last.load.pairs - first.load.pairs).max(1.0);
+    first.a_error_s.hypot(last.a_error_s) / apart
 }
 
 /// Least squares: what each pair adds.
@@ -307,38 +270,32 @@ impl Joint {
 }
 
 /// Each size left out in turn, and predicted for every n.
-fn held_out(observed: &[Observed], loads: &[Load], (form, medium): (Form, Medium), slowed: &[bool]) -> Option<Errors> {
-    let sizes: BTreeSet<u64> = observed.iter().map(|one| one.bytes).collect();
+fn held_out(grid: &Grid, loads: &[Load], (form, medium): (Form, Medium), slowed: &[bool]) -> Option<Errors> {
+    let sizes = grid.sizes();
     let mut errors = Vec::new();
     for &bytes in &sizes {
         let fit = |load: &Load| {
-            let others = observed.iter().filter(|one| one.pairs == load.pairs && one.bytes != bytes);
-            let points: Vec<(usize, f64)> = others.map(|one| (one.bytes as usize, one.time_s)).collect();
-            let block = form.fit(&by_size::middle(&points, 2)?).ok()?.model;
+            let others = grid.medians(load.pairs, Some(bytes)).into_iter();
+            let others: Vec<Sample> = others.map(|(bytes, time_s)| Sample { bytes: bytes as u64, time_s }).collect();
+            let block = form.fit(&others).ok()?.model;
             Some((block.a_s(), block.b_s_per_byte()))
         };
         let blocks: Vec<(f64, f64)> = loads.iter().map(fit).collect::<Option<_>>()?;
         let joint = Joint::of(loads, &blocks, medium, slowed);
         for load in loads {
-            let here = observed.iter().filter(|one| one.pairs == load.pairs && one.bytes == bytes);
-            let measured_s = plain_median(here.map(|one| one.time_s));
             let (a_s, b_s_per_byte) = joint.at(load_of(medium, load.pairs, load.per_port), load.pairs);
+            let measured_s = grid.median_s(load.pairs, bytes);
             errors.push((form.time_s(a_s, b_s_per_byte, bytes) / measured_s - 1.0).abs());
         }
     }
     let at = |share| quantile(errors.iter().map(|error| (*error, 1.0)), share);
-    Some(Errors { median_error: at(0.5)?, p90_error: at(0.9)?, held_out_bytes: sizes.into_iter().collect() })
+    Some(Errors { median_error: at(0.5)?, p90_error: at(0.9)?, held_out_bytes: sizes })
 }
 
 /// Less is no contention: pairs on one machine disturb each other by as much.
 const LEAST: f64 = 0.1;
 /// Ports explain a b' if they predict it with at most this error.
 const PORT: f64 = 0.05;
-/// From the median distance to the standard deviation of normal values.
-const NORMAL: f64 = 1.4826;
-/// From the error of a mean to that of a median.
-const MEDIAN: f64 = 1.2533;
-
 #[cfg(test)]
 #[path = "contention_tests.rs"]
 mod tests;

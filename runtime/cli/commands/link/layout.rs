@@ -45,6 +45,9 @@ impl Outcome {
             results.table(cluster(it));
             it.notes.iter().for_each(|note| _ = results.text(format!("{note}.")));
         }
+        if let Some(found) = &self.contention {
+            found.show(&mut results);
+        }
         results.conclusion = self.conclusion();
         results.warn_of(self.background_load);
         results
