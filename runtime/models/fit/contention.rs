@@ -255,7 +255,9 @@ impl Joint {
     /// Eq. (17), from (a', b') of each load. `slowed`: where the network or the port is the bottleneck.
     fn of(loads: &[Load], blocks: &[(f64, f64)], medium: Medium, slowed: &[bool]) -> Self {
         let a: Vec<f64> = blocks.iter().map(|block| block.0).collect();
-        let network_a_s = slope(loads, &a).max(0.0);
+        // More would leave the workstations less than nothing.
+        let most_s = loads.iter().zip(&a).map(|(load, a)| a / f64::from(load.pairs)).fold(f64::INFINITY, f64::min);
+        let network_a_s = slope(loads, &a).clamp(0.0, most_s);
         let rest = loads.iter().zip(&a).map(|(load, a)| (a - f64::from(load.pairs) * network_a_s).max(0.0));
         let bottleneck = loads.iter().zip(blocks).zip(slowed).filter(|(_, slowed)| **slowed);
         let each = bottleneck.map(|((load, block), _)| block.1 / load_of(medium, load.pairs, load.per_port));

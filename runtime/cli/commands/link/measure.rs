@@ -24,14 +24,17 @@ const CONTENTION: f64 = 0.4;
 /// Measures everything; with simultaneous pairs, these have their part of the time.
 pub(super) fn measure(target: &Target, options: &Options, wanted: Option<&Wanted>, quiet: bool) -> Result<Outcome> {
     let what = format!("measuring over {}; takes up to {:.0} s", target.describe().how, options.seconds);
-    let nodes = Nodes { target, command: "link", bar: progress("lathide link", quiet, &what) };
+    let bar = progress("lathide link", quiet, &what);
+    let spread = Target { hosts: target.hosts.spread(), ..target.clone() };
+    let nodes = Nodes { target: &spread, command: "link", bar: bar.clone() };
     let background = BackgroundLoad::watch();
     let contention_s = wanted.map_or(0.0, |_| CONTENTION * options.seconds);
     let options = &Options { seconds: options.seconds - contention_s, ..options.clone() };
     let (probe, blocks, job_s) = survey(&nodes, options)?;
     let fragments = fragments(&nodes, &budget::sweep(options, &probe, job_s))?;
     let cluster = cluster(&nodes, options, &probe)?;
-    let pairs = |wanted| contention::measure(&nodes, wanted, (options, &probe), contention_s);
+    let slots = Nodes { target, command: "link", bar };
+    let pairs = |wanted| contention::measure(&slots, wanted, (options, &probe), contention_s);
     let contention = wanted.map(pairs).transpose()?;
     let load = background.and_then(|background| background.share());
     let outcome = Outcome::new(target.describe(), probe, &blocks, fragments, cluster, load);

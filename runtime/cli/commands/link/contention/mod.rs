@@ -9,7 +9,7 @@ mod resent;
 mod results;
 
 use lathide_models::fit::contention;
-use lathide_models::fit::flood::queue;
+use lathide_models::fit::flood::{medians, queue};
 
 use super::args::Args;
 use super::plan::{Event, Options, Plan as Nodes, Probe};
@@ -83,5 +83,5 @@ pub(super) fn measure(
     let is_overload = matches!(found.medium, contention::Medium::Port | contention::Medium::Switched);
     let overload = if is_overload { measured.flooding } else { 1 };
     let queue = queue(&measured.floods, overload);
-    Ok(Found::new(found, queue, &measured.observed, &measured.floods))
+    Ok(Found::new(found, queue, &measured.observed, medians(&measured.floods)))
 }

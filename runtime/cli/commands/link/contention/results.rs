@@ -35,25 +35,25 @@ pub(super) struct Point {
 }
 
 impl Found {
-    pub(super) fn new(contention: Contention, queue: Option<Queue>, observed: &[Observed], floods: &[Flood]) -> Self {
+    pub(super) fn new(contention: Contention, queue: Option<Queue>, observed: &[Observed], floods: Vec<Flood>) -> Self {
         let mut times: BTreeMap<(u32, u64), Vec<f64>> = BTreeMap::new();
         observed.iter().for_each(|one| times.entry((one.pairs, one.bytes)).or_default().push(one.time_s));
         let point = |((pairs, bytes), times)| Some(Point { pairs, bytes, s: Summary::of(times)? });
         let points = times.into_iter().filter_map(point).collect();
-        let notes = notes(&contention, queue.as_ref(), floods);
+        let notes = notes(&contention, queue, !floods.is_empty());
         Found {
             points,
-            queue_bytes: queue.as_ref().map(|queue| queue.bytes),
-            queue_is_least: queue.as_ref().map(|queue| queue.is_least),
-            queue_overload: queue.as_ref().map(|queue| queue.overload),
-            floods: queue.map(|queue| queue.floods).unwrap_or_default(),
+            queue_bytes: queue.map(|queue| queue.bytes),
+            queue_is_least: queue.map(|queue| queue.is_least),
+            queue_overload: queue.map(|queue| queue.overload),
+            floods,
             contention,
             notes,
         }
     }
 }
 
-fn notes(contention: &Contention, queue: Option<&Queue>, floods: &[Flood]) -> Vec<String> {
+fn notes(contention: &Contention, queue: Option<Queue>, has_flooded: bool) -> Vec<String> {
     let (pairs, mut notes) = (&contention.pairs, Vec::new());
     let most = pairs.last().map_or(1, |one| one.load.pairs);
     if most == 1 {
@@ -86,11 +86,15 @@ fn notes(contention: &Contention, queue: Option<&Queue>, floods: &[Flood]) -> Ve
              way than it was given)"
                 .to_owned(),
         ),
-        None if floods.is_empty() => {
+        None if !has_flooded => {
             notes.push("B_L was not measured: that takes senders on two hosts more, and a link that is not emulated".to_owned());
         }
         None => notes.push("B_L was not measured: senders together were no faster than the receiver".to_owned()),
-        Some(_) => {}
+        Some(_) => notes.push(
+            "B_L is what the network holds of what TCP puts under way; a sender without congestion control would fill it \
+             sooner"
+                .to_owned(),
+        ),
     }
     notes
 }
