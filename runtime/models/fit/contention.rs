@@ -48,7 +48,7 @@ pub struct Pairs {
     pub b_s_per_byte: f64,
     /// The standard error of b', by how long messages are off it.
     pub b_error_s_per_byte: f64,
-    /// `b'(n) / b'(1)`, by long messages within a repetition.
+    /// How many times as long long messages take as between one pair, within a repetition: about `b'(n) / b'(1)`.
     pub slowdown: f64,
     /// Its standard error.
     pub slowdown_error: f64,

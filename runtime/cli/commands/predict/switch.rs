@@ -71,15 +71,6 @@ impl SwitchArgs {
         let saved_size = saved.filter(|saved| saved.find("cluster.packet_bytes").is_some());
         let size = (saved_size, "cluster.packet_bytes", "--packet-bytes");
         let packet_bytes = pick(self.packet_bytes, size, 1500.0)?;
-        let as_set = (saved, "cluster.buffer_packets", "--buffer");
-        let queue = contention.as_ref().and_then(|it| Some((it.queue_bytes?, it.queue_is_least)));
-        let buffer_packets = match (self.buffer, queue) {
-            (None, Some((bytes, _))) => (bytes / packet_bytes).max(1.0),
-            _ => pick(self.buffer, as_set, paper.buffer_packets)?,
-        };
-        if self.buffer.is_none() && saved.is_some() {
-            notes.push(buffer_in_words(queue.map(|(_, is_least)| is_least)).to_owned());
-        }
         let cluster = Parameters {
             send: cost(self.o_s, "O_s", &paper.send)?,
             send_gap: cost(self.g_s, "g_s", &paper.send_gap)?,
@@ -88,11 +79,28 @@ impl SwitchArgs {
             receive: cost(self.o_r, "O_r", &paper.receive)?,
             user_receive: cost(self.u_r, "U_r", &paper.user_receive)?,
             copy_memory_to_memory: copy,
-            buffer_packets,
+            buffer_packets: self.buffer((saved, contention.as_ref()), packet_bytes, &mut notes)?,
             ..paper
         };
         let parameters = stated(&cluster, packet_bytes)?;
         Ok(Known { cluster, packet_bytes, parameters, notes })
+    }
+
+    /// B_L, in packets.
+    fn buffer(
+        &self,
+        (saved, contention): (Option<&Saved>, Option<&Contention>),
+        packet_bytes: f64,
+        notes: &mut Vec<String>,
+    ) -> Result<f64, Problem> {
+        let queue = contention.and_then(|it| Some((it.queue_bytes?, it.queue_is_least)));
+        if self.buffer.is_none() && saved.is_some() {
+            notes.push(buffer_in_words(queue.map(|(_, is_least)| is_least)).to_owned());
+        }
+        match (self.buffer, queue) {
+            (None, Some((bytes, _))) => Ok((bytes / packet_bytes).max(1.0)),
+            _ => pick(self.buffer, (saved, "cluster.buffer_packets", "--buffer"), Parameters::table_1().buffer_packets),
+        }
     }
 
     /// L. What was measured between one pair has its two processors' part in the start-up.

@@ -98,5 +98,6 @@ pub enum Medium {
 
 /// From here on the processors have no time left.
 const BUSY: f64 = 0.85;
-/// And those who measure have so much of it: else others keep them busy. A lab's switch has as much as all its ranks.
-const OWN: f64 = 0.25;
+/// And those who measure have so much of it: else others keep them busy. A lab's switch has as much as all its ranks; over a
+/// slow link, waiting alone takes up to a quarter.
+const OWN: f64 = 0.35;

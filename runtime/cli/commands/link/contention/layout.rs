@@ -25,8 +25,7 @@ impl Found {
         Table::with(self.contention.pairs.iter().map(row).collect())
             .title(format!(
                 "Simultaneous pairs, in turns: a' and b' of a message of each, by {} (Stoica, Sultan, Keyes, section 4), with \
-                 the error at sizes they were not fitted to. One port: the most pairs that share one. Slowed: b' over that of \
-                 one pair. Processors: busy meanwhile, and these nodes' part.",
+                 the error at sizes they were not fitted to. One port: the most pairs that share one. Slowed: times of long messages over those of one pair. Processors: busy meanwhile, and these nodes' part.",
                 self.form()
             ))
             .column("pairs", "pairs", Form::Count)
@@ -57,11 +56,11 @@ impl Found {
             let (a_s, b_s_per_byte) = it.at(one.load.pairs, one.load.per_port);
             let sizes = self.points.iter().map(|point| point.bytes as f64);
             let curve = dense(sizes).map(|bytes| (bytes, it.form.time_s(a_s, b_s_per_byte, bytes as u64)));
-            chart = chart.curve(format!("{}, eq. (16)", one.load.pairs), Look::Dotted, curve);
+            chart = chart.curve(format!("n = {}, eq. (16)", one.load.pairs), Look::Dotted, curve);
         }
         for one in &it.pairs {
             let same = rows.iter().filter(|row| row["pairs"] == one.load.pairs);
-            chart = chart.points(format!("{} pairs", one.load.pairs), points(same, "bytes", "s"));
+            chart = chart.points(format!("n = {}", one.load.pairs), points(same, "bytes", "s"));
         }
         chart
     }
@@ -138,4 +137,80 @@ fn per_byte(s_per_byte: f64) -> String {
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use lathide_models::fit::contention::{Load, Observed, Processor, fit};
+    use lathide_models::fit::flood::{Flood, queue};
+
+    use super::*;
+    use crate::report::WIDTH;
+    use crate::report::text::text;
+
+    const B: f64 = 1.6e-7;
+
+    /// What is shown where n pairs take `slower(n)` times as long, `per_port(n)` of them share a port, and `own` of the
+    /// processors was busy with it.
+    fn shown(slower: fn(u32) -> u32, per_port: fn(u32) -> u32, own: f64) -> (Value, String) {
+        let (mut observed, pairs) = (Vec::new(), [1, 2, 4]);
+        for (pairs, power) in pairs.into_iter().flat_map(|n| (3..20).step_by(2).map(move |power| (n, power))) {
+            let time_s = 3e-4 + B * f64::from(slower(pairs)) * f64::from(1 << power);
+            observed.extend([0, 1, 2].map(|repeat| Observed { repeat, pairs, bytes: 1 << power, time_s }));
+        }
+        let processor = Some(Processor { own, busy: 1.0 });
+        let loads = pairs.map(|pairs| Load { pairs, per_port: per_port(pairs), processor });
+        let floods = vec![Flood { bytes: 100_000, resent_bytes: 0, time_s: 0.1 }];
+        let found = Found::new(fit(&observed, &loads).expect("a line"), queue(&floods, 3), &observed, floods);
+        let mut results = Results::new("test-1", "contention", &json!({ "contention": found }));
+        found.show(&mut results);
+        let text = text(&results, false);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "too wide:\n{text}");
+        (results.data["contention"].clone(), text.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+
+    #[track_caller]
+    fn says(text: &str, parts: &[&str]) {
+        assert!(parts.iter().all(|part| text.contains(part)), "{parts:?}:\n{text}");
+    }
+
+    #[test]
+    fn the_medium_is_named() {
+        let (json, text) = shown(|n| n, |_| 1, 0.1);
+        says(
+            &text,
+            &["The medium is shared: b_c = 160 ns per byte", "all pairs together get 6.25 MB/s", "slowed", "3.90"],
+        );
+        assert_eq!((&json["medium"], &json["aggregate_is_limit"]), (&"shared".into(), &true.into()));
+        let (json, text) = shown(|_| 1, |_| 1, 0.1);
+        says(
+            &text,
+            &["The network is switched: up to 4 pairs", "b_c = 0 (at most 40 ns per byte)", "Of more than 4 pairs"],
+        );
+        assert_eq!((&json["medium"], &json["network_b_s_per_byte"]), (&"switched".into(), &0.0.into()));
+        let (json, text) = shown(|n| n.div_ceil(2), |n| n.div_ceil(2), 0.1);
+        says(&text, &["A host's port is the limit: its pairs share b_p = 160 ns"]);
+        assert_eq!(json["medium"], "port");
+        let (json, text) = shown(|n| n, |n| n, 0.1);
+        says(&text, &["A host's port is the limit", "between the same two ports"]);
+        assert_eq!(json["medium"], "port");
+        let (json, text) = shown(|n| n, |_| 1, 0.6);
+        says(&text, &["The processors are the limit, not the network", "upper bounds"]);
+        assert_eq!((&json["medium"], &json["aggregate_is_limit"]), (&"processor".into(), &false.into()));
+    }
+
+    #[test]
+    fn json_has_all_that_is_shown() {
+        let (json, text) = shown(|n| n, |_| 1, 0.1);
+        for member in ["a_s", "b_s_per_byte", "median_error", "p90_error", "slowdown", "slowdown_error", "bytes_per_s"]
+        {
+            assert!(json["pairs"][1][member].is_f64(), "{member}: {json}");
+        }
+        let numbers = ["network_a_s", "network_a_error_s", "network_b_s_per_byte", "network_b_error_s_per_byte"];
+        for member in numbers.into_iter().chain(["median_error", "p90_error", "queue_bytes"]) {
+            assert!(json[member].is_f64(), "{member}: {json}");
+        }
+        assert!(json["points"][0]["s_min"].is_f64() && json["queue_is_least"] == true, "{json}");
+        says(&text, &["B_L", "at least", "a lower bound"]);
+    }
 }
