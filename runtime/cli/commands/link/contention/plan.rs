@@ -74,11 +74,11 @@ impl Plan {
                 let rounds = f64::from(repeats[0] + 1);
                 let mut left_s = (1.0 - FLOODS) * seconds / rounds;
                 for bytes in SIZES {
-                    left_s -= plan.pairs.iter().map(|pairs| plan.block_s(*pairs, bytes)).sum::<f64>();
-                    if left_s < 0.0 && plan.bytes.len() >= SIZES_MIN {
-                        break;
+                    let cost_s = plan.pairs.iter().map(|pairs| plan.block_s(*pairs, bytes)).sum::<f64>();
+                    if cost_s <= left_s || plan.bytes.len() < SIZES_MIN {
+                        left_s -= cost_s;
+                        plan.bytes.push(bytes);
                     }
-                    plan.bytes.push(bytes);
                 }
             }
         }
@@ -123,22 +123,23 @@ pub(super) fn count(turn_s: f64) -> u32 {
     (BLOCK_S / turn_s).ceil().clamp(1.0, COUNT_MAX) as u32
 }
 
-/// Message sizes, of which as many as fit are measured.
-const SIZES: [usize; 12] = [
+/// Message sizes, of which as many as fit are measured: what tells most comes first.
+const SIZES: [usize; 13] = [
     ANSWER_BYTES,
-    128,
     1 << 10,
     4 << 10,
     16 << 10,
     64 << 10,
-    128 << 10,
     256 << 10,
+    128 << 10,
     512 << 10,
+    128,
+    32 << 10,
     1 << 20,
     2 << 20,
     4 << 20,
 ];
-/// The same for each sender of a flood.
+/// What each sender of a flood sends.
 const FLOOD_SIZES: [usize; 10] =
     [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20];
 /// How often each flood.
@@ -169,6 +170,7 @@ mod tests {
         assert!(long.floods.len() > slow.floods.len(), "{long:?}");
         let all_s: f64 = long.points().iter().map(|point| long.block_s(point.pairs, point.bytes)).sum();
         assert!(all_s * 6.0 <= 18.0, "{all_s}");
+        assert!(long.bytes.is_sorted(), "{long:?}");
     }
 
     #[test]
