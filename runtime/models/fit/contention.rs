@@ -171,16 +171,17 @@ pub fn fit(observed: &[Observed], loads: &[Load]) -> Option<Contention> {
     })
 }
 
-/// The form with the lesser held-out errors, and each n's fit by it.
+/// The form that describes the times better, and each n's fit by it. On a link whose times are straight lines, noise must not
+/// make hyperbolas of them, whose b would be too high: a hyperbola has to be better by far.
 fn judged(grid: &Grid, loads: &[Load]) -> Option<(Form, Vec<Judged<Block>>)> {
     let by = |form: Form| {
         let of = |load: &Load| by_size::fit(&grid.medians(load.pairs, None), |samples| form.fit(samples));
         let judged: Vec<Judged<Block>> = loads.iter().map(of).collect::<Option<_>>()?;
         let error: f64 = judged.iter().map(|one| one.errors.median_error).sum();
-        Some((error, form, judged))
+        Some((error, judged))
     };
-    let all = [Form::Hyperbola, Form::Line].into_iter().filter_map(by);
-    all.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, form, judged)| (form, judged))
+    let (line, hyperbola) = (by(Form::Line)?, by(Form::Hyperbola)?);
+    Some(if hyperbola.0 < BETTER * line.0 { (Form::Hyperbola, hyperbola.1) } else { (Form::Line, line.1) })
 }
 
 /// The standard error of a_c, by those of the fewest and of the most pairs.
@@ -294,6 +295,8 @@ fn held_out(grid: &Grid, loads: &[Load], (form, medium): (Form, Medium), slowed:
     Some(Errors { median_error: at(0.5)?, p90_error: at(0.9)?, held_out_bytes: sizes })
 }
 
+/// A hyperbola has at most so much of a line's error.
+const BETTER: f64 = 0.5;
 /// Less is no contention: pairs on one machine disturb each other by as much.
 const LEAST: f64 = 0.1;
 /// Ports explain a b' if they predict it with at most this error.
