@@ -3,6 +3,7 @@
 use lathide_models::fit::by_size::Errors;
 use serde_json::json;
 
+use super::contention::Found;
 use super::outcome::Outcome;
 use super::plan::SIGNAL_BYTES;
 use super::raw::{CALL_BYTES, CONGESTION_CONTROL};
@@ -136,6 +137,7 @@ impl Outcome {
                 )
             }
         }));
+        parts.extend(self.contention.as_ref().and_then(Found::in_short));
         format!("{}.", parts.join("; "))
     }
 }

@@ -15,6 +15,19 @@ impl Found {
         self.notes.iter().for_each(|note| _ = results.text(format!("{}.", capitalised(note))));
     }
 
+    /// The medium, in a few words.
+    pub(in crate::commands::link) fn in_short(&self) -> Option<String> {
+        let it = &self.contention;
+        let most = it.pairs.last().filter(|one| one.load.pairs > 1)?.load.pairs;
+        let rate = format!("{} MB/s", plain(1e-6 * it.aggregate_bytes_per_s?));
+        Some(match it.medium {
+            Medium::Port => format!("{most} pairs at once share a host's port"),
+            Medium::Processor => format!("{most} pairs at once are limited by the processors, to {rate}"),
+            Medium::Shared => format!("{most} pairs at once share one medium of {rate}"),
+            Medium::Switched => format!("{most} pairs at once do not slow each other down"),
+        })
+    }
+
     fn table(&self) -> Table {
         let row = |one: &Pairs| {
             let mut row = json!(one);
@@ -164,6 +177,7 @@ mod tests {
         let found = Found::new(fit(&observed, &loads).expect("a line"), queue(&floods, 3), &observed, floods);
         let mut results = Results::new("test-1", "contention", &json!({ "contention": found }));
         found.show(&mut results);
+        assert!(found.in_short().is_some_and(|words| words.starts_with("4 pairs at once ")));
         let text = text(&results, false);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "too wide:\n{text}");
         (results.data["contention"].clone(), text.split_whitespace().collect::<Vec<_>>().join(" "))

@@ -87,7 +87,7 @@ fn notes(contention: &Contention, queue: Option<Queue>, has_flooded: bool) -> Ve
                 .to_owned(),
         ),
         None if !has_flooded => {
-            notes.push("B_L was not measured: that takes senders on two hosts more, and a link that is not emulated".to_owned());
+            notes.push("B_L was not measured: that takes senders on two hosts more, a link that is not emulated, and systems that count what TCP sends again".to_owned());
         }
         None => notes.push("B_L was not measured: senders together were no faster than the receiver".to_owned()),
         Some(_) => notes.push(
