@@ -106,9 +106,9 @@
 //!
 //! A byte on a shared medium costs more than its rate says: TCP fills 1448 of a packet's 1500 bytes, and acknowledgements
 //! pass the same medium. In `lathide lab --hosts 4 --shared --rate 50mbit --delay 0.2ms`, 160 ns per byte or 165.7 ns with
-//! the packets' headers, b_c was 169.0 ns by 1 and 2 pairs, and 170.4 ns with 8 hosts by 1, 2 and 4, both while other
-//! programs had 60 to 80 % of two cores. Without `--shared` the same hosts are found to be switched, and b' of two pairs was
-//! within 1 % of that of one.
+//! the packets' headers, b_c was 169 and 170 ns by 1 and 2 pairs, and with 8 hosts by 1, 2 and 4 pairs 170 and 173 ns,
+//! while other programs had 60 to 80 % of two cores. Without `--shared` the same hosts are found to be switched
+//! (`benches/results/2026-11-23-contention.md`).
 //!
 //! B_L: then all ranks of other hosts send to rank 0 at once, each 4 KiB to 2 MiB, three times. What TCP sends again
 //! (`RetransSegs` of each host, other programs' included) counts as lost, and eq. (4) maps the least flood with losses in
