@@ -38,17 +38,17 @@ pub fn fit<M>(
     points: &[(usize, f64)],
     fit: impl FnOnce(&[Sample]) -> Result<Fitted<M>, FitError>,
 ) -> Option<Judged<M>> {
-    let fitted = fit(&middle(points, SIZES_MIN)?).ok()?;
+    let fitted = fit(&middle(points)?).ok()?;
     let errors = errors(&fitted)?;
     Some(Judged { model: fitted.model, errors })
 }
 
 /// The repetitions of each size but for the fastest and the slowest fifth: what disturbs only prolongs, so a fit to all
-/// of them would lie above their medians. `None` if there are fewer than `sizes_min` sizes.
-pub(super) fn middle(points: &[(usize, f64)], sizes_min: usize) -> Option<Vec<Sample>> {
+/// of them would lie above their medians.
+fn middle(points: &[(usize, f64)]) -> Option<Vec<Sample>> {
     let mut sizes: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     points.iter().for_each(|(bytes, time_s)| sizes.entry(*bytes).or_default().push(*time_s));
-    if sizes.len() < sizes_min {
+    if sizes.len() < SIZES_MIN {
         return None;
     }
     let mut samples = Vec::new();

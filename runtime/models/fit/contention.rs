@@ -29,10 +29,10 @@ use serde::Serialize;
 pub use data::{Form, Load, Medium, Observed, Processor};
 
 use super::Sample;
-use super::by_size::{self, Errors, Judged};
+use super::by_size::{Errors, Judged};
 use super::robust::{plain_median, quantile};
 use crate::hyperbolic::Block;
-use grid::Grid;
+use grid::{CLEAR, Grid};
 
 /// The time of a message of one of n pairs.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -175,13 +175,51 @@ pub fn fit(observed: &[Observed], loads: &[Load]) -> Option<Contention> {
 /// make hyperbolas of them, whose b would be too high: a hyperbola has to be better by far.
 fn judged(grid: &Grid, loads: &[Load]) -> Option<(Form, Vec<Judged<Block>>)> {
     let by = |form: Form| {
-        let of = |load: &Load| by_size::fit(&grid.medians(load.pairs, None), |samples| form.fit(samples));
+        let of = |load: &Load| {
+            let medians = grid.medians(load.pairs, None);
+            Some(Judged { model: limits(form, &medians)?, errors: alone(form, &medians)? })
+        };
         let judged: Vec<Judged<Block>> = loads.iter().map(of).collect::<Option<_>>()?;
         let error: f64 = judged.iter().map(|one| one.errors.median_error).sum();
         Some((error, judged))
     };
     let (line, hyperbola) = (by(Form::Line)?, by(Form::Hyperbola)?);
     Some(if hyperbola.0 < BETTER * line.0 { (Form::Hyperbola, hyperbola.1) } else { (Form::Line, line.1) })
+}
+
+/// a' and b'. b is the limit of long messages: of a line, what it is among these alone, if they are enough. On TCP, sizes
+/// between take longer than the line, and would turn it.
+fn limits(form: Form, medians: &[(usize, f64)]) -> Option<Block> {
+    let fit = |points: &mut dyn Iterator<Item = &(usize, f64)>| {
+        let samples: Vec<Sample> =
+            points.map(|(bytes, time_s)| Sample { bytes: *bytes as u64, time_s: *time_s }).collect();
+        Some(form.fit(&samples).ok()?.model)
+    };
+    let all = fit(&mut medians.iter())?;
+    let is_long = |(bytes, _): &&(usize, f64)| *bytes as f64 * all.b_s_per_byte() * CLEAR > all.a_s();
+    if form == Form::Hyperbola || medians.iter().filter(is_long).count() < LONG_MIN {
+        return Some(all);
+    }
+    Block::new(all.a_s(), fit(&mut medians.iter().filter(is_long))?.b_s_per_byte()).ok()
+}
+
+/// Each size of one n left out in turn.
+fn alone(form: Form, medians: &[(usize, f64)]) -> Option<Errors> {
+    if medians.len() < SIZES_MIN {
+        return None;
+    }
+    let error = |(bytes, measured_s): &(usize, f64)| {
+        let others: Vec<(usize, f64)> = medians.iter().filter(|(other, _)| other != bytes).copied().collect();
+        let block = limits(form, &others)?;
+        Some((form.time_s(block.a_s(), block.b_s_per_byte(), *bytes as u64) / measured_s - 1.0).abs())
+    };
+    let all: Vec<f64> = medians.iter().map(error).collect::<Option<_>>()?;
+    errors(&all, medians.iter().map(|(bytes, _)| *bytes as u64).collect())
+}
+
+fn errors(errors: &[f64], held_out_bytes: Vec<u64>) -> Option<Errors> {
+    let at = |share| quantile(errors.iter().map(|error| (*error, 1.0)), share);
+    Some(Errors { median_error: at(0.5)?, p90_error: at(0.9)?, held_out_bytes })
 }
 
 /// The standard error of a_c, by those of the fewest and of the most pairs.
@@ -275,12 +313,10 @@ impl Joint {
 /// Each size left out in turn, and predicted for every n.
 fn held_out(grid: &Grid, loads: &[Load], (form, medium): (Form, Medium), slowed: &[bool]) -> Option<Errors> {
     let sizes = grid.sizes();
-    let mut errors = Vec::new();
+    let mut all = Vec::new();
     for &bytes in &sizes {
         let fit = |load: &Load| {
-            let others = grid.medians(load.pairs, Some(bytes)).into_iter();
-            let others: Vec<Sample> = others.map(|(bytes, time_s)| Sample { bytes: bytes as u64, time_s }).collect();
-            let block = form.fit(&others).ok()?.model;
+            let block = limits(form, &grid.medians(load.pairs, Some(bytes)))?;
             Some((block.a_s(), block.b_s_per_byte()))
         };
         let blocks: Vec<(f64, f64)> = loads.iter().map(fit).collect::<Option<_>>()?;
@@ -288,13 +324,16 @@ fn held_out(grid: &Grid, loads: &[Load], (form, medium): (Form, Medium), slowed:
         for load in loads {
             let (a_s, b_s_per_byte) = joint.at(load_of(medium, load.pairs, load.per_port), load.pairs);
             let measured_s = grid.median_s(load.pairs, bytes);
-            errors.push((form.time_s(a_s, b_s_per_byte, bytes) / measured_s - 1.0).abs());
+            all.push((form.time_s(a_s, b_s_per_byte, bytes) / measured_s - 1.0).abs());
         }
     }
-    let at = |share| quantile(errors.iter().map(|error| (*error, 1.0)), share);
-    Some(Errors { median_error: at(0.5)?, p90_error: at(0.9)?, held_out_bytes: sizes })
+    errors(&all, sizes)
 }
 
+/// With fewer sizes an error on held-out sizes would say nothing.
+const SIZES_MIN: usize = 4;
+/// So many long sizes have a slope of their own.
+const LONG_MIN: usize = 4;
 /// A hyperbola has at most so much of a line's error.
 const BETTER: f64 = 0.5;
 /// Less is no contention: pairs on one machine disturb each other by as much.

@@ -86,6 +86,17 @@ fn a_switch_with_a_limit_is_a_medium_from_there_on() {
     assert_eq!(found.at(4, 1).1, found.slower_s_per_byte, "four are no load");
 }
 
+/// Messages of a few packets take longer than a line, as on TCP: b is that of the long ones.
+#[test]
+fn a_bump_between_does_not_turn_the_line() {
+    let pairs = [1, 2, 4];
+    let mut all = observed(&pairs, |n| (3e-4, 10.0 * B * f64::from(n)), 0.01, 11);
+    let bump = |one: &Observed| if one.bytes >= 4 << 10 { 1e-3 } else { 0.0 };
+    all.iter_mut().for_each(|one| one.time_s += bump(one));
+    let found = fit(&all, &loads(&pairs, |_| 1)).unwrap();
+    assert!((found.network_b_s_per_byte / (10.0 * B) - 1.0).abs() < 0.01, "{found:?}");
+}
+
 #[test]
 fn where_all_pairs_share_a_port_nothing_is_said_of_the_medium() {
     let pairs = [1, 2];

@@ -81,7 +81,7 @@ fn spread(values: Vec<f64>) -> (f64, f64) {
 }
 
 /// One part of a time is clear of the other if it is four times as much.
-const CLEAR: f64 = 0.25;
+pub(super) const CLEAR: f64 = 0.25;
 /// From the median distance to the standard deviation of normal values.
 const NORMAL: f64 = 1.4826;
 /// From the error of a mean to that of a median.
