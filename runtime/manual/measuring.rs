@@ -102,7 +102,7 @@
 //! | `switched` | long messages of no n take 10 % (or 3 standard errors) longer than those of one pair |
 //! | `port` | they take longer as the busiest port has more pairs (`per_port`), within 5 %; also where all pairs share one |
 //! | `processor` | they take longer, while the processors are busy to 85 % and these nodes have 35 % of them |
-//! | `shared` | they take longer otherwise: b_c is the median of b'(n) / n |
+//! | `shared` | they take longer otherwise: b_c is the median of b'(n) / n, the surer ones counting more |
 //!
 //! A byte on a shared medium costs more than its rate says: TCP fills 1448 of a packet's 1500 bytes, and acknowledgements
 //! pass the same medium. In `lathide lab --hosts 4 --shared --rate 50mbit --delay 0.2ms`, 160 ns per byte or 165.7 ns with

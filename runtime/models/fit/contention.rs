@@ -30,7 +30,7 @@ pub use data::{Form, Load, Medium, Observed, Processor};
 
 use super::Sample;
 use super::by_size::{Errors, Judged};
-use super::robust::{plain_median, quantile};
+use super::robust::{median, plain_median, quantile};
 use crate::hyperbolic::Block;
 use grid::{CLEAR, Grid};
 
@@ -143,14 +143,15 @@ pub fn fit(observed: &[Observed], loads: &[Load]) -> Option<Contention> {
         return None;
     }
     let medium = medium(&pairs);
-    let errors = held_out(&grid, &loads, (form, medium), &slowed(&pairs))?;
-    let joint = Joint::of(&loads, &blocks, medium, &slowed(&pairs));
+    let weights = weights(&pairs);
+    let errors = held_out(&grid, &loads, (form, medium), &weights)?;
+    let joint = Joint::of(&loads, &blocks, medium, &weights);
     let is_shared = matches!(medium, Medium::Shared | Medium::Processor);
     let last = pairs.last()?;
     let most = pairs.iter().filter_map(|one| one.bytes_per_s).max_by(f64::total_cmp);
     let network_b_error_s_per_byte = if is_shared {
-        let errors = pairs.iter().zip(slowed(&pairs)).filter(|(_, slowed)| *slowed);
-        plain_median(errors.map(|(one, _)| one.b_error_s_per_byte / f64::from(one.load.pairs)))
+        let errors = pairs.iter().zip(&weights);
+        median(errors.map(|(one, weight)| (one.b_error_s_per_byte / f64::from(one.load.pairs), *weight)))
     } else {
         last.b_s_per_byte / f64::from(last.load.pairs)
     };
@@ -243,15 +244,18 @@ fn slope(loads: &[Load], values: &[f64]) -> f64 {
     if down > 0.0 { up / down } else { 0.0 }
 }
 
-/// Which numbers of pairs are slowed down, by more than noise.
-fn slowed(pairs: &[Pairs]) -> Vec<bool> {
+/// What each number of pairs tells of what limits them: nothing if it is not slowed down by more than noise, else the more
+/// the surer its b' is.
+fn weights(pairs: &[Pairs]) -> Vec<f64> {
     let is_slowed = |one: &Pairs| one.load.pairs > 1 && one.slowdown > 1.0 + LEAST.max(3.0 * one.slowdown_error);
-    pairs.iter().map(is_slowed).collect()
+    let weight = |one: &Pairs| 1.0 / (one.b_error_s_per_byte / one.b_s_per_byte).hypot(SURE).powi(2);
+    pairs.iter().map(|one| if is_slowed(one) { weight(one) } else { 0.0 }).collect()
 }
 
 fn medium(pairs: &[Pairs]) -> Medium {
-    let slowed = slowed(pairs);
-    let Some(worst) = pairs.iter().zip(&slowed).filter(|(_, slowed)| **slowed).map(|(one, _)| one).next_back() else {
+    let weights = weights(pairs);
+    let Some(worst) = pairs.iter().zip(&weights).filter(|(_, weight)| **weight > 0.0).map(|(one, _)| one).next_back()
+    else {
         return Medium::Switched;
     };
     if worst.load.processor.is_some_and(Processor::is_bottleneck) {
@@ -260,7 +264,7 @@ fn medium(pairs: &[Pairs]) -> Medium {
     let loads: Vec<Load> = pairs.iter().map(|one| one.load).collect();
     let blocks: Vec<(f64, f64)> = pairs.iter().map(|one| (one.a_s, one.b_s_per_byte)).collect();
     let misfit = |medium: Medium| {
-        let joint = Joint::of(&loads, &blocks, medium, &slowed);
+        let joint = Joint::of(&loads, &blocks, medium, &weights);
         let off = |(load, (_, b)): (&Load, &(f64, f64))| {
             (b / joint.at(load_of(medium, load.pairs, load.per_port), load.pairs).1).ln().powi(2)
         };
@@ -291,16 +295,18 @@ struct Joint {
 }
 
 impl Joint {
-    /// Eq. (17), from (a', b') of each load. `slowed`: where the network or the port is the bottleneck.
-    fn of(loads: &[Load], blocks: &[(f64, f64)], medium: Medium, slowed: &[bool]) -> Self {
+    /// Eq. (17), from (a', b') of each load. `weights`: what each tells of the network or the port, where that is the
+    /// bottleneck.
+    fn of(loads: &[Load], blocks: &[(f64, f64)], medium: Medium, weights: &[f64]) -> Self {
         let a: Vec<f64> = blocks.iter().map(|block| block.0).collect();
         // More would leave the workstations less than nothing.
         let most_s = loads.iter().zip(&a).map(|(load, a)| a / f64::from(load.pairs)).fold(f64::INFINITY, f64::min);
         let network_a_s = slope(loads, &a).clamp(0.0, most_s);
         let rest = loads.iter().zip(&a).map(|(load, a)| (a - f64::from(load.pairs) * network_a_s).max(0.0));
-        let bottleneck = loads.iter().zip(blocks).zip(slowed).filter(|(_, slowed)| **slowed);
-        let each = bottleneck.map(|((load, block), _)| block.1 / load_of(medium, load.pairs, load.per_port));
-        let shared_s_per_byte = if medium == Medium::Switched { 0.0 } else { plain_median(each) };
+        let bottleneck = loads.iter().zip(blocks).zip(weights).filter(|(_, weight)| **weight > 0.0);
+        let each =
+            bottleneck.map(|((load, block), weight)| (block.1 / load_of(medium, load.pairs, load.per_port), *weight));
+        let shared_s_per_byte = if medium == Medium::Switched { 0.0 } else { median(each) };
         Joint { a_s: plain_median(rest), network_a_s, b_s_per_byte: blocks[0].1, shared_s_per_byte }
     }
 
@@ -311,7 +317,7 @@ impl Joint {
 }
 
 /// Each size left out in turn, and predicted for every n.
-fn held_out(grid: &Grid, loads: &[Load], (form, medium): (Form, Medium), slowed: &[bool]) -> Option<Errors> {
+fn held_out(grid: &Grid, loads: &[Load], (form, medium): (Form, Medium), weights: &[f64]) -> Option<Errors> {
     let sizes = grid.sizes();
     let mut all = Vec::new();
     for &bytes in &sizes {
@@ -320,7 +326,7 @@ fn held_out(grid: &Grid, loads: &[Load], (form, medium): (Form, Medium), slowed:
             Some((block.a_s(), block.b_s_per_byte()))
         };
         let blocks: Vec<(f64, f64)> = loads.iter().map(fit).collect::<Option<_>>()?;
-        let joint = Joint::of(loads, &blocks, medium, slowed);
+        let joint = Joint::of(loads, &blocks, medium, weights);
         for load in loads {
             let (a_s, b_s_per_byte) = joint.at(load_of(medium, load.pairs, load.per_port), load.pairs);
             let measured_s = grid.median_s(load.pairs, bytes);
@@ -330,6 +336,8 @@ fn held_out(grid: &Grid, loads: &[Load], (form, medium): (Form, Medium), slowed:
     errors(&all, sizes)
 }
 
+/// No b' is surer than this part of it.
+const SURE: f64 = 0.005;
 /// With fewer sizes an error on held-out sizes would say nothing.
 const SIZES_MIN: usize = 4;
 /// So many long sizes have a slope of their own.

@@ -97,6 +97,19 @@ fn a_bump_between_does_not_turn_the_line() {
     assert!((found.network_b_s_per_byte / (10.0 * B) - 1.0).abs() < 0.01, "{found:?}");
 }
 
+/// Losses with two pairs, which prolong most messages by more or less, do not count as much as four pairs without.
+#[test]
+fn what_is_sure_counts_more() {
+    let pairs = [1, 2, 4];
+    let mut all = observed(&pairs, |n| (1e-5, B * f64::from(n)), 0.01, 13);
+    for (at, one) in all.iter_mut().enumerate().filter(|(_, one)| one.pairs == 2) {
+        one.time_s *= 1.1 + 0.1 * (at % 7) as f64;
+    }
+    let found = fit(&all, &loads(&pairs, |_| 1)).unwrap();
+    assert_eq!(found.medium, Medium::Shared);
+    assert!((found.network_b_s_per_byte / B - 1.0).abs() < 0.02, "{found:?}");
+}
+
 #[test]
 fn where_all_pairs_share_a_port_nothing_is_said_of_the_medium() {
     let pairs = [1, 2];
