@@ -99,14 +99,15 @@
 //!
 //! | `medium` | when |
 //! | --- | --- |
-//! | `switched` | long messages of no n take 10 % (or 3 standard errors) longer than those of one pair |
+//! | `switched` | long messages of no n take 10 % longer than those of one pair |
+//! | `unclear` | they do, but less than 3 standard errors: `predict` takes it as not measured |
 //! | `port` | they take longer as the busiest port has more pairs (`per_port`), within 5 %; also where all pairs share one |
 //! | `processor` | they take longer, while the processors are busy to 85 % and these nodes have 35 % of them |
 //! | `shared` | they take longer otherwise: b_c is the median of b'(n) / n, the surer ones counting more |
 //!
 //! A byte on a shared medium costs more than its rate says: TCP fills 1448 of a packet's 1500 bytes, and acknowledgements
 //! pass the same medium. In `lathide lab --hosts 4 --shared --rate 50mbit --delay 0.2ms`, 160 ns per byte or 165.7 ns with
-//! the packets' headers, b_c was 169 and 170 ns by 1 and 2 pairs, and with 8 hosts by 1, 2 and 4 pairs 170 and 173 ns,
+//! the packets' headers, b_c was 172 ns by 1 and 2 pairs, and with 8 hosts by 1, 2 and 4 pairs 171 and 174 ns,
 //! while other programs had 60 to 80 % of two cores. Without `--shared` the same hosts are found to be switched
 //! (`benches/results/2026-11-23-contention.md`).
 //!

@@ -256,7 +256,8 @@ fn medium(pairs: &[Pairs]) -> Medium {
     let weights = weights(pairs);
     let Some(worst) = pairs.iter().zip(&weights).filter(|(_, weight)| **weight > 0.0).map(|(one, _)| one).next_back()
     else {
-        return Medium::Switched;
+        let is_switched = pairs.iter().all(|one| one.slowdown <= 1.0 + LEAST);
+        return if is_switched { Medium::Switched } else { Medium::Unclear };
     };
     if worst.load.processor.is_some_and(Processor::is_bottleneck) {
         return Medium::Processor;
@@ -280,7 +281,7 @@ fn load_of(medium: Medium, pairs: u32, per_port: u32) -> f64 {
     match medium {
         Medium::Port => f64::from(per_port),
         Medium::Processor | Medium::Shared => f64::from(pairs),
-        Medium::Switched => 0.0,
+        Medium::Switched | Medium::Unclear => 0.0,
     }
 }
 
@@ -306,7 +307,7 @@ impl Joint {
         let bottleneck = loads.iter().zip(blocks).zip(weights).filter(|(_, weight)| **weight > 0.0);
         let each =
             bottleneck.map(|((load, block), weight)| (block.1 / load_of(medium, load.pairs, load.per_port), *weight));
-        let shared_s_per_byte = if medium == Medium::Switched { 0.0 } else { median(each) };
+        let shared_s_per_byte = if matches!(medium, Medium::Switched | Medium::Unclear) { 0.0 } else { median(each) };
         Joint { a_s: plain_median(rest), network_a_s, b_s_per_byte: blocks[0].1, shared_s_per_byte }
     }
 

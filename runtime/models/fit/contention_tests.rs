@@ -135,6 +135,18 @@ fn processors_without_time_are_no_network() {
 }
 
 #[test]
+fn what_noise_hides_is_not_called_switched() {
+    let pairs = [1, 2];
+    let mut all = observed(&pairs, |n| (1e-5, B * f64::from(n)), 0.01, 17);
+    for (at, one) in all.iter_mut().enumerate() {
+        one.time_s *= [0.2, 1.0, 5.0, 0.4, 2.0, 0.1, 9.0][at % 7];
+    }
+    let found = fit(&all, &loads(&pairs, |_| 1)).unwrap();
+    assert_eq!(found.medium, Medium::Unclear, "{found:?}");
+    assert_eq!((found.network_b_s_per_byte, found.aggregate_is_limit), (0.0, false));
+}
+
+#[test]
 fn too_little_is_no_result() {
     let all = observed(&[1, 2], |n| (1e-4, B * f64::from(n)), 0.0, 1);
     assert_eq!(fit(&all, &[]), None);

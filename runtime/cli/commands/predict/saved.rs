@@ -87,11 +87,13 @@ impl Saved {
         self.find("message_rate.lathide_per_s").and_then(Value::as_f64).filter(|rate| *rate > 0.0 && rate.is_finite())
     }
 
-    /// What several pairs at once were measured to share; `None` if only one was, or none.
+    /// What several pairs at once were measured to share; `None` if only one was, or none, or
+    /// it remained unclear.
     pub(super) fn contention(&self) -> Result<Option<Contention>, Problem> {
         let pairs = self.find("contention.pairs").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let pairs = pairs.iter().filter_map(|row| row["pairs"].as_u64()).max().unwrap_or_default();
-        if pairs < 2 {
+        let medium = self.find("contention.medium").and_then(Value::as_str).unwrap_or_default();
+        if pairs < 2 || medium == "unclear" {
             return Ok(None);
         }
         let number = |name: &str| self.number(&format!("contention.{name}"), "measure again");
@@ -99,7 +101,7 @@ impl Saved {
         let flag = |name: &str| self.find(&format!("contention.{name}")).and_then(Value::as_bool).unwrap_or_default();
         let network_a_s = number("network_a_s")?;
         Ok(Some(Contention {
-            medium: self.find("contention.medium").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            medium: medium.to_owned(),
             pairs,
             a_s: 2.0 * number("workstation_a_s")? + network_a_s,
             b_s_per_byte: number("slower_s_per_byte")?,
@@ -224,6 +226,8 @@ pub(super) mod tests {
         assert!(switched.aggregate_bytes_per_s.is_none() && switched.in_words().contains("b_C = 0"), "{switched:?}");
         assert_eq!(saved(json!({"contention": null})).contention().unwrap(), None);
         assert_eq!(saved(json!({"contention": {"pairs": [{"pairs": 1}]}})).contention().unwrap(), None);
+        let unclear = saved(json!({"contention": contention("unclear", 0.0)}));
+        assert_eq!(unclear.contention().unwrap(), None);
         let broken = saved(json!({"contention": {"pairs": [{"pairs": 2}], "network_a_s": "much"}}));
         assert!(broken.contention().unwrap_err().to_string().contains("contention.network_a_s"));
     }

@@ -94,6 +94,8 @@ pub enum Medium {
     Shared,
     /// Nothing: as many as were measured do not slow each other down.
     Switched,
+    /// They take longer, but not by more than noise: measure longer, or on a quiet machine.
+    Unclear,
 }
 
 /// From here on the processors have no time left.

@@ -25,6 +25,7 @@ impl Found {
             Medium::Processor => format!("{most} pairs at once are limited by the processors, to {rate}"),
             Medium::Shared => format!("{most} pairs at once share one medium of {rate}"),
             Medium::Switched => format!("{most} pairs at once do not slow each other down"),
+            Medium::Unclear => format!("what {most} pairs at once share is unclear"),
         })
     }
 
@@ -95,6 +96,9 @@ impl Found {
                 "The network is switched: up to {most} pairs do not slow each other down, so b_c = 0 (at most {b_error} per \
                  byte); together they reach {aggregate}"
             ),
+            Medium::Unclear => {
+                "What the pairs share is unclear: they take longer, but not by more than noise".to_owned()
+            }
             Medium::Port => format!(
                 "A host's port is the limit: its pairs share b_p = {} per byte, and between hosts no contention was seen (b_c \
                  at most {b_error} per byte); together they reach {aggregate}",

@@ -72,6 +72,10 @@ fn notes(contention: &Contention, queue: Option<Queue>, has_flooded: bool) -> Ve
              network they are upper bounds"
                 .to_owned(),
         ),
+        Medium::Unclear => notes.push(
+            "times varied too much to tell what is shared: measure longer (--seconds), or when the machine is quiet"
+                .to_owned(),
+        ),
         Medium::Port | Medium::Switched if most > 1 => {
             let bound = most.to_string();
             notes.push(format!(
