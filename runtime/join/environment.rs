@@ -201,7 +201,8 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
 
 /// Where rank 0 keeps what it has learnt of the links. The links of a lab are those of that lab.
 fn cache(variables: &Variables<'_>) -> Option<PathBuf> {
-    let below = |variable: &Variable, path: &str| variables.text(variable).map(|directory| PathBuf::from(directory).join(path));
+    let below =
+        |variable: &Variable, path: &str| variables.text(variable).map(|directory| PathBuf::from(directory).join(path));
     match variables.text(&variables::CACHE).as_deref() {
         Some("off") => None,
         Some(file) => Some(PathBuf::from(file)),

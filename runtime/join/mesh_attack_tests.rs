@@ -224,8 +224,13 @@ async fn record(address: SocketAddr) -> (TcpStream, Recorded) {
 async fn besieged(seed: u64) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let table =
-        Table { addresses: vec![address; 3], incarnations: vec![100, 101, 102], launcher: false, may_poll: vec![], ranks_per_core: 1.0 };
+    let table = Table {
+        addresses: vec![address; 3],
+        incarnations: vec![100, 101, 102],
+        launcher: false,
+        may_poll: vec![],
+        ranks_per_core: 1.0,
+    };
     let (reports, _queue) = mpsc::channel(1);
     let (_sender, notices) = mpsc::channel(1);
     let mut control =

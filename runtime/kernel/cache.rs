@@ -142,7 +142,10 @@ mod tests {
         let path = directory.0.join("links.json");
         let cache = Cache::of(&path, &addresses([1, 2])).expect("no loopback");
         let with = |schema: &str, a: &str, b: &str| {
-            format!(r#"{{"schema":"{schema}","links":{{"{}":{{"a_s":{a},"b_s_per_byte":{b},"unix_s":1}}}}}}"#, cache.hosts)
+            format!(
+                r#"{{"schema":"{schema}","links":{{"{}":{{"a_s":{a},"b_s_per_byte":{b},"unix_s":1}}}}}}"#,
+                cache.hosts
+            )
         };
         std::fs::write(&path, with(SCHEMA, "0.001", "1e-8")).unwrap();
         assert_eq!(cache.load(), Some((1e-3, 1e-8)), "this one is good");

@@ -1,7 +1,7 @@
 //! Where an operation's outcome waits for its handle.
 
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 
 use super::sync::{AtomicBool, Mutex};

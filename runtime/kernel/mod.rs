@@ -51,8 +51,8 @@ use crate::join::{keepalive, mesh};
 use crate::observe::{self, Observer};
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::MatchKey;
-pub(crate) use callers::CollectiveCall;
 use cache::Cache;
+pub(crate) use callers::CollectiveCall;
 use clock::Clock;
 pub(crate) use completion::Completion;
 use completion::Detached;
@@ -113,7 +113,8 @@ impl Kernel {
     }
 
     fn prepare(config: &Config, membership: mesh::Membership) -> std::io::Result<Started> {
-        let mesh::Membership { links, control, limits, launcher, job, ranks_per_core, addresses, may_poll } = membership;
+        let mesh::Membership { links, control, limits, launcher, job, ranks_per_core, addresses, may_poll } =
+            membership;
         let mut engine = Engine::new(config.rank, &limits);
         if !config.disabled.leaves(Controller::FragmentBatch) {
             engine.disable_batches();

@@ -98,13 +98,41 @@
 //!   | g_r | from the first arrival to the last, with one sender and with two: the shorter gap counts |
 //!   | O_r | processor time of a calculation alone and while messages arrive, and of the kernel's thread meanwhile |
 //!   | U_r | time in `wait` for messages that have arrived |
-//!   | L | half the round trip of one pair, less O_s + O_r + U_r; how it grows with more pairs is not measured |
+//!   | L | half the round trip of one pair, less O_s + O_r + U_r; how it grows with more pairs: `--pairs` |
 //!   | M_ctc, M_ctm, M_mtm | copies between two areas of 32 MiB: within one place, or ever further on |
-//!   | B_L | not measured: the window for unexpected messages (64 MiB), in packets |
+//!   | B_L | `--pairs`; without it the window for unexpected messages (64 MiB), in packets |
 //!
 //!   A *packet* is a message of the longest size measured, at most 64 KiB. `lathide predict gather` and
 //!   `predict broadcast --model cluster` cut longer messages into packets. If a difference is below the noise (O_r,
 //!   g_s), that size is left out, and `notes` says so.
+//!
+//! With `--pairs 1,2,4` as many nodes as there are slots (or, over a shared `--link`, two for each pair) send at once. The
+//! ranks of one half send to those of the other, so that every pair leaves its host; pairs that share no port come first. In
+//! a block each sender of the first n pairs sends a message, waits for an answer of 8 bytes, and so on, after one message
+//! to warm up, from a moment on which all ranks agree. The time is that of the slowest pair (rule 3 is about the message
+//! that is served last), less the answer's, which is half of what 8 bytes take to and fro. All n and all sizes are measured
+//! in turns, then again. a' and b' of each n are fitted to the medians, by straight lines unless hyperbolas have less than
+//! half of their error; eq. (16) to all of them. Then it says which of these it was:
+//!
+//! | `medium` | when |
+//! | --- | --- |
+//! | `switched` | long messages of no n take 10 % longer than those of one pair |
+//! | `unclear` | they do, but less than 3 standard errors: `predict` takes it as not measured |
+//! | `port` | they take longer as the busiest port has more pairs (`per_port`), within 5 %; also where all pairs share one |
+//! | `processor` | they take longer, while the processors are busy to 85 % and these nodes have 35 % of them |
+//! | `shared` | they take longer otherwise: b_c is the median of b'(n) / n, the surer ones counting more |
+//!
+//! A byte on a shared medium costs more than its rate says: TCP fills 1448 of a packet's 1500 bytes, and acknowledgements
+//! pass the same medium. In `lathide lab --hosts 4 --shared --rate 50mbit --delay 0.2ms`, 160 ns per byte or 165.7 ns with
+//! the packets' headers, b_c was 172 ns by 1 and 2 pairs, and with 8 hosts by 1, 2 and 4 pairs 171 and 174 ns,
+//! while other programs had 60 to 80 % of two cores. Without `--shared` the same hosts are found to be switched
+//! (`benches/results/2026-11-23-contention.md`).
+//!
+//! B_L: then all ranks of other hosts send to rank 0 at once, each 4 KiB to 2 MiB, three times. What TCP sends again
+//! (`RetransSegs` of each host, other programs' included) counts as lost, and eq. (4) maps the least flood with losses in
+//! most repetitions to the buffer. TCP may put less under way than it is given, above all with a congestion control that
+//! paces (BBR); so this is what the network holds of what TCP sends, and without a loss a lower bound. It is not measured on
+//! a shared medium, where senders together are no faster than the receiver.
 //!
 //! Background load, the share of the processors that other programs use, is printed if it is more than 5 %.
 //!

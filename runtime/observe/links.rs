@@ -171,7 +171,8 @@ impl Links {
 
     /// The lower quartile of the one-way times of each class of sizes, over the first links to ranks that `counts` and that have shown some.
     pub(crate) fn usual(&self, counts: impl Fn(Rank) -> bool) -> Vec<Sample> {
-        let shown = self.iter().filter(|(peer, link)| counts(*peer) && link.samples().any(|samples| !samples.is_empty()));
+        let shown =
+            self.iter().filter(|(peer, link)| counts(*peer) && link.samples().any(|samples| !samples.is_empty()));
         let links: Vec<&Link> = shown.map(|(_, link)| link).take(USUAL_LINKS_MAX).collect();
         let of_class = |class: usize| {
             let mut samples: Vec<Sample> =

@@ -150,6 +150,7 @@ fn a_list_of_whole_numbers_is_the_same_everywhere() {
     ] {
         for (option, follows) in [
             ("collectives --ranks", "--link nonsense"),
+            ("link --pairs", "--link nonsense"),
             ("predict hyperbolic --pairs", "--a nonsense"),
             ("predict broadcast --procs", "--a nonsense"),
             ("link --bytes", "--link nonsense"),

@@ -181,9 +181,8 @@ mod tests {
     #[test]
     fn losses_are_one_algorithms_own() {
         let mut history = History::default();
-        let of_losses = |history: &mut History, has_losses| {
-            history.observes(&choice([1.0, 3.0, 4.0], 0), (40.0, 8), 3, has_losses)
-        };
+        let of_losses =
+            |history: &mut History, has_losses| history.observes(&choice([1.0, 3.0, 4.0], 0), (40.0, 8), 3, has_losses);
         assert_eq!(of_losses(&mut history, false), None, "all may be as slow");
         assert_eq!(of_losses(&mut history, true), Some(Decision { place: 1, expected_s: 3.0 }));
     }

@@ -115,7 +115,8 @@ impl Calibration {
         let is_long = |a_s: Option<f64>| a_s.is_some_and(|a_s| a_s > LONG_DELAY_S);
         let is_settled = self.calls >= SETTLED || is_long(outcome.line.a_s);
         let mut line = if is_settled && self.is_news(outcome.line) { outcome.line } else { Line::default() };
-        self.line = Line { a_s: line.a_s.or(self.line.a_s), b_s_per_byte: line.b_s_per_byte.or(self.line.b_s_per_byte) };
+        self.line =
+            Line { a_s: line.a_s.or(self.line.a_s), b_s_per_byte: line.b_s_per_byte.or(self.line.b_s_per_byte) };
         // What others say of a link stands until its messages have shown more.
         if self.line.a_s.is_none() && !self.has_first.0 {
             line.a_s = outcome.remembered.a_s.or(outcome.delay_s.filter(|delay_s| is_long(Some(*delay_s))));
@@ -267,7 +268,18 @@ mod tests {
         assert!(calibration.counts());
         let (number, result) = calibration.begins(vec![]);
         assert_eq!((number, calibration.due()), (1, Due::Exchange));
-        result.set(Observed { line: Line::default(), delay_s: Some(20e-3), remembered: Line::default(), losses: 0, ratios: vec![] }.encode()).unwrap();
+        result
+            .set(
+                Observed {
+                    line: Line::default(),
+                    delay_s: Some(20e-3),
+                    remembered: Line::default(),
+                    losses: 0,
+                    ratios: vec![],
+                }
+                .encode(),
+            )
+            .unwrap();
         let Due::Result(Outcome { line, .. }) = calibration.due() else { panic!("it has ended") };
         assert_eq!(line, Line { a_s: Some(20e-3), b_s_per_byte: None }, "what is known so far");
         assert_eq!(calibration.due(), Due::Nothing);

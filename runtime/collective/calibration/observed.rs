@@ -27,7 +27,8 @@ impl Line {
     /// alone what a message does.
     pub(crate) fn through(sizes: &[Sample]) -> Self {
         let is_short = |size: &&Sample| size.bytes <= SHORT_BYTES;
-        let (short, long) = (sizes.iter().filter(is_short).count(), sizes.iter().filter(|size| !is_short(size)).count());
+        let (short, long) =
+            (sizes.iter().filter(is_short).count(), sizes.iter().filter(|size| !is_short(size)).count());
         if short == 0 {
             return Line::default();
         }
@@ -104,9 +105,23 @@ mod tests {
     fn what_ranks_observe_comes_together() {
         let keys = [(Collective::Allreduce, 3), (Collective::Gather, 5)];
         let of = |a, losses, ratios: [f64; 2]| {
-            Observed { line: Line { a_s: Some(a), b_s_per_byte: Some(2e-9) }, delay_s: None, remembered: Line::default(), losses, ratios: ratios.map(Some).to_vec() }.encode()
+            Observed {
+                line: Line { a_s: Some(a), b_s_per_byte: Some(2e-9) },
+                delay_s: None,
+                remembered: Line::default(),
+                losses,
+                ratios: ratios.map(Some).to_vec(),
+            }
+            .encode()
         };
-        let blind = Observed { line: Line::default(), delay_s: None, remembered: Line::default(), losses: 0, ratios: vec![None, None] }.encode();
+        let blind = Observed {
+            line: Line::default(),
+            delay_s: None,
+            remembered: Line::default(),
+            losses: 0,
+            ratios: vec![None, None],
+        }
+        .encode();
         let all = [of(1e-3, 0, [1.0, 0.1]), of(3e-3, 2, [1.2, 8.0]), blind, of(2e-3, 5, [9.0, 0.2])].concat();
         let Outcome { line, losses, ratios, .. } = combine(&all, &keys);
         assert_eq!((line, losses), (Line { a_s: Some(2e-3), b_s_per_byte: Some(2e-9) }, 7.0));

@@ -26,10 +26,10 @@ use foldhash::{HashMap, HashMapExt};
 
 use self::agreement::Agreement;
 use self::control::{Cause, ControlMessage};
+pub(crate) use self::deferred::Deferred;
 pub(crate) use self::part::Job;
 use self::part::{End, Part, Post};
 pub(crate) use self::plan::{Plan, Planned, Planner};
-pub(crate) use self::deferred::Deferred;
 use self::timing::Timed;
 pub(crate) use self::work::{Typed, Work};
 use super::progress::Progress;

@@ -281,7 +281,11 @@ impl Planner {
         let Some(used) = self.used.get_mut(&key) else { return };
         let best = used.choice.best();
         used.observed_s = ratio.map(|ratio| ratio * best.seconds).or(used.observed_s);
-        let change = self.changes.iter_mut().rev().find(|change| self::class(change.bytes) == key.1 && change.collective == key.0);
+        let change = self
+            .changes
+            .iter_mut()
+            .rev()
+            .find(|change| self::class(change.bytes) == key.1 && change.collective == key.0);
         if let Some(change) = change.filter(|change| change.to == best.algorithm.to_string()) {
             change.observed_s = change.observed_s.or(used.observed_s);
         }

@@ -66,11 +66,13 @@ fn best(call: &Call, calls: u32, truth: Truth<'_>) -> f64 {
 #[test]
 fn the_right_algorithm_is_found_soon_on_any_network() {
     for (a_s, b) in [(25e-3, 160e-9), (50e-6, 8e-9), (200e-6, 80e-9), (5e-6, 0.4e-9)] {
-        for (collective, ranks) in [(Collective::Allreduce, 8), (Collective::Broadcast, 4), (Collective::Allgather, 8)] {
+        for (collective, ranks) in [(Collective::Allreduce, 8), (Collective::Broadcast, 4), (Collective::Allgather, 8)]
+        {
             for bytes in [8, 4096, 262_144] {
                 let call = Call::new(collective, ranks, bytes / 8, 8);
                 let prices = std::cell::RefCell::new(Prices::new(CostModel::lan().with_link(a_s, b)));
-                let truth = |call: &Call, algorithm| (prices.borrow_mut().seconds(call, algorithm).expect("a price"), 0);
+                let truth =
+                    |call: &Call, algorithm| (prices.borrow_mut().seconds(call, algorithm).expect("a price"), 0);
                 let chosen = prices.borrow_mut().choose(&call).best();
                 let run = run(&call, 200, measured(a_s, b), &truth);
                 let least_s = 200.0 * chosen.seconds;

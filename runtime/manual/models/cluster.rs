@@ -27,9 +27,10 @@
 //! is at least `C1 + p' i g_r + C2`. The paper does not say which parameters make up C1 (the first packet's way to the
 //! switch) and C2 (the last one's way from it); we take `O_s + L` and `O_r + U_r + M_mtm`.
 //!
-//! `lathide link` measures all of these over TCP, and `lathide predict gather --from link.json` uses them. With TCP
-//! there is no switch that loses packets: B_L is what a receiver accepts from each sender before it reads. Beyond that,
-//! the sender waits (backpressure).
+//! `lathide link` measures all of these over TCP, and `lathide predict gather --from link.json` uses them. B_L and the
+//! growth of L with p take several hosts: `lathide link --pairs`. Without it, B_L is what a receiver accepts from each
+//! sender before it reads (beyond that, the sender waits), L is that of one pair, and the answer says both. The load
+//! `p m / g_s` counts both processors of a pair, so a medium's measured rate counts twice there.
 //!
 //! If a switch drops a packet, TCP retransmits it after a timeout: no message is lost, but the gather takes longer. So
 //! a window between the bounds is useful over TCP too.

@@ -22,8 +22,7 @@
 //!
 //! [`hyperbolic::fit`] gives a and b of `T(x; a, b) = a^2/(a + b x) + b x` (Stoica, Sultan, Keyes, eq. (3)). The paper
 //! reads a' and b' off the limits of tiny and huge messages (section 4, eq. (17)); here they come from all sizes. For
-//! a_c and b_c fit the times of one pair, and of n pairs at once, and put the two results into eqs. (16) and (17). b is
-//! `a/p + m` in the packet form, eq. (1); [`Hyperbolic::beyond_packets_s_per_byte`] gives m.
+//! a_c and b_c there is [`contention`]. b is `a/p + m` in the packet form, eq. (1); [`Hyperbolic::beyond_packets_s_per_byte`] gives m.
 //!
 //! Limits: T dips below the straight line `a + b x`, to three quarters of it at `b x = a`. On a link where a message's
 //! bytes queue once after a fixed delay (for example an emulated link of 1 ms and 1 Gbit/s), the straight line is
@@ -35,6 +34,17 @@
 //! median 2.3 to 3.8 %, p90 9.6 to 16 %. Part of that is noise: between two runs the median time of the *same* size
 //! differed by 7.3 % (median) and 16 % (p90). On a busy machine no model helps, so look at the background load
 //! (`background_load`) first. All runs are in `benches/results/2026-11-22-link.md`.
+//!
+//! # Contention
+//!
+//! [`contention::fit`] takes the times of n pairs at once for several n, one of them 1, and fits eq. (16) to all:
+//! `a' = 2 a + n a_c`, `b' = max(b, n b_c)`. Each n has a line or hyperbola of its own first. Whether anything is shared
+//! follows from long messages, compared with those of one pair in the same repetition; a_c is the slope of a' over n. Where no
+//! n is slowed down, the result is a switched network with b_c = 0 and the bound b'(n)/n. (The paper's own form with two
+//! measurements, [`Estimate`](lathide_models::hyperbolic::Estimate), refuses that case.) Pairs that pass one port have
+//! `b' = max(b, k b_p)` with k pairs at the busiest port. The error is that of eq. (16) at sizes left out, for every n.
+//!
+//! [`flood::queue`] is Tam and Wang's B_L: of k bytes that arrive at A and depart at D, the part `D/A + B/k` is kept, eq. (4).
 //!
 //! # Segmented: an extension
 //!
@@ -76,12 +86,16 @@
 //!
 //! The error of L is that of the whole one-way time, since L may be close to 0. The aggregate rate A of Table 1 (there
 //! 90 bytes/us) is fitted if g_s is given, and kept only if it reduces the error by a seventh. B_L, the switch's
-//! buffer, is found by flooding a network until it loses packets. Programs cannot count losses under TCP, so there is
-//! no procedure for B_L here. The row T_s of Table 1 is defined nowhere. `lathide link` runs these experiments; what it
+//! buffer, is found by flooding a network until it loses packets; under TCP these are sent again, and the system counts
+//! them ([`flood`]). The row T_s of Table 1 is defined nowhere. `lathide link` runs these experiments; what it
 //! does for each is on the page on [measuring](crate::manual::measuring).
 //!
 //! [`hyperbolic::fit`]: lathide_models::fit::hyperbolic::fit
 //! [`Hyperbolic::beyond_packets_s_per_byte`]: lathide_models::fit::hyperbolic::Hyperbolic::beyond_packets_s_per_byte
+//! [`contention`]: lathide_models::fit::contention
+//! [`contention::fit`]: lathide_models::fit::contention::fit
+//! [`flood`]: lathide_models::fit::flood
+//! [`flood::queue`]: lathide_models::fit::flood::queue
 //! [`segmented::fit`]: lathide_models::fit::segmented::fit
 //! [`segmented::fit_with`]: lathide_models::fit::segmented::fit_with
 //! [`gain::fit`]: lathide_models::fit::gain::fit

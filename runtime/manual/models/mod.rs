@@ -13,7 +13,7 @@
 //! | `predict gain` | [`gain`] | G over gamma, gamma_s or p; best and break-even granularity, best machine, range for a wanted G | `f`, `omega`, `points` of `lathide gain --json` |
 //! | `predict gain --tasks` | [`gain`] | gamma and G of each task, and of the job whose nodes differ | `f`, `omega` |
 //! | `predict gain --cg` | [`gain`] | CG and parCG over p, beside a constant Omega | `hyperbolic` with `--unknowns` |
-//! | `predict hyperbolic` | [`hyperbolic`] | T(x; a, b) of a message, of pairs at once, of neighbours | `hyperbolic` of `lathide link --json` |
+//! | `predict hyperbolic` | [`hyperbolic`] | T(x; a, b) of a message, of pairs at once, of neighbours | `hyperbolic` and `contention` of `lathide link --pairs 1,2,4 --json` |
 //! | `predict graph FILE` | [`hyperbolic`] | a graph of blocks reduced by rules 1 to 4, each message's bottleneck | nothing |
 //! | `predict broadcast` | [`hyperbolic`], [`cluster`] | tree or serial, and the size at which it changes; in packets beside the Postal model | `hyperbolic`, or `cluster` |
 //! | `predict gather` | [`cluster`] | bounds, window, plan, time | `cluster` |
@@ -27,8 +27,9 @@
 //! An option takes precedence over the file, and the file over the paper's own machine, which each option's help names.
 //! The a and b of a message do not separate workstation, network and delay. If they come from a file, a_W is the time
 //! of a short message in a stream (`message_rate.lathide_per_s`). Without that, a_L is the emulated link's delay;
-//! without that too, a_W has all of a. b_C is b if the link is shared by all, else 0. The command says on stderr which
-//! it took.
+//! without that too, a_W has all of a. a_C and b_C, and a and b of the same fit, are from `contention` of `lathide link
+//! --pairs`. Where there is none, a_C is taken as 0, and b_C as b if the link is shared by all, else as 0. The command says on
+//! stderr what it took, and what nobody measured.
 //!
 //! `cluster` in a saved result has a cost each for `o_s`, `g_s`, `l`, `g_r`, `o_r`, `u_r` and, if known, `m_mtm`:
 //! seconds, or an object with `startup_s` and `s_per_byte`. `l` may also have `per_processor_s` and

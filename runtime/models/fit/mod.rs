@@ -7,6 +7,8 @@
 //! | [`gain`] | Strumpen 1994, eq. (4) | t_calc, t_com, t_i1, t_i3 at several gamma | f, Omega |
 //! | [`sweep`] | the same, over a sweep | points | the same, cross-validated in halves |
 //! | [`cluster`] | Tam, Wang, section 3.2 | what each procedure measures | cost functions of size |
+//! | [`contention`] | Stoica, Sultan, Keyes, section 4, eqs. (16), (17) | messages of several pairs at once | a_c, b_c, and what the pairs share |
+//! | [`flood`] | Tam, Wang, section 3.2, eq. (4) | bursts from several senders, and what was lost | B_L |
 //! | [`by_size`] | | repetitions at several sizes | any of these, cross-validated by size |
 //!
 //! All fits are robust least squares on the *relative* error: a microsecond counts at 8 bytes and not at 16 MiB, every
@@ -29,6 +31,8 @@
 
 pub mod by_size;
 pub mod cluster;
+pub mod contention;
+pub mod flood;
 pub mod gain;
 pub mod hyperbolic;
 mod linear;

@@ -5,6 +5,9 @@ use crate::{BadParameter, at_least_zero, check};
 
 /// What two measurements of simultaneous pairs tell about workstations and network.
 ///
+/// From times, of more numbers of pairs, and where the network may be no bottleneck:
+/// [`contention`](crate::fit::contention).
+///
 /// ```
 /// use lathide_models::hyperbolic::{Estimate, Network};
 /// let truth = Network::SPARCSTATION;

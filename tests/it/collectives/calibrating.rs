@@ -77,27 +77,32 @@ fn calls_that_run_ahead_wait_for_the_slowest_rank() {
 /// What the program decides itself while calls are still to begin holds for those after it, on every rank.
 #[test]
 fn settings_take_their_place_among_calls_that_wait() {
-    let ends = job_within(LIMIT, 3, |_| {}, |node| {
-        if node.rank() == 0 {
-            sleep(Duration::from_millis(200));
-        }
-        let sum = || node.initallreduce(&Operator::sum(), vec![1u64; 5000]).unwrap();
-        let mut sums: Vec<_> = (0..10).map(|_| sum()).collect();
-        node.override_algorithms(lathide::Overrides::parse("allreduce:chain").unwrap());
-        sums.extend((0..10).map(|_| sum()));
-        node.override_algorithms(lathide::Overrides::none());
-        sums.extend((0..10).map(|_| sum()));
-        let mut names = Vec::new();
-        for sum in sums {
-            while !sum.is_complete() {
-                std::thread::yield_now();
+    let ends = job_within(
+        LIMIT,
+        3,
+        |_| {},
+        |node| {
+            if node.rank() == 0 {
+                sleep(Duration::from_millis(200));
             }
-            names.push(sum.choice().expect("it has begun").best().algorithm.name());
-            assert_eq!(sum.wait().unwrap(), [3; 5000]);
-        }
-        node.finalize().unwrap();
-        names
-    });
+            let sum = || node.initallreduce(&Operator::sum(), vec![1u64; 5000]).unwrap();
+            let mut sums: Vec<_> = (0..10).map(|_| sum()).collect();
+            node.override_algorithms(lathide::Overrides::parse("allreduce:chain").unwrap());
+            sums.extend((0..10).map(|_| sum()));
+            node.override_algorithms(lathide::Overrides::none());
+            sums.extend((0..10).map(|_| sum()));
+            let mut names = Vec::new();
+            for sum in sums {
+                while !sum.is_complete() {
+                    std::thread::yield_now();
+                }
+                names.push(sum.choice().expect("it has begun").best().algorithm.name());
+                assert_eq!(sum.wait().unwrap(), [3; 5000]);
+            }
+            node.finalize().unwrap();
+            names
+        },
+    );
     for names in &ends {
         assert_eq!(names, &ends[0]);
         assert!(names[10..20].iter().all(|name| *name == "chain"), "{names:?}");
@@ -108,15 +113,20 @@ fn settings_take_their_place_among_calls_that_wait() {
 #[test]
 fn a_rank_that_has_called_all_leaves_while_others_compute() {
     for calls in 1..8 {
-        let ends = job_within(LIMIT, 3, |_| {}, move |node| {
-            for _ in 0..calls {
-                drop(node.initbroadcast(0, vec![node.rank().0; 10]).unwrap());
-                if node.rank() != 0 {
-                    sleep(Duration::from_millis(20));
+        let ends = job_within(
+            LIMIT,
+            3,
+            |_| {},
+            move |node| {
+                for _ in 0..calls {
+                    drop(node.initbroadcast(0, vec![node.rank().0; 10]).unwrap());
+                    if node.rank() != 0 {
+                        sleep(Duration::from_millis(20));
+                    }
                 }
-            }
-            node.finalize().unwrap();
-        });
+                node.finalize().unwrap();
+            },
+        );
         assert_eq!(ends.len(), 3);
     }
 }

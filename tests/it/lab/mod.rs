@@ -3,6 +3,7 @@
 //! Where the system allows no namespaces these tests are skipped, unless LATHIDE_LAB_REQUIRED=1.
 
 mod commands;
+mod contention;
 mod ends;
 mod jobs;
 mod network;

@@ -22,8 +22,15 @@ fn point(algorithm: &str, bytes: u64, predicted_s: f64, is_chosen: bool, time_s:
 }
 
 fn of(operation: Collective, points: Vec<Point>) -> Measured {
-    let parameters =
-        Parameters { operation, ranks: 4, a_s: 1e-4, b_s_per_byte: 1e-8, overhead_s: 1e-5, is_shared: false, is_fitted: true };
+    let parameters = Parameters {
+        operation,
+        ranks: 4,
+        a_s: 1e-4,
+        b_s_per_byte: 1e-8,
+        overhead_s: 1e-5,
+        is_shared: false,
+        is_fitted: true,
+    };
     Measured { parameters, points, hidden: Vec::new() }
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct BackgroundLoad {
 }
 
 /// The system counts processor time in these: USER_HZ, the same on every Linux that Rust runs on.
-const TICKS_PER_S: f64 = 100.0;
+pub(crate) const TICKS_PER_S: f64 = 100.0;
 
 impl BackgroundLoad {
     /// Begins to count. `None` where the system does not say.
@@ -30,7 +30,7 @@ impl BackgroundLoad {
 }
 
 /// What all processors have done, and what the host of a virtual machine has taken from them.
-fn busy_ticks() -> Option<u64> {
+pub(crate) fn busy_ticks() -> Option<u64> {
     sum_busy(&std::fs::read_to_string("/proc/stat").ok()?)
 }
 

@@ -124,7 +124,7 @@ pub(crate) fn seconds(clock: ClockId) -> f64 {
 }
 
 /// Names this run of this host's system; who has the same shares the clock. Where the system does not say, no other has.
-fn boot() -> f64 {
+pub(crate) fn boot() -> f64 {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     // As many bits as such a number holds.
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).take(13).collect();

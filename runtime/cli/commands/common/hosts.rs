@@ -31,6 +31,9 @@ pub(crate) struct HostArgs {
     ssh_option: Vec<String>,
     #[command(flatten)]
     reach: ReachOptions,
+    /// One rank to a host in each round, whatever its slots.
+    #[arg(skip)]
+    is_spread: bool,
 }
 
 impl HostArgs {
@@ -42,6 +45,11 @@ impl HostArgs {
     /// The hosts as they were named.
     pub(crate) fn text(&self) -> Option<&str> {
         self.hosts.as_deref()
+    }
+
+    /// The same hosts, which get a rank each before one gets two: what few ranks measure is the network between hosts.
+    pub(crate) fn spread(&self) -> Self {
+        HostArgs { is_spread: true, ..self.clone() }
     }
 
     /// The emulated link that stands in for a lab where there could be none, and the slots, if only that lab's hosts are
@@ -85,7 +93,10 @@ impl HostArgs {
         self.listed()?.map(|list| self.placed(list, ranks)).transpose()
     }
 
-    fn placed(&self, list: Vec<Host>, ranks: Option<u32>) -> Result<Hosts, Failed> {
+    fn placed(&self, mut list: Vec<Host>, ranks: Option<u32>) -> Result<Hosts, Failed> {
+        if self.is_spread {
+            list.iter_mut().for_each(|host| host.slots = 1);
+        }
         let mut places = place(list, ranks).map_err(Failed::usage)?;
         places.retain(|(_, ranks)| !ranks.is_empty());
         let program = std::env::var(variables::SSH.name).ok().filter(|text| !text.trim().is_empty());

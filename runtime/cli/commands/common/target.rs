@@ -24,7 +24,7 @@ pub(crate) struct Place {
     #[arg(long, value_name = "SPEC", conflicts_with = "hosts")]
     link: Option<LinkSpec>,
     #[command(flatten)]
-    hosts: HostArgs,
+    pub(crate) hosts: HostArgs,
 }
 
 impl Place {

@@ -1,6 +1,8 @@
 //! The options of `lathide link`.
 
-use crate::commands::common::options::{List, message_sizes, repeats, seconds};
+use lathide::launcher::quantity::{Quantity, WHOLE};
+
+use crate::commands::common::options::{List, list, message_sizes, repeats, seconds};
 use crate::commands::common::output::Output;
 use crate::commands::common::target::Place;
 
@@ -17,6 +19,10 @@ pub(crate) struct Args {
     /// About how long it may take; sizes and numbers of messages are chosen to fit
     #[arg(long, value_name = "TIME", value_parser = seconds, default_value_t = SECONDS)]
     pub(super) seconds: f64,
+    /// Also so many disjoint pairs at once, such as 1,2,4,8: what they share (a_c, b_c), and what the network holds (B_L).
+    /// Takes hosts, a rank for each slot, or a shared --link
+    #[arg(long, value_name = "LIST", value_parser = list::<u32>(PAIRS))]
+    pub(super) pairs: Option<List<u32>>,
     #[command(flatten)]
     pub(super) output: Output,
     // Last, since what follows would stand under the heading of its hosts.
@@ -30,6 +36,8 @@ Examples:
   lathide link --link wan                         an emulated wide-area link
   lathide link --link delay=1ms,rate=100mbit --bytes 8,64KiB,1MiB
   lathide link --hosts localhost,b                the network between this machine and b
+  lathide link --hosts a,b,c,d --pairs 1,2        what pairs of these hosts share: a medium, a port, or nothing
   lathide link --json > link.json";
 
 const SECONDS: f64 = 45.0;
+const PAIRS: Quantity = WHOLE.within("1", "32");

@@ -3,6 +3,7 @@
 use lathide_models::fit::by_size::Errors;
 use serde_json::json;
 
+use super::contention::Found;
 use super::outcome::Outcome;
 use super::plan::SIGNAL_BYTES;
 use super::results::{Loaded, ProcessorUse, Row};
@@ -44,6 +45,9 @@ impl Outcome {
         if let Some(it) = &self.cluster {
             results.table(cluster(it));
             it.notes.iter().for_each(|note| _ = results.text(format!("{note}.")));
+        }
+        if let Some(found) = &self.contention {
+            found.show(&mut results);
         }
         results.conclusion = self.conclusion();
         results.warn_of(self.background_load);
@@ -133,6 +137,7 @@ impl Outcome {
                 )
             }
         }));
+        parts.extend(self.contention.as_ref().and_then(Found::in_short));
         format!("{}.", parts.join("; "))
     }
 }

@@ -4,6 +4,7 @@ use lathide::Config;
 
 use super::analysis;
 use super::budget::{self, Sweep};
+use super::contention::{self, Wanted};
 use super::outcome::Outcome;
 use super::plan::{Block, Event, Options, Plan, Probe, Trial};
 use super::results::Row;
@@ -16,18 +17,27 @@ use crate::launch::failed::{Failed, Result};
 use lathide_models::fit::cluster::survey::{Cluster, SENDERS};
 
 const ENDING_S: f64 = 0.05;
+/// The share of the time for simultaneous pairs.
+const CONTENTION: f64 = 0.4;
 
-/// Measures everything.
-pub(super) fn measure(target: &Target, options: &Options, quiet: bool) -> Result<Outcome> {
+/// Measures everything; with simultaneous pairs, these have their part of the time.
+pub(super) fn measure(target: &Target, options: &Options, wanted: Option<&Wanted>, quiet: bool) -> Result<Outcome> {
     let what = format!("measuring over {}; takes up to {:.0} s", target.describe().how, options.seconds);
-    let nodes = Nodes { target, command: "link", bar: progress("lathide link", quiet, &what) };
+    let bar = progress("lathide link", quiet, &what);
+    let spread = Target { hosts: target.hosts.spread(), ..target.clone() };
+    let nodes = Nodes { target: &spread, command: "link", bar: bar.clone() };
     let background = BackgroundLoad::watch();
+    let contention_s = wanted.map_or(0.0, |_| CONTENTION * options.seconds);
+    let options = &Options { seconds: options.seconds - contention_s, ..options.clone() };
     let (probe, blocks, job_s) = survey(&nodes, options)?;
     let fragments = fragments(&nodes, &budget::sweep(options, &probe, job_s))?;
     let cluster = cluster(&nodes, options, &probe)?;
+    let slots = Nodes { target, command: "link", bar };
+    let pairs = |wanted| contention::measure(&slots, wanted, (options, &probe), contention_s);
+    let contention = wanted.map(pairs).transpose()?;
     let load = background.and_then(|background| background.share());
     let outcome = Outcome::new(target.describe(), probe, &blocks, fragments, cluster, load);
-    outcome.ok_or_else(|| Failed::new("nothing was measured"))
+    outcome.map(|outcome| Outcome { contention, ..outcome }).ok_or_else(|| Failed::new("nothing was measured"))
 }
 
 /// Everything that one pair of nodes can measure. Also how many seconds it takes to start and end a job.
@@ -40,7 +50,7 @@ fn survey(nodes: &Nodes<'_>, options: &Options) -> Result<(Probe, Vec<Block>, f6
         match event {
             Event::Probed(found) => probe = Some(found),
             Event::Measured(block) => blocks.push(block),
-            Event::Cluster(_) | Event::Arrivals(_) => {}
+            Event::Cluster(_) | Event::Arrivals(_) | Event::Contention(_) => {}
         }
     }
     let joining_s = outcome.joined_s.unwrap_or_default();

@@ -5,6 +5,7 @@
 mod analysis;
 mod args;
 mod budget;
+mod contention;
 mod layout;
 mod measure;
 mod node;
@@ -40,6 +41,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 
 fn measured(args: &Args) -> Result<Results> {
     let target = args.place.target("loopback")?;
+    let wanted = contention::Wanted::of(args, &target)?;
     let options = plan::Options {
         seconds: args.seconds,
         repeats: args.repeats.unwrap_or(REPEATS),
@@ -49,7 +51,7 @@ fn measured(args: &Args) -> Result<Results> {
         shared: target.link.shared,
         yields: !target.is_loopback() || std::thread::available_parallelism().map_or(1, usize::from) < 2,
     };
-    Ok(measure::measure(&target, &options, args.output.quiet)?.results())
+    Ok(measure::measure(&target, &options, wanted.as_ref(), args.output.quiet)?.results())
 }
 
 /// The cluster model's parameters alone, on the link between the first two nodes and a third one. `message`: seconds for a

@@ -5,6 +5,7 @@ use std::time::Instant;
 use lathide::{Node, Rank, Tag};
 
 use super::budget;
+use super::contention;
 use super::pair::Pair;
 use super::plan::{Block, Call, Event, Kind, Options, Order, Plan, Probe, SIGNAL_BYTES, Variant};
 use super::trial;
@@ -48,6 +49,10 @@ pub(super) fn run(node: &Node, plan: &Plan) -> Result<()> {
             Ok(())
         }
         Plan::Cluster { trials, repeats, .. } => trial::run(node, trials, *repeats),
+        Plan::Contention(plan) => match contention::node::run(node, plan)? {
+            Some(measured) => report(node.rank(), Event::Contention(measured)),
+            None => Ok(()),
+        },
     }
 }
 

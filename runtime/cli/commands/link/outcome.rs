@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::analysis;
+use super::contention::Found;
 use super::plan::{Block, Kind, Probe};
 use super::results::{Loaded, ProcessorUse, Row};
 use crate::commands::common::console::Link;
@@ -44,6 +45,8 @@ pub(super) struct Outcome {
     pub(super) segmented: Option<Judged<Segmented>>,
     /// The parameters of the cluster model.
     pub(super) cluster: Option<Cluster>,
+    /// Of several pairs at once.
+    pub(super) contention: Option<Found>,
 }
 
 impl Outcome {
@@ -79,6 +82,7 @@ impl Outcome {
             hyperbolic: by_size::fit(&times, hyperbolic::fit),
             segmented: by_size::fit(&times, segmented::fit),
             cluster,
+            contention: None,
         })
     }
 }

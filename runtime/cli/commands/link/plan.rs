@@ -6,6 +6,7 @@ use lathide_models::fit::cluster::Arrivals;
 use lathide_models::fit::cluster::survey::Seen;
 use serde::{Deserialize, Serialize};
 
+use super::contention::plan::{Measured, Plan as Pairs};
 use crate::commands::common::raw::RawPlace;
 
 /// A short message: one that is measured, or one that only says that something may begin.
@@ -37,6 +38,8 @@ pub(super) enum Plan {
         /// Repetitions beside the one that warms up.
         repeats: u32,
     },
+    /// Several pairs at once.
+    Contention(Pairs),
 }
 
 impl Plan {
@@ -45,6 +48,7 @@ impl Plan {
         match self {
             Plan::Link { .. } | Plan::Fragments { .. } => 2,
             Plan::Cluster { senders, .. } => senders + 1,
+            Plan::Contention(pairs) => pairs.hosts.len() as u32,
         }
     }
 }
@@ -202,4 +206,6 @@ pub(super) enum Event {
     Cluster(Seen),
     /// With more of them.
     Arrivals(Arrivals),
+    /// All of [`Plan::Contention`].
+    Contention(Measured),
 }

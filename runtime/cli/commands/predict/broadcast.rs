@@ -148,7 +148,8 @@ impl Args {
         let equation = "Tam, Wang, eq. (2): B_k = (k - 1) ((log2 p - 1) g_s + O_r + U_r) + log2 p (O_s + L + O_r + U_r); \
                         eq. (1): log2 p (k g_s + L - g_s), its L all of the way";
         let parameters = known.parameters.clone();
-        let answer = Answer { parameters, ..Answer::new(equation, columns, rows, conclusion) };
+        let notes = known.notes.clone();
+        let answer = Answer { parameters, notes, ..Answer::new(equation, columns, rows, conclusion) };
         Ok(answer.drawn(&["bytes", "procs"], "B_k", &[("B_k", "time_s")]))
     }
 }

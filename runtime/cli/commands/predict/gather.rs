@@ -86,7 +86,7 @@ impl Predict for Args {
         let equation = "Tam, Wang, eqs. (3) to (8): Ga_l = ceil(g_s/g_r), Ga_u = floor(g_s/g_r + B_L/i), w between them so that \
                         the last group is not below Ga_l; T >= O_s + L + (p - 1) i g_r + O_r + U_r + M_mtm";
         let answer = Answer::new(equation, columns, rows, conclusion);
-        let answer = Answer { parameters: known.parameters, details, findings, ..answer };
+        let answer = Answer { parameters: known.parameters, notes: known.notes, details, findings, ..answer };
         Ok(answer.drawn(&["bytes", "procs"], "w", &[("w", "window")]))
     }
 }

@@ -5,7 +5,7 @@ use lathide_models::hyperbolic::{Block, Network};
 
 use super::answer::{Form, Parameter, parameter};
 use super::problem::Problem;
-use super::saved::Saved;
+use super::saved::{Contention, Saved};
 use super::values;
 
 /// The options.
@@ -18,7 +18,7 @@ pub(super) struct NetworkArgs {
     #[arg(long, value_name = "TIME", value_parser = values::time_per, allow_hyphen_values = true)]
     b: Option<f64>,
     /// With a and b: whether all messages share one medium, b_C = b, or a switch keeps them apart, b_C = 0
-    /// [default: switched; with --from as the link was]
+    /// [default: with --from as lathide link --pairs measured it, or else as the link was; else switched]
     #[arg(long, value_name = "KIND")]
     medium: Option<Medium>,
     /// a_W, the workstation's time for the smallest message
@@ -27,7 +27,7 @@ pub(super) struct NetworkArgs {
     /// b_W, the workstation's time per byte
     #[arg(long, value_name = "TIME", value_parser = values::time_per, allow_hyphen_values = true)]
     b_w: Option<f64>,
-    /// a_C, the network's time for the smallest message
+    /// a_C, the network's time for the smallest message [default: as measured by lathide link --pairs]
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     a_c: Option<f64>,
     /// b_C, the network's time per byte. Without --a, --b and --from, a and b of workstation and network are those of
@@ -67,8 +67,9 @@ impl NetworkArgs {
     /// The network, from options first, then from `saved`, then from the paper.
     pub(super) fn network(&self, saved: Option<&Saved>) -> Result<Known, Problem> {
         let mut notes = Vec::new();
-        let five = match self.message(saved)? {
-            Some((a, b)) => self.split(a, b, saved, &mut notes)?,
+        let measured = saved.map(Saved::contention).transpose()?.flatten();
+        let five = match self.message(saved, measured.as_ref())? {
+            Some((a, b)) => self.split(a, b, (saved, measured.as_ref()), &mut notes),
             None if self.medium.is_some() => {
                 return Err(Problem::new(
                     "--medium says how to take --a and --b (or --from) apart; give them, or --b-c",
@@ -90,7 +91,7 @@ impl NetworkArgs {
     }
 
     /// a and b of a message alone, if they are given.
-    fn message(&self, saved: Option<&Saved>) -> Result<Option<(f64, f64)>, Problem> {
+    fn message(&self, saved: Option<&Saved>, measured: Option<&Contention>) -> Result<Option<(f64, f64)>, Problem> {
         let one = |option: Option<f64>, path: &str, name: &str, other: &str| match (option, saved) {
             (Some(value), _) => Ok(value),
             (None, Some(saved)) => saved.number(path, &format!("give {name}")),
@@ -99,31 +100,59 @@ impl NetworkArgs {
         if self.a.is_none() && self.b.is_none() && saved.is_none() {
             return Ok(None);
         }
-        let a = one(self.a, "hyperbolic.a_s", "--a", "--b")?;
-        let b = one(self.b, "hyperbolic.b_s_per_byte", "--b", "--a")?;
+        // Of one fit with a_C and b_C, where these were measured.
+        let a = one(self.a.or(measured.map(|it| it.a_s)), "hyperbolic.a_s", "--a", "--b")?;
+        let b = one(self.b.or(measured.map(|it| it.b_s_per_byte)), "hyperbolic.b_s_per_byte", "--b", "--a")?;
         named(Block::new(a, b), "a", "b")?;
         Ok(Some((a, b)))
     }
 
-    /// Who has which part of a and b: `a = 2 a_W + a_C + a_L`, `b = max(b_W, b_C)`. One message alone does not tell, so
-    /// this is an assumption, helped by what else is known of the link.
-    fn split(&self, a: f64, b: f64, saved: Option<&Saved>, notes: &mut Vec<String>) -> Result<Five, Problem> {
+    /// Who has which part of a and b: `a = 2 a_W + a_C + a_L`, `b = max(b_W, b_C)`. One message alone does not tell; several
+    /// pairs at once do, if they were measured. Else this is an assumption, helped by what else is known of the link.
+    fn split(
+        &self,
+        a: f64,
+        b: f64,
+        (saved, measured): (Option<&Saved>, Option<&Contention>),
+        notes: &mut Vec<String>,
+    ) -> Five {
         let shared_link = saved.is_some_and(Saved::is_shared);
-        let medium = self.medium.unwrap_or(if shared_link { Medium::Shared } else { Medium::Switched });
-        let a_c = self.a_c.unwrap_or(0.0);
+        let of = |medium| if medium == Medium::Shared { b } else { 0.0 };
+        let as_it_was = if shared_link { Medium::Shared } else { Medium::Switched };
+        let said = self.b_c.or(self.medium.map(of));
+        let b_c = said.or(measured.map(|it| it.network_b_s_per_byte)).unwrap_or(of(as_it_was));
+        // A part of another a may be more than that.
+        let a_c = self.a_c.or(measured.map(|it| it.network_a_s.min(a))).unwrap_or(0.0);
+        match measured {
+            Some(_) if said.is_some() && self.a_c.is_some() => {}
+            Some(measured) => notes.push(measured.in_words()),
+            None => notes.extend(self.unmeasured(shared_link)),
+        }
         let (a_w, a_l, how) = self.fixed(a, a_c, saved);
-        if self.b_c.is_none() || self.a_w.is_none() {
-            let medium = match medium {
-                Medium::Shared => "all messages share one medium, b_C = b",
-                Medium::Switched => "a switch keeps different pairs apart, b_C = 0",
-            };
+        if self.a_w.is_none() {
             notes.push(format!(
-                "a message alone does not tell workstation and network apart; assumed: {medium}, and {how} \
-                 (--medium, --a-w, --a-c, --b-c, --a-l say otherwise)"
+                "a message alone does not tell the workstations from the delay; assumed: {how} (--a-w, --a-l say otherwise)"
             ));
         }
-        let b_c = self.b_c.unwrap_or(if medium == Medium::Shared { b } else { 0.0 });
-        Ok(Five { a_w, b_w: self.b_w.unwrap_or(b), a_c, b_c, a_l })
+        Five { a_w, b_w: self.b_w.unwrap_or(b), a_c, b_c, a_l }
+    }
+
+    /// What is assumed of contention where nobody has measured it or said what it is.
+    fn unmeasured(&self, shared_link: bool) -> Option<String> {
+        let medium = match (self.b_c, self.medium) {
+            (Some(_), _) | (_, Some(_)) => None,
+            (None, None) if shared_link => Some("all messages share one medium, as the link was emulated, b_C = b"),
+            (None, None) => Some("pairs are taken as independent, b_C = 0"),
+        };
+        let small = self.a_c.is_none().then_some("a_C = 0");
+        let assumed: Vec<&str> = medium.into_iter().chain(small).collect();
+        (!assumed.is_empty()).then(|| {
+            format!(
+                "the contention of this link was not measured: {}; lathide link --pairs measures it (--medium, --a-c, --b-c \
+                 say otherwise)",
+                assumed.join(" and ")
+            )
+        })
     }
 
     /// The workstation's part of a, the delay's, and how they were found.
@@ -169,7 +198,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::commands::predict::saved::tests::saved;
+    use crate::commands::predict::saved::tests::{contention, saved};
 
     #[test]
     fn without_options_it_is_the_paper_s() {
@@ -187,11 +216,48 @@ mod tests {
             let one = known.network.point_to_point().unwrap();
             assert!((one.a_s() - 40e-6).abs() < 1e-18 && one.b_s_per_byte() == 1e-9, "{spec}: {one:?}");
             assert_eq!(known.network.pairs(4).unwrap().b_s_per_byte(), pairs_b, "{spec}");
-            assert_eq!(known.notes.len(), 1, "{spec}");
+            assert!(known.notes[0].contains("was not measured"), "{spec}: {:?}", known.notes);
+            assert_eq!(known.notes.len(), 2, "{spec}");
         }
         let delayed = NetworkArgs { a_c: Some(10e-6), a_l: Some(20e-6), ..NetworkArgs::default() };
         let one = delayed.network(Some(&link("lan"))).unwrap().network.point_to_point().unwrap();
         assert!((one.a_s() - 40e-6).abs() < 1e-18, "a stays what was measured: {one:?}");
+    }
+
+    #[test]
+    fn measured_contention_is_used_and_options_come_before_it() {
+        let link = |medium, b_c| {
+            let alone = json!({"a_s": 50e-6, "b_s_per_byte": 1.2e-9});
+            saved(json!({"hyperbolic": alone, "contention": contention(medium, b_c)}))
+        };
+        let near =
+            |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-9, "{value} is not {expected}");
+        let with = NetworkArgs::default;
+        let known = with().network(Some(&link("shared", 1e-9))).unwrap();
+        let (one, four) = (known.network.pairs(1).unwrap(), known.network.pairs(4).unwrap());
+        near(one.a_s(), 40e-6);
+        near(four.a_s(), 70e-6);
+        near(four.b_s_per_byte(), 4e-9);
+        assert!(known.notes[0].contains("measured with up to 4 pairs"), "{:?}", known.notes);
+        let known = with().network(Some(&link("switched", 0.0))).unwrap();
+        near(known.network.pairs(4).unwrap().b_s_per_byte(), 1e-9);
+        assert!(known.notes[0].contains("b_C = 0"), "{:?}", known.notes);
+        let said = NetworkArgs { medium: Some(Medium::Switched), a_c: Some(0.0), ..with() };
+        let known = said.network(Some(&link("shared", 1e-9))).unwrap();
+        near(known.network.pairs(4).unwrap().b_s_per_byte(), 1e-9);
+        assert!(!known.notes.iter().any(|note| note.contains("contention")), "{:?}", known.notes);
+        let short = NetworkArgs { a: Some(5e-6), b: Some(1e-9), ..with() };
+        near(short.network(Some(&link("shared", 1e-9))).unwrap().network.point_to_point().unwrap().a_s(), 5e-6);
+    }
+
+    #[test]
+    fn what_nobody_measured_or_said_is_named() {
+        let note = |args: NetworkArgs| args.network(None).unwrap().notes.join(" ");
+        let with = || NetworkArgs { a: Some(1e-3), b: Some(1e-6), a_w: Some(1e-4), ..NetworkArgs::default() };
+        assert!(note(with()).contains("independent, b_C = 0 and a_C = 0; lathide link --pairs"));
+        let said = note(NetworkArgs { medium: Some(Medium::Switched), ..with() });
+        assert!(said.contains("not measured: a_C = 0;") && !said.contains("b_C = 0"), "{said}");
+        assert_eq!(note(NetworkArgs { b_c: Some(0.0), a_c: Some(0.0), ..with() }), "");
     }
 
     /// What else is known of a link tells its delay from its ends.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::answer::{Form, Parameter, parameter};
 use super::problem::Problem;
-use super::saved::{Saved, pick};
+use super::saved::{Contention, Saved, pick};
 use super::values;
 
 /// The options. A cost is a time, or a time and a time per byte.
@@ -49,12 +49,15 @@ pub(super) struct Known {
     pub(super) packet_bytes: f64,
     /// As stated: the costs of a full packet.
     pub(super) parameters: Vec<Parameter>,
+    /// What was assumed.
+    pub(super) notes: Vec<String>,
 }
 
 impl SwitchArgs {
     /// The cluster, from options first, then from `saved`, then from the paper.
     pub(super) fn cluster(&self, saved: Option<&Saved>) -> Result<Known, Problem> {
-        let paper = Parameters::table_1();
+        let (paper, contention) = (Parameters::table_1(), saved.map(Saved::contention).transpose()?.flatten());
+        let mut notes = Vec::new();
         let cost = |option: Option<(f64, f64)>, symbol: &'static str, paper: &Cost| match (option, saved) {
             (Some(line), _) => linear(line, symbol),
             (None, Some(saved)) => linear(measured(saved, symbol)?, symbol),
@@ -65,25 +68,48 @@ impl SwitchArgs {
             true => linear(self.m_mtm.unwrap_or((0.0, 0.0)), "M_mtm")?,
             false => cost(self.m_mtm, "M_mtm", &paper.copy_memory_to_memory)?,
         };
+        let saved_size = saved.filter(|saved| saved.find("cluster.packet_bytes").is_some());
+        let size = (saved_size, "cluster.packet_bytes", "--packet-bytes");
+        let packet_bytes = pick(self.packet_bytes, size, 1500.0)?;
         let cluster = Parameters {
             send: cost(self.o_s, "O_s", &paper.send)?,
             send_gap: cost(self.g_s, "g_s", &paper.send_gap)?,
-            transfer: self.transfer(saved, &paper.transfer)?,
+            transfer: self.transfer((saved, contention.as_ref()), &paper.transfer, &mut notes)?,
             receive_gap: cost(self.g_r, "g_r", &paper.receive_gap)?,
             receive: cost(self.o_r, "O_r", &paper.receive)?,
             user_receive: cost(self.u_r, "U_r", &paper.user_receive)?,
             copy_memory_to_memory: copy,
-            buffer_packets: pick(self.buffer, (saved, "cluster.buffer_packets", "--buffer"), paper.buffer_packets)?,
+            buffer_packets: self.buffer((saved, contention.as_ref()), packet_bytes, &mut notes)?,
             ..paper
         };
-        let saved_size = saved.filter(|saved| saved.find("cluster.packet_bytes").is_some());
-        let size = (saved_size, "cluster.packet_bytes", "--packet-bytes");
-        let packet_bytes = pick(self.packet_bytes, size, 1500.0)?;
         let parameters = stated(&cluster, packet_bytes)?;
-        Ok(Known { cluster, packet_bytes, parameters })
+        Ok(Known { cluster, packet_bytes, parameters, notes })
     }
 
-    fn transfer(&self, saved: Option<&Saved>, paper: &Transfer) -> Result<Transfer, Problem> {
+    /// B_L, in packets.
+    fn buffer(
+        &self,
+        (saved, contention): (Option<&Saved>, Option<&Contention>),
+        packet_bytes: f64,
+        notes: &mut Vec<String>,
+    ) -> Result<f64, Problem> {
+        let queue = contention.and_then(|it| Some((it.queue_bytes?, it.queue_is_least)));
+        if self.buffer.is_none() && saved.is_some() {
+            notes.push(buffer_in_words(queue.map(|(_, is_least)| is_least)).to_owned());
+        }
+        match (self.buffer, queue) {
+            (None, Some((bytes, _))) => Ok((bytes / packet_bytes).max(1.0)),
+            _ => pick(self.buffer, (saved, "cluster.buffer_packets", "--buffer"), Parameters::table_1().buffer_packets),
+        }
+    }
+
+    /// L. What was measured between one pair has its two processors' part in the start-up.
+    fn transfer(
+        &self,
+        (saved, contention): (Option<&Saved>, Option<&Contention>),
+        paper: &Transfer,
+        notes: &mut Vec<String>,
+    ) -> Result<Transfer, Problem> {
         let alone =
             |line| Ok(Transfer { alone: linear(line, "L")?, per_processor_s: 0.0, aggregate_bytes_per_s: None });
         let saved = match (self.l, saved) {
@@ -91,16 +117,42 @@ impl SwitchArgs {
             (None, None) => return Ok(paper.clone()),
             (None, Some(saved)) => saved,
         };
-        let transfer: Transfer = alone(measured(saved, "L")?)?;
         let further = |name: &str| match saved.find(&format!("cluster.l.{name}")) {
             Some(_) => saved.number(&format!("cluster.l.{name}"), "give --l").map(Some),
             None => Ok(None),
         };
+        let (startup_s, s_per_byte) = measured(saved, "L")?;
+        let (per_processor_s, aggregate_bytes_per_s) = (further("per_processor_s")?, further("aggregate_bytes_per_s")?);
+        let Some(it) = contention.filter(|_| per_processor_s.is_none() && aggregate_bytes_per_s.is_none()) else {
+            if per_processor_s.is_none() {
+                notes.push(
+                    "how L grows with the number of processors was not measured: it is that of one pair; lathide link --pairs \
+                     measures it"
+                        .to_owned(),
+                );
+            }
+            let per_processor_s = per_processor_s.unwrap_or(0.0);
+            return Ok(Transfer { per_processor_s, aggregate_bytes_per_s, ..alone((startup_s, s_per_byte))? });
+        };
+        let per_processor_s = (it.network_a_s / 2.0).min(startup_s / 2.0);
         Ok(Transfer {
-            per_processor_s: further("per_processor_s")?.unwrap_or(0.0),
-            aggregate_bytes_per_s: further("aggregate_bytes_per_s")?,
-            ..transfer
+            per_processor_s,
+            // The formula counts both processors of a pair, of which one sends at a time.
+            aggregate_bytes_per_s: it.aggregate_bytes_per_s.map(|rate| 2.0 * rate),
+            ..alone((startup_s - 2.0 * per_processor_s, s_per_byte))?
         })
+    }
+}
+
+/// Where B_L of a saved result is from. `is_least`: of a measured one.
+fn buffer_in_words(is_least: Option<bool>) -> &'static str {
+    match is_least {
+        Some(true) => "B_L is at least so much: lathide link --pairs has seen no loss up to its greatest flood",
+        Some(false) => "B_L is what the network held of floods, as lathide link --pairs measured it",
+        None => {
+            "B_L of the network was not measured: it is what a receiver takes of each sender before it reads, as set (lathide \
+             link --pairs measures it between three hosts or more; --buffer says otherwise)"
+        }
     }
 }
 
@@ -147,7 +199,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::commands::predict::saved::tests::saved;
+    use crate::commands::predict::saved::tests::{contention, saved};
 
     #[test]
     fn without_options_it_is_table_1() {
@@ -171,6 +223,36 @@ mod tests {
         assert_eq!((packet.copy_s, cluster.buffer_packets, packet_bytes), (0.0, 100.0, 4096.0));
         // Ten senders offer 3.3 GB/s to a switch of 1 GB/s.
         assert!((packet.transfer_s - (5e-6 + 1e-6 + 1e-6 * 10.0 / 3.0)).abs() < 1e-12, "{}", packet.transfer_s);
+    }
+
+    #[test]
+    fn measured_contention_is_in_l_and_b_l() {
+        let line = |startup_s: f64| json!({"startup_s": startup_s, "s_per_byte": 1e-9});
+        let known = |contention: Value| {
+            let cluster = json!({
+                "o_s": line(1e-6), "g_s": line(0.0), "l": line(50e-6), "g_r": line(3e-6),
+                "o_r": 4e-6, "u_r": 0, "buffer_packets": 100, "packet_bytes": 1000,
+            });
+            let file = saved(json!({"cluster": cluster, "contention": contention}));
+            SwitchArgs::default().cluster(Some(&file)).unwrap()
+        };
+        let transfer_s = |known: &Known, procs| known.cluster.packet(1000.0, procs).unwrap().transfer_s;
+        let near =
+            |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-9, "{value} is not {expected}");
+        let mut shared = contention("shared", 1e-9);
+        shared["queue_bytes"] = json!(64_000);
+        let shared = known(shared);
+        near(transfer_s(&shared, 2), 51e-6);
+        // Three pairs more, 10 us each, and four times the load of one, which is all that the medium can do.
+        near(transfer_s(&shared, 8), 51e-6 + 30e-6 + 3e-6);
+        assert_eq!((shared.cluster.buffer_packets, shared.notes.len()), (64.0, 1));
+        let switched = known(contention("switched", 0.0));
+        near(transfer_s(&switched, 8), 51e-6 + 30e-6);
+        assert_eq!(switched.cluster.buffer_packets, 100.0);
+        assert!(switched.notes[0].contains("as set"), "{:?}", switched.notes);
+        let alone = known(Value::Null);
+        near(transfer_s(&alone, 8), 51e-6);
+        assert!(alone.notes.iter().any(|note| note.contains("L grows")), "{:?}", alone.notes);
     }
 
     #[test]
