@@ -13,7 +13,7 @@ use lathide::{Collective, Node, Operator};
 /// Set in ranks: operation, bytes, calls.
 const RANK: &str = "LATHIDE_BENCH_SELECTION";
 /// The time that one job takes about, if calls are not given.
-const JOB_S: f64 = 2.0;
+const JOB_S: f64 = 1.5;
 
 type Failure = Box<dyn std::error::Error>;
 

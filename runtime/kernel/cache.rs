@@ -6,7 +6,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
@@ -32,12 +31,12 @@ struct Contents {
     links: BTreeMap<String, Line>,
 }
 
-/// A link's line `a + b x`, and when it was observed.
+/// A link's line `a + b x`, and how many were stored before it.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Line {
     a_s: f64,
     b_s_per_byte: f64,
-    unix_s: u64,
+    number: u64,
 }
 
 impl Cache {
@@ -67,10 +66,10 @@ impl Cache {
     /// If the file cannot be written.
     pub(super) fn store(&self, (a_s, b_s_per_byte): (f64, f64)) -> io::Result<()> {
         let mut links = self.contents().map(|contents| contents.links).unwrap_or_default();
-        let unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-        links.insert(self.hosts.clone(), Line { a_s, b_s_per_byte, unix_s });
+        let number = links.values().map(|line| line.number).max().map_or(0, |last| last.saturating_add(1));
+        links.insert(self.hosts.clone(), Line { a_s, b_s_per_byte, number });
         while links.len() > SETS_MAX {
-            let oldest = links.iter().min_by_key(|(_, line)| line.unix_s).map(|(hosts, _)| hosts.clone());
+            let oldest = links.iter().min_by_key(|(_, line)| line.number).map(|(hosts, _)| hosts.clone());
             oldest.and_then(|oldest| links.remove(&oldest));
         }
         if let Some(directory) = self.path.parent() {
@@ -143,7 +142,7 @@ mod tests {
         let cache = Cache::of(&path, &addresses([1, 2])).expect("no loopback");
         let with = |schema: &str, a: &str, b: &str| {
             format!(
-                r#"{{"schema":"{schema}","links":{{"{}":{{"a_s":{a},"b_s_per_byte":{b},"unix_s":1}}}}}}"#,
+                r#"{{"schema":"{schema}","links":{{"{}":{{"a_s":{a},"b_s_per_byte":{b},"number":1}}}}}}"#,
                 cache.hosts
             )
         };

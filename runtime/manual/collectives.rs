@@ -68,7 +68,7 @@
 //!
 //! Beside the calls of a program, ranks exchange what they have observed, and adopt it at a later call of a fixed number: the
 //! same on all ranks, so that they select alike. The first exchange goes with the first call and is adopted at the
-//! second; the next ones follow after 2, 4, 8 up to 1024 calls, and soon after a change. The first 16 calls of a job are slower
+//! second; the next ones follow after 2, 4, 8 and more calls, and soon after a change. The first 15 calls of a job are slower
 //! than later ones, and by them nothing is decided, unless a message takes 5 ms or a call 10 ms. An exchange is an allgather of
 //! 144 bytes per rank, and no call waits for it, but for one that runs ahead of the slowest rank: a nonblocking call
 //! whose exchange has not ended begins when it has ended.
@@ -83,8 +83,8 @@
 //! The expected time of an algorithm is what was observed of it. For one that was not tried it is its predicted time,
 //! times observed over predicted of the one in use. Another algorithm is taken if its expected time is lower by at least
 //! 7 %, and 10 % if it was not tried. The margin grows with each change, and with the error of the predictions, so that
-//! algorithms do not alternate. An algorithm whose expected time is at most 1.4 times that of the one in use is tried after
-//! 32, 64, 128, ... calls of that size.
+//! algorithms do not alternate. After 32, 64, 128, ... calls of a size an algorithm that was not tried is tried, for three
+//! calls, if that is expected to cost at most 2 % of the time so far.
 //!
 //! `changes` in [`Node::report`](crate::Node::report) lists each change: the call, the operation, its size, both
 //! algorithms, predicted and observed time. `run --report` shows it. `LATHIDE_CALIBRATE=off` or

@@ -1,6 +1,5 @@
 //! What a rank contributes to an exchange, and what all ranks' contributions say together.
 
-use super::{Key, Outcome};
 use crate::collective::price;
 use crate::operation::Collective;
 use lathide_models::fit::{Sample, segmented};
@@ -13,6 +12,24 @@ pub(crate) const ENTRIES_MAX: usize = 12;
 /// together.
 pub(crate) const VALUES: usize = BEFORE + ENTRIES_MAX;
 const BEFORE: usize = 6;
+
+/// A collective, and a class of sizes: a factor of 2.
+pub(crate) type Key = (Collective, u32);
+
+/// The result of an exchange.
+#[derive(PartialEq, Debug)]
+pub(crate) struct Outcome {
+    /// The line `a + b x` of links; nothing of it is known if the cost model is to stay as it is.
+    pub(crate) line: Line,
+    /// Seconds from host to host, by TCP's handshakes. On the way there may be a relay, so messages say more.
+    pub(crate) delay_s: Option<f64>,
+    /// The line that an earlier job on these hosts has left.
+    pub(crate) remembered: Line,
+    /// Packets that had to be sent again.
+    pub(crate) losses: f64,
+    /// Observed over predicted time, by collective and size: `None` if no rank knows.
+    pub(crate) ratios: Vec<(Key, Option<f64>)>,
+}
 
 /// A straight line `a + b x` of messages' one-way times, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

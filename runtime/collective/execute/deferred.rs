@@ -7,15 +7,14 @@
 
 use std::time::Duration;
 
-use super::{Collectives, Entry, Part, Progress, Start};
+use super::part::Part;
+use super::start::{Deferred, Start};
+use super::{Collectives, Entry};
+use crate::collective::progress::Progress;
 use crate::engine::{Engine, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::Tag;
 use crate::wire::frame::{Context, MatchKey};
-
-/// Selects the algorithm of a deferred collective, and makes what it begins with; nothing begins if it only changes how later
-/// ones are selected. Runs without the lock.
-pub(crate) type Deferred = Box<dyn FnOnce() -> Result<Option<Start>, Error> + Send>;
 
 impl Collectives {
     /// Begins the exchange of number `number` with all ranks, unless the job has failed. What it ends with is the work's own

@@ -14,27 +14,26 @@ mod part;
 mod plan;
 #[cfg(test)]
 mod sim_tests;
+mod start;
 mod timing;
 mod work;
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
 use std::time::Duration;
 
 use foldhash::{HashMap, HashMapExt};
 
 use self::agreement::Agreement;
 use self::control::{Cause, ControlMessage};
-pub(crate) use self::deferred::Deferred;
 pub(crate) use self::part::Job;
 use self::part::{End, Part, Post};
 pub(crate) use self::plan::{Plan, Planned, Planner};
+pub(crate) use self::start::{Deferred, Start};
 use self::timing::Timed;
-pub(crate) use self::work::{Typed, Work};
+pub(crate) use self::work::Typed;
 use super::progress::Progress;
-use super::schedule::{Schedule, StepId};
-use super::signature::Signature;
+use super::schedule::StepId;
 use crate::buffer::ReceiveBuffer;
 use crate::engine::{Completed, Engine, OpId, Outcome};
 use crate::error::Error;
@@ -97,16 +96,6 @@ struct Entry {
     /// When it began, and who is told how long it took.
     began: Duration,
     timed: Option<Timed>,
-}
-
-/// A collective that is to begin.
-pub(crate) struct Start {
-    pub(crate) schedule: Arc<Schedule>,
-    /// What ranks must agree on; `None` for neighbours' exchanges.
-    pub(crate) signature: Option<Signature>,
-    pub(crate) work: Box<dyn Work>,
-    /// Who is told how long it takes.
-    pub(crate) timed: Option<Timed>,
 }
 
 impl Collectives {

@@ -7,8 +7,8 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use super::start::{Deferred, Start};
 use super::work::Work;
-use super::{Deferred, Start};
 use crate::buffer::{Element, ElementType, ReceiveBuffer, SendBuffer};
 use crate::collective::progress::Progress;
 use crate::collective::schedule::{Action, Builder, StepId};

@@ -84,9 +84,9 @@ fn shares_medium(node: &Node, seconds: f64) -> Result<bool> {
 fn of_medium(node: &Node, fitted: CostModel, alone: &[(usize, f64)]) -> Result<CostModel> {
     let short_s = ping_pong(node, FAN_BYTES, true)?;
     let samples = alone.iter().map(|&(bytes, took_s)| (bytes as f64, took_s));
-    let slopes = samples.map(|(bytes, took_s)| (took_s - short_s) / (bytes - FAN_BYTES as f64));
+    let mut slopes = samples.map(|(bytes, took_s)| (took_s - short_s) / (bytes - FAN_BYTES as f64));
     // The longest says most.
-    let line = node.broadcast(0, vec![short_s, slopes.last().unwrap_or(fitted.node.per_byte)])?;
+    let line = node.broadcast(0, vec![short_s, slopes.next_back().unwrap_or(fitted.node.per_byte)])?;
     let is_sound = line.iter().all(|value| *value > 0.0 && value.is_finite());
     let model = if is_sound { fitted.with_link(line[0], line[1]) } else { fitted };
     Ok(CostModel { is_shared: true, ..model })
