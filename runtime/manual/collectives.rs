@@ -69,7 +69,8 @@
 //! Beside the calls of a program, ranks exchange what they have observed, and adopt it at a later call of a fixed number: the
 //! same on all ranks, so that they select alike. The first exchange goes with the first call and is adopted at the
 //! second; the next ones follow after 2, 4, 8 and more calls, and soon after a change. The first 15 calls of a job are slower
-//! than later ones, and by them nothing is decided, unless a message takes 5 ms or a call 10 ms. An exchange is an allgather of
+//! than later ones, and by them nothing is decided, unless a message takes 5 ms or a call 10 ms. Nor do calls shorter than
+//! 200 us decide anything by their time: that is mostly a matter of when threads run. They follow the prices alone. An exchange is an allgather of
 //! 144 bytes per rank, and no call waits for it, but for one that runs ahead of the slowest rank: a nonblocking call
 //! whose exchange has not ended begins when it has ended.
 //!
@@ -82,7 +83,7 @@
 //!
 //! The expected time of an algorithm is what was observed of it. For one that was not tried it is its predicted time,
 //! times observed over predicted of the one in use. Another algorithm is taken if its expected time is lower by at least
-//! 7 %, and 10 % if it was not tried. The margin grows with each change, and with the error of the predictions, so that
+//! 10 %. The margin grows with each change, and with the error of the predictions, so that
 //! algorithms do not alternate. After 32, 64, 128, ... calls of a size an algorithm that was not tried is tried, for three
 //! calls, if that is expected to cost at most 2 % of the time so far.
 //!

@@ -14,12 +14,14 @@ use crate::collective::choose::{Candidate, Choice};
 
 /// The margin by which another algorithm must be better: one that was not tried, and one that was.
 const MARGIN_UNTRIED: f64 = 0.1;
-const MARGIN_TRIED: f64 = 0.07;
+const MARGIN_TRIED: f64 = 0.1;
 /// What predictions that are all wrong add to it for one that was not tried.
 const MARGIN_WRONG: f64 = 0.4;
 /// What each change adds to it.
 const MARGIN_MORE: f64 = 0.02;
 const MARGIN_MAX: f64 = 0.5;
+/// The same where there is nothing but prices.
+const MARGIN_PRICE: f64 = 0.25;
 /// The calls of a trial, and the part of the time so far that it may be expected to cost.
 const TRIAL_CALLS: f64 = 3.0;
 const TRIAL_COST: f64 = 0.02;
@@ -68,6 +70,17 @@ impl History {
         self.way
     }
 
+    /// Prices are new, and what was observed decides nothing: the one in use stays, unless another one's price is lower by far.
+    /// Returns whether it changes.
+    pub(crate) fn reprices(&mut self, choice: &Choice) -> bool {
+        let by_price = |one: &&Candidate, other: &&Candidate| one.seconds.total_cmp(&other.seconds);
+        let Some(cheapest) = choice.candidates.iter().min_by(by_price) else { return false };
+        let changes = cheapest.seconds < (1.0 - MARGIN_PRICE) * choice.best().seconds;
+        let taken = if changes { cheapest.algorithm } else { choice.best().algorithm };
+        self.way = Some(Way::of(&taken));
+        changes
+    }
+
     /// The one in use took `seconds` for calls of `bytes` bytes, over `calls` calls so far. Returns another, if it is to be
     /// taken. `has_losses`: packets were lost meanwhile.
     pub(crate) fn observes(
@@ -78,11 +91,14 @@ impl History {
         has_losses: bool,
     ) -> Option<Decision> {
         let used = Way::of(&choice.best().algorithm);
+        // Few calls after a change are surer together with those of before.
+        let scaled = |&(before, then): &(f64, u64)| before * bytes.max(1) as f64 / then.max(1) as f64;
+        let seconds = self.tried.get(&used).map_or(seconds, |before| (seconds + scaled(before)) / 2.0);
         self.tried.insert(used, (seconds, bytes));
         let ratio = seconds / choice.best().seconds;
         let of_others = if has_losses && ratio > HELD_UP { 1.0 } else { ratio };
         let expected = |candidate: &Candidate| match self.tried.get(&Way::of(&candidate.algorithm)) {
-            Some((seconds, then)) => seconds * bytes.max(1) as f64 / (*then).max(1) as f64,
+            Some(tried) => scaled(tried),
             None => candidate.seconds * of_others,
         };
         let now_s = expected(&choice.best());

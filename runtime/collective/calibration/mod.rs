@@ -30,6 +30,8 @@ const INTERVAL_MAX: u64 = 1 << 16;
 const SETTLED: u64 = 15;
 const LONG_DELAY_S: f64 = 5e-3;
 const LONG_CALL_S: f64 = 10e-3;
+/// Nothing is decided by what calls took that are shorter.
+const SHORT_CALL_S: f64 = 200e-6;
 /// A line that differs less from the adopted one is the same.
 const DRIFT: f64 = 2.0;
 
@@ -151,9 +153,10 @@ impl Calibration {
         self.begins_at = self.calls + self.interval;
     }
 
-    /// Whether something can be decided by so many calls that took so long.
+    /// Whether something can be decided by so many calls that took so long. Of short ones not: what they take is mostly when
+    /// threads run, and ranks that wait for nothing are far ahead.
     pub(crate) fn is_settled(&self, calls: u64, seconds: f64) -> bool {
-        calls >= SETTLED || seconds > LONG_CALL_S
+        seconds > LONG_CALL_S || (calls >= SETTLED && seconds > SHORT_CALL_S)
     }
 
     /// What is known of a collective and a size.

@@ -270,7 +270,7 @@ impl Planner {
         }
         let mut has_changed = has_new_prices;
         for &(key, _) in ratios {
-            has_changed |= self.decide(key, losses > 0.0);
+            has_changed |= self.decide(key, has_new_prices, losses > 0.0);
         }
         if let Some(calibration) = &mut self.calibration {
             calibration.decided(has_changed);
@@ -292,19 +292,22 @@ impl Planner {
     }
 
     /// Ranks have agreed on the time of a collective. Returns whether its algorithm changes.
-    fn decide(&mut self, key: Key, has_losses: bool) -> bool {
+    fn decide(&mut self, key: Key, has_new_prices: bool, has_losses: bool) -> bool {
         // What the program asks for is not decided on.
         let is_free = self.overrides.of(key.0).is_none();
         let Some(calibration) = self.calibration.as_mut().filter(|_| is_free) else { return false };
         let Some(used) = self.used.get(&key) else { return false };
-        let Some(observed_s) = used.observed_s.filter(|seconds| calibration.is_settled(used.calls, *seconds)) else {
+        let settled = used.observed_s.filter(|seconds| calibration.is_settled(used.calls, *seconds));
+        if settled.is_none() && !has_new_prices {
             return false;
-        };
-        // The prices may be new.
+        }
         let mut choice = self.prices.choose(&used.call);
         choice.chosen = place_of(&choice, Way::of(&used.choice.best().algorithm)).unwrap_or(choice.chosen);
-        let observed = (observed_s, used.bytes);
-        let changes = calibration.history(key).observes(&choice, observed, used.calls, has_losses).is_some();
+        let history = calibration.history(key);
+        let changes = match settled {
+            Some(seconds) => history.observes(&choice, (seconds, used.bytes), used.calls, has_losses).is_some(),
+            None => history.reprices(&choice),
+        };
         if changes {
             self.plans.retain(|call, _| self::key(call) != key);
             self.set_aside.clear();
