@@ -72,7 +72,8 @@
 //! than later ones, and by them nothing is decided, unless a message takes 5 ms or a call 10 ms. Nor do calls shorter than
 //! 200 us decide anything by their time: that is mostly a matter of when threads run. They follow the prices alone. An exchange is an allgather of
 //! 144 bytes per rank, and no call waits for it, but for one that runs ahead of the slowest rank: a nonblocking call
-//! whose exchange has not ended begins when it has ended.
+//! whose exchange has not ended begins when it has ended. Ranks that send to a root run ahead of it, so an exchange goes
+//! with a call that has a root only if that is predicted to take 200 us.
 //!
 //! | exchanged | what it changes |
 //! | --- | --- |

@@ -26,6 +26,9 @@ const OVERFLOWN: f64 = 2.0;
 /// A queue is taken to hold this at least: less than TCP sends at once.
 const QUEUE_BYTES_MIN: f64 = 16_384.0;
 
+/// With shorter calls that have a root ranks do not exchange.
+const SHORT_CALL_S: f64 = 200e-6;
+
 /// How a call is carried out on this rank.
 pub(crate) struct Plan {
     pub(crate) algorithm: Algorithm,
@@ -101,7 +104,10 @@ impl Planner {
             }
         }
         let plan = self.plan(call);
-        let exchanges = self.calibration.as_mut().is_some_and(Calibration::counts);
+        // Ranks that send to a root run ahead of it, and an exchange would stop them. Where that costs much, it goes with other
+        // calls.
+        let may_exchange = !call.has_root() || plan.timed.predicted_s > SHORT_CALL_S;
+        let exchanges = self.calibration.as_mut().is_some_and(Calibration::counts) && may_exchange;
         Planned::Now { plan, exchanges }
     }
 
