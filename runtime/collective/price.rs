@@ -53,7 +53,7 @@ pub(crate) fn line(schedules: Vec<Schedule>, element_bytes: f64, bytes: f64, mac
     Some(Line { fixed, per_byte: of_bytes / bytes })
 }
 
-/// What the cores of all ranks do for these schedules, at least, as [`line`] has it.
+/// What the cores of all ranks do for these schedules, at least, as [`line()`] has it.
 pub(crate) fn processor_line(schedules: &[Schedule], element_bytes: f64, bytes: f64, machine: &CostModel) -> Line {
     let sent = schedules.iter().flat_map(|schedule| {
         schedule.steps().filter_map(|step| match schedule.action(step) {

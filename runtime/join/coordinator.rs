@@ -21,6 +21,9 @@ use crate::wire::handshake::Refusal;
 const TICK: Duration = Duration::from_millis(100);
 /// A process that dies shows it twice, to the launcher and by its closed connection. How long the second may take.
 const OTHER_HALF: Duration = Duration::from_millis(300);
+/// The same of a process that ended with status 0: it has finalized, as a rule, and its last word takes as long as a slow
+/// link makes it.
+const LAST_WORD: Duration = Duration::from_secs(5);
 /// After how long an undecided snapshot is worth a word to the user.
 const STANDSTILL_WORD: Duration = Duration::from_secs(10);
 /// A program may rightly wait for long again and again: so much passes between two such words.
@@ -141,7 +144,7 @@ impl Coordinator {
                 self.fail(format!("the rendezvous cannot accept the ranks' connections: {error}")).await;
             }
             Input::Deaf(error) => tracing::warn!(%error, "the rendezvous accepts no more connections"),
-            Input::Launcher(Order::Lost { rank, cause }) => self.ended(rank, cause).await,
+            Input::Launcher(Order::Lost { rank, cause, in_peace }) => self.ended(rank, cause, in_peace).await,
             Input::Launcher(Order::Ask) => self.ask().await,
         }
     }
@@ -234,7 +237,7 @@ impl Coordinator {
         self.still[rank.index()] = None;
         self.emit(Event::Left { rank, at: Instant::now(), finalized: false, blames }).await;
         let cause = why.unwrap_or_else(|| "it left the job without finalize".into());
-        self.part(rank, cause, true, true).await;
+        self.part(rank, cause, (true, OTHER_HALF), true).await;
     }
 
     async fn hand_out_table(&mut self) {
@@ -269,9 +272,10 @@ impl Coordinator {
     }
 
     /// The launcher saw a process end. What it said last may still be on its way; its connection's end comes after it.
-    async fn ended(&mut self, rank: Rank, cause: String) {
+    async fn ended(&mut self, rank: Rank, cause: String, in_peace: bool) {
         let connected = self.slots.get(rank.index()).and_then(Option::as_ref).is_some_and(|slot| !slot.gone);
-        self.part(rank, cause, !connected, true).await;
+        let patience = if in_peace { LAST_WORD } else { OTHER_HALF };
+        self.part(rank, cause, (!connected, patience), true).await;
     }
 
     /// A connection ended. If its rank has not said goodbye, it is lost; the launcher knows better why.
@@ -291,12 +295,12 @@ impl Coordinator {
             None => why,
         };
         let both = !self.settings.launcher || self.pending_failures.iter().any(|failure| failure.rank == rank);
-        self.part(rank, cause, both, false).await;
+        self.part(rank, cause, (both, OTHER_HALF), false).await;
     }
 
     /// A rank has gone. It is announced when all that can be known about it is, and after those that went before it:
     /// so everybody hears of the first cause first.
-    async fn part(&mut self, rank: Rank, cause: String, complete: bool, knows_better: bool) {
+    async fn part(&mut self, rank: Rank, cause: String, (complete, patience): (bool, Duration), knows_better: bool) {
         let index = rank.index();
         if index >= self.lost.len() || self.seen[index].finished || self.lost[index] {
             return;
@@ -310,7 +314,7 @@ impl Coordinator {
                 failure.complete = true;
             }
             None => {
-                let until = Instant::now() + OTHER_HALF;
+                let until = Instant::now() + patience;
                 self.pending_failures.push_back(PendingFailure { rank, cause, complete, until });
             }
         }

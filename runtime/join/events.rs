@@ -39,6 +39,8 @@ pub enum Order {
         rank: Rank,
         /// How it ended.
         cause: String,
+        /// Whether it ended as one that has finalized, with status 0.
+        in_peace: bool,
     },
 }
 

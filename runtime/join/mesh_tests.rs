@@ -300,19 +300,25 @@ fn losses_deadlocks_and_goodbyes_go_through_the_rendezvous() {
         assert!(matches!(events.recv().await, Some(Event::Deadlock(text)) if text == report));
         assert!(matches!(b.notices.recv().await, Some(Notice::Deadlock { .. })));
 
-        // The third leaves in order: nobody is told, whatever the launcher says of its process afterwards.
+        // The third leaves in order: nobody is told, whatever the launcher says of its process, be it before the last word
+        // has come.
+        orders.send(Order::Lost { rank: Rank(2), cause: "exited".into(), in_peace: true }).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(600)).await;
         c.leave(
             Some(Report::Leaving { finalized: true, error: None, blames: None, sent: vec![] }),
             Duration::from_secs(5),
         )
         .await;
         assert!(matches!(events.recv().await, Some(Event::Left { rank: Rank(2), finalized: true, .. })));
-        orders.send(Order::Lost { rank: Rank(2), cause: "exited".into() }).await.unwrap();
+        orders.send(Order::Lost { rank: Rank(2), cause: "exited".into(), in_peace: false }).await.unwrap();
 
         // The second's connection breaks, and the launcher says why a moment later.
         drop(b);
         tokio::time::sleep(Duration::from_millis(20)).await;
-        orders.send(Order::Lost { rank: Rank(1), cause: "it was killed by signal 9 (SIGKILL)".into() }).await.unwrap();
+        orders
+            .send(Order::Lost { rank: Rank(1), cause: "it was killed by signal 9 (SIGKILL)".into(), in_peace: false })
+            .await
+            .unwrap();
         let lost = Notice::Lost { rank: Rank(1), cause: "it was killed by signal 9 (SIGKILL)".into() };
         assert_eq!(a.notices.recv().await, Some(lost));
     });
@@ -326,7 +332,7 @@ fn a_rank_that_ends_before_it_joins_ends_the_waiting() {
         let waiting = tokio::spawn(async move { cause(join(&waiting).await) });
         tokio::time::sleep(Duration::from_millis(200)).await;
         let cause = "it ended with status 0".to_string();
-        orders.send(events::Order::Lost { rank: Rank(2), cause }).await.unwrap();
+        orders.send(events::Order::Lost { rank: Rank(2), cause, in_peace: false }).await.unwrap();
         let text = waiting.await.unwrap();
         assert!(text.contains("rank 2 ended before it joined: it ended with status 0; rank 0 waits"), "{text}");
         assert!(matches!(events.recv().await, Some(events::Event::JoinFailed(_))));

@@ -5,7 +5,7 @@
 //! words are for blocks. [`Channel`] is the paper's pair of technical parameters (`t_s`, `t_w`) and has the two
 //! costs (section 6.1) and the thresholds between them (6.1.2, 7.1.1), collectives on a shared medium (7.2.2) and
 //! communication across several networks (4.2; [`Topology`] has the hops). [`Overheads`], [`isoefficiency_s`] and
-//! [`shares`] are section 5.
+//! [`shares()`] are section 5.
 //!
 //! Where the paper prints a formula wrongly, the right one is here; the misprints are listed in the
 //! manual of `lathide`.

@@ -236,7 +236,8 @@ impl<'a> Supervisor<'a> {
         let has_node = self.outcome.joined_s.is_some();
         let why = if end == End::Exited(0) && has_node { format!(" {WITHOUT_FINALIZE}") } else { String::new() };
         // The queue has room for every rank's end. Of a rank that has finalized, nobody wants to know.
-        let _ = self.orders.try_send(Order::Lost { rank: Rank(rank), cause: format!("its process {end}{why}") });
+        let (cause, in_peace) = (format!("its process {end}{why}"), end == End::Exited(0) && has_node);
+        let _ = self.orders.try_send(Order::Lost { rank: Rank(rank), cause, in_peace });
         if end != End::Exited(0) && !process.told_to_end {
             self.failures.push(rank as usize);
             self.end_after((self.job.grace, AFTER_FAILURE));
