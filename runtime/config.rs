@@ -58,7 +58,7 @@ pub struct Config {
     /// The cost model that selects the algorithms of collectives at first. Must be the same on every rank.
     pub cost_model: CostModel,
     /// Whether the cost model and the selection follow what ranks observe while the program runs
-    /// (`LATHIDE_CALIBRATE=on`, the default). Must be the same on every rank.
+    /// (`LATHIDE_CALIBRATE=on`, the default). Must be the same on every rank. Needs windows of at least 64 KiB.
     pub calibrate: bool,
     /// The file from which rank 0 takes what earlier jobs on these hosts have learnt of their links, for the first prices, and
     /// in which it leaves what this job has learnt (`LATHIDE_CACHE`). Not used among ranks on loopback addresses. Default:

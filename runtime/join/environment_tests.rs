@@ -88,7 +88,7 @@ fn the_table_says_the_defaults() {
             said += 1;
         }
     }
-    assert_eq!(said, 13);
+    assert_eq!(said, 14);
 }
 
 #[test]

@@ -39,6 +39,7 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
+use crate::collective::calibration::EXCHANGE_WINDOW_BYTES;
 use crate::collective::execute::Planner;
 use crate::config::Config;
 use crate::controllers::Controller;
@@ -131,7 +132,8 @@ impl Kernel {
         core.ask_clocks();
         let (sender, orders) = mpsc::channel(ORDERS_MAX);
         let cost_model = placed(config.cost_model, ranks_per_core, &addresses);
-        let calibrates = config.calibrate && config.size > 1;
+        let has_room = limits.iter().all(|limits| limits.window_bytes >= EXCHANGE_WINDOW_BYTES);
+        let calibrates = config.calibrate && config.size > 1 && has_room;
         let planner = Planner::new(config.rank, cost_model, config.overrides.clone(), calibrates);
         let cache = config.cache.as_ref().filter(|_| calibrates && config.rank == 0);
         let cache = cache.and_then(|path| Cache::of(path, &addresses));

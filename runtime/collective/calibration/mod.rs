@@ -20,6 +20,9 @@ use self::history::History;
 pub(crate) use self::history::Way;
 pub(crate) use self::observed::{ENTRIES_MAX, Key, Line, Observed, Outcome};
 
+/// The least window of a link with exchanges: what a rank contributes must always find room at another one that has not come as
+/// far, or never will.
+pub(crate) const EXCHANGE_WINDOW_BYTES: u64 = 64 << 10;
 /// The first exchange goes with this call.
 const FIRST: u64 = 1;
 /// Calls between exchanges: at first and after a change, and when nothing changes for long. A rank that runs ahead of
@@ -134,15 +137,14 @@ impl Calibration {
         self.pending.is_none() && self.calls >= self.begins_at
     }
 
-    /// An exchange begins, on collectives that were called since the last one. Returns its number, and where its result
-    /// goes.
-    pub(crate) fn begins(&mut self, keys: Vec<Key>) -> (u64, Exchanged) {
+    /// An exchange begins, on collectives that were called since the last one. Returns where its result goes.
+    pub(crate) fn begins(&mut self, keys: Vec<Key>) -> Exchanged {
         let result = Exchanged::default();
         let adopts_at = self.calls + (self.interval / 2).max(1);
         self.pending = Some(Pending { adopts_at, keys, result: result.clone() });
         self.begins_at = self.calls + self.interval;
         self.exchanges += 1;
-        (self.exchanges, result)
+        result
     }
 
     /// Calls since the last exchange were decided anew, or not.
@@ -200,7 +202,7 @@ mod tests {
         let due = calibration.due();
         let begins = calibration.counts();
         if begins {
-            let (_, result) = calibration.begins(vec![KEY]);
+            let result = calibration.begins(vec![KEY]);
             let own = Observed { line, delay_s: None, remembered: Line::default(), losses: 0, ratios: vec![Some(1.5)] };
             result.set([own.encode(), own.encode()].concat()).unwrap();
         }
@@ -249,8 +251,8 @@ mod tests {
         let mut calibration = Calibration::new();
         assert_eq!(calibration.due(), Due::Nothing);
         assert!(calibration.counts());
-        let (number, result) = calibration.begins(vec![]);
-        assert_eq!((number, calibration.due()), (1, Due::Exchange));
+        let result = calibration.begins(vec![]);
+        assert_eq!(calibration.due(), Due::Exchange);
         result
             .set(
                 Observed {

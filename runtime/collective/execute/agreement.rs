@@ -220,6 +220,11 @@ impl Agreement {
         Some(revocation.error())
     }
 
+    /// The number of the first collective that fails, if some do.
+    pub(super) fn revoked_from(&self) -> Option<u64> {
+        self.revocation.as_ref().map(|revocation| revocation.number)
+    }
+
     /// The error of all collectives that fail, if there are such.
     pub(super) fn failure(&self) -> Option<Error> {
         self.revocation.as_ref().map(Revocation::error)

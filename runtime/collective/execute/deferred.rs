@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use super::failing::refuse;
 use super::part::Part;
 use super::start::{Deferred, Start};
 use super::{Collectives, Entry};
@@ -17,8 +18,8 @@ use crate::ids::Tag;
 use crate::wire::frame::{Context, MatchKey};
 
 impl Collectives {
-    /// Begins the exchange of number `number` with all ranks, unless the job has failed. What it ends with is the work's own
-    /// affair.
+    /// Begins the exchange with all ranks that goes with collective `number`, unless the job has failed. What it ends with
+    /// is the work's own affair.
     pub(crate) fn calibrate(&mut self, engine: &mut Engine, now: Duration, number: u64, start: Start) -> Option<OpId> {
         debug_assert!(self.calibrating.is_none(), "one at a time");
         self.check(engine, true).ok()?;
@@ -26,7 +27,7 @@ impl Collectives {
         let key = MatchKey { context: Context::Calibration, tag: Tag(number as u32) };
         let (op, part) = (engine.new_op(), Part::new(Progress::new(start.schedule), start.work));
         self.entries.insert(op, Entry::new(key, part, now));
-        self.calibrating = Some(op);
+        self.calibrating = Some((op, number));
         self.make_due(op);
         Some(op)
     }
@@ -79,10 +80,40 @@ impl Collectives {
         }
     }
 
-    /// The collectives that have not begun and will not.
-    pub(super) fn give_up_deferred(&mut self, error: &Error) {
-        for op in std::mem::take(&mut self.deferred) {
+    /// From collective `number` on all fail: those that have not begun with such a number will not, and an exchange that
+    /// goes with one is for nothing.
+    pub(super) fn give_up_deferred(&mut self, engine: &mut Engine, now: Duration, number: u64, error: &Error) {
+        // What only changes how later ones are selected has no number: some more are given up later, when they begin.
+        let first = number.saturating_sub(self.agreement.next()).min(self.deferred.len() as u64) as usize;
+        for op in self.deferred.split_off(first) {
             self.end(op, Outcome::Failed(error.clone()));
         }
+        if self.calibrating.is_some_and(|(_, own)| own >= number) {
+            self.give_up_exchange(engine, now, error.clone());
+        }
+        self.refuse_exchanges(engine, now);
+    }
+
+    /// The exchange under way does not end. Its messages would stay with their senders for ever, or take the window's room.
+    pub(super) fn give_up_exchange(&mut self, engine: &mut Engine, now: Duration, error: Error) {
+        let Some((op, number)) = self.calibrating else { return };
+        self.given_up = Some(number);
+        self.give_up(engine, op, error);
+        self.refuse_exchanges(engine, now);
+    }
+
+    fn refuse_exchanges(&mut self, engine: &mut Engine, now: Duration) {
+        for (from, key, count) in engine.unmatched(Context::Calibration) {
+            if self.is_exchange_in_vain(key.tag) {
+                (0..count).for_each(|_| refuse(engine, now, from, key));
+            }
+        }
+    }
+
+    /// Whether an exchange with this tag is given up here, or goes with a collective that fails.
+    pub(super) fn is_exchange_in_vain(&self, tag: Tag) -> bool {
+        // Exchanges are so far from each other that the lower half says which is later.
+        let is_from = |number: u64| tag.0.wrapping_sub(number as u32) < u32::MAX / 2;
+        self.given_up.is_some_and(|number| number as u32 == tag.0) || self.agreement.revoked_from().is_some_and(is_from)
     }
 }

@@ -46,9 +46,7 @@ impl Collectives {
     /// This rank calls no more collectives: the others are asked whether they have called the same.
     pub(crate) fn leave(&mut self, engine: &mut Engine, now: Duration) {
         // An exchange is for later calls.
-        if let Some(op) = self.calibrating {
-            self.give_up(engine, op, Error::Shutdown { rank: self.rank });
-        }
+        self.give_up_exchange(engine, now, Error::Shutdown { rank: self.rank });
         let Some(Called { number, chain, last }) = self.agreement.leave(self.ranks) else { return };
         for peer in (0..self.ranks).map(Rank).filter(|peer| *peer != self.rank) {
             say(engine, now, peer, &ControlMessage::Leave { number, history: chain, last });
@@ -110,7 +108,9 @@ impl Collectives {
                         self.ask_other(engine, now, number, from);
                     }
                 }
-                Context::Calibration if self.failure().is_some() => refuse(engine, now, from, opening.key),
+                Context::Calibration if self.is_exchange_in_vain(opening.key.tag) => {
+                    refuse(engine, now, from, opening.key);
+                }
                 Context::Agreement | Context::Calibration | Context::User | Context::Neighbour => {}
             }
         }
@@ -157,6 +157,9 @@ impl Collectives {
 
     /// A step of a collective has failed.
     fn fail(&mut self, engine: &mut Engine, now: Duration, op: OpId, error: Error) {
+        if self.is_exchange(op) {
+            return self.give_up_exchange(engine, now, error);
+        }
         let Some(entry) = self.entries.get(&op) else { return };
         let number = entry.number;
         // If the job has failed every rank knows, and nothing can be said any more.
@@ -219,15 +222,8 @@ impl Collectives {
                 self.give_up(engine, op, error);
             }
         }
-        // What is deferred would have greater numbers, and what ranks exchange is for nothing.
         if let Some(error) = self.agreement.failure() {
-            self.give_up_deferred(&error);
-            if let Some(op) = self.calibrating {
-                self.give_up(engine, op, error);
-            }
-        }
-        for (from, key, count) in engine.unmatched(Context::Calibration) {
-            (0..count).for_each(|_| refuse(engine, now, from, key));
+            self.give_up_deferred(engine, now, number, &error);
         }
         // Their messages would stay with their senders for ever, or take the window's room.
         for (from, key, count) in engine.unmatched(Context::Collective) {
@@ -239,7 +235,7 @@ impl Collectives {
     }
 
     /// Ends a collective with `error`.
-    fn give_up(&mut self, engine: &mut Engine, op: OpId, error: Error) {
+    pub(super) fn give_up(&mut self, engine: &mut Engine, op: OpId, error: Error) {
         let Some(entry) = self.entries.get(&op) else { return };
         for (&message, &(peer, is_read)) in &entry.under_way {
             self.steps.remove(&message);
@@ -260,6 +256,6 @@ fn say(engine: &mut Engine, now: Duration, to: Rank, word: &ControlMessage) {
 }
 
 /// Has the sender keep a message that nobody will read. One that has no bytes is read.
-fn refuse(engine: &mut Engine, now: Duration, from: Rank, key: MatchKey) {
+pub(super) fn refuse(engine: &mut Engine, now: Duration, from: Rank, key: MatchKey) {
     let _ = engine.initread(now, from, key, u8::TYPE, Box::new(Vec::<u8>::new()));
 }

@@ -53,8 +53,11 @@ pub(crate) struct Collectives {
     holders: BTreeSet<Rank>,
     /// Collectives that have been called and do not begin before the agreement under way has ended, in order.
     deferred: VecDeque<OpId>,
-    /// The agreement on the cost model that is under way. The program does not know of it.
-    calibrating: Option<OpId>,
+    /// The exchange of observations that is under way, and the number of the collective that it goes with. The program does
+    /// not know of it.
+    calibrating: Option<(OpId, u64)>,
+    /// The number of the last one that was given up.
+    given_up: Option<u64>,
     /// Parts that can go on.
     due: VecDeque<OpId>,
     ended: VecDeque<Completed>,
@@ -109,6 +112,7 @@ impl Collectives {
             holders: BTreeSet::new(),
             deferred: VecDeque::new(),
             calibrating: None,
+            given_up: None,
             due: VecDeque::new(),
             ended: VecDeque::new(),
             failures: Vec::new(),
@@ -256,6 +260,10 @@ impl Collectives {
         if let Some(start) = start {
             return self.begin_deferred(engine, now, op, start);
         }
+        if engine.is_leaving() && self.is_exchange(op) {
+            self.spent.push(part);
+            return self.give_up_exchange(engine, now, Error::Shutdown { rank: self.rank });
+        }
         let Some(entry) = self.entries.get_mut(&op) else { return self.spent.push(part) };
         let (key, can_go_on) = (entry.key, part.can_go_on());
         entry.part = Some(part);
@@ -328,11 +336,15 @@ impl Collectives {
         if let Some(entry) = self.entries.remove(&op) {
             self.spent.extend(entry.part);
         }
-        if self.calibrating == Some(op) {
+        if self.is_exchange(op) {
             self.calibrating = None;
             return self.resume();
         }
         self.ended.push_back(Completed { op, outcome });
+    }
+
+    fn is_exchange(&self, op: OpId) -> bool {
+        self.calibrating.is_some_and(|(calibrating, _)| calibrating == op)
     }
 
     fn make_due_if_ended(&mut self, op: OpId) {

@@ -238,8 +238,8 @@ impl Planner {
     }
 
     /// An exchange begins, with what this rank has observed of its links: their line, TCP's delay, what an earlier job has left, and
-    /// packets lost so far. Returns its
-    /// number, this rank's contribution, and where all of them go.
+    /// packets lost so far. Returns the
+    /// number of the collective that it goes with, this rank's contribution, and where all of them go.
     pub(crate) fn exchange(
         &mut self,
         line: Line,
@@ -253,7 +253,7 @@ impl Planner {
             recent.take(ENTRIES_MAX).map(|(key, used)| (*key, used.timing.ratio())).collect();
         self.used.values_mut().for_each(|used| used.recent = 0);
         let (keys, ratios) = recent.into_iter().unzip();
-        let (number, result) = calibration.begins(keys);
+        let (number, result) = (calibration.calls() - 1, calibration.begins(keys));
         let before = std::mem::replace(&mut self.losses, losses);
         let losses = losses.saturating_sub(before);
         Some((number, Observed { line, delay_s, remembered, losses, ratios }.encode(), result))

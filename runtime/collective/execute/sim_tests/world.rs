@@ -3,13 +3,14 @@
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::calls::{self, Exchange, Line};
 use crate::buffer::Element;
 use crate::collective::allgather;
+use crate::collective::calibration::EXCHANGE_WINDOW_BYTES;
 use crate::collective::execute::{Collectives, Job, Start, Typed};
 use crate::collective::trial_tests::Chance;
 use crate::engine::{Completed, Engine, Limits, OpId, Outcome, Sent, Starts};
@@ -37,10 +38,12 @@ pub(super) struct Node {
     sends: Vec<bool>,
     /// Parts that run.
     jobs: Vec<Job>,
-    /// The last exchange: its number, and what has come of it.
-    exchange: (u64, Arc<OnceLock<Vec<f64>>>),
+    /// What has come of the last exchange.
+    exchange: Arc<OnceLock<Vec<f64>>>,
+    /// The number of the first collective.
+    first: u64,
     /// A deferred call begins another one.
-    begins_exchange: Arc<AtomicBool>,
+    begins_exchange: Arc<AtomicU64>,
     is_dead: bool,
     /// It finalizes: leaves when all is known to be well, or not.
     finalizes: bool,
@@ -70,9 +73,12 @@ const STEPS_MAX: u64 = 2_000_000;
 
 impl World {
     pub(super) fn new(mut chance: Chance, programs: Vec<Vec<Line>>) -> Self {
+        // A node with a shorter window does not exchange.
+        let begins = |line: &Line| matches!(line, Line::Collective { exchange: Exchange::Begins, .. });
+        let exchanges = programs.iter().flatten().any(begins);
         let size = programs.len();
         let limits = Limits {
-            window_bytes: [0, 300, 2000, 1 << 20][chance.below(4)],
+            window_bytes: [0, 300, 2000, 1 << 20][chance.below(4)].max(if exchanges { EXCHANGE_WINDOW_BYTES } else { 0 }),
             envelopes_max: [1, 3, 1024][chance.below(3)],
             fragment_bytes: [16, 100, 4096][chance.below(3)],
         };
@@ -97,7 +103,8 @@ impl World {
             sends: vec![false; size],
             jobs: Vec::new(),
             exchange: Default::default(),
-            begins_exchange: Arc::default(),
+            first,
+            begins_exchange: Arc::new(AtomicU64::new(u64::MAX)),
             is_dead: false,
             finalizes: false,
             is_faulty: false,
@@ -128,8 +135,9 @@ impl World {
                     let which = self.chance.below(self.nodes[rank].jobs.len());
                     let mut job = self.nodes[rank].jobs.swap_remove(which);
                     job.run(|| Duration::ZERO);
-                    if self.nodes[rank].begins_exchange.swap(false, Ordering::Relaxed) {
-                        self.exchange(rank);
+                    let number = self.nodes[rank].begins_exchange.swap(u64::MAX, Ordering::Relaxed);
+                    if number != u64::MAX {
+                        self.exchange(rank, number);
                     }
                     let (now, node) = (self.now(), &mut self.nodes[rank]);
                     node.collectives.put_back(&mut node.engine, now, job);
@@ -223,12 +231,15 @@ impl World {
         make: impl FnOnce() -> Start + Send + 'static,
     ) -> Result<OpId, Error> {
         let (now, node) = (self.now(), &mut self.nodes[rank]);
-        let result = node.exchange.1.clone();
+        let result = node.exchange.clone();
+        // Lines up to this one, of which each collective has a number.
+        let lines = &node.program[..node.at];
+        let number = node.first + lines.iter().filter(|line| matches!(line, Line::Collective { .. })).count() as u64 - 1;
         let is_early = exchange == Exchange::Adopts && result.get().is_none();
         if !is_early && !node.collectives.has_deferred() {
             let op = node.collectives.start(&mut node.engine, now, make())?;
             if exchange == Exchange::Begins {
-                self.exchange(rank);
+                self.exchange(rank, number);
             }
             return Ok(op);
         }
@@ -237,24 +248,26 @@ impl World {
             if let (Exchange::Adopts, Some(all)) = (exchange, result.get()) {
                 assert!((0..size).all(|rank| all[2 * rank] == rank as f64), "what each rank has contributed: {all:?}");
             }
-            begins.store(exchange == Exchange::Begins, Ordering::Relaxed);
+            if exchange == Exchange::Begins {
+                begins.store(number, Ordering::Relaxed);
+            }
             Ok(Some(make()))
         };
         node.collectives.defer(&mut node.engine, now, Box::new(deferred))
     }
 
     /// Begins an exchange of two numbers of each rank.
-    fn exchange(&mut self, rank: usize) {
+    fn exchange(&mut self, rank: usize, number: u64) {
         let (now, size) = (self.now(), self.nodes.len());
         let node = &mut self.nodes[rank];
         let result = Arc::<OnceLock<Vec<f64>>>::default();
-        node.exchange = (node.exchange.0 + 1, result.clone());
+        node.exchange = result.clone();
         let schedule = Arc::new(allgather::bruck::schedule(Rank(rank as u32), size as u32, 2));
         let mut all = vec![0.0; 2 * size];
         all[2 * rank..2 * rank + 2].copy_from_slice(&[rank as f64, 0.5]);
         let work = Typed::new(&schedule, Vec::new(), all, None, move |all: Vec<f64>| _ = result.set(all));
         let start = Start { schedule, signature: None, work: Box::new(work), timed: None };
-        node.collectives.calibrate(&mut node.engine, now, node.exchange.0, start);
+        node.collectives.calibrate(&mut node.engine, now, number, start);
     }
 
     pub(super) fn settle(&mut self, rank: usize) {
