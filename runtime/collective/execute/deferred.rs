@@ -62,10 +62,19 @@ impl Collectives {
         self.deferred.retain(|deferred| *deferred != op);
         // It may have failed meanwhile.
         if self.entries.contains_key(&op) {
+            // Why the job has failed says more.
+            let start = self.check(engine, true).and(start);
             match start.map(|start| start.map(|start| self.begin(engine, now, op, start))) {
                 Ok(Some(Ok(()))) => {}
                 Ok(None) => self.end(op, Outcome::Abandoned),
-                Ok(Some(Err(error))) | Err(error) => self.end(op, Outcome::Failed(error)),
+                Ok(Some(Err(error))) | Err(error) => {
+                    let (number, cause) = (self.agreement.next(), self.cause_of(&error));
+                    self.end(op, Outcome::Failed(error));
+                    // The others wait for this rank in vain, unless they know.
+                    if self.failure().is_none() && engine.failure().is_none() {
+                        self.revoke(engine, now, number, cause);
+                    }
+                }
             }
         }
         self.resume();
@@ -92,6 +101,18 @@ impl Collectives {
             self.give_up_exchange(engine, now, error.clone());
         }
         self.refuse_exchanges(engine, now);
+    }
+
+    /// A step of the exchange has failed: a rank that should take part in it has left, say. If it has called all that there
+    /// is, no call waits for it. If one does, ranks do not call the same.
+    pub(super) fn fail_exchange(&mut self, engine: &mut Engine, now: Duration, error: Error) {
+        let Some((_, number)) = self.calibrating else { return };
+        if self.deferred.is_empty() || engine.failure().is_some() {
+            return self.give_up_exchange(engine, now, error);
+        }
+        let cause = self.cause_of(&error);
+        self.revoke(engine, now, number, cause);
+        self.give_up_exchange(engine, now, error);
     }
 
     /// The exchange under way does not end. Its messages would stay with their senders for ever, or take the window's room.

@@ -158,7 +158,7 @@ impl Collectives {
     /// A step of a collective has failed.
     fn fail(&mut self, engine: &mut Engine, now: Duration, op: OpId, error: Error) {
         if self.is_exchange(op) {
-            return self.give_up_exchange(engine, now, error);
+            return self.fail_exchange(engine, now, error);
         }
         let Some(entry) = self.entries.get(&op) else { return };
         let number = entry.number;
@@ -166,12 +166,16 @@ impl Collectives {
         let Some(number) = number.filter(|_| engine.failure().is_none()) else {
             return self.give_up(engine, op, error);
         };
-        let cause = match &error {
-            Error::PeerLost { peer, cause, .. } => Cause::Lost { peer: *peer, words: cause.to_string() },
-            other => Cause::Failed { rank: self.rank, words: other.to_string() },
-        };
+        let cause = self.cause_of(&error);
         self.give_up(engine, op, error);
         self.revoke(engine, now, number, cause);
+    }
+
+    pub(super) fn cause_of(&self, error: &Error) -> Cause {
+        match error {
+            Error::PeerLost { peer, cause, .. } => Cause::Lost { peer: *peer, words: cause.to_string() },
+            other => Cause::Failed { rank: self.rank, words: other.to_string() },
+        }
     }
 
     /// A collective has failed by this rank's own doing.

@@ -78,7 +78,11 @@ impl World {
         let exchanges = programs.iter().flatten().any(begins);
         let size = programs.len();
         let limits = Limits {
-            window_bytes: [0, 300, 2000, 1 << 20][chance.below(4)].max(if exchanges { EXCHANGE_WINDOW_BYTES } else { 0 }),
+            window_bytes: [0, 300, 2000, 1 << 20][chance.below(4)].max(if exchanges {
+                EXCHANGE_WINDOW_BYTES
+            } else {
+                0
+            }),
             envelopes_max: [1, 3, 1024][chance.below(3)],
             fragment_bytes: [16, 100, 4096][chance.below(3)],
         };
@@ -234,7 +238,8 @@ impl World {
         let result = node.exchange.clone();
         // Lines up to this one, of which each collective has a number.
         let lines = &node.program[..node.at];
-        let number = node.first + lines.iter().filter(|line| matches!(line, Line::Collective { .. })).count() as u64 - 1;
+        let number =
+            node.first + lines.iter().filter(|line| matches!(line, Line::Collective { .. })).count() as u64 - 1;
         let is_early = exchange == Exchange::Adopts && result.get().is_none();
         if !is_early && !node.collectives.has_deferred() {
             let op = node.collectives.start(&mut node.engine, now, make())?;
@@ -243,8 +248,11 @@ impl World {
             }
             return Ok(op);
         }
-        let begins = node.begins_exchange.clone();
+        let (begins, own) = (node.begins_exchange.clone(), Rank(rank as u32));
         let deferred = move || {
+            if exchange == Exchange::Adopts && result.get().is_none() {
+                return Err(Error::Collective { number: 0, rank: own, cause: "no exchange".into() });
+            }
             if let (Exchange::Adopts, Some(all)) = (exchange, result.get()) {
                 assert!((0..size).all(|rank| all[2 * rank] == rank as f64), "what each rank has contributed: {all:?}");
             }
