@@ -71,13 +71,13 @@ variables! {
         FRAGMENT = "LATHIDE_FRAGMENT", "SIZE", "4KiB", "the maximum payload of a fragment, from 64B to 64KiB";
         ENVELOPES = "LATHIDE_ENVELOPES", "N", "1024", "messages per link that may be announced beyond the window";
         SOCKET_BUFFER = "LATHIDE_SOCKET_BUFFER", "SIZE or default", "default",
-            "a link's send and receive buffers in the system, each, from 2KiB to 1GiB; by default sized by the traffic";
+            "the send and the receive buffer of a link, from 2KiB to 1GiB; by default sized by the traffic";
         COLLECTIVE = "LATHIDE_COLLECTIVE", "LIST", "the fastest by the cost model",
             "algorithms of collectives, the same on every rank: broadcast:chain,gather:windowed/4";
         CALIBRATE = "LATHIDE_CALIBRATE", "on or off", "on",
-            "whether the selection of algorithms follows what ranks observe, the same on every rank";
+            "whether algorithms are selected by what ranks observe; the same on every rank";
         CACHE = "LATHIDE_CACHE", "FILE or off", "~/.cache/lathide/links.json",
-            "where rank 0 keeps what it has learnt of the links for the next job on the same hosts";
+            "where rank 0 keeps what it has learnt of links for the next job on these hosts";
         DEADLOCK = "LATHIDE_DEADLOCK", "TIME or off", "3s", "time without any progress before ranks report";
         KEEPALIVE = "LATHIDE_KEEPALIVE", "TIME or off", "10s", "time that a host may not answer before it is lost";
         JOIN = "LATHIDE_JOIN", "TIME", "30s", "time in which a rank must join";
