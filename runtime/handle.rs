@@ -105,7 +105,7 @@ impl<B: Send + 'static> Handle<B> {
     }
 
     /// How the algorithm of a collective was selected: the predicted time of each candidate, and the selected one.
-    /// `None` if there was only one candidate.
+    /// `None` for an exchange, and as long as ranks have not agreed on it.
     pub fn choice(&self) -> Option<&Choice> {
         self.completion.choice().map(|choice| &**choice)
     }

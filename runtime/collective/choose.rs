@@ -199,7 +199,12 @@ impl Prices {
                 let bytes = (pieces * segment) as f64;
                 let least = price::processor_line(&schedules, 1.0, bytes, &self.machine);
                 let line = price::line(schedules, 1.0, bytes, &self.machine)?;
-                Line { fixed: line.fixed.max(least.fixed), per_byte: line.per_byte.max(least.per_byte) }
+                // Copies are free in a simulation.
+                let copies = match algorithm {
+                    Algorithm::Bruck => allgather::bruck::copies(call.ranks) * self.machine.combine,
+                    _ => 0.0,
+                };
+                Line { fixed: line.fixed.max(least.fixed), per_byte: line.per_byte.max(least.per_byte) + copies }
             }
         };
         self.lines.insert(key, line);
