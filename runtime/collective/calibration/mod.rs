@@ -6,7 +6,7 @@
 //!
 //! | what | when it changes |
 //! | --- | --- |
-//! | the cost model's line `a + b x` | at the first exchange that knows one; later if two exchanges in a row differ by half |
+//! | the cost model's line `a + b x` | at the first exchange that knows one; later if two exchanges in a row differ by a factor of 2 |
 //! | the queue in front of a receiver | when packets were lost and many ranks had sent to one at once |
 //! | the algorithm for a collective and a size | when another one's expected time is lower by more than a margin ([`history`]) |
 
@@ -33,8 +33,8 @@ const INTERVAL_MAX: u64 = 1 << 16;
 const SETTLED: u64 = 15;
 const LONG_DELAY_S: f64 = 5e-3;
 const LONG_CALL_S: f64 = 10e-3;
-/// Nothing is decided by what calls took that are shorter.
-const SHORT_CALL_S: f64 = 200e-6;
+/// Nothing is decided by what calls took that are shorter; with those that have a root ranks do not exchange.
+pub(crate) const SHORT_CALL_S: f64 = 200e-6;
 /// A line that differs less from the adopted one is the same.
 const DRIFT: f64 = 2.0;
 

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt};
 
 use super::timing::{Timed, Timing};
-use crate::collective::calibration::{Calibration, Due, ENTRIES_MAX, Exchanged, Key, Line, Observed, Outcome, Way};
+use crate::collective::calibration::{
+    Calibration, Due, ENTRIES_MAX, Exchanged, Key, Line, Observed, Outcome, SHORT_CALL_S, Way,
+};
 use crate::collective::choose::{Candidate, Choice, Prices, converging};
 use crate::collective::schedule::Schedule;
 use crate::collective::{Algorithm, Call, CandidateReport, ChangeReport, CollectiveReport};
@@ -25,9 +27,6 @@ const CHANGES_MAX: usize = 64;
 const OVERFLOWN: f64 = 2.0;
 /// A queue is taken to hold this at least: less than TCP sends at once.
 const QUEUE_BYTES_MIN: f64 = 16_384.0;
-
-/// With shorter calls that have a root ranks do not exchange.
-const SHORT_CALL_S: f64 = 200e-6;
 
 /// How a call is carried out on this rank.
 pub(crate) struct Plan {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::analysis::{Point, best, best_blocking, disturbed_max};
 use super::plan::Case;
 use super::reference::{self, Reference};
-use super::results::warnings;
+use super::results::{times, warnings};
 use crate::commands::common::console::Link;
 use crate::report::description::MachineDescription;
 use crate::report::format::seconds;
@@ -100,15 +100,9 @@ fn overview() -> Table {
 }
 
 fn points_of(case: Case) -> Table {
-    Table::of("points")
+    times()
         .only("case", case.in_words())
         .title(format!("{}:", case.in_words()))
-        .column("gamma", "gamma", Form::Fixed(2))
-        .column("t_calc_s", "t_calc", Form::Seconds)
-        .column("t_com_s", "t_com", Form::Seconds)
-        .column("t_i1_s", "T I.1", Form::Seconds)
-        .column("t_i2_s", "T I.2", Form::Seconds)
-        .column("t_i3_s", "T I.3", Form::Seconds)
         .column("t_raw_exchange_s", "T raw\nexchange", Form::Seconds)
         .column("speedup_i1", "S\nI.1", Form::Fixed(2))
         .column("speedup_i2", "S\nI.2", Form::Fixed(2))

@@ -208,7 +208,8 @@ pub(super) fn warnings(best: &Point, disturbed_max: f64) -> Vec<String> {
     warnings
 }
 
-fn table() -> Table {
+/// The points with the time of a step by each version.
+pub(super) fn times() -> Table {
     Table::of("points")
         .column("gamma", "gamma", Form::Fixed(2))
         .column("t_calc_s", "t_calc", Form::Seconds)
@@ -216,6 +217,10 @@ fn table() -> Table {
         .column("t_i1_s", "T I.1", Form::Seconds)
         .column("t_i2_s", "T I.2", Form::Seconds)
         .column("t_i3_s", "T I.3", Form::Seconds)
+}
+
+fn table() -> Table {
+    times()
         .column("speedup_i1", "S\nI.1", Form::Fixed(2))
         .column("speedup_i3", "S\nI.3", Form::Fixed(2))
         .column("gain_blocking", "G\nI.2", Form::Fixed(2))
