@@ -158,13 +158,13 @@ impl CostModel {
         CostModel { node: block(self.node), network: block(self.network), latency: 0.0, hosts, ..*self }
     }
 
-    /// The least time in which the cores send and receive so many messages with so many bytes, all ranks together, if cores are
-    /// shared; else 0, since other costs are greater.
-    pub fn processor_time(&self, ranks: u32, messages: f64, bytes: f64) -> f64 {
+    /// The least time in which the cores send and receive so many messages with so many bytes and combine so many bytes, all ranks
+    /// together, if cores are shared; else 0, since other costs are greater.
+    pub fn processor_time(&self, ranks: u32, messages: f64, bytes: f64, combined: f64) -> f64 {
         if self.ranks_per_core <= 1.0 {
             return 0.0;
         }
-        let all = 2.0 * (messages * self.node.fixed + bytes * PROCESSOR_PER_BYTE);
+        let all = 2.0 * (messages * self.node.fixed + bytes * PROCESSOR_PER_BYTE) + combined * self.combine;
         all * self.ranks_per_core / f64::from(ranks.max(1))
     }
 }

@@ -63,10 +63,17 @@ pub(crate) fn processor_line(schedules: &[Schedule], element_bytes: f64, bytes: 
         })
     });
     let (messages, all_bytes) = sent.fold((0.0, 0.0), |(messages, all), bytes| (messages + 1.0, all + bytes));
+    let combined = schedules.iter().flat_map(|schedule| {
+        schedule.steps().filter_map(|step| match schedule.action(step) {
+            Action::Combine { with, .. } => Some(with.count as f64 * element_bytes),
+            _ => None,
+        })
+    });
+    let combined: f64 = combined.sum();
     let ranks = schedules.len() as u32;
     Line {
-        fixed: machine.processor_time(ranks, messages, 0.0),
-        per_byte: machine.processor_time(ranks, 0.0, all_bytes) / bytes,
+        fixed: machine.processor_time(ranks, messages, 0.0, 0.0),
+        per_byte: machine.processor_time(ranks, 0.0, all_bytes, combined) / bytes,
     }
 }
 

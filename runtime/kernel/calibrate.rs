@@ -82,9 +82,9 @@ impl Kernel {
 
     /// Has ranks exchange what they have observed, beside the collective that begins now.
     pub(super) fn exchange_observations(&self) {
-        let hosts = self.cost_model().hosts;
+        let model = self.cost_model();
         let core = self.lock();
-        let (line, delay_s, losses) = core.observations(hosts);
+        let (line, delay_s, losses) = core.observations(model.hosts, model.ranks_per_core > 1.0);
         drop(core);
         let cache = self.calls.cache.as_ref().filter(|_| self.calls.planner.lock().learnt().is_none());
         let remembered = cache.and_then(Cache::load).map(|(a, b)| Line { a_s: Some(a), b_s_per_byte: Some(b) });
@@ -108,11 +108,11 @@ impl Kernel {
 
 impl Core {
     /// What this rank has observed of its links: their usual line, TCP's delay, and how often their packets were lost so far.
-    fn observations(&self, hosts: Option<Hosts>) -> (Line, Option<f64>, u64) {
+    fn observations(&self, hosts: Option<Hosts>, shares_cores: bool) -> (Line, Option<f64>, u64) {
         let own = self.engine.rank();
         // Messages within a host say nothing of the network.
         let is_far = |peer: Rank| peer != own && hosts.is_none_or(|hosts| hosts.host(peer.0) != hosts.host(own.0));
-        let usual = self.observed.as_ref().map(|observed| Line::through(&observed.links.usual(is_far)));
+        let usual = self.observed.as_ref().map(|observed| Line::through(&observed.links.usual(is_far, shares_cores)));
         let line = usual.unwrap_or_default();
         (line, self.half_round_trip().map(|time| time.as_secs_f64()), self.retransmitted())
     }

@@ -169,8 +169,9 @@ impl Links {
         Some(offset)
     }
 
-    /// The lower quartile of the one-way times of each class of sizes, over the first links to ranks that `counts` and that have shown some.
-    pub(crate) fn usual(&self, counts: impl Fn(Rank) -> bool) -> Vec<Sample> {
+    /// The lower quartile of the one-way times of each class of sizes, over the first links to ranks that `counts` and that have
+    /// shown some. Of ranks that share cores most messages wait for a core: the least time.
+    pub(crate) fn usual(&self, counts: impl Fn(Rank) -> bool, shares_cores: bool) -> Vec<Sample> {
         let shown =
             self.iter().filter(|(peer, link)| counts(*peer) && link.samples().any(|samples| !samples.is_empty()));
         let links: Vec<&Link> = shown.map(|(_, link)| link).take(USUAL_LINKS_MAX).collect();
@@ -179,7 +180,7 @@ impl Links {
                 links.iter().flat_map(|link| &link.samples[class].samples).copied().collect();
             samples.sort_by(|one, other| one.time_s.total_cmp(&other.time_s));
             // Threads that wait for a core make some late.
-            samples.get(samples.len() / 4).copied()
+            samples.get(if shares_cores { 0 } else { samples.len() / 4 }).copied()
         };
         (0..CLASSES).filter_map(of_class).collect()
     }

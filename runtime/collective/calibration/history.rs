@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 
+use super::LONG_CALL_S;
 use crate::collective::Algorithm;
 use crate::collective::choose::{Candidate, Choice};
 
@@ -22,13 +23,16 @@ const MARGIN_MORE: f64 = 0.02;
 const MARGIN_MAX: f64 = 0.5;
 /// The same where there is nothing but prices.
 const MARGIN_PRICE: f64 = 0.25;
-/// The calls of a trial, and the part of the time so far that it may be expected to cost.
+/// The calls of a trial, that of calls which are not long, and the part of the time so far that trials may cost: where predictions
+/// are right, and what is added where they are wrong.
 const TRIAL_CALLS: f64 = 3.0;
+const TRIAL_CALLS_SHORT: f64 = 10.0;
 const TRIAL_COST: f64 = 0.02;
+const TRIAL_COST_WRONG: f64 = 0.03;
 /// However long the job, no trial takes so many times as long.
 const TRIAL_MAX: f64 = 5.0;
-/// The calls after which there is a first trial; twice as many before each further one.
-const TRIAL_FIRST: u64 = 32;
+/// The calls after which there is a first trial.
+const TRIAL_FIRST: u64 = 16;
 /// Packets were lost and the time is so many times the predicted one: that is no error of all predictions.
 const HELD_UP: f64 = 2.0;
 
@@ -53,7 +57,10 @@ pub(crate) struct History {
     /// Observed times, in seconds, and the bytes of such a call.
     tried: BTreeMap<Way, (f64, u64)>,
     changes: u32,
-    trials: u32,
+    /// What a call took before the trial under way.
+    on_trial: Option<f64>,
+    /// What trials have cost so far, in seconds.
+    spent_s: f64,
 }
 
 /// Why the algorithm changes.
@@ -95,6 +102,10 @@ impl History {
         let scaled = |&(before, then): &(f64, u64)| before * bytes.max(1) as f64 / then.max(1) as f64;
         let seconds = self.tried.get(&used).map_or(seconds, |before| (seconds + scaled(before)) / 2.0);
         self.tried.insert(used, (seconds, bytes));
+        let trial_calls = if seconds > LONG_CALL_S { TRIAL_CALLS } else { TRIAL_CALLS_SHORT };
+        if let Some(before_s) = self.on_trial.take() {
+            self.spent_s += trial_calls * (seconds - before_s).max(0.0);
+        }
         let ratio = seconds / choice.best().seconds;
         let of_others = if has_losses && ratio > HELD_UP { 1.0 } else { ratio };
         let expected = |candidate: &Candidate| match self.tried.get(&Way::of(&candidate.algorithm)) {
@@ -115,18 +126,18 @@ impl History {
         };
         let best = better.min_by(by_time).map(|(place, other)| Decision { place, expected_s: expected(other) });
         let trial = || {
-            let is_time = calls >= TRIAL_FIRST << self.trials.min(40);
             let untried = others().filter(|(_, other)| !self.tried.contains_key(&Way::of(&other.algorithm)));
-            let (place, other) = untried.filter(|_| is_time).min_by(by_time)?;
+            let (place, other) = untried.filter(|_| calls >= TRIAL_FIRST).min_by(by_time)?;
             let expected_s = expected(other);
-            let most = (1.0 + TRIAL_COST * calls as f64 / TRIAL_CALLS).min(TRIAL_MAX);
-            (expected_s < most * now_s).then_some(Decision { place, expected_s })
+            let most_s = (TRIAL_COST + TRIAL_COST_WRONG * wrong) * calls as f64 * now_s;
+            let cost_s = self.spent_s + trial_calls * (expected_s - now_s).max(0.0);
+            (cost_s < most_s && expected_s < TRIAL_MAX * now_s).then_some(Decision { place, expected_s })
         };
         let (decision, is_trial) = match best {
             Some(_) => (best, false),
             None => (trial(), true),
         };
-        self.trials += u32::from(decision.is_some() && is_trial);
+        self.on_trial = decision.filter(|_| is_trial).map(|_| now_s);
         self.changes += u32::from(decision.is_some() && !is_trial);
         self.way = Some(decision.map_or(used, |decision| Way::of(&choice.candidates[decision.place].algorithm)));
         decision

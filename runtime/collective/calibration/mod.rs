@@ -25,14 +25,15 @@ pub(crate) use self::observed::{ENTRIES_MAX, Key, Line, Observed, Outcome};
 pub(crate) const EXCHANGE_WINDOW_BYTES: u64 = 64 << 10;
 /// The first exchange goes with this call.
 const FIRST: u64 = 1;
-/// Calls between exchanges: at first and after a change, and when nothing changes for long. A rank that runs ahead of
-/// others, as those that send to a root, waits for them at each exchange.
+/// Calls between exchanges: at first and after a change, that of calls which are not long, and when nothing changes for long. A rank
+/// that runs ahead of others, as those that send to a root, waits for them at each exchange.
 const SOON: u64 = 2;
+const SOON_OF_SHORT: u64 = 8;
 const INTERVAL_MAX: u64 = 1 << 16;
 /// The first calls of a job are slower than later ones: by them nothing is decided, unless it takes long.
 const SETTLED: u64 = 15;
 const LONG_DELAY_S: f64 = 5e-3;
-const LONG_CALL_S: f64 = 10e-3;
+pub(crate) const LONG_CALL_S: f64 = 10e-3;
 /// Nothing is decided by what calls took that are shorter; with those that have a root ranks do not exchange.
 pub(crate) const SHORT_CALL_S: f64 = 200e-6;
 /// A line that differs less from the adopted one is the same.
@@ -140,18 +141,24 @@ impl Calibration {
     /// An exchange begins, on collectives that were called since the last one. Returns where its result goes.
     pub(crate) fn begins(&mut self, keys: Vec<Key>) -> Exchanged {
         let result = Exchanged::default();
-        let adopts_at = self.calls + (self.interval / 2).max(1);
+        // After a change what is new is to be known soon.
+        let most = if self.interval <= SOON_OF_SHORT { SOON } else { self.interval / 2 };
+        let adopts_at = self.calls + (self.interval / 2).clamp(1, most);
         self.pending = Some(Pending { adopts_at, keys, result: result.clone() });
         self.begins_at = self.calls + self.interval;
         self.exchanges += 1;
         result
     }
 
-    /// Calls since the last exchange were decided anew, or not.
-    pub(crate) fn decided(&mut self, has_changed: bool) {
+    /// Calls since the last exchange were decided anew, or not. `is_long`: one of them takes long.
+    pub(crate) fn decided(&mut self, has_changed: bool, is_long: bool) {
         // The first exchange knows nothing of messages.
-        let is_early = has_changed || self.exchanges < 2;
-        self.interval = if is_early { SOON } else { (2 * self.interval).min(INTERVAL_MAX) };
+        let is_early = self.exchanges < 2;
+        self.interval = match () {
+            () if is_early || (has_changed && is_long) => SOON,
+            () if has_changed => SOON_OF_SHORT,
+            () => (2 * self.interval).min(INTERVAL_MAX),
+        };
         self.begins_at = self.calls + self.interval;
     }
 
@@ -220,7 +227,7 @@ mod tests {
                 if outcome.line != Line::default() {
                     adopted.push(call);
                 }
-                calibration.decided(false);
+                calibration.decided(false, true);
             }
             if begins {
                 begun.push(call);
@@ -240,7 +247,7 @@ mod tests {
             let a = if call == 4 || call > 30 { 50e-3 } else { 10e-3 };
             if let (Due::Result(Outcome { line, .. }), _) = next(&mut calibration, line(a)) {
                 lines.extend(line.a_s.map(|a| (call, a)));
-                calibration.decided(false);
+                calibration.decided(false, true);
             }
         }
         assert!(matches!(lines[..], [(2, 10e-3), (31.., 50e-3)]), "{lines:?}");

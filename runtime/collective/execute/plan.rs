@@ -8,7 +8,7 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::timing::{Timed, Timing};
 use crate::collective::calibration::{
-    Calibration, Due, ENTRIES_MAX, Exchanged, Key, Line, Observed, Outcome, SHORT_CALL_S, Way,
+    Calibration, Due, ENTRIES_MAX, Exchanged, Key, LONG_CALL_S, Line, Observed, Outcome, SHORT_CALL_S, Way,
 };
 use crate::collective::choose::{Candidate, Choice, Prices, converging};
 use crate::collective::schedule::Schedule;
@@ -249,7 +249,7 @@ impl Planner {
         let calibration = self.calibration.as_mut()?;
         let recent = self.used.iter_mut().filter(|(_, used)| used.recent > 0);
         let recent: Vec<(Key, Option<f64>)> =
-            recent.take(ENTRIES_MAX).map(|(key, used)| (*key, used.timing.ratio())).collect();
+            recent.take(ENTRIES_MAX).map(|(key, used)| (*key, used.timing.ratio(used.call.has_root()))).collect();
         self.used.values_mut().for_each(|used| used.recent = 0);
         let (keys, ratios) = recent.into_iter().unzip();
         let (number, result) = (calibration.calls() - 1, calibration.begins(keys));
@@ -273,12 +273,14 @@ impl Planner {
             let model = model.with_link(a_s, line.b_s_per_byte.unwrap_or(model.node.per_byte));
             self.reprice(CostModel { queue: queue.or(model.queue), ..model });
         }
-        let mut has_changed = has_new_prices;
+        let (mut has_changed, mut is_long) = (has_new_prices, false);
         for &(key, _) in ratios {
             has_changed |= self.decide(key, has_new_prices, losses > 0.0);
+            let observed_s = self.used.get(&key).and_then(|used| used.observed_s);
+            is_long |= observed_s.is_some_and(|seconds| seconds > LONG_CALL_S);
         }
         if let Some(calibration) = &mut self.calibration {
-            calibration.decided(has_changed);
+            calibration.decided(has_changed, is_long);
         }
     }
 

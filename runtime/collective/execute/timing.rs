@@ -23,11 +23,15 @@ pub(crate) struct Timed {
 }
 
 impl Timing {
-    /// The median of observed over predicted time; `None` before a call has ended.
-    pub(crate) fn ratio(&self) -> Option<f64> {
+    /// Observed over predicted time; `None` before a call has ended. The median of the calls, since one may be held up. With a root
+    /// the mean: ranks that send run ahead of it, so that it waits long in one call and not at all in the next ones.
+    pub(crate) fn ratio(&self, has_root: bool) -> Option<f64> {
         let ratios = self.ratios.iter().map(|ratio| f64::from_bits(ratio.load(Ordering::Relaxed)));
         let mut ratios: Vec<f64> = ratios.filter(|ratio| *ratio > 0.0).collect();
         ratios.sort_by(f64::total_cmp);
+        if has_root && ratios.len() > 2 {
+            return Some(ratios.iter().sum::<f64>() / ratios.len() as f64);
+        }
         // Of two the shorter: the first call of all is long.
         ratios.get(ratios.len().saturating_sub(1) / 2).copied()
     }
@@ -54,14 +58,15 @@ mod tests {
     #[test]
     fn the_last_calls_count_and_their_median() {
         let timed = Timed { timing: Arc::default(), predicted_s: 0.5 };
-        assert_eq!(timed.timing.ratio(), None);
+        assert_eq!(timed.timing.ratio(false), None);
         timed.took(Duration::from_secs(10));
         timed.took(Duration::from_secs(1));
-        assert_eq!(timed.timing.ratio(), Some(2.0), "the shorter of two");
+        assert_eq!(timed.timing.ratio(false), Some(2.0), "the shorter of two");
         for _ in 0..CALLS {
             timed.took(Duration::from_secs(2));
         }
         timed.took(Duration::from_secs(30));
-        assert_eq!(timed.timing.ratio(), Some(4.0));
+        assert_eq!(timed.timing.ratio(false), Some(4.0));
+        assert_eq!(timed.timing.ratio(true), Some((14.0 * 4.0 + 60.0) / 15.0));
     }
 }
