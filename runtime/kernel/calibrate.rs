@@ -86,6 +86,7 @@ impl Kernel {
         let core = self.lock();
         let (line, delay_s, losses) = core.observations(model.hosts, model.ranks_per_core > 1.0);
         drop(core);
+        tracing::debug!(rank = %self.rank, ?line, ?delay_s, losses, "what is observed of the links");
         let cache = self.calls.cache.as_ref().filter(|_| self.calls.planner.lock().learnt().is_none());
         let remembered = cache.and_then(Cache::load).map(|(a, b)| Line { a_s: Some(a), b_s_per_byte: Some(b) });
         let remembered = remembered.unwrap_or_default();

@@ -15,6 +15,7 @@ use crate::collective::schedule::Schedule;
 use crate::collective::{Algorithm, Call, CandidateReport, ChangeReport, CollectiveReport};
 use crate::cost::{CostModel, Queue};
 use crate::ids::Rank;
+use crate::operation::Collective;
 use crate::overrides::Overrides;
 
 /// Plans that are kept.
@@ -146,7 +147,10 @@ impl Planner {
             timing: Arc::default(),
             observed_s: None,
         });
-        let timed = Timed { timing: used.timing.clone(), predicted_s };
+        // Ranks that send to a root are done before it is, or wait until it has done what was before.
+        let is_told = !matches!(call.collective, Collective::Gather | Collective::Reduce) || call.root == self.rank;
+        let timing = if is_told { used.timing.clone() } else { Arc::default() };
+        let timed = Timed { timing, predicted_s };
         let plan = Arc::new(Plan { algorithm, choice, schedule: Arc::new(schedule), timed });
         if self.plans.len() == PLANS_MAX {
             self.plans.clear();
@@ -247,9 +251,12 @@ impl Planner {
         losses: u64,
     ) -> Option<(u64, Vec<f64>, Exchanged)> {
         let calibration = self.calibration.as_mut()?;
+        let shares_cores = self.prices.cost_model().ranks_per_core > 1.0;
         let recent = self.used.iter_mut().filter(|(_, used)| used.recent > 0);
-        let recent: Vec<(Key, Option<f64>)> =
-            recent.take(ENTRIES_MAX).map(|(key, used)| (*key, used.timing.ratio(used.call.has_root()))).collect();
+        let recent: Vec<(Key, Option<f64>)> = recent
+            .take(ENTRIES_MAX)
+            .map(|(key, used)| (*key, used.timing.ratio(shares_cores || used.call.has_root())))
+            .collect();
         self.used.values_mut().for_each(|used| used.recent = 0);
         let (keys, ratios) = recent.into_iter().unzip();
         let (number, result) = (calibration.calls() - 1, calibration.begins(keys));

@@ -23,13 +23,14 @@ pub(crate) struct Timed {
 }
 
 impl Timing {
-    /// Observed over predicted time; `None` before a call has ended. The median of the calls, since one may be held up. With a root
-    /// the mean: ranks that send run ahead of it, so that it waits long in one call and not at all in the next ones.
-    pub(crate) fn ratio(&self, has_root: bool) -> Option<f64> {
+    /// Observed over predicted time; `None` before a call has ended. The median of the calls, since one may be held up; or the mean
+    /// where calls are `uneven`: ranks that send to a root run ahead of it, and ranks that share cores take turns, so that one call waits
+    /// long and the next ones not at all.
+    pub(crate) fn ratio(&self, uneven: bool) -> Option<f64> {
         let ratios = self.ratios.iter().map(|ratio| f64::from_bits(ratio.load(Ordering::Relaxed)));
         let mut ratios: Vec<f64> = ratios.filter(|ratio| *ratio > 0.0).collect();
         ratios.sort_by(f64::total_cmp);
-        if has_root && ratios.len() > 2 {
+        if uneven && ratios.len() > 2 {
             return Some(ratios.iter().sum::<f64>() / ratios.len() as f64);
         }
         // Of two the shorter: the first call of all is long.
