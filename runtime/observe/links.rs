@@ -21,6 +21,8 @@ const LONG_EACH: u64 = 4;
 /// A peer that has not shown its clock for so long is asked, with the next message. And how often both answer.
 const ASK_EACH_NS: u64 = 500_000_000;
 pub(crate) const ANSWERS: u32 = 2;
+/// No message takes less: of a sample that shows less the difference of the clocks was not known yet.
+const SOUND_S: f64 = 1e-6;
 /// Links that are looked at for what is usual.
 const USUAL_LINKS_MAX: usize = 16;
 /// How often the difference of the clocks goes into a timeline.
@@ -169,18 +171,17 @@ impl Links {
         Some(offset)
     }
 
-    /// The lower quartile of the one-way times of each class of sizes, over the first links to ranks that `counts` and that have
-    /// shown some. Of ranks that share cores most messages wait for a core: the least time.
-    pub(crate) fn usual(&self, counts: impl Fn(Rank) -> bool, shares_cores: bool) -> Vec<Sample> {
+    /// The one-way times of each class of sizes, over the first links to ranks that `counts` and that have shown some: that which
+    /// one of `of` is shorter than.
+    pub(crate) fn usual(&self, counts: impl Fn(Rank) -> bool, of: usize) -> Vec<Sample> {
         let shown =
             self.iter().filter(|(peer, link)| counts(*peer) && link.samples().any(|samples| !samples.is_empty()));
         let links: Vec<&Link> = shown.map(|(_, link)| link).take(USUAL_LINKS_MAX).collect();
         let of_class = |class: usize| {
-            let mut samples: Vec<Sample> =
-                links.iter().flat_map(|link| &link.samples[class].samples).copied().collect();
+            let samples = links.iter().flat_map(|link| &link.samples[class].samples);
+            let mut samples: Vec<Sample> = samples.filter(|sample| sample.time_s > SOUND_S).copied().collect();
             samples.sort_by(|one, other| one.time_s.total_cmp(&other.time_s));
-            // Threads that wait for a core make some late.
-            samples.get(if shares_cores { 0 } else { samples.len() / 4 }).copied()
+            samples.get(samples.len() / of).copied()
         };
         (0..CLASSES).filter_map(of_class).collect()
     }

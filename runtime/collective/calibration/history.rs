@@ -23,10 +23,13 @@ const MARGIN_MORE: f64 = 0.02;
 const MARGIN_MAX: f64 = 0.5;
 /// The same where there is nothing but prices.
 const MARGIN_PRICE: f64 = 0.25;
-/// The calls of a trial, that of calls which are not long, and the part of the time so far that trials may cost: where predictions
-/// are right, and what is added where they are wrong.
-const TRIAL_CALLS: f64 = 3.0;
-const TRIAL_CALLS_SHORT: f64 = 10.0;
+/// The calls of a trial that is given up at once, of calls that are not long, and of a trial that is not; and by how much what is given
+/// up takes longer.
+const TRIAL_CALLS: u64 = 3;
+const TRIAL_CALLS_SHORT: u64 = 5;
+const TRIAL_CALLS_MAX: u64 = 10;
+const TRIAL_IN_VAIN: f64 = 1.25;
+/// The part of the time so far that trials may cost: where predictions are right, and what is added where they are wrong.
 const TRIAL_COST: f64 = 0.02;
 const TRIAL_COST_WRONG: f64 = 0.03;
 /// However long the job, no trial takes so many times as long.
@@ -57,8 +60,8 @@ pub(crate) struct History {
     /// Observed times, in seconds, and the bytes of such a call.
     tried: BTreeMap<Way, (f64, u64)>,
     changes: u32,
-    /// What a call took before the trial under way.
-    on_trial: Option<f64>,
+    /// The trial under way: what a call took before it, and the calls then.
+    on_trial: Option<(f64, u64)>,
     /// What trials have cost so far, in seconds.
     spent_s: f64,
 }
@@ -75,6 +78,11 @@ impl History {
     /// The algorithm that was decided on.
     pub(crate) fn way(&self) -> Option<Way> {
         self.way
+    }
+
+    /// Whether an algorithm is on trial.
+    pub(crate) fn is_on_trial(&self) -> bool {
+        self.on_trial.is_some()
     }
 
     /// Prices are new, and what was observed decides nothing: the one in use stays, unless another one's price is lower by far.
@@ -103,8 +111,14 @@ impl History {
         let seconds = self.tried.get(&used).map_or(seconds, |before| (seconds + scaled(before)) / 2.0);
         self.tried.insert(used, (seconds, bytes));
         let trial_calls = if seconds > LONG_CALL_S { TRIAL_CALLS } else { TRIAL_CALLS_SHORT };
-        if let Some(before_s) = self.on_trial.take() {
-            self.spent_s += trial_calls * (seconds - before_s).max(0.0);
+        if let Some((before_s, since)) = self.on_trial {
+            let so_far = calls.saturating_sub(since);
+            let is_sure = seconds > LONG_CALL_S || so_far >= TRIAL_CALLS_MAX || seconds > TRIAL_IN_VAIN * before_s;
+            if !is_sure {
+                return None;
+            }
+            self.spent_s += so_far as f64 * (seconds - before_s).max(0.0);
+            self.on_trial = None;
         }
         let ratio = seconds / choice.best().seconds;
         let of_others = if has_losses && ratio > HELD_UP { 1.0 } else { ratio };
@@ -130,14 +144,14 @@ impl History {
             let (place, other) = untried.filter(|_| calls >= TRIAL_FIRST).min_by(by_time)?;
             let expected_s = expected(other);
             let most_s = (TRIAL_COST + TRIAL_COST_WRONG * wrong) * calls as f64 * now_s;
-            let cost_s = self.spent_s + trial_calls * (expected_s - now_s).max(0.0);
+            let cost_s = self.spent_s + trial_calls as f64 * (expected_s - now_s).max(0.0);
             (cost_s < most_s && expected_s < TRIAL_MAX * now_s).then_some(Decision { place, expected_s })
         };
         let (decision, is_trial) = match best {
             Some(_) => (best, false),
             None => (trial(), true),
         };
-        self.on_trial = decision.filter(|_| is_trial).map(|_| now_s);
+        self.on_trial = decision.filter(|_| is_trial).map(|_| (now_s, calls));
         self.changes += u32::from(decision.is_some() && !is_trial);
         self.way = Some(decision.map_or(used, |decision| Way::of(&choice.candidates[decision.place].algorithm)));
         decision

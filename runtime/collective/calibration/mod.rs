@@ -28,7 +28,7 @@ const FIRST: u64 = 1;
 /// Calls between exchanges: at first and after a change, that of calls which are not long, and when nothing changes for long. A rank
 /// that runs ahead of others, as those that send to a root, waits for them at each exchange.
 const SOON: u64 = 2;
-const SOON_OF_SHORT: u64 = 8;
+const SOON_OF_SHORT: u64 = 4;
 const INTERVAL_MAX: u64 = 1 << 16;
 /// The first calls of a job are slower than later ones: by them nothing is decided, unless it takes long.
 const SETTLED: u64 = 15;
@@ -142,8 +142,8 @@ impl Calibration {
     pub(crate) fn begins(&mut self, keys: Vec<Key>) -> Exchanged {
         let result = Exchanged::default();
         // After a change what is new is to be known soon.
-        let most = if self.interval <= SOON_OF_SHORT { SOON } else { self.interval / 2 };
-        let adopts_at = self.calls + (self.interval / 2).clamp(1, most);
+        let later = if self.interval <= SOON_OF_SHORT { 1 } else { self.interval / 2 };
+        let adopts_at = self.calls + later;
         self.pending = Some(Pending { adopts_at, keys, result: result.clone() });
         self.begins_at = self.calls + self.interval;
         self.exchanges += 1;

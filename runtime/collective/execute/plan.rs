@@ -305,7 +305,7 @@ impl Planner {
         }
     }
 
-    /// Ranks have agreed on the time of a collective. Returns whether its algorithm changes.
+    /// Ranks have agreed on the time of a collective. Returns whether its algorithm changes, or is on trial.
     fn decide(&mut self, key: Key, has_new_prices: bool, has_losses: bool) -> bool {
         // What the program asks for is not decided on.
         let is_free = self.overrides.of(key.0).is_none();
@@ -322,11 +322,12 @@ impl Planner {
             Some(seconds) => history.observes(&choice, (seconds, used.bytes), used.calls, has_losses).is_some(),
             None => history.reprices(&choice),
         };
+        let is_on_trial = history.is_on_trial();
         if changes {
             self.plans.retain(|call, _| self::key(call) != key);
             self.set_aside.clear();
         }
-        changes
+        changes || is_on_trial
     }
 
     /// The queue that was too short for what a collective sends to one rank at once, if it took as long as if there were
