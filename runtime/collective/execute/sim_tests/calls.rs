@@ -38,8 +38,6 @@ pub(super) enum Line {
     Drop(usize),
     /// Waits for the line of this number.
     Wait(usize),
-    /// What a rank has left out.
-    Nothing,
 }
 
 /// Maps `x -> (a x + b) mod 65521`, one after the other: associative, not commutative. `a` is the high half.

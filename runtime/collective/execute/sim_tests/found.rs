@@ -28,7 +28,9 @@ impl World {
         let node = &mut self.nodes[rank];
         let place = members.iter().position(|member| *member == rank as u32);
         let (parent, of_parent) = match parent {
-            Some(parent) => node.groups.get(&parent).cloned()?,
+            Some(parent) if by_parent => node.groups.get(&parent).cloned()?,
+            // The group may be dropped by now: what is founded needs no more of it than its name.
+            Some(parent) => (0, node.parents.get(&parent).cloned()?),
             None => (0, Arc::new(Members::of_job(Rank(rank as u32), size as u32))),
         };
         if place.is_none() && !by_parent {

@@ -117,7 +117,7 @@ fn victim(chance: &mut Chance, program: &[Line]) -> Option<(usize, usize, Vec<u3
     (!lines.is_empty()).then(|| lines[chance.below(lines.len())].clone())
 }
 
-/// One member calls something else, or nothing: every member is told, at the latest when the group is dropped, and all other
+/// One member calls something else, or has dropped the group by then: every member is told, at the latest when the group is dropped, and all other
 /// groups go on.
 #[test]
 fn a_group_that_disagrees_breaks_no_other() {
@@ -127,8 +127,8 @@ fn a_group_that_disagrees_breaks_no_other() {
         let program = world.nodes[0].program.clone();
         let Some((at, group, members)) = victim(&mut world.chance, &program) else { return };
         let odd = members[world.chance.below(members.len())] as usize;
-        let leaves_out = world.chance.below(3) == 0;
-        let other = if leaves_out { Line::Nothing } else { changed(&mut world.chance, &program[at]) };
+        let drops = world.chance.below(3) == 0;
+        let other = if drops { Line::Drop(group) } else { changed(&mut world.chance, &program[at]) };
         world.nodes[odd].program[at] = other;
         run_out(&mut world);
         found.set(found.get() + 1);
@@ -197,7 +197,7 @@ fn a_lost_rank_ends_the_collectives_of_every_group() {
                 match end {
                     End::Failed(Error::PeerLost { peer, .. }) => assert_eq!(peer.index(), victim),
                     End::Done(_) => {}
-                    End::NotBegun if matches!(line, Line::Wait(_) | Line::Drop(_) | Line::Nothing) => {}
+                    End::NotBegun if matches!(line, Line::Wait(_) | Line::Drop(_)) => {}
                     other => panic!("rank {rank}: {line:?} ended with {other:?}"),
                 }
             }

@@ -80,7 +80,7 @@ pub(super) fn check_done(world: &World) {
     for (rank, node) in (0..).zip(&world.nodes) {
         for (line, end) in node.program.iter().zip(&node.ends) {
             let expected = match line {
-                Line::Wait(_) | Line::Found { .. } | Line::Drop(_) | Line::Nothing => continue,
+                Line::Wait(_) | Line::Found { .. } | Line::Drop(_) => continue,
                 Line::Collective { call, seed, group, .. } => {
                     let Some(place) = calls::place(&node.program, *group, rank) else { continue };
                     calls::expected(call, place, *seed)

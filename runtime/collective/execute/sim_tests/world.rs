@@ -231,7 +231,6 @@ impl World {
                 }
                 return;
             }
-            Line::Nothing => return node.ends[at] = End::Done(Vec::new()),
             Line::Message { from, to, count, seed } if from == rank => {
                 let source = Box::new(calls::payload(seed, count));
                 node.engine.initwrite(now, Rank(to as u32), MatchKey::user(Tag(at as u32)), u64::TYPE, source)
@@ -266,9 +265,8 @@ impl World {
         let result = node.exchange.clone();
         // Lines up to this one, of which each collective has a number.
         let lines = &node.program[..node.at];
-        let number = node.first
-            + lines.iter().filter(|line| matches!(line, Line::Collective { group: None, .. })).count() as u64
-            - 1;
+        let calls = lines.iter().filter(|line| matches!(line, Line::Collective { group: None, .. })).count() as u64;
+        let number = node.first + calls.saturating_sub(1);
         let is_early = exchange == Exchange::Adopts && result.get().is_none();
         if !is_early && !node.collectives.has_deferred() {
             let op = node.collectives.start(&mut node.engine, now, make())?;
