@@ -225,6 +225,7 @@ impl World {
                 None => return self.nodes[rank].ends[at] = End::Done(Vec::new()),
             },
             Line::Drop(group) => {
+                node.ends[at] = End::Done(Vec::new());
                 if let Some((number, _)) = node.groups.remove(&group) {
                     node.collectives.release(number);
                     self.settle(rank);
