@@ -115,6 +115,15 @@ impl Collectives {
         self.give_up_exchange(engine, now, error);
     }
 
+    /// An exchange fails of which a rank has refused a message that has left without a word why: no word comes any more.
+    pub(super) fn fail_refused(&mut self, engine: &Engine) {
+        if let Some((op, peer)) = self.refused.filter(|(_, peer)| engine.has_left(*peer)) {
+            self.refused = None;
+            let cause = "it has left without the exchange that collectives wait for".into();
+            self.failures.push((op, Error::PeerLost { peer, cause, operation: None }));
+        }
+    }
+
     /// The exchange under way does not end. Its messages would stay with their senders for ever, or take the window's room.
     pub(super) fn give_up_exchange(&mut self, engine: &mut Engine, now: Duration, error: Error) {
         let Some((op, number)) = self.calibrating else { return };

@@ -27,6 +27,7 @@ impl Collectives {
         for (group, number, peer) in about {
             self.ask_about(engine, now, group, number, peer);
         }
+        self.fail_refused(engine);
     }
 
     /// `from` says something of a group, by this rank's number of it.

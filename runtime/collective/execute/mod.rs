@@ -66,6 +66,8 @@ pub(crate) struct Collectives {
     /// The exchange of observations that is under way, and the number of the collective that it goes with. The program does
     /// not know of it.
     calibrating: Option<(OpId, u64)>,
+    /// An exchange of which a rank has refused a message.
+    refused: Option<(OpId, Rank)>,
     /// The number of the last one that was given up.
     given_up: Option<u64>,
     /// Parts that can go on.
@@ -125,6 +127,7 @@ impl Collectives {
             holders: BTreeSet::new(),
             deferred: VecDeque::new(),
             calibrating: None,
+            refused: None,
             given_up: None,
             due: VecDeque::new(),
             ended: VecDeque::new(),
@@ -240,8 +243,11 @@ impl Collectives {
                 entry.ended.push((step, outcome));
                 self.make_due(whole);
             }
-            // Whoever has refused a message of a collective is about to say why.
+            // Whoever has refused a message of a collective is about to say why, or has left.
             Outcome::Failed(Error::Mismatch(_)) if !is_read && entry.number.is_some() => {}
+            Outcome::Failed(Error::Mismatch(_)) if !is_read && self.is_exchange(whole) => {
+                self.refused = under_way.map(|(peer, _)| (whole, peer));
+            }
             Outcome::Failed(error) => self.failures.push((whole, error)),
             Outcome::Abandoned => {}
         }
