@@ -40,8 +40,13 @@ impl Kernel {
 
     /// The program needs a group no more.
     pub(crate) fn release_group(&self, number: u32) {
+        let may_fail = std::thread::panicking() || self.noted_failure().is_some();
         let mut core = self.lock();
-        core.collectives.release(number);
+        if may_fail {
+            core.collectives.hold(number)
+        } else {
+            core.collectives.release(number)
+        }
         if self.task_may_move() {
             core.flush()
         } else {

@@ -316,6 +316,24 @@ fn a_lost_rank_ends_the_collectives_of_its_groups() {
     });
 }
 
+/// An error that the program has handled does not keep others from learning that a group was dropped.
+#[test]
+fn a_group_dropped_after_an_error_is_dropped() {
+    job(2, |node| {
+        let group = node.split(0, 0).unwrap();
+        group.broadcast(9, vec![0u8]).unwrap_err();
+        if node.rank() == 0 {
+            drop(group);
+            node.barrier().unwrap();
+        } else {
+            node.barrier().unwrap();
+            let error = group.barrier().unwrap_err();
+            assert!(matches!(error, Error::Collective { rank: Rank(0), .. }), "{error}");
+        }
+        let _ = node.finalize();
+    });
+}
+
 #[test]
 fn wrong_lists_roots_and_grids_are_refused_at_once() {
     job(3, |node| {

@@ -25,6 +25,7 @@ use crate::wire::frame::{Context, MatchKey};
 impl Collectives {
     /// A number for a group that is to be founded: [`Collectives::establish`] or [`Collectives::release`] must follow.
     pub(crate) fn reserve(&mut self) -> u32 {
+        self.release_held();
         self.groups.reserve()
     }
 
@@ -63,6 +64,19 @@ impl Collectives {
         if let Some(team) = self.groups.teams.get_mut(&group) {
             team.is_dropped = true;
             self.groups.waning.push(group);
+        }
+    }
+
+    /// The program has dropped the group with this number, and may be about to fail: why says more than that it calls no more.
+    /// If it goes on, it calls something else, or leaves.
+    pub(crate) fn hold(&mut self, group: u32) {
+        self.groups.held.push(group);
+    }
+
+    /// The program goes on.
+    pub(super) fn release_held(&mut self) {
+        for group in std::mem::take(&mut self.groups.held) {
+            self.release(group);
         }
     }
 

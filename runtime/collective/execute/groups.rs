@@ -17,6 +17,8 @@ pub(super) struct Groups {
     pub(super) founding: BTreeMap<u32, Vec<Early>>,
     /// The number that was given out last.
     last: u32,
+    /// Groups that were dropped by a program that may be about to fail.
+    pub(super) held: Vec<u32>,
     /// Groups that may have come to their end.
     pub(super) waning: Vec<u32>,
 }

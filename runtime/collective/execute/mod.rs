@@ -143,6 +143,7 @@ impl Collectives {
     /// # Errors
     /// What the job has failed with, or why no collective can be called any more.
     pub(crate) fn start(&mut self, engine: &mut Engine, now: Duration, start: Start) -> Result<OpId, Error> {
+        self.release_held();
         let op = engine.new_op();
         self.begin(engine, now, op, start)?;
         Ok(op)
