@@ -139,22 +139,22 @@ impl Header {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct MatchKey {
     pub(crate) context: Context,
-    /// Below 2^24; 0 for messages of no group.
-    pub(crate) group: u32,
+    /// In three bytes, since every table of messages has such keys.
+    group: [u8; 3],
     pub(crate) tag: Tag,
 }
 
 impl Hash for MatchKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         // All of it in one word: every message is looked up by it.
-        state.write_u64(u64::from(self.tag.0) << 32 | u64::from(self.group) << 8 | self.context as u64);
+        state.write_u64(u64::from(self.tag.0) << 32 | u64::from(self.group()) << 8 | self.context as u64);
     }
 }
 
 impl MatchKey {
     /// A key of no group.
-    pub(crate) fn new(context: Context, tag: Tag) -> Self {
-        MatchKey { context, group: 0, tag }
+    pub(crate) const fn new(context: Context, tag: Tag) -> Self {
+        MatchKey { context, group: [0; 3], tag }
     }
 
     pub(crate) fn user(tag: Tag) -> Self {
@@ -163,7 +163,15 @@ impl MatchKey {
 
     /// The same in a group that the receiver knows by this number.
     pub(crate) fn in_group(self, group: u32) -> Self {
-        MatchKey { group, ..self }
+        debug_assert!(group >> GROUP_BITS == 0);
+        let [low, middle, high, _] = group.to_le_bytes();
+        MatchKey { group: [low, middle, high], ..self }
+    }
+
+    /// The receiver's number of the group, below 2^24; 0 for messages of no group.
+    pub(crate) fn group(self) -> u32 {
+        let [low, middle, high] = self.group;
+        u32::from_le_bytes([low, middle, high, 0])
     }
 
     /// The tag, if it is one the program chose.
@@ -222,8 +230,7 @@ impl MessageHeader {
         let mut bytes = [0; MESSAGE_HEADER_BYTES];
         bytes[0..4].copy_from_slice(&self.key.tag.0.to_le_bytes());
         bytes[4..6].copy_from_slice(&self.element.0.to_le_bytes());
-        let MatchKey { context, group, .. } = self.key;
-        debug_assert!(group >> GROUP_BITS == 0);
+        let (context, group) = (self.key.context, self.key.group());
         // No message is longer than memory; a read may have said that it takes more.
         let total = self.total.min((1 << TOTAL_BITS) - 1);
         bytes[6] = context as u8;
@@ -237,7 +244,7 @@ impl MessageHeader {
         let rest = u64_at(bytes, 8);
         let group = u32::from(bytes[7]) | u32::from(rest as u16) << 8;
         Ok(MessageHeader {
-            key: MatchKey { context, group, tag: Tag(u32_at(bytes, 0)) },
+            key: MatchKey::new(context, Tag(u32_at(bytes, 0))).in_group(group),
             element: ElementType(u16::from_le_bytes([bytes[4], bytes[5]])),
             total: rest >> 16,
         })
@@ -312,7 +319,7 @@ mod tests {
             group in 0u32..1 << GROUP_BITS,
             total in 0u64..1 << TOTAL_BITS,
         ) {
-            let key = MatchKey { context: Context::decode(context).unwrap(), group, tag: Tag(tag) };
+            let key = MatchKey::new(Context::decode(context).unwrap(), Tag(tag)).in_group(group);
             let message_header = MessageHeader { key, element: ElementType(element), total };
             prop_assert_eq!(MessageHeader::decode(&message_header.encode()), Ok(message_header));
         }

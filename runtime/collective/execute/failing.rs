@@ -124,7 +124,7 @@ impl Collectives {
 
     /// A message of a collective has come that no read waits for.
     pub(super) fn meet(&mut self, engine: &mut Engine, now: Duration, from: Rank, opening: &MessageHeader) {
-        let MatchKey { group, tag, .. } = opening.key;
+        let (group, tag) = (opening.key.group(), opening.key.tag);
         let Some(team) = self.team(group) else { return self.groups.keep(group, Early::Stranger(from, *opening)) };
         if team.agreement.is_in_vain(tag) {
             refuse(engine, now, from, opening.key);
@@ -258,7 +258,7 @@ impl Collectives {
         // Their messages would stay with their senders for ever, or take the window's room.
         let agreement = self.get_team(group).map(|team| &team.agreement);
         let is_in_vain = |key: MatchKey| agreement.is_some_and(|agreement| agreement.is_in_vain(key.tag));
-        self.refuse_all(engine, now, Context::Collective, |key| key.group == group && is_in_vain(key));
+        self.refuse_all(engine, now, Context::Collective, |key| key.group() == group && is_in_vain(key));
         true
     }
 

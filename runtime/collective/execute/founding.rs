@@ -107,7 +107,7 @@ impl Collectives {
                 self.groups.teams.remove(&group);
                 // Exchanges that this rank has not called: the next group of this number must not meet them.
                 for context in [Context::Collective, Context::Neighbour] {
-                    self.refuse_all(engine, now, context, |key| key.group == group);
+                    self.refuse_all(engine, now, context, |key| key.group() == group);
                 }
             }
         }

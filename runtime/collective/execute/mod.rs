@@ -366,7 +366,7 @@ impl Entry {
 }
 
 /// What words are matched by.
-const WORDS: MatchKey = MatchKey { context: Context::Agreement, group: 0, tag: Tag(0) };
+const WORDS: MatchKey = MatchKey::new(Context::Agreement, Tag(0));
 
 /// A collective's result, where a read's buffer would be.
 struct Finished(Box<dyn Any + Send>);
