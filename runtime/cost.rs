@@ -58,6 +58,9 @@ impl Hosts {
     }
 }
 
+/// Numbers that a cost model is told in.
+pub(crate) const COST_WORDS: usize = 15;
+
 /// Seconds of a core to send or receive a byte.
 const PROCESSOR_PER_BYTE: f64 = 0.3e-9;
 
@@ -166,5 +169,79 @@ impl CostModel {
         }
         let all = 2.0 * (messages * self.node.fixed + bytes * PROCESSOR_PER_BYTE) + combined * self.combine;
         all * self.ranks_per_core / f64::from(ranks.max(1))
+    }
+
+    /// The model as numbers, to tell it to other ranks.
+    pub(crate) fn to_words(self) -> [f64; COST_WORDS] {
+        let CostModel { node, network, is_shared, latency, combine, queue, ranks_per_core, hosts } = self;
+        // Of what there is not, the first is 0.
+        let [held, ratio, timeout] = queue.map_or([0.0; 3], |queue| [queue.bytes, queue.gap_ratio, queue.timeout]);
+        let [each, fixed, per_byte] =
+            hosts.map_or([0.0; 3], |hosts| [f64::from(hosts.ranks.max(1)), hosts.local.fixed, hosts.local.per_byte]);
+        let has_queue = f64::from(u8::from(queue.is_some()));
+        let is_shared = f64::from(u8::from(is_shared));
+        let [one, two, three, four] = [node.fixed, node.per_byte, network.fixed, network.per_byte];
+        [
+            one,
+            two,
+            three,
+            four,
+            is_shared,
+            latency,
+            combine,
+            ranks_per_core,
+            has_queue,
+            held,
+            ratio,
+            timeout,
+            each,
+            fixed,
+            per_byte,
+        ]
+    }
+
+    /// The model of [`CostModel::to_words`].
+    pub(crate) fn from_words(words: [f64; COST_WORDS]) -> Self {
+        let [
+            one,
+            two,
+            three,
+            four,
+            is_shared,
+            latency,
+            combine,
+            ranks_per_core,
+            has_queue,
+            bytes,
+            gap_ratio,
+            timeout,
+            each,
+            fixed,
+            per_byte,
+        ] = words;
+        CostModel {
+            node: Block { fixed: one, per_byte: two },
+            network: Block { fixed: three, per_byte: four },
+            is_shared: is_shared != 0.0,
+            latency,
+            combine,
+            queue: (has_queue != 0.0).then_some(Queue { bytes, gap_ratio, timeout }),
+            ranks_per_core,
+            hosts: (each != 0.0).then_some(Hosts { ranks: each as u32, local: Block { fixed, per_byte } }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back() {
+        let queue = Queue { bytes: 65_536.0, gap_ratio: 1.5, timeout: 0.2 };
+        let full = CostModel { queue: Some(queue), hosts: Some(Hosts::of(4)), ranks_per_core: 2.5, ..CostModel::lan() };
+        for model in [CostModel::lan(), CostModel::ethernet_1994(), full] {
+            assert_eq!(CostModel::from_words(model.to_words()), model);
+        }
     }
 }

@@ -19,7 +19,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// A collective failed on a rank for a local reason, such as an operator that panics. Every rank gets this error
-    /// from that collective, unless it is complete there, and from all later ones.
+    /// from that collective, unless it is complete there, and from all later ones. If it is a group's, the group is named,
+    /// and every rank is every member.
     #[error("{} failed on rank {rank}: {cause}", collective(*.number))]
     Collective {
         /// The number of the collective, counted from 1; 0 for a neighbours' exchange, which has no number.
@@ -30,7 +31,8 @@ pub enum Error {
         cause: Arc<str>,
     },
     /// Ranks called different collectives, or the same one with different arguments. Every rank gets this error from
-    /// that collective, unless it is complete there, and from all later ones. Messages between two ranks go on.
+    /// that collective, unless it is complete there, and from all later ones. Messages between two ranks go on. If it
+    /// is a group's, the group is named, every rank is every member, and other groups go on.
     #[error("collective {number}: {cause}")]
     Disagreement {
         /// The number of the collective, counted from 1.
@@ -192,6 +194,14 @@ pub enum Misuse {
         /// Its value.
         value: String,
         /// What is wrong with it, and what is valid.
+        why: String,
+    },
+    /// A group or a grid cannot be made of these ranks, or a rank does not exist in it.
+    #[error("rank {rank}: {why}")]
+    Group {
+        /// This rank, in the job.
+        rank: Rank,
+        /// What is wrong, and what is valid.
         why: String,
     },
     /// A collective's buffer has the wrong length.

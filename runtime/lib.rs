@@ -27,7 +27,7 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`node`](Node), [`handle`] | the primitives and their handles |
+//! | [`node`](Node), [`handle`] | the primitives and their handles; [groups](Group), [grids](Grid) and collectives |
 //! | [`buffer`] | element types, send and receive buffers |
 //! | [`config`], `controllers`, [`cost`], [`error`], [`ids`], `interfaces`, `operation`, `overrides`, `quantity` | plain data |
 //! | `wire` | frames, handshakes, encryption |
@@ -83,7 +83,7 @@ pub use error::{Error, Mismatch, Misuse, Result, WireError};
 pub use handle::{Handle, ReadHandle, Test, WriteHandle, wait_all, wait_any};
 pub use ids::{Rank, Tag};
 pub use interfaces::Interfaces;
-pub use node::{Node, init, init_with};
+pub use node::{Grid, Group, Node, init, init_with};
 pub use observe::Report;
 pub use operation::{Collective, Operation, OperationKind};
 pub use overrides::Overrides;

@@ -1,20 +1,26 @@
 //! The node: one SPMD process, its rank, and its primitives.
 
+mod calibrate;
 mod collective;
+mod grid;
+mod group;
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::buffer::{Element, ElementType, WriteBuffer};
+use crate::buffer::{Element, WriteBuffer};
 use crate::config::Config;
 #[expect(unused_imports, reason = "named in documentation")]
 use crate::error::Error;
-use crate::error::{Misuse, Result};
+use crate::error::Result;
 use crate::handle::{ReadHandle, WriteHandle, read_handle, write_handle};
 use crate::ids::{Rank, Tag};
 use crate::kernel::Kernel;
 use crate::observe::Report;
 use crate::wire::frame::MatchKey;
+pub use grid::Grid;
+pub use group::Group;
 
 /// Joins the job of this process, which the environment describes. A program started alone is a job of one rank.
 ///
@@ -29,11 +35,15 @@ pub fn init() -> Result<Node> {
 /// # Errors
 /// As [`init`].
 pub fn init_with(config: Config) -> Result<Node> {
-    Ok(Node { inner: Arc::new(Inner { kernel: Kernel::start(config)? }) })
+    let kernel = Kernel::start(config)?;
+    let job = Group::new(kernel.clone(), kernel.calls.job.clone());
+    Ok(Node { inner: Arc::new(Inner { kernel, job }) })
 }
 
 /// A member of the job. Clones refer to the same node. Any thread may use them, but calls of
-/// [collectives](Node#threads) must be ordered. When the last clone is dropped, the node leaves the job.
+/// [collectives](Group#threads) must be ordered. When the last clone is dropped, the node leaves the job.
+///
+/// All ranks of the job are a [`Group`], and the node has that group's calls: collectives, and smaller groups.
 #[derive(Clone)]
 pub struct Node {
     inner: Arc<Inner>,
@@ -41,6 +51,17 @@ pub struct Node {
 
 struct Inner {
     kernel: Arc<Kernel>,
+    /// All ranks of the job.
+    job: Group,
+}
+
+impl Deref for Node {
+    type Target = Group;
+
+    /// The group of all ranks of the job.
+    fn deref(&self) -> &Group {
+        &self.inner.job
+    }
 }
 
 impl Node {
@@ -149,16 +170,6 @@ impl Node {
         let bytes = size_of_val(&buffer[..]) as u64;
         let completion = self.inner.kernel.initread(from, key, T::TYPE, Box::new(buffer), bytes);
         self.noting(completion)
-    }
-
-    fn check_element(&self, element: ElementType, bytes: usize) -> Result<()> {
-        let rank = self.rank();
-        if bytes == 0 { Err(Misuse::NoSize { rank, element }.into()) } else { Ok(()) }
-    }
-
-    /// Remembers an error that the program is told: a node dropped after one has failed.
-    fn noting<T>(&self, result: Result<T>) -> Result<T> {
-        result.inspect_err(|error| self.inner.kernel.note_failure(error))
     }
 }
 

@@ -268,6 +268,11 @@ impl Engine {
         None
     }
 
+    /// Whether there may be such a link.
+    pub(crate) fn has_pending(&self) -> bool {
+        !self.shared.pending.is_empty()
+    }
+
     /// The next operation that has ended.
     pub(crate) fn poll_completion(&mut self) -> Option<Completed> {
         self.shared.completions.pop_front()

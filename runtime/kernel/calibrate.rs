@@ -40,7 +40,7 @@ impl Kernel {
         let (kernel, call, chosen) = (Arc::downgrade(self), call.clone(), choice.clone());
         let begin = move || {
             let Some(kernel) = kernel.upgrade() else { return Err(Error::Shutdown { rank: operation.rank }) };
-            let planned = kernel.calls.planner.lock().next(&call);
+            let planned = kernel.calls.job.planner.lock().next(&call);
             let Planned::Now { plan, exchanges } = planned else {
                 return Err(Error::Collective { number: 0, rank: kernel.rank, cause: NO_EXCHANGE.into() });
             };
@@ -57,12 +57,12 @@ impl Kernel {
     /// Changes how calls are planned from the next one on.
     pub(super) fn change_planner(self: &Arc<Self>, change: impl FnOnce(&mut Planner) + Send + 'static) {
         if !self.defers() {
-            return change(&mut self.calls.planner.lock());
+            return change(&mut self.calls.job.planner.lock());
         }
         let kernel = Arc::downgrade(self);
         let change = move || {
             if let Some(kernel) = kernel.upgrade() {
-                change(&mut kernel.calls.planner.lock());
+                change(&mut kernel.calls.job.planner.lock());
             }
             Ok(None)
         };
@@ -72,7 +72,7 @@ impl Kernel {
 
     /// Leaves what was learnt of the links to later jobs.
     pub(super) fn remember(&self) {
-        let learnt = self.calls.planner.lock().learnt();
+        let learnt = self.calls.job.planner.lock().learnt();
         if let (Some(cache), Some(line)) = (&self.calls.cache, learnt)
             && let Err(error) = cache.store(line)
         {
@@ -87,10 +87,10 @@ impl Kernel {
         let (line, delay_s, losses) = core.observations(model.hosts, model.ranks_per_core > 1.0);
         drop(core);
         tracing::debug!(rank = %self.rank, ?line, ?delay_s, losses, "what is observed of the links");
-        let cache = self.calls.cache.as_ref().filter(|_| self.calls.planner.lock().learnt().is_none());
+        let cache = self.calls.cache.as_ref().filter(|_| self.calls.job.planner.lock().learnt().is_none());
         let remembered = cache.and_then(Cache::load).map(|(a, b)| Line { a_s: Some(a), b_s_per_byte: Some(b) });
         let remembered = remembered.unwrap_or_default();
-        let exchange = self.calls.planner.lock().exchange(line, delay_s, remembered, losses);
+        let exchange = self.calls.job.planner.lock().exchange(line, delay_s, remembered, losses);
         let Some((number, own, result)) = exchange else { return };
         let schedule = Arc::new(allgather::bruck::schedule(self.rank, self.size, own.len() as u64));
         let mut all = vec![0.0; own.len() * self.size as usize];
@@ -98,7 +98,7 @@ impl Kernel {
         all[at..at + own.len()].copy_from_slice(&own);
         // Whoever plans the call for which it is reads it there.
         let work = Typed::new(&schedule, Vec::new(), all, None, move |all: Vec<f64>| _ = result.set(all));
-        let start = Start { schedule, signature: None, work: Box::new(work), timed: None };
+        let start = Start { group: 0, schedule, signature: None, work: Box::new(work), timed: None };
         let mut core = self.lock();
         if let Some(op) = core.calibrate(number, start) {
             core = self.begin_collective(core, op);

@@ -8,9 +8,10 @@ use std::time::Duration;
 use super::completion::{Chosen, Completion, OfCollective};
 use super::core::Core;
 use super::state::asking;
+use super::team::Team;
 use super::wake::Reason;
 use super::{CollectiveCall, Kernel};
-use crate::collective::execute::{Deferred, Job, Plan, Planned, Start};
+use crate::collective::execute::{Deferred, Job, Members, Plan, Planned, Start};
 use crate::collective::{Call, Schedule};
 use crate::cost::CostModel;
 use crate::engine::{Completed, OpId};
@@ -26,7 +27,7 @@ pub(super) const ASK_TICK: Duration = Duration::from_millis(500);
 impl Kernel {
     /// The cost model by which algorithms are chosen.
     pub(crate) fn cost_model(&self) -> CostModel {
-        self.calls.planner.lock().cost_model()
+        self.calls.job.planner.lock().cost_model()
     }
 
     /// From the next call on algorithms are chosen by the prices of `model`, and not by what is observed.
@@ -44,32 +45,33 @@ impl Kernel {
         self.change_planner(move |planner| planner.override_algorithms(overrides));
     }
 
-    /// Begins a neighbours' exchange and posts its first steps; a burst of what it sends leaves at once.
-    pub(crate) fn initexchange(&self, operation: Operation, start: Start) -> Result<Arc<Completion>> {
-        let _call = self.call_collective()?;
-        let of = OfCollective { peers: peers(&start.schedule), choice: Chosen::default() };
+    /// Begins a neighbours' exchange of a team and posts its first steps; a burst of what it sends leaves at once.
+    pub(crate) fn initexchange(&self, team: &Team, operation: Operation, start: Start) -> Result<Arc<Completion>> {
+        let _call = self.call_collective(team)?;
+        let of = OfCollective { peers: peers(&start.schedule, &team.members), choice: Chosen::default() };
         self.post_collective(operation, of, |core| core.start(start))
     }
 
-    /// Begins a collective by the algorithm that is selected for it, as `make` says, and posts its first steps; a burst of
+    /// Begins a collective of a team by the algorithm that is selected for it, as `make` says, and posts its first steps; a burst of
     /// what it sends leaves at once. If the selection is still being agreed on, it begins later.
     pub(crate) fn initcollective(
         self: &Arc<Self>,
+        team: &Team,
         operation: Operation,
         call: &Call,
         make: impl FnOnce(&Plan) -> Start + Send + 'static,
     ) -> Result<Arc<Completion>> {
-        let _call = self.call_collective()?;
-        if call.root.0 >= self.size {
-            return Err(Misuse::NoSuchRank { rank: self.rank, peer: call.root, size: self.size }.into());
-        }
+        let _call = self.call_collective(team)?;
+        team.check(self.rank, call.root)?;
         let choice = Chosen::default();
-        let planned = if self.defers() { Planned::Later } else { self.calls.planner.lock().next(call) };
+        // Only the whole job's follow what is observed, and may have to wait for that.
+        let is_later = team.is_job() && self.defers();
+        let planned = if is_later { Planned::Later } else { team.planner.lock().next(call) };
         let Planned::Now { plan, exchanges } = planned else { return self.defer(operation, call, choice, make) };
         tracing::debug!(rank = %self.rank, collective = %call.collective, choice = %plan.choice, "begins");
         let _ = choice.set(plan.choice.clone());
         let start = make(&plan);
-        let of = OfCollective { peers: peers(&start.schedule), choice };
+        let of = OfCollective { peers: peers(&start.schedule, &team.members), choice };
         let completion = self.post_collective(operation, of, |core| core.start(start))?;
         if exchanges {
             self.exchange_observations();
@@ -103,27 +105,22 @@ impl Kernel {
         Ok(completion)
     }
 
-    /// The calling thread calls a collective, as long as what is returned lives.
+    /// The calling thread calls a collective of a team, as long as what is returned lives.
     ///
     /// # Errors
-    /// [`Misuse::Threads`] if another thread calls them too; then every rank is told.
-    pub(crate) fn call_collective(&self) -> Result<CollectiveCall<'_>> {
+    /// [`Misuse::Threads`] if another thread calls them too; then every rank of the team is told.
+    pub(crate) fn call_collective<'a>(&self, team: &'a Team) -> Result<CollectiveCall<'a>> {
         if self.program.is_over.load(Ordering::Relaxed) {
             return Err(Error::Shutdown { rank: self.rank });
         }
-        self.calls.callers.enter().map_err(|why| {
+        team.callers.enter().map_err(|why| {
             let misuse = Misuse::Threads { rank: self.rank, why: why.clone() };
             self.intervene(|core| {
-                core.collectives.fail_all(&mut core.engine, self.clock.now(), why);
+                core.collectives.fail_all(&mut core.engine, self.clock.now(), team.number, why);
                 core.flush();
             });
             misuse.into()
         })
-    }
-
-    /// The program orders the calls of several threads itself.
-    pub(crate) fn declare_serialized(&self) {
-        self.calls.callers.declare_serialized();
     }
 
     /// The program waits for something, or looks whether it is there: from now on the task looks now and then whether
@@ -252,9 +249,10 @@ impl Core {
     }
 }
 
-/// With whom a schedule exchanges messages.
-fn peers(schedule: &Schedule) -> Vec<Rank> {
-    let mut peers: Vec<Rank> = schedule.steps().filter_map(|step| schedule.action(step).peer()).collect();
+/// With which ranks of the job a schedule among `members` exchanges messages.
+pub(super) fn peers(schedule: &Schedule, members: &Members) -> Vec<Rank> {
+    let peers = schedule.steps().filter_map(|step| schedule.action(step).peer());
+    let mut peers: Vec<Rank> = peers.map(|member| members.ranks()[member.index()]).collect();
     peers.sort_unstable();
     peers.dedup();
     peers

@@ -72,7 +72,7 @@ impl Completion {
 
     /// The completion of a whole collective.
     pub(crate) fn of_collective(operation: Operation, op: OpId, of: OfCollective) -> Self {
-        let key = MatchKey { context: Context::Collective, tag: Tag(0) };
+        let key = MatchKey::new(Context::Collective, Tag(0));
         Completion { collective: Some(of), ..Completion::new(operation, op, key) }
     }
 

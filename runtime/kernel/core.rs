@@ -221,7 +221,8 @@ impl Core {
             let has_written = self.write_pending();
             self.hand_on();
             // What has ended may have had collectives say something.
-            if !has_written || self.collectives.is_idle() {
+            let has_more = self.engine.has_pending();
+            if !has_more && (!has_written || self.collectives.is_idle()) {
                 return;
             }
         }

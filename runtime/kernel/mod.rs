@@ -14,6 +14,7 @@ mod completion;
 mod conditions;
 mod core;
 mod deadlock;
+mod groups;
 mod hand_over;
 mod help;
 mod helper;
@@ -26,6 +27,7 @@ mod schedules;
 mod state;
 mod sync;
 mod task;
+mod team;
 mod timers;
 mod tuning;
 mod wake;
@@ -66,27 +68,18 @@ use ownership::Ownership;
 use poller::Poller;
 pub(crate) use state::Kernel;
 use state::{Calls, Names, Order, Program, Settings, Started, TaskThread};
+pub(crate) use team::Team;
 use tuning::spin::Spin;
 use wake::{Reason, TaskWake};
 
 /// The cost model with what is known of where ranks are, unless it says so itself.
 fn placed(model: CostModel, ranks_per_core: f64, addresses: &[IpAddr]) -> CostModel {
-    let hosts = model.hosts.or_else(|| Some(Hosts::of(ranks_per_host(addresses)?)));
+    // Several hosts with several ranks each.
+    let several = |ranks: &u32| *ranks > 1 && (*ranks as usize) < addresses.len();
+    let hosts = model.hosts.or_else(|| team::per_host(addresses).filter(several).map(Hosts::of));
     // Whoever tells wrong numbers gets wrong prices, but some.
     let shared = if ranks_per_core.is_finite() { ranks_per_core.clamp(1.0, 1e6) } else { 1.0 };
     CostModel { ranks_per_core: model.ranks_per_core.max(shared), hosts, ..model }
-}
-
-/// How many ranks each host has, if it is several hosts with as many each, one after the other.
-fn ranks_per_host(addresses: &[IpAddr]) -> Option<u32> {
-    let first = *addresses.first()?;
-    let ranks = addresses.iter().take_while(|address| **address == first).count();
-    let mut hosts: Vec<IpAddr> = addresses.chunks(ranks).map(|host| host[0]).collect();
-    let is_even = addresses.chunks(ranks).all(|host| host.iter().all(|address| *address == host[0]));
-    let count = hosts.len();
-    hosts.sort_unstable();
-    hosts.dedup();
-    (is_even && ranks > 1 && count > 1 && hosts.len() == count).then_some(ranks as u32)
 }
 
 /// The next node's name within this process.
@@ -108,7 +101,7 @@ impl Kernel {
         let thread = thread.map_err(|error| failed(format!("the kernel's thread did not start: {error}")))?;
         let kernel = receiver.recv().map_err(|_| failed("the kernel's thread ended at its start".into()))??;
         *kernel.task.handle.lock() = Some(thread);
-        kernel.calls.callers.begin();
+        kernel.calls.job.callers.begin();
         kernel.observer.begins(kernel.clock.now());
         Ok(kernel)
     }
@@ -149,7 +142,7 @@ impl Kernel {
             ownership: Ownership::new(),
             wake,
             task: TaskThread { orders: sender, handle: Mutex::new(None) },
-            calls: Calls::new(planner, cache),
+            calls: Calls::new(Team::of_job(config.rank, config.size, planner), cache),
             program: Program::default(),
             observer,
         };
@@ -248,7 +241,7 @@ impl Kernel {
         self.unlock(core);
         let mut report = self.observer.report(self.clock.now(), &links);
         report.notes.extend(refusals);
-        let (collectives, changes) = self.calls.planner.lock().report();
+        let (collectives, changes) = self.calls.job.planner.lock().report();
         observe::Report { collectives, changes, ..report }
     }
 

@@ -9,14 +9,13 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use super::cache::Cache;
-use super::callers::Callers;
 use super::clock::Clock;
 use super::core::Core;
 use super::helper::Help;
 use super::ownership::Ownership;
 use super::poller::Poller;
+use super::team::Team;
 use super::wake::TaskWake;
-use crate::collective::execute::Planner;
 use crate::config::{Config, Overlap};
 use crate::controllers::Disabled;
 use crate::ids::Rank;
@@ -43,7 +42,7 @@ pub(crate) struct Kernel {
     pub(super) wake: Arc<TaskWake>,
     pub(super) task: TaskThread,
     /// The program's calls of collectives.
-    pub(super) calls: Calls,
+    pub(crate) calls: Calls,
     pub(super) program: Program,
     pub(crate) observer: Observer,
 }
@@ -92,11 +91,9 @@ pub(super) struct TaskThread {
 }
 
 /// The program's calls of collectives.
-pub(super) struct Calls {
-    /// Who calls.
-    pub(super) callers: Callers,
-    /// How calls are carried out.
-    pub(super) planner: Mutex<Planner>,
+pub(crate) struct Calls {
+    /// All ranks of the job: who calls their collectives, and how calls are carried out.
+    pub(crate) job: Arc<Team>,
     /// Whether the task looks for collectives that wait in vain: one of [`asking`].
     pub(super) asking: AtomicU8,
     /// Where what is learnt of the links is kept for later jobs: rank 0's.
@@ -108,10 +105,9 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    pub(super) fn new(planner: Planner, cache: Option<Cache>) -> Self {
+    pub(super) fn new(job: Team, cache: Option<Cache>) -> Self {
         Calls {
-            callers: Callers::default(),
-            planner: Mutex::new(planner),
+            job: Arc::new(job),
             asking: AtomicU8::new(asking::IDLE),
             cache,
             has_deferred: AtomicBool::new(false),

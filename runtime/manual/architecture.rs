@@ -22,7 +22,7 @@
 //! | `observe` | what a node records of itself | `phases`, `links`, `report`, `advice`, `timeline` |
 //! | `join` | from the start of a process to its open links | `environment`, `coordinator`, `handshake`, `mesh` |
 //! | `kernel` | the progress thread, the sockets, the waiting threads | `core`, `task`, `wake`, `help`, `ownership`, `tuning/` |
-//! | `node` | what programs call | `node`, `node/collective`, `handle` |
+//! | `node` | what programs call | `node`, `node/group`, `node/collective`, `handle` |
 //!
 //! The **engine** knows no socket, clock or thread: bytes come in, bytes go out, time is an argument. The **kernel**
 //! holds the engine and the sockets under one lock. It runs one tokio task per node on a progress thread of its own

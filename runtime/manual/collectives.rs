@@ -1,7 +1,7 @@
 //! Collectives: operations, algorithms, the order of reduction, how an algorithm is selected or overridden, and what
 //! happens when ranks disagree.
 //!
-//! Every collective of [`Node`](crate::Node#collectives) is blocking, or nonblocking with the prefix `init`. A
+//! Every collective of [`Node`](crate::Node) and of every [`Group`](crate::Group#collectives) is blocking, or nonblocking with the prefix `init`. A
 //! nonblocking collective progresses while the program computes, its operators included.
 //!
 //! A collective is a schedule: the steps of one rank, as data. The node executes the
@@ -139,7 +139,27 @@
 //! on every other rank. If two ranks differ only in that a root expects nothing and others send nothing, both complete:
 //! no data is missing.
 //!
+//! # Groups
+//!
+//! [`Group::split`](crate::Group::split) is an allgather of 16 bytes per rank of the parent,
+//! [`Group::group`](crate::Group::group) an allgather of 128 bytes per member among the members alone. No connection is opened.
+//! In these the members tell each other by which number each knows the group: 24 bits, which every message of the
+//! group carries, by its receiver's count. So ranks agree on no common number, and two groups never meet, whoever
+//! founds them in what order.
+//!
+//! A rank that has dropped a group, and whose collectives of it have ended, tells each other member a digest of what it
+//! has called. It forgets the group when all members have told the same; then nothing can come any more that carries the
+//! number, and the number is free again. A member that has called something else, or more, finds out by that too, and
+//! then all members get the error. `finalize` does the same for groups that were not dropped.
+//!
+//! A group selects algorithms by the cost model and the overrides that its parent had when it was made: `split` by those of
+//! the parent at that call, `group` by the model of the first member. It does not follow what is observed later, and
+//! [`report`](crate::Node::report) shows the collectives of the whole job only.
+//!
 //! # Threads
+//!
+//! This is about the collectives of one group, or of the job; each has callers of its own. Whoever makes a group
+//! calls a collective of its parent.
 //!
 //! Ranks match collectives by the order of calls. If two threads of a rank call and nothing orders them, rank 0 may
 //! call A's first and rank 1 B's. If both calls have the same signature, nothing differs on the wire, and each thread
@@ -152,13 +172,13 @@
 //! | the owner | who else may call |
 //! | --- | --- |
 //! | a thread that has ended | any thread |
-//! | the thread that called `init` | any thread, which it may have started; it calls again when that one has ended |
+//! | the thread that called `init`, or made the group | any thread, which it may have started; it calls again when that one has ended |
 //! | a tokio task | only itself, on any thread; nobody can tell that it has ended |
-//! | any | any thread, after [`Node::declare_serialized`](crate::Node::declare_serialized) |
+//! | any | any thread, after [`declare_serialized`](crate::Group::declare_serialized) |
 //!
 //! No thread may call while another is in a call, whatever is declared. A call that breaks the rule gets
-//! [`Misuse::Threads`](crate::Misuse::Threads). Every collective that is not complete, and all later ones, then fail on
-//! every rank, with the names of both threads. An error is better than a sum that may be wrong. Results that were
+//! [`Misuse::Threads`](crate::Misuse::Threads). Every collective of the group that is not complete, and all later ones, then
+//! fail on every rank of it, with the names of both threads. An error is better than a sum that may be wrong. Results that were
 //! complete before may already be mixed up, so the job fails.
 //!
 //! Threads that repeatedly call at the same time are always detected, at the second change of caller at the latest. One

@@ -50,7 +50,7 @@
 //!
 //! ```text
 //! frame header     kind u8 | length u24 | number u32 | message_id u56 | flags u8      16 bytes
-//! message header   tag u32 | element u16 | context u8 | 0 u8 | total u64              16 bytes
+//! message header   tag u32 | element u16 | context u8 | group u24 | total u48         16 bytes
 //! ```
 //!
 //! `number` counts the frames of one direction, and wraps. A wrong number ends the link. `message_id` counts the
@@ -81,6 +81,10 @@
 //! all that it is given: there, a header per fragment would cost a sixth of the bandwidth, and 64 KiB pass in
 //! microseconds. If the socket fills up, as on any link slower than the processors, every fragment travels alone, and
 //! other messages pass between them.
+//!
+//! `context` tells the program's messages (0) from those of collectives (1), what ranks say to each other about collectives
+//! that do not go as they should (2), neighbours' exchanges (3), exchanges of observations (4), and the founding of groups (5).
+//! `group` is the receiver's number of the group that a collective or an exchange belongs to, and 0 for the whole job.
 //!
 //! Message headers leave in the order of posting, so matching is in order per tag. After its first batch, a long
 //! message takes turns of four fragments with others. Messages of one fragment go first.

@@ -1,48 +1,47 @@
-//! The collectives of a node: each is blocking, or nonblocking with the prefix `init`.
+//! The collectives of a job or a group: each is blocking, or nonblocking with the prefix `init`.
 
 use std::sync::Arc;
 
-use super::Node;
+use super::group::Group;
 use crate::buffer::Element;
 use crate::collective::exchange::{self, Shift};
 use crate::collective::execute::{Plan, Start, Typed};
-use crate::collective::price;
 use crate::collective::signature::Signature;
 use crate::collective::{Blocks, Call, Operator};
-use crate::cost::CostModel;
 #[expect(unused_imports, reason = "named in documentation")]
 use crate::error::Error;
 use crate::error::{Misuse, Result};
 use crate::handle::Handle;
 use crate::ids::Rank;
-use crate::observe::SizeReport;
 use crate::operation::Collective;
 use crate::operation::{Operation, OperationKind};
-use crate::overrides::Overrides;
-use lathide_models::fit::{Sample, segmented};
 
 /// # Collectives
 ///
-/// All ranks call the same collectives in the same order, with the same root, number of elements, element type and
-/// operator. If they differ, every rank gets an error that says how ([`Error::Disagreement`]). The calls with `init`
-/// return at once, and the collective progresses while the program computes. Any number of collectives may be pending.
-/// Dropping a handle detaches its collective: this rank's part goes on, and `finalize` waits for it.
+/// All ranks of the group call the same collectives in the same order, with the same root, number of elements, element
+/// type and operator. For [`Node`](crate::Node), which has all of these calls too, that is all ranks of the job. Roots are
+/// ranks of the group. If ranks differ, every rank of the group gets an error that says how ([`Error::Disagreement`]). The
+/// calls with `init` return at once, and the collective progresses while the program computes. Any number of collectives
+/// may be pending. Dropping a handle detaches its collective: this rank's part goes on, and `finalize` waits for it.
 ///
-/// The library selects the algorithm that is fastest by the cost model ([`Handle::choice`], [`Node::calibrate`]). The
+/// Each group, and the job, has an order of its own: collectives of two groups never meet.
+///
+/// The library selects the algorithm that is fastest by the cost model ([`Handle::choice`], [`Node::calibrate`](crate::Node::calibrate)). The
 /// manual's page [on collectives](crate::manual::collectives) lists the algorithms. If a collective fails on a rank, it
-/// and all later ones fail on every rank, with the reason. Messages between two ranks go on.
+/// and all later ones of its group fail on every rank of the group, with the reason. Other groups and messages between two
+/// ranks go on.
 ///
 /// ## Threads
 ///
-/// Ranks match collectives by the order of calls. So one thread of a rank calls them, or one tokio task, on any thread.
-/// Any thread may wait for handles, read and write.
+/// Ranks match the collectives of a group by the order of calls. So one thread of a rank calls them, or one tokio task, on
+/// any thread. Another thread may call those of another group. Any thread may wait for handles, read and write.
 ///
 /// Another thread may call collectives after the first one has ended. It may also follow the thread that called
-/// [`init`](crate::init); that thread then calls none until the other has ended. A program whose threads call in
-/// another order declares it with [`Node::declare_serialized`].
+/// [`init`](crate::init), or made the group; that thread then calls none until the other has ended. A program whose
+/// threads call in another order declares it with [`Group::declare_serialized`].
 ///
-/// Any other call is [`Misuse::Threads`]. Then every collective that is not complete, and all later ones, fail on every
-/// rank, since ranks that match calls of different threads would give wrong results. The manual says [what is detected
+/// Any other call is [`Misuse::Threads`]. Then every collective of the group that is not complete, and all later ones, fail
+/// on every rank, since ranks that match calls of different threads would give wrong results. The manual says [what is detected
 /// and what is not](crate::manual::collectives#threads).
 ///
 /// ## Errors
@@ -62,7 +61,7 @@ use lathide_models::fit::{Sample, segmented};
 /// node.finalize()?;
 /// # Ok::<_, lathide::Error>(())
 /// ```
-impl Node {
+impl Group {
     /// Waits until every rank has called `barrier` as often as this one has, by dissemination: `ceil(log2 size)`
     /// rounds of empty messages (Hensgen, Finkel and Manber 1988).
     ///
@@ -72,7 +71,7 @@ impl Node {
         self.whole(|| self.initbarrier())
     }
 
-    /// [`Node::barrier`] without waiting: the handle's wait ends when every rank has called it.
+    /// [`Group::barrier`] without waiting: the handle's wait ends when every rank has called it.
     ///
     /// # Errors
     /// As all collectives.
@@ -80,77 +79,14 @@ impl Node {
         self.begin(self.call::<u8>(Collective::Barrier, 0), Vec::<u8>::new(), Vec::new(), None, |_| ())
     }
 
-    /// Calibrates the cost model on the links of this job, so that the selection of algorithms follows it. This is a
-    /// blocking collective. Ranks exchange the straight lines `a + b x` fitted to the one-way times of their links
-    /// ([`Node::report`]), and all take the median. Before it, and if no link has enough samples, the cost model is
-    /// [`Config::cost_model`].
-    ///
-    /// These are not the a and b of eq. (3) of Stoica, Sultan and Keyes (1994), which the report has. The predicted
-    /// time of a schedule is the sum of both limits. On a link that is a straight line the hyperbola's a and b are both
-    /// 10 % too large, since the hyperbola lies a quarter below its own `a + b x` where both terms are equal.
-    ///
-    /// Returns the new cost model, which is the same on every rank.
-    ///
-    /// # Errors
-    /// As all collectives.
-    ///
-    /// [`Config::cost_model`]: crate::Config::cost_model
-    pub fn calibrate(&self) -> Result<CostModel> {
-        let report = self.report();
-        let known = report.links.iter().filter(|link| link.hyperbolic.is_some());
-        let own = price::typical(known.filter_map(|link| line(&link.sizes)));
-        let (a, b) = own.unwrap_or((f64::NAN, f64::NAN));
-        let all = self.allgather(vec![a, b])?;
-        let kernel = &self.inner.kernel;
-        if let Some((a, b)) = price::typical(all.chunks_exact(2).map(|pair| (pair[0], pair[1]))) {
-            kernel.adopt_line(a, b);
-        }
-        Ok(kernel.cost_model())
-    }
-
-    /// Sets the cost model from the next call on, for instance if a program knows more than measured links show. All
-    /// ranks must set the same model between the same two collectives. If their selections differ otherwise, the next
-    /// collective fails with [`Error::Disagreement`].
-    ///
-    /// ```
-    /// let node = lathide::init()?;
-    /// let model = node.calibrate()?;
-    /// node.set_cost_model(model.with_overhead(40e-6));      // measured: 40 us of processor to send a message or to receive one
-    /// # assert_eq!(node.broadcast(0, vec![1u8])?, [1]);
-    /// node.finalize()?;
-    /// # Ok::<_, lathide::Error>(())
-    /// ```
-    pub fn set_cost_model(&self, model: CostModel) {
-        self.inner.kernel.adopt(model);
-    }
-
-    /// Sets overrides from the next call on, instead of [`Config::overrides`], for instance to compare algorithms. All
-    /// ranks must set the same overrides between the same two collectives; otherwise the next collective fails with
-    /// [`Error::Disagreement`].
-    ///
-    /// ```
-    /// use lathide::Overrides;
-    /// let node = lathide::init()?;
-    /// node.override_algorithms(Overrides::parse("broadcast:chain").expect("an algorithm that exists"));
-    /// node.broadcast(0, vec![1u8; 1000])?;
-    /// node.override_algorithms(Overrides::none());
-    /// node.finalize()?;
-    /// # Ok::<_, lathide::Error>(())
-    /// ```
-    ///
-    /// [`Config::overrides`]: crate::Config::overrides
-    pub fn override_algorithms(&self, overrides: Overrides) {
-        self.inner.kernel.override_algorithms(overrides);
-    }
-
     /// Declares that several threads of this rank call collectives, and that the program orders their calls: each
     /// begins after the previous one has returned, in the same order on every rank. MPI calls this
-    /// `MPI_THREAD_SERIALIZED`. Without it, one thread calls collectives ([which one](Node#threads)). Use it for thread
+    /// `MPI_THREAD_SERIALIZED`. Without it, one thread calls collectives ([which one](Group#threads)). Use it for thread
     /// pools, and for executors other than tokio that move a task from thread to thread.
     ///
     /// A call while another thread is in one still fails.
     pub fn declare_serialized(&self) {
-        self.inner.kernel.declare_serialized();
+        self.team().declare_serialized();
     }
 
     /// Sends the root's `buffer` to all ranks. Every rank gives a buffer of the same length; it comes back with the
@@ -163,7 +99,7 @@ impl Node {
         self.whole(|| self.initbroadcast(root, buffer))
     }
 
-    /// [`Node::broadcast`] without waiting. The root's handle is complete when its buffer may be reused.
+    /// [`Group::broadcast`] without waiting. The root's handle is complete when its buffer may be reused.
     ///
     /// # Errors
     /// As all collectives.
@@ -187,7 +123,7 @@ impl Node {
         self.whole(|| self.initreduce(root, operator, buffer))
     }
 
-    /// [`Node::reduce`] without waiting.
+    /// [`Group::reduce`] without waiting.
     ///
     /// # Errors
     /// As all collectives.
@@ -213,7 +149,7 @@ impl Node {
         self.whole(|| self.initallreduce(operator, buffer))
     }
 
-    /// [`Node::allreduce`] without waiting. The operator runs where messages are moved: while the program computes, on
+    /// [`Group::allreduce`] without waiting. The operator runs where messages are moved: while the program computes, on
     /// the kernel's thread.
     ///
     /// # Errors
@@ -234,7 +170,7 @@ impl Node {
         self.whole(|| self.initgather(root, block))
     }
 
-    /// [`Node::gather`] without waiting.
+    /// [`Group::gather`] without waiting.
     ///
     /// # Errors
     /// As all collectives.
@@ -243,7 +179,7 @@ impl Node {
         self.begin_gather(Call { root: root.into(), ..call }, block)
     }
 
-    /// [`Node::gather`] of blocks with different lengths: rank `i` gives `counts[i]` elements. All ranks give the same
+    /// [`Group::gather`] of blocks with different lengths: rank `i` gives `counts[i]` elements. All ranks give the same
     /// `counts`.
     ///
     /// # Errors
@@ -257,7 +193,7 @@ impl Node {
         self.whole(|| self.initgather_counts(root, counts, block))
     }
 
-    /// [`Node::gather_counts`] without waiting.
+    /// [`Group::gather_counts`] without waiting.
     ///
     /// # Errors
     /// As all collectives.
@@ -289,7 +225,7 @@ impl Node {
         self.whole(|| self.initscatter(root, count, blocks))
     }
 
-    /// [`Node::scatter`] without waiting. The root's handle is complete when its blocks have left.
+    /// [`Group::scatter`] without waiting. The root's handle is complete when its blocks have left.
     ///
     /// # Errors
     /// As all collectives.
@@ -319,7 +255,7 @@ impl Node {
         self.whole(|| self.initallgather(block))
     }
 
-    /// [`Node::allgather`] without waiting.
+    /// [`Group::allgather`] without waiting.
     ///
     /// # Errors
     /// As all collectives.
@@ -338,7 +274,7 @@ impl Node {
         self.whole(|| self.initalltoall(blocks))
     }
 
-    /// [`Node::alltoall`] without waiting.
+    /// [`Group::alltoall`] without waiting.
     ///
     /// # Errors
     /// As all collectives.
@@ -380,16 +316,14 @@ impl Node {
         self.whole(|| self.initexchange(shifts, edges))
     }
 
-    /// [`Node::exchange`] without waiting.
+    /// [`Group::exchange`] without waiting.
     ///
     /// # Errors
-    /// As [`Node::exchange`].
+    /// As [`Group::exchange`].
     pub fn initexchange<T: Element>(&self, shifts: &[Shift], edges: Vec<T>) -> Result<Handle<Vec<T>>> {
         self.check_element(T::TYPE, size_of::<T>())?;
-        let (rank, size) = (self.rank(), self.size());
-        let ends = shifts.iter().flat_map(|shift| [shift.to, shift.from]).flatten();
-        if let Some((peer, _)) = ends.into_iter().find(|(peer, _)| peer.0 >= size) {
-            return self.noting(Err(Misuse::NoSuchRank { rank, peer, size }.into()));
+        for (peer, _) in shifts.iter().flat_map(|shift| [shift.to, shift.from]).flatten() {
+            self.noting(self.team().check(self.job_rank(), peer))?;
         }
         let total = |side: fn(&Shift) -> Option<(Rank, u64)>| -> u64 {
             shifts.iter().filter_map(side).map(|(_, count)| count).sum()
@@ -398,19 +332,18 @@ impl Node {
         if edges.len() as u64 != sent {
             return self.wrong_length("exchange", edges.len(), format!("its shifts send {sent}"));
         }
-        let schedule = Arc::new(exchange::schedule(rank, shifts));
+        let (rank, schedule) = (self.job_rank(), Arc::new(exchange::schedule(self.rank(), shifts)));
         let ghosts = zeroed(received as usize);
         let operation = Operation::new(OperationKind::Exchange, rank, rank, None, bytes_of(&edges, &ghosts));
         let work = Box::new(Typed::new(&schedule, edges, ghosts, None, |result| result));
-        let kernel = &self.inner.kernel;
-        let start = Start { schedule, signature: None, work, timed: None };
-        let completion = self.noting(kernel.initexchange(operation, start))?;
-        Ok(Handle::new(kernel.clone(), completion))
+        let start = Start { group: self.team().number, schedule, signature: None, work, timed: None };
+        let completion = self.noting(self.kernel().initexchange(self.team(), operation, start))?;
+        Ok(Handle::new(self.kernel().clone(), completion))
     }
 
     /// A blocking call: no other thread may call a collective during it.
     fn whole<R: Send + 'static>(&self, begin: impl FnOnce() -> Result<Handle<R>>) -> Result<R> {
-        let _call = self.noting(self.inner.kernel.call_collective())?;
+        let _call = self.noting(self.kernel().call_collective(self.team()))?;
         begin()?.wait()
     }
 
@@ -421,7 +354,7 @@ impl Node {
     }
 
     fn wrong_length<R>(&self, operation: &'static str, got: usize, why: String) -> Result<R> {
-        self.noting(Err(Misuse::Length { rank: self.rank(), operation, got: got as u64, why }.into()))
+        self.noting(Err(Misuse::Length { rank: self.job_rank(), operation, got: got as u64, why }.into()))
     }
 
     fn call<T>(&self, collective: Collective, count: usize) -> Call {
@@ -438,19 +371,19 @@ impl Node {
         finish: impl FnOnce(Vec<T>) -> R + Send + 'static,
     ) -> Result<Handle<R>> {
         self.check_element(T::TYPE, size_of::<T>())?;
-        let kernel = &self.inner.kernel;
-        let root = if call.has_root() { call.root } else { self.rank() };
+        let rank = self.job_rank();
+        let root = Some(call.root).filter(|_| call.has_root()).and_then(|root| self.world(root)).unwrap_or(rank);
         let kind = OperationKind::Collective(call.collective);
-        let operation = Operation::new(kind, self.rank(), root, None, bytes_of(&input, &output));
-        let (of, operator) = (call.clone(), operator.cloned());
+        let operation = Operation::new(kind, rank, root, None, bytes_of(&input, &output));
+        let (group, of, operator) = (self.team().number, call.clone(), operator.cloned());
         let make = move |plan: &Plan| {
             let name = operator.as_ref().map_or("", Operator::name);
             let signature = Some(Signature::new(&of, plan.algorithm, T::TYPE, name));
             let work = Box::new(Typed::new(&plan.schedule, input, output, operator, finish));
-            Start { schedule: plan.schedule.clone(), signature, work, timed: Some(plan.timed.clone()) }
+            Start { group, schedule: plan.schedule.clone(), signature, work, timed: Some(plan.timed.clone()) }
         };
-        let completion = self.noting(kernel.initcollective(operation, &call, make))?;
-        Ok(Handle::new(kernel.clone(), completion))
+        let completion = self.noting(self.kernel().initcollective(self.team(), operation, &call, make))?;
+        Ok(Handle::new(self.kernel().clone(), completion))
     }
 }
 
@@ -473,29 +406,4 @@ fn zeroed<T: Element>(count: usize) -> Vec<T> {
 /// The bytes that a rank contributes or receives, whichever is more.
 fn bytes_of<T>(input: &[T], output: &[T]) -> u64 {
     size_of_val(input).max(size_of_val(output)) as u64
-}
-
-/// The straight line `a + b x` through the one-way times of a link, by size class.
-fn line(sizes: &[SizeReport]) -> Option<(f64, f64)> {
-    let sample = |size: &SizeReport| Sample { bytes: size.bytes, time_s: size.median_s };
-    let samples: Vec<Sample> = sizes.iter().map(sample).collect();
-    let line = segmented::fit_with(&samples, 0).ok()?.model;
-    Some((line.start_s, line.segments.first()?.s_per_byte))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_line_of_a_link_is_what_its_messages_took() {
-        let size = |bytes: u64| {
-            let median_s = 300e-6 + 160e-9 * bytes as f64;
-            SizeReport { bytes, samples: 20, median_s, min_s: median_s, max_s: 2.0 * median_s }
-        };
-        let sizes: Vec<SizeReport> = [8, 64, 512, 4096, 32_768, 262_144].map(size).to_vec();
-        let (a, b) = line(&sizes).expect("six sizes are a line");
-        assert!((a / 300e-6 - 1.0).abs() < 1e-6 && (b / 160e-9 - 1.0).abs() < 1e-6, "{a}, {b}");
-        assert_eq!((line(&[]), line(&sizes[..1])), (None, None));
-    }
 }

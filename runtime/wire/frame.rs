@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! header           kind u8 | length u24 | number u32 | message id u56 | flags u8      16 bytes
-//! message header   tag u32 | element u16 | context u8 | 0 u8 | total u64              16 bytes
+//! message header   tag u32 | element u16 | context u8 | group u24 | total u48         16 bytes
 //! ```
 //!
 //! `number` counts the frames of a direction; it is a check, and wraps. `message_id` names a message of the sender's: it counts
 //! them and must never wrap, since a message may stay unread for as long as the job runs; 2^56 at ten million a second are
 //! two centuries. `length` is what follows the header without the message header. A message header follows the header of a
 //! first fragment ([`FIRST`]), of an envelope, a want and a refusal; the table in [`Kind`] says what else follows.
+
+use std::hash::{Hash, Hasher};
 
 use crate::buffer::ElementType;
 use crate::error::WireError;
@@ -20,6 +22,8 @@ pub(crate) const HEADER_BYTES: usize = 16;
 pub(crate) const MESSAGE_HEADER_BYTES: usize = 16;
 /// The most that follows a control frame's header: the words of a goodbye.
 pub(crate) const CONTROL_BYTES_MAX: usize = 256;
+/// Bits of a group's number.
+pub(crate) const GROUP_BITS: u32 = 24;
 /// The most payload behind one header: a train of fragments, or the longest fragment.
 pub(crate) const FRAGMENT_BYTES_MAX: usize = 1 << 20;
 
@@ -131,16 +135,43 @@ impl Header {
     }
 }
 
-/// What messages are matched by within a link: whose they are, and the tag.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+/// What messages are matched by within a link: whose they are, the receiver's number of the group, and the tag.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct MatchKey {
     pub(crate) context: Context,
+    /// In three bytes, since every table of messages has such keys.
+    group: [u8; 3],
     pub(crate) tag: Tag,
 }
 
+impl Hash for MatchKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // All of it in one word: every message is looked up by it.
+        state.write_u64(u64::from(self.tag.0) << 32 | u64::from(self.group()) << 8 | self.context as u64);
+    }
+}
+
 impl MatchKey {
+    /// A key of no group.
+    pub(crate) const fn new(context: Context, tag: Tag) -> Self {
+        MatchKey { context, group: [0; 3], tag }
+    }
+
     pub(crate) fn user(tag: Tag) -> Self {
-        MatchKey { context: Context::User, tag }
+        MatchKey::new(Context::User, tag)
+    }
+
+    /// The same in a group that the receiver knows by this number.
+    pub(crate) fn in_group(self, group: u32) -> Self {
+        debug_assert!(group >> GROUP_BITS == 0);
+        let [low, middle, high, _] = group.to_le_bytes();
+        MatchKey { group: [low, middle, high], ..self }
+    }
+
+    /// The receiver's number of the group, below 2^24; 0 for messages of no group.
+    pub(crate) fn group(self) -> u32 {
+        let [low, middle, high] = self.group;
+        u32::from_le_bytes([low, middle, high, 0])
     }
 
     /// The tag, if it is one the program chose.
@@ -162,6 +193,8 @@ pub(crate) enum Context {
     Neighbour = 3,
     /// What ranks tell each other of the times that they have observed.
     Calibration = 4,
+    /// What the members of a new group tell each other.
+    Founding = 5,
 }
 
 impl Context {
@@ -177,6 +210,7 @@ impl Context {
             2 => Context::Agreement,
             3 => Context::Neighbour,
             4 => Context::Calibration,
+            5 => Context::Founding,
             kind => return Err(WireError::UnknownKind { kind }),
         })
     }
@@ -187,7 +221,7 @@ impl Context {
 pub(crate) struct MessageHeader {
     pub(crate) key: MatchKey,
     pub(crate) element: ElementType,
-    /// Bytes of the whole message.
+    /// Bytes of the whole message: below 2^48, as all that fits into memory.
     pub(crate) total: u64,
 }
 
@@ -196,17 +230,23 @@ impl MessageHeader {
         let mut bytes = [0; MESSAGE_HEADER_BYTES];
         bytes[0..4].copy_from_slice(&self.key.tag.0.to_le_bytes());
         bytes[4..6].copy_from_slice(&self.element.0.to_le_bytes());
-        bytes[6] = self.key.context as u8;
-        bytes[8..16].copy_from_slice(&self.total.to_le_bytes());
+        let (context, group) = (self.key.context, self.key.group());
+        // No message is longer than memory; a read may have said that it takes more.
+        let total = self.total.min((1 << TOTAL_BITS) - 1);
+        bytes[6] = context as u8;
+        bytes[7] = group as u8;
+        bytes[8..16].copy_from_slice(&(total << 16 | u64::from(group >> 8)).to_le_bytes());
         bytes
     }
 
     pub(crate) fn decode(bytes: &[u8; MESSAGE_HEADER_BYTES]) -> Result<Self, WireError> {
         let context = Context::decode(bytes[6])?;
+        let rest = u64_at(bytes, 8);
+        let group = u32::from(bytes[7]) | u32::from(rest as u16) << 8;
         Ok(MessageHeader {
-            key: MatchKey { context, tag: Tag(u32_at(bytes, 0)) },
+            key: MatchKey::new(context, Tag(u32_at(bytes, 0))).in_group(group),
             element: ElementType(u16::from_le_bytes([bytes[4], bytes[5]])),
-            total: u64_at(bytes, 8),
+            total: rest >> 16,
         })
     }
 }
@@ -245,6 +285,8 @@ impl Stamp {
 
 /// Bits of a message_id.
 const MESSAGE_ID_BITS: u32 = 56;
+/// Bits of a message's length.
+const TOTAL_BITS: u32 = 48;
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
@@ -270,9 +312,15 @@ mod tests {
         }
 
         #[test]
-        fn message_headers_come_back(tag: u32, element: u16, context in 0u8..5, total: u64) {
-            let context = Context::decode(context).unwrap();
-            let message_header = MessageHeader { key: MatchKey { context, tag: Tag(tag) }, element: ElementType(element), total };
+        fn message_headers_come_back(
+            tag: u32,
+            element: u16,
+            context in 0u8..6,
+            group in 0u32..1 << GROUP_BITS,
+            total in 0u64..1 << TOTAL_BITS,
+        ) {
+            let key = MatchKey::new(Context::decode(context).unwrap(), Tag(tag)).in_group(group);
+            let message_header = MessageHeader { key, element: ElementType(element), total };
             prop_assert_eq!(MessageHeader::decode(&message_header.encode()), Ok(message_header));
         }
 

@@ -14,6 +14,7 @@ mod foreign;
 mod full;
 mod gain;
 mod grammar;
+mod groups;
 mod jobs;
 mod kills;
 mod lab;

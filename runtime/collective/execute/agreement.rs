@@ -12,9 +12,11 @@
 //! agrees, or both find out where they differ.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use super::control::{Cause, Revocation};
-use crate::collective::signature::{Disagreement, Signature};
+use super::members::Members;
+use crate::collective::signature::{Disagreement, SIGNATURE_BYTES, Signature};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
 
@@ -27,6 +29,8 @@ const DIGEST_BITS: u32 = 20;
 
 pub(super) struct Agreement {
     rank: Rank,
+    /// The group, for the words of its errors; `None` for the whole job.
+    group: Option<Arc<Members>>,
     /// The number of the first collective: 0, but for tests.
     first: u64,
     /// The number of the next collective.
@@ -70,6 +74,7 @@ impl Agreement {
     pub(super) fn new(rank: Rank) -> Self {
         Agreement {
             rank,
+            group: None,
             first: 0,
             next: 0,
             history: VecDeque::new(),
@@ -80,6 +85,11 @@ impl Agreement {
             asked: BTreeSet::new(),
             revocation: None,
         }
+    }
+
+    /// The same for a group.
+    pub(super) fn of_group(rank: Rank, members: Arc<Members>) -> Self {
+        Agreement { group: Some(members), ..Agreement::new(rank) }
     }
 
     #[cfg(test)]
@@ -121,10 +131,12 @@ impl Agreement {
         self.next
     }
 
-    /// This rank calls no more collectives. Returns what to tell all others, if there is something to agree on.
-    pub(super) fn leave(&mut self, ranks: u32) -> Option<Called> {
-        let &(last, chain) = self.history.back().filter(|_| self.revocation.is_none())?;
-        self.awaited = (0..ranks).map(Rank).filter(|peer| *peer != self.rank).collect();
+    /// This rank calls no more collectives. Returns what to tell the `others`, if there is something to agree on: also that
+    /// none was called, if `always`.
+    pub(super) fn leave(&mut self, others: impl Iterator<Item = Rank>, always: bool) -> Option<Called> {
+        let nothing = always.then(|| (Signature::decode(&[0; SIGNATURE_BYTES]), 0));
+        let (last, chain) = self.history.back().copied().or(nothing).filter(|_| self.revocation.is_none())?;
+        self.awaited = others.collect();
         Some(Called { number: self.next, chain, last })
     }
 
@@ -217,7 +229,7 @@ impl Agreement {
     /// The error of collective `number`, if it is revoked.
     pub(super) fn revoked(&self, number: u64) -> Option<Error> {
         let revocation = self.revocation.as_ref().filter(|revocation| revocation.number <= number)?;
-        Some(revocation.error())
+        Some(revocation.error(self.group.as_deref()))
     }
 
     /// The number of the first collective that fails, if some do.
@@ -227,7 +239,7 @@ impl Agreement {
 
     /// The error of all collectives that fail, if there are such.
     pub(super) fn failure(&self) -> Option<Error> {
-        self.revocation.as_ref().map(Revocation::error)
+        self.revocation.as_ref().map(|revocation| revocation.error(self.group.as_deref()))
     }
 
     /// Whether messages of this tag will not be read any more.
@@ -268,16 +280,20 @@ fn tag(number: u64, signature: &Signature) -> Tag {
 }
 
 impl Revocation {
-    /// What a handle says.
-    pub(super) fn error(&self) -> Error {
+    /// What a handle says of a collective of the whole job, or of a group.
+    pub(super) fn error(&self, group: Option<&Members>) -> Error {
         // People count from one.
         let number = self.number + 1;
+        let named = |words: &str| match group {
+            Some(members) => format!("{words} ({members})").into(),
+            None => words.into(),
+        };
         match &self.cause {
             Cause::Disagreement(found) => {
                 let ranks = (found.one.0, found.other.0);
-                Error::Disagreement { number, ranks, cause: found.to_string().into() }
+                Error::Disagreement { number, ranks, cause: named(&found.to_string()) }
             }
-            Cause::Failed { rank, words } => Error::Collective { number, rank: *rank, cause: words.as_str().into() },
+            Cause::Failed { rank, words } => Error::Collective { number, rank: *rank, cause: named(words) },
             Cause::Lost { peer, words } => {
                 Error::PeerLost { peer: *peer, cause: words.as_str().into(), operation: None }
             }

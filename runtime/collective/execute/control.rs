@@ -1,6 +1,8 @@
 //! What ranks say to each other about collectives that do not go as they should, as bytes. All integers are
 //! little-endian; words are UTF-8 and end with the message.
 //!
+//! Each begins with the group, u32, by the number that the receiver has for it; 0 for the whole job. Ranks are those of the job.
+//!
 //! ```text
 //! ask     1 u8 | number u64 | signature [64]
 //! revoke  2 u8 | number u64 | 1 u8 | rank u32 | signature [64] | rank u32 | signature [64]    a disagreement
@@ -54,8 +56,8 @@ pub(super) enum Cause {
 }
 
 impl ControlMessage {
-    pub(super) fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
+    pub(super) fn encode(&self, group: u32) -> Vec<u8> {
+        let mut bytes = group.to_le_bytes().to_vec();
         match self {
             ControlMessage::Ask { number, signature } => {
                 bytes.push(1);
@@ -81,12 +83,13 @@ impl ControlMessage {
         bytes
     }
 
-    /// `None`: no rank of this version says that.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let (&kind, rest) = bytes.split_first()?;
+    /// The group and what is said of it. `None`: no rank of this version says that.
+    pub(super) fn decode(bytes: &[u8]) -> Option<(u32, Self)> {
+        let (group, rest) = bytes.split_first_chunk()?;
+        let (&kind, rest) = rest.split_first()?;
         let (number, rest) = rest.split_first_chunk()?;
         let number = u64::from_le_bytes(*number);
-        match kind {
+        let message = match kind {
             1 => Some(ControlMessage::Ask { number, signature: Signature::decode(rest.try_into().ok()?) }),
             2 => Some(ControlMessage::Revoke(Revocation { number, cause: Cause::decode(rest)? })),
             3 => {
@@ -96,7 +99,8 @@ impl ControlMessage {
             }
             4 => rest.is_empty().then_some(ControlMessage::Agree { number }),
             _ => None,
-        }
+        };
+        Some((u32::from_le_bytes(*group), message?))
     }
 }
 
@@ -162,7 +166,7 @@ mod tests {
         #![proptest_config(crate::scale::cases(256))]
 
         #[test]
-        fn words_come_back(number: u64, rank: u32, text in ".{0,300}", one: u8, other: u8) {
+        fn words_come_back(group: u32, number: u64, rank: u32, text in ".{0,300}", one: u8, other: u8) {
             prop_assume!(one != other);
             let disagreement = Disagreement { one: (Rank(rank), signature(one)), other: (Rank(7), signature(other)) };
             let causes = [
@@ -175,9 +179,9 @@ mod tests {
             words.push(ControlMessage::Leave { number, history: !number, last: signature(one) });
             words.push(ControlMessage::Agree { number });
             for word in words {
-                let bytes = word.encode();
+                let bytes = word.encode(group);
                 prop_assert!(bytes.len() <= WORD_BYTES_MAX);
-                prop_assert_eq!(ControlMessage::decode(&bytes), Some(word));
+                prop_assert_eq!(ControlMessage::decode(&bytes), Some((group, word)));
             }
         }
 
@@ -185,7 +189,7 @@ mod tests {
         fn any_bytes_decode_or_do_not(bytes in proptest::collection::vec(any::<u8>(), 0..200), kind in 0u8..4) {
             let _ = ControlMessage::decode(&bytes);
             let mut bytes = bytes;
-            bytes.splice(..0, [2, 0, 0, 0, 0, 0, 0, 0, 0, kind]);
+            bytes.splice(..0, [9, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, kind]);
             let _ = ControlMessage::decode(&bytes);
         }
     }
@@ -194,9 +198,9 @@ mod tests {
     fn long_words_are_cut() {
         let words = "ä".repeat(5000);
         let cause = Cause::Failed { rank: Rank(1), words: words.clone() };
-        let bytes = ControlMessage::Revoke(Revocation { number: 1, cause }).encode();
+        let bytes = ControlMessage::Revoke(Revocation { number: 1, cause }).encode(1 << 20);
         assert!(bytes.len() <= WORD_BYTES_MAX);
-        let Some(ControlMessage::Revoke(Revocation { cause: Cause::Failed { words: got, .. }, .. })) =
+        let Some((_, ControlMessage::Revoke(Revocation { cause: Cause::Failed { words: got, .. }, .. }))) =
             ControlMessage::decode(&bytes)
         else {
             panic!("words of a failure");

@@ -7,7 +7,6 @@
 
 use std::time::Duration;
 
-use super::failing::refuse;
 use super::part::Part;
 use super::start::{Deferred, Start};
 use super::{Collectives, Entry};
@@ -22,10 +21,11 @@ impl Collectives {
     /// is the work's own affair.
     pub(crate) fn calibrate(&mut self, engine: &mut Engine, now: Duration, number: u64, start: Start) -> Option<OpId> {
         // The one before has ended, but whoever has run its last part may not have put it back yet: nothing waits for it.
-        self.check(engine, true).ok()?;
+        self.check(engine, 0, true).ok()?;
         // So far apart, two of one tag are never under way.
-        let key = MatchKey { context: Context::Calibration, tag: Tag(number as u32) };
-        let (op, part) = (engine.new_op(), Part::new(Progress::new(start.schedule), start.work));
+        let key = MatchKey::new(Context::Calibration, Tag(number as u32));
+        let members = self.job.members.clone();
+        let (op, part) = (engine.new_op(), Part::new(Progress::new(start.schedule), start.work, members));
         self.entries.insert(op, Entry::new(key, part, now));
         self.calibrating = Some((op, number));
         self.make_due(op);
@@ -42,10 +42,10 @@ impl Collectives {
     /// # Errors
     /// What the job has failed with, or why no collective can be called any more.
     pub(crate) fn defer(&mut self, engine: &mut Engine, now: Duration, deferred: Deferred) -> Result<OpId, Error> {
-        self.check(engine, true)?;
+        self.check(engine, 0, true)?;
         let op = engine.new_op();
-        let key = MatchKey { context: Context::Calibration, tag: Tag(0) };
-        self.entries.insert(op, Entry::new(key, Part::deferred(deferred), now));
+        let key = MatchKey::new(Context::Calibration, Tag(0));
+        self.entries.insert(op, Entry::new(key, Part::deferred(deferred, self.job.members.clone()), now));
         self.deferred.push_back(op);
         self.resume();
         Ok(op)
@@ -63,16 +63,16 @@ impl Collectives {
         // It may have failed meanwhile.
         if self.entries.contains_key(&op) {
             // Why the job has failed says more.
-            let start = self.check(engine, true).and(start);
+            let start = self.check(engine, 0, true).and(start);
             match start.map(|start| start.map(|start| self.begin(engine, now, op, start))) {
                 Ok(Some(Ok(()))) => {}
                 Ok(None) => self.end(op, Outcome::Abandoned),
                 Ok(Some(Err(error))) | Err(error) => {
-                    let (number, cause) = (self.agreement.next(), self.cause_of(&error));
+                    let (number, cause) = (self.job.agreement.next(), self.cause_of(&error));
                     self.end(op, Outcome::Failed(error));
                     // The others wait for this rank in vain, unless they know.
-                    if self.failure().is_none() && engine.failure().is_none() {
-                        self.revoke(engine, now, number, cause);
+                    if self.job.agreement.failure().is_none() && engine.failure().is_none() {
+                        self.revoke(engine, now, 0, number, cause);
                     }
                 }
             }
@@ -93,7 +93,7 @@ impl Collectives {
     /// goes with one is for nothing.
     pub(super) fn give_up_deferred(&mut self, engine: &mut Engine, now: Duration, number: u64, error: &Error) {
         // What only changes how later ones are selected has no number: some more are given up later, when they begin.
-        let first = number.saturating_sub(self.agreement.next()).min(self.deferred.len() as u64) as usize;
+        let first = number.saturating_sub(self.job.agreement.next()).min(self.deferred.len() as u64) as usize;
         for op in self.deferred.split_off(first) {
             self.end(op, Outcome::Failed(error.clone()));
         }
@@ -111,8 +111,17 @@ impl Collectives {
             return self.give_up_exchange(engine, now, error);
         }
         let cause = self.cause_of(&error);
-        self.revoke(engine, now, number, cause);
+        self.revoke(engine, now, 0, number, cause);
         self.give_up_exchange(engine, now, error);
+    }
+
+    /// An exchange fails of which a rank has refused a message that has left without a word why: no word comes any more.
+    pub(super) fn fail_refused(&mut self, engine: &Engine) {
+        if let Some((op, peer)) = self.refused.filter(|(_, peer)| engine.has_left(*peer)) {
+            self.refused = None;
+            let cause = "it has left without the exchange that collectives wait for".into();
+            self.failures.push((op, Error::PeerLost { peer, cause, operation: None }));
+        }
     }
 
     /// The exchange under way does not end. Its messages would stay with their senders for ever, or take the window's room.
@@ -124,17 +133,14 @@ impl Collectives {
     }
 
     fn refuse_exchanges(&mut self, engine: &mut Engine, now: Duration) {
-        for (from, key, count) in engine.unmatched(Context::Calibration) {
-            if self.is_exchange_in_vain(key.tag) {
-                (0..count).for_each(|_| refuse(engine, now, from, key));
-            }
-        }
+        self.refuse_all(engine, now, Context::Calibration, |key| self.is_exchange_in_vain(key.tag));
     }
 
     /// Whether an exchange with this tag is given up here, or goes with a collective that fails.
     pub(super) fn is_exchange_in_vain(&self, tag: Tag) -> bool {
         // Exchanges are so far from each other that the lower half says which is later.
         let is_from = |number: u64| tag.0.wrapping_sub(number as u32) < u32::MAX / 2;
-        self.given_up.is_some_and(|number| number as u32 == tag.0) || self.agreement.revoked_from().is_some_and(is_from)
+        self.given_up.is_some_and(|number| number as u32 == tag.0)
+            || self.job.agreement.revoked_from().is_some_and(is_from)
     }
 }

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use super::agreement::Called;
 use super::control::{Cause, ControlMessage, Revocation, WORD_BYTES_MAX};
+use super::groups::Early;
 use super::{Collectives, Entry, WORDS};
 use crate::buffer::Element;
 use crate::engine::{Engine, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::Rank;
-use crate::wire::frame::{Context, MatchKey};
+use crate::wire::frame::{Context, MatchKey, MessageHeader};
 
 impl Collectives {
     /// Collectives that have not moved for `patience` may wait for ranks that called something else: these are asked.
@@ -20,26 +21,33 @@ impl Collectives {
                 && now.saturating_sub(entry.moved) >= patience
             {
                 let reads = entry.under_way.values().filter(|(_, is_read)| *is_read);
-                about.extend(reads.map(|&(peer, _)| (number, peer)));
+                about.extend(reads.map(|&(peer, _)| (entry.group, number, peer)));
             }
         }
-        for (number, peer) in about {
-            self.ask_about(engine, now, number, peer);
+        for (group, number, peer) in about {
+            self.ask_about(engine, now, group, number, peer);
         }
+        self.fail_refused(engine);
     }
 
-    pub(super) fn hear(&mut self, engine: &mut Engine, now: Duration, from: Rank, word: ControlMessage) {
+    /// `from` says something of a group, by this rank's number of it.
+    pub(super) fn hear(&mut self, engine: &mut Engine, now: Duration, about: (Rank, u32), word: ControlMessage) {
+        let (from, group) = about;
+        let Some(team) = self.team(group) else { return self.groups.keep(group, Early::Word(from, word)) };
+        if team.members.find(from).is_none() {
+            return;
+        }
         match word {
             ControlMessage::Ask { number, signature } => {
-                if let Some(disagreement) = self.agreement.hear(from, number, signature) {
-                    self.revoke(engine, now, number, Cause::Disagreement(disagreement));
+                if let Some(disagreement) = team.agreement.hear(from, number, signature) {
+                    self.revoke(engine, now, group, number, Cause::Disagreement(disagreement));
                 }
             }
-            ControlMessage::Revoke(revocation) => self.spread(engine, now, revocation, from),
+            ControlMessage::Revoke(revocation) => self.spread(engine, now, group, revocation, from),
             ControlMessage::Leave { number, history, last } => {
-                self.compare(engine, now, from, Called { number, chain: history, last });
+                self.compare(engine, now, group, from, Called { number, chain: history, last });
             }
-            ControlMessage::Agree { number } => self.agreement.agrees(from, number),
+            ControlMessage::Agree { number } => team.agreement.agrees(from, number),
         }
     }
 
@@ -47,34 +55,39 @@ impl Collectives {
     pub(crate) fn leave(&mut self, engine: &mut Engine, now: Duration) {
         // An exchange is for later calls.
         self.give_up_exchange(engine, now, Error::Shutdown { rank: self.rank });
-        let Some(Called { number, chain, last }) = self.agreement.leave(self.ranks) else { return };
-        for peer in (0..self.ranks).map(Rank).filter(|peer| *peer != self.rank) {
-            say(engine, now, peer, &ControlMessage::Leave { number, history: chain, last });
-        }
+        self.leave_team(engine, now, 0);
+        let groups: Vec<u32> = self.groups.teams.keys().copied().collect();
+        groups.into_iter().for_each(|group| self.leave_team(engine, now, group));
     }
 
     /// Whether all others have said that they have called the same as this rank, which has left; or are gone, or it is
     /// known that ranks differ.
     pub(crate) fn is_agreed(&self, engine: &Engine) -> bool {
-        self.agreement.awaited().all(|peer| engine.has_left(peer))
+        let mut teams = std::iter::once(&self.job).chain(self.groups.teams.values());
+        teams.all(|team| team.agreement.awaited().all(|peer| engine.has_left(peer)))
     }
 
     /// Another rank has called all that it will. Who disagrees tells how it has called each, and so the first
     /// difference is found by both.
-    pub(super) fn compare(&mut self, engine: &mut Engine, now: Duration, from: Rank, called: Called) {
+    pub(super) fn compare(&mut self, engine: &mut Engine, now: Duration, group: u32, from: Rank, called: Called) {
         let Called { number, last, .. } = called;
-        match self.agreement.compare(from, called) {
+        let Some(team) = self.team(group) else { return };
+        match team.agreement.compare(from, called) {
             None => {}
-            Some(true) => say(engine, now, from, &ControlMessage::Agree { number }),
-            Some(false) if self.failure().is_some() => {}
+            Some(true) if group != 0 => self.has_gone(engine, now, group, from, number),
+            Some(true) => say(engine, now, (from, 0), &ControlMessage::Agree { number }),
+            Some(false) if team.agreement.failure().is_some() => {}
             Some(false) => {
-                let oldest = self.agreement.oldest();
-                (oldest..number).for_each(|number| self.ask_about(engine, now, number, from));
+                let (oldest, has_forgotten) = (team.agreement.oldest(), team.agreement.has_forgotten());
+                // Of nothing, no honest rank tells another history.
+                let Some(before) = number.checked_sub(1) else { return };
+                let differs = team.agreement.differs(before, (from, last));
+                (oldest..number).for_each(|number| self.ask_about(engine, now, group, number, from));
                 // Who is gone does not answer, and what is not remembered cannot be asked about.
-                if engine.has_left(from) || self.agreement.has_forgotten() {
-                    match self.agreement.differs(number - 1, (from, last)) {
-                        Some(differs) => self.revoke(engine, now, number - 1, Cause::Disagreement(differs)),
-                        None => self.unanswered.push((number - 1, from)),
+                if engine.has_left(from) || has_forgotten {
+                    match differs {
+                        Some(differs) => self.revoke(engine, now, group, before, Cause::Disagreement(differs)),
+                        None => self.unanswered.push((group, before, from)),
                     }
                 }
             }
@@ -100,19 +113,25 @@ impl Collectives {
             match opening.key.context {
                 // A read for another key would meet nothing, and stay.
                 Context::Agreement if opening.key == WORDS => self.read_word(engine, now, from),
-                Context::Collective if self.agreement.is_in_vain(opening.key.tag) => {
-                    refuse(engine, now, from, opening.key);
-                }
-                Context::Collective => {
-                    if let Some(number) = self.agreement.meet(from, opening.key.tag) {
-                        self.ask_other(engine, now, number, from);
-                    }
-                }
+                Context::Collective => self.meet(engine, now, from, &opening),
                 Context::Calibration if self.is_exchange_in_vain(opening.key.tag) => {
                     refuse(engine, now, from, opening.key);
                 }
-                Context::Agreement | Context::Calibration | Context::User | Context::Neighbour => {}
+                _ => {}
             }
+        }
+    }
+
+    /// A message of a collective has come that no read waits for.
+    pub(super) fn meet(&mut self, engine: &mut Engine, now: Duration, from: Rank, opening: &MessageHeader) {
+        let (group, tag) = (opening.key.group(), opening.key.tag);
+        let Some(team) = self.team(group) else { return self.groups.keep(group, Early::Stranger(from, *opening)) };
+        if team.agreement.is_in_vain(tag) {
+            refuse(engine, now, from, opening.key);
+        } else if team.members.find(from).is_some()
+            && let Some(number) = team.agreement.meet(from, tag)
+        {
+            self.ask_other(engine, now, group, number, from);
         }
     }
 
@@ -121,37 +140,40 @@ impl Collectives {
     pub(crate) fn fail_late(&mut self, engine: &mut Engine, now: Duration) -> bool {
         let (failures, unanswered) = (std::mem::take(&mut self.failures), std::mem::take(&mut self.unanswered));
         let are_there = !failures.is_empty() || !unanswered.is_empty();
-        for (number, peer) in unanswered {
+        for (group, number, peer) in unanswered {
+            let has_failed = self.get_team(group).is_none_or(|team| team.agreement.failure().is_some());
             // A job that has failed says why itself.
-            if self.failure().is_none() && engine.failure().is_none() {
+            if !has_failed && engine.failure().is_none() {
                 let words =
                     format!("it has called another collective than rank {}, and tells no more which", self.rank);
-                self.revoke(engine, now, number, Cause::Failed { rank: peer, words });
+                self.revoke(engine, now, group, number, Cause::Failed { rank: peer, words });
             }
         }
         for (op, error) in failures {
             self.fail(engine, now, op, error);
         }
-        are_there
+        self.forget_groups(engine, now) || are_there
     }
 
-    /// What all collectives fail with, if they do.
+    /// What all collectives of the job fail with, or of a group, if they do.
     pub(crate) fn failure(&self) -> Option<Error> {
-        self.agreement.failure()
+        let mut teams = std::iter::once(&self.job).chain(self.groups.teams.values());
+        teams.find_map(|team| team.agreement.failure())
     }
 
-    pub(super) fn ask_about(&mut self, engine: &mut Engine, now: Duration, number: u64, peer: Rank) {
-        if let Some(signature) = self.agreement.ask(number, peer) {
-            say(engine, now, peer, &ControlMessage::Ask { number, signature });
+    pub(super) fn ask_about(&mut self, engine: &mut Engine, now: Duration, group: u32, number: u64, peer: Rank) {
+        let signature = self.team(group).and_then(|team| team.agreement.ask(number, peer));
+        if let (Some(signature), Some(to)) = (signature, self.address(group, peer)) {
+            say(engine, now, to, &ControlMessage::Ask { number, signature });
         }
     }
 
     /// `peer` has called collective `number` differently, as the digest of its message shows: it is to say how, unless it
     /// has left.
-    pub(super) fn ask_other(&mut self, engine: &mut Engine, now: Duration, number: u64, peer: Rank) {
-        self.ask_about(engine, now, number, peer);
+    pub(super) fn ask_other(&mut self, engine: &mut Engine, now: Duration, group: u32, number: u64, peer: Rank) {
+        self.ask_about(engine, now, group, number, peer);
         if engine.has_left(peer) {
-            self.unanswered.push((number, peer));
+            self.unanswered.push((group, number, peer));
         }
     }
 
@@ -166,9 +188,9 @@ impl Collectives {
         let Some(number) = number.filter(|_| engine.failure().is_none()) else {
             return self.give_up(engine, op, error);
         };
-        let cause = self.cause_of(&error);
+        let (cause, group) = (self.cause_of(&error), entry.group);
         self.give_up(engine, op, error);
-        self.revoke(engine, now, number, cause);
+        self.revoke(engine, now, group, number, cause);
     }
 
     pub(super) fn cause_of(&self, error: &Error) -> Cause {
@@ -180,9 +202,9 @@ impl Collectives {
 
     /// A collective has failed by this rank's own doing.
     pub(super) fn fail_here(&mut self, engine: &mut Engine, now: Duration, op: OpId, words: String) {
-        let number = self.entries.get(&op).and_then(|entry| entry.number);
+        let Some(&Entry { group, number, .. }) = self.entries.get(&op) else { return };
         match number {
-            Some(number) => self.revoke(engine, now, number, Cause::Failed { rank: self.rank, words }),
+            Some(number) => self.revoke(engine, now, group, number, Cause::Failed { rank: self.rank, words }),
             None => {
                 let error = Error::Collective { number: 0, rank: self.rank, cause: words.into() };
                 self.give_up(engine, op, error);
@@ -190,51 +212,53 @@ impl Collectives {
         }
     }
 
-    /// This rank cannot tell any more which of its calls others have matched: all collectives that are not complete fail,
-    /// and all to come.
-    pub(crate) fn fail_all(&mut self, engine: &mut Engine, now: Duration, words: String) {
-        let under_way = self.entries.values().filter_map(|entry| entry.number).min();
-        let number = under_way.unwrap_or_else(|| self.agreement.next());
-        self.revoke(engine, now, number, Cause::Failed { rank: self.rank, words });
+    /// This rank cannot tell any more which of its calls of a group others have matched: all its collectives that are not
+    /// complete fail, and all to come.
+    pub(crate) fn fail_all(&mut self, engine: &mut Engine, now: Duration, group: u32, words: String) {
+        let of_group = self.entries.values().filter(|entry| entry.group == group);
+        let under_way = of_group.filter_map(|entry| entry.number).min();
+        let next = self.get_team(group).map_or(0, |team| team.agreement.next());
+        let number = under_way.unwrap_or(next);
+        self.revoke(engine, now, group, number, Cause::Failed { rank: self.rank, words });
     }
 
-    /// From collective `number` on all fail; the other ranks are told.
-    pub(super) fn revoke(&mut self, engine: &mut Engine, now: Duration, number: u64, cause: Cause) {
-        self.spread(engine, now, Revocation { number, cause }, self.rank);
+    /// From collective `number` of a group on all fail; its other ranks are told.
+    pub(super) fn revoke(&mut self, engine: &mut Engine, now: Duration, group: u32, number: u64, cause: Cause) {
+        self.spread(engine, now, group, Revocation { number, cause }, self.rank);
     }
 
     /// Tells all others what is news; so nobody sees this rank leave before it hears why.
-    fn spread(&mut self, engine: &mut Engine, now: Duration, revocation: Revocation, from: Rank) {
+    fn spread(&mut self, engine: &mut Engine, now: Duration, group: u32, revocation: Revocation, from: Rank) {
         let word = ControlMessage::Revoke(revocation.clone());
-        if self.take_revocation(engine, now, revocation) {
-            for peer in (0..self.ranks).map(Rank).filter(|peer| ![self.rank, from].contains(peer)) {
-                say(engine, now, peer, &word);
-            }
+        if !self.take_revocation(engine, now, group, revocation) {
+            return;
+        }
+        if let Some(members) = self.get_team(group).map(|team| team.members.clone()) {
+            members.others().filter(|(peer, _)| *peer != from).for_each(|peer| say(engine, now, peer, &word));
         }
     }
 
     /// Returns whether it was news.
-    fn take_revocation(&mut self, engine: &mut Engine, now: Duration, revocation: Revocation) -> bool {
+    fn take_revocation(&mut self, engine: &mut Engine, now: Duration, group: u32, revocation: Revocation) -> bool {
         let number = revocation.number;
-        if !self.agreement.revoke(revocation) {
+        let Some(team) = self.team(group) else { return false };
+        if !team.agreement.revoke(revocation) {
             return false;
         }
-        let is_revoked = |(op, entry): (&OpId, &Entry)| entry.number.is_some_and(|own| own >= number).then_some(*op);
-        let revoked: Vec<OpId> = self.entries.iter().filter_map(is_revoked).collect();
-        for op in revoked {
-            if let Some(error) = self.agreement.failure() {
-                self.give_up(engine, op, error);
-            }
+        let Some(error) = team.agreement.failure() else { return false };
+        let is_from = |own: u64| own >= number;
+        let is_revoked = |entry: &Entry| entry.group == group && entry.number.is_some_and(is_from);
+        let revoked = self.entries.iter().filter_map(|(op, entry)| is_revoked(entry).then_some(*op));
+        for op in revoked.collect::<Vec<OpId>>() {
+            self.give_up(engine, op, error.clone());
         }
-        if let Some(error) = self.agreement.failure() {
+        if group == 0 {
             self.give_up_deferred(engine, now, number, &error);
         }
         // Their messages would stay with their senders for ever, or take the window's room.
-        for (from, key, count) in engine.unmatched(Context::Collective) {
-            if self.agreement.is_in_vain(key.tag) {
-                (0..count).for_each(|_| refuse(engine, now, from, key));
-            }
-        }
+        let agreement = self.get_team(group).map(|team| &team.agreement);
+        let is_in_vain = |key: MatchKey| agreement.is_some_and(|agreement| agreement.is_in_vain(key.tag));
+        self.refuse_all(engine, now, Context::Collective, |key| key.group() == group && is_in_vain(key));
         true
     }
 
@@ -251,12 +275,13 @@ impl Collectives {
     }
 }
 
-/// Sends a word; to a rank that has left there is nothing to say, and who has left says nothing.
-fn say(engine: &mut Engine, now: Duration, to: Rank, word: &ControlMessage) {
+/// Sends a word about a group to a rank that knows it by this number. To a rank that has left there is nothing to say, and who
+/// has left says nothing.
+pub(super) fn say(engine: &mut Engine, now: Duration, (to, group): (Rank, u32), word: &ControlMessage) {
     if engine.is_leaving() {
         return;
     }
-    let _ = engine.initwrite(now, to, WORDS, u8::TYPE, Box::new(word.encode()));
+    let _ = engine.initwrite(now, to, WORDS, u8::TYPE, Box::new(word.encode(group)));
 }
 
 /// Has the sender keep a message that nobody will read. One that has no bytes is read.

@@ -10,11 +10,17 @@ mod agreement;
 mod control;
 mod deferred;
 mod failing;
+mod founding;
+mod groups;
+mod leaving;
+mod members;
 mod part;
 mod plan;
+mod posts;
 #[cfg(test)]
 mod sim_tests;
 mod start;
+mod team;
 mod timing;
 mod work;
 
@@ -24,12 +30,14 @@ use std::time::Duration;
 
 use foldhash::{HashMap, HashMapExt};
 
-use self::agreement::Agreement;
 use self::control::{Cause, ControlMessage};
+use self::groups::Groups;
+pub(crate) use self::members::Members;
 pub(crate) use self::part::Job;
-use self::part::{End, Part, Post};
-pub(crate) use self::plan::{Plan, Planned, Planner};
+use self::part::Part;
+pub(crate) use self::plan::{KnownPrices, Plan, Planned, Planner};
 pub(crate) use self::start::{Deferred, Start};
+use self::team::Team;
 use self::timing::Timed;
 pub(crate) use self::work::Typed;
 use super::progress::Progress;
@@ -43,7 +51,9 @@ use crate::wire::frame::{Context, MatchKey};
 /// All collectives of a rank that are under way.
 pub(crate) struct Collectives {
     rank: Rank,
-    ranks: u32,
+    /// All ranks of the job, and those of this rank's groups.
+    job: Team,
+    groups: Groups,
     entries: BTreeMap<OpId, Entry>,
     /// Whose step a message is.
     steps: HashMap<OpId, (OpId, StepId)>,
@@ -56,6 +66,8 @@ pub(crate) struct Collectives {
     /// The exchange of observations that is under way, and the number of the collective that it goes with. The program does
     /// not know of it.
     calibrating: Option<(OpId, u64)>,
+    /// An exchange of which a rank has refused a message.
+    refused: Option<(OpId, Rank)>,
     /// The number of the last one that was given up.
     given_up: Option<u64>,
     /// Parts that can go on.
@@ -63,15 +75,14 @@ pub(crate) struct Collectives {
     ended: VecDeque<Completed>,
     /// Collectives whose messages have failed, and why, unless a word that has come says more.
     failures: Vec<(OpId, Error)>,
-    /// Ranks that have called a collective of this number differently, and have left, unless a word that has come says
-    /// more.
-    unanswered: Vec<(u64, Rank)>,
+    /// Ranks that have called a collective of this group and number differently, and have left, unless a word that has come
+    /// says more.
+    unanswered: Vec<(u32, u64, Rank)>,
     /// Parts that have failed: the program's operators in them are dropped without the lock.
     #[expect(clippy::vec_box, reason = "they come in boxes, and moving these is all that is done under the lock")]
     spent: Vec<Box<Part>>,
     /// Messages that have been posted or read, for whoever counts.
     traffic: Vec<Traffic>,
-    agreement: Agreement,
 }
 
 /// A message of a collective, as those that observe links count it.
@@ -84,8 +95,11 @@ pub(crate) enum Traffic {
 
 /// A collective under way.
 struct Entry {
+    /// This rank's number of the group; 0 for the whole job.
+    group: u32,
     /// `None` for neighbours' exchanges, on which ranks need not agree.
     number: Option<u64>,
+    /// What its reads are matched by.
     key: MatchKey,
     /// `None` while it runs.
     part: Option<Box<Part>>,
@@ -105,13 +119,15 @@ impl Collectives {
     pub(crate) fn new(rank: Rank, ranks: u32) -> Self {
         Collectives {
             rank,
-            ranks,
+            job: Team::new(Members::of_job(rank, ranks).into(), rank),
+            groups: Groups::default(),
             entries: BTreeMap::new(),
             steps: HashMap::new(),
             words: HashMap::new(),
             holders: BTreeSet::new(),
             deferred: VecDeque::new(),
             calibrating: None,
+            refused: None,
             given_up: None,
             due: VecDeque::new(),
             ended: VecDeque::new(),
@@ -119,7 +135,6 @@ impl Collectives {
             unanswered: Vec::new(),
             spent: Vec::new(),
             traffic: Vec::new(),
-            agreement: Agreement::new(rank),
         }
     }
 
@@ -128,6 +143,7 @@ impl Collectives {
     /// # Errors
     /// What the job has failed with, or why no collective can be called any more.
     pub(crate) fn start(&mut self, engine: &mut Engine, now: Duration, start: Start) -> Result<OpId, Error> {
+        self.release_held();
         let op = engine.new_op();
         self.begin(engine, now, op, start)?;
         Ok(op)
@@ -135,35 +151,47 @@ impl Collectives {
 
     /// Begins a collective whose name is `op`.
     fn begin(&mut self, engine: &mut Engine, now: Duration, op: OpId, start: Start) -> Result<(), Error> {
-        let Start { schedule, signature, work, timed } = start;
-        self.check(engine, signature.is_some())?;
-        let begun = signature.map(|signature| self.agreement.begin(signature)).transpose()?;
+        let Start { group, schedule, signature, work, timed } = start;
+        self.check(engine, group, signature.is_some())?;
+        let rank = self.rank;
+        let Some(team) = self.team(group) else { return Err(Error::Shutdown { rank }) };
+        let begun = signature.map(|signature| team.agreement.begin(signature)).transpose()?;
         let key = match &begun {
-            Some(begun) => MatchKey { context: Context::Collective, tag: begun.tag },
-            None => MatchKey { context: Context::Neighbour, tag: Tag(0) },
+            Some(begun) => MatchKey::new(Context::Collective, begun.tag),
+            None => MatchKey::new(Context::Neighbour, Tag(0)),
         };
-        let part = Part::new(Progress::new(schedule), work);
+        let part = Part::new(Progress::new(schedule), work, team.members.clone());
         let number = begun.as_ref().map(|begun| begun.number);
-        self.entries.insert(op, Entry { number, timed, ..Entry::new(key, part, now) });
-        self.make_due(op);
+        self.insert(op, Entry { group, number, timed, ..Entry::new(key.in_group(group), part, now) });
         if let Some(begun) = begun {
             if let Some(disagreement) = begun.disagreement {
-                self.revoke(engine, now, begun.number, Cause::Disagreement(disagreement));
+                self.revoke(engine, now, group, begun.number, Cause::Disagreement(disagreement));
             }
             for (peer, called) in begun.level {
-                self.compare(engine, now, peer, called);
+                self.compare(engine, now, group, peer, called);
             }
             for peer in begun.ask {
-                self.ask_other(engine, now, begun.number, peer);
+                self.ask_other(engine, now, group, begun.number, peer);
             }
+            self.check_gone(engine, now, group, begun.number);
         }
         Ok(())
     }
 
-    /// Whether another collective can begin. `is_agreed`: one on which ranks must agree.
-    fn check(&self, engine: &Engine, is_agreed: bool) -> Result<(), Error> {
+    /// A collective is under way, and due.
+    fn insert(&mut self, op: OpId, entry: Entry) {
+        if let Some(team) = self.groups.teams.get_mut(&entry.group) {
+            team.under_way += 1;
+        }
+        self.entries.insert(op, entry);
+        self.make_due(op);
+    }
+
+    /// Whether another collective of a group can begin. `is_agreed`: one on which ranks must agree.
+    fn check(&self, engine: &Engine, group: u32, is_agreed: bool) -> Result<(), Error> {
         // What ranks disagree on says more than that one has ended since.
-        let revoked = is_agreed.then(|| self.agreement.revoked(self.agreement.next())).flatten();
+        let team = self.get_team(group).filter(|_| is_agreed);
+        let revoked = team.and_then(|team| team.agreement.revoked(team.agreement.next()));
         revoked.or_else(|| engine.failure().cloned()).map_or(Ok(()), Err)
     }
 
@@ -174,7 +202,11 @@ impl Collectives {
 
     /// Whether there is nothing to hand on, neither ends nor failures nor traffic.
     pub(crate) fn has_nothing_to_say(&self) -> bool {
-        self.ended.is_empty() && self.failures.is_empty() && self.unanswered.is_empty() && self.traffic.is_empty()
+        self.ended.is_empty()
+            && self.failures.is_empty()
+            && self.unanswered.is_empty()
+            && self.traffic.is_empty()
+            && self.groups.has_nothing_to_say()
     }
 
     /// Takes the end of a step; gives back what is none.
@@ -187,9 +219,9 @@ impl Collectives {
         }
         let Some(from) = self.words.remove(&op) else { return Some(Completed { op, outcome }) };
         if let Outcome::Read(mut place) = outcome
-            && let Some(word) = ControlMessage::decode(place.bytes_mut())
+            && let Some((group, word)) = ControlMessage::decode(place.bytes_mut())
         {
-            self.hear(engine, now, from, word);
+            self.hear(engine, now, (from, group), word);
             if self.holders.contains(&from) {
                 self.read_word(engine, now, from);
             }
@@ -212,8 +244,11 @@ impl Collectives {
                 entry.ended.push((step, outcome));
                 self.make_due(whole);
             }
-            // Whoever has refused a message of a collective is about to say why.
+            // Whoever has refused a message of a collective is about to say why, or has left.
             Outcome::Failed(Error::Mismatch(_)) if !is_read && entry.number.is_some() => {}
+            Outcome::Failed(Error::Mismatch(_)) if !is_read && self.is_exchange(whole) => {
+                self.refused = under_way.map(|(peer, _)| (whole, peer));
+            }
             Outcome::Failed(error) => self.failures.push((whole, error)),
             Outcome::Abandoned => {}
         }
@@ -254,58 +289,6 @@ impl Collectives {
         self.has_due() || self.entries.values().any(|entry| entry.part.is_none())
     }
 
-    /// Puts a part back that has run, and posts what it has made ready.
-    pub(crate) fn put_back(&mut self, engine: &mut Engine, now: Duration, job: Job) {
-        let Job { op, part, posts, start, end, .. } = job;
-        if let Some(start) = start {
-            return self.begin_deferred(engine, now, op, start);
-        }
-        if engine.is_leaving() && self.is_exchange(op) {
-            self.spent.push(part);
-            return self.give_up_exchange(engine, now, Error::Shutdown { rank: self.rank });
-        }
-        let Some(entry) = self.entries.get_mut(&op) else { return self.spent.push(part) };
-        let (key, can_go_on) = (entry.key, part.can_go_on());
-        entry.part = Some(part);
-        for post in posts {
-            let (step, peer, is_read, posted) = match post {
-                Post::Read { step, from, element, place } => {
-                    (step, from, true, engine.initread(now, from, key, element, place))
-                }
-                Post::Write { step, to, element, source } => {
-                    let bytes = source.bytes().len() as u64;
-                    let posted = engine.initwrite(now, to, key, element, source);
-                    if let Ok(op) = posted {
-                        self.traffic.push(Traffic::Sent { op, to, bytes });
-                    }
-                    (step, to, false, posted)
-                }
-            };
-            match posted {
-                Ok(message) => {
-                    self.steps.insert(message, (op, step));
-                    if let Some(entry) = self.entries.get_mut(&op) {
-                        entry.under_way.insert(message, (peer, is_read));
-                    }
-                }
-                Err(error) => return self.failures.push((op, error)),
-            }
-        }
-        match end {
-            Some(End::Result(result)) => {
-                if let Some(entry) = self.entries.get(&op)
-                    && let Some(timed) = &entry.timed
-                {
-                    timed.took(now.saturating_sub(entry.began));
-                }
-                self.end(op, Outcome::Read(Box::new(Finished(result))));
-            }
-            Some(End::Failed(words)) => self.fail_here(engine, now, op, words),
-            None if can_go_on => self.make_due(op),
-            None => self.make_due_if_ended(op),
-        }
-    }
-
     /// The next collective that has ended.
     pub(crate) fn poll_completion(&mut self) -> Option<Completed> {
         self.ended.pop_front()
@@ -324,7 +307,7 @@ impl Collectives {
     /// Has the next collective be number `number`, so that tests see numbers pass their turning points.
     #[cfg(test)]
     pub(crate) fn begin_at(&mut self, number: u64) {
-        self.agreement.begin_at(number);
+        self.job.agreement.begin_at(number);
     }
 
     /// Whether no collective of the program is under way.
@@ -334,6 +317,7 @@ impl Collectives {
 
     fn end(&mut self, op: OpId, outcome: Outcome) {
         if let Some(entry) = self.entries.remove(&op) {
+            self.has_ended(entry.group);
             self.spent.extend(entry.part);
         }
         if self.is_exchange(op) {
@@ -367,6 +351,7 @@ impl Collectives {
 impl Entry {
     fn new(key: MatchKey, part: Part, now: Duration) -> Self {
         Entry {
+            group: 0,
             number: None,
             key,
             part: Some(Box::new(part)),
@@ -381,7 +366,7 @@ impl Entry {
 }
 
 /// What words are matched by.
-const WORDS: MatchKey = MatchKey { context: Context::Agreement, tag: Tag(0) };
+const WORDS: MatchKey = MatchKey::new(Context::Agreement, Tag(0));
 
 /// A collective's result, where a read's buffer would be.
 struct Finished(Box<dyn Any + Send>);

@@ -5,8 +5,10 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::members::Members;
 use super::start::{Deferred, Start};
 use super::work::Work;
 use crate::buffer::{Element, ElementType, ReceiveBuffer, SendBuffer};
@@ -29,6 +31,8 @@ pub(super) struct Part {
     /// What is to begin, while the collective is deferred.
     deferred: Option<Deferred>,
     progress: Progress,
+    /// Whose ranks its steps name.
+    pub(super) members: Arc<Members>,
     /// `None` once the result is made, or the operator has panicked.
     work: Option<Box<dyn Work>>,
     /// A copy or combination under way, and how many elements of it are done.
@@ -50,7 +54,7 @@ pub(crate) struct Job {
     pub(super) end: Option<End>,
 }
 
-/// A message step that is to be posted.
+/// A message step that is to be posted. Ranks are those of the group.
 pub(super) enum Post {
     Read { step: StepId, from: Rank, element: ElementType, place: Box<dyn ReceiveBuffer> },
     Write { step: StepId, to: Rank, element: ElementType, source: Box<dyn SendBuffer> },
@@ -64,14 +68,14 @@ pub(super) enum End {
 }
 
 impl Part {
-    pub(super) fn new(progress: Progress, work: Box<dyn Work>) -> Self {
-        Part { deferred: None, progress, work: Some(work), local: None, pace: 1 }
+    pub(super) fn new(progress: Progress, work: Box<dyn Work>, members: Arc<Members>) -> Self {
+        Part { deferred: None, progress, members, work: Some(work), local: None, pace: 1 }
     }
 
     /// A part that is not known yet.
-    pub(super) fn deferred(deferred: Deferred) -> Self {
+    pub(super) fn deferred(deferred: Deferred, members: Arc<Members>) -> Self {
         let progress = Progress::new(Builder::new().finish());
-        Part { deferred: Some(deferred), progress, work: None, local: None, pace: 1 }
+        Part { deferred: Some(deferred), progress, members, work: None, local: None, pace: 1 }
     }
 
     /// Whether it can go on without a step's end.
@@ -95,9 +99,9 @@ impl Job {
                 && place.bytes_mut().len() as u64 != into.count * work.element_bytes()
             {
                 // Digests that are equal by chance: once in a million disagreements.
+                let (from, count) = (self.part.members.rank(from), into.count);
                 let words = format!(
-                    "rank {from} has sent another number of elements than {}; do all ranks call the same?",
-                    into.count
+                    "rank {from} has sent another number of elements than {count}; do all ranks call the same?"
                 );
                 self.end = Some(End::Failed(words));
                 return false;

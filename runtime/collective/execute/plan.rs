@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt};
+use parking_lot::Mutex;
 
 use super::timing::{Timed, Timing};
 use crate::collective::calibration::{
@@ -46,10 +47,13 @@ pub(crate) enum Planned {
     Later,
 }
 
+/// The prices of one model, for all groups that go by it: they are long to work out.
+pub(crate) type KnownPrices = Arc<Mutex<Prices>>;
+
 /// Makes plans.
 pub(crate) struct Planner {
     rank: Rank,
-    prices: Prices,
+    prices: KnownPrices,
     overrides: Overrides,
     plans: HashMap<Call, Arc<Plan>>,
     /// Plans with other overrides of before.
@@ -81,14 +85,20 @@ impl Planner {
     /// A planner with the prices of `model`, on which all ranks must agree. `calibrates`: the model and the selection follow
     /// what ranks observe.
     pub(crate) fn new(rank: Rank, model: CostModel, overrides: Overrides, calibrates: bool) -> Self {
+        let prices = Arc::new(Mutex::new(Prices::new(model)));
+        Planner { calibration: calibrates.then(Calibration::new), ..Planner::with_prices(rank, prices, overrides) }
+    }
+
+    /// A planner that follows nothing, with prices that others work out too.
+    pub(crate) fn with_prices(rank: Rank, prices: KnownPrices, overrides: Overrides) -> Self {
         Planner {
             rank,
-            prices: Prices::new(model),
+            prices,
             overrides,
             plans: HashMap::new(),
             set_aside: BTreeMap::new(),
             used: BTreeMap::new(),
-            calibration: calibrates.then(Calibration::new),
+            calibration: None,
             changes: Vec::new(),
             losses: 0,
         }
@@ -119,7 +129,7 @@ impl Planner {
             return plan;
         }
         let key = key(call);
-        let mut choice = self.prices.choose(call);
+        let mut choice = self.prices.lock().choose(call);
         let decision = self.calibration.as_ref().and_then(|calibration| calibration.decision(key));
         if let Some(place) = decision.and_then(|way| place_of(&choice, way)) {
             choice.chosen = place;
@@ -131,7 +141,7 @@ impl Planner {
                 self.overrides.window_of(call.collective).filter(|_| candidate.algorithm.name() == name)
             {
                 candidate.algorithm = candidate.algorithm.with_window(window);
-                candidate.seconds = self.prices.seconds(call, candidate.algorithm).unwrap_or(candidate.seconds);
+                candidate.seconds = self.prices.lock().seconds(call, candidate.algorithm).unwrap_or(candidate.seconds);
             }
         }
         let Candidate { algorithm, seconds: predicted_s } = choice.best();
@@ -194,7 +204,12 @@ impl Planner {
 
     /// The cost model that prices are of.
     pub(crate) fn cost_model(&self) -> CostModel {
-        *self.prices.cost_model()
+        *self.prices.lock().cost_model()
+    }
+
+    /// The prices, as far as they are worked out, and the algorithms that are asked for.
+    pub(crate) fn terms(&self) -> (KnownPrices, Overrides) {
+        (self.prices.clone(), self.overrides.clone())
     }
 
     /// From now on prices are those of `model`, on which all ranks must agree, and nothing is decided by what is observed:
@@ -213,7 +228,7 @@ impl Planner {
     }
 
     fn reprice(&mut self, model: CostModel) {
-        self.prices = Prices::new(model);
+        self.prices = Arc::new(Mutex::new(Prices::new(model)));
         self.plans.clear();
         self.set_aside.clear();
         // Times are in proportion to predictions, which have changed.
@@ -315,7 +330,7 @@ impl Planner {
         if settled.is_none() && !has_new_prices {
             return false;
         }
-        let mut choice = self.prices.choose(&used.call);
+        let mut choice = self.prices.lock().choose(&used.call);
         choice.chosen = place_of(&choice, Way::of(&used.choice.best().algorithm)).unwrap_or(choice.chosen);
         let history = calibration.history(key);
         let changes = match settled {

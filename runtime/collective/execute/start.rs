@@ -10,6 +10,8 @@ use crate::error::Error;
 
 /// A collective that is to begin.
 pub(crate) struct Start {
+    /// This rank's number of the group whose ranks the schedule names; 0 for the whole job.
+    pub(crate) group: u32,
     pub(crate) schedule: Arc<Schedule>,
     /// What ranks must agree on; `None` for neighbours' exchanges.
     pub(crate) signature: Option<Signature>,

@@ -51,7 +51,7 @@ fn fragments(lengths: &[usize], again: Option<usize>) -> Vec<u8> {
         let header = Header { kind: Kind::Data, flags, number: number as u32, message_id: 0, length: *length as u32 };
         bytes.extend(header.encode());
         if first {
-            let key = MatchKey { context: Context::User, tag: Tag(0) };
+            let key = MatchKey::user(Tag(0));
             bytes.extend(MessageHeader { key, element: u8::TYPE, total: 4000 }.encode());
         }
         bytes.extend((at..at + length).map(|at| (at % 251) as u8));
@@ -64,7 +64,7 @@ fn fragments(lengths: &[usize], again: Option<usize>) -> Vec<u8> {
 fn receive_all(bytes: &[u8], piece: usize) -> Engine {
     let limits = Limits { window_bytes: 5000, ..LIMITS };
     let mut engine = Engine::new(Rank(0), &[Limits { fragment_bytes: 100, ..limits }, limits]);
-    let key = MatchKey { context: Context::User, tag: Tag(0) };
+    let key = MatchKey::user(Tag(0));
     engine.initread(Duration::ZERO, PEER, key, u8::TYPE, Box::new(vec![0u8; 4000])).unwrap();
     let mut rest = bytes;
     while !rest.is_empty() && engine.failure().is_none() {
@@ -213,7 +213,7 @@ impl Victim {
 }
 
 fn key(rng: &mut Chance) -> MatchKey {
-    MatchKey { context: rng.pick(&[Context::User, Context::User, Context::Collective]), tag: Tag(rng.below(2) as u32) }
+    MatchKey::new(rng.pick(&[Context::User, Context::User, Context::Collective]), Tag(rng.below(2) as u32))
 }
 
 /// Who talks: mostly about what it has opened, so that the nonsense goes deep.

@@ -14,7 +14,7 @@ use crate::chance::Chance;
 use crate::engine::Limits;
 use crate::engine::outgoing::MESSAGE_COST;
 use crate::ids::Tag;
-use crate::wire::frame::{Context, MatchKey};
+use crate::wire::frame::{Context, GROUP_BITS, MatchKey};
 
 /// Which programs to make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -167,10 +167,8 @@ impl Program {
             let mut stream = Stream {
                 from: rng.below(ranks) as u32,
                 to: rng.below(ranks) as u32,
-                key: MatchKey {
-                    context: rng.pick(&[Context::User, Context::Collective]),
-                    tag: Tag(rng.below(3) as u32),
-                },
+                key: MatchKey::new(rng.pick(&[Context::User, Context::Collective]), Tag(rng.below(3) as u32))
+                    .in_group([0, 0, 1, (1 << GROUP_BITS) - 1][rng.below(4)]),
                 withdraws: false,
             };
             if stream.from == stream.to && !rng.once_in(4) {

@@ -43,7 +43,7 @@ fn told(is_advised: bool) -> (Core, TcpStream) {
     let mut write = |slices: &[IoSlice<'_>]| far.write_vectored(slices);
     // On its own, so that a read of the other end stops behind it.
     while engine.transmit(OWN, &mut write).unwrap() != Sent::All {}
-    Collectives::new(PEER, 2).fail_all(&mut engine, now, WORDS.to_owned());
+    Collectives::new(PEER, 2).fail_all(&mut engine, now, 0, WORDS.to_owned());
     engine.goodbye(None);
     while engine.transmit(OWN, &mut write).unwrap() != Sent::All {}
     (core, far)

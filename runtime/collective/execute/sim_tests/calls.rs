@@ -23,18 +23,19 @@ pub(super) enum Exchange {
 #[derive(Clone, Debug)]
 pub(super) enum Line {
     Collective {
+        /// Which group calls it: the line that founds it, or the whole job.
+        group: Option<usize>,
         call: Call,
         algorithm: Algorithm,
         seed: u64,
         exchange: Exchange,
     },
     /// Of `count` elements, by a tag of its own.
-    Message {
-        from: usize,
-        to: usize,
-        count: usize,
-        seed: u64,
-    },
+    Message { from: usize, to: usize, count: usize, seed: u64 },
+    /// These ranks found a group, by themselves or, `by_parent`, with a collective of the group that it is made of.
+    Found { members: Vec<u32>, parent: Option<usize>, by_parent: bool },
+    /// The group that this line has founded is dropped.
+    Drop(usize),
     /// Waits for the line of this number.
     Wait(usize),
 }
@@ -164,4 +165,11 @@ pub(super) fn expected(call: &Call, rank: u32, seed: u64) -> Option<Vec<u64>> {
 /// What a message carries.
 pub(super) fn payload(seed: u64, count: usize) -> Vec<u64> {
     block(seed, 0, 0, count as u64).collect()
+}
+
+/// The place of `rank` in a group, or in the job; `None` if it is no member.
+pub(super) fn place(program: &[Line], group: Option<usize>, rank: u32) -> Option<u32> {
+    let Some(group) = group else { return Some(rank) };
+    let Line::Found { members, .. } = &program[group] else { return None };
+    members.iter().position(|member| *member == rank).map(|place| place as u32)
 }

@@ -1,6 +1,8 @@
 //! Jobs of engines with their collectives in one process, thousands of them, each from a seed: random sequences of
-//! collectives and messages, random algorithms, pipes for sockets, and chance for a scheduler.
+//! collectives and messages, random groups and algorithms, pipes for sockets, and chance for a scheduler.
 
 mod calls;
+mod found;
+mod groups;
 mod runs;
 mod world;

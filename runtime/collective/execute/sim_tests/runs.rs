@@ -18,7 +18,7 @@ use crate::scale::scaled;
 use crate::wire::frame::{Context, MatchKey};
 
 /// Runs `seeds` seeds, scaled, or just `LATHIDE_SIM_SEED`.
-fn each_seed(name: &str, seeds: u64, run: impl Fn(u64)) {
+pub(super) fn each_seed(name: &str, seeds: u64, run: impl Fn(u64)) {
     let number = |variable: &str| std::env::var(variable).ok().map(|value| value.parse().expect("a number"));
     if let Some(seed) = number("LATHIDE_SIM_SEED") {
         return run(seed);
@@ -51,7 +51,7 @@ fn program(chance: &mut Chance, ranks: u32) -> Vec<Line> {
                 _ => Exchange::Nothing,
             };
             is_exchanging ^= exchange != Exchange::Nothing;
-            Line::Collective { call, algorithm, seed, exchange }
+            Line::Collective { group: None, call, algorithm, seed, exchange }
         });
         if let Line::Message { from, to, .. } = program[program.len() - 1]
             && from == to
@@ -76,12 +76,15 @@ fn world(seed: u64) -> World {
 }
 
 /// Every line has ended well, and nothing is left.
-fn check_done(world: &World) {
+pub(super) fn check_done(world: &World) {
     for (rank, node) in (0..).zip(&world.nodes) {
         for (line, end) in node.program.iter().zip(&node.ends) {
             let expected = match line {
-                Line::Wait(_) => continue,
-                Line::Collective { call, seed, .. } => calls::expected(call, rank, *seed),
+                Line::Wait(_) | Line::Found { .. } | Line::Drop(_) => continue,
+                Line::Collective { call, seed, group, .. } => {
+                    let Some(place) = calls::place(&node.program, *group, rank) else { continue };
+                    calls::expected(call, place, *seed)
+                }
                 Line::Message { from, to, count, seed } => {
                     let is_mine = [*from as u32, *to as u32].contains(&rank);
                     is_mine.then(|| calls::payload(*seed, *count))
@@ -113,8 +116,8 @@ fn collectives_and_messages_mixed_complete() {
 }
 
 /// Changes something of a call that ranks must agree on.
-fn changed(chance: &mut Chance, line: &Line) -> Line {
-    let Line::Collective { call, algorithm, seed, exchange } = line else { return line.clone() };
+pub(super) fn changed(chance: &mut Chance, line: &Line) -> Line {
+    let Line::Collective { group, call, algorithm, seed, exchange } = line else { return line.clone() };
     loop {
         let (other, by) = match chance.below(4) {
             0 => (Call { root: Rank(chance.below(call.ranks as usize) as u32), ..call.clone() }, *algorithm),
@@ -132,7 +135,7 @@ fn changed(chance: &mut Chance, line: &Line) -> Line {
             continue;
         }
         if calls::signature(&other, by) != calls::signature(call, *algorithm) {
-            return Line::Collective { call: other, algorithm: by, seed: *seed, exchange: *exchange };
+            return Line::Collective { group: *group, call: other, algorithm: by, seed: *seed, exchange: *exchange };
         }
     }
 }
@@ -185,7 +188,7 @@ fn victim_line(chance: &mut Chance, program: &[Line]) -> Option<usize> {
 }
 
 /// Runs until all is over; who waits in vain asks.
-fn run_out(world: &mut World) {
+pub(super) fn run_out(world: &mut World) {
     for _ in 0..20 {
         world.run(u64::MAX);
         world.ask();
@@ -264,7 +267,7 @@ fn ranks_that_agree_finalize() {
 }
 
 /// Runs until every rank has finalized, each once its program is over.
-fn finalize_all(world: &mut World) {
+pub(super) fn finalize_all(world: &mut World) {
     for _ in 0..60 {
         let steps = world.chance.below(200) as u64;
         world.run(steps);
@@ -371,7 +374,7 @@ fn what_is_no_word_is_not_read() {
     let [mut from, mut to] = [0, 1].map(|rank| Engine::new(Rank(rank), &limits));
     let mut collectives = Collectives::new(Rank(1), 2);
     for tag in 1..=1000 {
-        let key = MatchKey { context: Context::Agreement, tag: Tag(tag) };
+        let key = MatchKey::new(Context::Agreement, Tag(tag));
         from.initwrite(Duration::ZERO, Rank(1), key, u8::TYPE, Box::new(Vec::<u8>::new())).unwrap();
     }
     let mut wire = Vec::new();

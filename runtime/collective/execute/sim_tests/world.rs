@@ -11,7 +11,7 @@ use super::calls::{self, Exchange, Line};
 use crate::buffer::Element;
 use crate::collective::allgather;
 use crate::collective::calibration::EXCHANGE_WINDOW_BYTES;
-use crate::collective::execute::{Collectives, Job, Start, Typed};
+use crate::collective::execute::{Collectives, Job, Members, Start, Typed};
 use crate::collective::trial_tests::Chance;
 use crate::engine::{Completed, Engine, Limits, OpId, Outcome, Sent, Starts};
 use crate::error::Error;
@@ -38,6 +38,13 @@ pub(super) struct Node {
     sends: Vec<bool>,
     /// Parts that run.
     jobs: Vec<Job>,
+    /// The groups that it has, by the line that founds them: its number of each, and the members.
+    pub(super) groups: HashMap<usize, (u32, Arc<Members>)>,
+    /// The same, also of those that are dropped.
+    pub(super) parents: HashMap<usize, Arc<Members>>,
+    /// The number of the group that a line is founding.
+    pub(super) reserved: HashMap<usize, u32>,
+    pub(super) size: u32,
     /// What has come of the last exchange.
     exchange: Arc<OnceLock<Vec<f64>>>,
     /// The number of the first collective.
@@ -106,6 +113,10 @@ impl World {
             program,
             sends: vec![false; size],
             jobs: Vec::new(),
+            groups: HashMap::new(),
+            parents: HashMap::new(),
+            reserved: HashMap::new(),
+            size: size as u32,
             exchange: Default::default(),
             first,
             begins_exchange: Arc::new(AtomicU64::new(u64::MAX)),
@@ -194,15 +205,32 @@ impl World {
         let at = node.at;
         node.at += 1;
         let op = match node.program[at].clone() {
-            Line::Collective { call, algorithm, seed, exchange } => {
-                let is_faulty = node.is_faulty;
+            Line::Collective { group, call, algorithm, seed, exchange } => {
+                let (is_faulty, founded) = (node.is_faulty, group.map(|group| node.groups.get(&group)));
+                // It is no member.
+                let Some((group, me)) = founded.map_or(Some((0, me)), |founded| founded.map(|(n, m)| (*n, m.own())))
+                else {
+                    return node.ends[at] = End::Done(Vec::new());
+                };
                 let make = move || {
                     let schedule = call.schedule(algorithm, me).expect("an algorithm for this call");
                     let work = calls::work(&call, &schedule, me.0, seed, is_faulty);
                     let signature = Some(calls::signature(&call, algorithm));
-                    Start { schedule: schedule.into(), signature, work, timed: None }
+                    Start { group, schedule: schedule.into(), signature, work, timed: None }
                 };
                 self.call(rank, exchange, size, make)
+            }
+            Line::Found { members, parent, by_parent } => match self.found(rank, at, &members, parent, by_parent) {
+                Some(op) => op,
+                None => return self.nodes[rank].ends[at] = End::Done(Vec::new()),
+            },
+            Line::Drop(group) => {
+                node.ends[at] = End::Done(Vec::new());
+                if let Some((number, _)) = node.groups.remove(&group) {
+                    node.collectives.release(number);
+                    self.settle(rank);
+                }
+                return;
             }
             Line::Message { from, to, count, seed } if from == rank => {
                 let source = Box::new(calls::payload(seed, count));
@@ -238,8 +266,8 @@ impl World {
         let result = node.exchange.clone();
         // Lines up to this one, of which each collective has a number.
         let lines = &node.program[..node.at];
-        let number =
-            node.first + lines.iter().filter(|line| matches!(line, Line::Collective { .. })).count() as u64 - 1;
+        let calls = lines.iter().filter(|line| matches!(line, Line::Collective { group: None, .. })).count() as u64;
+        let number = node.first + calls.saturating_sub(1);
         let is_early = exchange == Exchange::Adopts && result.get().is_none();
         if !is_early && !node.collectives.has_deferred() {
             let op = node.collectives.start(&mut node.engine, now, make())?;
@@ -274,7 +302,7 @@ impl World {
         let mut all = vec![0.0; 2 * size];
         all[2 * rank..2 * rank + 2].copy_from_slice(&[rank as f64, 0.5]);
         let work = Typed::new(&schedule, Vec::new(), all, None, move |all: Vec<f64>| _ = result.set(all));
-        let start = Start { schedule, signature: None, work: Box::new(work), timed: None };
+        let start = Start { group: 0, schedule, signature: None, work: Box::new(work), timed: None };
         node.collectives.calibrate(&mut node.engine, now, number, start);
     }
 
@@ -303,6 +331,7 @@ impl World {
             node.sends[peer.index()] = true;
         }
         assert!(node.engine.poll_refusal().is_none(), "no user is told of refusals");
+        let mut founded = Vec::new();
         for Completed { op, outcome } in ended {
             // What is not the program's is a word or a message in vain.
             let Some(line) = node.ops.remove(&op) else { continue };
@@ -316,7 +345,9 @@ impl World {
                 Outcome::Abandoned => panic!("nothing is withdrawn"),
             };
             node.ends[line] = End::Done(*result.downcast().expect("everything is u64"));
+            founded.extend(matches!(node.program[line], Line::Found { .. }).then_some(line));
         }
+        founded.into_iter().for_each(|line| self.establish(rank, line));
     }
 
     fn send(&mut self, from: usize, to: usize) {
@@ -404,7 +435,7 @@ impl World {
         self.settle(rank);
     }
 
-    fn now(&self) -> Duration {
+    pub(super) fn now(&self) -> Duration {
         Duration::from_micros(self.steps)
     }
 
