@@ -1,39 +1,67 @@
 //! The node: one SPMD process, its rank, and its primitives.
 
 mod collective;
+mod lend;
+mod once;
+mod section;
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::buffer::{Element, ElementType, WriteBuffer};
+use crate::buffer::{ElementType, ReadBuffer, WriteBuffer};
 use crate::config::Config;
 #[expect(unused_imports, reason = "named in documentation")]
 use crate::error::Error;
 use crate::error::{Misuse, Result};
-use crate::handle::{ReadHandle, WriteHandle, read_handle, write_handle};
+use crate::handle::{Handle, WriteHandle};
 use crate::ids::{Rank, Tag};
 use crate::kernel::Kernel;
 use crate::observe::Report;
 use crate::wire::frame::MatchKey;
+pub use lend::{Lend, Loan};
+use once::Turn;
+pub use section::{Ghosts, SectionShift};
 
 /// Joins the job of this process, which the environment describes. A program started alone is a job of one rank.
 ///
+/// A process joins a job of several ranks once; clones of the [`Node`] are the same member of it. A process that was
+/// forked from one that has joined cannot use that one's node: its calls return [`Misuse::Forked`].
+///
 /// # Errors
-/// [`Error::Misuse`] if a variable is invalid, [`Error::Join`] if the job cannot be reached.
+/// [`Error::Misuse`] if a variable is invalid, or if the process has joined before ([`Misuse::Joined`]);
+/// [`Error::Join`] if the job cannot be reached.
 pub fn init() -> Result<Node> {
-    init_with(Config::from_environment()?)
+    let config = Config::from_environment()?;
+    if config.size == 1 {
+        return init_with(config);
+    }
+    let turn = Turn::take(config.rank)?;
+    let node = init_with(config)?;
+    turn.used(&node.inner.kernel);
+    Ok(node)
 }
 
 /// Joins a job with an explicit configuration. Several nodes may live in one process.
 ///
 /// # Errors
-/// As [`init`].
+/// As [`init`], but for what it says of processes that join twice.
 pub fn init_with(config: Config) -> Result<Node> {
     Ok(Node { inner: Arc::new(Inner { kernel: Kernel::start(config)? }) })
 }
 
 /// A member of the job. Clones refer to the same node. Any thread may use them, but calls of
 /// [collectives](Node#threads) must be ordered. When the last clone is dropped, the node leaves the job.
+///
+/// | for | call |
+/// | --- | --- |
+/// | a message | [`initwrite`](Node::initwrite) and [`initread`](Node::initread); their [`Handle`] has `wait` |
+/// | one from or into a buffer that stays in its variable | [`write_from`](Node::write_from), [`read_into`](Node::read_into) |
+/// | one of a range, a column, a face | a [`Part`](crate::Part) or [`Strided`](crate::Strided) buffer |
+/// | what all ranks do together | [collectives](Node#collectives): [`barrier`](Node::barrier), [`broadcast`](Node::broadcast), [`allreduce`](Node::allreduce) ... |
+/// | neighbours on a grid | [`exchange`](Node::exchange), [`exchange_sections`](Node::exchange_sections) |
+/// | what has happened | [`report`](Node::report), [`check`](Node::check) |
+/// | the end | [`finalize`](Node::finalize) |
+/// | the selection of algorithms | [`calibrate`](Node::calibrate), [`set_cost_model`](Node::set_cost_model), [`override_algorithms`](Node::override_algorithms) |
 #[derive(Clone)]
 pub struct Node {
     inner: Arc<Inner>,
@@ -57,19 +85,21 @@ impl Node {
     /// Starts to read the next message of `tag` from `from` into `buffer` (Strumpen 3.2.2, I.3). Does not wait.
     ///
     /// The buffer may be longer than the message. Its length, not its capacity, is the maximum length of the message.
-    /// It comes back from `wait` cut to the length of the message. Reads of one tag match messages in the order in
-    /// which both were posted. A read that is posted before the message arrives receives it without a copy.
+    /// It comes back from `wait` cut to the length of the message; buffers that cannot be cut take messages of their
+    /// own length only ([`ReadBuffer`] lists the buffers). Reads of one tag match messages in the order in which both
+    /// were posted. A read that is posted before the message arrives receives it without a copy.
     ///
     /// # Errors
-    /// [`Error::Misuse`] if `from` is no rank of this job; [`Error::PeerLost`] if it is lost.
-    pub fn initread<T: Element>(
+    /// [`Error::Misuse`] if `from` is no rank of this job, or the buffer is a part that reaches beyond another;
+    /// [`Error::PeerLost`] if `from` is lost.
+    pub fn initread<B: ReadBuffer>(
         &self,
         from: impl Into<Rank>,
         tag: impl Into<Tag>,
-        buffer: Vec<T>,
-    ) -> Result<ReadHandle<T>> {
+        buffer: B,
+    ) -> Result<Handle<B>> {
         let completion = self.post_read(from.into(), MatchKey::user(tag.into()), buffer)?;
-        Ok(read_handle(self.inner.kernel.clone(), completion))
+        Ok(Handle::new(self.inner.kernel.clone(), completion))
     }
 
     /// Starts to write `buffer` to `to` as a message of `tag` (Strumpen 3.2.2, I.3). Does not wait.
@@ -87,9 +117,10 @@ impl Node {
         buffer: B,
     ) -> Result<WriteHandle<B>> {
         self.check_element(B::TYPE, B::ELEMENT_BYTES)?;
+        self.check_region(buffer.flaw())?;
         let kernel = &self.inner.kernel;
         let completion = kernel.initwrite(to.into(), MatchKey::user(tag.into()), B::TYPE, Box::new(buffer));
-        Ok(write_handle(kernel.clone(), self.noting(completion)?))
+        Ok(Handle::new(kernel.clone(), self.noting(completion)?))
     }
 
     /// What the node has observed so far: where its time went, what its links carried, and what the models predict.
@@ -124,7 +155,7 @@ impl Node {
     pub fn check(&self) -> Result<()> {
         let kernel = &self.inner.kernel;
         kernel.poke();
-        self.noting(kernel.take_refusal().map_or(Ok(()), Err))
+        self.noting(kernel.forked().or_else(|| kernel.take_refusal()).map_or(Ok(()), Err))
     }
 
     /// Leaves the job. All messages of this node are sent, its collectives end, and the peers confirm that everything
@@ -139,21 +170,32 @@ impl Node {
         self.inner.kernel.finish(None)
     }
 
-    fn post_read<T: Element>(
+    fn post_read<B: ReadBuffer>(
         &self,
         from: Rank,
         key: MatchKey,
-        buffer: Vec<T>,
+        buffer: B,
     ) -> Result<Arc<crate::kernel::Completion>> {
-        self.check_element(T::TYPE, size_of::<T>())?;
-        let bytes = size_of_val(&buffer[..]) as u64;
-        let completion = self.inner.kernel.initread(from, key, T::TYPE, Box::new(buffer), bytes);
+        self.check_element(B::TYPE, B::ELEMENT_BYTES)?;
+        self.check_region(buffer.flaw())?;
+        let bytes = buffer.capacity_bytes() as u64;
+        let completion = self.inner.kernel.initread(from, key, B::TYPE, buffer.place(), bytes);
         self.noting(completion)
     }
 
     fn check_element(&self, element: ElementType, bytes: usize) -> Result<()> {
         let rank = self.rank();
         if bytes == 0 { Err(Misuse::NoSize { rank, element }.into()) } else { Ok(()) }
+    }
+
+    fn check_peer(&self, peer: Rank) -> Result<()> {
+        let (rank, size) = (self.rank(), self.inner.kernel.size);
+        if peer.0 < size { Ok(()) } else { self.noting(Err(Misuse::NoSuchRank { rank, peer, size }.into())) }
+    }
+
+    fn check_region(&self, flaw: Option<String>) -> Result<()> {
+        let refused = |why| self.noting(Err(Misuse::Region { rank: Some(self.rank()), why }.into()));
+        flaw.map_or(Ok(()), refused)
     }
 
     /// Remembers an error that the program is told: a node dropped after one has failed.

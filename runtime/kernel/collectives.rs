@@ -109,7 +109,7 @@ impl Kernel {
     /// [`Misuse::Threads`] if another thread calls them too; then every rank is told.
     pub(crate) fn call_collective(&self) -> Result<CollectiveCall<'_>> {
         if self.program.is_over.load(Ordering::Relaxed) {
-            return Err(Error::Shutdown { rank: self.rank });
+            return Err(self.over());
         }
         self.calls.callers.enter().map_err(|why| {
             let misuse = Misuse::Threads { rank: self.rank, why: why.clone() };

@@ -391,15 +391,15 @@ impl Node {
         if let Some((peer, _)) = ends.into_iter().find(|(peer, _)| peer.0 >= size) {
             return self.noting(Err(Misuse::NoSuchRank { rank, peer, size }.into()));
         }
-        let total = |side: fn(&Shift) -> Option<(Rank, u64)>| -> u64 {
+        let total = |side: fn(&Shift) -> Option<(Rank, usize)>| -> usize {
             shifts.iter().filter_map(side).map(|(_, count)| count).sum()
         };
         let (sent, received) = (total(|shift| shift.to), total(|shift| shift.from));
-        if edges.len() as u64 != sent {
+        if edges.len() != sent {
             return self.wrong_length("exchange", edges.len(), format!("its shifts send {sent}"));
         }
         let schedule = Arc::new(exchange::schedule(rank, shifts));
-        let ghosts = zeroed(received as usize);
+        let ghosts = zeroed(received);
         let operation = Operation::new(OperationKind::Exchange, rank, rank, None, bytes_of(&edges, &ghosts));
         let work = Box::new(Typed::new(&schedule, edges, ghosts, None, |result| result));
         let kernel = &self.inner.kernel;

@@ -1,0 +1,139 @@
+//! Arrays of the crate `ndarray`.
+
+use std::any::Any;
+
+use ndarray::{Array, Dimension, SliceArg};
+
+use super::receive::{ReceiveBuffer, Sealed};
+use super::{Element, ElementType, Elements, ElementsMut, ReadBuffer, Section, WriteBuffer};
+
+/// Why an array cannot be sent or received as it is.
+const NOT_STANDARD: &str = "the array is not in standard (row-major) layout without gaps: use as_standard_layout(), or a \
+                            Strided region of it";
+const SCATTERED: &str = "the array has gaps in memory: use as_standard_layout()";
+
+impl<T: Element, D: Dimension + 'static> Sealed for Array<T, D> {}
+
+/// An array in standard layout: its elements in row-major order.
+impl<T: Element, D: Dimension + 'static> WriteBuffer for Array<T, D> {
+    const TYPE: ElementType = T::TYPE;
+    const ELEMENT_BYTES: usize = size_of::<T>();
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self.as_slice().unwrap_or_default())
+    }
+    fn flaw(&self) -> Option<String> {
+        self.as_slice().is_none().then(|| NOT_STANDARD.to_owned())
+    }
+}
+
+impl<T: Element, D: Dimension + 'static> ReadBuffer for Array<T, D> {
+    const TYPE: ElementType = T::TYPE;
+    const ELEMENT_BYTES: usize = size_of::<T>();
+    fn capacity_bytes(&self) -> usize {
+        self.len() * size_of::<T>()
+    }
+    fn flaw(&self) -> Option<String> {
+        WriteBuffer::flaw(self)
+    }
+    fn place(self) -> Box<dyn ReceiveBuffer> {
+        Box::new(self)
+    }
+}
+
+impl<T: Element, D: Dimension + 'static> ReceiveBuffer for Array<T, D> {
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(self.as_slice_mut().unwrap_or_default())
+    }
+    fn truncate(&mut self, _: usize) {}
+    fn must_be_filled(&self) -> bool {
+        true
+    }
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
+        self
+    }
+}
+
+impl<T: Element, D: Dimension + 'static> Elements for Array<T, D> {
+    type Element = T;
+    fn elements(&self) -> &[T] {
+        self.as_slice_memory_order().unwrap_or_default()
+    }
+    fn scattered(&self) -> Option<String> {
+        self.as_slice_memory_order().is_none().then(|| SCATTERED.to_owned())
+    }
+}
+
+impl<T: Element, D: Dimension + 'static> ElementsMut for Array<T, D> {
+    fn elements_mut(&mut self) -> &mut [T] {
+        self.as_slice_memory_order_mut().unwrap_or_default()
+    }
+}
+
+impl Section {
+    /// The elements that `slice` selects of an array of the crate `ndarray`, in the order of their indices, for a
+    /// [`Strided`](super::Strided) region of that array or of one with the same shape and layout. Needs the feature
+    /// `ndarray`.
+    ///
+    /// ```
+    /// use lathide::{Section, Strided};
+    /// use ndarray::{Array2, array, s};
+    /// let node = lathide::init()?;
+    /// let own = node.rank();
+    /// let matrix = array![[1, 2, 3], [4, 5, 6]];
+    /// let mut ghosts = Array2::<i32>::zeros((2, 3));
+    /// let last = Section::of_slice(&matrix, s![.., 2]);
+    /// let first = Section::of_slice(&ghosts, s![.., 0]);
+    /// let read = node.read_into(own, 1, Strided::new(&mut ghosts, first))?;
+    /// node.initwrite(own, 1, Strided::new(matrix, last))?.wait()?;
+    /// read.wait()?;
+    /// assert_eq!(ghosts, array![[3, 0, 0], [6, 0, 0]]);
+    /// node.finalize()?;
+    /// # Ok::<_, lathide::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As `Array::slice`, if `slice` does not fit the array.
+    pub fn of_slice<T: Element, D: Dimension + 'static>(array: &Array<T, D>, slice: impl SliceArg<D>) -> Self {
+        let view = array.slice(slice);
+        if view.is_empty() {
+            return Section::at(0).by(0, 1);
+        }
+        // Both are addresses within the array; none is followed.
+        let offset = (view.as_ptr() as usize).wrapping_sub(array.elements().as_ptr() as usize);
+        let dimensions = view.shape().iter().zip(view.strides());
+        dimensions.fold(Section::at(offset / size_of::<T>()), |section, (&count, &stride)| section.by(count, stride))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, Array3, ShapeBuilder, s};
+
+    use super::*;
+
+    #[test]
+    fn a_section_of_a_slice_is_the_slice_in_any_layout() {
+        let number = |(plane, row, column): (usize, usize, usize)| (plane * 100 + row * 10 + column) as u32;
+        let rows_first = Array3::from_shape_fn((3, 4, 5), number);
+        let columns_first = Array3::from_shape_fn((3, 4, 5).f(), number);
+        for array in [rows_first, columns_first] {
+            for slice in [s![.., .., 0..1], s![2..3, ..;2, 1..;3], s![..;-1, 1..3, ..;-2], s![.., 2..2, ..]] {
+                let view = array.slice(slice);
+                let expected: Vec<u32> = view.iter().copied().collect();
+                let packed = Section::of_slice(&array, slice).pack(array.elements()).expect("within the array");
+                assert_eq!(packed, expected, "{slice:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn arrays_that_are_not_in_order_are_refused() {
+        let standard = Array2::<u8>::zeros((2, 3));
+        assert_eq!((WriteBuffer::flaw(&standard), standard.scattered()), (None, None));
+        let turned = Array2::<u8>::zeros((2, 3).f());
+        assert!(WriteBuffer::flaw(&turned).is_some_and(|flaw| flaw.contains("row-major")));
+        assert_eq!(turned.scattered(), None);
+        let gaps = Array2::<u8>::zeros((4, 4)).slice_move(s![..;2, ..2]);
+        assert!(WriteBuffer::flaw(&gaps).is_some() && gaps.scattered().is_some_and(|flaw| flaw.contains("gaps")));
+    }
+}
