@@ -7,7 +7,7 @@ use lathide::{
     Bytes, BytesMut, Config, Error, Misuse, Node, Overlap, Part, Rank, ReadBuffer, Section, SectionShift, Strided,
     WriteBuffer,
 };
-use ndarray::{Array2, Array3, ShapeBuilder, s};
+use ndarray::{Array2, Array3, ShapeBuilder, SliceInfoElem};
 
 use crate::support::job_within;
 
@@ -114,16 +114,19 @@ fn columns_go_from_matrix_to_matrix() {
 fn arrays_and_their_sections_are_buffers() {
     everywhere(|node| {
         let cube = Array3::from_shape_fn((4, 5, 6), |(z, y, x)| (z * 100 + y * 10 + x) as f32);
-        let (sent, received) = pass(node, cube.clone(), Array3::<f32>::zeros((4, 5, 6)));
+        let cube = cube.into_dyn();
+        let (sent, received) = pass(node, cube.clone(), Array3::<f32>::zeros((4, 5, 6)).into_dyn());
         assert!(sent == cube && received == cube);
-        let face = Section::of_slice(&cube, s![.., 1..4, 5]);
-        let turned = Array2::<f32>::zeros((3, 4).f());
-        let place = Section::of_slice(&turned, s![..;-1, ..]);
+        let at_the_end: [SliceInfoElem; 3] = [(..).into(), (1..4).into(), 5.into()];
+        let reversed: [SliceInfoElem; 2] = [ndarray::Slice::new(0, None, -1).into(), (..).into()];
+        let face = Section::of_slice(&cube, &at_the_end[..]);
+        let turned = Array2::<f32>::zeros((3, 4).f()).into_dyn();
+        let place = Section::of_slice(&turned, &reversed[..]);
         // Into an array of another layout, its rows from the last to the first.
         let (sent, received) = pass(node, Strided::new(cube.clone(), face), Strided::new(turned, place));
         assert_eq!(sent.into_inner(), cube);
-        let expected: Vec<f32> = cube.slice(s![.., 1..4, 5]).iter().copied().collect();
-        assert_eq!(received.into_inner().slice(s![..;-1, ..]).iter().copied().collect::<Vec<_>>(), expected);
+        let expected: Vec<f32> = cube.slice(&at_the_end[..]).iter().copied().collect();
+        assert_eq!(received.into_inner().slice(&reversed[..]).iter().copied().collect::<Vec<_>>(), expected);
         let turned = Array2::<f32>::zeros((3, 4).f());
         refused(node.initwrite(node.rank(), 1, turned), &["row-major"]);
     });
