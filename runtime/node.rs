@@ -92,12 +92,7 @@ impl Node {
     /// # Errors
     /// [`Error::Misuse`] if `from` is no rank of this job, or the buffer is a part that reaches beyond another;
     /// [`Error::PeerLost`] if `from` is lost.
-    pub fn initread<B: ReadBuffer>(
-        &self,
-        from: impl Into<Rank>,
-        tag: impl Into<Tag>,
-        buffer: B,
-    ) -> Result<Handle<B>> {
+    pub fn initread<B: ReadBuffer>(&self, from: impl Into<Rank>, tag: impl Into<Tag>, buffer: B) -> Result<Handle<B>> {
         let completion = self.post_read(from.into(), MatchKey::user(tag.into()), buffer)?;
         Ok(Handle::new(self.inner.kernel.clone(), completion))
     }
@@ -170,12 +165,7 @@ impl Node {
         self.inner.kernel.finish(None)
     }
 
-    fn post_read<B: ReadBuffer>(
-        &self,
-        from: Rank,
-        key: MatchKey,
-        buffer: B,
-    ) -> Result<Arc<crate::kernel::Completion>> {
+    fn post_read<B: ReadBuffer>(&self, from: Rank, key: MatchKey, buffer: B) -> Result<Arc<crate::kernel::Completion>> {
         self.check_element(B::TYPE, B::ELEMENT_BYTES)?;
         self.check_region(buffer.flaw())?;
         let bytes = buffer.capacity_bytes() as u64;
