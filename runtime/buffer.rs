@@ -2,7 +2,7 @@
 //!
 //! | buffer | [write](WriteBuffer) | [read](ReadBuffer) | a message that is shorter |
 //! | --- | --- | --- | --- |
-//! | `Vec<T>`, [`BytesMut`](bytes::BytesMut) | yes | yes | cuts it |
+//! | `Vec<T>`, [`BytesMut`] | yes | yes | cuts it |
 //! | `Box<[T]>` | yes | yes | is refused |
 //! | [`Bytes`], `Arc<[T]>` | yes | no | |
 //! | [`Part<B>`](Part): a range of any of these | yes | as `B` | cuts the range |
