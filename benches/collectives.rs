@@ -188,7 +188,7 @@ fn written_broadcast(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
 
 fn exchange(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
     let [left, right] = neighbours(node).map(lathide::Rank);
-    let half = buffer.len() as u64 / 2;
+    let half = buffer.len() / 2;
     let shifts = [(right, left), (left, right)];
     let shifts = shifts.map(|(to, from)| Shift { to: Some((to, half)), from: Some((from, half)) });
     *buffer = node.exchange(&shifts, std::mem::take(buffer))?;

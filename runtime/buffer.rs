@@ -1,4 +1,23 @@
 //! Element types of messages, and the buffers that move into an operation and come back from it.
+//!
+//! | buffer | [write](WriteBuffer) | [read](ReadBuffer) | a message that is shorter |
+//! | --- | --- | --- | --- |
+//! | `Vec<T>`, [`BytesMut`] | yes | yes | cuts it |
+//! | `Box<[T]>` | yes | yes | is refused |
+//! | [`Bytes`], `Arc<[T]>` | yes | no | |
+//! | [`Part<B>`](Part): a range of any of these | yes | as `B` | cuts the range |
+//! | [`Strided<B>`](Strided): a strided region of any of these | yes | as `B` | is refused |
+//! | `ndarray::Array<T, D>` (feature `ndarray`) | yes | yes | is refused |
+//!
+//! A buffer of your own type can be written: implement [`WriteBuffer`]. What can be read into is a closed list.
+
+#[cfg(feature = "ndarray")]
+mod array;
+mod elements;
+mod part;
+mod receive;
+mod section;
+mod strided;
 
 use std::any::Any;
 use std::fmt;
@@ -7,7 +26,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+
+pub use elements::{Elements, ElementsMut};
+pub use part::Part;
+pub use receive::ReadBuffer;
+pub(crate) use receive::ReceiveBuffer;
+pub use section::Section;
+pub use strided::Strided;
 
 /// A type that can be sent: plain old data, with a type code that both sides compare.
 ///
@@ -69,7 +95,10 @@ elements! {
     0 u8, 1 i8, 2 u16, 3 i16, 4 u32, 5 i32, 6 u64, 7 i64, 8 u128, 9 i128, 10 f32, 11 f64, 12 usize, 13 isize,
 }
 
-/// A send buffer for `initwrite`: `Vec<T>`, [`Bytes`] or `Arc<[T]>`. It comes back from `wait`.
+/// A send buffer for [`initwrite`](crate::Node::initwrite): see the [table](self). It comes back from `wait`.
+///
+/// Other types may implement it. One that gives other bytes than before, or panics, fails its write
+/// ([`Misuse::Buffer`](crate::Misuse::Buffer)), and nothing worse.
 pub trait WriteBuffer: Send + Sync + Sized + 'static {
     /// The element type of the message.
     const TYPE: ElementType;
@@ -77,9 +106,22 @@ pub trait WriteBuffer: Send + Sync + Sized + 'static {
     const ELEMENT_BYTES: usize;
     /// The bytes of the message. They must not change until `wait` returns. The thread that moves them calls this.
     fn bytes(&self) -> &[u8];
+    /// Why the buffer cannot be sent, if so, in words: it is a part of another and reaches beyond it. Then the call
+    /// returns [`Misuse::Region`](crate::Misuse::Region).
+    fn flaw(&self) -> Option<String> {
+        None
+    }
 }
 
 impl<T: Element> WriteBuffer for Vec<T> {
+    const TYPE: ElementType = T::TYPE;
+    const ELEMENT_BYTES: usize = size_of::<T>();
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self)
+    }
+}
+
+impl<T: Element> WriteBuffer for Box<[T]> {
     const TYPE: ElementType = T::TYPE;
     const ELEMENT_BYTES: usize = size_of::<T>();
     fn bytes(&self) -> &[u8] {
@@ -96,6 +138,14 @@ impl<T: Element> WriteBuffer for Arc<[T]> {
 }
 
 impl WriteBuffer for Bytes {
+    const TYPE: ElementType = u8::TYPE;
+    const ELEMENT_BYTES: usize = 1;
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+impl WriteBuffer for BytesMut {
     const TYPE: ElementType = u8::TYPE;
     const ELEMENT_BYTES: usize = 1;
     fn bytes(&self) -> &[u8] {
@@ -124,26 +174,6 @@ impl dyn SendBuffer {
 impl<B: WriteBuffer> SendBuffer for B {
     fn bytes(&self) -> &[u8] {
         WriteBuffer::bytes(self)
-    }
-    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
-        self
-    }
-}
-
-/// A buffer that waits to be filled, its type forgotten.
-pub(crate) trait ReceiveBuffer: Send {
-    fn bytes_mut(&mut self) -> &mut [u8];
-    /// Cuts the buffer to the message that filled it.
-    fn truncate(&mut self, bytes: usize);
-    fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
-}
-
-impl<T: Element> ReceiveBuffer for Vec<T> {
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        bytemuck::cast_slice_mut(self)
-    }
-    fn truncate(&mut self, bytes: usize) {
-        Vec::truncate(self, bytes / size_of::<T>());
     }
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
         self

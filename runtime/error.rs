@@ -141,7 +141,8 @@ impl Error {
     }
 }
 
-/// A message does not fit the read that it matched: the buffer is too short, or the element types differ.
+/// A message does not fit the read that it matched: the buffer is too short, or the element types differ, or the buffer
+/// is longer and cannot be cut ([`ReadBuffer`](crate::ReadBuffer)).
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Mismatch {
@@ -167,6 +168,8 @@ impl fmt::Display for Mismatch {
         )?;
         if sent.1 != posted.1 {
             f.write_str("use one element type on both sides")
+        } else if sent.0 < posted.0 {
+            f.write_str("this read's buffer cannot be cut: send as many bytes as it has, or read into a Vec or a Part")
         } else {
             write!(f, "give initread a buffer of at least {} bytes", sent.0)
         }
@@ -216,6 +219,30 @@ pub enum Misuse {
         /// What it needs.
         why: String,
     },
+    /// The calling process was forked from the one that joined the job. Only that one can use the node: the links of
+    /// both are the same connections.
+    #[error(
+        "rank {rank}: process {process} joined the job, and this one was forked from it and cannot use its node; start \
+         programs by exec (std::process::Command), or fork before init"
+    )]
+    Forked {
+        /// This node's rank.
+        rank: Rank,
+        /// The process that joined.
+        process: u32,
+    },
+    /// [`init`](crate::init) was called a second time in a process of a job of several ranks.
+    #[error(
+        "rank {rank}: init was called before in this process, {}; call it once, and give clones of the node to those \
+         that need it (other jobs: init_with)",
+        if *is_here { "and its node is still there" } else { "whose node has left the job" }
+    )]
+    Joined {
+        /// This process's rank.
+        rank: Rank,
+        /// Whether the first call's node, or that call itself, goes on.
+        is_here: bool,
+    },
     /// Elements must not have size zero.
     #[error("rank {rank}: a message's elements must have a size; {element} has none")]
     NoSize {
@@ -225,7 +252,7 @@ pub enum Misuse {
         element: ElementType,
     },
     /// The peer's rank does not exist in this job.
-    #[error("rank {rank}: rank {peer} does not exist; this job has ranks 0 to {}", size.saturating_sub(1))]
+    #[error("rank {rank}: rank {peer} does not exist{}; this job has ranks 0 to {}", given(*.peer), size.saturating_sub(1))]
     NoSuchRank {
         /// This rank.
         rank: Rank,
@@ -233,6 +260,14 @@ pub enum Misuse {
         peer: Rank,
         /// The number of ranks.
         size: u32,
+    },
+    /// A part or a strided section does not lie within its buffer, or has an element twice.
+    #[error("{}{why}", of_rank(.rank))]
+    Region {
+        /// This rank; `None` if no node was called.
+        rank: Option<Rank>,
+        /// Which elements, and those of the buffer.
+        why: String,
     },
     /// The handle's result was already taken. A future must not be polled after it is ready.
     #[error("{operation}: its result was taken already; wait once")]
@@ -259,6 +294,17 @@ lathide_models::debug_is_display!(Misuse);
 /// A collective's number, as text.
 fn collective(number: u64) -> String {
     if number == 0 { "an exchange".to_owned() } else { format!("collective {number}") }
+}
+
+/// What was probably given for a rank that does not exist: those of the upper half come of negative numbers.
+fn given(rank: Rank) -> String {
+    let signed = rank.0.cast_signed();
+    if signed < 0 { format!(" (it was given as {signed}, or is too large)") } else { String::new() }
+}
+
+/// Whose error it is, as the beginning of a text.
+fn of_rank(rank: &Option<Rank>) -> String {
+    rank.map(|rank| format!("rank {rank}: ")).unwrap_or_default()
 }
 
 /// The operation that was affected, as text.

@@ -10,14 +10,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use crate::buffer::{Element, WriteBuffer};
 use crate::collective::choose::Choice;
 use crate::engine::Outcome;
 use crate::error::{Error, Misuse, Result};
 use crate::kernel::{Completion, HasCompletion, Kernel};
 use crate::operation::Operation;
 
-/// A pending read. `wait` returns the buffer, filled and cut to the length of the message.
+/// A pending read into a vector. `wait` returns it, filled and cut to the length of the message. Reads into other
+/// [buffers](crate::ReadBuffer) have a [`Handle`] of theirs.
 ///
 /// Dropping the handle abandons the read. If no message has matched it yet, it is withdrawn, and the message matches
 /// the next read. Otherwise the message is received and discarded.
@@ -83,7 +83,7 @@ impl<B: Send + 'static> Handle<B> {
             None if was_done => Err(self.taken()),
             None => {
                 self.kernel.asks_in_vain();
-                Ok(Test::Pending(self))
+                self.kernel.forked().map_or(Ok(Test::Pending(self)), Err)
             }
         }
     }
@@ -182,6 +182,9 @@ impl<B: Send + 'static> Future for Handle<B> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         if this.completion.register(context.waker()) {
+            if let Some(error) = this.kernel.forked() {
+                return Poll::Ready(Err(error));
+            }
             if !this.completion.is_awaited.swap(true, Relaxed) {
                 this.kernel.begin_await();
                 this.kernel.begin_asking();
@@ -212,14 +215,4 @@ impl<B> fmt::Debug for Handle<B> {
 /// The handle's type says what was put in.
 fn downcast<B: 'static>(buffer: Box<dyn Any + Send>) -> B {
     *buffer.downcast().expect("an operation gives back the buffer it was given")
-}
-
-/// Handles are made with the buffer types that operations accept.
-pub(crate) fn read_handle<T: Element>(kernel: Arc<Kernel>, completion: Arc<Completion>) -> ReadHandle<T> {
-    Handle::new(kernel, completion)
-}
-
-/// See [`read_handle`].
-pub(crate) fn write_handle<B: WriteBuffer>(kernel: Arc<Kernel>, completion: Arc<Completion>) -> WriteHandle<B> {
-    Handle::new(kernel, completion)
 }

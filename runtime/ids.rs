@@ -6,7 +6,20 @@ use serde::{Deserialize, Serialize};
 
 /// The number of a node in its job, `0..size`.
 ///
-/// Calls that take a rank accept `impl Into<Rank>`, so a plain `u32` works too.
+/// Calls that take a rank accept `impl Into<Rank>`, so plain integers work too: `u32`, `usize` and `i32`, and so literals.
+/// A number that no rank can have, negative or too large, becomes a rank that no job has: the call that it is given to
+/// returns [`Misuse::NoSuchRank`](crate::Misuse::NoSuchRank).
+///
+/// ```
+/// let node = lathide::init()?;
+/// let error = node.initread(-1, 1, vec![0u8]).unwrap_err();
+/// assert!(error.to_string().contains("given as -1"));
+/// let (row, column, columns) = (0usize, 0usize, 4usize);
+/// node.initwrite(row * columns + column, 1, vec![0u8])?.wait()?;
+/// assert_eq!(node.rank(), 0);
+/// # node.finalize()?;
+/// # Ok::<_, lathide::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Rank(pub u32);
@@ -46,9 +59,35 @@ impl From<u32> for Rank {
     }
 }
 
+impl From<usize> for Rank {
+    /// A number beyond `u32` becomes the last rank, which no job has.
+    fn from(rank: usize) -> Self {
+        Rank(u32::try_from(rank).unwrap_or(u32::MAX))
+    }
+}
+
+impl From<i32> for Rank {
+    /// A negative number becomes one of the upper half, which no job has; an error shows it as it was.
+    fn from(rank: i32) -> Self {
+        Rank(rank.cast_unsigned())
+    }
+}
+
 impl PartialEq<u32> for Rank {
     fn eq(&self, other: &u32) -> bool {
         self.0 == *other
+    }
+}
+
+impl PartialEq<usize> for Rank {
+    fn eq(&self, other: &usize) -> bool {
+        self.index() == *other
+    }
+}
+
+impl PartialEq<i32> for Rank {
+    fn eq(&self, other: &i32) -> bool {
+        u32::try_from(*other) == Ok(self.0)
     }
 }
 
@@ -72,5 +111,21 @@ impl From<u32> for Tag {
 impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_any_type_are_ranks_or_none() {
+        assert_eq!([Rank::from(7u32), Rank::from(7usize), Rank::from(7)], [Rank(7); 3]);
+        assert!(Rank(7) == 7u32 && Rank(7) == 7usize && Rank(7) == 7);
+        // None comes round to a rank that a job may have: those have at most 65536.
+        for none in [Rank::from(-1), Rank::from(i32::MIN), Rank::from(usize::MAX), Rank::from((1usize << 32) + 3)] {
+            assert!(none.0 >= 1 << 31, "{none:?}");
+        }
+        assert!(Rank::from(-1) != -1 && Rank(u32::MAX) != usize::MAX);
     }
 }

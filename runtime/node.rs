@@ -4,36 +4,55 @@ mod calibrate;
 mod collective;
 mod grid;
 mod group;
+mod lend;
+mod once;
+mod section;
 
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::buffer::{Element, WriteBuffer};
+use crate::buffer::{ReadBuffer, WriteBuffer};
 use crate::config::Config;
 #[expect(unused_imports, reason = "named in documentation")]
 use crate::error::Error;
+#[expect(unused_imports, reason = "named in documentation")]
+use crate::error::Misuse;
 use crate::error::Result;
-use crate::handle::{ReadHandle, WriteHandle, read_handle, write_handle};
+use crate::handle::{Handle, WriteHandle};
 use crate::ids::{Rank, Tag};
 use crate::kernel::Kernel;
 use crate::observe::Report;
 use crate::wire::frame::MatchKey;
 pub use grid::Grid;
 pub use group::Group;
+pub use lend::{Lend, Loan};
+use once::Turn;
+pub use section::{Ghosts, SectionShift};
 
 /// Joins the job of this process, which the environment describes. A program started alone is a job of one rank.
 ///
+/// A process joins a job of several ranks once; clones of the [`Node`] are the same member of it. A process that was
+/// forked from one that has joined cannot use that one's node: its calls return [`Misuse::Forked`].
+///
 /// # Errors
-/// [`Error::Misuse`] if a variable is invalid, [`Error::Join`] if the job cannot be reached.
+/// [`Error::Misuse`] if a variable is invalid, or if the process has joined before ([`Misuse::Joined`]);
+/// [`Error::Join`] if the job cannot be reached.
 pub fn init() -> Result<Node> {
-    init_with(Config::from_environment()?)
+    let config = Config::from_environment()?;
+    if config.size == 1 {
+        return init_with(config);
+    }
+    let turn = Turn::take(config.rank)?;
+    let node = init_with(config)?;
+    turn.used(&node.inner.kernel);
+    Ok(node)
 }
 
 /// Joins a job with an explicit configuration. Several nodes may live in one process.
 ///
 /// # Errors
-/// As [`init`].
+/// As [`init`], but for what it says of processes that join twice.
 pub fn init_with(config: Config) -> Result<Node> {
     let kernel = Kernel::start(config)?;
     let job = Group::new(kernel.clone(), kernel.calls.job.clone());
@@ -44,6 +63,18 @@ pub fn init_with(config: Config) -> Result<Node> {
 /// [collectives](Group#threads) must be ordered. When the last clone is dropped, the node leaves the job.
 ///
 /// All ranks of the job are a [`Group`], and the node has that group's calls: collectives, and smaller groups.
+///
+/// | for | call |
+/// | --- | --- |
+/// | a message | [`initwrite`](Node::initwrite) and [`initread`](Node::initread); their [`Handle`] has `wait` |
+/// | one from or into a buffer that stays in its variable | [`write_from`](Node::write_from), [`read_into`](Node::read_into) |
+/// | one of a range, a column, a face | a [`Part`](crate::Part) or [`Strided`](crate::Strided) buffer |
+/// | what all ranks do together | [collectives](Group#collectives): [`barrier`](Group::barrier), [`broadcast`](Group::broadcast), [`allreduce`](Group::allreduce) ... |
+/// | what some ranks do together | [`group`](Group::group), [`split`](Group::split), [`Grid`] |
+/// | neighbours on a grid | [`exchange`](Group::exchange), [`exchange_sections`](Group::exchange_sections) |
+/// | what has happened | [`report`](Node::report), [`check`](Node::check) |
+/// | the end | [`finalize`](Node::finalize) |
+/// | the selection of algorithms | [`calibrate`](Node::calibrate), [`set_cost_model`](Node::set_cost_model), [`override_algorithms`](Node::override_algorithms) |
 #[derive(Clone)]
 pub struct Node {
     inner: Arc<Inner>,
@@ -78,19 +109,16 @@ impl Node {
     /// Starts to read the next message of `tag` from `from` into `buffer` (Strumpen 3.2.2, I.3). Does not wait.
     ///
     /// The buffer may be longer than the message. Its length, not its capacity, is the maximum length of the message.
-    /// It comes back from `wait` cut to the length of the message. Reads of one tag match messages in the order in
-    /// which both were posted. A read that is posted before the message arrives receives it without a copy.
+    /// It comes back from `wait` cut to the length of the message; buffers that cannot be cut take messages of their
+    /// own length only ([`ReadBuffer`] lists the buffers). Reads of one tag match messages in the order in which both
+    /// were posted. A read that is posted before the message arrives receives it without a copy.
     ///
     /// # Errors
-    /// [`Error::Misuse`] if `from` is no rank of this job; [`Error::PeerLost`] if it is lost.
-    pub fn initread<T: Element>(
-        &self,
-        from: impl Into<Rank>,
-        tag: impl Into<Tag>,
-        buffer: Vec<T>,
-    ) -> Result<ReadHandle<T>> {
+    /// [`Error::Misuse`] if `from` is no rank of this job, or the buffer is a part that reaches beyond another;
+    /// [`Error::PeerLost`] if `from` is lost.
+    pub fn initread<B: ReadBuffer>(&self, from: impl Into<Rank>, tag: impl Into<Tag>, buffer: B) -> Result<Handle<B>> {
         let completion = self.post_read(from.into(), MatchKey::user(tag.into()), buffer)?;
-        Ok(read_handle(self.inner.kernel.clone(), completion))
+        Ok(Handle::new(self.inner.kernel.clone(), completion))
     }
 
     /// Starts to write `buffer` to `to` as a message of `tag` (Strumpen 3.2.2, I.3). Does not wait.
@@ -108,9 +136,10 @@ impl Node {
         buffer: B,
     ) -> Result<WriteHandle<B>> {
         self.check_element(B::TYPE, B::ELEMENT_BYTES)?;
+        self.check_region(buffer.flaw())?;
         let kernel = &self.inner.kernel;
         let completion = kernel.initwrite(to.into(), MatchKey::user(tag.into()), B::TYPE, Box::new(buffer));
-        Ok(write_handle(kernel.clone(), self.noting(completion)?))
+        Ok(Handle::new(kernel.clone(), self.noting(completion)?))
     }
 
     /// What the node has observed so far: where its time went, what its links carried, and what the models predict.
@@ -145,7 +174,7 @@ impl Node {
     pub fn check(&self) -> Result<()> {
         let kernel = &self.inner.kernel;
         kernel.poke();
-        self.noting(kernel.take_refusal().map_or(Ok(()), Err))
+        self.noting(kernel.forked().or_else(|| kernel.take_refusal()).map_or(Ok(()), Err))
     }
 
     /// Leaves the job. All messages of this node are sent, its collectives end, and the peers confirm that everything
@@ -160,15 +189,11 @@ impl Node {
         self.inner.kernel.finish(None)
     }
 
-    fn post_read<T: Element>(
-        &self,
-        from: Rank,
-        key: MatchKey,
-        buffer: Vec<T>,
-    ) -> Result<Arc<crate::kernel::Completion>> {
-        self.check_element(T::TYPE, size_of::<T>())?;
-        let bytes = size_of_val(&buffer[..]) as u64;
-        let completion = self.inner.kernel.initread(from, key, T::TYPE, Box::new(buffer), bytes);
+    fn post_read<B: ReadBuffer>(&self, from: Rank, key: MatchKey, buffer: B) -> Result<Arc<crate::kernel::Completion>> {
+        self.check_element(B::TYPE, B::ELEMENT_BYTES)?;
+        self.check_region(buffer.flaw())?;
+        let bytes = buffer.capacity_bytes() as u64;
+        let completion = self.inner.kernel.initread(from, key, B::TYPE, buffer.place(), bytes);
         self.noting(completion)
     }
 }

@@ -182,7 +182,7 @@ fn exchanges() {
             at[axis] = (at[axis] + by) % sides[axis];
             at[0] + sides[0] * (at[1] + sides[1] * at[2])
         };
-        let directions = (0..6).map(|direction| (direction / 2, direction % 2 == 0, direction as u64 + 1));
+        let directions = (0..6).map(|direction| (direction / 2, direction % 2 == 0, direction + 1));
         let ways = |rank: u32| {
             let directions = directions.clone();
             directions.map(move |(axis, is_up, count)| {
@@ -195,12 +195,13 @@ fn exchanges() {
                 .map(|(to, from, count)| Shift { to: Some((Rank(to), count)), from: Some((Rank(from), count)) })
                 .collect();
             let schedule = exchange::schedule(Rank(rank), &shifts);
-            let input = (1..=6).flat_map(|count| block(rank, count as u32, count)).collect();
+            let input = (1..=6).flat_map(|count| block(rank, count, count.into())).collect();
             Part { schedule, input, output: vec![BLANK; 21] }
         });
         let outputs = run(parts.collect(), &nothing(), BLANK, SENDS[index % 3], index as u64);
         for (rank, output) in (0..).zip(outputs) {
-            let expected: Vec<u64> = ways(rank).flat_map(|(_, from, count)| block(from, count as u32, count)).collect();
+            let expected: Vec<u64> =
+                ways(rank).flat_map(|(_, from, count)| block(from, count as u32, count as u64)).collect();
             assert_eq!(output, expected, "rank {rank} of {sides:?}");
         }
     }

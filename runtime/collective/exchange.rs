@@ -17,9 +17,9 @@ use crate::ids::Rank;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Shift {
     /// The rank to send to, and the number of elements.
-    pub to: Option<(Rank, u64)>,
+    pub to: Option<(Rank, usize)>,
     /// The rank to receive from, and the number of elements.
-    pub from: Option<(Rank, u64)>,
+    pub from: Option<(Rank, usize)>,
 }
 
 /// The schedule of `rank`. The input holds the data to send, the output the received data, both consecutive in the
@@ -31,6 +31,7 @@ pub(crate) fn schedule(rank: Rank, shifts: &[Shift]) -> Schedule {
     let (mut start_in, mut start_out) = (0, 0);
     for shift in shifts {
         if let Some((to, count)) = shift.to {
+            let count = count as u64;
             let region = Region::input(start_in, count);
             start_in += count;
             if to == rank {
@@ -42,6 +43,7 @@ pub(crate) fn schedule(rank: Rank, shifts: &[Shift]) -> Schedule {
     }
     for shift in shifts {
         if let Some((from, count)) = shift.from {
+            let count = count as u64;
             let region = Region::output(start_out, count);
             start_out += count;
             if from != rank {

@@ -12,6 +12,8 @@ pub(super) struct Posted {
     pub(super) place: Box<dyn ReceiveBuffer>,
     pub(super) element: ElementType,
     pub(super) capacity: u64,
+    /// No shorter message fits.
+    pub(super) must_be_filled: bool,
     pub(super) since: Duration,
     /// The sender has been asked for this read's message.
     pub(super) wanted: bool,
@@ -19,8 +21,8 @@ pub(super) struct Posted {
 
 impl Posted {
     pub(super) fn new(op: OpId, mut place: Box<dyn ReceiveBuffer>, element: ElementType, since: Duration) -> Self {
-        let capacity = place.bytes_mut().len() as u64;
-        Posted { op, place, element, capacity, since, wanted: false }
+        let (capacity, must_be_filled) = (place.bytes_mut().len() as u64, place.must_be_filled());
+        Posted { op, place, element, capacity, must_be_filled, since, wanted: false }
     }
 }
 

@@ -111,7 +111,7 @@ impl Kernel {
     /// [`Misuse::Threads`] if another thread calls them too; then every rank of the team is told.
     pub(crate) fn call_collective<'a>(&self, team: &'a Team) -> Result<CollectiveCall<'a>> {
         if self.program.is_over.load(Ordering::Relaxed) {
-            return Err(Error::Shutdown { rank: self.rank });
+            return Err(self.over());
         }
         team.callers.enter().map_err(|why| {
             let misuse = Misuse::Threads { rank: self.rank, why: why.clone() };

@@ -204,6 +204,7 @@ impl Kernel {
     /// Moves what is there, if the program may and nobody else does: so that testing in a loop makes progress.
     pub(crate) fn poke(&self) {
         if self.settings.overlap == Overlap::Off
+            && self.forked().is_none()
             && let Some(mut core) = self.core.try_lock().map(Locked::new)
         {
             let mut ready = Vec::new();

@@ -45,7 +45,7 @@ impl Kernel {
             self.observer.leaves_wait(entered, entered, operations(condition));
             return true;
         }
-        let is_met = self.wait_long(condition, deadline, LongWait::new(entered));
+        let is_met = self.ends_forked(condition) || self.wait_long(condition, deadline, LongWait::new(entered));
         if !is_met {
             self.asks_in_vain();
         }

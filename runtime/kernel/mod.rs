@@ -14,6 +14,7 @@ mod completion;
 mod conditions;
 mod core;
 mod deadlock;
+mod forked;
 mod groups;
 mod hand_over;
 mod help;
@@ -133,7 +134,12 @@ impl Kernel {
         let kernel = Kernel {
             rank: config.rank,
             size: config.size,
-            names: Names { node: NEXT_ID.fetch_add(1, Ordering::Relaxed), job, has_launcher: launcher },
+            names: Names {
+                node: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+                process: std::process::id(),
+                job,
+                has_launcher: launcher,
+            },
             settings: Settings::of(config),
             clock,
             core: Mutex::new(core),
@@ -182,7 +188,7 @@ impl Kernel {
         post: impl FnOnce(&mut Core, Duration) -> Result<OpId>,
     ) -> Result<Arc<Completion>> {
         if self.program.is_over.load(Ordering::Relaxed) {
-            return Err(Error::Shutdown { rank: self.rank });
+            return Err(self.over());
         }
         let now = self.clock.now();
         self.ownership.program_enters(now);
@@ -253,6 +259,8 @@ impl Kernel {
     /// A handle is gone before its operation was complete.
     pub(crate) fn abandon(&self, completion: &Completion) {
         match completion.detach() {
+            // Its core may have been locked when this process was forked.
+            Detached::UnderWay if self.forked().is_some() => {}
             Detached::UnderWay if completion.operation().kind == OperationKind::Read => {
                 let mut core = self.lock();
                 core.withdraw(completion);
@@ -290,7 +298,7 @@ impl Kernel {
     /// What the job failed with, or a refusal nobody was told of.
     pub(crate) fn finish(&self, failed: Option<String>) -> Result<()> {
         if self.program.is_over.swap(true, Ordering::SeqCst) {
-            return Err(Error::Shutdown { rank: self.rank });
+            return Err(self.over());
         }
         self.observer.ends(self.clock.now());
         if failed.is_none() {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use lathide_sys::fork;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
@@ -51,6 +52,8 @@ pub(crate) struct Kernel {
 pub(super) struct Names {
     /// The node, within its process.
     pub(super) node: u64,
+    /// That process.
+    pub(super) process: u32,
     /// This run of the job.
     pub(super) job: u64,
     /// Whether a launcher has started the job, and watches its processes: it does not outlive the launcher.
@@ -129,8 +132,8 @@ pub(super) mod asking {
 /// What the program has been told, and has asked for.
 #[derive(Default)]
 pub(super) struct Program {
-    /// It has finalized, and may not call any more.
-    pub(super) is_over: AtomicBool,
+    /// It has finalized, or was forked from the process that joined, and may not call any more.
+    pub(super) is_over: fork::Flag,
     /// How often a call has found that an operation is not complete.
     pub(super) asked_in_vain: AtomicU64,
     /// The last error that it was told.

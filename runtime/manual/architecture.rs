@@ -192,6 +192,7 @@
 //! | `foldhash` | library | hash tables of message ids, on the path of every message |
 //! | `blake3`, `getrandom` | both | the handshake's keyed hashes, tags of control frames, digests of signatures; nonces |
 //! | `snow` (feature `encrypt`) | library | the Noise protocol. Links use AES-GCM; snow 0.10 does not compile without the other suite |
+//! | `ndarray` (feature `ndarray`) | library | arrays as buffers, and sections of them, for programs that have them |
 //! | `if-addrs`, `ipnet` | library | the addresses of a host; networks as users write them |
 //! | `serde`, `serde_json` | both | control frames, reports, timelines, results |
 //! | `thiserror`, `tracing` | both | error types; what a program's own subscriber may hear |

@@ -325,15 +325,15 @@ impl Group {
         for (peer, _) in shifts.iter().flat_map(|shift| [shift.to, shift.from]).flatten() {
             self.noting(self.team().check(self.job_rank(), peer))?;
         }
-        let total = |side: fn(&Shift) -> Option<(Rank, u64)>| -> u64 {
+        let total = |side: fn(&Shift) -> Option<(Rank, usize)>| -> usize {
             shifts.iter().filter_map(side).map(|(_, count)| count).sum()
         };
         let (sent, received) = (total(|shift| shift.to), total(|shift| shift.from));
-        if edges.len() as u64 != sent {
+        if edges.len() != sent {
             return self.wrong_length("exchange", edges.len(), format!("its shifts send {sent}"));
         }
         let (rank, schedule) = (self.job_rank(), Arc::new(exchange::schedule(self.rank(), shifts)));
-        let ghosts = zeroed(received as usize);
+        let ghosts = zeroed(received);
         let operation = Operation::new(OperationKind::Exchange, rank, rank, None, bytes_of(&edges, &ghosts));
         let work = Box::new(Typed::new(&schedule, edges, ghosts, None, |result| result));
         let start = Start { group: self.team().number, schedule, signature: None, work, timed: None };

@@ -144,7 +144,7 @@ impl<const D: usize> Grid<D> {
     /// `d`: in the order of dimensions, first to the neighbour before this rank, then to the one behind it. Of each, the
     /// opposite neighbour's comes in. At an edge of the grid the side without a neighbour is missing.
     pub fn shifts(&self, counts: [usize; D]) -> Vec<Shift> {
-        let with = |rank: Option<Rank>, count: usize| rank.map(|rank| (rank, count as u64));
+        let with = |rank: Option<Rank>, count: usize| rank.map(|rank| (rank, count));
         let of = |(dimension, count): (usize, usize)| {
             let (before, behind) = self.shift(dimension, 1);
             let down = Shift { to: with(before, count), from: with(behind, count) };
@@ -155,7 +155,7 @@ impl<const D: usize> Grid<D> {
 
     /// How many elements this rank sends in an exchange of edges; it receives as many.
     pub fn edges(&self, counts: [usize; D]) -> usize {
-        self.shifts(counts).iter().filter_map(|shift| shift.to).map(|(_, count)| count as usize).sum()
+        self.shifts(counts).iter().filter_map(|shift| shift.to).map(|(_, count)| count).sum()
     }
 
     /// Exchanges edges with the neighbours in all dimensions ([`Group::exchange`] of [`Grid::shifts`]): `edges` holds what is

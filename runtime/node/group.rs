@@ -197,6 +197,12 @@ impl Group {
         if bytes == 0 { Err(Misuse::NoSize { rank, element }.into()) } else { Ok(()) }
     }
 
+    /// For the flaw of a buffer or a region.
+    pub(super) fn check_region(&self, flaw: Option<String>) -> Result<()> {
+        let refused = |why| self.noting(Err(Misuse::Region { rank: Some(self.job_rank()), why }.into()));
+        flaw.map_or(Ok(()), refused)
+    }
+
     /// Remembers an error that the program is told: a node dropped after one has failed.
     pub(super) fn noting<T>(&self, result: Result<T>) -> Result<T> {
         result.inspect_err(|error| self.kernel().note_failure(error))

@@ -4,6 +4,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`descriptor`] | a descriptor, given by its number, that no other program shall inherit |
+//! | [`fork`] | flags that are set in a process that is forked from this one |
 //! | [`pieces`] | a vector whose pieces are lent one by one, to several borrowers at once |
 //! | [`mod@slice`] | short slices of a processor for a thread that works little and should not wait |
 //! | [`tcp`] | what TCP tells of a connection's other end, and how often it tries again |
@@ -11,6 +12,7 @@
 //! For Linux only.
 
 pub mod descriptor;
+pub mod fork;
 pub mod pieces;
 pub mod slice;
 pub mod tcp;

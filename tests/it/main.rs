@@ -3,6 +3,7 @@
 // The product may not, which these play or stop.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod buffers;
 #[path = "../chance.rs"]
 mod chance;
 mod collectives;
@@ -16,6 +17,7 @@ mod gain;
 mod grammar;
 mod groups;
 mod jobs;
+mod joined;
 mod kills;
 mod lab;
 mod ladder;

@@ -170,7 +170,7 @@ pub(crate) fn collected(operation: &str, bytes: usize) -> Result<()> {
         }
         _ => {
             let (left, right) = (rank.on_ring(-1, node.size()), rank.on_ring(1, node.size()));
-            let half = bytes as u64 / 2;
+            let half = bytes / 2;
             let shifts = [(right, left), (left, right)];
             let shifts = shifts.map(|(to, from)| Shift { to: Some((to, half)), from: Some((from, half)) });
             let ghosts = node.exchange(&shifts, own)?;

@@ -102,7 +102,9 @@ impl Incoming {
     }
 
     fn fits(&self, message_header: &MessageHeader, read: &Posted) -> bool {
-        message_header.total <= read.capacity && message_header.element == read.element
+        let Posted { capacity, element, must_be_filled, .. } = *read;
+        let is_short = message_header.total < capacity && must_be_filled;
+        message_header.total <= capacity && message_header.element == element && !is_short
     }
 
     /// The error that `seat` just gave the read, for the writer within this node.

@@ -44,13 +44,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::core::Core;
-use self::helper::Help;
+use self::helper::{Condition, Help};
 use self::ownership::Ownership;
 use self::poller::Poller;
 use self::sync::Mutex;
 use self::wake::TaskWake;
 use crate::config::Overlap;
 use crate::engine::OpId;
+use crate::error::Error;
 use crate::ids::Rank;
 use crate::observe::event::What;
 use crate::operation::Operation;
@@ -98,6 +99,15 @@ impl Kernel {
     }
 
     fn asks_in_vain(&self) {}
+
+    /// Nobody forks here.
+    fn forked(&self) -> Option<Error> {
+        None
+    }
+
+    fn ends_forked(&self, _: &dyn Condition) -> bool {
+        false
+    }
 }
 
 /// Between two calls the program computes, or not.

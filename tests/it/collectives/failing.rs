@@ -333,7 +333,7 @@ fn neighbours_that_expect_other_lengths_are_told() {
             // Rank 0 sends 3 where 2 are expected.
             let count = if rank == 0 { 3 } else { 2 };
             let shift = Shift { to: Some((peer, count)), from: Some((peer, 2)) };
-            let result = node.exchange(&[shift], vec![0u16; count as usize]);
+            let result = node.exchange(&[shift], vec![0u16; count]);
             let error = if rank == 1 {
                 node.initwrite(0, Tag(9), vec![0u8]).unwrap().wait().unwrap();
                 result.unwrap_err()

@@ -25,7 +25,7 @@ use uses::{Imports, Words, imports};
 const ROOMS: &[Room] = &[
     ("sys", &["runtime/sys"]),
     ("models", &["runtime/models"]),
-    ("plain data", &["runtime/*.rs", "runtime/error", "runtime/quantity"]),
+    ("plain data", &["runtime/*.rs", "runtime/buffer", "runtime/error", "runtime/quantity"]),
     ("wire", &["runtime/wire"]),
     ("engine", &["runtime/engine"]),
     ("collective", &["runtime/collective"]),
@@ -49,6 +49,7 @@ const PURE_FILES: &[Room] = &[(
         "runtime/ids.rs",
         "runtime/error.rs",
         "runtime/config.rs",
+        "runtime/buffer",
         "runtime/buffer.rs",
         "runtime/observe/advice.rs",
         "runtime/observe/event.rs",

@@ -47,6 +47,10 @@ fn program() {
         }
         ["stands", kind] => super::super::standstill::program(kind),
         ["children"] => children(),
+        ["twice"] => super::super::joined::twice(),
+        ["forks"] => super::super::joined::forks(),
+        ["fails"] => super::super::joined::fails(),
+        ["exits"] => super::super::joined::exits(),
         ["rest"] => super::super::memory::rest(),
         _ => panic!("no program is called {line:?}"),
     };
