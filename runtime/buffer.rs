@@ -9,6 +9,8 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use bytes::Bytes;
 
+use crate::ids::Rank;
+
 /// A type that can be sent: plain old data, with a type code that both sides compare.
 ///
 /// Implemented for all integer and floating point types. Your own type needs its own code:
@@ -133,6 +135,14 @@ impl<B: WriteBuffer> SendBuffer for B {
 /// A buffer that waits to be filled, its type forgotten.
 pub(crate) trait ReceiveBuffer: Send {
     fn bytes_mut(&mut self) -> &mut [u8];
+    /// The most bytes that a message may have.
+    fn capacity(&mut self) -> u64 {
+        self.bytes_mut().len() as u64
+    }
+    /// A message of so many bytes from `from` is about to fill it; not more than its capacity.
+    fn meet(&mut self, _from: Rank, _bytes: u64) {}
+    /// That message does not fill it after all: it is given back.
+    fn unmeet(&mut self) {}
     /// Cuts the buffer to the message that filled it.
     fn truncate(&mut self, bytes: usize);
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;

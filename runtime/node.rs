@@ -1,6 +1,7 @@
 //! The node: one SPMD process, its rank, and its primitives.
 
 mod collective;
+mod read;
 
 use std::fmt;
 use std::sync::Arc;

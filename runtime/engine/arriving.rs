@@ -19,7 +19,7 @@ pub(super) struct Posted {
 
 impl Posted {
     pub(super) fn new(op: OpId, mut place: Box<dyn ReceiveBuffer>, element: ElementType, since: Duration) -> Self {
-        let capacity = place.bytes_mut().len() as u64;
+        let capacity = place.capacity();
         Posted { op, place, element, capacity, since, wanted: false }
     }
 }
@@ -48,6 +48,9 @@ pub(super) struct Unmatched {
 pub(super) enum Sink {
     /// Straight into the posted buffer.
     ReceiveBuffer { op: OpId, place: Box<dyn ReceiveBuffer> },
+    /// Into the buffer of a read that nobody waits for any more, until another read meets the message. It is not of the
+    /// window, which has its credit back.
+    Returned(Box<dyn ReceiveBuffer>),
     /// Into memory of the window, until a read is posted.
     Buffer(Vec<u8>),
     /// Nowhere yet: an envelope without a grant. `answer`: it answered a want.

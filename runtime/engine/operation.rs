@@ -1,7 +1,10 @@
 //! Operations: their names, and how they end.
 
-use crate::buffer::{ReceiveBuffer, SendBuffer};
+use std::any::Any;
+
+use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
 use crate::error::Error;
+use crate::ids::Rank;
 
 /// Names an operation within its engine; never used twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -15,13 +18,29 @@ pub(crate) struct Completed {
 
 /// How an operation ended.
 pub(crate) enum Outcome {
-    /// A read's buffer, filled and cut to the message.
-    Read(Box<dyn ReceiveBuffer>),
+    /// A read's buffer, filled and cut to the message; the message it has met, or none for the result of a collective.
+    Read(Box<dyn ReceiveBuffer>, Option<Origin>),
     /// A write's buffer, free for reuse.
     Written(Box<dyn SendBuffer>),
-    Failed(Error),
-    /// A read withdrawn before it met a message.
-    Abandoned,
+    /// The buffer is what was posted, if it can be given back.
+    Failed(Error, Option<Box<dyn Any + Send>>),
+    /// A read withdrawn before it met a message: its buffer, or none for what has none.
+    Abandoned(Option<Box<dyn ReceiveBuffer>>),
+}
+
+impl Outcome {
+    /// A failure that has no buffer to give back.
+    pub(crate) fn failed(error: Error) -> Self {
+        Outcome::Failed(error, None)
+    }
+}
+
+/// Which message a read has met.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Origin {
+    pub(crate) from: Rank,
+    pub(crate) message_id: u64,
+    pub(crate) element: ElementType,
 }
 
 /// A refusal that came after the write was complete.

@@ -21,6 +21,9 @@ mod observed;
 mod ownership;
 mod panics;
 mod poller;
+mod ready;
+#[cfg(test)]
+mod ready_tests;
 #[cfg(test)]
 mod schedules;
 mod state;
@@ -29,6 +32,7 @@ mod task;
 mod timers;
 mod tuning;
 mod wake;
+mod withdraw;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -56,14 +60,14 @@ use cache::Cache;
 pub(crate) use callers::CollectiveCall;
 use clock::Clock;
 pub(crate) use completion::Completion;
-use completion::Detached;
-use conditions::{AnyOf, Until};
+use conditions::{AnyMember, AnyOf, Until};
 use core::Core;
 pub(crate) use helper::HasCompletion;
 use helper::Help;
 use observed::Observed;
 use ownership::Ownership;
 use poller::Poller;
+pub(crate) use ready::Ready;
 pub(crate) use state::Kernel;
 use state::{Calls, Names, Order, Program, Settings, Started, TaskThread};
 use tuning::spin::Spin;
@@ -140,6 +144,7 @@ impl Kernel {
         let kernel = Kernel {
             rank: config.rank,
             size: config.size,
+            everyone: (0..config.size).map(Rank).collect(),
             names: Names { node: NEXT_ID.fetch_add(1, Ordering::Relaxed), job, has_launcher: launcher },
             settings: Settings::of(config),
             clock,
@@ -167,6 +172,18 @@ impl Kernel {
     ) -> Result<Arc<Completion>> {
         let operation = Operation::new(OperationKind::Read, self.rank, from, key.user_tag(), bytes);
         self.post(operation, key, |core, now| core.engine.initread(now, from, key, element, place))
+    }
+
+    /// Posts a read of any origin.
+    pub(crate) fn initread_any(
+        &self,
+        key: MatchKey,
+        element: ElementType,
+        place: Box<dyn ReceiveBuffer>,
+        bytes: u64,
+    ) -> Result<Arc<Completion>> {
+        let operation = Operation::new(OperationKind::ReadAny, self.rank, self.rank, key.user_tag(), bytes);
+        self.post(operation, key, |core, now| core.engine.initread_any(now, key, element, place))
     }
 
     /// Posts a write and sends its first burst, if it may go and there is room.
@@ -198,7 +215,10 @@ impl Kernel {
         // Who posts goes on to compute, as far as can be known; a wait says otherwise.
         core.is_helped = self.help.is_held();
         let op = post(&mut core, now).map_err(|error| error.during(operation))?;
-        let completion = Arc::new(Completion::new(operation, op, key));
+        let completion = Arc::new(match operation.kind {
+            OperationKind::ReadAny => Completion::of_any(operation, op, key, self.everyone.clone()),
+            _ => Completion::new(operation, op, key),
+        });
         core.expect(completion.clone());
         core.observe_post(&completion, now);
         let may_move = self.task_may_move();
@@ -232,12 +252,21 @@ impl Kernel {
         self.wait(&AnyOf::few(of), deadline)
     }
 
-    /// The same for any number of operations, all of this node.
-    pub(crate) fn wait_any_of_many(&self, of: &[impl HasCompletion]) {
-        if !of.iter().any(|one| one.completion().is_done()) {
-            self.begin_asking();
-        }
-        self.wait(&AnyOf::many(self, of), None);
+    /// Waits for the first of any number of operations, all of this node, of which most are members of a set.
+    pub(crate) fn wait_any_of_many(&self, of: &[impl HasCompletion], ready: &Ready) {
+        self.begin_asking();
+        self.wait(&AnyMember::of_list(self, of, ready), None);
+    }
+
+    /// Waits for the first of a set's members. `false`: `deadline` came first.
+    pub(crate) fn wait_any_member(
+        &self,
+        of: &[impl HasCompletion],
+        ready: &Ready,
+        deadline: Option<Instant>,
+    ) -> bool {
+        self.begin_asking();
+        self.wait(&AnyMember::of_set(of, ready), deadline)
     }
 
     /// What the node has observed so far.
@@ -255,19 +284,6 @@ impl Kernel {
     /// The program has asked whether an operation is complete, and it is not.
     pub(crate) fn asks_in_vain(&self) {
         self.program.asked_in_vain.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// A handle is gone before its operation was complete.
-    pub(crate) fn abandon(&self, completion: &Completion) {
-        match completion.detach() {
-            Detached::UnderWay if completion.operation().kind == OperationKind::Read => {
-                let mut core = self.lock();
-                core.withdraw(completion);
-                self.unlock(core);
-            }
-            Detached::Refused(error) => self.lock().keep_refusal(error),
-            Detached::UnderWay | Detached::Over => {}
-        }
     }
 
     /// The program is told of `error`. If it ends without finalizing, this is why.

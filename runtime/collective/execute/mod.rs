@@ -186,7 +186,7 @@ impl Collectives {
             return None;
         }
         let Some(from) = self.words.remove(&op) else { return Some(Completed { op, outcome }) };
-        if let Outcome::Read(mut place) = outcome
+        if let Outcome::Read(mut place, _) = outcome
             && let Some(word) = ControlMessage::decode(place.bytes_mut())
         {
             self.hear(engine, now, from, word);
@@ -203,19 +203,19 @@ impl Collectives {
         let under_way = entry.under_way.remove(&op);
         let is_read = under_way.is_some_and(|(_, is_read)| is_read);
         entry.moved = now;
-        if let (Some((from, true)), Outcome::Read(place)) = (under_way, &mut outcome) {
+        if let (Some((from, true)), Outcome::Read(place, _)) = (under_way, &mut outcome) {
             let bytes = place.bytes_mut().len() as u64;
             self.traffic.push(Traffic::Received { from, bytes });
         }
         match outcome {
-            Outcome::Read(_) | Outcome::Written(_) => {
+            Outcome::Read(..) | Outcome::Written(_) => {
                 entry.ended.push((step, outcome));
                 self.make_due(whole);
             }
             // Whoever has refused a message of a collective is about to say why.
-            Outcome::Failed(Error::Mismatch(_)) if !is_read && entry.number.is_some() => {}
-            Outcome::Failed(error) => self.failures.push((whole, error)),
-            Outcome::Abandoned => {}
+            Outcome::Failed(Error::Mismatch(_), _) if !is_read && entry.number.is_some() => {}
+            Outcome::Failed(error, _) => self.failures.push((whole, error)),
+            Outcome::Abandoned(_) => {}
         }
     }
 
@@ -298,7 +298,7 @@ impl Collectives {
                 {
                     timed.took(now.saturating_sub(entry.began));
                 }
-                self.end(op, Outcome::Read(Box::new(Finished(result))));
+                self.end(op, Outcome::Read(Box::new(Finished(result)), None));
             }
             Some(End::Failed(words)) => self.fail_here(engine, now, op, words),
             None if can_go_on => self.make_due(op),

@@ -239,7 +239,7 @@ impl World {
                 let read = self.read_of[message].expect("a withdrawal comes after the read");
                 if let (End::Waiting, Some(op)) = (&self.reads[read].end, self.reads[read].op) {
                     let Stream { from, key, .. } = self.stream(message);
-                    self.nodes[rank].engine.withdraw(Rank(from), key, op);
+                    _ = self.nodes[rank].engine.withdraw(Rank(from), key, op);
                     self.settle(rank)?;
                     if matches!(self.reads[read].end, End::Abandoned) {
                         self.post_read(rank, message)?;
@@ -367,7 +367,7 @@ impl World {
             return Err(format!("rank {rank}: {op:?} completes, and is complete already or was never posted"));
         };
         let end = match outcome {
-            Outcome::Read(mut place) => End::Data(place.bytes_mut().to_vec()),
+            Outcome::Read(mut place, _) => End::Data(place.bytes_mut().to_vec()),
             Outcome::Written(source) => {
                 let Side::Write(message) = side else { return Err(format!("{side:?} was written")) };
                 if source.bytes() != self.program.messages[message].payload() {
@@ -375,12 +375,12 @@ impl World {
                 }
                 End::Written
             }
-            Outcome::Failed(error) => {
+            Outcome::Failed(error, _) => {
                 self.counts.failed += 1;
                 self.check_error(rank, &error)?;
                 End::Failed(error)
             }
-            Outcome::Abandoned => {
+            Outcome::Abandoned(_) => {
                 self.counts.abandoned += 1;
                 End::Abandoned
             }

@@ -307,13 +307,13 @@ impl World {
             // What is not the program's is a word or a message in vain.
             let Some(line) = node.ops.remove(&op) else { continue };
             let result: Box<dyn Any> = match outcome {
-                Outcome::Read(place) => place.into_any(),
+                Outcome::Read(place, _) => place.into_any(),
                 Outcome::Written(source) => source.into_any(),
-                Outcome::Failed(error) => {
+                Outcome::Failed(error, _) => {
                     node.ends[line] = End::Failed(error);
                     continue;
                 }
-                Outcome::Abandoned => panic!("nothing is withdrawn"),
+                Outcome::Abandoned(_) => panic!("nothing is withdrawn"),
             };
             node.ends[line] = End::Done(*result.downcast().expect("everything is u64"));
         }
