@@ -8,9 +8,7 @@ use std::sync::Arc;
 
 use crate::buffer::{Element, ElementType, WriteBuffer};
 use crate::config::Config;
-#[expect(unused_imports, reason = "named in documentation")]
-use crate::error::Error;
-use crate::error::{Misuse, Result};
+use crate::error::{Error, Misuse, Result};
 use crate::handle::{ReadHandle, WriteHandle, read_handle, write_handle};
 use crate::ids::{Rank, Tag};
 use crate::kernel::Kernel;
@@ -90,7 +88,8 @@ impl Node {
         self.check_element(B::TYPE, B::ELEMENT_BYTES)?;
         let kernel = &self.inner.kernel;
         let completion = kernel.initwrite(to.into(), MatchKey::user(tag.into()), B::TYPE, Box::new(buffer));
-        Ok(write_handle(kernel.clone(), self.noting(completion)?))
+        let completion = self.noting(completion.map_err(Error::from))?;
+        Ok(write_handle(kernel.clone(), completion))
     }
 
     /// What the node has observed so far: where its time went, what its links carried, and what the models predict.
@@ -149,7 +148,7 @@ impl Node {
         self.check_element(T::TYPE, size_of::<T>())?;
         let bytes = size_of_val(&buffer[..]) as u64;
         let completion = self.inner.kernel.initread(from, key, T::TYPE, Box::new(buffer), bytes);
-        self.noting(completion)
+        self.noting(completion.map_err(Error::from))
     }
 
     fn check_element(&self, element: ElementType, bytes: usize) -> Result<()> {

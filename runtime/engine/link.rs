@@ -13,7 +13,7 @@ use super::arriving::Posted;
 use super::incoming::Incoming;
 use super::outgoing::{Body, Control, Ended, Outgoing};
 use super::receive::{Frames, Head, Parser};
-use super::{Arrival, Completed, LateRefusal, Limits, OpId, Origin, Outcome};
+use super::{Arrival, Completed, LateRefusal, Limits, OpId, Origin, Outcome, Unposted};
 use crate::buffer::{ReceiveBuffer, SendBuffer};
 use crate::error::WireError;
 use crate::error::{Error, Mismatch};
@@ -112,7 +112,7 @@ impl Link {
         read: Posted,
         operation: Operation,
         shared: &mut Shared,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Unposted> {
         if self.is_own() {
             let mut control = VecDeque::new();
             self.incoming.post(key, read, &shared.any, &mut control, &mut shared.completions);
@@ -124,8 +124,7 @@ impl Link {
         if self.has_left()
             && let Some(read) = self.incoming.withdraw(key, op)
         {
-            shared.spent.push(read.place.into_any());
-            return Err(self.left(operation));
+            return Err(Unposted { error: self.left(operation), buffer: read.place.into_any() });
         }
         self.announce_output(shared);
         Ok(())
@@ -189,7 +188,7 @@ impl Link {
         source: Box<dyn SendBuffer>,
         now: Duration,
         shared: &mut Shared,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Unposted> {
         if self.is_own() {
             let message_id = self.next_own_slot;
             self.next_own_slot += 1;
@@ -202,7 +201,8 @@ impl Link {
         }
         if self.has_left() {
             let (kind, tag) = (OperationKind::Write, message_header.key.user_tag());
-            return Err(self.left(Operation::new(kind, self.rank, self.peer, tag, message_header.total)));
+            let error = self.left(Operation::new(kind, self.rank, self.peer, tag, message_header.total));
+            return Err(Unposted { error, buffer: source.into_any() });
         }
         self.outgoing.post(op, message_header, source, now);
         self.announce_output(shared);

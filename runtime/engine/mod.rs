@@ -37,7 +37,7 @@ use arriving::Posted;
 use link::{Link, Shared};
 use notes::Notes;
 pub(crate) use notes::{Arrival, Note, Progress};
-pub(crate) use operation::{Completed, LateRefusal, OpId, Origin, Outcome};
+pub(crate) use operation::{Completed, LateRefusal, OpId, Origin, Outcome, Unposted};
 #[cfg(test)]
 pub(crate) use sim::starts::Starts;
 pub(crate) use transmit::Sent;
@@ -86,8 +86,10 @@ impl Engine {
         key: MatchKey,
         element: ElementType,
         place: Box<dyn ReceiveBuffer>,
-    ) -> Result<OpId, Error> {
-        self.check(from)?;
+    ) -> Result<OpId, Unposted> {
+        if let Err(error) = self.check(from) {
+            return Err(Unposted { error, buffer: place.into_any() });
+        }
         let op = self.new_op();
         let read = Posted::new(op, place, element, now);
         let operation = Operation::new(OperationKind::Read, self.rank, from, key.user_tag(), read.capacity);
@@ -103,11 +105,14 @@ impl Engine {
         key: MatchKey,
         element: ElementType,
         source: Box<dyn SendBuffer>,
-    ) -> Result<OpId, Error> {
-        self.check(to)?;
-        let operation = |total| Operation::new(OperationKind::Write, self.rank, to, key.user_tag(), total);
-        let total = source.all().map(|bytes| bytes.len() as u64);
-        let total = total.ok_or_else(|| Misuse::Buffer { operation: operation(0) })?;
+    ) -> Result<OpId, Unposted> {
+        if let Err(error) = self.check(to) {
+            return Err(Unposted { error, buffer: source.into_any() });
+        }
+        let Some(total) = source.all().map(|bytes| bytes.len() as u64) else {
+            let operation = Operation::new(OperationKind::Write, self.rank, to, key.user_tag(), 0);
+            return Err(Unposted { error: Misuse::Buffer { operation }.into(), buffer: source.into_any() });
+        };
         let message_header = MessageHeader { key, element, total };
         let op = self.new_op();
         self.links[to.index()].initwrite(op, message_header, source, now, &mut self.shared)?;

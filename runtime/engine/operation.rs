@@ -35,6 +35,24 @@ impl Outcome {
     }
 }
 
+/// An operation that was not posted, and its buffer.
+pub(crate) struct Unposted {
+    pub(crate) error: Error,
+    pub(crate) buffer: Box<dyn Any + Send>,
+}
+
+impl From<Unposted> for Error {
+    fn from(unposted: Unposted) -> Self {
+        unposted.error
+    }
+}
+
+impl std::fmt::Debug for Unposted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
 /// Which message a read has met.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Origin {

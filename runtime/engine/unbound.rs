@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use super::arriving::Posted;
-use super::{Engine, OpId, Origin};
+use super::{Engine, OpId, Origin, Unposted};
 use crate::buffer::{ElementType, ReceiveBuffer};
-use crate::error::Error;
 use crate::ids::Rank;
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::MatchKey;
@@ -20,8 +19,10 @@ impl Engine {
         key: MatchKey,
         element: ElementType,
         place: Box<dyn ReceiveBuffer>,
-    ) -> Result<OpId, Error> {
-        self.check(self.rank)?;
+    ) -> Result<OpId, Unposted> {
+        if let Err(error) = self.check(self.rank) {
+            return Err(Unposted { error, buffer: place.into_any() });
+        }
         let op = self.new_op();
         let read = Posted::new(op, place, element, now);
         let ready = self.links.iter().filter(|link| link.incoming.has_arrived(key));

@@ -1,11 +1,10 @@
 //! Reads of unknown origin and length.
 
 use super::Node;
-use crate::buffer::{Element, ReceiveBuffer};
-#[expect(unused_imports, reason = "named in documentation")]
-use crate::error::Error;
-use crate::error::Result;
-use crate::handle::{AnyHandle, Handle, ReadHandle};
+use crate::buffer::{Element, ReceiveBuffer, WriteBuffer};
+use crate::engine::Unposted;
+use crate::error::{Error, Result};
+use crate::handle::{AnyHandle, Failed, Handle, ReadHandle, WriteHandle};
 use crate::ids::{Rank, Tag};
 use crate::places::{FromAny, OnArrival};
 use crate::wire::frame::MatchKey;
@@ -71,7 +70,7 @@ impl Node {
         let mut place = OnArrival::<T>::new(max);
         let bytes = place.capacity();
         let completion = kernel.initread(from.into(), key, T::TYPE, Box::new(place), bytes);
-        Ok(Handle::new(kernel.clone(), self.noting(completion)?))
+        Ok(Handle::new(kernel.clone(), self.noting(completion.map_err(Error::from))?))
     }
 
     /// [`Node::initread_vec`] from any rank, as [`Node::initread_any`].
@@ -104,6 +103,62 @@ impl Node {
         let (kernel, key) = (&self.inner.kernel, MatchKey::user(tag));
         let place = Box::new(FromAny::<P, Vec<T>>::new(place));
         let completion = kernel.initread_any(key, T::TYPE, place, bytes);
-        Ok(Handle::new(kernel.clone(), self.noting(completion)?))
+        Ok(Handle::new(kernel.clone(), self.noting(completion.map_err(Error::from))?))
+    }
+
+    /// [`Node::initread`] that gives the buffer back if the read is not posted.
+    ///
+    /// # Errors
+    /// As [`Node::initread`], with the buffer. `?` turns it into an [`Error`].
+    ///
+    /// ```
+    /// let node = lathide::init()?;
+    /// let failed = node.try_initread(9, 1, vec![0u8; 4]).unwrap_err();       // there is no rank 9
+    /// let read = node.try_initread(0, 1, failed.buffer.expect("it comes back"))?;
+    /// node.initwrite(0, 1, vec![1u8; 4])?.wait()?;
+    /// assert_eq!(read.wait()?, [1; 4]);
+    /// node.finalize()?;
+    /// # Ok::<_, lathide::Error>(())
+    /// ```
+    pub fn try_initread<T: Element>(
+        &self,
+        from: impl Into<Rank>,
+        tag: impl Into<Tag>,
+        buffer: Vec<T>,
+    ) -> Result<ReadHandle<T>, Failed<Vec<T>>> {
+        if let Err(error) = self.check_element(T::TYPE, size_of::<T>()) {
+            return Err(self.failed(Unposted { error, buffer: Box::new(buffer) }));
+        }
+        let (kernel, key) = (&self.inner.kernel, MatchKey::user(tag.into()));
+        let bytes = size_of_val(&buffer[..]) as u64;
+        match kernel.initread(from.into(), key, T::TYPE, Box::new(buffer), bytes) {
+            Ok(completion) => Ok(Handle::new(kernel.clone(), completion)),
+            Err(unposted) => Err(self.failed(unposted)),
+        }
+    }
+
+    /// [`Node::initwrite`] that gives the buffer back if the write is not posted.
+    ///
+    /// # Errors
+    /// As [`Node::initwrite`], with the buffer. `?` turns it into an [`Error`].
+    pub fn try_initwrite<B: WriteBuffer>(
+        &self,
+        to: impl Into<Rank>,
+        tag: impl Into<Tag>,
+        buffer: B,
+    ) -> Result<WriteHandle<B>, Failed<B>> {
+        if let Err(error) = self.check_element(B::TYPE, B::ELEMENT_BYTES) {
+            return Err(self.failed(Unposted { error, buffer: Box::new(buffer) }));
+        }
+        let kernel = &self.inner.kernel;
+        match kernel.initwrite(to.into(), MatchKey::user(tag.into()), B::TYPE, Box::new(buffer)) {
+            Ok(completion) => Ok(Handle::new(kernel.clone(), completion)),
+            Err(unposted) => Err(self.failed(unposted)),
+        }
+    }
+
+    fn failed<B: 'static>(&self, Unposted { error, buffer }: Unposted) -> Failed<B> {
+        self.inner.kernel.note_failure(&error);
+        Failed { error, buffer: buffer.downcast().ok().map(|buffer| *buffer) }
     }
 }

@@ -270,11 +270,11 @@ impl Collectives {
         for post in posts {
             let (step, peer, is_read, posted) = match post {
                 Post::Read { step, from, element, place } => {
-                    (step, from, true, engine.initread(now, from, key, element, place))
+                    (step, from, true, engine.initread(now, from, key, element, place).map_err(Error::from))
                 }
                 Post::Write { step, to, element, source } => {
                     let bytes = source.bytes().len() as u64;
-                    let posted = engine.initwrite(now, to, key, element, source);
+                    let posted = engine.initwrite(now, to, key, element, source).map_err(Error::from);
                     if let Ok(op) = posted {
                         self.traffic.push(Traffic::Sent { op, to, bytes });
                     }

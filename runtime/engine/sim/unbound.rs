@@ -163,7 +163,7 @@ impl World {
         let (number, bytes) = (self.messages.len(), wish.clamp(NUMBER_BYTES, BYTES_MAX));
         let source = Box::new(payload(number, bytes));
         let write = self.engines[from].initwrite(self.now, Rank(to as u32), key(tag), u8::TYPE, source);
-        let write = write.map_err(|error| error.to_string())?;
+        let write = write.map_err(|unposted| unposted.error.to_string())?;
         self.counts.messages += 1;
         self.messages.push(Message { from, to, tag, bytes, write, is_written: false, taken: None });
         Ok(())
@@ -188,7 +188,7 @@ impl World {
                 engine.initread_any(now, key(tag), u8::TYPE, Box::new(place))
             }
         };
-        let op = op.map_err(|error| error.to_string())?;
+        let op = op.map_err(|unposted| unposted.error.to_string())?;
         self.pending.insert((rank, op), Pending { rank, op, from, tag });
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::program::{Action, Program, Stream};
 use super::runs::Counts;
 use super::starts::Starts;
 use crate::chance::Chance;
-use crate::engine::{Arrival, Completed, Engine, LateRefusal, OpId, Outcome};
+use crate::engine::{Arrival, Completed, Engine, LateRefusal, OpId, Outcome, Unposted};
 use crate::error::Error;
 use crate::ids::Rank;
 use crate::wire::cipher::Cipher;
@@ -280,7 +280,7 @@ impl World {
                 self.writes[message] = End::Waiting;
                 self.open_op(rank, op, Side::Write(message))
             }
-            Err(error) => {
+            Err(Unposted { error, .. }) => {
                 self.check_error(rank, &error)?;
                 self.writes[message] = End::Failed(error);
                 Ok(())
@@ -299,7 +299,7 @@ impl World {
                 self.reads.push(Read { message, op: Some(op), end: End::Waiting });
                 self.open_op(rank, op, Side::Read(read))
             }
-            Err(error) => {
+            Err(Unposted { error, .. }) => {
                 self.check_error(rank, &error)?;
                 self.reads.push(Read { message, op: None, end: End::Failed(error) });
                 Ok(())
