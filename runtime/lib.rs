@@ -72,8 +72,6 @@ mod quantity;
 #[cfg(test)]
 #[path = "../tests/scale.rs"]
 mod scale;
-mod wait_set;
-mod waits;
 mod wire;
 
 pub use buffer::{Element, ElementType, WriteBuffer};
@@ -86,12 +84,10 @@ pub use error::{Error, Mismatch, Misuse, Result, WireError};
 pub use handle::{AnyHandle, Cancelled, Failed, Handle, ReadHandle, Test, WriteHandle};
 pub use ids::{Rank, Tag};
 pub use interfaces::Interfaces;
-pub use node::{Node, init, init_with};
+pub use node::{Completed, Node, WaitSet, init, init_with, wait_all, wait_any, wait_some};
 pub use observe::Report;
 pub use operation::{Collective, Operation, OperationKind};
 pub use overrides::Overrides;
-pub use wait_set::{Completed, WaitSet};
-pub use waits::{wait_all, wait_any, wait_some};
 
 /// The README's programs are tests.
 #[cfg(doctest)]

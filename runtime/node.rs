@@ -2,6 +2,8 @@
 
 mod collective;
 mod read;
+mod wait_set;
+mod waits;
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,6 +16,8 @@ use crate::ids::{Rank, Tag};
 use crate::kernel::Kernel;
 use crate::observe::Report;
 use crate::wire::frame::MatchKey;
+pub use wait_set::{Completed, WaitSet};
+pub use waits::{wait_all, wait_any, wait_some};
 
 /// Joins the job of this process, which the environment describes. A program started alone is a job of one rank.
 ///
