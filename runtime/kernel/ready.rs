@@ -8,6 +8,9 @@ use super::sync::Mutex;
 /// Shared by a set of operations and the completions of its members.
 pub(crate) struct Ready(Mutex<State>);
 
+/// The position of one that has left before it was told of.
+const LEFT: u32 = u32::MAX;
+
 #[derive(Default)]
 struct State {
     /// Members that are complete, by token, in the order in which they were completed.
@@ -48,7 +51,7 @@ impl Ready {
     /// A member has left, and the one of `moved`, if any, stands in its place.
     pub(crate) fn leave(&self, token: u32, moved: Option<u32>) {
         let mut state = self.0.lock();
-        let position = state.positions[token as usize];
+        let position = std::mem::replace(&mut state.positions[token as usize], LEFT);
         if let Some(moved) = moved {
             state.positions[moved as usize] = position;
         }
@@ -74,11 +77,16 @@ impl Ready {
         self.0.lock().queue.push_back(token);
     }
 
-    /// Where the first stands that is complete; it is not told again.
-    pub(crate) fn pop(&self) -> Option<usize> {
+    /// The first that is complete, and where it stands; it is not told again.
+    pub(crate) fn pop(&self) -> Option<(u32, usize)> {
         let mut state = self.0.lock();
-        let token = state.queue.pop_front()?;
-        state.positions.get(token as usize).map(|position| *position as usize)
+        loop {
+            let token = state.queue.pop_front()?;
+            match state.positions[token as usize] {
+                LEFT => {}
+                position => return Some((token, position as usize)),
+            }
+        }
     }
 
     /// Whether no member that is complete waits to be asked for.

@@ -159,7 +159,7 @@ impl<K> WaitSet<K> {
 
     /// Takes out the first that is complete.
     fn take(&mut self) -> Option<(K, Completed)> {
-        let at = self.ready.pop()?;
+        let (_, at) = self.ready.pop()?;
         let Member { key, token, handle } = self.members.swap_remove(at);
         self.ready.leave(token, self.members.get(at).map(|moved| moved.token));
         let result = handle.take().unwrap_or_else(|| Err((handle.taken(), None)));

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::error::Result;
 use crate::handle::Handle;
-use crate::kernel::Ready;
+use crate::kernel::{Completion, Ready};
 
 /// Waits for all of `handles` and returns their buffers in the same order.
 ///
@@ -34,7 +34,7 @@ pub fn wait_any<R: Send + 'static, B: Send + 'static>(handles: &mut Vec<Handle<R
     let at = first_of(handles);
     let handle = handles.swap_remove(at);
     if let Some(set) = handle.raw.completion.set() {
-        let moved = handles.get(at).map(|moved| moved.raw.completion.token.load(Relaxed));
+        let moved = handles.get(at).and_then(|moved| token_in(&moved.raw.completion, &set));
         set.leave(handle.raw.completion.token.load(Relaxed), moved);
     }
     handle.wait().map(|buffer| (at, buffer))
@@ -78,11 +78,11 @@ fn first_of<R, B>(handles: &[Handle<R, B>]) -> usize {
     if first.completion.is_done() {
         return 0;
     }
-    let is_done = |at: &usize| handles.get(*at).is_some_and(|handle| handle.raw.completion.is_done());
+    let is_done = |at: &usize| handles[*at].raw.completion.is_done();
     let is_of_first = |handle: &Handle<R, B>| Arc::ptr_eq(&handle.raw.kernel, &first.kernel);
-    // The set that an earlier call has made, if it has and handles were not changed since.
+    // The set that an earlier call has made, if handles were neither added nor taken out since.
     let set = first.completion.set().filter(|set| set.members() == handles.len());
-    let set = match set.filter(|_| handles.last().is_some_and(is_of_first)) {
+    let mut set = match set.filter(|_| handles.last().is_some_and(is_of_first)) {
         Some(set) => set,
         None if handles.len() > 1 && handles.iter().all(is_of_first) => made_of(handles),
         None => {
@@ -90,12 +90,16 @@ fn first_of<R, B>(handles: &[Handle<R, B>]) -> usize {
             return (0..handles.len()).find(is_done).unwrap_or(0);
         }
     };
-    let told = || std::iter::from_fn(|| set.pop()).find(is_done);
-    if let Some(at) = told() {
-        return at;
+    while let Some((token, at)) = set.pop() {
+        if is_member(handles, at, &set, token) {
+            return at;
+        }
+        // The program has changed their order.
+        set = made_of(handles);
     }
     first.kernel.wait_any_of_many(handles, &set);
-    told().or_else(|| (0..handles.len()).find(is_done)).unwrap_or(0)
+    let told = set.pop().filter(|(token, at)| is_member(handles, *at, &set, *token)).map(|(_, at)| at);
+    told.or_else(|| (0..handles.len()).find(is_done)).unwrap_or(0)
 }
 
 /// A set whose members are all of `handles`.
@@ -103,4 +107,16 @@ fn made_of<R, B>(handles: &[Handle<R, B>]) -> Arc<Ready> {
     let set = Arc::new(Ready::new());
     handles.iter().enumerate().for_each(|(position, handle)| _ = handle.raw.completion.join(&set, position));
     set
+}
+
+/// Whether the handle at `at` is the member of `set` that `token` names.
+fn is_member<R, B>(handles: &[Handle<R, B>], at: usize, set: &Arc<Ready>, token: u32) -> bool {
+    let is_it = |completion: &Completion| token_in(completion, set) == Some(token);
+    handles.get(at).is_some_and(|handle| is_it(&handle.raw.completion))
+}
+
+/// The token of a member of `set`.
+fn token_in(completion: &Completion, set: &Arc<Ready>) -> Option<u32> {
+    let is_of_set = completion.set().is_some_and(|other| Arc::ptr_eq(&other, set));
+    is_of_set.then(|| completion.token.load(Relaxed))
 }

@@ -216,7 +216,7 @@ pub(super) fn wait_any(kernel: &Kernel, completions: [Arc<Completion>; 2]) -> Ar
         false => AnyMember::of_list(kernel, &completions, &ready),
     };
     assert!(kernel.wait(&condition, None), "one of them is complete");
-    let told = ready.pop().expect("it has said so");
+    let (_, told) = ready.pop().expect("it has said so");
     assert!(completions[told].is_done(), "it is the one that has said so");
     let [first, second] = completions;
     let (done, other) = if first.is_done() { (first, second) } else { (second, first) };
