@@ -178,7 +178,6 @@ impl Core {
         times.get(times.len() / 2).map(|time| *time / 2)
     }
 
-
     /// Moves what can be moved now: reads the links that are ready, then writes. Never blocks. Stops early to
     /// `give_way`; what is ready stays so. Returns how many bytes it was, the last writes not counted.
     pub(crate) fn drive(&mut self, ready: &[Ready], give_way: &dyn Fn() -> bool) -> usize {
@@ -274,7 +273,7 @@ impl Core {
         let (waker, unclaimed) = completion.complete(outcome);
         self.wakers.extend(waker);
         if let Some(Outcome::Read(place, Some(origin))) = unclaimed {
-            self.put_back(&completion, origin, place);
+            self.give_back(&completion, origin, place);
         } else if let Some(outcome) = unclaimed {
             if let Some(refusal) = completion.as_refusal(&outcome) {
                 self.keep_refusal(refusal);

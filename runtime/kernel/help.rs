@@ -81,7 +81,8 @@ impl Kernel {
     fn help_until(&self, condition: &dyn Condition, deadline: Option<Instant>, wait: &mut LongWait) -> bool {
         let mut ready = Vec::new();
         let peers = peers_to_poll(condition);
-        let is_long = condition.completions().take(LOOKED_AT_MAX).any(|completion| completion.operation().bytes >= RESTED_BYTES);
+        let is_long =
+            condition.completions().take(LOOKED_AT_MAX).any(|completion| completion.operation().bytes >= RESTED_BYTES);
         let mut has_begun = false;
         let mut core = self.lock_to_help();
         core.flush();

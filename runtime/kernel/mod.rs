@@ -43,20 +43,17 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
-use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
 use crate::collective::calibration::EXCHANGE_WINDOW_BYTES;
 use crate::collective::execute::Planner;
 use crate::config::Config;
 use crate::controllers::Controller;
 use crate::cost::{CostModel, Hosts};
-use crate::engine::{Engine, OpId};
+use crate::engine::Engine;
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::join::control::Report;
 use crate::join::{keepalive, mesh};
 use crate::observe::{self, Observer};
-use crate::operation::{Operation, OperationKind};
-use crate::wire::frame::MatchKey;
 use cache::Cache;
 pub(crate) use callers::CollectiveCall;
 use clock::Clock;
@@ -72,7 +69,7 @@ pub(crate) use ready::Ready;
 pub(crate) use state::Kernel;
 use state::{Calls, Names, Order, Program, Settings, Started, TaskThread};
 use tuning::spin::Spin;
-use wake::{Reason, TaskWake};
+use wake::TaskWake;
 
 /// The cost model with what is known of where ranks are, unless it says so itself.
 fn placed(model: CostModel, ranks_per_core: f64, addresses: &[IpAddr]) -> CostModel {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::Kernel;
 use super::completion::Completion;
 use super::conditions::{AnyMember, AnyOf};
 use super::core::Core;
 use super::helper::HasCompletion;
 use super::ready::Ready;
 use super::wake::Reason;
-use super::Kernel;
 use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
 use crate::engine::{OpId, Unposted};
 use crate::error::{Error, Result};
@@ -88,7 +88,8 @@ impl Kernel {
         let mut core = self.lock();
         // Who posts goes on to compute, as far as can be known; a wait says otherwise.
         core.is_helped = self.help.is_held();
-        let op = post(&mut core, now).map_err(|unposted| Unposted { error: unposted.error.during(operation), ..unposted })?;
+        let op = post(&mut core, now)
+            .map_err(|unposted| Unposted { error: unposted.error.during(operation), ..unposted })?;
         let completion = Arc::new(match operation.kind {
             OperationKind::ReadAny => Completion::of_any(operation, op, key, self.everyone.clone()),
             _ => Completion::new(operation, op, key),
@@ -133,12 +134,7 @@ impl Kernel {
     }
 
     /// Waits for the first of a set's members. `false`: `deadline` came first.
-    pub(crate) fn wait_any_member(
-        &self,
-        of: &[impl HasCompletion],
-        ready: &Ready,
-        deadline: Option<Instant>,
-    ) -> bool {
+    pub(crate) fn wait_any_member(&self, of: &[impl HasCompletion], ready: &Ready, deadline: Option<Instant>) -> bool {
         self.begin_asking();
         self.wait(&AnyMember::of_set(of, ready), deadline)
     }

@@ -18,7 +18,7 @@ impl Kernel {
             }
             Detached::Unread(place, origin) => {
                 let mut core = self.lock();
-                core.put_back(completion, origin, place);
+                core.give_back(completion, origin, place);
                 self.leave_returned(core);
             }
             Detached::Refused(error) => self.lock().keep_refusal(error),

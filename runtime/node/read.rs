@@ -93,12 +93,7 @@ impl Node {
     }
 
     /// `place` comes back as a vector.
-    fn post_any<T: Element, P: ReceiveBuffer + 'static>(
-        &self,
-        tag: Tag,
-        place: P,
-        bytes: u64,
-    ) -> Result<AnyHandle<T>> {
+    fn post_any<T: Element, P: ReceiveBuffer + 'static>(&self, tag: Tag, place: P, bytes: u64) -> Result<AnyHandle<T>> {
         self.check_element(T::TYPE, size_of::<T>())?;
         let (kernel, key) = (&self.inner.kernel, MatchKey::user(tag));
         let place = Box::new(FromAny::<P, Vec<T>>::new(place));

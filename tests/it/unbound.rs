@@ -39,7 +39,8 @@ fn message(from: u32, number: u32) -> Vec<u32> {
 fn messages_of_all_ranks_are_read_each_once_and_in_order() {
     const EACH: u32 = 40;
     everywhere(|node| {
-        let writes: Vec<_> = (0..EACH).map(|number| node.initwrite(0, 1, message(node.rank().0, number)).unwrap()).collect();
+        let writes: Vec<_> =
+            (0..EACH).map(|number| node.initwrite(0, 1, message(node.rank().0, number)).unwrap()).collect();
         if node.rank() == 0 {
             let mut next = vec![0; node.size() as usize];
             let posted = |at: u32| match at % 2 {
@@ -287,70 +288,80 @@ fn a_set_says_which_operation_failed_and_waits_no_longer_than_it_may() {
 fn every_way_to_wait_for_many_finds_each_once() {
     const READS: u32 = 600;
     for overlap in [Overlap::On, Overlap::Off] {
-        job_within(MINUTE, 2, move |config| config.overlap = overlap, |node| {
-            let peer = 1 - node.rank().0;
-            let read = |tag: u32| node.initread(peer, tag, vec![0u32; 1]).unwrap();
-            for way in 0..4 {
-                let mut seen = vec![false; READS as usize];
-                let mut see = |got: Vec<u32>| assert!(!std::mem::replace(&mut seen[got[0] as usize], true));
-                let (mut handles, mut set) = (Vec::new(), WaitSet::new());
-                for tag in 0..READS / 2 {
-                    if way < 2 { handles.push(read(tag)) } else { set.insert(tag, read(tag)) }
-                }
-                let write = |tag: u32| node.initwrite(peer, tag, vec![tag]).unwrap();
-                let writes: Vec<_> = (0..READS).map(|at| write((at * 7 + at / 100) % READS)).collect();
-                let mut more = READS / 2..READS;
-                let mut left = READS;
-                while left > 0 {
-                    let done: Vec<Vec<u32>> = match way {
-                        0 => vec![wait_any(&mut handles).unwrap().1],
-                        1 => wait_some(&mut handles).into_iter().map(|(_, got)| got.unwrap()).collect(),
-                        2 => vec![set.wait().unwrap().1.into().unwrap()],
-                        _ => set.wait_some().into_iter().map(|(_, done)| done.into().unwrap()).collect(),
-                    };
-                    left -= done.len() as u32;
-                    done.into_iter().for_each(&mut see);
-                    if let Some(tag) = more.next() {
+        job_within(
+            MINUTE,
+            2,
+            move |config| config.overlap = overlap,
+            |node| {
+                let peer = 1 - node.rank().0;
+                let read = |tag: u32| node.initread(peer, tag, vec![0u32; 1]).unwrap();
+                for way in 0..4 {
+                    let mut seen = vec![false; READS as usize];
+                    let mut see = |got: Vec<u32>| assert!(!std::mem::replace(&mut seen[got[0] as usize], true));
+                    let (mut handles, mut set) = (Vec::new(), WaitSet::new());
+                    for tag in 0..READS / 2 {
                         if way < 2 { handles.push(read(tag)) } else { set.insert(tag, read(tag)) }
                     }
+                    let write = |tag: u32| node.initwrite(peer, tag, vec![tag]).unwrap();
+                    let writes: Vec<_> = (0..READS).map(|at| write((at * 7 + at / 100) % READS)).collect();
+                    let mut more = READS / 2..READS;
+                    let mut left = READS;
+                    while left > 0 {
+                        let done: Vec<Vec<u32>> = match way {
+                            0 => vec![wait_any(&mut handles).unwrap().1],
+                            1 => wait_some(&mut handles).into_iter().map(|(_, got)| got.unwrap()).collect(),
+                            2 => vec![set.wait().unwrap().1.into().unwrap()],
+                            _ => set.wait_some().into_iter().map(|(_, done)| done.into().unwrap()).collect(),
+                        };
+                        left -= done.len() as u32;
+                        done.into_iter().for_each(&mut see);
+                        if let Some(tag) = more.next() {
+                            if way < 2 { handles.push(read(tag)) } else { set.insert(tag, read(tag)) }
+                        }
+                    }
+                    wait_all(writes).unwrap();
+                    assert!(seen.iter().all(|&seen| seen), "way {way}");
                 }
-                wait_all(writes).unwrap();
-                assert!(seen.iter().all(|&seen| seen), "way {way}");
-            }
-            node.finalize().unwrap();
-        });
+                node.finalize().unwrap();
+            },
+        );
     }
 }
 
 #[test]
 fn a_set_is_awaited() {
     for overlap in [Overlap::On, Overlap::Off] {
-        job_within(MINUTE, 2, move |config| config.overlap = overlap, |node| {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let peer = 1 - node.rank().0;
-                let mut set = WaitSet::new();
-                for tag in 0..50 {
-                    set.insert(tag, node.initread(peer, tag, vec![0u32; 1]).unwrap());
-                }
-                // A future that is dropped takes nothing out.
-                assert!(node.rank() == 1 || tokio::time::timeout(Duration::ZERO, set.next()).await.is_err());
-                if node.rank() == 1 {
-                    node.initread(0, 99, vec![0u8; 1]).unwrap().await.unwrap();
-                } else {
-                    node.initwrite(1, 99, vec![0u8; 1]).unwrap().await.unwrap();
-                }
-                for tag in (0..50).rev() {
-                    node.initwrite(peer, tag, vec![tag]).unwrap().await.unwrap();
-                }
-                let mut count = 0;
-                while let Some((tag, done)) = set.next().await {
-                    assert_eq!(done.into::<Vec<u32>>().unwrap(), [tag]);
-                    count += 1;
-                }
-                assert_eq!(count, 50);
-            });
-            node.finalize().unwrap();
-        });
+        job_within(
+            MINUTE,
+            2,
+            move |config| config.overlap = overlap,
+            |node| {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                runtime.block_on(async {
+                    let peer = 1 - node.rank().0;
+                    let mut set = WaitSet::new();
+                    for tag in 0..50 {
+                        set.insert(tag, node.initread(peer, tag, vec![0u32; 1]).unwrap());
+                    }
+                    // A future that is dropped takes nothing out.
+                    assert!(node.rank() == 1 || tokio::time::timeout(Duration::ZERO, set.next()).await.is_err());
+                    if node.rank() == 1 {
+                        node.initread(0, 99, vec![0u8; 1]).unwrap().await.unwrap();
+                    } else {
+                        node.initwrite(1, 99, vec![0u8; 1]).unwrap().await.unwrap();
+                    }
+                    for tag in (0..50).rev() {
+                        node.initwrite(peer, tag, vec![tag]).unwrap().await.unwrap();
+                    }
+                    let mut count = 0;
+                    while let Some((tag, done)) = set.next().await {
+                        assert_eq!(done.into::<Vec<u32>>().unwrap(), [tag]);
+                        count += 1;
+                    }
+                    assert_eq!(count, 50);
+                });
+                node.finalize().unwrap();
+            },
+        );
     }
 }

@@ -240,7 +240,8 @@ impl World {
                 (buffer.0.index(), buffer.1)
             }
         };
-        let number = bytes.first_chunk::<NUMBER_BYTES>().map_or(usize::MAX, |first| u32::from_le_bytes(*first) as usize);
+        let number =
+            bytes.first_chunk::<NUMBER_BYTES>().map_or(usize::MAX, |first| u32::from_le_bytes(*first) as usize);
         let message = self.messages.get_mut(number).ok_or_else(|| format!("{read:?} has got {} bytes", bytes.len()))?;
         if (message.from, message.to, message.tag) != (from, read.rank, read.tag) {
             return Err(format!("{read:?} has got message {number} of another key, from {from}"));
@@ -300,7 +301,8 @@ impl World {
         self.counts.steps += 1;
         self.now += Duration::from_micros(1);
         let size = self.engines.len();
-        let can_move = |at: &usize| (self.sends[*at] && self.pipes[*at].len() < self.capacity) || !self.pipes[*at].is_empty();
+        let can_move =
+            |at: &usize| (self.sends[*at] && self.pipes[*at].len() < self.capacity) || !self.pipes[*at].is_empty();
         let moves: Vec<usize> = (0..size * size).filter(can_move).collect();
         if moves.is_empty() {
             return Ok(false);
@@ -457,7 +459,9 @@ fn senders_take_turns() {
         while let Some(Untaken { read, place, .. }) = world.untaken.pop() {
             world.take(read, place).unwrap();
         }
-        let of = |from: usize| world.messages.iter().filter(|message| message.from == from && message.taken.is_some()).count();
+        let of = |from: usize| {
+            world.messages.iter().filter(|message| message.from == from && message.taken.is_some()).count()
+        };
         let counts = [of(1), of(2), of(3)];
         assert_eq!(counts.iter().sum::<usize>(), reads);
         assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1, "{counts:?} after {reads}");

@@ -30,7 +30,7 @@ impl Core {
     }
 
     /// A read's message was not taken: it is for another read.
-    pub(crate) fn put_back(&mut self, completion: &Completion, origin: Origin, place: Box<dyn ReceiveBuffer>) {
+    pub(crate) fn give_back(&mut self, completion: &Completion, origin: Origin, place: Box<dyn ReceiveBuffer>) {
         self.engine.put_back(self.clock.now(), completion.key, origin, place);
     }
 }

@@ -245,7 +245,7 @@ impl Core {
             let (waker, unclaimed) = completion.complete(outcome);
             self.wakers.extend(waker);
             if let Some(Outcome::Read(place, Some(origin))) = unclaimed {
-                self.put_back(&completion, origin, place);
+                self.give_back(&completion, origin, place);
             }
             self.completed_count += 1;
             self.wakers.append(&mut self.watchers);
@@ -264,7 +264,7 @@ impl Core {
         self.withdraw(completion);
     }
 
-    pub(crate) fn put_back(&mut self, completion: &Completion, origin: Origin, _: Box<dyn ReceiveBuffer>) {
+    pub(crate) fn give_back(&mut self, completion: &Completion, origin: Origin, _: Box<dyn ReceiveBuffer>) {
         self.engine.received(origin.from.index(), completion.key.tag.0);
     }
 

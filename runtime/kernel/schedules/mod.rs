@@ -12,11 +12,11 @@
 #![allow(dead_code, reason = "the files are used whole elsewhere")]
 #![allow(clippy::duplicate_mod, reason = "that is the point")]
 
+mod cancels;
 mod core;
 mod epoll;
 mod explore;
 mod machine;
-mod cancels;
 mod poller;
 mod program;
 mod real;

@@ -206,11 +206,15 @@ impl World {
             }
             Line::Message { from, to, count, seed } if from == rank => {
                 let source = Box::new(calls::payload(seed, count));
-                node.engine.initwrite(now, Rank(to as u32), MatchKey::user(Tag(at as u32)), u64::TYPE, source)
+                node.engine
+                    .initwrite(now, Rank(to as u32), MatchKey::user(Tag(at as u32)), u64::TYPE, source)
+                    .map_err(Error::from)
             }
             Line::Message { from, to, count, .. } if to == rank => {
                 let place = Box::new(vec![0u64; count]);
-                node.engine.initread(now, Rank(from as u32), MatchKey::user(Tag(at as u32)), u64::TYPE, place)
+                node.engine
+                    .initread(now, Rank(from as u32), MatchKey::user(Tag(at as u32)), u64::TYPE, place)
+                    .map_err(Error::from)
             }
             Line::Message { .. } => return node.ends[at] = End::Done(Vec::new()),
             Line::Wait(_) => return,
