@@ -386,12 +386,10 @@ impl World {
             }
             self.settle(read.rank)?;
         }
-        for number in 0..self.messages.len() {
-            let Message { to, tag, taken, .. } = self.messages[number];
-            if taken.is_none() {
-                self.read(to, tag, false)?;
-                self.settle(to)?;
-            }
+        let left = self.messages.iter().filter(|message| message.taken.is_none());
+        for (to, tag) in left.map(|message| (message.to, message.tag)).collect::<Vec<_>>() {
+            self.read(to, tag, false)?;
+            self.settle(to)?;
         }
         while self.step()? {}
         while let Some(Untaken { read, place, .. }) = self.untaken.pop() {
@@ -402,7 +400,12 @@ impl World {
 
     fn check_end(&mut self) -> Verdict {
         if let Some(number) = self.messages.iter().position(|message| message.taken.is_none() || !message.is_written) {
-            return Err(format!("message {number} was not read, or its write goes on"));
+            let Message { from, to, tag, bytes, taken, .. } = self.messages[number];
+            let outstanding: Vec<_> = self.engines.iter().map(Engine::outstanding).collect();
+            return Err(format!(
+                "message {number}, {bytes} bytes of tag {tag} from {from} to {to}, read by {taken:?}, is not over: {:?}, {outstanding:#?}",
+                self.limits[to]
+            ));
         }
         if !self.returns {
             self.check_order()?;
