@@ -194,7 +194,7 @@ impl Link {
             self.next_own_slot += 1;
             self.outgoing.remember(message_id, op, message_header);
             let Shared { any, completions, .. } = shared;
-            self.incoming.write_own(message_id, op, message_header, source, any, now, completions);
+            self.incoming.write_own((message_id, op, message_header), source, any, now, completions);
             self.incoming.settle_own_credit();
             self.collect_spent(shared);
             return Ok(());

@@ -136,6 +136,15 @@ impl Node {
     ///
     /// # Errors
     /// As [`Node::initwrite`], with the buffer. `?` turns it into an [`Error`].
+    ///
+    /// ```
+    /// let node = lathide::init()?;
+    /// let failed = node.try_initwrite(9, 1, vec![7u8; 4]).unwrap_err();      // there is no rank 9
+    /// node.try_initwrite(0, 1, failed.buffer.expect("it comes back"))?.wait()?;
+    /// assert_eq!(node.initread(0, 1, vec![0u8; 4])?.wait()?, [7; 4]);
+    /// node.finalize()?;
+    /// # Ok::<_, lathide::Error>(())
+    /// ```
     pub fn try_initwrite<B: WriteBuffer>(
         &self,
         to: impl Into<Rank>,

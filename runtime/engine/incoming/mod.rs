@@ -326,9 +326,7 @@ impl Incoming {
     /// Takes a message of the node to itself. It completes when it is copied into the window, or read.
     pub(super) fn write_own(
         &mut self,
-        message_id: u64,
-        op: OpId,
-        message_header: MessageHeader,
+        (message_id, op, message_header): (u64, OpId, MessageHeader),
         source: Box<dyn SendBuffer>,
         any: &mut AnyReads,
         now: Duration,
