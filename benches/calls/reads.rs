@@ -22,9 +22,12 @@ pub(crate) fn measure(node: &Node, effort: &Effort) {
     many(node, effort, false);
     any(node, effort);
     if node.rank() == 0 {
+        println!("{} reads of 8 B, posted and cancelled", effort.reads);
         let cancelled = (0..effort.repeats).map(|_| cancels(node, effort.reads)).collect();
         row("initread and cancel", "ns", cancelled);
     }
+    // Reads can be posted as long as the other rank is there.
+    node.barrier().expect("two ranks");
 }
 
 /// Reads that are here already, or that come while they are waited for.

@@ -29,7 +29,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// Links that are polled one by one; more are left to the poller.
 const POLLED_MAX: usize = 4;
 /// Operations that are looked at before a wait: one for many must not cost as much as they are.
-const LOOKED_AT_MAX: usize = 64;
+const LOOKED_AT_MAX: usize = 16;
 /// So much at a time is part of a long message.
 const LONG_BYTES: usize = 4 << 10;
 /// Messages of so many bytes take long enough to be looked for at leisure.
