@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::buffer::{Element, WriteBuffer};
 use crate::collective::choose::Choice;
-use crate::engine::Outcome;
+use crate::engine::{Failure, Outcome};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::kernel::{Completion, HasCompletion, Kernel};
@@ -96,7 +96,13 @@ impl<R: Send + 'static, B: Send + 'static> Handle<R, B> {
     /// [`Error::Mismatch`] if the message does not fit the read, [`Error::PeerLost`] if a rank is lost,
     /// [`Error::Deadlock`] if the job cannot move any more.
     pub fn wait(self) -> Result<R> {
-        self.wait_or_buffer().map_err(Failed::into_error)
+        let RawHandle { kernel, completion } = &self.raw;
+        kernel.wait_any(std::slice::from_ref(completion), None);
+        match self.raw.take() {
+            Some(Ok(buffer)) => Ok(downcast(buffer)),
+            Some(Err(failure)) => Err(failure.error),
+            None => Err(self.raw.taken()),
+        }
     }
 
     /// [`Handle::wait`] that gives the buffer back if the operation fails.
@@ -208,7 +214,8 @@ impl<R: Send + 'static, B: Send + 'static> Handle<R, B> {
     fn take(&self) -> Option<Result<R, Failed<B>>> {
         Some(match self.raw.take()? {
             Ok(buffer) => Ok(downcast(buffer)),
-            Err((error, buffer)) => {
+            Err(failure) => {
+                let Failure { error, buffer } = *failure;
                 let buffer = buffer.and_then(|buffer| buffer.downcast().ok()).map(|buffer| *buffer);
                 Err(Failed { error, buffer })
             }
@@ -222,16 +229,20 @@ impl<R: Send + 'static, B: Send + 'static> Handle<R, B> {
 
 impl RawHandle {
     /// The outcome, once: a buffer, or an error and perhaps the buffer.
-    pub(crate) fn take(&self) -> Option<Result<Erased, (Error, Option<Erased>)>> {
+    pub(crate) fn take(&self) -> Option<Result<Erased, Box<Failure>>> {
         Some(match self.completion.take()? {
             Outcome::Read(place, _) => Ok(place.into_any()),
             Outcome::Written(source) => Ok(source.into_any()),
-            Outcome::Failed(error, buffer) => {
+            Outcome::Failed(failure) => {
+                let Failure { error, buffer } = *failure;
                 let error = error.during(self.completion.operation());
                 self.kernel.note_failure(&error);
-                Err((error, buffer))
+                Err(Box::new(Failure { error, buffer }))
             }
-            Outcome::Abandoned(place) => Err((self.taken(), place.map(|place| place.into_any()))),
+            Outcome::Abandoned(place) => {
+                let buffer = place.map(|place| place.into_any());
+                Err(Box::new(Failure { error: self.taken(), buffer }))
+            }
         })
     }
 

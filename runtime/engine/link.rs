@@ -256,7 +256,7 @@ impl Link {
         self.release_sealed(&mut shared.completions);
         let (reads, writes) = (self.incoming.clear(true), self.outgoing.clear());
         self.collect_spent(shared);
-        let fail = |op, error, buffer| Completed { op, outcome: Outcome::Failed(error, Some(buffer)) };
+        let fail = |op, error, buffer| Completed { op, outcome: Outcome::failed_with(error, buffer) };
         let reads = reads.into_iter().map(|(op, buffer)| fail(op, error.clone(), buffer));
         let writes = writes.into_iter().map(|Ended { op, refused, source, .. }| {
             fail(op, refused.unwrap_or_else(|| error.clone()), source.into_any())
@@ -357,7 +357,7 @@ impl Link {
                 let cause = format!("rank {} has finished without reading this message", self.peer);
                 Error::PeerLost { peer: self.peer, cause: cause.into(), operation: Some(operation) }
             };
-            let outcome = Outcome::Failed(refused.unwrap_or_else(lost), Some(source.into_any()));
+            let outcome = Outcome::failed_with(refused.unwrap_or_else(lost), source.into_any());
             shared.completions.push_back(Completed { op, outcome });
         }
         self.outgoing.control.push_back(Control::about(Kind::GoodbyeAck, 0));
@@ -366,7 +366,7 @@ impl Link {
         for (op, buffer) in self.incoming.clear(false) {
             let Some((key, capacity)) = posted.get(&op) else { continue };
             let operation = Operation::new(OperationKind::Read, self.rank, self.peer, key.user_tag(), *capacity);
-            let outcome = Outcome::Failed(self.left(operation), Some(buffer));
+            let outcome = Outcome::failed_with(self.left(operation), buffer);
             shared.completions.push_back(Completed { op, outcome });
         }
     }
@@ -376,7 +376,7 @@ impl Link {
         self.farewell.confirmed = self.farewell.said;
         if self.farewell.confirmed {
             let error = Error::Shutdown { rank: self.rank };
-            let end = |(op, buffer)| Completed { op, outcome: Outcome::Failed(error.clone(), Some(buffer)) };
+            let end = |(op, buffer)| Completed { op, outcome: Outcome::failed_with(error.clone(), buffer) };
             shared.completions.extend(self.incoming.clear(true).into_iter().map(end));
         }
     }

@@ -37,7 +37,7 @@ use arriving::Posted;
 use link::{Link, Shared};
 use notes::Notes;
 pub(crate) use notes::{Arrival, Note, Progress};
-pub(crate) use operation::{Completed, LateRefusal, OpId, Origin, Outcome, Unposted};
+pub(crate) use operation::{Completed, Failure, LateRefusal, OpId, Origin, Outcome, Unposted};
 #[cfg(test)]
 pub(crate) use sim::starts::Starts;
 pub(crate) use transmit::Sent;
@@ -235,7 +235,7 @@ impl Engine {
             link.fail(&error, &mut self.shared);
         }
         for Posted { op, place, .. } in self.shared.any.clear() {
-            let outcome = Outcome::Failed(error.clone(), Some(place.into_any()));
+            let outcome = Outcome::failed_with(error.clone(), place.into_any());
             self.shared.completions.push_back(Completed { op, outcome });
         }
         self.failure = Some(error);

@@ -22,8 +22,8 @@ pub(crate) enum Outcome {
     Read(Box<dyn ReceiveBuffer>, Option<Origin>),
     /// A write's buffer, free for reuse.
     Written(Box<dyn SendBuffer>),
-    /// The buffer is what was posted, if it can be given back.
-    Failed(Error, Option<Box<dyn Any + Send>>),
+    // Boxed: outcomes pass through several hands, and hardly any is this one.
+    Failed(Box<Failure>),
     /// A read withdrawn before it met a message: its buffer, or none for what has none.
     Abandoned(Option<Box<dyn ReceiveBuffer>>),
 }
@@ -31,8 +31,19 @@ pub(crate) enum Outcome {
 impl Outcome {
     /// A failure that has no buffer to give back.
     pub(crate) fn failed(error: Error) -> Self {
-        Outcome::Failed(error, None)
+        Outcome::Failed(Box::new(Failure { error, buffer: None }))
     }
+
+    /// A failure that gives the buffer back.
+    pub(crate) fn failed_with(error: Error, buffer: Box<dyn Any + Send>) -> Self {
+        Outcome::Failed(Box::new(Failure { error, buffer: Some(buffer) }))
+    }
+}
+
+/// Why an operation has failed, and what was posted, if it can be given back.
+pub(crate) struct Failure {
+    pub(crate) error: Error,
+    pub(crate) buffer: Option<Box<dyn Any + Send>>,
 }
 
 /// An operation that was not posted, and its buffer.

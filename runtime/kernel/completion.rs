@@ -157,8 +157,8 @@ impl Completion {
     /// What the program must hear of this outcome though nobody has taken it: that its message was refused.
     pub(crate) fn as_refusal(&self, outcome: &Outcome) -> Option<Error> {
         match outcome {
-            Outcome::Failed(error @ Error::Mismatch(_), _) if self.operation.kind == OperationKind::Write => {
-                Some(error.clone())
+            Outcome::Failed(failure) if self.operation.kind == OperationKind::Write => {
+                matches!(failure.error, Error::Mismatch(_)).then(|| failure.error.clone())
             }
             _ => None,
         }
@@ -179,11 +179,9 @@ impl Completion {
     pub(crate) fn refuse(&self, error: &Error) -> bool {
         let mut state = self.state.lock();
         let State::Done(outcome, _) = &mut *state else { return false };
-        let buffer = match std::mem::replace(outcome, Outcome::failed(error.clone())) {
-            Outcome::Written(source) => Some(source.into_any()),
-            _ => None,
-        };
-        *outcome = Outcome::Failed(error.clone(), buffer);
+        if let Outcome::Written(source) = std::mem::replace(outcome, Outcome::failed(error.clone())) {
+            *outcome = Outcome::failed_with(error.clone(), source.into_any());
+        }
         true
     }
 

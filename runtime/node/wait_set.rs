@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use crate::engine::Failure;
 use crate::error::{Error, Misuse, Result};
 use crate::handle::{Erased, Handle, RawHandle};
 use crate::kernel::{Completion, HasCompletion, Kernel, Ready};
@@ -162,7 +163,8 @@ impl<K> WaitSet<K> {
         let (_, at) = self.ready.pop()?;
         let Member { key, token, handle } = self.members.swap_remove(at);
         self.ready.leave(token, self.members.get(at).map(|moved| moved.token));
-        let result = handle.take().unwrap_or_else(|| Err((handle.taken(), None)));
+        let taken = || Err(Box::new(Failure { error: handle.taken(), buffer: None }));
+        let result = handle.take().unwrap_or_else(taken);
         let operation = handle.completion.operation();
         Some((key, Completed { operation, result }))
     }
@@ -221,7 +223,7 @@ impl<K: fmt::Debug> fmt::Debug for WaitSet<K> {
 /// An operation of a [`WaitSet`] that has ended.
 pub struct Completed {
     operation: Operation,
-    result: Result<Erased, (Error, Option<Erased>)>,
+    result: Result<Erased, Box<Failure>>,
 }
 
 impl Completed {
@@ -232,7 +234,7 @@ impl Completed {
 
     /// Why it failed, if it did.
     pub fn error(&self) -> Option<&Error> {
-        self.result.as_ref().err().map(|(error, _)| error)
+        self.result.as_ref().err().map(|failure| &failure.error)
     }
 
     /// What the operation's handle would return: `Vec<T>` for a read, `(Rank, Vec<T>)` for a read of any origin, the buffer
@@ -241,14 +243,14 @@ impl Completed {
     /// # Errors
     /// As [`Handle::wait`]; [`Misuse::Type`] if the operation returns another type.
     pub fn into<R: 'static>(self) -> Result<R> {
-        let buffer = self.result.map_err(|(error, _)| error)?;
+        let buffer = self.result.map_err(|failure| failure.error)?;
         let (operation, asked) = (self.operation, std::any::type_name::<R>());
         buffer.downcast().map(|buffer| *buffer).map_err(|_| Misuse::Type { operation, asked }.into())
     }
 
     /// The buffer of an operation that failed, as [`Failed`](crate::Failed) has it.
     pub fn into_buffer<B: 'static>(self) -> Option<B> {
-        self.result.err()?.1?.downcast().ok().map(|buffer| *buffer)
+        self.result.err()?.buffer?.downcast().ok().map(|buffer| *buffer)
     }
 }
 
@@ -256,7 +258,7 @@ impl fmt::Debug for Completed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.result {
             Ok(_) => write!(f, "Completed({})", self.operation),
-            Err((error, _)) => write!(f, "Completed({}: {error})", self.operation),
+            Err(failure) => write!(f, "Completed({}: {})", self.operation, failure.error),
         }
     }
 }

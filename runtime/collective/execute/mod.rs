@@ -212,9 +212,11 @@ impl Collectives {
                 entry.ended.push((step, outcome));
                 self.make_due(whole);
             }
-            // Whoever has refused a message of a collective is about to say why.
-            Outcome::Failed(Error::Mismatch(_), _) if !is_read && entry.number.is_some() => {}
-            Outcome::Failed(error, _) => self.failures.push((whole, error)),
+            Outcome::Failed(failure) => match failure.error {
+                // Whoever has refused a message of a collective is about to say why.
+                Error::Mismatch(_) if !is_read && entry.number.is_some() => {}
+                error => self.failures.push((whole, error)),
+            },
             Outcome::Abandoned(_) => {}
         }
     }

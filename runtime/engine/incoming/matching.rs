@@ -62,7 +62,7 @@ impl Incoming {
                         let error = self.broken(&message_header);
                         if let Sink::ReceiveBuffer { op, mut place } = std::mem::replace(sink, Sink::Discard) {
                             place.unmeet();
-                            let outcome = Outcome::Failed(error.clone(), Some(place.into_any()));
+                            let outcome = Outcome::failed_with(error.clone(), place.into_any());
                             completions.push_back(Completed { op, outcome });
                         }
                         Some(error)
@@ -75,7 +75,7 @@ impl Incoming {
                 };
                 let outcome = match failure {
                     None => Outcome::Written(source),
-                    Some(error) => Outcome::Failed(error, Some(source.into_any())),
+                    Some(error) => Outcome::failed_with(error, source.into_any()),
                 };
                 completions.push_back(Completed { op, outcome });
             }
@@ -107,7 +107,7 @@ impl Incoming {
             sent: (message_header.total, message_header.element),
             posted: (read.capacity, read.element),
         };
-        let outcome = Outcome::Failed(Error::Mismatch(mismatch.into()), Some(read.place.into_any()));
+        let outcome = Outcome::failed_with(Error::Mismatch(mismatch.into()), read.place.into_any());
         completions.push_back(Completed { op: read.op, outcome });
         let posted = MessageHeader { key: message_header.key, element: read.element, total: read.capacity };
         control.push_back(Control::refuse(message_id, posted, *message_header));
@@ -121,7 +121,7 @@ impl Incoming {
     /// The error that `seat` just gave the read, for the writer within this node.
     fn mismatch(&self, message_header: &MessageHeader, completions: &VecDeque<Completed>) -> Error {
         match completions.back() {
-            Some(Completed { outcome: Outcome::Failed(error, _), .. }) => error.clone(),
+            Some(Completed { outcome: Outcome::Failed(failure), .. }) => failure.error.clone(),
             _ => unreachable!("a message of tag {} was refused without an error", message_header.key.tag),
         }
     }

@@ -333,7 +333,7 @@ impl Incoming {
         completions: &mut VecDeque<Completed>,
     ) {
         let Some(bytes) = source.all().filter(|bytes| bytes.len() as u64 == message_header.total) else {
-            let outcome = Outcome::Failed(self.broken(&message_header), Some(source.into_any()));
+            let outcome = Outcome::failed_with(self.broken(&message_header), source.into_any());
             return completions.push_back(Completed { op, outcome });
         };
         // Within the window it is needed now; beyond it, or if its read waits, when it is read.

@@ -229,7 +229,7 @@ impl Outgoing {
         let message = self.remove(index);
         let Some(error) = message.stopped else { return };
         self.control.push_back(Control::about(Kind::Abort, message.message_id));
-        let outcome = Outcome::Failed(error, Some(message.source.into_any()));
+        let outcome = Outcome::failed_with(error, message.source.into_any());
         completions.push_back(Completed { op: message.op, outcome });
     }
 

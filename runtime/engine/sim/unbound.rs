@@ -280,7 +280,7 @@ impl World {
                         _ => return Err(format!("{op:?} of rank {rank} is no write, or was written twice")),
                     }
                 }
-                (Outcome::Failed(error, _), _) => return Err(format!("rank {rank}: {error}")),
+                (Outcome::Failed(failure), _) => return Err(format!("rank {rank}: {}", failure.error)),
                 (_, read) => return Err(format!("rank {rank}: {op:?}, {read:?}, has ended otherwise")),
             }
         }

@@ -375,7 +375,8 @@ impl World {
                 }
                 End::Written
             }
-            Outcome::Failed(error, _) => {
+            Outcome::Failed(failure) => {
+                let error = failure.error;
                 self.counts.failed += 1;
                 self.check_error(rank, &error)?;
                 End::Failed(error)

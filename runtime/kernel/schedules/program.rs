@@ -276,7 +276,7 @@ fn taken(completion: &Completion) -> Result<(), Error> {
     let outcome = completion.take().expect("an outcome is there");
     assert!(completion.take().is_none(), "an outcome is there once");
     match outcome {
-        Outcome::Failed(error, _) => Err(error),
+        Outcome::Failed(failure) => Err(failure.error),
         Outcome::Abandoned(_) => unreachable!("nothing is withdrawn"),
         Outcome::Read(..) | Outcome::Written(_) => Ok(()),
     }

@@ -313,8 +313,8 @@ impl World {
             let result: Box<dyn Any> = match outcome {
                 Outcome::Read(place, _) => place.into_any(),
                 Outcome::Written(source) => source.into_any(),
-                Outcome::Failed(error, _) => {
-                    node.ends[line] = End::Failed(error);
+                Outcome::Failed(failure) => {
+                    node.ends[line] = End::Failed(failure.error);
                     continue;
                 }
                 Outcome::Abandoned(_) => panic!("nothing is withdrawn"),
