@@ -243,6 +243,14 @@ pub enum Misuse {
         /// Whether the first call's node, or that call itself, goes on.
         is_here: bool,
     },
+    /// A completed operation of a set was asked for another type than it returns.
+    #[error("{operation} does not return {asked}; ask for what its handle returns")]
+    Type {
+        /// The operation.
+        operation: Operation,
+        /// The type that was asked for.
+        asked: &'static str,
+    },
     /// Elements must not have size zero.
     #[error("rank {rank}: a message's elements must have a size; {element} has none")]
     NoSize {

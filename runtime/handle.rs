@@ -1,4 +1,4 @@
-//! Handles of pending operations: wait for them, test them, await them, or drop them.
+//! Handles of pending operations: wait for them, test them, await them, cancel them, or drop them.
 
 use std::any::Any;
 use std::fmt;
@@ -11,17 +11,21 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use crate::collective::choose::Choice;
-use crate::engine::Outcome;
+use crate::engine::{Failure, Outcome};
 use crate::error::{Error, Misuse, Result};
+use crate::ids::Rank;
 use crate::kernel::{Completion, HasCompletion, Kernel};
 use crate::operation::Operation;
 
 /// A pending read into a vector. `wait` returns it, filled and cut to the length of the message. Reads into other
 /// [buffers](crate::ReadBuffer) have a [`Handle`] of theirs.
 ///
-/// Dropping the handle abandons the read. If no message has matched it yet, it is withdrawn, and the message matches
-/// the next read. Otherwise the message is received and discarded.
+/// Dropping the handle abandons the read and loses no message. If no message has matched the read yet, it is withdrawn.
+/// Otherwise the message goes back, and the next read of its tag gets it, in its place in the order.
 pub type ReadHandle<T> = Handle<Vec<T>>;
+
+/// A pending read of any origin. `wait` returns the rank that wrote the message, and the buffer as [`ReadHandle`] does.
+pub type AnyHandle<T> = Handle<(Rank, Vec<T>), Vec<T>>;
 
 /// A pending write. `wait` returns the buffer when it may be reused: when its bytes have left it, not when they have
 /// arrived.
@@ -30,19 +34,59 @@ pub type ReadHandle<T> = Handle<Vec<T>>;
 /// the error.
 pub type WriteHandle<B> = Handle<B>;
 
-/// A pending operation, and the buffer `B` that it returns.
-// Two pointers and no more: `wait_any` moves all handles behind the one that it takes out.
+/// A pending operation, and what it returns: `R`. `B` is the buffer that it was given, which is the same but for reads of
+/// any origin.
+///
+/// # Timeouts
+///
+/// [`Handle::wait_timeout`] gives the handle back, so nothing is lost. So does a future that is polled by reference, as here;
+/// one that is dropped when its read has matched a message leaves that message to the next read of its tag.
+///
+/// ```
+/// use std::time::Duration;
+/// use lathide::Cancelled;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> lathide::Result<()> {
+/// let node = lathide::init()?;
+/// let mut read = node.initread(0, 1, vec![0u8; 4])?;
+/// let in_time = tokio::select! {
+///     message = &mut read => Some(message?),
+///     _ = tokio::time::sleep(Duration::from_millis(10)) => None,
+/// };
+/// if in_time.is_none() {
+///     match read.cancel() {                                      // nobody has written
+///         Cancelled::Withdrawn(buffer) => assert_eq!(buffer, [0; 4]),
+///         Cancelled::Matched(read) => drop(read.await?),         // it has come meanwhile
+///     }
+/// }
+/// # drop(node.initwrite(0, 2, vec![7u8; 4])?.await?);
+/// let late = tokio::time::timeout(Duration::from_millis(10), node.initread(0, 2, vec![0u8; 4])?).await;
+/// # assert_eq!(late.expect("it is here")?, [7; 4]);
+/// node.finalize()
+/// # }
+/// ```
 #[must_use = "wait for the operation, or drop its handle to abandon it"]
-pub struct Handle<B> {
-    kernel: Arc<Kernel>,
-    completion: Arc<Completion>,
-    buffer: PhantomData<fn() -> B>,
+pub struct Handle<R, B = R> {
+    pub(crate) raw: RawHandle,
+    types: PhantomData<fn() -> (R, B)>,
 }
 
-impl<B: Send + 'static> Handle<B> {
+/// A handle that does not say what its operation returns.
+// Two pointers and no more: programs keep many.
+pub(crate) struct RawHandle {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) completion: Arc<Completion>,
+}
+
+impl<R: Send + 'static, B: Send + 'static> Handle<R, B> {
     pub(crate) fn new(kernel: Arc<Kernel>, completion: Arc<Completion>) -> Self {
         completion.opener.store(kernel.observer.opens(), Relaxed);
-        Handle { kernel, completion, buffer: PhantomData }
+        Handle { raw: RawHandle { kernel, completion }, types: PhantomData }
+    }
+
+    /// The handle without its types.
+    pub(crate) fn into_raw(self) -> RawHandle {
+        self.raw
     }
 
     /// Waits until the operation is complete and returns the buffer. Meanwhile the waiting thread moves bytes itself;
@@ -51,8 +95,34 @@ impl<B: Send + 'static> Handle<B> {
     /// # Errors
     /// [`Error::Mismatch`] if the message does not fit the read, [`Error::PeerLost`] if a rank is lost,
     /// [`Error::Deadlock`] if the job cannot move any more.
-    pub fn wait(self) -> Result<B> {
-        self.kernel.wait_any(std::slice::from_ref(&self.completion), None);
+    pub fn wait(self) -> Result<R> {
+        let RawHandle { kernel, completion } = &self.raw;
+        kernel.wait_any(std::slice::from_ref(completion), None);
+        match self.raw.take() {
+            Some(Ok(buffer)) => Ok(downcast(buffer)),
+            Some(Err(failure)) => Err(failure.error),
+            None => Err(self.raw.taken()),
+        }
+    }
+
+    /// [`Handle::wait`] that gives the buffer back if the operation fails.
+    ///
+    /// # Errors
+    /// As `wait`, with the buffer, unless a part of it may still be in use. `?` turns it into an [`Error`].
+    ///
+    /// ```
+    /// let node = lathide::init()?;
+    /// let read = node.initread(0, 1, vec![0u8; 4])?;
+    /// node.initwrite(0, 1, vec![1u8; 5])?.wait().unwrap_err();       // too long
+    /// let failed = read.wait_or_buffer().unwrap_err();
+    /// assert!(matches!(failed.error, lathide::Error::Mismatch(_)));
+    /// assert_eq!(failed.buffer, Some(vec![0; 4]));
+    /// node.finalize()?;
+    /// # Ok::<_, lathide::Error>(())
+    /// ```
+    pub fn wait_or_buffer(self) -> Result<R, Failed<B>> {
+        let RawHandle { kernel, completion } = &self.raw;
+        kernel.wait_any(std::slice::from_ref(completion), None);
         self.take().unwrap_or_else(|| Err(self.taken()))
     }
 
@@ -61,10 +131,12 @@ impl<B: Send + 'static> Handle<B> {
     ///
     /// # Errors
     /// [`Error::Timeout`] with the handle; all others as `wait`, without it.
-    pub fn wait_timeout(self, timeout: Duration) -> Result<B, (Error, Option<Self>)> {
+    pub fn wait_timeout(self, timeout: Duration) -> Result<R, (Error, Option<Self>)> {
         let deadline = Instant::now().checked_add(timeout);
-        if self.kernel.wait_any(std::slice::from_ref(&self.completion), deadline) {
-            return self.take().unwrap_or_else(|| Err(self.taken())).map_err(|error| (error, None));
+        let RawHandle { kernel, completion } = &self.raw;
+        if kernel.wait_any(std::slice::from_ref(completion), deadline) {
+            let result = self.take().unwrap_or_else(|| Err(self.taken()));
+            return result.map_err(|failed| (failed.error, None));
         }
         Err((Error::Timeout { operation: self.operation(), after: timeout }, Some(self)))
     }
@@ -73,129 +145,202 @@ impl<B: Send + 'static> Handle<B> {
     ///
     /// # Errors
     /// As [`Handle::wait`].
-    pub fn test(self) -> Result<Test<B>> {
-        self.kernel.begin_asking();
-        self.kernel.poke();
+    pub fn test(self) -> Result<Test<R, B>> {
+        let RawHandle { kernel, completion } = &self.raw;
+        kernel.begin_asking();
+        kernel.poke();
         // Asked first: it may be completed at any moment, and then is not taken yet.
-        let was_done = self.completion.is_done();
+        let was_done = completion.is_done();
         match self.take() {
-            Some(result) => result.map(Test::Ready),
-            None if was_done => Err(self.taken()),
+            Some(result) => result.map(Test::Ready).map_err(Failed::into_error),
+            None if was_done => Err(self.taken().error),
             None => {
-                self.kernel.asks_in_vain();
-                self.kernel.forked().map_or(Ok(Test::Pending(self)), Err)
+                kernel.asks_in_vain();
+                let forked = kernel.forked();
+                forked.map_or(Ok(Test::Pending(self)), Err)
             }
         }
     }
 
+    /// Withdraws the operation, if it is a read that no message has matched yet, and returns its buffer. Otherwise returns
+    /// the handle: a message has matched the read, or the operation is a write or a collective, which are not withdrawn.
+    /// Never blocks, and loses no message.
+    ///
+    /// ```
+    /// use lathide::Cancelled;
+    /// let node = lathide::init()?;
+    /// let read = node.initread(0, 1, vec![0u8; 4])?;
+    /// let Cancelled::Withdrawn(buffer) = read.cancel() else { panic!("nobody has written") };
+    /// let read = node.initread(0, 1, buffer)?;
+    /// node.initwrite(0, 1, vec![7u8; 4])?.wait()?;
+    /// let Cancelled::Matched(read) = read.cancel() else { panic!("a message has come") };
+    /// assert_eq!(read.wait()?, [7; 4]);
+    /// node.finalize()?;
+    /// # Ok::<_, lathide::Error>(())
+    /// ```
+    pub fn cancel(self) -> Cancelled<R, B> {
+        let RawHandle { kernel, completion } = &self.raw;
+        kernel.poke();
+        if kernel.cancel(completion)
+            && let Some(Outcome::Abandoned(Some(place))) = completion.take()
+        {
+            return Cancelled::Withdrawn(downcast(place.into_any()));
+        }
+        Cancelled::Matched(self)
+    }
+
     /// Whether the operation is complete. Never blocks.
     pub fn is_complete(&self) -> bool {
-        self.kernel.begin_asking();
-        self.kernel.poke();
-        let is_done = self.completion.is_done();
+        let RawHandle { kernel, completion } = &self.raw;
+        kernel.begin_asking();
+        kernel.poke();
+        let is_done = completion.is_done();
         if !is_done {
-            self.kernel.asks_in_vain();
+            kernel.asks_in_vain();
         }
         is_done
     }
 
     /// The call: its kind, the calling rank, and the peer.
     pub fn operation(&self) -> Operation {
-        self.completion.operation()
+        self.raw.completion.operation()
     }
 
     /// How the algorithm of a collective was selected: the predicted time of each candidate, and the selected one.
     /// `None` for an exchange, and as long as ranks have not agreed on it.
     pub fn choice(&self) -> Option<&Choice> {
-        self.completion.choice().map(|choice| &**choice)
+        self.raw.completion.choice().map(|choice| &**choice)
     }
 
-    fn take(&self) -> Option<Result<B>> {
-        Some(match self.completion.take()? {
-            Outcome::Read(place) => Ok(downcast(place.into_any())),
-            Outcome::Written(source) => Ok(downcast(source.into_any())),
-            Outcome::Failed(error) => {
-                let error = error.during(self.operation());
-                self.kernel.note_failure(&error);
-                Err(error)
+    fn take(&self) -> Option<Result<R, Failed<B>>> {
+        Some(match self.raw.take()? {
+            Ok(buffer) => Ok(downcast(buffer)),
+            Err(failure) => {
+                let Failure { error, buffer } = *failure;
+                let buffer = buffer.and_then(|buffer| buffer.downcast().ok()).map(|buffer| *buffer);
+                Err(Failed { error, buffer })
             }
-            Outcome::Abandoned => Err(self.taken()),
         })
     }
 
-    fn taken(&self) -> Error {
-        Misuse::Taken { operation: self.operation() }.into()
+    fn taken(&self) -> Failed<B> {
+        Failed { error: self.raw.taken(), buffer: None }
     }
 }
+
+impl RawHandle {
+    /// The outcome, once: a buffer, or an error and perhaps the buffer.
+    pub(crate) fn take(&self) -> Option<Result<Erased, Box<Failure>>> {
+        Some(match self.completion.take()? {
+            Outcome::Read(place, _) => Ok(place.into_any()),
+            Outcome::Written(source) => Ok(source.into_any()),
+            Outcome::Failed(failure) => {
+                let Failure { error, buffer } = *failure;
+                let error = error.during(self.completion.operation());
+                self.kernel.note_failure(&error);
+                Err(Box::new(Failure { error, buffer }))
+            }
+            Outcome::Abandoned(place) => {
+                let buffer = place.map(|place| place.into_any());
+                Err(Box::new(Failure { error: self.taken(), buffer }))
+            }
+        })
+    }
+
+    pub(crate) fn taken(&self) -> Error {
+        Misuse::Taken { operation: self.completion.operation() }.into()
+    }
+
+    /// A future begins to wait for the operation, or waits on.
+    pub(crate) fn is_awaited(&self) {
+        if !self.completion.is_awaited.swap(true, Relaxed) {
+            self.kernel.begin_await();
+            self.kernel.begin_asking();
+        }
+    }
+}
+
+/// A buffer of any type.
+pub(crate) type Erased = Box<dyn Any + Send>;
 
 /// The result of [`Handle::test`].
 #[derive(Debug)]
-pub enum Test<B> {
+pub enum Test<R, B = R> {
     /// The operation is complete: its buffer.
-    Ready(B),
+    Ready(R),
     /// The operation is pending: its handle.
-    Pending(Handle<B>),
+    Pending(Handle<R, B>),
 }
 
-/// Waits for all of `handles` and returns their buffers in the same order.
-///
-/// # Errors
-/// The first error among them, after all are complete.
-pub fn wait_all<B: Send + 'static>(handles: impl IntoIterator<Item = Handle<B>>) -> Result<Vec<B>> {
-    let results: Vec<Result<B>> = handles.into_iter().map(Handle::wait).collect();
-    results.into_iter().collect()
+/// The result of [`Handle::cancel`].
+#[derive(Debug)]
+#[must_use = "a message that has matched is in the handle"]
+pub enum Cancelled<R, B = R> {
+    /// The read is withdrawn: its buffer.
+    Withdrawn(B),
+    /// A message has matched, and perhaps is still arriving: the handle.
+    Matched(Handle<R, B>),
 }
 
-/// Waits for the first of `handles` to complete, removes it, and returns its index and its buffer. If several are
-/// complete, it takes the first in `handles`.
-///
-/// # Errors
-/// The error of that operation; the other handles remain.
-///
-/// # Panics
-/// If there are no handles.
-pub fn wait_any<B: Send + 'static>(handles: &mut Vec<Handle<B>>) -> Result<(usize, B)> {
-    assert!(!handles.is_empty(), "wait_any needs a handle to wait for");
-    let first_done = |handles: &[Handle<B>]| handles.iter().position(|handle| handle.completion.is_done());
-    let at = first_done(handles).or_else(|| {
-        let kernel = &handles[0].kernel;
-        if handles.len() > 1 && handles.iter().all(|handle| Arc::ptr_eq(&handle.kernel, kernel)) {
-            kernel.wait_any_of_many(handles);
-        } else {
-            kernel.wait_any(handles, None);
-        }
-        first_done(handles)
-    });
-    let at = at.unwrap_or(0);
-    handles.remove(at).wait().map(|buffer| (at, buffer))
+/// Why an operation has failed, with the buffer that it was given: what [`Handle::wait_or_buffer`] fails with.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Failed<B> {
+    /// Why.
+    pub error: Error,
+    /// The buffer, if it can be given back. What it holds is not defined.
+    pub buffer: Option<B>,
 }
 
-impl<B> HasCompletion for Handle<B> {
-    fn completion(&self) -> &Completion {
-        &self.completion
+impl<B> Failed<B> {
+    fn into_error(self) -> Error {
+        self.error
     }
 }
 
-impl<B: Send + 'static> Future for Handle<B> {
-    type Output = Result<B>;
+impl<B> From<Failed<B>> for Error {
+    fn from(failed: Failed<B>) -> Self {
+        failed.error
+    }
+}
+
+impl<B> fmt::Display for Failed<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<B> fmt::Debug for Failed<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<B> std::error::Error for Failed<B> {}
+
+impl<R, B> HasCompletion for Handle<R, B> {
+    fn completion(&self) -> &Completion {
+        &self.raw.completion
+    }
+}
+
+impl<R: Send + 'static, B: Send + 'static> Future for Handle<R, B> {
+    type Output = Result<R>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        if this.completion.register(context.waker()) {
-            if let Some(error) = this.kernel.forked() {
+        if this.raw.completion.register(context.waker()) {
+            if let Some(error) = this.raw.kernel.forked() {
                 return Poll::Ready(Err(error));
             }
-            if !this.completion.is_awaited.swap(true, Relaxed) {
-                this.kernel.begin_await();
-                this.kernel.begin_asking();
-            }
+            this.raw.is_awaited();
             return Poll::Pending;
         }
-        Poll::Ready(this.take().unwrap_or_else(|| Err(this.taken())))
+        Poll::Ready(this.take().unwrap_or_else(|| Err(this.taken())).map_err(Failed::into_error))
     }
 }
 
-impl<B> Drop for Handle<B> {
+impl Drop for RawHandle {
     fn drop(&mut self) {
         if self.completion.is_awaited.load(Relaxed) {
             self.kernel.end_await();
@@ -205,14 +350,14 @@ impl<B> Drop for Handle<B> {
     }
 }
 
-impl<B> fmt::Debug for Handle<B> {
+impl<R, B> fmt::Debug for Handle<R, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = if self.completion.is_done() { "complete" } else { "under way" };
-        write!(f, "Handle({}, {state})", self.completion.operation())
+        let state = if self.raw.completion.is_done() { "complete" } else { "under way" };
+        write!(f, "Handle({}, {state})", self.raw.completion.operation())
     }
 }
 
 /// The handle's type says what was put in.
-fn downcast<B: 'static>(buffer: Box<dyn Any + Send>) -> B {
+fn downcast<B: 'static>(buffer: Erased) -> B {
     *buffer.downcast().expect("an operation gives back the buffer it was given")
 }

@@ -27,7 +27,7 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`node`](Node), [`handle`] | the primitives and their handles; [groups](Group), [grids](Grid) and collectives |
+//! | [`node`](Node), [`handle`], [`WaitSet`] | the primitives, their handles, and waiting for many; [groups](Group), [grids](Grid) and collectives |
 //! | [`buffer`] | element types, send and receive buffers |
 //! | [`config`], `controllers`, [`cost`], [`error`], [`ids`], `interfaces`, `operation`, `overrides`, `quantity` | plain data |
 //! | `wire` | frames, handshakes, encryption |
@@ -38,7 +38,7 @@
 //! | [`observe`] | what a node records of itself: [`Node::report`] |
 //! | [`manual`] | architecture, wire format, launching, hosts, lab, collectives, measuring, observing, models |
 //!
-//! Limits: Linux only. Messages are ordered per (peer, tag), and not otherwise. There is no wildcard receive.
+//! Limits: Linux only. Messages are ordered per (peer, tag), and not otherwise.
 //! Connections are authenticated, and encrypted on request ([`Config::encrypt`]). A connection that breaks ends the
 //! job.
 
@@ -67,6 +67,7 @@ mod node;
 pub mod observe;
 mod operation;
 mod overrides;
+mod places;
 mod quantity;
 #[cfg(test)]
 #[path = "../tests/scale.rs"]
@@ -80,10 +81,12 @@ pub use collective::{Number, Operator, Shift};
 pub use config::{Config, Key, Overlap};
 pub use cost::CostModel;
 pub use error::{Error, Mismatch, Misuse, Result, WireError};
-pub use handle::{Handle, ReadHandle, Test, WriteHandle, wait_all, wait_any};
+pub use handle::{AnyHandle, Cancelled, Failed, Handle, ReadHandle, Test, WriteHandle};
 pub use ids::{Rank, Tag};
 pub use interfaces::Interfaces;
-pub use node::{Ghosts, Grid, Group, Lend, Loan, Node, SectionShift, init, init_with};
+pub use node::{
+    Completed, Ghosts, Grid, Group, Lend, Loan, Node, SectionShift, WaitSet, init, init_with, wait_all, wait_any, wait_some,
+};
 pub use observe::Report;
 pub use operation::{Collective, Operation, OperationKind};
 pub use overrides::Overrides;

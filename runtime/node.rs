@@ -6,7 +6,10 @@ mod grid;
 mod group;
 mod lend;
 mod once;
+mod read;
 mod section;
+mod wait_set;
+mod waits;
 
 use std::fmt;
 use std::ops::Deref;
@@ -15,10 +18,8 @@ use std::sync::Arc;
 use crate::buffer::{ReadBuffer, WriteBuffer};
 use crate::config::Config;
 #[expect(unused_imports, reason = "named in documentation")]
-use crate::error::Error;
-#[expect(unused_imports, reason = "named in documentation")]
 use crate::error::Misuse;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::handle::{Handle, WriteHandle};
 use crate::ids::{Rank, Tag};
 use crate::kernel::Kernel;
@@ -29,6 +30,8 @@ pub use group::Group;
 pub use lend::{Lend, Loan};
 use once::Turn;
 pub use section::{Ghosts, SectionShift};
+pub use wait_set::{Completed, WaitSet};
+pub use waits::{wait_all, wait_any, wait_some};
 
 /// Joins the job of this process, which the environment describes. A program started alone is a job of one rank.
 ///
@@ -67,6 +70,8 @@ pub fn init_with(config: Config) -> Result<Node> {
 /// | for | call |
 /// | --- | --- |
 /// | a message | [`initwrite`](Node::initwrite) and [`initread`](Node::initread); their [`Handle`] has `wait` |
+/// | one of unknown origin or length | [`initread_any`](Node::initread_any), [`initread_vec`](Node::initread_vec) |
+/// | the next of many operations | [`WaitSet`], [`wait_any`], [`wait_all`] |
 /// | one from or into a buffer that stays in its variable | [`write_from`](Node::write_from), [`read_into`](Node::read_into) |
 /// | one of a range, a column, a face | a [`Part`](crate::Part) or [`Strided`](crate::Strided) buffer |
 /// | what all ranks do together | [collectives](Group#collectives): [`barrier`](Group::barrier), [`broadcast`](Group::broadcast), [`allreduce`](Group::allreduce) ... |
@@ -139,7 +144,7 @@ impl Node {
         self.check_region(buffer.flaw())?;
         let kernel = &self.inner.kernel;
         let completion = kernel.initwrite(to.into(), MatchKey::user(tag.into()), B::TYPE, Box::new(buffer));
-        Ok(Handle::new(kernel.clone(), self.noting(completion)?))
+        Ok(Handle::new(kernel.clone(), self.noting(completion.map_err(Error::from))?))
     }
 
     /// What the node has observed so far: where its time went, what its links carried, and what the models predict.
@@ -194,7 +199,7 @@ impl Node {
         self.check_region(buffer.flaw())?;
         let bytes = buffer.capacity_bytes() as u64;
         let completion = self.inner.kernel.initread(from, key, B::TYPE, buffer.place(), bytes);
-        self.noting(completion)
+        self.noting(completion.map_err(Error::from))
     }
 }
 

@@ -34,6 +34,7 @@ impl fmt::Display for Operation {
         let Operation { kind, rank, peer, tag, bytes } = self;
         match kind {
             OperationKind::Read => write!(f, "rank {rank}'s initread from rank {peer}")?,
+            OperationKind::ReadAny => write!(f, "rank {rank}'s initread_any")?,
             OperationKind::Write => write!(f, "rank {rank}'s initwrite to rank {peer}")?,
             OperationKind::Collective(collective) => return write!(f, "rank {rank}'s {collective}, {bytes} bytes"),
             OperationKind::Exchange => return write!(f, "rank {rank}'s exchange, {bytes} bytes"),
@@ -50,6 +51,8 @@ impl fmt::Display for Operation {
 pub enum OperationKind {
     /// `initread`
     Read,
+    /// `initread_any`: a read from whichever rank. The operation's peer is then the calling rank.
+    ReadAny,
     /// `initwrite`
     Write,
     /// A collective.

@@ -5,6 +5,7 @@ use std::any::Any;
 use bytes::BytesMut;
 
 use super::{Element, ElementType};
+use crate::ids::Rank;
 
 /// A receive buffer for [`initread`](crate::Node::initread): see the [table](super). It comes back from `wait`, filled.
 ///
@@ -37,6 +38,14 @@ pub trait Sealed {}
 pub trait ReceiveBuffer: Send {
     /// The memory for the message.
     fn bytes_mut(&mut self) -> &mut [u8];
+    /// The most bytes that a message may have.
+    fn capacity(&mut self) -> u64 {
+        self.bytes_mut().len() as u64
+    }
+    /// A message of so many bytes from `from` is about to fill it; not more than its capacity.
+    fn meet(&mut self, _from: Rank, _bytes: u64) {}
+    /// That message does not fill it after all: it is given back.
+    fn unmeet(&mut self) {}
     /// Cuts the buffer to the message that filled it.
     fn truncate(&mut self, bytes: usize);
     /// Whether it cannot be cut: only a message that fills it fits.

@@ -88,7 +88,7 @@ impl<B: ElementsMut> ReadBuffer for Strided<B> {
     }
     fn place(self) -> Box<dyn ReceiveBuffer> {
         let packed = vec![bytemuck::Zeroable::zeroed(); self.section.len()];
-        Box::new(Receiving { buffer: self.buffer, section: self.section, packed })
+        Box::new(Receiving { buffer: self.buffer, section: self.section, packed, is_filled: false })
     }
 }
 
@@ -97,19 +97,25 @@ struct Receiving<B: Elements> {
     buffer: B,
     section: Section,
     packed: Vec<B::Element>,
+    /// A message has come; a read that is withdrawn or fails leaves the buffer as it is.
+    is_filled: bool,
 }
 
 impl<B: ElementsMut> ReceiveBuffer for Receiving<B> {
     fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(&mut self.packed)
     }
-    fn truncate(&mut self, _: usize) {}
+    fn truncate(&mut self, _: usize) {
+        self.is_filled = true;
+    }
     fn must_be_filled(&self) -> bool {
         true
     }
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
-        let Receiving { mut buffer, section, packed } = *self;
-        section.scatter(&packed, buffer.elements_mut());
+        let Receiving { mut buffer, section, packed, is_filled } = *self;
+        if is_filled {
+            section.scatter(&packed, buffer.elements_mut());
+        }
         Box::new(Strided::new(buffer, section))
     }
 }

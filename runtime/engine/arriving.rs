@@ -21,7 +21,7 @@ pub(super) struct Posted {
 
 impl Posted {
     pub(super) fn new(op: OpId, mut place: Box<dyn ReceiveBuffer>, element: ElementType, since: Duration) -> Self {
-        let (capacity, must_be_filled) = (place.bytes_mut().len() as u64, place.must_be_filled());
+        let (capacity, must_be_filled) = (place.capacity(), place.must_be_filled());
         Posted { op, place, element, capacity, must_be_filled, since, wanted: false }
     }
 }
@@ -50,6 +50,9 @@ pub(super) struct Unmatched {
 pub(super) enum Sink {
     /// Straight into the posted buffer.
     ReceiveBuffer { op: OpId, place: Box<dyn ReceiveBuffer> },
+    /// Into the buffer of a read that nobody waits for any more, until another read meets the message. It is not of the
+    /// window, which has its credit back.
+    Returned(Box<dyn ReceiveBuffer>),
     /// Into memory of the window, until a read is posted.
     Buffer(Vec<u8>),
     /// Nowhere yet: an envelope without a grant. `answer`: it answered a want.

@@ -1,16 +1,20 @@
 //! The session between two ranks: both directions, and what their control frames do to each other.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
 use std::sync::Arc;
 use std::time::Duration;
 
+use foldhash::HashMap;
+
+use super::any::AnyReads;
 use super::arriving::Posted;
 use super::incoming::Incoming;
 use super::outgoing::{Body, Control, Ended, Outgoing};
 use super::receive::{Frames, Head, Parser};
-use super::{Arrival, Completed, LateRefusal, Limits, OpId, Outcome};
-use crate::buffer::SendBuffer;
+use super::{Arrival, Completed, LateRefusal, Limits, OpId, Origin, Outcome, Unposted};
+use crate::buffer::{ReceiveBuffer, SendBuffer};
 use crate::error::WireError;
 use crate::error::{Error, Mismatch};
 use crate::ids::Rank;
@@ -36,8 +40,10 @@ pub(super) struct Shared {
     pub(super) failed_peer: Option<(Rank, String)>,
     /// Stamps that have come; at most [`ARRIVALS_MAX`].
     pub(super) arrivals: Vec<Arrival>,
-    /// Buffers of writes that have failed.
-    pub(super) spent: Vec<Box<dyn SendBuffer>>,
+    /// Buffers that nobody wants any more.
+    pub(super) spent: Vec<Box<dyn Any + Send>>,
+    /// Reads of any origin that wait.
+    pub(super) any: AnyReads,
 }
 
 impl Shared {
@@ -106,27 +112,73 @@ impl Link {
         read: Posted,
         operation: Operation,
         shared: &mut Shared,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Unposted> {
         if self.is_own() {
-            // Grants within a node need no frames; a refusal concerns a write that is over.
             let mut control = VecDeque::new();
-            self.incoming.post(key, read, &mut control, &mut shared.completions);
-            self.incoming.settle_own_credit();
-            self.collect_spent(shared);
-            for refusal in control {
-                if let Body::MessageHeaders(posted, message) = &refusal.body {
-                    self.hear_refusal(refusal.message_id, posted, message, shared);
-                }
-            }
+            self.incoming.post(key, read, &shared.any, &mut control, &mut shared.completions);
+            self.hear_own(control, shared);
             return Ok(());
         }
         let op = read.op;
-        self.incoming.post(key, read, &mut self.outgoing.control, &mut shared.completions);
-        if self.has_left() && self.incoming.withdraw(key, op) {
-            return Err(self.left(operation));
+        self.incoming.post(key, read, &shared.any, &mut self.outgoing.control, &mut shared.completions);
+        if self.has_left()
+            && let Some(read) = self.incoming.withdraw(key, op)
+        {
+            return Err(Unposted { error: self.left(operation), buffer: read.place.into_any() });
         }
         self.announce_output(shared);
         Ok(())
+    }
+
+    /// Grants within a node need no frames; a refusal concerns a write that is over.
+    fn hear_own(&mut self, control: VecDeque<Control>, shared: &mut Shared) {
+        self.incoming.settle_own_credit();
+        self.collect_spent(shared);
+        for refusal in control {
+            if let Body::MessageHeaders(posted, message) = &refusal.body {
+                self.hear_refusal(refusal.message_id, posted, message, shared);
+            }
+        }
+    }
+
+    /// A read of any origin waits for a message of `key`: asks for one, if the peer can announce none.
+    pub(super) fn ask(&mut self, key: MatchKey, shared: &mut Shared) {
+        if self.incoming.is_holding() {
+            self.incoming.ask(key, &shared.any, &mut self.outgoing.control);
+            self.announce_output(shared);
+        }
+    }
+
+    /// The read `op` is given up. If its message is arriving, that is for another read; returns whether it was.
+    pub(super) fn unmeet(&mut self, op: OpId, shared: &mut Shared) -> bool {
+        let (mut own, is_own) = (VecDeque::new(), self.is_own());
+        let control = if is_own { &mut own } else { &mut self.outgoing.control };
+        let was_met = self.incoming.unmeet(op, &mut shared.any, control, &mut shared.completions);
+        self.end_return(own, shared);
+        was_met
+    }
+
+    /// A message that a read has met and nobody has taken is for another read.
+    pub(super) fn put_back(
+        &mut self,
+        key: MatchKey,
+        origin: Origin,
+        place: Box<dyn ReceiveBuffer>,
+        shared: &mut Shared,
+    ) {
+        let (mut own, is_own) = (VecDeque::new(), self.is_own());
+        let control = if is_own { &mut own } else { &mut self.outgoing.control };
+        let Shared { any, completions, now, .. } = shared;
+        self.incoming.put_back((key, origin), place, *now, any, control, completions);
+        self.end_return(own, shared);
+    }
+
+    fn end_return(&mut self, own: VecDeque<Control>, shared: &mut Shared) {
+        if self.is_own() {
+            self.hear_own(own, shared);
+        } else {
+            self.announce_output(shared);
+        }
     }
 
     pub(super) fn initwrite(
@@ -136,19 +188,21 @@ impl Link {
         source: Box<dyn SendBuffer>,
         now: Duration,
         shared: &mut Shared,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Unposted> {
         if self.is_own() {
             let message_id = self.next_own_slot;
             self.next_own_slot += 1;
             self.outgoing.remember(message_id, op, message_header);
-            self.incoming.write_own(message_id, op, message_header, source, now, &mut shared.completions);
+            let Shared { any, completions, .. } = shared;
+            self.incoming.write_own((message_id, op, message_header), source, any, now, completions);
             self.incoming.settle_own_credit();
             self.collect_spent(shared);
             return Ok(());
         }
         if self.has_left() {
             let (kind, tag) = (OperationKind::Write, message_header.key.user_tag());
-            return Err(self.left(Operation::new(kind, self.rank, self.peer, tag, message_header.total)));
+            let error = self.left(Operation::new(kind, self.rank, self.peer, tag, message_header.total));
+            return Err(Unposted { error, buffer: source.into_any() });
         }
         self.outgoing.post(op, message_header, source, now);
         self.announce_output(shared);
@@ -202,10 +256,11 @@ impl Link {
         self.release_sealed(&mut shared.completions);
         let (reads, writes) = (self.incoming.clear(true), self.outgoing.clear());
         self.collect_spent(shared);
-        let fail = |op, error| Completed { op, outcome: Outcome::Failed(error) };
-        let reads = reads.into_iter().map(|op| fail(op, error.clone()));
-        let writes = writes.into_iter();
-        let writes = writes.map(|Ended { op, refused, .. }| fail(op, refused.unwrap_or_else(|| error.clone())));
+        let fail = |op, error, buffer| Completed { op, outcome: Outcome::failed_with(error, buffer) };
+        let reads = reads.into_iter().map(|(op, buffer)| fail(op, error.clone(), buffer));
+        let writes = writes.into_iter().map(|Ended { op, refused, source, .. }| {
+            fail(op, refused.unwrap_or_else(|| error.clone()), source.into_any())
+        });
         shared.completions.extend(reads.chain(writes));
     }
 
@@ -249,7 +304,6 @@ impl Link {
 
     /// What has failed is to be dropped by who holds no lock.
     pub(super) fn collect_spent(&mut self, shared: &mut Shared) {
-        shared.spent.append(&mut self.outgoing.spent);
         shared.spent.append(&mut self.incoming.spent);
     }
 
@@ -296,25 +350,25 @@ impl Link {
             shared.failed_peer.get_or_insert((culprit, words));
             return;
         }
-        for Ended { op, message_header, refused } in self.outgoing.clear() {
+        for Ended { op, message_header, refused, source } in self.outgoing.clear() {
             let lost = || {
                 let tag = message_header.key.user_tag();
                 let operation = Operation::new(OperationKind::Write, self.rank, self.peer, tag, message_header.total);
                 let cause = format!("rank {} has finished without reading this message", self.peer);
                 Error::PeerLost { peer: self.peer, cause: cause.into(), operation: Some(operation) }
             };
-            let error = refused.unwrap_or_else(lost);
-            shared.completions.push_back(Completed { op, outcome: Outcome::Failed(error) });
+            let outcome = Outcome::failed_with(refused.unwrap_or_else(lost), source.into_any());
+            shared.completions.push_back(Completed { op, outcome });
         }
         self.outgoing.control.push_back(Control::about(Kind::GoodbyeAck, 0));
-        let mut reads: Vec<_> = self.incoming.posted().map(|(key, read)| (key, read.op, read.capacity)).collect();
-        reads.sort_unstable_by_key(|(_, op, _)| *op);
-        for (key, op, capacity) in reads {
-            let operation = Operation::new(OperationKind::Read, self.rank, self.peer, key.user_tag(), capacity);
-            let error = self.left(operation);
-            shared.completions.push_back(Completed { op, outcome: Outcome::Failed(error) });
+        let posted = self.incoming.posted().map(|(key, read)| (read.op, (key, read.capacity)));
+        let posted: HashMap<OpId, (MatchKey, u64)> = posted.collect();
+        for (op, buffer) in self.incoming.clear(false) {
+            let Some((key, capacity)) = posted.get(&op) else { continue };
+            let operation = Operation::new(OperationKind::Read, self.rank, self.peer, key.user_tag(), *capacity);
+            let outcome = Outcome::failed_with(self.left(operation), buffer);
+            shared.completions.push_back(Completed { op, outcome });
         }
-        self.incoming.clear(false);
     }
 
     /// The peer has heard this node's goodbye, and has given up what it had not sent: no read ends any more.
@@ -322,7 +376,7 @@ impl Link {
         self.farewell.confirmed = self.farewell.said;
         if self.farewell.confirmed {
             let error = Error::Shutdown { rank: self.rank };
-            let end = |op| Completed { op, outcome: Outcome::Failed(error.clone()) };
+            let end = |(op, buffer)| Completed { op, outcome: Outcome::failed_with(error.clone(), buffer) };
             shared.completions.extend(self.incoming.clear(true).into_iter().map(end));
         }
     }
@@ -373,16 +427,18 @@ impl Frames for Acting<'_> {
         let Link { outgoing, incoming, .. } = &mut **link;
         match (header.kind, message_header) {
             (Kind::Data, Some(message_header)) => {
-                let (control, completions) = (&mut outgoing.control, &mut shared.completions);
-                let is_met = incoming.open(message_id, message_header, shared.now, control, completions)?;
+                let Shared { any, completions, now, .. } = &mut **shared;
+                let control = &mut outgoing.control;
+                let is_met = incoming.open(message_id, message_header, any, *now, control, completions)?;
                 shared.meet(link.peer, message_header, is_met);
             }
             (Kind::Data, None) if flags & CHARGED != 0 => incoming.charged(message_id)?,
             (Kind::Data, None) => {}
             (Kind::Envelope, Some(message_header)) => {
                 let answer = flags & ANSWER != 0;
-                let (control, completions) = (&mut outgoing.control, &mut shared.completions);
-                let is_met = incoming.envelope(message_id, message_header, answer, shared.now, control, completions)?;
+                let Shared { any, completions, now, .. } = &mut **shared;
+                let message = (message_id, message_header, answer);
+                let is_met = incoming.envelope(message, any, *now, &mut outgoing.control, completions)?;
                 shared.meet(link.peer, message_header, is_met);
             }
             (Kind::Grant, _) => {
@@ -396,7 +452,7 @@ impl Frames for Acting<'_> {
             }
             (Kind::Hold, _) => {
                 let holding = flags & HOLDING != 0;
-                incoming.hold(holding, &mut outgoing.control);
+                incoming.hold(holding, &shared.any, &mut outgoing.control);
                 if holding {
                     shared.holders.push(link.peer);
                 }
@@ -431,5 +487,9 @@ impl Frames for Acting<'_> {
 
     fn incoming(&mut self) -> &mut Incoming {
         &mut self.link.incoming
+    }
+
+    fn expected(&mut self) -> Option<(MessageHeader, &mut [u8])> {
+        self.link.incoming.expected(&self.shared.any)
     }
 }

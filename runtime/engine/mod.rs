@@ -5,6 +5,7 @@
 //! `transmit` while `pending` names a link, then `poll_completion` until it is empty. *Getters* change nothing.
 //! Time is an argument. Whoever holds the engine may drive it: the kernel's task, a helping waiter, a test.
 
+mod any;
 mod arriving;
 mod batch;
 mod incoming;
@@ -18,7 +19,9 @@ mod sealed;
 mod sim;
 mod snapshot;
 mod transmit;
+mod unbound;
 
+use std::any::Any;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +37,7 @@ use arriving::Posted;
 use link::{Link, Shared};
 use notes::Notes;
 pub(crate) use notes::{Arrival, Note, Progress};
-pub(crate) use operation::{Completed, LateRefusal, OpId, Outcome};
+pub(crate) use operation::{Completed, Failure, LateRefusal, OpId, Origin, Outcome, Unposted};
 #[cfg(test)]
 pub(crate) use sim::starts::Starts;
 pub(crate) use transmit::Sent;
@@ -83,8 +86,10 @@ impl Engine {
         key: MatchKey,
         element: ElementType,
         place: Box<dyn ReceiveBuffer>,
-    ) -> Result<OpId, Error> {
-        self.check(from)?;
+    ) -> Result<OpId, Unposted> {
+        if let Err(error) = self.check(from) {
+            return Err(Unposted { error, buffer: place.into_any() });
+        }
         let op = self.new_op();
         let read = Posted::new(op, place, element, now);
         let operation = Operation::new(OperationKind::Read, self.rank, from, key.user_tag(), read.capacity);
@@ -100,11 +105,14 @@ impl Engine {
         key: MatchKey,
         element: ElementType,
         source: Box<dyn SendBuffer>,
-    ) -> Result<OpId, Error> {
-        self.check(to)?;
-        let operation = |total| Operation::new(OperationKind::Write, self.rank, to, key.user_tag(), total);
-        let total = source.all().map(|bytes| bytes.len() as u64);
-        let total = total.ok_or_else(|| Misuse::Buffer { operation: operation(0) })?;
+    ) -> Result<OpId, Unposted> {
+        if let Err(error) = self.check(to) {
+            return Err(Unposted { error, buffer: source.into_any() });
+        }
+        let Some(total) = source.all().map(|bytes| bytes.len() as u64) else {
+            let operation = Operation::new(OperationKind::Write, self.rank, to, key.user_tag(), 0);
+            return Err(Unposted { error: Misuse::Buffer { operation }.into(), buffer: source.into_any() });
+        };
         let message_header = MessageHeader { key, element, total };
         let op = self.new_op();
         self.links[to.index()].initwrite(op, message_header, source, now, &mut self.shared)?;
@@ -122,11 +130,16 @@ impl Engine {
         self.links[to.index()].ping(stamp, answers, &mut self.shared);
     }
 
-    /// Withdraws a read that nobody waits for any more, if it has not met its message.
-    pub(crate) fn withdraw(&mut self, from: Rank, key: MatchKey, op: OpId) {
-        if self.links[from.index()].incoming.withdraw(key, op) {
-            self.shared.completions.push_back(Completed { op, outcome: Outcome::Abandoned });
-        }
+    /// Withdraws a read, if it has not met its message. Returns whether it had not.
+    pub(crate) fn withdraw(&mut self, from: Rank, key: MatchKey, op: OpId) -> bool {
+        let read = self.links[from.index()].incoming.withdraw(key, op);
+        self.end_withdrawn(read)
+    }
+
+    fn end_withdrawn(&mut self, read: Option<Posted>) -> bool {
+        let Some(Posted { op, place, .. }) = read else { return false };
+        self.shared.completions.push_back(Completed { op, outcome: Outcome::Abandoned(Some(place)) });
+        true
     }
 
     /// Says goodbye on every link, after all messages. `cause`: the job failed, by which rank's fault, and why.
@@ -221,6 +234,10 @@ impl Engine {
         for link in &mut self.links {
             link.fail(&error, &mut self.shared);
         }
+        for Posted { op, place, .. } in self.shared.any.clear() {
+            let outcome = Outcome::failed_with(error.clone(), place.into_any());
+            self.shared.completions.push_back(Completed { op, outcome });
+        }
         self.failure = Some(error);
     }
 
@@ -250,9 +267,9 @@ impl Engine {
         sent
     }
 
-    /// Buffers of writes that have failed. Their types may be the program's own: they are to be dropped while nothing is
+    /// Buffers that nobody wants any more. Their types may be the program's own: they are to be dropped while nothing is
     /// locked.
-    pub(crate) fn take_spent(&mut self) -> Vec<Box<dyn SendBuffer>> {
+    pub(crate) fn take_spent(&mut self) -> Vec<Box<dyn Any + Send>> {
         std::mem::take(&mut self.shared.spent)
     }
 

@@ -53,6 +53,8 @@ pub(super) trait Frames {
     fn head(&mut self, head: Head) -> Result<(), WireError>;
     fn settle(&mut self, message_id: u64);
     fn incoming(&mut self) -> &mut Incoming;
+    /// The message that probably comes next, with the buffer it will go to.
+    fn expected(&mut self) -> Option<(MessageHeader, &mut [u8])>;
 }
 
 impl Parser {
@@ -95,7 +97,7 @@ impl Parser {
             count = read(&mut slices)?;
             self.accept(frames, &plan, &headers, buffer, count)
         } else if let Some((message_header, mut plan)) = self.next_message(frames) {
-            let Some((_, place)) = frames.incoming().expected() else { return Ok(Ok(0)) };
+            let Some((_, place)) = frames.expected() else { return Ok(Ok(0)) };
             let mut slices = Vec::with_capacity(2 * PREDICTED_MAX + 3);
             slices.push(IoSliceMut::new(&mut head));
             plan.offer(&mut slices, place, &mut headers);
@@ -108,7 +110,7 @@ impl Parser {
                     accepted.and_then(|()| self.accept(frames, &plan, &headers, buffer, count - HEAD_BYTES))
                 }
                 None => {
-                    let place = frames.incoming().expected().map(|(_, place)| place);
+                    let place = frames.expected().map(|(_, place)| place);
                     let headers = &headers[..plan.most()];
                     let bytes = plan.gather(&head, place.unwrap_or_default(), headers, buffer, count);
                     self.feed(frames, &bytes)
@@ -142,7 +144,7 @@ impl Parser {
             return None;
         }
         let fragment = self.first?;
-        let (message_header, place) = frames.incoming().expected()?;
+        let (message_header, place) = frames.expected()?;
         let place = place.len();
         let plan = Plan { message_id: 0, left: fragment.min(place), fragment };
         (fragment > 0 && pays(place, 0, fragment)).then_some((message_header, plan))

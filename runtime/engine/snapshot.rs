@@ -28,7 +28,8 @@ pub(crate) struct Waiting {
 impl Engine {
     /// Every operation that is not complete, ordered by peer, then by age.
     pub(crate) fn outstanding(&self) -> Vec<Waiting> {
-        let mut all = Vec::new();
+        let mut all: Vec<Waiting> = self.of_any_origin();
+        all.sort_by_key(|waiting| (waiting.since, waiting.tag, waiting.bytes));
         for link in &self.links {
             let (peer, from) = (link.peer(), all.len());
             let posted = link.incoming.posted().filter(|(key, _)| key.context != Context::Agreement);
@@ -75,6 +76,21 @@ impl Engine {
         }
         all
     }
+
+    /// Reads of any origin that wait. They name this rank, since they may come from itself too.
+    fn of_any_origin(&self) -> Vec<Waiting> {
+        let posted = self.shared.any.posted().map(|(key, read)| Waiting {
+            kind: OperationKind::ReadAny,
+            peer: self.rank,
+            tag: key.user_tag(),
+            bytes: read.capacity,
+            done: 0,
+            since: read.since,
+            state: "no message of this tag has come",
+        });
+        posted.collect()
+    }
+
     /// Frames sent to and received from each rank so far; they wrap.
     #[cfg(test)]
     pub(crate) fn frames(&self) -> (Vec<u32>, Vec<u32>) {

@@ -182,7 +182,12 @@ fn operations(rank: Rank, seen: &Seen, lines: &mut Lines<'_>) {
 
 fn described(rank: Rank, operation: &Outstanding) -> String {
     let Outstanding { kind, peer, tag, bytes, done, since_s, state } = operation;
+    let whom = match kind {
+        OperationKind::ReadAny => "any rank".to_owned(),
+        _ => format!("rank {peer}"),
+    };
     let what = match kind {
+        OperationKind::ReadAny => "initread_any".to_owned(),
         OperationKind::Read => format!("initread from rank {peer}"),
         OperationKind::Write => format!("initwrite to rank {peer}"),
         OperationKind::Collective(collective) => {
@@ -192,10 +197,10 @@ fn described(rank: Rank, operation: &Outstanding) -> String {
     };
     let tag = tag.map_or("inside a collective".to_string(), |tag| format!("tag {tag}"));
     let size = match kind {
-        OperationKind::Read => format!("up to {bytes} bytes"),
+        OperationKind::Read | OperationKind::ReadAny => format!("up to {bytes} bytes"),
         _ => format!("{bytes} bytes"),
     };
-    format!("rank {rank} waits for rank {peer}: {what}, {tag}, {size}, {done} done, since {since_s:.1} s: {state}")
+    format!("rank {rank} waits for {whom}: {what}, {tag}, {size}, {done} done, since {since_s:.1} s: {state}")
 }
 
 fn counted(count: u64, noun: &str) -> String {
@@ -205,7 +210,7 @@ fn counted(count: u64, noun: &str) -> String {
 /// One sentence for each kind of mistake that the outstanding operations show.
 fn advice(set: &[Rank], ranks: &[Seen]) -> Vec<String> {
     let mut advice = Vec::new();
-    let is_read = |operation: &Outstanding| operation.kind == OperationKind::Read;
+    let is_read = |operation: &Outstanding| matches!(operation.kind, OperationKind::Read | OperationKind::ReadAny);
     let has_unread = |rank: &Rank| snapshot(ranks, *rank).is_some_and(|snapshot| !snapshot.unread.is_empty());
     let reads_only = set.iter().all(|&rank| outstanding(ranks, rank).all(is_read));
     if reads_only && set.len() > 1 && !set.iter().any(has_unread) {
@@ -247,11 +252,14 @@ fn collectives(set: &[Rank], ranks: &[Seen]) -> Option<String> {
 /// What the other side of an operation would have to do, when it has not.
 fn missing_partner(rank: Rank, operation: &Outstanding, ranks: &[Seen]) -> Option<String> {
     let (peer, tag) = (operation.peer, operation.tag?);
+    if operation.kind == OperationKind::ReadAny {
+        return missing_sender(rank, tag, ranks);
+    }
     let finished = ranks.get(peer.index()).is_some_and(|seen| seen.finished);
     let partner = match operation.kind {
         OperationKind::Read => OperationKind::Write,
         OperationKind::Write => OperationKind::Read,
-        OperationKind::Collective(_) | OperationKind::Exchange => return None,
+        OperationKind::ReadAny | OperationKind::Collective(_) | OperationKind::Exchange => return None,
     };
     let towards = |other: &&Outstanding| other.peer == rank && other.kind == partner;
     let candidates: Vec<_> = outstanding(ranks, peer).filter(towards).collect();
@@ -285,6 +293,22 @@ fn missing_partner(rank: Rank, operation: &Outstanding, ranks: &[Seen]) -> Optio
              tag {tag}) before it waits"
         )),
     }
+}
+
+/// What another rank would have to do for a read of any origin.
+fn missing_sender(rank: Rank, tag: Tag, ranks: &[Seen]) -> Option<String> {
+    let unread = snapshot(ranks, rank)?.unread.first();
+    Some(match unread {
+        Some(unread) => format!(
+            "rank {rank} reads tag {tag} from any rank, while a message of tag {} from rank {} lies unread: use one tag on \
+             both sides, or read that message too",
+            unread.tag, unread.from
+        ),
+        None => format!(
+            "rank {rank} reads tag {tag} from any rank, and no rank writes it: call initwrite (rank {rank}, tag {tag}) before \
+             waiting or finishing on one of the others, or let rank {rank} expect as many messages as are written"
+        ),
+    })
 }
 
 /// A read waits while a message of another tag lies unread on the same side: that is the clue.

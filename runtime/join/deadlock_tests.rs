@@ -215,6 +215,32 @@ fn the_report_names_ranks_tags_sizes_and_the_way_out() {
     assert!(text.lines().count() < 80 && text.contains("and 1936 more"), "{text}");
 }
 
+/// A wait for any rank is hopeless when all others have finished or are hopeless themselves, and not before.
+#[test]
+fn a_read_of_any_origin_waits_for_whoever_is_left() {
+    use OperationKind::{Read, ReadAny};
+    let everyone: &[&[u32]] = &[&[0, 1, 2]];
+    let master = || with(still(everyone), &[(ReadAny, 0, 4, 8)]);
+    assert!(set(&[master(), finished(), computing()]).is_empty());
+    assert!(set(&[master(), still(&[&[2]]), computing()]).is_empty(), "rank 2 may set rank 1 free");
+    assert_eq!(set(&[master(), finished(), finished()]), [0]);
+    assert_eq!(set(&[master(), with(still(&[&[0]]), &[(Read, 0, 1, 8)]), finished()]), [0, 1]);
+    assert_eq!(set(&[master(), with(still(everyone), &[(ReadAny, 1, 4, 8)]), finished()]), [0, 1]);
+    // It waits beside a thread that can be served.
+    assert!(set(&[still(&[&[0, 1, 2], &[2]]), finished(), computing()]).is_empty());
+
+    let ranks = [master(), finished(), finished()];
+    let text = report(&deadlocked(&ranks), &ranks);
+    for part in ["rank 0 waits for any rank: initread_any, tag 4, up to 8 bytes", "no rank writes it"] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    let mut other_tag = master();
+    other_tag.snapshot.as_mut().unwrap().unread = vec![Unread { from: Rank(2), tag: Tag(5), count: 1 }];
+    let ranks = [other_tag, finished(), finished()];
+    let text = report(&deadlocked(&ranks), &ranks);
+    assert!(text.contains("a message of tag 5 from rank 2 lies unread"), "{text}");
+}
+
 #[test]
 fn an_undecided_standstill_names_who_may_be_computing() {
     let ranks = [with(still(&[&[1]]), &[(OperationKind::Read, 1, 4, 8)]), computing(), finished()];

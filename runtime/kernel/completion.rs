@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 
+use super::ready::Ready;
 use super::sync::{AtomicBool, Mutex};
+use crate::buffer::ReceiveBuffer;
 use crate::collective::choose::Choice;
-use crate::engine::{OpId, Outcome};
+use crate::engine::{OpId, Origin, Outcome};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
 use crate::operation::{Operation, OperationKind};
@@ -19,6 +21,10 @@ pub(crate) struct Completion {
     pub(crate) op: OpId,
     pub(crate) key: MatchKey,
     collective: Option<OfCollective>,
+    /// All ranks, for a read of any origin.
+    anyone: Option<Arc<[Rank]>>,
+    /// The member's of a set, if it is one.
+    pub(crate) token: AtomicU32,
     /// The handle's: the thread that has posted the operation, and whether the handle was awaited.
     pub(crate) opener: AtomicU32,
     pub(crate) is_awaited: std::sync::atomic::AtomicBool,
@@ -38,15 +44,34 @@ pub(crate) struct OfCollective {
 pub(crate) type Chosen = Arc<OnceLock<Arc<Choice>>>;
 
 enum State {
-    /// Under way; whoever waits is woken once.
-    Pending(Option<Waker>),
-    Done(Outcome),
+    /// Under way; whoever listens is told once.
+    Pending(Listener),
+    /// Complete, and the set that was told.
+    Done(Outcome, Option<Arc<Ready>>),
     /// The handle has taken the outcome, or is gone.
     Over,
 }
 
+/// Who is told that an operation is complete.
+enum Listener {
+    Nobody,
+    Waker(Waker),
+    /// The set whose member this token names.
+    Set(Arc<Ready>, u32),
+}
+
+impl Listener {
+    /// Tells. Returns who is to be woken, and the set.
+    fn tell(&mut self) -> (Option<Waker>, Option<Arc<Ready>>) {
+        match std::mem::replace(self, Listener::Nobody) {
+            Listener::Nobody => (None, None),
+            Listener::Waker(waker) => (Some(waker), None),
+            Listener::Set(ready, token) => (ready.push(token), Some(ready)),
+        }
+    }
+}
+
 /// What a handle leaves that is gone.
-#[derive(Debug)]
 pub(crate) enum Detached {
     /// Nothing.
     Over,
@@ -54,6 +79,8 @@ pub(crate) enum Detached {
     Refused(Error),
     /// Its operation.
     UnderWay,
+    /// The message that its read has met, in the buffer.
+    Unread(Box<dyn ReceiveBuffer>, Origin),
 }
 
 impl Completion {
@@ -63,11 +90,18 @@ impl Completion {
             op,
             key,
             collective: None,
+            anyone: None,
+            token: AtomicU32::new(0),
             opener: AtomicU32::new(0),
             is_awaited: false.into(),
             is_done: AtomicBool::new(false),
-            state: Mutex::new(State::Pending(None)),
+            state: Mutex::new(State::Pending(Listener::Nobody)),
         }
+    }
+
+    /// The completion of a read from any of `anyone`.
+    pub(crate) fn of_any(operation: Operation, op: OpId, key: MatchKey, anyone: Arc<[Rank]>) -> Self {
+        Completion { anyone: Some(anyone), ..Completion::new(operation, op, key) }
     }
 
     /// The completion of a whole collective.
@@ -82,7 +116,16 @@ impl Completion {
 
     /// The ranks whose messages may complete the operation.
     pub(crate) fn peers(&self) -> &[Rank] {
-        self.collective.as_ref().map_or(std::slice::from_ref(&self.operation.peer), |collective| &collective.peers)
+        match (&self.collective, &self.anyone) {
+            (Some(collective), _) => &collective.peers,
+            (None, Some(anyone)) => anyone,
+            (None, None) => std::slice::from_ref(&self.operation.peer),
+        }
+    }
+
+    /// Whether it is a read of messages.
+    pub(crate) fn is_read(&self) -> bool {
+        matches!(self.operation.kind, OperationKind::Read | OperationKind::ReadAny)
     }
 
     /// The choice of a collective's algorithm.
@@ -99,12 +142,12 @@ impl Completion {
     pub(crate) fn complete(&self, outcome: Outcome) -> (Option<Waker>, Option<Outcome>) {
         let mut state = self.state.lock();
         let (waker, unclaimed) = match &mut *state {
-            State::Pending(waker) => {
-                let waker = waker.take();
-                *state = State::Done(outcome);
+            State::Pending(listener) => {
+                let (waker, set) = listener.tell();
+                *state = State::Done(outcome, set);
                 (waker, None)
             }
-            State::Done(_) => unreachable!("{} completed twice", self.operation),
+            State::Done(..) => unreachable!("{} completed twice", self.operation),
             State::Over => (None, Some(outcome)),
         };
         self.is_done.store(true, Ordering::Release);
@@ -114,8 +157,8 @@ impl Completion {
     /// What the program must hear of this outcome though nobody has taken it: that its message was refused.
     pub(crate) fn as_refusal(&self, outcome: &Outcome) -> Option<Error> {
         match outcome {
-            Outcome::Failed(error @ Error::Mismatch(_)) if self.operation.kind == OperationKind::Write => {
-                Some(error.clone())
+            Outcome::Failed(failure) if self.operation.kind == OperationKind::Write => {
+                matches!(failure.error, Error::Mismatch(_)).then(|| failure.error.clone())
             }
             _ => None,
         }
@@ -124,9 +167,9 @@ impl Completion {
     /// The operation fails, if it has no outcome yet. Returns who is to be woken.
     pub(crate) fn fail(&self, error: &Error) -> Option<Waker> {
         let mut state = self.state.lock();
-        let State::Pending(waker) = &mut *state else { return None };
-        let waker = waker.take();
-        *state = State::Done(Outcome::Failed(error.clone()));
+        let State::Pending(listener) = &mut *state else { return None };
+        let (waker, set) = listener.tell();
+        *state = State::Done(Outcome::failed(error.clone()), set);
         self.is_done.store(true, Ordering::Release);
         waker
     }
@@ -135,18 +178,18 @@ impl Completion {
     /// handle has not taken it. Returns whether it does.
     pub(crate) fn refuse(&self, error: &Error) -> bool {
         let mut state = self.state.lock();
-        let untaken = matches!(*state, State::Done(_));
-        if untaken {
-            *state = State::Done(Outcome::Failed(error.clone()));
+        let State::Done(outcome, _) = &mut *state else { return false };
+        if let Outcome::Written(source) = std::mem::replace(outcome, Outcome::failed(error.clone())) {
+            *outcome = Outcome::failed_with(error.clone(), source.into_any());
         }
-        untaken
+        true
     }
 
     /// The handle's end: the outcome, once; `None` while there is none, or if it was taken.
     pub(crate) fn take(&self) -> Option<Outcome> {
         let mut state = self.state.lock();
         match std::mem::replace(&mut *state, State::Over) {
-            State::Done(outcome) => Some(outcome),
+            State::Done(outcome, _) => Some(outcome),
             other => {
                 *state = other;
                 None
@@ -157,25 +200,53 @@ impl Completion {
     /// Has `waker` woken at completion, in place of any other. `false`: it is complete already.
     pub(crate) fn register(&self, waker: &Waker) -> bool {
         match &mut *self.state.lock() {
-            State::Pending(registered) => {
-                if !registered.as_ref().is_some_and(|old| old.will_wake(waker)) {
-                    *registered = Some(waker.clone());
+            State::Pending(listener) => {
+                if !matches!(listener, Listener::Waker(old) if old.will_wake(waker)) {
+                    *listener = Listener::Waker(waker.clone());
                 }
                 true
             }
-            State::Done(_) | State::Over => false,
+            State::Done(..) | State::Over => false,
+        }
+    }
+
+    /// Makes the operation a member of a set, which is told at completion in place of anybody else, at once if that is over.
+    pub(crate) fn join(&self, ready: &Arc<Ready>, position: usize) -> u32 {
+        let token = ready.join(position);
+        self.token.store(token, Ordering::Relaxed);
+        match &mut *self.state.lock() {
+            State::Pending(listener) => *listener = Listener::Set(ready.clone(), token),
+            State::Done(_, set) => {
+                *set = Some(ready.clone());
+                ready.push_joined(token);
+            }
+            State::Over => ready.push_joined(token),
+        }
+        token
+    }
+
+    /// The set that the operation is a member of.
+    pub(crate) fn set(&self) -> Option<Arc<Ready>> {
+        match &*self.state.lock() {
+            State::Pending(Listener::Set(ready, _)) => Some(ready.clone()),
+            State::Done(_, set) => set.clone(),
+            State::Pending(_) | State::Over => None,
         }
     }
 
     /// Whether somebody is to be woken at completion.
     pub(crate) fn has_waker(&self) -> bool {
-        matches!(&*self.state.lock(), State::Pending(Some(_)))
+        match &*self.state.lock() {
+            State::Pending(Listener::Waker(_)) => true,
+            State::Pending(Listener::Set(ready, _)) => ready.has_waiter(),
+            State::Pending(Listener::Nobody) | State::Done(..) | State::Over => false,
+        }
     }
 
     /// Nobody is to be woken any more.
     pub(crate) fn unregister(&self) {
-        if let State::Pending(waker) = &mut *self.state.lock() {
-            *waker = None;
+        if let State::Pending(listener @ Listener::Waker(_)) = &mut *self.state.lock() {
+            *listener = Listener::Nobody;
         }
     }
 
@@ -184,7 +255,8 @@ impl Completion {
         let mut state = self.state.lock();
         match std::mem::replace(&mut *state, State::Over) {
             State::Pending(_) => Detached::UnderWay,
-            State::Done(outcome) => self.as_refusal(&outcome).map_or(Detached::Over, Detached::Refused),
+            State::Done(Outcome::Read(place, Some(origin)), _) => Detached::Unread(place, origin),
+            State::Done(outcome, _) => self.as_refusal(&outcome).map_or(Detached::Over, Detached::Refused),
             State::Over => Detached::Over,
         }
     }

@@ -2,7 +2,9 @@
 
 mod loss;
 mod observe;
+mod withdraw;
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::TcpStream;
@@ -24,7 +26,6 @@ use super::tuning::batching::Batching;
 use super::tuning::notsent_lowat::NotsentLowat;
 use super::tuning::pacing::Pacing;
 use super::wake::TaskWake;
-use crate::buffer::SendBuffer;
 use crate::collective::execute::Collectives;
 use crate::controllers::{Controller, Disabled};
 use crate::engine::{Completed, Engine, LateRefusal, OpId, Outcome, Sent};
@@ -177,12 +178,6 @@ impl Core {
         times.get(times.len() / 2).map(|time| *time / 2)
     }
 
-    /// Withdraws a read nobody waits for any more, if it has met no message.
-    pub(crate) fn withdraw(&mut self, completion: &Completion) {
-        self.engine.withdraw(completion.operation().peer, completion.key, completion.op);
-        self.hand_on();
-    }
-
     /// Moves what can be moved now: reads the links that are ready, then writes. Never blocks. Stops early to
     /// `give_way`; what is ready stays so. Returns how many bytes it was, the last writes not counted.
     pub(crate) fn drive(&mut self, ready: &[Ready], give_way: &dyn Fn() -> bool) -> usize {
@@ -278,7 +273,9 @@ impl Core {
         let is_written = matches!(outcome, Outcome::Written(_));
         let (waker, unclaimed) = completion.complete(outcome);
         self.wakers.extend(waker);
-        if let Some(outcome) = unclaimed {
+        if let Some(Outcome::Read(place, Some(origin))) = unclaimed {
+            self.give_back(&completion, origin, place);
+        } else if let Some(outcome) = unclaimed {
             if let Some(refusal) = completion.as_refusal(&outcome) {
                 self.keep_refusal(refusal);
             }
@@ -325,7 +322,7 @@ impl Core {
 
     /// Buffers that nobody wants any more.
     pub(super) fn take_unwanted(&mut self) -> Unwanted {
-        Unwanted { outcomes: std::mem::take(&mut self.unwanted), sources: self.engine.take_spent() }
+        Unwanted { outcomes: std::mem::take(&mut self.unwanted), buffers: self.engine.take_spent() }
     }
 
     /// Closes every connection.
@@ -476,14 +473,14 @@ impl Core {
 /// Buffers that nobody wants any more. Their drop may be the program's code: a panic in it ends no thread of lathide's.
 pub(super) struct Unwanted {
     outcomes: Vec<Outcome>,
-    sources: Vec<Box<dyn SendBuffer>>,
+    buffers: Vec<Box<dyn Any + Send>>,
 }
 
 impl Drop for Unwanted {
     fn drop(&mut self) {
         // The program's panic hook has told of it.
         self.outcomes.drain(..).for_each(|outcome| _ = catch_unwind(AssertUnwindSafe(|| drop(outcome))));
-        self.sources.drain(..).for_each(|source| _ = catch_unwind(AssertUnwindSafe(|| drop(source))));
+        self.buffers.drain(..).for_each(|buffer| _ = catch_unwind(AssertUnwindSafe(|| drop(buffer))));
     }
 }
 

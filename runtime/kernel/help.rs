@@ -28,6 +28,8 @@ use crate::operation::Operation;
 const TICK: Duration = Duration::from_secs(1);
 /// Links that are polled one by one; more are left to the poller.
 const POLLED_MAX: usize = 4;
+/// Operations that are looked at before a wait: one for many must not cost as much as they are.
+const LOOKED_AT_MAX: usize = 16;
 /// So much at a time is part of a long message.
 const LONG_BYTES: usize = 4 << 10;
 /// Messages of so many bytes take long enough to be looked for at leisure.
@@ -42,7 +44,7 @@ impl Kernel {
         if condition.is_met_outside() {
             // Computation has hidden it whole. Short messages end so by the million: the clock is read once.
             self.ownership.program_leaves(entered);
-            self.observer.leaves_wait(entered, entered, operations(condition));
+            self.observer.leaves_wait(entered, entered, operations(condition).take(LOOKED_AT_MAX));
             return true;
         }
         let is_met = self.ends_forked(condition) || self.wait_long(condition, deadline, LongWait::new(entered));
@@ -51,7 +53,7 @@ impl Kernel {
         }
         let left = self.clock.now();
         self.ownership.program_leaves(left);
-        self.observer.leaves_wait(entered, left, operations(condition));
+        self.observer.leaves_wait(entered, left, operations(condition).take(LOOKED_AT_MAX));
         is_met
     }
 
@@ -79,7 +81,8 @@ impl Kernel {
     fn help_until(&self, condition: &dyn Condition, deadline: Option<Instant>, wait: &mut LongWait) -> bool {
         let mut ready = Vec::new();
         let peers = peers_to_poll(condition);
-        let is_long = condition.completions().any(|completion| completion.operation().bytes >= RESTED_BYTES);
+        let is_long =
+            condition.completions().take(LOOKED_AT_MAX).any(|completion| completion.operation().bytes >= RESTED_BYTES);
         let mut has_begun = false;
         let mut core = self.lock_to_help();
         core.flush();
@@ -208,7 +211,7 @@ fn operations(condition: &dyn Condition) -> impl Iterator<Item = (OpId, Operatio
 /// The ranks whose bytes would end the wait, if they are few enough to be polled one by one.
 fn peers_to_poll(condition: &dyn Condition) -> Vec<Rank> {
     let mut peers = Vec::new();
-    for &peer in condition.completions().flat_map(Completion::peers) {
+    for &peer in condition.completions().take(LOOKED_AT_MAX).flat_map(Completion::peers) {
         if !peers.contains(&peer) {
             if peers.len() == POLLED_MAX {
                 return Vec::new();

@@ -23,6 +23,10 @@ mod observed;
 mod ownership;
 mod panics;
 mod poller;
+mod posting;
+mod ready;
+#[cfg(test)]
+mod ready_tests;
 #[cfg(test)]
 mod schedules;
 mod state;
@@ -32,6 +36,7 @@ mod team;
 mod timers;
 mod tuning;
 mod wake;
+mod withdraw;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -41,37 +46,34 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
-use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
 use crate::collective::calibration::EXCHANGE_WINDOW_BYTES;
 use crate::collective::execute::Planner;
 use crate::config::Config;
 use crate::controllers::Controller;
 use crate::cost::{CostModel, Hosts};
-use crate::engine::{Engine, OpId};
+use crate::engine::Engine;
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::join::control::Report;
 use crate::join::{keepalive, mesh};
 use crate::observe::{self, Observer};
-use crate::operation::{Operation, OperationKind};
-use crate::wire::frame::MatchKey;
 use cache::Cache;
 pub(crate) use callers::CollectiveCall;
 use clock::Clock;
 pub(crate) use completion::Completion;
-use completion::Detached;
-use conditions::{AnyOf, Until};
+use conditions::Until;
 use core::Core;
 pub(crate) use helper::HasCompletion;
 use helper::Help;
 use observed::Observed;
 use ownership::Ownership;
 use poller::Poller;
+pub(crate) use ready::Ready;
 pub(crate) use state::Kernel;
 use state::{Calls, Names, Order, Program, Settings, Started, TaskThread};
 pub(crate) use team::Team;
 use tuning::spin::Spin;
-use wake::{Reason, TaskWake};
+use wake::TaskWake;
 
 /// The cost model with what is known of where ranks are, unless it says so itself.
 fn placed(model: CostModel, ranks_per_core: f64, addresses: &[IpAddr]) -> CostModel {
@@ -86,8 +88,6 @@ fn placed(model: CostModel, ranks_per_core: f64, addresses: &[IpAddr]) -> CostMo
 /// The next node's name within this process.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
-/// Posting so many bytes may take as long as a short computation: they are sent from within the call.
-const BURST_BYTES: u64 = 64 << 10;
 /// Orders that may wait; reports beyond are dropped, the next says the same.
 const ORDERS_MAX: usize = 64;
 
@@ -134,6 +134,7 @@ impl Kernel {
         let kernel = Kernel {
             rank: config.rank,
             size: config.size,
+            everyone: (0..config.size).map(Rank).collect(),
             names: Names {
                 node: NEXT_ID.fetch_add(1, Ordering::Relaxed),
                 process: std::process::id(),
@@ -155,90 +156,6 @@ impl Kernel {
         Ok(Started { kernel: Arc::new(kernel), orders, control })
     }
 
-    /// Posts a read.
-    pub(crate) fn initread(
-        &self,
-        from: Rank,
-        key: MatchKey,
-        element: ElementType,
-        place: Box<dyn ReceiveBuffer>,
-        bytes: u64,
-    ) -> Result<Arc<Completion>> {
-        let operation = Operation::new(OperationKind::Read, self.rank, from, key.user_tag(), bytes);
-        self.post(operation, key, |core, now| core.engine.initread(now, from, key, element, place))
-    }
-
-    /// Posts a write and sends its first burst, if it may go and there is room.
-    pub(crate) fn initwrite(
-        &self,
-        to: Rank,
-        key: MatchKey,
-        element: ElementType,
-        source: Box<dyn SendBuffer>,
-    ) -> Result<Arc<Completion>> {
-        let bytes = source.bytes().len() as u64;
-        let operation = Operation::new(OperationKind::Write, self.rank, to, key.user_tag(), bytes);
-        self.post(operation, key, |core, now| core.engine.initwrite(now, to, key, element, source))
-    }
-
-    fn post(
-        &self,
-        operation: Operation,
-        key: MatchKey,
-        post: impl FnOnce(&mut Core, Duration) -> Result<OpId>,
-    ) -> Result<Arc<Completion>> {
-        if self.program.is_over.load(Ordering::Relaxed) {
-            return Err(self.over());
-        }
-        let now = self.clock.now();
-        self.ownership.program_enters(now);
-        self.observer.enters(now);
-        let mut core = self.lock();
-        // Who posts goes on to compute, as far as can be known; a wait says otherwise.
-        core.is_helped = self.help.is_held();
-        let op = post(&mut core, now).map_err(|error| error.during(operation))?;
-        let completion = Arc::new(Completion::new(operation, op, key));
-        core.expect(completion.clone());
-        core.observe_post(&completion, now);
-        let may_move = self.task_may_move();
-        let is_write = operation.kind == OperationKind::Write;
-        let gathers = may_move && is_write && core.gathers(operation.peer, operation.bytes, now);
-        match (may_move && !gathers, is_write) {
-            (true, true) => core.send(operation.peer),
-            (true, false) => core.flush(),
-            (false, _) => core.hand_on(),
-        }
-        self.unlock(core);
-        if gathers {
-            self.wake.because(Reason::Gathered);
-        }
-        let is_short = operation.bytes < BURST_BYTES;
-        if !is_short || self.observer.times_post() {
-            let left = self.clock.now();
-            self.observer.leaves_post(now, left, (op, operation), is_short);
-            if !is_short {
-                self.ownership.program_leaves(left);
-            }
-        }
-        Ok(completion)
-    }
-
-    /// Waits for the first of a few operations to complete; drives meanwhile. `false`: `deadline` came first.
-    pub(crate) fn wait_any(&self, of: &[impl HasCompletion], deadline: Option<Instant>) -> bool {
-        if !of.iter().any(|one| one.completion().is_done()) {
-            self.begin_asking();
-        }
-        self.wait(&AnyOf::few(of), deadline)
-    }
-
-    /// The same for any number of operations, all of this node.
-    pub(crate) fn wait_any_of_many(&self, of: &[impl HasCompletion]) {
-        if !of.iter().any(|one| one.completion().is_done()) {
-            self.begin_asking();
-        }
-        self.wait(&AnyOf::many(self, of), None);
-    }
-
     /// What the node has observed so far.
     pub(crate) fn observed(&self) -> observe::Report {
         let core = self.lock();
@@ -254,21 +171,6 @@ impl Kernel {
     /// The program has asked whether an operation is complete, and it is not.
     pub(crate) fn asks_in_vain(&self) {
         self.program.asked_in_vain.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// A handle is gone before its operation was complete.
-    pub(crate) fn abandon(&self, completion: &Completion) {
-        match completion.detach() {
-            // Its core may have been locked when this process was forked.
-            Detached::UnderWay if self.forked().is_some() => {}
-            Detached::UnderWay if completion.operation().kind == OperationKind::Read => {
-                let mut core = self.lock();
-                core.withdraw(completion);
-                self.unlock(core);
-            }
-            Detached::Refused(error) => self.lock().keep_refusal(error),
-            Detached::UnderWay | Detached::Over => {}
-        }
     }
 
     /// The program is told of `error`. If it ends without finalizing, this is why.

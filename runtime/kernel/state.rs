@@ -28,6 +28,8 @@ use crate::observe::Observer;
 pub(crate) struct Kernel {
     pub(crate) rank: Rank,
     pub(crate) size: u32,
+    /// All ranks.
+    pub(super) everyone: Arc<[Rank]>,
     pub(super) names: Names,
     pub(super) settings: Settings,
     pub(super) clock: Clock,

@@ -120,6 +120,24 @@
 //!
 //! So a program that completes when each wait may block until its partner has started completes here in bounded memory.
 //!
+//! # Reads of any origin
+//!
+//! They wait beside the links, by tag. A message meets the oldest read that waits for it, of its link or of any origin;
+//! a new read meets the oldest message of that rank from which such reads have taken a message longest ago. So the order
+//! within a sender stays, and no sender is passed over for ever. Such a read asks with a want only those ranks that hold
+//! messages, each of them once until a message of the tag comes from there.
+//!
+//! # Reads that are given up
+//!
+//! A read that is cancelled or dropped and has met no message is withdrawn. If it has met one, `cancel` gives its handle
+//! back. If such a handle is dropped, its message goes back to the link, also while it is still arriving, into the
+//! same memory, and meets the next read of its tag. The window is not charged: that memory was the program's.
+//!
+//! # Waiting for many operations
+//!
+//! Members of a set tell it that they are complete, from within the completion. Nobody looks through a set: neither the
+//! waiting thread nor the task.
+//!
 //! # Deadlock detection
 //!
 //! A node *waits* if a thread has been in a call of lathide for a second, if a future is pending, or if the program

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::Node;
 use crate::buffer::{Part, ReadBuffer, Strided, WriteBuffer};
 use crate::error::{Error, Misuse, Result};
-use crate::handle::{Handle, Test};
+use crate::handle::{Cancelled, Failed, Handle, Test};
 use crate::ids::{Rank, Tag};
 use crate::operation::Operation;
 
@@ -38,19 +38,15 @@ impl Node {
     /// ```
     ///
     /// # Errors
-    /// As [`Node::initread`]. After [`Error::Misuse`] the buffer is in its place, after any other error it is lost.
+    /// As [`Node::initread`]. The buffer is in its place again.
     pub fn read_into<L: Lend<Buffer: ReadBuffer>>(
         &self,
         from: impl Into<Rank>,
         tag: impl Into<Tag>,
         mut buffer: L,
     ) -> Result<Loan<L>> {
-        let (from, taken) = (from.into(), buffer.take_out());
-        if let Err(error) = self.noting(self.team().check(self.rank(), from)).and_then(|()| self.check_region(ReadBuffer::flaw(&taken))) {
-            buffer.put_back(taken);
-            return Err(error);
-        }
-        Ok(Loan::new(self.initread(from, tag, taken)?, buffer))
+        let posted = self.try_initread(from, tag, buffer.take_out());
+        Loan::new(posted, buffer)
     }
 
     /// [`Node::initwrite`] of a buffer that is lent: `&mut` a [`WriteBuffer`], or a [`Part`] or [`Strided`] region of
@@ -70,19 +66,15 @@ impl Node {
     /// ```
     ///
     /// # Errors
-    /// As [`Node::initwrite`]. After [`Error::Misuse`] the buffer is in its place, after any other error it is lost.
+    /// As [`Node::initwrite`]. The buffer is in its place again.
     pub fn write_from<L: Lend<Buffer: WriteBuffer>>(
         &self,
         to: impl Into<Rank>,
         tag: impl Into<Tag>,
         mut buffer: L,
     ) -> Result<Loan<L>> {
-        let (to, taken) = (to.into(), buffer.take_out());
-        if let Err(error) = self.noting(self.team().check(self.rank(), to)).and_then(|()| self.check_region(WriteBuffer::flaw(&taken))) {
-            buffer.put_back(taken);
-            return Err(error);
-        }
-        Ok(Loan::new(self.initwrite(to, tag, taken)?, buffer))
+        let posted = self.try_initwrite(to, tag, buffer.take_out());
+        Loan::new(posted, buffer)
     }
 }
 
@@ -142,19 +134,24 @@ pub struct Loan<L: Lend> {
 }
 
 impl<L: Lend> Loan<L> {
-    fn new(handle: Handle<L::Buffer>, lender: L) -> Self {
-        let operation = handle.operation();
-        Loan { under_way: Some((handle, lender)), operation }
+    fn new(posted: Result<Handle<L::Buffer>, Failed<L::Buffer>>, mut lender: L) -> Result<Self> {
+        match posted {
+            Ok(handle) => Ok(Loan { operation: handle.operation(), under_way: Some((handle, lender)) }),
+            Err(failed) => Err(put_back(&mut lender, failed)),
+        }
     }
 
     /// Waits until the operation is complete, as [`Handle::wait`], and puts the buffer back. Returns its place: for a
     /// [`Part`] that was read into, with the range that was received.
     ///
     /// # Errors
-    /// As [`Handle::wait`]; then the place stays empty.
+    /// As [`Handle::wait`]. The buffer is in its place again, unless a part of it may still be in use.
     pub fn wait(mut self) -> Result<L> {
         let (handle, mut lender) = self.under_way.take().ok_or_else(|| self.taken())?;
-        lender.put_back(handle.wait()?);
+        match handle.wait_or_buffer() {
+            Ok(buffer) => lender.put_back(buffer),
+            Err(failed) => return Err(put_back(&mut lender, failed)),
+        }
         Ok(lender)
     }
 
@@ -187,9 +184,33 @@ impl<L: Lend> Loan<L> {
         self.operation
     }
 
+    /// Withdraws a read that no message has matched yet, as [`Handle::cancel`], and puts the buffer back. Otherwise
+    /// returns the loan.
+    pub fn cancel(mut self) -> Option<Self> {
+        let (handle, mut lender) = self.under_way.take()?;
+        match handle.cancel() {
+            Cancelled::Withdrawn(buffer) => {
+                lender.put_back(buffer);
+                None
+            }
+            Cancelled::Matched(handle) => {
+                self.under_way = Some((handle, lender));
+                Some(self)
+            }
+        }
+    }
+
     fn taken(&self) -> Error {
         Misuse::Taken { operation: self.operation }.into()
     }
+}
+
+/// Puts the buffer of an operation that has failed back, if there is one.
+fn put_back<L: Lend>(lender: &mut L, failed: Failed<L::Buffer>) -> Error {
+    if let Some(buffer) = failed.buffer {
+        lender.put_back(buffer);
+    }
+    failed.error
 }
 
 impl<L: Lend + Unpin> Future for Loan<L> {

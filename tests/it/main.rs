@@ -47,3 +47,4 @@ mod stress;
 mod support;
 mod surface;
 mod tidy;
+mod unbound;

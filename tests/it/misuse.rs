@@ -85,11 +85,11 @@ fn documented_panics_say_what_was_wrong() {
         Ok(text) => *text,
         Err(panic) => panic.downcast::<&str>().unwrap().to_string(),
     };
-    let panic = std::panic::catch_unwind(|| wait_any::<Vec<u8>>(&mut Vec::new())).unwrap_err();
+    let panic = std::panic::catch_unwind(|| wait_any::<Vec<u8>, Vec<u8>>(&mut Vec::new())).unwrap_err();
     says(words(panic), &["wait_any needs a handle"]);
     let panic = std::panic::catch_unwind(|| ElementType::user(1 << 15)).unwrap_err();
     says(words(panic), &["below 2^15"]);
-    assert!(wait_all::<Vec<u8>>([]).unwrap().is_empty(), "no handles are all complete");
+    assert!(wait_all::<Vec<u8>, Vec<u8>>([]).unwrap().is_empty(), "no handles are all complete");
 }
 
 /// When the sender looks at its write.

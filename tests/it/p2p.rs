@@ -329,10 +329,10 @@ fn completed_by_wait_any(node: &Node, count: u32) -> Duration {
         std::thread::sleep(Duration::from_millis(1));
     }
     let begin = Instant::now();
-    for number in 0..count {
-        assert_eq!(wait_any(&mut reads).unwrap(), (0, vec![number]));
-    }
-    begin.elapsed()
+    let numbers: Vec<u32> = (0..count).map(|_| wait_any(&mut reads).unwrap().1[0]).collect();
+    let took = begin.elapsed();
+    assert!(numbers.iter().collect::<std::collections::BTreeSet<_>>().into_iter().copied().eq(0..count));
+    took
 }
 
 #[test]
@@ -346,8 +346,7 @@ fn wait_any_takes_about_as_long_for_each_of_many_as_for_each_of_few() {
                 many = many.min(completed_by_wait_any(&node, 10_000).as_secs_f64() / 10_000.0);
             }
             println!("{:.2} us for each of 100, {:.2} us for each of 10 000", few * 1e6, many * 1e6);
-            // Taking a handle out of the vector moves those behind it.
-            assert!(many < 40.0 * few, "{many} s for each of 10 000, {few} s for each of 100");
+            assert!(many < 10.0 * few, "{many} s for each of 10 000, {few} s for each of 100");
             node.initwrite(1, 2, vec![0u32]).unwrap().wait().unwrap();
         } else {
             loop {
@@ -374,7 +373,7 @@ fn wait_any_finds_each_of_many_as_they_come_in_any_order() {
                 // One message at a time is under way: each of these waits has to sleep or to poll for it.
                 node.initwrite(1, MANY, vec![1u8]).unwrap().wait().unwrap();
                 let (at, got) = wait_any(&mut reads).unwrap();
-                assert_eq!(got, [tags.remove(at)]);
+                assert_eq!(got, [tags.swap_remove(at)]);
             }
         } else {
             let mut tags: Vec<u32> = (0..MANY).collect();

@@ -117,7 +117,7 @@ impl Load {
                 reads.into_iter().map(|(number, from, bytes, read)| ((number, from, bytes), read)).unzip();
             while !handles.is_empty() {
                 let (at, got) = wait_any(&mut handles)?;
-                let (number, from, bytes) = about.remove(at);
+                let (number, from, bytes) = about.swap_remove(at);
                 check(got, number, from, bytes);
             }
         } else {

@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lathide::{Error, Node, Operator, Result, Test};
+use lathide::{Error, Node, Operator, Rank, Result, Test, WaitSet};
 
 use crate::spmd::programs::{block_on, join, say};
 use crate::spmd::{Ended, Job, STARTS, Start};
@@ -54,6 +54,15 @@ fn act(node: &Node, kind: &str) -> Result<()> {
             result
         }
         "awaits" => block_on(read(4)?).map(drop),
+        "any" => node.initread_any(4, vec![0u8; 8])?.wait().map(drop),
+        "any-in-set" => {
+            let mut set = WaitSet::new();
+            set.insert((), node.initread_any_vec::<u8>(4, 8)?);
+            set.insert((), node.initread_any_vec::<u8>(5, 8)?);
+            set.wait().map_or(Ok(()), |(_, done)| done.into::<(Rank, Vec<u8>)>().map(drop))
+        }
+        "any-finished" if rank == 0 => node.initread_any(4, vec![0u8; 8])?.wait().map(drop),
+        "any-finished" => Ok(()),
         "writes-beyond" => node.initwrite(right, 9, vec![0u8; 256 << 20])?.wait().map(drop),
         "wrong-tag" if rank == 0 => {
             write(1)?;
@@ -63,6 +72,13 @@ fn act(node: &Node, kind: &str) -> Result<()> {
         "barrier" if rank == 0 => node.barrier(),
         "barrier" => read(2)?.wait().map(drop),
         // What may go on.
+        "any-late" if rank == 0 => node.initread_any(4, vec![0u8; 8])?.wait().map(drop),
+        "any-late" if rank + 1 < size => Ok(()),
+        "any-late" => {
+            let began = Instant::now();
+            while began.elapsed() < LATE {}
+            node.initwrite(0, 4, vec![1u8; 8])?.wait().map(drop)
+        }
         "late-thread" => {
             let clone = node.clone();
             let late = thread::spawn(move || {
@@ -185,12 +201,17 @@ fn what_can_never_go_on_is_ended_with_who_waits_for_whom() {
         ("idle-thread", 2),
         ("awaits", 1),
         ("awaits", 2),
+        ("any", 1),
+        ("any", 3),
+        ("any-in-set", 2),
+        ("any-finished", 3),
         ("writes-beyond", 2),
         ("wrong-tag", 2),
         ("barrier", 2),
     ];
     all(&kinds, &[], |kind, size, ended| {
-        for rank in 0..size {
+        let stuck = if kind == "any-finished" { 1 } else { size };
+        for rank in 0..stuck {
             // Under a launcher the ranks' errors point to what it says.
             let report = format!("{}\n{}", ended.of(rank, "deadlock").rest, ended.errors.join("\n"));
             let parts: &[&str] = match kind {
@@ -199,6 +220,9 @@ fn what_can_never_go_on_is_ended_with_who_waits_for_whom() {
                     &["rank 1 has a message of tag 1 from rank 0", "message of tag 1 lies unread: use one tag"]
                 }
                 "barrier" => &["rank 0 waits in barrier", "rank 0 is in barrier, which rank 1 has not called"],
+                "any" | "any-in-set" | "any-finished" => {
+                    &["waits for any rank: initread_any, tag 4", "what to change: "]
+                }
                 _ => &["initread from rank", "tag 4", "what to change: "],
             };
             for part in parts {
@@ -221,6 +245,7 @@ fn what_can_never_go_on_is_ended_in_deferred_mode_too() {
 #[test]
 fn what_may_go_on_is_left_alone() {
     let kinds = [
+        ("any-late", 3),
         ("late-thread", 1),
         ("late-thread", 2),
         ("late-sleeper", 2),

@@ -66,10 +66,10 @@ impl Collectives {
             let start = self.check(engine, 0, true).and(start);
             match start.map(|start| start.map(|start| self.begin(engine, now, op, start))) {
                 Ok(Some(Ok(()))) => {}
-                Ok(None) => self.end(op, Outcome::Abandoned),
+                Ok(None) => self.end(op, Outcome::Abandoned(None)),
                 Ok(Some(Err(error))) | Err(error) => {
                     let (number, cause) = (self.job.agreement.next(), self.cause_of(&error));
-                    self.end(op, Outcome::Failed(error));
+                    self.end(op, Outcome::failed(error));
                     // The others wait for this rank in vain, unless they know.
                     if self.job.agreement.failure().is_none() && engine.failure().is_none() {
                         self.revoke(engine, now, 0, number, cause);
@@ -95,7 +95,7 @@ impl Collectives {
         // What only changes how later ones are selected has no number: some more are given up later, when they begin.
         let first = number.saturating_sub(self.job.agreement.next()).min(self.deferred.len() as u64) as usize;
         for op in self.deferred.split_off(first) {
-            self.end(op, Outcome::Failed(error.clone()));
+            self.end(op, Outcome::failed(error.clone()));
         }
         if self.calibrating.is_some_and(|(_, own)| own >= number) {
             self.give_up_exchange(engine, now, error.clone());

@@ -271,7 +271,7 @@ impl Collectives {
                 engine.withdraw(peer, entry.key, message);
             }
         }
-        self.end(op, Outcome::Failed(error));
+        self.end(op, Outcome::failed(error));
     }
 }
 

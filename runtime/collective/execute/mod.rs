@@ -218,7 +218,7 @@ impl Collectives {
             return None;
         }
         let Some(from) = self.words.remove(&op) else { return Some(Completed { op, outcome }) };
-        if let Outcome::Read(mut place) = outcome
+        if let Outcome::Read(mut place, _) = outcome
             && let Some((group, word)) = ControlMessage::decode(place.bytes_mut())
         {
             self.hear(engine, now, (from, group), word);
@@ -235,22 +235,24 @@ impl Collectives {
         let under_way = entry.under_way.remove(&op);
         let is_read = under_way.is_some_and(|(_, is_read)| is_read);
         entry.moved = now;
-        if let (Some((from, true)), Outcome::Read(place)) = (under_way, &mut outcome) {
+        if let (Some((from, true)), Outcome::Read(place, _)) = (under_way, &mut outcome) {
             let bytes = place.bytes_mut().len() as u64;
             self.traffic.push(Traffic::Received { from, bytes });
         }
         match outcome {
-            Outcome::Read(_) | Outcome::Written(_) => {
+            Outcome::Read(..) | Outcome::Written(_) => {
                 entry.ended.push((step, outcome));
                 self.make_due(whole);
             }
-            // Whoever has refused a message of a collective is about to say why, or has left.
-            Outcome::Failed(Error::Mismatch(_)) if !is_read && entry.number.is_some() => {}
-            Outcome::Failed(Error::Mismatch(_)) if !is_read && self.is_exchange(whole) => {
-                self.refused = under_way.map(|(peer, _)| (whole, peer));
-            }
-            Outcome::Failed(error) => self.failures.push((whole, error)),
-            Outcome::Abandoned => {}
+            Outcome::Failed(failure) => match failure.error {
+                // Whoever has refused a message of a collective is about to say why, or has left.
+                Error::Mismatch(_) if !is_read && entry.number.is_some() => {}
+                Error::Mismatch(_) if !is_read && self.is_exchange(whole) => {
+                    self.refused = under_way.map(|(peer, _)| (whole, peer));
+                }
+                error => self.failures.push((whole, error)),
+            },
+            Outcome::Abandoned(_) => {}
         }
     }
 

@@ -94,7 +94,7 @@ impl Job {
         }
         let Some(work) = &mut self.part.work else { return false };
         for (step, outcome) in self.ended.drain(..) {
-            if let (Outcome::Read(mut place), Action::Receive { from, into }) =
+            if let (Outcome::Read(mut place, _), Action::Receive { from, into }) =
                 (outcome, self.part.progress.action(step))
                 && place.bytes_mut().len() as u64 != into.count * work.element_bytes()
             {

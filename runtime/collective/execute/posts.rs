@@ -25,12 +25,12 @@ impl Collectives {
             let (step, peer, is_read, posted) = match post {
                 Post::Read { step, from, element, place } => {
                     let from = members.rank(from);
-                    (step, from, true, engine.initread(now, from, key, element, place))
+                    (step, from, true, engine.initread(now, from, key, element, place).map_err(Error::from))
                 }
                 Post::Write { step, to, element, source } => {
                     let (to, key) = (members.rank(to), key.in_group(members.number(to)));
                     let bytes = source.bytes().len() as u64;
-                    let posted = engine.initwrite(now, to, key, element, source);
+                    let posted = engine.initwrite(now, to, key, element, source).map_err(Error::from);
                     if let Ok(op) = posted {
                         self.traffic.push(Traffic::Sent { op, to, bytes });
                     }
@@ -54,7 +54,7 @@ impl Collectives {
                 {
                     timed.took(now.saturating_sub(entry.began));
                 }
-                self.end(op, Outcome::Read(Box::new(Finished(result))));
+                self.end(op, Outcome::Read(Box::new(Finished(result)), None));
             }
             Some(End::Failed(words)) => self.fail_here(engine, now, op, words),
             None if can_go_on => self.make_due(op),

@@ -33,6 +33,14 @@ impl Incoming {
                     place.bytes_mut()[..buffer.len()].copy_from_slice(&buffer);
                 }
             }
+            Sink::Returned(mut before) => {
+                message.sink = self.assign(message_id, &message_header, read, control, completions);
+                if let Sink::ReceiveBuffer { place, .. } = &mut message.sink {
+                    let received = message.received as usize;
+                    place.bytes_mut()[..received].copy_from_slice(&before.bytes_mut()[..received]);
+                }
+                self.spent.push(before.into_any());
+            }
             Sink::Envelope { answer } => {
                 self.forget_envelope(answer);
                 message.sink = self.assign(message_id, &message_header, read, control, completions);
@@ -44,15 +52,19 @@ impl Incoming {
             }
             Sink::Own { op, source } => {
                 message.sink = self.assign(message_id, &message_header, read, control, completions);
-                let failure = match (&mut message.sink, source.part(0..message_header.total as usize)) {
+                let bytes = source.part(0..message_header.total as usize);
+                let failure = match (&mut message.sink, bytes) {
                     (Sink::ReceiveBuffer { place, .. }, Some(bytes)) => {
                         place.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
                         None
                     }
-                    (Sink::ReceiveBuffer { op: read, .. }, None) => {
+                    (sink @ Sink::ReceiveBuffer { .. }, None) => {
                         let error = self.broken(&message_header);
-                        completions.push_back(Completed { op: *read, outcome: Outcome::Failed(error.clone()) });
-                        message.sink = Sink::Discard;
+                        if let Sink::ReceiveBuffer { op, mut place } = std::mem::replace(sink, Sink::Discard) {
+                            place.unmeet();
+                            let outcome = Outcome::failed_with(error.clone(), place.into_any());
+                            completions.push_back(Completed { op, outcome });
+                        }
                         Some(error)
                     }
                     _ => {
@@ -61,13 +73,11 @@ impl Incoming {
                         Some(self.mismatch(&message_header, completions))
                     }
                 };
-                match failure {
-                    None => completions.push_back(Completed { op, outcome: Outcome::Written(source) }),
-                    Some(error) => {
-                        self.spent.push(source);
-                        completions.push_back(Completed { op, outcome: Outcome::Failed(error) });
-                    }
-                }
+                let outcome = match failure {
+                    None => Outcome::Written(source),
+                    Some(error) => Outcome::failed_with(error, source.into_any()),
+                };
+                completions.push_back(Completed { op, outcome });
             }
             Sink::ReceiveBuffer { .. } | Sink::Discard => unreachable!("an unmatched message is buffered or announced"),
         }
@@ -86,7 +96,9 @@ impl Incoming {
     ) -> Sink {
         self.notes.take(message_id, Progress::Meets(read.op));
         if self.fits(message_header, &read) {
-            return Sink::ReceiveBuffer { op: read.op, place: read.place };
+            let mut place = read.place;
+            place.meet(self.peer, message_header.total);
+            return Sink::ReceiveBuffer { op: read.op, place };
         }
         let mismatch = Mismatch {
             from: self.peer,
@@ -95,7 +107,8 @@ impl Incoming {
             sent: (message_header.total, message_header.element),
             posted: (read.capacity, read.element),
         };
-        completions.push_back(Completed { op: read.op, outcome: Outcome::Failed(Error::Mismatch(mismatch.into())) });
+        let outcome = Outcome::failed_with(Error::Mismatch(mismatch.into()), read.place.into_any());
+        completions.push_back(Completed { op: read.op, outcome });
         let posted = MessageHeader { key: message_header.key, element: read.element, total: read.capacity };
         control.push_back(Control::refuse(message_id, posted, *message_header));
         Sink::Discard
@@ -110,7 +123,7 @@ impl Incoming {
     /// The error that `seat` just gave the read, for the writer within this node.
     fn mismatch(&self, message_header: &MessageHeader, completions: &VecDeque<Completed>) -> Error {
         match completions.back() {
-            Some(Completed { outcome: Outcome::Failed(error), .. }) => error.clone(),
+            Some(Completed { outcome: Outcome::Failed(failure), .. }) => failure.error.clone(),
             _ => unreachable!("a message of tag {} was refused without an error", message_header.key.tag),
         }
     }

@@ -1,20 +1,24 @@
 //! One link's receiving side: posted reads, early arrivals, and matching them by (context, tag) in order.
 
 mod matching;
+mod returning;
 mod tables;
+mod wanting;
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use foldhash::{HashMap, HashMapExt};
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
+use super::any::AnyReads;
 use super::arriving::{Arriving, NO_MESSAGE, Posted, Sink, Unmatched};
 use super::notes::{Notes, Progress};
 #[cfg(test)]
 use super::outgoing::MESSAGE_COST;
 use super::outgoing::{Control, cost};
-use super::{Completed, Limits, OpId, Outcome};
-use crate::buffer::{ReceiveBuffer, SendBuffer};
+use super::{Completed, Limits, OpId, Origin, Outcome};
+use crate::buffer::SendBuffer;
 use crate::error::WireError;
 use crate::error::{Error, Misuse};
 use crate::ids::Rank;
@@ -22,7 +26,7 @@ use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{Context, MatchKey, MessageHeader};
 #[cfg(test)]
 use tables::IDLE_ENTRIES_MAX;
-use tables::{IDLE_QUEUES_MAX, shrink};
+use tables::{remove_read, shrink};
 
 /// The first allocation for an early message; it grows with what really arrives.
 const BUFFER_BYTES: usize = 4096;
@@ -49,12 +53,17 @@ pub(super) struct Incoming {
     wants: u64,
     /// The sender holds messages that it cannot announce.
     holding: bool,
+    /// Keys of which the sender has been asked for a message for no read of this link: for one of any origin, or for one
+    /// that was withdrawn since.
+    asked: HashSet<MatchKey>,
+    /// When a read of any origin took a message of this link last, counted by such messages.
+    pub(super) any_taken: u64,
     /// The last message, if it filled its read's buffer.
     last_filled: Option<MessageHeader>,
     /// The message that was complete last, and its bytes.
     last_complete: Option<(u64, u64)>,
-    /// Buffers of the node's writes to itself that have failed, to be dropped when nothing is locked.
-    pub(super) spent: Vec<Box<dyn SendBuffer>>,
+    /// Buffers that nobody wants any more, to be dropped when nothing is locked.
+    pub(super) spent: Vec<Box<dyn Any + Send>>,
     pub(super) notes: Notes,
 }
 
@@ -74,6 +83,8 @@ impl Incoming {
             answers: 0,
             wants: 0,
             holding: false,
+            asked: HashSet::new(),
+            any_taken: 0,
             last_filled: None,
             last_complete: None,
             spent: Vec::new(),
@@ -85,12 +96,16 @@ impl Incoming {
     pub(super) fn post(
         &mut self,
         key: MatchKey,
-        read: Posted,
+        mut read: Posted,
+        any: &AnyReads,
         control: &mut VecDeque<Control>,
         completions: &mut VecDeque<Completed>,
     ) {
         if let Some(message_id) = self.take_arrived(key) {
             return self.meet(message_id, read, control, completions);
+        }
+        if self.holding {
+            read.wanted = self.takes_over_want(key, any);
         }
         let queue = self.posted.entry(key).or_default();
         queue.push_back(read);
@@ -104,13 +119,14 @@ impl Incoming {
         &mut self,
         message_id: u64,
         message_header: MessageHeader,
+        any: &mut AnyReads,
         now: Duration,
         control: &mut VecDeque<Control>,
         completions: &mut VecDeque<Completed>,
     ) -> Result<bool, WireError> {
         self.check_new(message_id, &message_header)?;
         self.charge(&message_header)?;
-        let read = self.take_posted(message_header.key);
+        let read = self.take_read(message_header.key, any);
         let is_met = read.is_some();
         let sink = match read {
             Some(read) => {
@@ -123,15 +139,17 @@ impl Incoming {
             }
         };
         self.messages.insert(message_id, Box::new(Arriving::new(message_header, sink, now)));
+        if self.holding {
+            self.ask(message_header.key, any, control);
+        }
         Ok(is_met)
     }
 
     /// A message is announced. Returns whether it has met a read.
     pub(super) fn envelope(
         &mut self,
-        message_id: u64,
-        message_header: MessageHeader,
-        answer: bool,
+        (message_id, message_header, answer): (u64, MessageHeader, bool),
+        any: &mut AnyReads,
         now: Duration,
         control: &mut VecDeque<Control>,
         completions: &mut VecDeque<Completed>,
@@ -147,11 +165,14 @@ impl Incoming {
             self.envelopes += 1;
         }
         self.messages.insert(message_id, Box::new(Arriving::new(message_header, Sink::Envelope { answer }, now)));
-        let read = self.take_posted(message_header.key);
+        let read = self.take_read(message_header.key, any);
         let is_met = read.is_some();
         match read {
             Some(read) => self.meet(message_id, read, control, completions),
             None => self.push_arrived(message_header.key, message_id),
+        }
+        if self.holding {
+            self.ask(message_header.key, any, control);
         }
         Ok(is_met)
     }
@@ -178,7 +199,7 @@ impl Incoming {
         let message = self.messages.get_mut(&message_id)?;
         let (from, to) = (message.received as usize, message.message_header.total as usize);
         match &mut message.sink {
-            Sink::ReceiveBuffer { place, .. } => Some(&mut place.bytes_mut()[from..to]),
+            Sink::ReceiveBuffer { place, .. } | Sink::Returned(place) => Some(&mut place.bytes_mut()[from..to]),
             _ => None,
         }
     }
@@ -198,7 +219,9 @@ impl Incoming {
         let Some(message) = self.messages.get_mut(&message_id) else { return };
         let from = message.received as usize;
         match &mut message.sink {
-            Sink::ReceiveBuffer { place, .. } => place.bytes_mut()[from..from + bytes.len()].copy_from_slice(bytes),
+            Sink::ReceiveBuffer { place, .. } | Sink::Returned(place) => {
+                place.bytes_mut()[from..from + bytes.len()].copy_from_slice(bytes);
+            }
             Sink::Buffer(buffer) => {
                 let (total, needed) = (message.message_header.total as usize, from + bytes.len());
                 if needed > buffer.capacity() {
@@ -234,7 +257,9 @@ impl Incoming {
     /// Completes message `message_id`, if all of it is here and a read has met it.
     fn finish(&mut self, message_id: u64, completions: &mut VecDeque<Completed>) {
         let Some(message) = self.messages.get(&message_id) else { return };
-        if message.received < message.message_header.total || matches!(message.sink, Sink::Buffer(_)) {
+        if message.received < message.message_header.total
+            || matches!(message.sink, Sink::Buffer(_) | Sink::Returned(_))
+        {
             return;
         }
         let removed = self.messages.remove(&message_id).map(|message| *message);
@@ -242,7 +267,9 @@ impl Incoming {
         if let Some(Arriving { sink: Sink::ReceiveBuffer { op, mut place }, message_header, .. }) = removed {
             let filled = place.bytes_mut().len() as u64 == message_header.total;
             self.last_filled = filled.then_some(message_header);
-            completions.push_back(read_completion(op, place, message_header.total));
+            place.truncate(message_header.total as usize);
+            let origin = Origin { from: self.peer, message_id, element: message_header.element };
+            completions.push_back(Completed { op, outcome: Outcome::Read(place, Some(origin)) });
         }
     }
 
@@ -253,11 +280,16 @@ impl Incoming {
 
     /// The message that probably comes next, with the buffer it will go to: the last message filled its buffer,
     /// and the next read of its key waits with one that is as long.
-    pub(super) fn expected(&mut self) -> Option<(MessageHeader, &mut [u8])> {
+    pub(super) fn expected(&mut self, any: &AnyReads) -> Option<(MessageHeader, &mut [u8])> {
         let message_header = self.last_filled?;
         let read = self.posted.get_mut(&message_header.key)?.front_mut()?;
-        let alike = read.capacity == message_header.total && read.element == message_header.element;
-        alike.then(|| (message_header, read.place.bytes_mut()))
+        // An older read of any origin takes it.
+        if !any.is_empty() && any.front(message_header.key).is_some_and(|other| other.op < read.op) {
+            return None;
+        }
+        let (element, place) = (read.element, read.place.bytes_mut());
+        let alike = place.len() as u64 == message_header.total && element == message_header.element;
+        alike.then_some((message_header, place))
     }
 
     /// The sender sends no more of the refused message `message_id`.
@@ -273,26 +305,13 @@ impl Incoming {
         }
     }
 
-    /// The sender begins or ceases to hold messages.
-    pub(super) fn hold(&mut self, holding: bool, control: &mut VecDeque<Control>) {
-        self.holding = holding;
-        if holding {
-            let mut keys: Vec<MatchKey> = self.posted.keys().copied().collect();
-            keys.sort_unstable();
-            keys.into_iter().for_each(|key| self.want(key, control));
+    /// Withdraws a read that has met no message. `None`: it has, and runs to its end.
+    pub(super) fn withdraw(&mut self, key: MatchKey, op: OpId) -> Option<Posted> {
+        let read = remove_read(&mut self.posted, key, op)?;
+        if read.wanted {
+            self.asked.insert(key);
         }
-    }
-
-    /// Withdraws a read that has met no message. `false`: it has, and runs to its end.
-    pub(super) fn withdraw(&mut self, key: MatchKey, op: OpId) -> bool {
-        let Some(queue) = self.posted.get_mut(&key) else { return false };
-        let before = queue.len();
-        queue.retain(|read| read.op != op);
-        let found = before > queue.len();
-        if queue.is_empty() && self.posted.len() > IDLE_QUEUES_MAX {
-            self.posted.remove(&key);
-        }
-        found
+        Some(read)
     }
 
     /// Credit to give back now, if it is worth a frame, or if the sender waits for it.
@@ -308,24 +327,24 @@ impl Incoming {
     /// Takes a message of the node to itself. It completes when it is copied into the window, or read.
     pub(super) fn write_own(
         &mut self,
-        message_id: u64,
-        op: OpId,
-        message_header: MessageHeader,
+        (message_id, op, message_header): (u64, OpId, MessageHeader),
         source: Box<dyn SendBuffer>,
+        any: &mut AnyReads,
         now: Duration,
         completions: &mut VecDeque<Completed>,
     ) {
         let Some(bytes) = source.all().filter(|bytes| bytes.len() as u64 == message_header.total) else {
-            completions.push_back(Completed { op, outcome: Outcome::Failed(self.broken(&message_header)) });
-            return self.spent.push(source);
+            let outcome = Outcome::failed_with(self.broken(&message_header), source.into_any());
+            return completions.push_back(Completed { op, outcome });
         };
         // Within the window it is needed now; beyond it, or if its read waits, when it is read.
-        let copies = cost(&message_header) <= self.allowance && !self.has_posted(message_header.key);
+        let has_read = self.has_posted(message_header.key) || any.front(message_header.key).is_some();
+        let copies = cost(&message_header) <= self.allowance && !has_read;
         let copy = copies.then(|| bytes.to_vec());
         let sink = Sink::Own { op, source };
         let message = Arriving { received: message_header.total, ..Arriving::new(message_header, sink, now) };
         self.messages.insert(message_id, Box::new(message));
-        if let Some(read) = self.take_posted(message_header.key) {
+        if let Some(read) = self.take_read(message_header.key, any) {
             return self.meet(message_id, read, &mut VecDeque::new(), completions);
         }
         self.push_arrived(message_header.key, message_id);
@@ -354,22 +373,23 @@ impl Incoming {
         self.allowance += std::mem::take(&mut self.credit_due);
     }
 
-    /// Ends the reads that wait, and those under way if `all`: returns their operations.
-    pub(super) fn clear(&mut self, all: bool) -> Vec<OpId> {
-        let mut ops: Vec<OpId> = self.posted.drain().flat_map(|(_, queue)| queue).map(|read| read.op).collect();
+    /// Ends the reads that wait, and those under way if `all`: returns their operations and buffers.
+    pub(super) fn clear(&mut self, all: bool) -> Vec<(OpId, Box<dyn Any + Send>)> {
+        let posted = self.posted.drain().flat_map(|(_, queue)| queue);
+        let mut ended: Vec<_> = posted.map(|read| (read.op, read.place.into_any())).collect();
         if all {
             self.arrived.clear();
-            ops.extend(self.messages.drain().filter_map(|(_, message)| match message.sink {
-                Sink::ReceiveBuffer { op, .. } => Some(op),
-                Sink::Own { op, source } => {
-                    self.spent.push(source);
-                    Some(op)
+            ended.extend(self.messages.drain().filter_map(|(_, message)| match message.sink {
+                Sink::ReceiveBuffer { op, mut place } => {
+                    place.unmeet();
+                    Some((op, place.into_any()))
                 }
+                Sink::Own { op, source } => Some((op, source.into_any())),
                 _ => None,
             }));
         }
-        ops.sort_unstable();
-        ops
+        ended.sort_unstable_by_key(|(op, _)| *op);
+        ended
     }
 
     /// Reads that have met no message.
@@ -463,10 +483,4 @@ impl Incoming {
         }
         Ok(())
     }
-}
-
-/// A read is complete: its buffer goes back, cut to the message.
-pub(super) fn read_completion(op: OpId, mut place: Box<dyn ReceiveBuffer>, total: u64) -> Completed {
-    place.truncate(total as usize);
-    Completed { op, outcome: Outcome::Read(place) }
 }

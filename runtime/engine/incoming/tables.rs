@@ -5,6 +5,8 @@ use std::hash::Hash;
 
 use foldhash::HashMap;
 
+use crate::engine::OpId;
+use crate::engine::arriving::Posted;
 use crate::wire::frame::MatchKey;
 
 /// Empty queues kept for tags that come again.
@@ -27,4 +29,15 @@ pub(super) fn take_front<T>(queues: &mut HashMap<MatchKey, VecDeque<T>>, key: Ma
         queues.remove(&key);
     }
     front
+}
+
+/// Takes the read `op` out of `key`'s queue, which is in the order of operations.
+pub(super) fn remove_read(queues: &mut HashMap<MatchKey, VecDeque<Posted>>, key: MatchKey, op: OpId) -> Option<Posted> {
+    let queue = queues.get_mut(&key)?;
+    let at = queue.binary_search_by_key(&op, |read| read.op).ok()?;
+    let read = queue.remove(at);
+    if queue.is_empty() && queues.len() > IDLE_QUEUES_MAX {
+        queues.remove(&key);
+    }
+    read
 }

@@ -132,8 +132,6 @@ pub(super) struct Outgoing {
     pub(super) broken: Option<MessageHeader>,
     /// Half a frame has left that cannot be finished: nothing can follow it.
     pub(super) is_mute: bool,
-    /// Buffers of messages that have failed, to be dropped when nothing is locked.
-    pub(super) spent: Vec<Box<dyn SendBuffer>>,
     pub(super) fragment_bytes: usize,
     /// How many fragments share a header.
     pub(super) batch: Batch,
@@ -146,6 +144,7 @@ pub(super) struct Ended {
     pub(super) message_header: MessageHeader,
     /// The receiver has refused it.
     pub(super) refused: Option<Error>,
+    pub(super) source: Box<dyn SendBuffer>,
 }
 
 /// What is left of a frame under way.
@@ -183,7 +182,6 @@ impl Outgoing {
             sent_log: VecDeque::new(),
             broken: None,
             is_mute: false,
-            spent: Vec::new(),
             fragment_bytes,
             batch: Batch::new(fragment_bytes),
             notes: Notes::default(),
@@ -230,9 +228,9 @@ impl Outgoing {
     pub(super) fn stop(&mut self, index: usize, completions: &mut VecDeque<Completed>) {
         let message = self.remove(index);
         let Some(error) = message.stopped else { return };
-        self.spent.push(message.source);
         self.control.push_back(Control::about(Kind::Abort, message.message_id));
-        completions.push_back(Completed { op: message.op, outcome: Outcome::Failed(error) });
+        let outcome = Outcome::failed_with(error, message.source.into_any());
+        completions.push_back(Completed { op: message.op, outcome });
     }
 
     /// All of the message has left.
@@ -311,8 +309,7 @@ impl Outgoing {
         }
         let mut ended = Vec::new();
         for Message { op, message_header, stopped, source, .. } in self.messages.drain(..).flatten() {
-            ended.push(Ended { op, message_header, refused: stopped });
-            self.spent.push(source);
+            ended.push(Ended { op, message_header, refused: stopped, source });
         }
         self.free.clear();
         self.express.clear();

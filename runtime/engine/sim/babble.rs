@@ -80,7 +80,7 @@ fn fragments_may_differ_from_what_was_predicted() {
     for piece in [30, 116, 117, 500, 5000] {
         let lengths = [100, 100, 100, 60, 100, 100, 140, 100, 0, 100, 1500, 500, 1, 99, 1000];
         let mut engine = receive_all(&fragments(&lengths, None), piece);
-        let Some(Outcome::Read(mut place)) = engine.poll_completion().map(|completion| completion.outcome) else {
+        let Some(Outcome::Read(mut place, _)) = engine.poll_completion().map(|completion| completion.outcome) else {
             panic!("pieces of {piece}: the message is not complete: {:?}", engine.failure());
         };
         let right = place.bytes_mut().iter().enumerate().all(|(at, byte)| *byte == (at % 251) as u8);
@@ -190,7 +190,7 @@ impl Victim {
                 return Err(format!("{:?} ends twice", completion.op));
             }
             counts.messages += 1;
-            counts.failed += u64::from(matches!(completion.outcome, Outcome::Failed(_)));
+            counts.failed += u64::from(matches!(completion.outcome, Outcome::Failed(..)));
         }
         while self.engine.poll_refusal().is_some() {
             counts.refused_late += 1;

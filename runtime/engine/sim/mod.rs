@@ -10,5 +10,6 @@ mod program;
 mod runs;
 mod sealed;
 pub(crate) mod starts;
+mod unbound;
 mod units;
 mod world;

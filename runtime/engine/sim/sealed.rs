@@ -114,7 +114,9 @@ impl Sealed {
 
     fn check(&mut self, rank: usize, read: OpId, bytes: &[u8]) {
         match self.done[rank].remove(&read) {
-            Some(Outcome::Read(mut place)) => assert!(*place.bytes_mut() == *bytes, "{}: other bytes came", self.what),
+            Some(Outcome::Read(mut place, _)) => {
+                assert!(*place.bytes_mut() == *bytes, "{}: other bytes came", self.what)
+            }
             _ => panic!("{}: nothing moves, and this is left: {:?}", self.what, self.outstanding()),
         }
     }

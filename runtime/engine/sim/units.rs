@@ -129,7 +129,7 @@ impl Pair {
 
     pub(super) fn take(&mut self, rank: usize, op: OpId) -> Vec<u8> {
         match self.done[rank].remove(&op) {
-            Some(Outcome::Read(place)) => *place.into_any().downcast().expect("the buffer that was posted"),
+            Some(Outcome::Read(place, _)) => *place.into_any().downcast().expect("the buffer that was posted"),
             _ => panic!("{op:?} is not a read that has ended; {:?}", self.engines[rank].outstanding()),
         }
     }

@@ -10,7 +10,7 @@ use super::program::{Action, Program, Stream};
 use super::runs::Counts;
 use super::starts::Starts;
 use crate::chance::Chance;
-use crate::engine::{Arrival, Completed, Engine, LateRefusal, OpId, Outcome};
+use crate::engine::{Arrival, Completed, Engine, LateRefusal, OpId, Outcome, Unposted};
 use crate::error::Error;
 use crate::ids::Rank;
 use crate::wire::cipher::Cipher;
@@ -239,7 +239,7 @@ impl World {
                 let read = self.read_of[message].expect("a withdrawal comes after the read");
                 if let (End::Waiting, Some(op)) = (&self.reads[read].end, self.reads[read].op) {
                     let Stream { from, key, .. } = self.stream(message);
-                    self.nodes[rank].engine.withdraw(Rank(from), key, op);
+                    _ = self.nodes[rank].engine.withdraw(Rank(from), key, op);
                     self.settle(rank)?;
                     if matches!(self.reads[read].end, End::Abandoned) {
                         self.post_read(rank, message)?;
@@ -280,7 +280,7 @@ impl World {
                 self.writes[message] = End::Waiting;
                 self.open_op(rank, op, Side::Write(message))
             }
-            Err(error) => {
+            Err(Unposted { error, .. }) => {
                 self.check_error(rank, &error)?;
                 self.writes[message] = End::Failed(error);
                 Ok(())
@@ -299,7 +299,7 @@ impl World {
                 self.reads.push(Read { message, op: Some(op), end: End::Waiting });
                 self.open_op(rank, op, Side::Read(read))
             }
-            Err(error) => {
+            Err(Unposted { error, .. }) => {
                 self.check_error(rank, &error)?;
                 self.reads.push(Read { message, op: None, end: End::Failed(error) });
                 Ok(())
@@ -367,7 +367,7 @@ impl World {
             return Err(format!("rank {rank}: {op:?} completes, and is complete already or was never posted"));
         };
         let end = match outcome {
-            Outcome::Read(mut place) => End::Data(place.bytes_mut().to_vec()),
+            Outcome::Read(mut place, _) => End::Data(place.bytes_mut().to_vec()),
             Outcome::Written(source) => {
                 let Side::Write(message) = side else { return Err(format!("{side:?} was written")) };
                 if source.bytes() != self.program.messages[message].payload() {
@@ -375,12 +375,13 @@ impl World {
                 }
                 End::Written
             }
-            Outcome::Failed(error) => {
+            Outcome::Failed(failure) => {
+                let error = failure.error;
                 self.counts.failed += 1;
                 self.check_error(rank, &error)?;
                 End::Failed(error)
             }
-            Outcome::Abandoned => {
+            Outcome::Abandoned(_) => {
                 self.counts.abandoned += 1;
                 End::Abandoned
             }

@@ -65,13 +65,13 @@ impl Core {
     /// An operation has ended.
     pub(in crate::kernel) fn observe_end(&mut self, completion: &Completion, outcome: &mut Outcome) {
         let Some(observed) = &mut self.observed else { return };
-        if completion.operation().kind == OperationKind::Read
-            && let Outcome::Read(place) = outcome
+        if completion.is_read()
+            && let Outcome::Read(place, Some(origin)) = outcome
         {
-            observed.links.receives(completion.operation().peer, place.bytes_mut().len() as u64);
+            observed.links.receives(origin.from, place.bytes_mut().len() as u64);
         }
         if let Some(tape) = &observed.tape {
-            let failed = matches!(outcome, Outcome::Failed(_) | Outcome::Abandoned);
+            let failed = matches!(outcome, Outcome::Failed(..) | Outcome::Abandoned(_));
             tape.tell(nanoseconds(self.clock.now()), What::Done { op: completion.op.0, failed });
         }
     }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use super::completion::Completion;
 use super::machine;
 use super::poller::{Poller, Ready};
-use crate::engine::{OpId, Outcome};
+use crate::buffer::{Element, ReceiveBuffer};
+use crate::engine::{OpId, Origin, Outcome};
 use crate::error::Error;
 use crate::ids::Rank;
 
@@ -75,7 +76,7 @@ impl Engine {
         self.next += 1;
         let op = OpId(self.next);
         match &self.failure {
-            Some(error) => self.completions.push_back((op, Outcome::Failed(error.clone()))),
+            Some(error) => self.completions.push_back((op, Outcome::failed(error.clone()))),
             None => self.underway.push(op),
         }
         op
@@ -93,7 +94,7 @@ impl Engine {
         match self.unexpected.iter().position(|&message| message == (peer, tag)) {
             Some(at) => {
                 self.unexpected.remove(at);
-                self.complete(op, read());
+                self.complete(op, read(peer));
             }
             None => self.posted.push((peer, tag, op)),
         }
@@ -104,7 +105,7 @@ impl Engine {
         match self.posted.iter().position(|&(from, wanted, _)| (from, wanted) == (peer, tag)) {
             Some(at) => {
                 let (_, _, op) = self.posted.remove(at);
-                self.complete(op, read());
+                self.complete(op, read(peer));
             }
             None => self.unexpected.push((peer, tag)),
         }
@@ -113,7 +114,7 @@ impl Engine {
     pub(crate) fn fail(&mut self, error: Error) {
         self.failure = Some(error.clone());
         for op in std::mem::take(&mut self.underway) {
-            self.completions.push_back((op, Outcome::Failed(error.clone())));
+            self.completions.push_back((op, Outcome::failed(error.clone())));
         }
     }
 
@@ -127,8 +128,10 @@ impl Engine {
     }
 }
 
-fn read() -> Outcome {
-    Outcome::Read(Box::new(Vec::<u8>::new()))
+/// A message of `peer` has come.
+fn read(peer: usize) -> Outcome {
+    let origin = Origin { from: Rank(peer as u32), message_id: 0, element: u8::TYPE };
+    Outcome::Read(Box::new(Vec::<u8>::new()), Some(origin))
 }
 
 impl Core {
@@ -183,7 +186,7 @@ impl Core {
                 let step = self.initwrite(relay.to);
                 self.steps.insert(step.0, Relay { stage: Stage::Writes, ..relay });
             }
-            Stage::HasWritten => self.engine.complete(relay.whole, read()),
+            Stage::HasWritten => self.engine.complete(relay.whole, read(relay.to)),
             Stage::Reads | Stage::Writes => unreachable!("a part is due when its step has ended"),
         }
     }
@@ -239,10 +242,39 @@ impl Core {
                 continue;
             }
             let completion = self.completions.remove(&op.0).expect("each operation completes once");
-            self.wakers.extend(completion.complete(outcome).0);
+            let (waker, unclaimed) = completion.complete(outcome);
+            self.wakers.extend(waker);
+            if let Some(Outcome::Read(place, Some(origin))) = unclaimed {
+                self.give_back(&completion, origin, place);
+            }
             self.completed_count += 1;
             self.wakers.append(&mut self.watchers);
         }
+    }
+
+    pub(crate) fn withdraw(&mut self, completion: &Completion) -> bool {
+        let Some(at) = self.engine.posted.iter().position(|&(.., op)| op == completion.op) else { return false };
+        self.engine.posted.remove(at);
+        self.engine.complete(completion.op, Outcome::Abandoned(Some(Box::new(Vec::<u8>::new()))));
+        true
+    }
+
+    /// A message meets its read with its last piece, so none is still arriving.
+    pub(crate) fn give_up(&mut self, completion: &Completion) {
+        self.withdraw(completion);
+    }
+
+    pub(crate) fn give_back(&mut self, completion: &Completion, origin: Origin, _: Box<dyn ReceiveBuffer>) {
+        self.engine.received(origin.from.index(), completion.key.tag.0);
+    }
+
+    pub(crate) fn keep_refusal(&mut self, error: Error) {
+        unreachable!("nothing is refused: {error}");
+    }
+
+    /// Whether a message of `tag` from `peer` lies unread.
+    pub(super) fn has_unread(&self, peer: usize, tag: u32) -> bool {
+        self.engine.unexpected.contains(&(peer, tag))
     }
 
     pub(crate) fn take_wakers(&mut self) -> Vec<Waker> {

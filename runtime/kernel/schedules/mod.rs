@@ -1,6 +1,7 @@
 //! The hand-over under every schedule that chance finds.
 //!
-//! The files of the hand-over (`hand_over.rs`, `help.rs`, `helper.rs`, `conditions.rs`, `ownership.rs`, `wake.rs`, `completion.rs`) are compiled a second time here, letter
+//! The files of the hand-over (`hand_over.rs`, `help.rs`, `helper.rs`, `conditions.rs`, `ownership.rs`, `wake.rs`, `completion.rs`,
+//! `ready.rs`, `withdraw.rs`) are compiled a second time here, letter
 //! by letter, beside modules that put shuttle's primitives in place of the system's ([`sync`]) and small models in
 //! place of what they hand over: the poller ([`epoll`], held against the real one in [`real`]), the engine with
 //! its sockets ([`core`]), the polling, and the task's loop ([`program::serve`]). Shuttle runs all threads of an execution
@@ -11,6 +12,7 @@
 #![allow(dead_code, reason = "the files are used whole elsewhere")]
 #![allow(clippy::duplicate_mod, reason = "that is the point")]
 
+mod cancels;
 mod core;
 mod epoll;
 mod explore;
@@ -37,8 +39,12 @@ mod helper;
 mod ownership;
 #[path = "../panics.rs"]
 mod panics;
+#[path = "../ready.rs"]
+mod ready;
 #[path = "../wake.rs"]
 mod wake;
+#[path = "../withdraw.rs"]
+mod withdraw;
 
 use std::sync::Arc;
 use std::time::Duration;

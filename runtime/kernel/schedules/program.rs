@@ -9,9 +9,10 @@ use shuttle::thread::spawn;
 
 use super::Kernel;
 use super::completion::{Completion, OfCollective};
-use super::conditions::{AnyOf, Until};
+use super::conditions::{AnyMember, AnyOf, Until};
 use super::epoll::Piece;
 use super::machine::{self, Fault};
+use super::ready::Ready;
 use super::sync::Instant;
 use super::sync::thread::{self, Thread};
 use super::wake::{Reason, TaskWake};
@@ -208,7 +209,15 @@ pub(super) fn wait(kernel: &Kernel, completion: Arc<Completion>) -> Result<(), E
 
 /// Waits for the first of two, takes its outcome and returns the other.
 pub(super) fn wait_any(kernel: &Kernel, completions: [Arc<Completion>; 2]) -> Arc<Completion> {
-    assert!(kernel.wait(&AnyOf::many(kernel, &completions), None), "one of them is complete");
+    let ready = Arc::new(Ready::new());
+    completions.iter().enumerate().for_each(|(at, completion)| _ = completion.join(&ready, at));
+    let condition = match machine::once_in(2) {
+        true => AnyMember::of_set(&completions, &ready),
+        false => AnyMember::of_list(kernel, &completions, &ready),
+    };
+    assert!(kernel.wait(&condition, None), "one of them is complete");
+    let (_, told) = ready.pop().expect("it has said so");
+    assert!(completions[told].is_done(), "it is the one that has said so");
     let [first, second] = completions;
     let (done, other) = if first.is_done() { (first, second) } else { (second, first) };
     taken(&done).expect("nothing fails");
@@ -267,9 +276,9 @@ fn taken(completion: &Completion) -> Result<(), Error> {
     let outcome = completion.take().expect("an outcome is there");
     assert!(completion.take().is_none(), "an outcome is there once");
     match outcome {
-        Outcome::Failed(error) => Err(error),
-        Outcome::Abandoned => unreachable!("nothing is withdrawn"),
-        Outcome::Read(_) | Outcome::Written(_) => Ok(()),
+        Outcome::Failed(failure) => Err(failure.error),
+        Outcome::Abandoned(_) => unreachable!("nothing is withdrawn"),
+        Outcome::Read(..) | Outcome::Written(_) => Ok(()),
     }
 }
 

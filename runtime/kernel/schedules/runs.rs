@@ -13,7 +13,7 @@ use super::sync::thread;
 use super::wake::Reason;
 use crate::config::Overlap;
 
-const SETUP: Setup = Setup { overlap: Overlap::On, links: 2, room: 2 };
+pub(super) const SETUP: Setup = Setup { overlap: Overlap::On, links: 2, room: 2 };
 pub(super) const NO_ROOM: Setup = Setup { room: 0, ..SETUP };
 pub(super) const DEFERRED: Setup = Setup { overlap: Overlap::Off, ..SETUP };
 const MOMENT: Duration = Duration::from_millis(5);

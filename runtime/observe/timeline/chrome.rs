@@ -192,7 +192,7 @@ fn awaited(first: Option<&Awaited>, count: u64) -> Value {
 /// An operation in a word.
 fn named(kind: OperationKind) -> &'static str {
     match kind {
-        OperationKind::Read => "read",
+        OperationKind::Read | OperationKind::ReadAny => "read",
         OperationKind::Write => "write",
         OperationKind::Collective(collective) => collective.name(),
         OperationKind::Exchange => "exchange",
@@ -204,6 +204,7 @@ fn called(kind: OperationKind) -> &'static str {
     use crate::operation::Collective::*;
     match kind {
         OperationKind::Read => "initread",
+        OperationKind::ReadAny => "initread_any",
         OperationKind::Write => "initwrite",
         OperationKind::Collective(Allgather) => "initallgather",
         OperationKind::Collective(Allreduce) => "initallreduce",
@@ -251,6 +252,7 @@ impl Scale {
         let tag = tag.map_or("inside a collective".to_owned(), |tag| format!("tag {tag}"));
         let name = match kind {
             OperationKind::Read => format!("read {bytes} B from {peer}, {tag}"),
+            OperationKind::ReadAny => format!("read {bytes} B from any rank, {tag}"),
             OperationKind::Write => format!("write {bytes} B to {peer}, {tag}"),
             OperationKind::Collective(_) | OperationKind::Exchange => format!("{}, {bytes} B", named(*kind)),
         };

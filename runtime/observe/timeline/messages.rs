@@ -95,6 +95,9 @@ impl Operations {
                     met.insert((peer, message_id), operation);
                     let (first, last) = arrived.remove(&(peer, message_id)).unwrap_or_default();
                     let operation = &mut all[operation];
+                    if operation.kind == OperationKind::ReadAny {
+                        operation.peer = peer;
+                    }
                     (operation.message_id, operation.first, operation.last) = (Some(message_id), first, last);
                 }
                 What::Done { op, failed } => {
@@ -131,7 +134,8 @@ pub(super) fn messages(ranks: &[Operations]) -> Vec<Message> {
     let mut messages = Vec::new();
     for (track, operations) in ranks.iter().enumerate() {
         for (at, operation) in operations.all.iter().enumerate() {
-            if let (OperationKind::Read, Some(message_id)) = (operation.kind, operation.message_id)
+            if let (OperationKind::Read | OperationKind::ReadAny, Some(message_id)) =
+                (operation.kind, operation.message_id)
                 && let Some(&write) = writes.get(&(operation.peer, operations.rank, message_id))
             {
                 messages.push(Message { write, read: (track, at) });

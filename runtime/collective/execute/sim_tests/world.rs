@@ -234,11 +234,15 @@ impl World {
             }
             Line::Message { from, to, count, seed } if from == rank => {
                 let source = Box::new(calls::payload(seed, count));
-                node.engine.initwrite(now, Rank(to as u32), MatchKey::user(Tag(at as u32)), u64::TYPE, source)
+                node.engine
+                    .initwrite(now, Rank(to as u32), MatchKey::user(Tag(at as u32)), u64::TYPE, source)
+                    .map_err(Error::from)
             }
             Line::Message { from, to, count, .. } if to == rank => {
                 let place = Box::new(vec![0u64; count]);
-                node.engine.initread(now, Rank(from as u32), MatchKey::user(Tag(at as u32)), u64::TYPE, place)
+                node.engine
+                    .initread(now, Rank(from as u32), MatchKey::user(Tag(at as u32)), u64::TYPE, place)
+                    .map_err(Error::from)
             }
             Line::Message { .. } => return node.ends[at] = End::Done(Vec::new()),
             Line::Wait(_) => return,
@@ -336,13 +340,13 @@ impl World {
             // What is not the program's is a word or a message in vain.
             let Some(line) = node.ops.remove(&op) else { continue };
             let result: Box<dyn Any> = match outcome {
-                Outcome::Read(place) => place.into_any(),
+                Outcome::Read(place, _) => place.into_any(),
                 Outcome::Written(source) => source.into_any(),
-                Outcome::Failed(error) => {
-                    node.ends[line] = End::Failed(error);
+                Outcome::Failed(failure) => {
+                    node.ends[line] = End::Failed(failure.error);
                     continue;
                 }
-                Outcome::Abandoned => panic!("nothing is withdrawn"),
+                Outcome::Abandoned(_) => panic!("nothing is withdrawn"),
             };
             node.ends[line] = End::Done(*result.downcast().expect("everything is u64"));
             founded.extend(matches!(node.program[line], Line::Found { .. }).then_some(line));
