@@ -1,6 +1,7 @@
 //! The node: one SPMD process, its rank, and its primitives.
 
 mod collective;
+mod window;
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::ids::{Rank, Tag};
 use crate::kernel::Kernel;
 use crate::observe::Report;
 use crate::wire::frame::MatchKey;
+pub use window::Window;
 
 /// Joins the job of this process, which the environment describes. A program started alone is a job of one rank.
 ///

@@ -13,10 +13,10 @@ use super::{Arrival, Completed, LateRefusal, Limits, OpId, Outcome};
 use crate::buffer::SendBuffer;
 use crate::error::WireError;
 use crate::error::{Error, Mismatch};
-use crate::ids::Rank;
+use crate::ids::{Rank, Tag};
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{
-    ANSWER, CHARGED, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Kind, MatchKey, MessageHeader, PING, Stamp,
+    ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Kind, MatchKey, MessageHeader, PING, Stamp,
 };
 use crate::wire::text;
 
@@ -30,6 +30,9 @@ pub(super) struct Shared {
     pub(super) strangers: VecDeque<(Rank, MessageHeader)>,
     /// Peers that have begun to hold messages which they cannot announce.
     pub(super) holders: Vec<Rank>,
+    /// What windows are to read: a message of one of their two queues that has met no read, or, without a tag, whatever a
+    /// peer holds.
+    pub(super) requests: VecDeque<(Rank, Option<Tag>)>,
     /// Links with new output.
     pub(super) pending: Vec<Rank>,
     /// The first peer that said it failed.
@@ -43,8 +46,14 @@ pub(super) struct Shared {
 impl Shared {
     /// A message has opened. One that met no read may need one, or may show that ranks disagree.
     fn meet(&mut self, from: Rank, message_header: MessageHeader, is_met: bool) {
-        if !is_met && message_header.key.context.is_of_collectives() {
+        if is_met {
+            return;
+        }
+        let MatchKey { context, tag } = message_header.key;
+        if context.is_of_collectives() {
             self.strangers.push_back((from, message_header));
+        } else if context == Context::Window {
+            self.requests.push_back((from, Some(tag)));
         }
     }
 }
@@ -399,6 +408,7 @@ impl Frames for Acting<'_> {
                 incoming.hold(holding, &mut outgoing.control);
                 if holding {
                     shared.holders.push(link.peer);
+                    shared.requests.push_back((link.peer, None));
                 }
             }
             (Kind::Want, Some(message_header)) => {

@@ -117,6 +117,7 @@ impl Completion {
             Outcome::Failed(error @ Error::Mismatch(_)) if self.operation.kind == OperationKind::Write => {
                 Some(error.clone())
             }
+            Outcome::Failed(error @ Error::Window(_)) if self.operation.kind.is_window_write() => Some(error.clone()),
             _ => None,
         }
     }

@@ -29,6 +29,7 @@ mod task;
 mod timers;
 mod tuning;
 mod wake;
+mod windows;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -303,7 +304,7 @@ impl Kernel {
         if failed.is_none() {
             self.begin_asking();
             let is_drained =
-                |core: &mut Core| core.collectives.is_idle() && core.engine.is_drained() && !core.is_suspicious();
+                |core: &mut Core| core.is_idle() && core.engine.is_drained() && !core.is_suspicious();
             self.wait(&Until(self, |core| core.engine.failure().is_some() || is_drained(core)), None);
             self.agree();
             self.remember();

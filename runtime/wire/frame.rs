@@ -162,6 +162,8 @@ pub(crate) enum Context {
     Neighbour = 3,
     /// What ranks tell each other of the times that they have observed.
     Calibration = 4,
+    /// One-sided communication: requests, refusals, and what these carry and bring back.
+    Window = 8,
 }
 
 impl Context {
@@ -177,6 +179,7 @@ impl Context {
             2 => Context::Agreement,
             3 => Context::Neighbour,
             4 => Context::Calibration,
+            8 => Context::Window,
             kind => return Err(WireError::UnknownKind { kind }),
         })
     }
@@ -289,6 +292,14 @@ mod tests {
             }
             let _ = MessageHeader::decode(&bytes);
         }
+    }
+
+    #[test]
+    fn every_context_comes_back() {
+        for context in [Context::User, Context::Calibration, Context::Window] {
+            assert_eq!(Context::decode(context as u8), Ok(context));
+        }
+        assert!(Context::decode(200).is_err());
     }
 
     #[test]

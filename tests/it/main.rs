@@ -44,3 +44,4 @@ mod stress;
 mod support;
 mod surface;
 mod tidy;
+mod windows;
