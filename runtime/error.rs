@@ -135,6 +135,14 @@ impl Error {
         self
     }
 
+    /// Names no operation: the one that is named is a message of an operation that the program knows as a whole.
+    pub(crate) fn unnamed(mut self) -> Self {
+        if let Error::PeerLost { operation, .. } | Error::Tampered { operation, .. } = &mut self {
+            *operation = None;
+        }
+        self
+    }
+
     /// The rank whose loss this is.
     pub(crate) fn blames(&self) -> Option<Rank> {
         match self {

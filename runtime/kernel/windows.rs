@@ -99,7 +99,7 @@ impl Kernel {
         // Who posts goes on to compute, as far as can be known; a wait says otherwise.
         core.is_helped = self.help.is_held();
         let Core { engine, windows, .. } = &mut *core;
-        let op = begin(windows, (engine, now)).map_err(|error| error.during(operation))?;
+        let op = begin(windows, (engine, now)).map_err(|error| error.unnamed().during(operation))?;
         let completion = Arc::new(Completion::new(operation, op, KEY));
         core.expect(completion.clone());
         self.send_or_leave(&mut core);

@@ -39,7 +39,7 @@ impl Node {
         let all = self.allgather(own.to_vec())?;
         for (rank, of) in (0..).map(Rank).zip(all.chunks_exact(own.len())) {
             if of[..3] != own[..3] {
-                let cause = differ((self.rank(), &own), (rank, of)).into();
+                let cause = differ((self.rank(), &own[..]), (rank, of)).into();
                 return self.noting(Err(Error::Disagreement { number: 0, ranks: (self.rank(), rank), cause }));
             }
             window.lengths.push(of[3] as usize);

@@ -213,19 +213,15 @@ impl Origin {
     }
 
     /// A message of operation `op` has failed, and so the operation.
-    fn fail(&mut self, posts: &mut Posts<'_>, op: OpId, mut error: Error) {
+    fn fail(&mut self, posts: &mut Posts<'_>, op: OpId, error: Error) {
         let Some(Pending { request, to, parts, work, refused, .. }) = self.remove(op) else { return };
-        // The program knows the operation, not its messages.
-        if let Error::PeerLost { operation, .. } | Error::Tampered { operation, .. } = &mut error {
-            *operation = None;
-        }
         match work {
             Work::Flush | Work::Gather(_) => {
                 parts.into_iter().for_each(|part| posts.withdraw(to, reply_key(request.id), part));
             }
             Work::Write(whole) => self.spent.push(whole),
         }
-        let outcome = Outcome::Failed(refused.unwrap_or(error));
+        let outcome = Outcome::Failed(refused.unwrap_or(error.unnamed()));
         self.ended.push_back(Ended::Otherwise(Completed { op, outcome }));
     }
 

@@ -97,7 +97,7 @@ impl Target {
         match outcome {
             Outcome::Read(place) => {
                 let asked = served.queue.iter_mut().find(|asked| asked.request.id == id);
-                if let (Some(asked), Ok(bytes)) = (asked, place.into_any().downcast()) {
+                if let (Some(asked), Ok(bytes)) = (asked, place.into_any().downcast::<Vec<u8>>()) {
                     asked.here.insert(chunk, *bytes);
                 }
             }
