@@ -17,8 +17,8 @@ use crate::operation::WindowCall;
 
 /// Requests of one rank that are read before the first is complete.
 pub(super) const REQUESTS_MAX: usize = if cfg!(test) { 3 } else { 64 };
-/// Chunks of one rank's operands that are under way at a time; replies to it have as many bytes.
-pub(super) const CHUNKS_MAX: usize = if cfg!(test) { 2 } else { 4 };
+/// Chunks of one rank's operands that are read, or wait to be carried out; replies to it have as many bytes.
+pub(super) const CHUNKS_MAX: u64 = if cfg!(test) { 2 } else { 4 };
 
 /// This rank's part of a window.
 pub(crate) struct OwnPart {
@@ -45,7 +45,7 @@ pub(super) struct Asked {
     pub(super) posted: u64,
     pub(super) here: BTreeMap<u64, Vec<u8>>,
     /// Chunks that are done with.
-    done: u64,
+    pub(super) done: u64,
     /// What still comes of it is dropped.
     is_refused: bool,
 }
@@ -175,18 +175,13 @@ impl Server<'_> {
         let request = asked.request;
         if request.is_inline() {
             let bytes = self.bytes(part, &request, &(0..request.count));
-            let mut apply = |all: &mut [u8]| {
-                let into = &mut all[bytes.clone()];
-                if into.len() == asked.operands.len() {
-                    update.apply(part.element, into, &asked.operands);
-                }
-            };
-            return if part.memory.try_write(&mut apply) { Advance::Done } else { Advance::Blocked };
+            let mut change = |all: &mut [u8]| apply(update, part.element, &mut all[bytes.clone()], &asked.operands);
+            return if part.memory.try_write(&mut change) { Advance::Done } else { Advance::Blocked };
         }
         while let Some(operands) = asked.here.get(&asked.done) {
             let bytes = self.bytes(part, &request, &request.chunk(asked.done));
-            let mut apply = |all: &mut [u8]| update.apply(part.element, &mut all[bytes.clone()], operands);
-            if !part.memory.try_write(&mut apply) {
+            let mut change = |all: &mut [u8]| apply(update, part.element, &mut all[bytes.clone()], operands);
+            if !part.memory.try_write(&mut change) {
                 return Advance::Blocked;
             }
             asked.here.remove(&asked.done);
@@ -245,9 +240,16 @@ impl Server<'_> {
     }
 }
 
+/// Combines operands with the elements that they are for. Those of another length are none of this version's.
+fn apply(update: Update, element: ElementType, into: &mut [u8], operands: &[u8]) {
+    if into.len() == operands.len() {
+        update.apply(element, into, operands);
+    }
+}
+
 impl Leaving {
     /// Whether a reply of so many bytes can follow.
     fn has_room(&self, bytes: usize) -> bool {
-        self.count == 0 || (self.count < REQUESTS_MAX && self.bytes + bytes <= CHUNKS_MAX * CHUNK_BYTES as usize)
+        self.count == 0 || (self.count < REQUESTS_MAX && (self.bytes + bytes) as u64 <= CHUNKS_MAX * CHUNK_BYTES)
     }
 }

@@ -33,8 +33,8 @@ struct Served {
     reads: usize,
     /// It holds messages that it cannot announce: a read asks it for requests.
     holds: bool,
-    /// Chunks that are read.
-    arriving: usize,
+    /// Chunks of operands that reads were posted for and that are not done with.
+    held: u64,
     leaving: Leaving,
     /// How many of its requests were refused.
     refused: u64,
@@ -92,7 +92,6 @@ impl Target {
     /// A chunk of operands has come, or will not.
     pub(super) fn take_operands(&mut self, posts: &mut Posts<'_>, from: Rank, which: (u32, u64), outcome: Outcome) {
         let Some(served) = self.origins.get_mut(&from) else { return };
-        served.arriving -= 1;
         let (id, chunk) = which;
         match outcome {
             Outcome::Read(place) => {
@@ -102,7 +101,10 @@ impl Target {
                 }
             }
             // It is gone, with all that it has asked.
-            _ => served.queue.clear(),
+            _ => {
+                served.queue.clear();
+                served.held = 0;
+            }
         }
         self.serve(posts, from);
     }
@@ -133,7 +135,12 @@ impl Target {
                 served.is_blocked = false;
                 break;
             };
-            match server.advance(posts, asked, &mut served.leaving, &mut served.refused) {
+            let before = asked.done;
+            let advance = server.advance(posts, asked, &mut served.leaving, &mut served.refused);
+            if asked.chunks_to_come() > 0 {
+                served.held -= asked.done - before;
+            }
+            match advance {
                 Advance::Done => _ = served.queue.pop_front(),
                 other => {
                     served.is_blocked = matches!(other, Advance::Blocked);
@@ -178,7 +185,7 @@ impl Served {
     fn read_operands(&mut self, posts: &mut Posts<'_>, from: Rank) {
         for asked in &mut self.queue {
             while asked.posted < asked.chunks_to_come() {
-                if self.arriving == CHUNKS_MAX {
+                if self.held == CHUNKS_MAX {
                     return;
                 }
                 let (request, chunk) = (asked.request, asked.posted);
@@ -188,7 +195,7 @@ impl Served {
                     return;
                 }
                 asked.posted += 1;
-                self.arriving += 1;
+                self.held += 1;
             }
         }
     }
