@@ -80,7 +80,12 @@ fn gets(node: &Node, window: &Window<u8>, (bytes, name): (usize, &str), effort: 
         node.barrier()?;
         let (began, mut buffer) = (Instant::now(), vec![0u8; bytes]);
         for sends in [is_first, !is_first] {
-            buffer = if sends { node.initwrite(1 - node.rank().0, 1, buffer) } else { node.initread(1 - node.rank().0, 1, buffer) }?.wait()?;
+            buffer = if sends {
+                node.initwrite(1 - node.rank().0, 1, buffer)
+            } else {
+                node.initread(1 - node.rank().0, 1, buffer)
+            }?
+            .wait()?;
         }
         let message_s = began.elapsed().as_secs_f64() / 2.0;
         node.barrier()?;

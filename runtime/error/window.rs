@@ -64,9 +64,9 @@ impl fmt::Display for WindowRefusal {
             WindowFault::Element { held } => {
                 write!(f, "rank {to}'s part of the window has elements of {held}; use one element type on both sides")
             }
-            WindowFault::Update => {
-                f.write_str("the operator is not defined for these elements; only replace is defined for your own types")
-            }
+            WindowFault::Update => f.write_str(
+                "the operator is not defined for these elements; only replace is defined for your own types",
+            ),
         }
     }
 }

@@ -190,7 +190,9 @@ fn described(rank: Rank, operation: &Outstanding) -> String {
         }
         OperationKind::Exchange => return format!("rank {rank} waits in an exchange, since {since_s:.1} s: {state}"),
         OperationKind::Window(call) => {
-            return format!("rank {rank} waits for rank {peer}: {call} on its window, {bytes} bytes, since {since_s:.1} s: {state}");
+            return format!(
+                "rank {rank} waits for rank {peer}: {call} on its window, {bytes} bytes, since {since_s:.1} s: {state}"
+            );
         }
     };
     let tag = tag.map_or("inside a collective".to_string(), |tag| format!("tag {tag}"));

@@ -163,7 +163,8 @@ impl Core {
 
     /// The program's operations on windows, in the order in which they were called, and since when.
     pub(super) fn window_calls_under_way(&self) -> impl Iterator<Item = (Operation, Duration)> {
-        let since = |completion: &Completion| Some((completion.op, completion.operation(), self.windows.since(completion.op)?));
+        let since =
+            |completion: &Completion| Some((completion.op, completion.operation(), self.windows.since(completion.op)?));
         let mut all: Vec<_> = self.under_way().filter_map(since).collect();
         all.sort_by_key(|(op, ..)| *op);
         all.into_iter().map(|(_, operation, since)| (operation, since))

@@ -125,7 +125,8 @@ impl<T: Element> Window<T> {
         let from = from.into();
         // What the target will refuse needs no memory here.
         let room = if range.end <= self.len(from) { count } else { 0 };
-        let gather = Gathered::new(room, request.cuts().take_while(|&cut| cut < room as u64), |elements: Vec<T>| elements);
+        let gather =
+            Gathered::new(room, request.cuts().take_while(|&cut| cut < room as u64), |elements: Vec<T>| elements);
         let posted = self.kernel().init_gather(from, request, &[], Box::new(gather));
         self.handle(posted)
     }
@@ -268,7 +269,14 @@ impl<T: Element> Window<T> {
 
 impl<T: Element> fmt::Debug for Window<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Window({} of {}, {} elements of {})", self.number, self.node.rank(), self.len(self.node.rank()), T::TYPE)
+        write!(
+            f,
+            "Window({} of {}, {} elements of {})",
+            self.number,
+            self.node.rank(),
+            self.len(self.node.rank()),
+            T::TYPE
+        )
     }
 }
 

@@ -223,7 +223,8 @@ mod tests {
             let (element, element_bytes, window, id, start, count) = numbers;
             let call = CALLS[call];
             let is_one = matches!(call, WindowCall::CompareExchange | WindowCall::FetchUpdate);
-            let (element_bytes, count) = if is_one { (element_bytes % (INLINE_BYTES_MAX as u32 / 2) + 1, 1) } else { (element_bytes, count) };
+            let (element_bytes, count) =
+                if is_one { (element_bytes % (INLINE_BYTES_MAX as u32 / 2) + 1, 1) } else { (element_bytes, count) };
             let (element, update) = (ElementType(element), Update::ALL[update]);
             Request { call, update, element, element_bytes, window, id, start, count }
         })

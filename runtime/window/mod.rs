@@ -25,11 +25,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub(crate) use self::buffers::{Gather, Gathered, Memory};
-use self::codec::{REFUSAL_BYTES, REFUSALS, REQUESTS, Refusal};
 pub(crate) use self::codec::{INLINE_BYTES_MAX, Request};
+use self::codec::{REFUSAL_BYTES, REFUSALS, REQUESTS, Refusal};
 pub(crate) use self::origin::Late;
 use self::origin::Origin;
-use self::posts::{Messages, Posts, Purpose};
+use self::posts::{Messages, Purpose};
 pub(crate) use self::serve::OwnPart;
 use self::target::Target;
 pub use self::update::Update;

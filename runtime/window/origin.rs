@@ -118,7 +118,18 @@ impl Origin {
             parts.into_iter().for_each(|part| posts.withdraw(to, key, part));
             return Err(error);
         }
-        self.add(op, Pending { request, to, since: posts.now(), left: parts.len(), parts, work: Work::Gather(gather), refused: None });
+        self.add(
+            op,
+            Pending {
+                request,
+                to,
+                since: posts.now(),
+                left: parts.len(),
+                parts,
+                work: Work::Gather(gather),
+                refused: None,
+            },
+        );
         Ok(op)
     }
 
@@ -152,7 +163,18 @@ impl Origin {
             // Only a job that has failed, or a rank that has left, takes the first chunk or none.
             parts.push(posted?);
         }
-        self.add(op, Pending { request, to, since: posts.now(), left: parts.len(), parts, work: Work::Write(whole), refused: None });
+        self.add(
+            op,
+            Pending {
+                request,
+                to,
+                since: posts.now(),
+                left: parts.len(),
+                parts,
+                work: Work::Write(whole),
+                refused: None,
+            },
+        );
         Ok(op)
     }
 
@@ -165,7 +187,10 @@ impl Origin {
             posts.withdraw(to, key, part);
             return Err(error);
         }
-        self.add(op, Pending { request, to, since: posts.now(), parts: vec![part], left: 1, work: Work::Flush, refused: None });
+        self.add(
+            op,
+            Pending { request, to, since: posts.now(), parts: vec![part], left: 1, work: Work::Flush, refused: None },
+        );
         Ok(op)
     }
 
@@ -262,9 +287,10 @@ impl Origin {
     pub(super) fn fail_flushes(&mut self, error: &Error) {
         self.flushes = 0;
         for target in self.targets.values_mut() {
-            let failed = target.flushes.drain(..).map(|(_, op)| {
-                Ended::Otherwise(Completed { op, outcome: Outcome::Failed(error.clone()) })
-            });
+            let failed = target
+                .flushes
+                .drain(..)
+                .map(|(_, op)| Ended::Otherwise(Completed { op, outcome: Outcome::Failed(error.clone()) }));
             self.ended.extend(failed);
         }
     }

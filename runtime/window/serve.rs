@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::buffers::Memory;
-use super::codec::{CHUNK_BYTES, FLUSH_BYTES, REFUSALS, REQUESTS, Refusal, Request, reply_key};
+use super::codec::{CHUNK_BYTES, FLUSH_BYTES, REFUSALS, Refusal, Request, reply_key};
 use super::origin::error;
 use super::posts::{Posts, Purpose};
 use super::update::Update;

@@ -42,7 +42,11 @@ fn everybody_uses_everybody(size: u32, configure: impl Fn(&mut Config)) {
             for to in 0..size {
                 let long = window.put(to, mine, vec![value(to); each]).unwrap();
                 let short = window.put(to, mine + 7, vec![1, 2, 3]).unwrap();
-                window.accumulate(to, each * size as usize, vec![u64::from(rank) + 1, 5], Update::Sum).unwrap().wait().unwrap();
+                window
+                    .accumulate(to, each * size as usize, vec![u64::from(rank) + 1, 5], Update::Sum)
+                    .unwrap()
+                    .wait()
+                    .unwrap();
                 assert_eq!(short.wait().unwrap(), [1, 2, 3]);
                 assert_eq!(long.wait().unwrap(), vec![value(to); each]);
                 // In the order of the calls.
@@ -94,26 +98,31 @@ fn everybody_uses_everybodys_memory_over_encrypted_links() {
 
 /// Rank 1 computes; returns by how many seconds rank 0 was done before that ended.
 fn lead(overlap: Overlap) -> f64 {
-    let ends = job_within(LIMIT, 2, move |config| config.overlap = overlap, |node| {
-        let window = node.window(vec![7u8; 3 << 20]).unwrap();
-        if node.rank() == 1 {
-            // The other hears that this one is about to compute.
-            node.initwrite(0, 1, vec![0u8]).unwrap().wait().unwrap();
-            compute(COMPUTING);
+    let ends = job_within(
+        LIMIT,
+        2,
+        move |config| config.overlap = overlap,
+        |node| {
+            let window = node.window(vec![7u8; 3 << 20]).unwrap();
+            if node.rank() == 1 {
+                // The other hears that this one is about to compute.
+                node.initwrite(0, 1, vec![0u8]).unwrap().wait().unwrap();
+                compute(COMPUTING);
+                let end = Instant::now();
+                window.fence().unwrap();
+                return end;
+            }
+            node.initread(1, 1, vec![0u8]).unwrap().wait().unwrap();
+            assert_eq!(window.get(1, 0..8).unwrap().wait().unwrap(), [7; 8]);
+            window.put(1, 5, vec![8u8; 2 << 20]).unwrap().wait().unwrap();
+            window.flush(1).unwrap();
+            assert!(window.get(1, 5..5 + (2 << 20)).unwrap().wait().unwrap().iter().all(|&byte| byte == 8));
+            assert_eq!(window.fetch_update(1, 5, 3, Update::Sum).unwrap().wait().unwrap(), 8);
             let end = Instant::now();
             window.fence().unwrap();
-            return end;
-        }
-        node.initread(1, 1, vec![0u8]).unwrap().wait().unwrap();
-        assert_eq!(window.get(1, 0..8).unwrap().wait().unwrap(), [7; 8]);
-        window.put(1, 5, vec![8u8; 2 << 20]).unwrap().wait().unwrap();
-        window.flush(1).unwrap();
-        assert!(window.get(1, 5..5 + (2 << 20)).unwrap().wait().unwrap().iter().all(|&byte| byte == 8));
-        assert_eq!(window.fetch_update(1, 5, 3, Update::Sum).unwrap().wait().unwrap(), 8);
-        let end = Instant::now();
-        window.fence().unwrap();
-        end
-    });
+            end
+        },
+    );
     ends[1].saturating_duration_since(ends[0]).as_secs_f64()
 }
 
@@ -134,42 +143,51 @@ fn in_deferred_mode_a_rank_that_computes_is_waited_for() {
 #[test]
 fn what_does_not_fit_fails_on_both_sides() {
     for overlap in [Overlap::On, Overlap::Off] {
-        job_within(LIMIT, 2, move |config| config.overlap = overlap, |node| {
-            let window = node.window(vec![1.0f64; 10 + node.rank().0 as usize]).unwrap();
-            if node.rank() == 0 {
-                let error = window.get(1, 5..12).unwrap().wait().unwrap_err();
-                assert_eq!(refusal(&error), (0, 1, WindowFault::Bounds { length: 11 }));
-                for part in ["rank 0's get on rank 1 (window 0, elements 5..12 of f64)", "has 11 elements"] {
-                    assert!(error.to_string().contains(part), "{part:?} is not in {error}");
+        job_within(
+            LIMIT,
+            2,
+            move |config| config.overlap = overlap,
+            |node| {
+                let window = node.window(vec![1.0f64; 10 + node.rank().0 as usize]).unwrap();
+                if node.rank() == 0 {
+                    let error = window.get(1, 5..12).unwrap().wait().unwrap_err();
+                    assert_eq!(refusal(&error), (0, 1, WindowFault::Bounds { length: 11 }));
+                    for part in ["rank 0's get on rank 1 (window 0, elements 5..12 of f64)", "has 11 elements"] {
+                        assert!(error.to_string().contains(part), "{part:?} is not in {error}");
+                    }
+                    let error = window.get(1, usize::MAX - 1..usize::MAX).unwrap().wait().unwrap_err();
+                    assert_eq!(refusal(&error).2, WindowFault::Bounds { length: 11 });
+                    assert!(matches!(window.get(1, std::ops::Range { start: 3, end: 2 }), Err(Error::Misuse(_))));
+                    // Complete here before it is refused there; a long one, and one whose type is another.
+                    drop(window.put(1, 11, vec![1.0]).unwrap());
+                    assert_eq!(refusal(&window.flush(1).unwrap_err()).2, WindowFault::Bounds { length: 11 });
+                    drop(window.put(1, 0, vec![1.0; 1 << 20]).unwrap());
+                    assert_eq!(refusal(&window.flush(1).unwrap_err()).2, WindowFault::Bounds { length: 11 });
+                    let put = window.put(1, 0, vec![1i32; 2]).unwrap();
+                    // The handle returns it if it comes before the handle was asked; else the flush does.
+                    let flushed = window.flush(1);
+                    let error = put.wait().map(drop).and(flushed).unwrap_err();
+                    assert!(matches!(refusal(&error).2, WindowFault::Element { .. }), "{error}");
+                    assert!(error.to_string().contains("of i32") && error.to_string().contains("of f64"), "{error}");
+                    window.flush(1).unwrap();
+                    window.put(1, 10, vec![2.0]).unwrap().wait().unwrap();
                 }
-                let error = window.get(1, usize::MAX - 1..usize::MAX).unwrap().wait().unwrap_err();
-                assert_eq!(refusal(&error).2, WindowFault::Bounds { length: 11 });
-                assert!(matches!(window.get(1, std::ops::Range { start: 3, end: 2 }), Err(Error::Misuse(_))));
-                // Complete here before it is refused there; a long one, and one whose type is another.
-                drop(window.put(1, 11, vec![1.0]).unwrap());
-                assert_eq!(refusal(&window.flush(1).unwrap_err()).2, WindowFault::Bounds { length: 11 });
-                drop(window.put(1, 0, vec![1.0; 1 << 20]).unwrap());
-                assert_eq!(refusal(&window.flush(1).unwrap_err()).2, WindowFault::Bounds { length: 11 });
-                let put = window.put(1, 0, vec![1i32; 2]).unwrap();
-                // The handle returns it if it comes before the handle was asked; else the flush does.
-                let flushed = window.flush(1);
-                let error = put.wait().map(drop).and(flushed).unwrap_err();
-                assert!(matches!(refusal(&error).2, WindowFault::Element { .. }), "{error}");
-                assert!(error.to_string().contains("of i32") && error.to_string().contains("of f64"), "{error}");
-                window.flush(1).unwrap();
-                window.put(1, 10, vec![2.0]).unwrap().wait().unwrap();
-            }
-            window.fence().unwrap();
-            if node.rank() == 1 {
-                assert_eq!(window.read(|own| (own[0], own[10])), (1.0, 2.0), "what was refused has changed nothing");
-                for _ in 0..5 {
-                    assert_eq!(refusal(&node.check().unwrap_err()).1, 1);
+                window.fence().unwrap();
+                if node.rank() == 1 {
+                    assert_eq!(
+                        window.read(|own| (own[0], own[10])),
+                        (1.0, 2.0),
+                        "what was refused has changed nothing"
+                    );
+                    for _ in 0..5 {
+                        assert_eq!(refusal(&node.check().unwrap_err()).1, 1);
+                    }
                 }
-            }
-            node.check().unwrap();
-            drop(window);
-            node.finalize().unwrap();
-        });
+                node.check().unwrap();
+                drop(window);
+                node.finalize().unwrap();
+            },
+        );
     }
 }
 
@@ -199,7 +217,10 @@ fn ranks_that_make_different_windows_are_told() {
     });
     for error in errors {
         assert!(matches!(error, Error::Disagreement { .. }), "{error}");
-        assert!(error.to_string().contains("elements of u8") && error.to_string().contains("elements of f32"), "{error}");
+        assert!(
+            error.to_string().contains("elements of u8") && error.to_string().contains("elements of f32"),
+            "{error}"
+        );
     }
 }
 
@@ -251,17 +272,22 @@ fn a_rank_that_has_finalized_is_named() {
 fn both_ranks_put_60_mib_to_each_other() {
     const BYTES: usize = 60 << 20;
     for overlap in [Overlap::On, Overlap::Off] {
-        job_within(LIMIT, 2, move |config| config.overlap = overlap, |node| {
-            let (rank, peer) = (node.rank().0 as u8, 1 - node.rank().0);
-            let window = node.window(vec![9u8; BYTES]).unwrap();
-            window.put(peer, 0, vec![rank; BYTES]).unwrap().wait().unwrap();
-            window.fence().unwrap();
-            assert!(window.read(|own| own.iter().all(|&byte| u32::from(byte) == peer)));
-            let got = window.get(peer, 0..BYTES).unwrap().wait().unwrap();
-            assert!(got.iter().all(|&byte| byte == rank));
-            window.into_inner().unwrap();
-            node.finalize().unwrap();
-        });
+        job_within(
+            LIMIT,
+            2,
+            move |config| config.overlap = overlap,
+            |node| {
+                let (rank, peer) = (node.rank().0 as u8, 1 - node.rank().0);
+                let window = node.window(vec![9u8; BYTES]).unwrap();
+                window.put(peer, 0, vec![rank; BYTES]).unwrap().wait().unwrap();
+                window.fence().unwrap();
+                assert!(window.read(|own| own.iter().all(|&byte| u32::from(byte) == peer)));
+                let got = window.get(peer, 0..BYTES).unwrap().wait().unwrap();
+                assert!(got.iter().all(|&byte| byte == rank));
+                window.into_inner().unwrap();
+                node.finalize().unwrap();
+            },
+        );
     }
 }
 

@@ -111,7 +111,7 @@ impl Collectives {
                 Context::Calibration if self.is_exchange_in_vain(opening.key.tag) => {
                     refuse(engine, now, from, opening.key);
                 }
-                Context::Agreement | Context::Calibration | Context::User | Context::Neighbour => {}
+                Context::Agreement | Context::Calibration | Context::Neighbour | Context::User | Context::Window => {}
             }
         }
     }

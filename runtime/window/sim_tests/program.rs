@@ -9,16 +9,45 @@ use crate::chance::Chance;
 /// What a rank does. Elements are counted within the region of the rank.
 #[derive(Clone, Debug)]
 pub(super) enum Line {
-    Put { to: usize, start: usize, values: Vec<u64> },
-    Add { to: usize, start: usize, values: Vec<u64> },
-    Count { on: usize, counter: usize },
+    Put {
+        to: usize,
+        start: usize,
+        values: Vec<u64>,
+    },
+    Add {
+        to: usize,
+        start: usize,
+        values: Vec<u64>,
+    },
+    Count {
+        on: usize,
+        counter: usize,
+    },
     /// The value that is there, whether it is the one that the call expects.
-    Swap { on: usize, index: usize, is_expected: bool, found: u64, new: u64 },
-    Get { from: usize, start: usize, found: Vec<u64> },
+    Swap {
+        on: usize,
+        index: usize,
+        is_expected: bool,
+        found: u64,
+        new: u64,
+    },
+    Get {
+        from: usize,
+        start: usize,
+        found: Vec<u64>,
+    },
     /// What the region has then.
-    Flush { to: usize, region: Vec<u64> },
+    Flush {
+        to: usize,
+        region: Vec<u64>,
+    },
     /// A call that is refused; a write, or else a read.
-    Bad { to: usize, count: usize, is_write: bool, is_bounds: bool },
+    Bad {
+        to: usize,
+        count: usize,
+        is_write: bool,
+        is_bounds: bool,
+    },
     Wait(usize),
 }
 
