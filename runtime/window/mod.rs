@@ -145,7 +145,7 @@ impl Windows {
             Purpose::Operands { from, id, chunk } => self.target.take_operands(&mut posts, from, (id, chunk), outcome),
             Purpose::Refusal { from } => self.take_refusal_of(engine, now, from, outcome),
             Purpose::Reply { to, bytes } => self.target.take_reply(&mut posts, to, bytes),
-            Purpose::Request { from } => self.target.take_request(&mut posts, from, outcome),
+            Purpose::Request { from, number } => self.target.take_request(&mut posts, from, number, outcome),
         }
         None
     }

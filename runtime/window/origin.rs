@@ -203,7 +203,9 @@ impl Origin {
                 let bytes: Option<&[u8; 8]> = place.bytes_mut().first_chunk();
                 flushed = bytes.map(|bytes| u64::from_le_bytes(*bytes));
             }
-            Outcome::Written(_) | Outcome::Abandoned => {}
+            // The last part gives the buffer back that it is of.
+            Outcome::Written(part) => drop(part),
+            Outcome::Abandoned => {}
             Outcome::Failed(error) => return self.fail(posts, op, error),
         }
         pending.left -= 1;

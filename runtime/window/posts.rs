@@ -25,8 +25,8 @@ pub(super) enum Purpose {
     Refusal { from: Rank },
     /// A chunk that another rank has asked for.
     Reply { to: Rank, bytes: usize },
-    /// A request of another rank.
-    Request { from: Rank },
+    /// A request of another rank, by the read of this number.
+    Request { from: Rank, number: u64 },
 }
 
 /// The messages under way.

@@ -28,9 +28,14 @@ pub(super) struct Target {
 #[derive(Default)]
 struct Served {
     queue: VecDeque<Asked>,
-    /// Requests that have come and are not read yet; and reads for requests that are posted.
+    /// Requests that have come and are not read yet; and reads for requests that are posted and not in the queue.
     unread: usize,
     reads: usize,
+    /// The number of the next read for a request, and of the next request for the queue: reads meet requests in order, but
+    /// a short request may be complete before the one that came first. Those wait here.
+    next_read: u64,
+    next_request: u64,
+    early: BTreeMap<u64, Option<Asked>>,
     /// It holds messages that it cannot announce: a read asks it for requests.
     holds: bool,
     /// Chunks of operands that reads were posted for and that are not done with.
@@ -75,16 +80,24 @@ impl Target {
     }
 
     /// A read for a request has ended.
-    pub(super) fn take_request(&mut self, posts: &mut Posts<'_>, from: Rank, outcome: Outcome) {
+    pub(super) fn take_request(&mut self, posts: &mut Posts<'_>, from: Rank, number: u64, outcome: Outcome) {
         let served = self.origins.entry(from).or_default();
-        served.reads -= 1;
+        let mut asked = None;
         match outcome {
-            Outcome::Read(mut place) => match Request::decode(place.bytes_mut()) {
-                Some((request, operands)) => served.queue.push_back(Asked::new(request, operands)),
-                None => tracing::warn!(rank = %self.rank, %from, "a request that this version does not know"),
-            },
+            Outcome::Read(mut place) => {
+                asked = Request::decode(place.bytes_mut()).map(|(request, operands)| Asked::new(request, operands));
+                if asked.is_none() {
+                    tracing::warn!(rank = %self.rank, %from, "a request that this version does not know");
+                }
+            }
             // It has left, or the job has failed.
             _ => served.holds = false,
+        }
+        served.early.insert(number, asked);
+        while let Some(next) = served.early.remove(&served.next_request) {
+            served.next_request += 1;
+            served.reads -= 1;
+            served.queue.extend(next);
         }
         self.serve(posts, from);
     }
@@ -172,11 +185,13 @@ impl Served {
     fn read_requests(&mut self, posts: &mut Posts<'_>, from: Rank) {
         while self.queue.len() + self.reads < REQUESTS_MAX && (self.unread > 0 || (self.holds && self.reads == 0)) {
             let place = Box::new(vec![0u8; REQUEST_BYTES_MAX]);
-            if posts.read(from, REQUESTS, place, Purpose::Request { from }).is_err() {
+            let purpose = Purpose::Request { from, number: self.next_read };
+            if posts.read(from, REQUESTS, place, purpose).is_err() {
                 (self.unread, self.holds) = (0, false);
                 return;
             }
             self.unread = self.unread.saturating_sub(1);
+            self.next_read += 1;
             self.reads += 1;
         }
     }
