@@ -150,11 +150,13 @@ impl Target {
             };
             let before = asked.done;
             let advance = server.advance(posts, asked, &mut served.leaving, &mut served.refused);
-            if asked.chunks_to_come() > 0 {
-                served.held -= asked.done - before;
-            }
+            let is_read = asked.chunks_to_come() > 0;
+            let done = if is_read { asked.done - before } else { 0 };
+            served.held -= done;
             match advance {
                 Advance::Done => _ = served.queue.pop_front(),
+                // What is done with has made room for more.
+                Advance::Waits if done > 0 => {}
                 other => {
                     served.is_blocked = matches!(other, Advance::Blocked);
                     break;

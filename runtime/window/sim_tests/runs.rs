@@ -69,7 +69,8 @@ fn check_memory(world: &World, regions: &[Vec<Vec<u64>>]) {
     for (rank, node) in world.nodes.iter().enumerate() {
         let elements = node.part.elements.lock();
         for (writer, region) in regions[rank].iter().enumerate() {
-            assert_eq!(elements[writer * REGION..][..REGION], region[..], "rank {rank}'s part, written by {writer}");
+            let there = &elements[writer * REGION..][..REGION];
+            assert_eq!(there, region, "rank {rank}'s part, written by {writer}{}", world.describe());
         }
         assert_eq!(elements[ranks * REGION..][..ADDED], added[rank][..], "rank {rank}'s sums");
         for counter in 0..COUNTERS {
@@ -102,11 +103,12 @@ fn windows_have_what_the_model_says() {
         let (mut world, regions) = world(seed);
         world.run(u64::MAX);
         check_lines(&world);
+        for (rank, node) in world.nodes.iter().enumerate() {
+            let is_idle = node.windows.is_idle() && node.windows.origin.is_idle() && node.engine.is_drained();
+            assert!(is_idle, "rank {rank} has something to do{}", world.describe());
+        }
         check_memory(&world, &regions);
         check_refusals(&mut world);
-        for node in &world.nodes {
-            assert!(node.windows.is_idle() && node.windows.origin.is_idle() && node.engine.is_drained());
-        }
     });
 }
 
