@@ -131,11 +131,10 @@ impl Link {
         }
         let op = read.op;
         self.incoming.post(key, read, &mut self.outgoing.control, &mut shared.completions);
-        if self.has_left() && self.incoming.withdraw(key, op) {
-            return Err(self.left(operation));
-        }
+        let is_in_vain = self.has_left() && self.incoming.withdraw(key, op);
+        // Also then: a want that the read has made must not follow this node's goodbye.
         self.announce_output(shared);
-        Ok(())
+        if is_in_vain { Err(self.left(operation)) } else { Ok(()) }
     }
 
     pub(super) fn initwrite(
