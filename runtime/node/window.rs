@@ -79,8 +79,8 @@ impl Node {
 /// let node = lathide::init()?;
 /// let window = node.window(vec![0u64; 100])?;
 /// let right = node.rank().on_ring(1, node.size());
-/// window.put(right, 10, vec![7, 8, 9])?.wait()?;                   // it has left
-/// window.accumulate(right, 10, vec![1; 3], Update::Sum)?.wait()?;
+/// window.put(right, 10, vec![7u64, 8, 9])?.wait()?;                // it has left
+/// window.accumulate(right, 10, vec![1u64; 3], Update::Sum)?.wait()?;
 /// window.flush(right)?;                                            // it is there
 /// assert_eq!(window.get(right, 10..13)?.wait()?, [8, 9, 10]);
 /// let ticket = window.fetch_update(0, 0, 1, Update::Sum)?;         // a counter of all ranks

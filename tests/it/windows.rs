@@ -41,7 +41,7 @@ fn everybody_uses_everybody(size: u32, configure: impl Fn(&mut Config)) {
             let value = |to: u32| round * 1000 + u64::from(rank * 10 + to);
             for to in 0..size {
                 let long = window.put(to, mine, vec![value(to); each]).unwrap();
-                let short = window.put(to, mine + 7, vec![1, 2, 3]).unwrap();
+                let short = window.put(to, mine + 7, vec![1u64, 2, 3]).unwrap();
                 window
                     .accumulate(to, each * size as usize, vec![u64::from(rank) + 1, 5], Update::Sum)
                     .unwrap()
@@ -395,7 +395,8 @@ fn act(node: &Node, window: &Window<u8>, kind: &str) -> Result<()> {
         ("reads", _) => node.initread(peer, 4, vec![0u8])?.wait().map(drop),
         ("has-the-memory", true) => window.write(|_| node.initread(peer, 4, vec![0u8])?.wait().map(drop)),
         ("has-the-memory", false) => window.get(peer, 0..50)?.wait().map(drop),
-        ("own-memory", _) => window.write(|_| window.get(node.rank(), 0..50)?.wait().map(drop)),
+        ("own-memory", false) => node.barrier(),
+        ("own-memory", true) => window.write(|_| window.get(node.rank(), 0..50)?.wait().map(drop)),
         ("computes-with-it", true) => {
             window.write(|_| compute(Duration::from_secs(4)));
             node.barrier()
@@ -425,7 +426,7 @@ fn a_deadlock_with_windows_is_told_and_a_computation_is_none() {
                 let part = match kind {
                     "reads" => "rank 0 waits for rank 1: initread from rank 1, tag 4",
                     "has-the-memory" => "rank 1 waits for rank 0: get on its window, 50 bytes",
-                    "own-memory" => "rank 1 waits for rank 1: get on its window, 50 bytes",
+                    "own-memory" => "rank 0 waits for rank 0: get on its window, 50 bytes",
                     _ => "computes-with-it",
                 };
                 assert!(report.contains(part), "{kind}: {part:?} is not in {report:?}");
