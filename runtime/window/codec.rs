@@ -44,12 +44,12 @@ const IDS: u32 = 1 << 30;
 
 /// What the chunks of a request's operands are matched by.
 pub(super) fn payload_key(id: u32) -> MatchKey {
-    MatchKey { context: Context::Window, tag: Tag(PAYLOAD | id % IDS) }
+    MatchKey { context: Context::Window, tag: Tag(PAYLOAD | (id % IDS)) }
 }
 
 /// What the chunks that a request brings back are matched by.
 pub(super) fn reply_key(id: u32) -> MatchKey {
-    MatchKey { context: Context::Window, tag: Tag(REPLY | id % IDS) }
+    MatchKey { context: Context::Window, tag: Tag(REPLY | (id % IDS)) }
 }
 
 /// What a rank asks of another's part of a window.
