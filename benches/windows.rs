@@ -134,10 +134,10 @@ fn puts(node: &Node, window: &Window<u8>, effort: &Effort) -> Result<()> {
         window.flush(1)?;
         let put = began.elapsed();
         let began = Instant::now();
-        let handle = window.put(1, 0, buffer)?;
+        let (handle, flushed) = (window.put(1, 0, buffer)?, window.initflush(1)?);
         compute(put);
         handle.wait()?;
-        window.flush(1)?;
+        flushed.wait()?;
         let both = began.elapsed();
         if turn > 0 {
             alone.push(put.as_secs_f64());

@@ -181,7 +181,17 @@ impl<T: Element> Window<T> {
     /// [`Error::Window`]: the first refusal of a write of this window to that rank that no call has returned.
     /// [`Error::PeerLost`] and [`Error::Deadlock`] as every wait.
     pub fn flush(&self, rank: impl Into<Rank>) -> Result<()> {
-        self.begin_flush(rank.into())?.wait()
+        self.initflush(rank)?.wait()
+    }
+
+    /// [`Window::flush`] without waiting: the handle is complete when `rank` has carried out all earlier operations of this
+    /// rank.
+    ///
+    /// # Errors
+    /// As [`Window::flush`].
+    pub fn initflush(&self, rank: impl Into<Rank>) -> Result<Handle<()>> {
+        let request = self.request(WindowCall::Flush, Update::Replace, 0, 0);
+        self.handle(self.kernel().init_flush(rank.into(), request))
     }
 
     /// Waits until all ranks have carried out the operations that all ranks have called before their `fence`. This is a
@@ -191,7 +201,7 @@ impl<T: Element> Window<T> {
     /// As [`Window::flush`] and as all collectives.
     pub fn fence(&self) -> Result<()> {
         let _call = self.node.noting(self.kernel().call_collective())?;
-        let flushes: Result<Vec<_>> = (0..self.node.size()).map(|rank| self.begin_flush(Rank(rank))).collect();
+        let flushes: Result<Vec<_>> = (0..self.node.size()).map(|rank| self.initflush(rank)).collect();
         let flushed = flushes.and_then(wait_all);
         // Also after a refusal: the others wait.
         self.node.barrier()?;
@@ -251,11 +261,6 @@ impl<T: Element> Window<T> {
         }
         let gather = Gathered::new(1, [], |elements: Vec<T>| elements[0]);
         self.handle(self.kernel().init_gather(on, request, operands, Box::new(gather)))
-    }
-
-    fn begin_flush(&self, rank: Rank) -> Result<Handle<()>> {
-        let request = self.request(WindowCall::Flush, Update::Replace, 0, 0);
-        self.handle(self.kernel().init_flush(rank, request))
     }
 
     fn handle<B: Send + 'static>(&self, posted: Result<Arc<Completion>>) -> Result<Handle<B>> {

@@ -115,7 +115,7 @@ fn lead(overlap: Overlap) -> f64 {
             node.initread(1, 1, vec![0u8]).unwrap().wait().unwrap();
             assert_eq!(window.get(1, 0..8).unwrap().wait().unwrap(), [7; 8]);
             window.put(1, 5, vec![8u8; 2 << 20]).unwrap().wait().unwrap();
-            window.flush(1).unwrap();
+            window.initflush(1).unwrap().wait().unwrap();
             assert!(window.get(1, 5..5 + (2 << 20)).unwrap().wait().unwrap().iter().all(|&byte| byte == 8));
             assert_eq!(window.fetch_update(1, 5, 3, Update::Sum).unwrap().wait().unwrap(), 8);
             let end = Instant::now();
