@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use lathide::{Config, Key, Node, Result, Window};
+use lathide::{Config, Handle, Key, Node, Result, Window, WriteHandle, wait_all};
 use twice::{free_root, second_process};
 
 /// Tells the second process where the job meets.
@@ -91,11 +91,12 @@ fn gets(node: &Node, window: &Window<u8>, (bytes, name): (usize, &str), effort: 
         node.barrier()?;
         if !is_first {
             // Longer than the get takes.
-            compute(Duration::from_millis(12));
+            compute(Duration::from_millis(20));
             continue;
         }
-        // The other is in its computation by now.
-        compute(Duration::from_millis(2));
+        // The other has begun its computation by now, and its kernel has the links: it leaves them to the program's threads
+        // for a millisecond or two after the last wait.
+        compute(Duration::from_millis(6));
         let began = Instant::now();
         black_box(window.get(1, 0..bytes)?.wait()?);
         let get_s = began.elapsed().as_secs_f64();
@@ -119,40 +120,52 @@ fn gets(node: &Node, window: &Window<u8>, (bytes, name): (usize, &str), effort: 
     Ok(())
 }
 
-/// Rank 0 puts 1 MiB to rank 1, which computes, and computes as long as that takes: the part of it that is hidden.
+/// Rank 0 puts 1 MiB to rank 1, which computes, and computes as long as that takes: the part of it that is hidden, without
+/// and with the flush that tells that it is there. A plain write beside it.
 fn puts(node: &Node, window: &Window<u8>, effort: &Effort) -> Result<()> {
-    let (mut overlaps, mut alone) = (Vec::new(), Vec::new());
+    let mut found: [Vec<f64>; 3] = Default::default();
     for turn in 0..=effort.puts {
         node.barrier()?;
         if node.rank() == 1 {
-            compute(Duration::from_millis(300));
+            let reads = [node.initread(0, 2, vec![0u8; MIB])?, node.initread(0, 2, vec![0u8; MIB])?];
+            compute(Duration::from_millis(1000));
+            wait_all(reads)?;
             continue;
         }
-        let mut buffer = vec![turn as u8; MIB];
-        let began = Instant::now();
-        buffer = window.put(1, 0, buffer)?.wait()?;
+        let put = overlap(|buffer| Ok((window.put(1, 0, buffer)?, None)))?;
         window.flush(1)?;
-        let put = began.elapsed();
-        let began = Instant::now();
-        let (handle, flushed) = (window.put(1, 0, buffer)?, window.initflush(1)?);
-        compute(put);
-        handle.wait()?;
-        flushed.wait()?;
-        let both = began.elapsed();
+        let flushed = overlap(|buffer| Ok((window.put(1, 0, buffer)?, Some(window.initflush(1)?))))?;
+        let write = overlap(|buffer| Ok((node.initwrite(1, 2, buffer)?, None)))?;
         if turn > 0 {
-            alone.push(put.as_secs_f64());
-            overlaps.push(1.0 - (both.as_secs_f64() - put.as_secs_f64()) / put.as_secs_f64());
+            found.iter_mut().zip([put, flushed, write]).for_each(|(found, overlap)| found.push(overlap));
         }
     }
     if node.rank() == 0 {
-        let ([low, middle, high], [_, put, _]) = (quartiles(overlaps), quartiles(alone));
-        println!(
-            "put of 1 MiB and its flush over {RATE}, {:.1} ms alone: overlap {middle:.3} (quartiles {low:.3} .. {high:.3}), \
-             needed 0.95",
-            put * 1e3
-        );
+        let names = ["put of 1 MiB (needed 0.95)", "put of 1 MiB until it is there", "plain write of 1 MiB"];
+        for (name, found) in names.into_iter().zip(found) {
+            let [low, middle, high] = quartiles(found);
+            println!("{name} over {RATE}: overlap {middle:.3} (quartiles {low:.3} .. {high:.3})");
+        }
     }
     Ok(())
+}
+
+/// Does it alone, and again beside a computation that takes as long: how much of it is hidden.
+fn overlap(begin: impl Fn(Vec<u8>) -> Result<(WriteHandle<Vec<u8>>, Option<Handle<()>>)>) -> Result<f64> {
+    let timed = |computing: Duration| -> Result<Duration> {
+        let began = Instant::now();
+        let (handle, flushed) = begin(vec![1u8; MIB])?;
+        compute(computing);
+        handle.wait()?;
+        flushed.map_or(Ok(()), Handle::wait)?;
+        let elapsed = began.elapsed();
+        // What has left is on its way still: the next finds the link empty.
+        compute(Duration::from_millis(40));
+        Ok(elapsed)
+    };
+    let alone = timed(Duration::ZERO)?;
+    let both = timed(alone)?;
+    Ok(1.0 - (both.as_secs_f64() - alone.as_secs_f64()) / alone.as_secs_f64())
 }
 
 /// Computes for so long, and calls nothing.
