@@ -1,5 +1,6 @@
 //! Errors, by whose fault they are. Every message names the ranks, the operation, and what to check next.
 
+mod window;
 mod wire;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use crate::buffer::ElementType;
 use crate::ids::{Rank, Tag};
 use crate::operation::Operation;
+pub use window::{WindowFault, WindowRefusal};
 pub use wire::WireError;
 
 /// The result of lathide's calls.
@@ -33,9 +35,9 @@ pub enum Error {
     /// Ranks called different collectives, or the same one with different arguments. Every rank gets this error from
     /// that collective, unless it is complete there, and from all later ones. Messages between two ranks go on. If it
     /// is a group's, the group is named, every rank is every member, and other groups go on.
-    #[error("collective {number}: {cause}")]
+    #[error("{}{cause}", before_cause(*.number))]
     Disagreement {
-        /// The number of the collective, counted from 1.
+        /// The number of the collective, counted from 1; 0 for what ranks say of a window that they make.
         number: u64,
         /// Two ranks that differ.
         ranks: (Rank, Rank),
@@ -119,6 +121,9 @@ pub enum Error {
         /// How long the call waited.
         after: Duration,
     },
+    /// The target of an operation on a window has refused it. Both sides get this error; the job can go on.
+    #[error("{0}")]
+    Window(Arc<WindowRefusal>),
 }
 
 lathide_models::debug_is_display!(Error);
@@ -128,6 +133,14 @@ impl Error {
     pub(crate) fn during(mut self, of: Operation) -> Self {
         if let Error::PeerLost { operation, .. } | Error::Tampered { operation, .. } = &mut self {
             operation.get_or_insert(of);
+        }
+        self
+    }
+
+    /// Names no operation: the one that is named is a message of an operation that the program knows as a whole.
+    pub(crate) fn unnamed(mut self) -> Self {
+        if let Error::PeerLost { operation, .. } | Error::Tampered { operation, .. } = &mut self {
+            *operation = None;
         }
         self
     }
@@ -313,6 +326,11 @@ fn given(rank: Rank) -> String {
 /// Whose error it is, as the beginning of a text.
 fn of_rank(rank: &Option<Rank>) -> String {
     rank.map(|rank| format!("rank {rank}: ")).unwrap_or_default()
+}
+
+/// A collective's number, if it has one, as text before what ranks disagree on.
+fn before_cause(number: u64) -> String {
+    if number == 0 { String::new() } else { format!("collective {number}: ") }
 }
 
 /// The operation that was affected, as text.

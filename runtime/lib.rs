@@ -34,6 +34,7 @@
 //! | `engine` | the protocol, without I/O |
 //! | `kernel` | the progress thread, the sockets, the waiting threads |
 //! | `collective` | schedules of collectives, their predicted time, the selection |
+//! | `window` | one-sided communication, without I/O |
 //! | `join` | from the start of a process to its open links: environment, coordinator, handshakes |
 //! | [`observe`] | what a node records of itself: [`Node::report`] |
 //! | [`manual`] | architecture, wire format, launching, hosts, lab, collectives, measuring, observing, models |
@@ -72,6 +73,7 @@ mod quantity;
 #[cfg(test)]
 #[path = "../tests/scale.rs"]
 mod scale;
+mod window;
 mod wire;
 
 pub use buffer::{Element, ElementType, Elements, ElementsMut, Part, ReadBuffer, Section, Strided, WriteBuffer};
@@ -80,16 +82,18 @@ pub use bytes::{Bytes, BytesMut};
 pub use collective::{Number, Operator, Shift};
 pub use config::{Config, Key, Overlap};
 pub use cost::CostModel;
-pub use error::{Error, Mismatch, Misuse, Result, WireError};
+pub use error::{Error, Mismatch, Misuse, Result, WindowFault, WindowRefusal, WireError};
 pub use handle::{AnyHandle, Cancelled, Failed, Handle, ReadHandle, Test, WriteHandle};
 pub use ids::{Rank, Tag};
 pub use interfaces::Interfaces;
 pub use node::{
-    Completed, Ghosts, Grid, Group, Lend, Loan, Node, SectionShift, WaitSet, init, init_with, wait_all, wait_any, wait_some,
+    Completed, Ghosts, Grid, Group, Lend, Loan, Node, SectionShift, WaitSet, Window, init, init_with, wait_all, wait_any,
+    wait_some,
 };
 pub use observe::Report;
-pub use operation::{Collective, Operation, OperationKind};
+pub use operation::{Collective, Operation, OperationKind, WindowCall};
 pub use overrides::Overrides;
+pub use window::Update;
 
 /// The README's programs are tests.
 #[cfg(doctest)]

@@ -10,6 +10,7 @@ mod read;
 mod section;
 mod wait_set;
 mod waits;
+mod window;
 
 use std::fmt;
 use std::ops::Deref;
@@ -32,6 +33,7 @@ use once::Turn;
 pub use section::{Ghosts, SectionShift};
 pub use wait_set::{Completed, WaitSet};
 pub use waits::{wait_all, wait_any, wait_some};
+pub use window::Window;
 
 /// Joins the job of this process, which the environment describes. A program started alone is a job of one rank.
 ///

@@ -10,7 +10,7 @@ use crate::ids::{Rank, Tag};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Operation {
-    /// Read, write, or which collective.
+    /// Read, write, which collective, or which operation on a window.
     pub kind: OperationKind,
     /// The rank that made the call.
     pub rank: Rank,
@@ -38,6 +38,9 @@ impl fmt::Display for Operation {
             OperationKind::Write => write!(f, "rank {rank}'s initwrite to rank {peer}")?,
             OperationKind::Collective(collective) => return write!(f, "rank {rank}'s {collective}, {bytes} bytes"),
             OperationKind::Exchange => return write!(f, "rank {rank}'s exchange, {bytes} bytes"),
+            OperationKind::Window(call) => {
+                return write!(f, "rank {rank}'s {call} on rank {peer}'s part of a window, {bytes} bytes");
+            }
         }
         match tag {
             Some(tag) => write!(f, " (tag {tag}, {bytes} bytes)"),
@@ -59,6 +62,53 @@ pub enum OperationKind {
     Collective(Collective),
     /// A neighbours' exchange.
     Exchange,
+    /// An operation on a window.
+    Window(WindowCall),
+}
+
+/// An operation on a window ([`crate::Window`]).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WindowCall {
+    /// Elements are combined with those of the target.
+    Accumulate,
+    /// One element is replaced if it has an expected value.
+    CompareExchange,
+    /// One element is combined with a value, and its old value comes back.
+    FetchUpdate,
+    /// All earlier operations on the target are complete there.
+    Flush,
+    /// Elements of the target are read.
+    Get,
+    /// Elements of the target are written.
+    Put,
+}
+
+impl WindowCall {
+    /// Its name, which is that of the call.
+    pub fn name(self) -> &'static str {
+        match self {
+            WindowCall::Accumulate => "accumulate",
+            WindowCall::CompareExchange => "compare_exchange",
+            WindowCall::FetchUpdate => "fetch_update",
+            WindowCall::Flush => "flush",
+            WindowCall::Get => "get",
+            WindowCall::Put => "put",
+        }
+    }
+}
+
+impl fmt::Display for WindowCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl OperationKind {
+    /// Whether it writes to a window, and is complete before its target knows of it.
+    pub(crate) fn is_window_write(self) -> bool {
+        matches!(self, OperationKind::Window(WindowCall::Put | WindowCall::Accumulate))
+    }
 }
 
 /// A collective operation.

@@ -17,10 +17,10 @@ use super::{Arrival, Completed, LateRefusal, Limits, OpId, Origin, Outcome, Unpo
 use crate::buffer::{ReceiveBuffer, SendBuffer};
 use crate::error::WireError;
 use crate::error::{Error, Mismatch};
-use crate::ids::Rank;
+use crate::ids::{Rank, Tag};
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{
-    ANSWER, CHARGED, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Kind, MatchKey, MessageHeader, PING, Stamp,
+    ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Kind, MatchKey, MessageHeader, PING, Stamp,
 };
 use crate::wire::text;
 
@@ -34,6 +34,9 @@ pub(super) struct Shared {
     pub(super) strangers: VecDeque<(Rank, MessageHeader)>,
     /// Peers that have begun to hold messages which they cannot announce.
     pub(super) holders: Vec<Rank>,
+    /// What windows are to read: a message of one of their two queues that has met no read, or, without a tag, whatever a
+    /// peer holds.
+    pub(super) requests: VecDeque<(Rank, Option<Tag>)>,
     /// Links with new output.
     pub(super) pending: Vec<Rank>,
     /// The first peer that said it failed.
@@ -49,8 +52,14 @@ pub(super) struct Shared {
 impl Shared {
     /// A message has opened. One that met no read may need one, or may show that ranks disagree.
     fn meet(&mut self, from: Rank, message_header: MessageHeader, is_met: bool) {
-        if !is_met && message_header.key.context.is_of_collectives() {
+        if is_met {
+            return;
+        }
+        let MatchKey { context, tag, .. } = message_header.key;
+        if context.is_of_collectives() {
             self.strangers.push_back((from, message_header));
+        } else if context == Context::Window {
+            self.requests.push_back((from, Some(tag)));
         }
     }
 }
@@ -121,13 +130,11 @@ impl Link {
         }
         let op = read.op;
         self.incoming.post(key, read, &shared.any, &mut self.outgoing.control, &mut shared.completions);
-        if self.has_left()
-            && let Some(read) = self.incoming.withdraw(key, op)
-        {
-            return Err(Unposted { error: self.left(operation), buffer: read.place.into_any() });
-        }
+        let in_vain = if self.has_left() { self.incoming.withdraw(key, op) } else { None };
+        // Also then: a want that the read has made must not follow this node's goodbye.
         self.announce_output(shared);
-        Ok(())
+        let unposted = |read: Posted| Unposted { error: self.left(operation), buffer: read.place.into_any() };
+        in_vain.map_or(Ok(()), |read| Err(unposted(read)))
     }
 
     /// Grants within a node need no frames; a refusal concerns a write that is over.
@@ -455,6 +462,7 @@ impl Frames for Acting<'_> {
                 incoming.hold(holding, &shared.any, &mut outgoing.control);
                 if holding {
                     shared.holders.push(link.peer);
+                    shared.requests.push_back((link.peer, None));
                 }
             }
             (Kind::Want, Some(message_header)) => {

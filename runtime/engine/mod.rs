@@ -29,7 +29,7 @@ use std::time::Duration;
 use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
 use crate::error::WireError;
 use crate::error::{Error, Misuse};
-use crate::ids::Rank;
+use crate::ids::{Rank, Tag};
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{Context, MatchKey, MessageHeader, Stamp};
 pub(crate) use crate::wire::handshake::Limits;
@@ -343,6 +343,17 @@ impl Engine {
     /// Whether there is a stranger or a holder.
     pub(crate) fn has_strangers(&self) -> bool {
         !self.shared.strangers.is_empty() || !self.shared.holders.is_empty()
+    }
+
+    /// What windows are to read next: a message of this tag that has come from this rank, or, without a tag, whatever it
+    /// holds that it cannot announce.
+    pub(crate) fn poll_request(&mut self) -> Option<(Rank, Option<Tag>)> {
+        self.shared.requests.pop_front()
+    }
+
+    /// Whether there is something that windows are to read.
+    pub(crate) fn has_requests(&self) -> bool {
+        !self.shared.requests.is_empty()
     }
 
     /// The messages of `context` that have met no read, in order: from whom, and how many of each key.

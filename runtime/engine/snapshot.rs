@@ -7,7 +7,7 @@ use super::arriving::Sink;
 use super::outgoing::Stage;
 use crate::ids::{Rank, Tag};
 use crate::operation::OperationKind;
-use crate::wire::frame::Context;
+use crate::wire::frame::{Context, MatchKey};
 
 /// An operation that is not complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,7 +32,9 @@ impl Engine {
         all.sort_by_key(|waiting| (waiting.since, waiting.tag, waiting.bytes));
         for link in &self.links {
             let (peer, from) = (link.peer(), all.len());
-            let posted = link.incoming.posted().filter(|(key, _)| key.context != Context::Agreement);
+            // What is said of collectives is read by reads that wait for nothing. Windows' operations are known as wholes.
+            let is_shown = |key: &MatchKey| !matches!(key.context, Context::Agreement | Context::Window);
+            let posted = link.incoming.posted().filter(|(key, _)| is_shown(key));
             all.extend(posted.map(|(key, read)| Waiting {
                 kind: OperationKind::Read,
                 peer,
@@ -42,7 +44,8 @@ impl Engine {
                 since: read.since,
                 state: "no message of this tag has come",
             }));
-            all.extend(link.incoming.messages().filter_map(|message| {
+            let arriving = link.incoming.messages().filter(|message| is_shown(&message.message_header.key));
+            all.extend(arriving.filter_map(|message| {
                 let (kind, done, state) = match message.sink {
                     Sink::ReceiveBuffer { .. } => (OperationKind::Read, message.received, "the message is arriving"),
                     Sink::Own { .. } => (OperationKind::Write, 0, "beyond the window: the read must be posted first"),
@@ -51,7 +54,8 @@ impl Engine {
                 let (tag, bytes) = (message.message_header.key.user_tag(), message.message_header.total);
                 Some(Waiting { kind, peer, tag, bytes, done, since: message.since, state })
             }));
-            all.extend(link.outgoing.messages().map(|message| Waiting {
+            let leaving = link.outgoing.messages().filter(|message| is_shown(&message.message_header.key));
+            all.extend(leaving.map(|message| Waiting {
                 kind: OperationKind::Write,
                 peer,
                 tag: message.message_header.key.user_tag(),

@@ -194,6 +194,11 @@ fn described(rank: Rank, operation: &Outstanding) -> String {
             return format!("rank {rank} waits in {collective}, since {since_s:.1} s: {state}");
         }
         OperationKind::Exchange => return format!("rank {rank} waits in an exchange, since {since_s:.1} s: {state}"),
+        OperationKind::Window(call) => {
+            return format!(
+                "rank {rank} waits for rank {peer}: {call} on its window, {bytes} bytes, since {since_s:.1} s: {state}"
+            );
+        }
     };
     let tag = tag.map_or("inside a collective".to_string(), |tag| format!("tag {tag}"));
     let size = match kind {
@@ -259,7 +264,10 @@ fn missing_partner(rank: Rank, operation: &Outstanding, ranks: &[Seen]) -> Optio
     let partner = match operation.kind {
         OperationKind::Read => OperationKind::Write,
         OperationKind::Write => OperationKind::Read,
-        OperationKind::ReadAny | OperationKind::Collective(_) | OperationKind::Exchange => return None,
+        OperationKind::ReadAny
+        | OperationKind::Collective(_)
+        | OperationKind::Exchange
+        | OperationKind::Window(_) => return None,
     };
     let towards = |other: &&Outstanding| other.peer == rank && other.kind == partner;
     let candidates: Vec<_> = outstanding(ranks, peer).filter(towards).collect();

@@ -245,7 +245,7 @@ impl Core {
 
     /// What is to be dropped once the lock is free.
     pub(crate) fn take_spent(&mut self) -> impl Send + use<> {
-        (self.collectives.take_spent(), self.take_unwanted())
+        (self.collectives.take_spent(), self.windows.take_spent(), self.take_unwanted())
     }
 }
 

@@ -160,6 +160,9 @@ impl Completion {
             Outcome::Failed(failure) if self.operation.kind == OperationKind::Write => {
                 matches!(failure.error, Error::Mismatch(_)).then(|| failure.error.clone())
             }
+            Outcome::Failed(failure) if self.operation.kind.is_window_write() => {
+                matches!(failure.error, Error::Window(_)).then(|| failure.error.clone())
+            }
             _ => None,
         }
     }

@@ -33,6 +33,7 @@ use crate::error::Error;
 use crate::ids::Rank;
 use crate::join::handshake::Connection;
 use crate::join::keepalive;
+use crate::window::Windows;
 use crate::wire::cipher::{Cipher, CipherError};
 
 /// Bytes read from one link before the others have their turn.
@@ -49,6 +50,7 @@ const REFUSALS_MAX: usize = 64;
 pub(crate) struct Core {
     pub(crate) engine: Engine,
     pub(super) collectives: Collectives,
+    pub(super) windows: Windows,
     sockets: Vec<Option<Socket>>,
     poller: Arc<Poller>,
     pub(super) clock: Clock,
@@ -120,6 +122,7 @@ impl Core {
         disabled: Disabled,
     ) -> io::Result<Self> {
         let collectives = Collectives::new(engine.rank(), links.len() as u32);
+        let windows = Windows::new(engine.rank());
         let mut sockets = Vec::with_capacity(links.len());
         for (rank, link) in (0..).zip(links) {
             if let Some(link) = &link {
@@ -132,6 +135,7 @@ impl Core {
         Ok(Core {
             engine,
             collectives,
+            windows,
             sockets,
             poller,
             clock,
@@ -215,8 +219,8 @@ impl Core {
         loop {
             let has_written = self.write_pending();
             self.hand_on();
-            // What has ended may have had collectives say something.
-            let has_more = self.engine.has_pending();
+            // What has ended may have had collectives say something, and windows answer.
+            let has_more = self.windows.take_has_output() || self.engine.has_pending();
             if !has_more && (!has_written || self.collectives.is_idle()) {
                 return;
             }
@@ -237,13 +241,15 @@ impl Core {
     pub(crate) fn hand_on(&mut self) {
         loop {
             while let Some(completion) = self.engine.poll_completion() {
-                if self.collectives.awaits_messages() {
+                if self.windows.awaits_messages() {
+                    self.complete_for_windows(completion);
+                } else if self.collectives.awaits_messages() {
                     self.complete_for_collectives(completion);
                 } else {
                     self.fill_slot(completion);
                 }
             }
-            if self.hand_on_collectives() {
+            if self.hand_on_collectives() || self.hand_on_windows() {
                 continue;
             }
             // What it has said about collectives before says more: it is heard first, and passed on.
@@ -252,16 +258,22 @@ impl Core {
             self.suspect(culprit, cause);
         }
         while let Some(LateRefusal { op, error }) = self.engine.poll_refusal() {
-            let completion = self.recent.iter().find(|(recent, _)| Some(*recent) == op);
-            if !completion.is_some_and(|(_, completion)| completion.refuse(&error)) {
+            if !self.refuse_late(op, &error) {
                 self.keep_refusal(error);
             }
         }
     }
 
+    /// A write that was complete was refused. Returns whether its handle says so.
+    pub(super) fn refuse_late(&mut self, op: Option<OpId>, error: &Error) -> bool {
+        let completion = self.recent.iter().find(|(recent, _)| Some(*recent) == op);
+        completion.is_some_and(|(_, completion)| completion.refuse(error))
+    }
+
     /// A write was refused, and no handle is there to say so.
     pub(crate) fn keep_refusal(&mut self, error: Error) {
         tracing::warn!(rank = %self.engine.rank(), %error, "a message that had left was refused");
+        let Some(error) = self.windows.keep(error) else { return };
         if self.refusals.len() < REFUSALS_MAX {
             self.refusals.push_back(error);
         }
@@ -293,7 +305,7 @@ impl Core {
 
     /// The first refusal that no handle has returned; it is not told again.
     pub(crate) fn take_refusal(&mut self) -> Option<Error> {
-        self.refusals.pop_front()
+        self.refusals.pop_front().or_else(|| self.windows.take_untold())
     }
 
     /// All that [`Core::take_refusal`] would return.
@@ -369,7 +381,7 @@ impl Core {
                     }
                     // Who gets this goes on, and may post a read: what follows then goes straight to its place instead
                     // of into memory of the window. Until then TCP keeps it.
-                    if self.engine.has_completions() {
+                    if self.engine.has_completions() || self.engine.has_requests() {
                         break;
                     }
                 }

@@ -176,6 +176,15 @@ impl Kernel {
             since_s: now.saturating_sub(oldest).as_secs_f64(),
             state: state.clone(),
         }));
+        outstanding.extend(core.window_calls_under_way().map(|(operation, since)| Outstanding {
+            kind: operation.kind,
+            peer: operation.peer,
+            tag: None,
+            bytes: operation.bytes,
+            done: 0,
+            since_s: now.saturating_sub(since).as_secs_f64(),
+            state: "not answered; the program there uses the memory, or moves no bytes".to_owned(),
+        }));
         outstanding
     }
 }

@@ -36,6 +36,7 @@ mod team;
 mod timers;
 mod tuning;
 mod wake;
+mod windows;
 mod withdraw;
 
 use std::net::IpAddr;
@@ -205,8 +206,7 @@ impl Kernel {
         self.observer.ends(self.clock.now());
         if failed.is_none() {
             self.begin_asking();
-            let is_drained =
-                |core: &mut Core| core.collectives.is_idle() && core.engine.is_drained() && !core.is_suspicious();
+            let is_drained = |core: &mut Core| core.is_idle() && core.engine.is_drained() && !core.is_suspicious();
             self.wait(&Until(self, |core| core.engine.failure().is_some() || is_drained(core)), None);
             self.agree();
             self.remember();

@@ -11,6 +11,7 @@
 //! - [`internet`]: the Internet experiment of Strumpen's section 4.2, repeated in a lab
 //! - [`observing`]: reports, timelines and advice, where their numbers come from, and what observation costs
 //! - [`targets`]: what is required, what is reached, and what causes the difference
+//! - [`windows`]: one-sided communication, how it is carried out, and what it costs
 //! - [`models`]: what the papers' models say, which of their printed formulas and numbers are wrong, and how they are
 //!   fitted
 //!
@@ -26,4 +27,5 @@ pub mod measuring;
 pub mod models;
 pub mod observing;
 pub mod targets;
+pub mod windows;
 pub mod wire_format;

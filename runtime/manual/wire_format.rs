@@ -88,3 +88,20 @@
 //!
 //! Message headers leave in the order of posting, so matching is in order per tag. After its first batch, a long
 //! message takes turns of four fragments with others. Messages of one fragment go first.
+//!
+//! # Windows
+//!
+//! Operations on [windows](super::windows) are messages of context 8, all of bytes. Tag 0 is a request, followed by its
+//! operands if they have at most 512 bytes:
+//!
+//! ```text
+//! request   call u8 | update u8 | element u16 | window u32 | id u32 | element bytes u32 | start u64 | count u64
+//! refusal   request | why u8 | 0 u8 | element u16 | length u64
+//! ```
+//!
+//! Calls: get 1, put 2, accumulate 3, fetch_update 4, compare_exchange 5, flush 6. Updates: replace 1, sum 2, product 3,
+//! min 4, max 5. `id` counts the requests of one rank to another. Longer operands follow in chunks of at most 256 KiB, or
+//! of one element if that is more, as messages of tag `2^30 + id mod 2^30`. What comes back has the tag `2^31 + id mod
+//! 2^30`: the elements of a get in chunks, one element, or, for a flush, how many requests of this rank were refused
+//! (u64). Tag 1 is a refusal: bounds 1 (with the target's number of elements), dropped 2, element type 3 (with the
+//! target's), update 4.

@@ -125,7 +125,7 @@ impl<B: Default + Send + 'static> Lend for Strided<&mut B> {
 ///
 /// Dropping a loan never blocks. If the operation is complete, the buffer is put back. Otherwise the operation is
 /// abandoned as that of a [`Handle`] is: the buffer is lost, and its place stays empty. So it does if the loan is
-/// forgotten ([`std::mem::forget`]), or if the operation fails.
+/// forgotten ([`std::mem::forget`]).
 #[must_use = "wait for the operation: else the buffer may be lost"]
 pub struct Loan<L: Lend> {
     /// Until the operation has ended.

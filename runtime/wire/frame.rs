@@ -195,6 +195,8 @@ pub(crate) enum Context {
     Calibration = 4,
     /// What the members of a new group tell each other.
     Founding = 5,
+    /// One-sided communication: requests, refusals, and what these carry and bring back.
+    Window = 8,
 }
 
 impl Context {
@@ -211,6 +213,7 @@ impl Context {
             3 => Context::Neighbour,
             4 => Context::Calibration,
             5 => Context::Founding,
+            8 => Context::Window,
             kind => return Err(WireError::UnknownKind { kind }),
         })
     }
@@ -337,6 +340,14 @@ mod tests {
             }
             let _ = MessageHeader::decode(&bytes);
         }
+    }
+
+    #[test]
+    fn every_context_comes_back() {
+        for context in [Context::User, Context::Calibration, Context::Window] {
+            assert_eq!(Context::decode(context as u8), Ok(context));
+        }
+        assert!(Context::decode(200).is_err());
     }
 
     #[test]

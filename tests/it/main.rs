@@ -48,3 +48,4 @@ mod support;
 mod surface;
 mod tidy;
 mod unbound;
+mod windows;

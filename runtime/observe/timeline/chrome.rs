@@ -196,6 +196,7 @@ fn named(kind: OperationKind) -> &'static str {
         OperationKind::Write => "write",
         OperationKind::Collective(collective) => collective.name(),
         OperationKind::Exchange => "exchange",
+        OperationKind::Window(call) => call.name(),
     }
 }
 
@@ -215,6 +216,7 @@ fn called(kind: OperationKind) -> &'static str {
         OperationKind::Collective(Reduce) => "initreduce",
         OperationKind::Collective(Scatter) => "initscatter",
         OperationKind::Exchange => "initexchange",
+        OperationKind::Window(call) => call.name(),
     }
 }
 
@@ -255,6 +257,7 @@ impl Scale {
             OperationKind::ReadAny => format!("read {bytes} B from any rank, {tag}"),
             OperationKind::Write => format!("write {bytes} B to {peer}, {tag}"),
             OperationKind::Collective(_) | OperationKind::Exchange => format!("{}, {bytes} B", named(*kind)),
+            OperationKind::Window(call) => format!("{call} {bytes} B, window of {peer}"),
         };
         let end = done.unwrap_or(end).max(*called);
         let entry = |name: String, ph: &'static str, at: i64, args: Value| Entry {

@@ -29,6 +29,7 @@ const ROOMS: &[Room] = &[
     ("wire", &["runtime/wire"]),
     ("engine", &["runtime/engine"]),
     ("collective", &["runtime/collective"]),
+    ("window", &["runtime/window"]),
     ("observe", &["runtime/observe"]),
     ("join", &["runtime/join"]),
     ("kernel", &["runtime/kernel"]),
@@ -40,7 +41,8 @@ const ROOMS: &[Room] = &[
 ];
 
 /// Rooms that know no network at all.
-const PURE_ROOMS: &[Room] = &[("pure", &["runtime/wire", "runtime/engine", "runtime/collective", "runtime/models"])];
+const PURE_ROOMS: &[Room] =
+    &[("pure", &["runtime/wire", "runtime/engine", "runtime/collective", "runtime/window", "runtime/models"])];
 
 /// And other files without socket, clock, thread or runtime. To them, `std::net`'s addresses are plain data.
 const PURE_FILES: &[Room] = &[(

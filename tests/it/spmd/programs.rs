@@ -46,6 +46,7 @@ fn program() {
             super::super::soak::program(seconds.parse().unwrap(), seed.parse().unwrap(), bytes_max.parse().unwrap())
         }
         ["stands", kind] => super::super::standstill::program(kind),
+        ["windows", kind] => super::super::windows::program(kind),
         ["children"] => children(),
         ["twice"] => super::super::joined::twice(),
         ["forks"] => super::super::joined::forks(),

@@ -1,0 +1,185 @@
+//! What a window costs: `get` of 8 B and of 1 MiB from a rank that computes without a call, beside a plain message of the same
+//! length; and how much of a `put` of 1 MiB a computation hides on a link of 100 Mbit/s.
+//!
+//! `cargo bench --bench windows`. Two processes; what is compared is done in turn, warm-up apart: medians with quartiles. The
+//! link is shaped by the kernel in a network namespace of our own; where that is not allowed, that part is left out. Without
+//! `--bench` a few rounds only show that it runs. The second process is this program again, told by the environment.
+
+mod shape;
+mod twice;
+
+use std::hint::black_box;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use lathide::{Config, Handle, Key, Node, Result, Window, WriteHandle, wait_all};
+use twice::{free_root, second_process};
+
+/// Tells the second process where the job meets.
+const ROOT: &str = "LATHIDE_BENCH_ROOT";
+/// This process is within the shaped network.
+const SHAPED: &str = "LATHIDE_BENCH_SHAPED";
+const RATE: &str = "100mbit";
+const MIB: usize = 1 << 20;
+/// Not secret: both processes are of one user, on one machine, for some seconds.
+const KEY: [u8; 32] = *b"of benches, where nobody attacks";
+
+struct Effort {
+    gets: usize,
+    puts: usize,
+}
+
+const FULL: Effort = Effort { gets: 301, puts: 21 };
+const SMOKE: Effort = Effort { gets: 5, puts: 1 };
+
+fn main() {
+    let is_full = std::env::args().any(|argument| argument == "--bench");
+    let effort = if is_full { FULL } else { SMOKE };
+    let is_shaped = std::env::var_os(SHAPED).is_some();
+    if let Ok(root) = std::env::var(ROOT) {
+        return run(1, &root, is_shaped, &effort).expect("rank 1 goes on");
+    }
+    let root = free_root();
+    let mut child = second_process(ROOT, &root);
+    run(0, &root, is_shaped, &effort).expect("rank 0 goes on");
+    assert!(child.wait().expect("a child of ours").success(), "the second process failed");
+    if is_shaped {
+        return;
+    }
+    if !shape::is_allowed(RATE) {
+        return println!("put over {RATE}: no link of our own is allowed here");
+    }
+    let this = std::env::current_exe().expect("this program has a path");
+    let mut within: Command = shape::within(RATE);
+    let status = within.arg(this).args(std::env::args().skip(1)).env(SHAPED, "1").status();
+    assert!(status.expect("it starts").success(), "the part on the shaped link failed");
+}
+
+fn run(rank: u32, root: &str, is_shaped: bool, effort: &Effort) -> Result<()> {
+    let mut config = Config::new(rank, 2, Some(root.to_owned()));
+    config.key = Key::from_bytes(KEY);
+    let node = lathide::init_with(config)?;
+    let window = node.window(vec![1u8; MIB])?;
+    if is_shaped {
+        puts(&node, &window, effort)?;
+    } else {
+        for (bytes, name) in [(8, "8 B"), (MIB, "1 MiB")] {
+            gets(&node, &window, (bytes, name), effort)?;
+        }
+    }
+    window.into_inner()?;
+    node.finalize()
+}
+
+/// Rank 0 gets from rank 1, which computes; and both exchange plain messages, of which each takes as long as the get.
+fn gets(node: &Node, window: &Window<u8>, (bytes, name): (usize, &str), effort: &Effort) -> Result<()> {
+    let (mut plain, mut got) = (Vec::new(), Vec::new());
+    let is_first = node.rank() == 0;
+    for turn in 0..=effort.gets {
+        // There and back, both waiting: half of it is a message.
+        node.barrier()?;
+        let (began, mut buffer) = (Instant::now(), vec![0u8; bytes]);
+        for sends in [is_first, !is_first] {
+            buffer = if sends {
+                node.initwrite(1 - node.rank().0, 1, buffer)
+            } else {
+                node.initread(1 - node.rank().0, 1, buffer)
+            }?
+            .wait()?;
+        }
+        let message_s = began.elapsed().as_secs_f64() / 2.0;
+        node.barrier()?;
+        if !is_first {
+            // Longer than the get takes.
+            compute(Duration::from_millis(20));
+            continue;
+        }
+        // The other has begun its computation by now, and its kernel has the links: it leaves them to the program's threads
+        // for a millisecond or two after the last wait.
+        compute(Duration::from_millis(6));
+        let began = Instant::now();
+        black_box(window.get(1, 0..bytes)?.wait()?);
+        let get_s = began.elapsed().as_secs_f64();
+        if turn > 0 {
+            plain.push(message_s);
+            got.push(get_s);
+        }
+    }
+    if is_first {
+        let ([low, middle, high], [_, message, _]) = (quartiles(got), quartiles(plain));
+        println!(
+            "get of {name} from a rank that computes: {:.1} us (quartiles {:.1} .. {:.1}); a plain message {:.1} us; at most 2 \
+             x that + 1 ms = {:.1} us",
+            middle * 1e6,
+            low * 1e6,
+            high * 1e6,
+            message * 1e6,
+            (2.0 * message + 1e-3) * 1e6
+        );
+    }
+    Ok(())
+}
+
+/// Rank 0 puts 1 MiB to rank 1, which computes, and computes as long as that takes: the part of it that is hidden, without
+/// and with the flush that tells that it is there. A plain write beside it.
+fn puts(node: &Node, window: &Window<u8>, effort: &Effort) -> Result<()> {
+    let mut found: [Vec<f64>; 3] = Default::default();
+    for turn in 0..=effort.puts {
+        node.barrier()?;
+        if node.rank() == 1 {
+            let reads = [node.initread(0, 2, vec![0u8; MIB])?, node.initread(0, 2, vec![0u8; MIB])?];
+            compute(Duration::from_millis(1000));
+            wait_all(reads)?;
+            continue;
+        }
+        let put = overlap(|buffer| Ok((window.put(1, 0, buffer)?, None)))?;
+        window.flush(1)?;
+        let flushed = overlap(|buffer| Ok((window.put(1, 0, buffer)?, Some(window.initflush(1)?))))?;
+        let write = overlap(|buffer| Ok((node.initwrite(1, 2, buffer)?, None)))?;
+        if turn > 0 {
+            found.iter_mut().zip([put, flushed, write]).for_each(|(found, overlap)| found.push(overlap));
+        }
+    }
+    if node.rank() == 0 {
+        let names = ["put of 1 MiB (needed 0.95)", "put of 1 MiB until it is there", "plain write of 1 MiB"];
+        for (name, found) in names.into_iter().zip(found) {
+            let [low, middle, high] = quartiles(found);
+            println!("{name} over {RATE}: overlap {middle:.3} (quartiles {low:.3} .. {high:.3})");
+        }
+    }
+    Ok(())
+}
+
+/// Does it alone, and again beside a computation that takes as long: how much of it is hidden.
+fn overlap(begin: impl Fn(Vec<u8>) -> Result<(WriteHandle<Vec<u8>>, Option<Handle<()>>)>) -> Result<f64> {
+    let timed = |computing: Duration| -> Result<Duration> {
+        let began = Instant::now();
+        let (handle, flushed) = begin(vec![1u8; MIB])?;
+        compute(computing);
+        handle.wait()?;
+        flushed.map_or(Ok(()), Handle::wait)?;
+        let elapsed = began.elapsed();
+        // What has left is on its way still: the next finds the link empty.
+        compute(Duration::from_millis(40));
+        Ok(elapsed)
+    };
+    let alone = timed(Duration::ZERO)?;
+    let both = timed(alone)?;
+    Ok(1.0 - (both.as_secs_f64() - alone.as_secs_f64()) / alone.as_secs_f64())
+}
+
+/// Computes for so long, and calls nothing.
+fn compute(length: Duration) {
+    let (began, mut state) = (Instant::now(), 1u64);
+    while began.elapsed() < length {
+        for _ in 0..2000 {
+            state = black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+        }
+    }
+}
+
+fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
+    values.sort_by(f64::total_cmp);
+    let at = |part: usize| values[(values.len() - 1) * part / 4];
+    [at(1), at(2), at(3)]
+}
