@@ -120,7 +120,7 @@ impl Core {
             |of: usize| self.observed.as_ref().map(|observed| Line::through(&observed.links.usual(is_far, of)));
         let lines = || quantiles.iter().filter_map(|of| line_of(*of));
         let is_whole = |line: &Line| line.a_s.is_some() && line.b_s_per_byte.is_some();
-        let line = lines().find(is_whole).or_else(|| lines().last()).unwrap_or_default();
+        let line = lines().find(is_whole).or_else(|| lines().next_back()).unwrap_or_default();
         (line, self.half_round_trip().map(|time| time.as_secs_f64()), self.retransmitted())
     }
 }
