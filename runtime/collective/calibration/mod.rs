@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use self::history::History;
-pub(crate) use self::history::Way;
+pub(crate) use self::history::{LONG_CALL_S, Way};
 pub(crate) use self::observed::{ENTRIES_MAX, Key, Line, Observed, Outcome};
 
 /// The least window of a link with exchanges: what a rank contributes must always find room at another one that has not come as
@@ -33,7 +33,6 @@ const INTERVAL_MAX: u64 = 1 << 16;
 /// The first calls of a job are slower than later ones: by them nothing is decided, unless it takes long.
 const SETTLED: u64 = 15;
 const LONG_DELAY_S: f64 = 5e-3;
-pub(crate) const LONG_CALL_S: f64 = 10e-3;
 /// Nothing is decided by what calls took that are shorter; with those that have a root ranks do not exchange.
 pub(crate) const SHORT_CALL_S: f64 = 200e-6;
 /// A line that differs less from the adopted one is the same.
