@@ -83,6 +83,7 @@ pub use error::{Error, Mismatch, Misuse, Result, WireError};
 pub use handle::{Handle, ReadHandle, Test, WriteHandle, wait_all, wait_any};
 pub use ids::{Rank, Tag};
 pub use interfaces::Interfaces;
+pub use node::collective::persistent::PersistentExchange;
 pub use node::{Node, init, init_with};
 pub use observe::Report;
 pub use operation::{Collective, Operation, OperationKind};

@@ -1,6 +1,6 @@
 //! The node: one SPMD process, its rank, and its primitives.
 
-mod collective;
+pub(crate) mod collective;
 
 use std::fmt;
 use std::sync::Arc;

@@ -96,7 +96,7 @@ impl Kernel {
         let at = own.len() * self.rank.index();
         all[at..at + own.len()].copy_from_slice(&own);
         // Whoever plans the call for which it is reads it there.
-        let work = Typed::new(&schedule, Vec::new(), all, None, move |all: Vec<f64>| _ = result.set(all));
+        let work = Typed::new(&schedule, Vec::new(), all, None, move |_, all: Vec<f64>| _ = result.set(all));
         let start = Start { schedule, signature: None, work: Box::new(work), timed: None };
         let mut core = self.lock();
         if let Some(op) = core.calibrate(number, start) {

@@ -1,10 +1,14 @@
 //! The collectives of a node: each is blocking, or nonblocking with the prefix `init`.
 
-use std::sync::Arc;
+mod buffers;
+mod counts;
+pub(crate) mod persistent;
+mod scans;
 
+use self::buffers::{bytes_of, placed, zeroed};
 use super::Node;
 use crate::buffer::Element;
-use crate::collective::exchange::{self, Shift};
+use crate::collective::exchange::Shift;
 use crate::collective::execute::{Plan, Start, Typed};
 use crate::collective::price;
 use crate::collective::signature::Signature;
@@ -325,7 +329,8 @@ impl Node {
     /// As all collectives.
     pub fn initallgather<T: Element>(&self, block: Vec<T>) -> Result<Handle<Vec<T>>> {
         let call = self.call::<T>(Collective::Allgather, block.len());
-        let whole = placed(block, self.rank().index(), self.size() as usize);
+        let (start, count) = (self.rank().index() * block.len(), block.len() * self.size() as usize);
+        let whole = placed(block, start, count);
         self.begin(call, Vec::new(), whole, None, |result| result)
     }
 
@@ -385,27 +390,9 @@ impl Node {
     /// # Errors
     /// As [`Node::exchange`].
     pub fn initexchange<T: Element>(&self, shifts: &[Shift], edges: Vec<T>) -> Result<Handle<Vec<T>>> {
-        self.check_element(T::TYPE, size_of::<T>())?;
-        let (rank, size) = (self.rank(), self.size());
-        let ends = shifts.iter().flat_map(|shift| [shift.to, shift.from]).flatten();
-        if let Some((peer, _)) = ends.into_iter().find(|(peer, _)| peer.0 >= size) {
-            return self.noting(Err(Misuse::NoSuchRank { rank, peer, size }.into()));
-        }
-        let total = |side: fn(&Shift) -> Option<(Rank, u64)>| -> u64 {
-            shifts.iter().filter_map(side).map(|(_, count)| count).sum()
-        };
-        let (sent, received) = (total(|shift| shift.to), total(|shift| shift.from));
-        if edges.len() as u64 != sent {
-            return self.wrong_length("exchange", edges.len(), format!("its shifts send {sent}"));
-        }
-        let schedule = Arc::new(exchange::schedule(rank, shifts));
-        let ghosts = zeroed(received as usize);
-        let operation = Operation::new(OperationKind::Exchange, rank, rank, None, bytes_of(&edges, &ghosts));
-        let work = Box::new(Typed::new(&schedule, edges, ghosts, None, |result| result));
-        let kernel = &self.inner.kernel;
-        let start = Start { schedule, signature: None, work, timed: None };
-        let completion = self.noting(kernel.initexchange(operation, start))?;
-        Ok(Handle::new(kernel.clone(), completion))
+        let exchange = self.persistent_exchange(shifts)?;
+        let ghosts = zeroed(exchange.received());
+        exchange.begin("exchange", edges, ghosts, |_, ghosts| ghosts)
     }
 
     /// A blocking call: no other thread may call a collective during it.
@@ -428,7 +415,7 @@ impl Node {
         Call::new(collective, self.size(), count as u64, size_of::<T>() as u64)
     }
 
-    /// Begins a collective whose blocks all have a length.
+    /// Begins a collective whose result is made of its output.
     fn begin<T: Element, R: Send + 'static>(
         &self,
         call: Call,
@@ -436,6 +423,18 @@ impl Node {
         output: Vec<T>,
         operator: Option<&Operator<T>>,
         finish: impl FnOnce(Vec<T>) -> R + Send + 'static,
+    ) -> Result<Handle<R>> {
+        self.begin_with(call, input, output, operator, move |_, output| finish(output))
+    }
+
+    /// Begins a collective whose blocks all have a length.
+    fn begin_with<T: Element, R: Send + 'static>(
+        &self,
+        call: Call,
+        input: Vec<T>,
+        output: Vec<T>,
+        operator: Option<&Operator<T>>,
+        finish: impl FnOnce(Vec<T>, Vec<T>) -> R + Send + 'static,
     ) -> Result<Handle<R>> {
         self.check_element(T::TYPE, size_of::<T>())?;
         let kernel = &self.inner.kernel;
@@ -447,32 +446,13 @@ impl Node {
             let name = operator.as_ref().map_or("", Operator::name);
             let signature = Some(Signature::new(&of, plan.algorithm, T::TYPE, name));
             let work = Box::new(Typed::new(&plan.schedule, input, output, operator, finish));
-            Start { schedule: plan.schedule.clone(), signature, work, timed: Some(plan.timed.clone()) }
+            // Whose lengths ranks do not share says nothing of others with as many bytes.
+            let timed = (!matches!(of.blocks, Blocks::Own { .. })).then(|| plan.timed.clone());
+            Start { schedule: plan.schedule.clone(), signature, work, timed }
         };
         let completion = self.noting(kernel.initcollective(operation, &call, make))?;
         Ok(Handle::new(kernel.clone(), completion))
     }
-}
-
-/// Room for the blocks of all ranks, with the own one at its place. It is the block's own memory where that has room, as that
-/// of an earlier result has.
-fn placed<T: Element>(mut block: Vec<T>, rank: usize, ranks: usize) -> Vec<T> {
-    let count = block.len();
-    block.reserve_exact(count * (ranks - 1));
-    block.resize(count * ranks, T::zeroed());
-    if rank > 0 {
-        block.copy_within(..count, rank * count);
-    }
-    block
-}
-
-fn zeroed<T: Element>(count: usize) -> Vec<T> {
-    vec![T::zeroed(); count]
-}
-
-/// The bytes that a rank contributes or receives, whichever is more.
-fn bytes_of<T>(input: &[T], output: &[T]) -> u64 {
-    size_of_val(input).max(size_of_val(output)) as u64
 }
 
 /// The straight line `a + b x` through the one-way times of a link, by size class.

@@ -7,6 +7,7 @@
 mod chance;
 mod collectives;
 mod collectives_command;
+mod counts;
 mod encrypted;
 mod examples;
 mod failure;

@@ -2,5 +2,6 @@
 //! collectives and messages, random algorithms, pipes for sockets, and chance for a scheduler.
 
 mod calls;
+mod counts;
 mod runs;
 mod world;

@@ -18,7 +18,7 @@ use crate::scale::scaled;
 use crate::wire::frame::{Context, MatchKey};
 
 /// Runs `seeds` seeds, scaled, or just `LATHIDE_SIM_SEED`.
-fn each_seed(name: &str, seeds: u64, run: impl Fn(u64)) {
+pub(super) fn each_seed(name: &str, seeds: u64, run: impl Fn(u64)) {
     let number = |variable: &str| std::env::var(variable).ok().map(|value| value.parse().expect("a number"));
     if let Some(seed) = number("LATHIDE_SIM_SEED") {
         return run(seed);
@@ -128,7 +128,7 @@ fn changed(chance: &mut Chance, line: &Line) -> Line {
             }
             _ => random_call(chance, call.ranks),
         };
-        if other.root != call.root && !call.has_root() || other.schedule(by, Rank(0)).is_none() {
+        if other.root != call.root && !call.has_root() || calls::of_rank(&other, 0).schedule(by, Rank(0)).is_none() {
             continue;
         }
         if calls::signature(&other, by) != calls::signature(call, *algorithm) {
@@ -264,7 +264,7 @@ fn ranks_that_agree_finalize() {
 }
 
 /// Runs until every rank has finalized, each once its program is over.
-fn finalize_all(world: &mut World) {
+pub(super) fn finalize_all(world: &mut World) {
     for _ in 0..60 {
         let steps = world.chance.below(200) as u64;
         world.run(steps);

@@ -197,7 +197,8 @@ impl World {
             Line::Collective { call, algorithm, seed, exchange } => {
                 let is_faulty = node.is_faulty;
                 let make = move || {
-                    let schedule = call.schedule(algorithm, me).expect("an algorithm for this call");
+                    let schedule =
+                        calls::of_rank(&call, me.0).schedule(algorithm, me).expect("an algorithm for this call");
                     let work = calls::work(&call, &schedule, me.0, seed, is_faulty);
                     let signature = Some(calls::signature(&call, algorithm));
                     Start { schedule: schedule.into(), signature, work, timed: None }
@@ -273,7 +274,7 @@ impl World {
         let schedule = Arc::new(allgather::bruck::schedule(Rank(rank as u32), size as u32, 2));
         let mut all = vec![0.0; 2 * size];
         all[2 * rank..2 * rank + 2].copy_from_slice(&[rank as f64, 0.5]);
-        let work = Typed::new(&schedule, Vec::new(), all, None, move |all: Vec<f64>| _ = result.set(all));
+        let work = Typed::new(&schedule, Vec::new(), all, None, move |_, all: Vec<f64>| _ = result.set(all));
         let start = Start { schedule, signature: None, work: Box::new(work), timed: None };
         node.collectives.calibrate(&mut node.engine, now, number, start);
     }
