@@ -210,8 +210,11 @@ fn called(kind: OperationKind) -> &'static str {
         OperationKind::Collective(Alltoall) => "initalltoall",
         OperationKind::Collective(Barrier) => "initbarrier",
         OperationKind::Collective(Broadcast) => "initbroadcast",
+        OperationKind::Collective(Exscan) => "initexscan",
         OperationKind::Collective(Gather) => "initgather",
         OperationKind::Collective(Reduce) => "initreduce",
+        OperationKind::Collective(ReduceScatter) => "initreduce_scatter",
+        OperationKind::Collective(Scan) => "initscan",
         OperationKind::Collective(Scatter) => "initscatter",
         OperationKind::Exchange => "initexchange",
     }

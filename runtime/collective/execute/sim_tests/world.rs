@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::calls::{self, Exchange, Line};
 use crate::buffer::Element;
-use crate::collective::allgather;
+use crate::collective::{Blocks, allgather};
 use crate::collective::calibration::EXCHANGE_WINDOW_BYTES;
 use crate::collective::execute::{Collectives, Job, Start, Typed};
 use crate::collective::trial_tests::Chance;
@@ -271,7 +271,7 @@ impl World {
         let node = &mut self.nodes[rank];
         let result = Arc::<OnceLock<Vec<f64>>>::default();
         node.exchange = result.clone();
-        let schedule = Arc::new(allgather::bruck::schedule(Rank(rank as u32), size as u32, 2));
+        let schedule = Arc::new(allgather::bruck::schedule(Rank(rank as u32), size as u32, &Blocks::Equal(2)));
         let mut all = vec![0.0; 2 * size];
         all[2 * rank..2 * rank + 2].copy_from_slice(&[rank as f64, 0.5]);
         let work = Typed::new(&schedule, Vec::new(), all, None, move |_, all: Vec<f64>| _ = result.set(all));
