@@ -10,7 +10,7 @@ use std::process::{Child, Command};
 use std::time::Instant;
 
 use lathide::Shift;
-use lathide::{Config, Key, Node, Operator, Result, WriteHandle};
+use lathide::{Config, Key, Node, Operator, PersistentExchange, Result, WriteHandle};
 
 /// Tells the other processes their rank, their number, and where the job meets.
 const PLACE: &str = "LATHIDE_BENCH_PLACE";
@@ -28,10 +28,13 @@ const SMOKE: Effort = Effort { repeats: 3, bytes: &[8, 100_000], calls: 50 };
 /// What all ranks do with blocks of so many bytes.
 type Way = fn(&Node, &mut Vec<u8>) -> Result<()>;
 
-const WAYS: [(&str, Way, Way); 3] = [
+const WAYS: [(&str, Way, Way); 6] = [
     ("broadcast", broadcast, written_broadcast),
     ("exchange", exchange, written_exchange),
     ("allgather", allgather, written_allgather),
+    ("allgather_counts", allgather_counts, written_allgather_counts),
+    ("alltoall_counts", alltoall_counts, written_alltoall_counts),
+    ("reduce_scatter", reduce_scatter, written_reduce_scatter),
 ];
 
 fn main() {
@@ -67,6 +70,16 @@ fn run(rank: u32, size: u32, root: &str, effort: &Effort) {
                      (quartiles {low:.3} .. {high:.3})"
                 );
             }
+        }
+    }
+    for &bytes in effort.bytes {
+        let pairs = persistent(&node, bytes, effort.repeats).expect("no rank fails");
+        if rank == 0 {
+            let [low, middle, high] = quartiles(pairs.iter().map(|pair| pair.0 / pair.1).collect());
+            println!(
+                "{size} ranks, persistent exchange of {bytes} B: {middle:.3} of the time of one that is planned anew \
+                 (quartiles {low:.3} .. {high:.3})"
+            );
         }
     }
     let (with, without) = (node, join(&format!("{root} off"), rank, size));
@@ -132,6 +145,46 @@ fn another(root: &str) -> String {
     format!("{host}:{}", if port > 40_000 { port - 1000 } else { port + 1000 })
 }
 
+/// Seconds of blocks of exchanges, by one plan and planned each time, of each repeat.
+fn persistent(node: &Node, bytes: usize, repeats: usize) -> Result<Vec<(f64, f64)>> {
+    let steps = ((4 << 20) / bytes.max(1)).clamp(1, 200);
+    let shifts = around(node, bytes / 2);
+    let halo: PersistentExchange = node.persistent_exchange(&shifts)?;
+    let (mut edges, mut ghosts) = (vec![1u8; halo.sent()], vec![0u8; halo.received()]);
+    let mut timed = |is_persistent: bool| -> Result<f64> {
+        node.barrier()?;
+        let began = Instant::now();
+        for _ in 0..steps {
+            if is_persistent {
+                (edges, ghosts) = halo.start(std::mem::take(&mut edges), std::mem::take(&mut ghosts))?.wait()?;
+            } else {
+                edges = node.exchange(&shifts, std::mem::take(&mut edges))?;
+            }
+        }
+        let own_s = began.elapsed().as_secs_f64();
+        Ok(node.allreduce(&Operator::max(), vec![own_s])?[0])
+    };
+    let mut pairs = Vec::new();
+    for turn in 0..=repeats {
+        let pair = if turn % 2 == 0 {
+            (timed(true)?, timed(false)?)
+        } else {
+            let anew_s = timed(false)?;
+            (timed(true)?, anew_s)
+        };
+        if turn > 0 {
+            pairs.push(pair);
+        }
+    }
+    Ok(pairs)
+}
+
+/// To both neighbours of a ring, `count` elements each.
+fn around(node: &Node, count: usize) -> [Shift; 2] {
+    let [left, right] = neighbours(node).map(lathide::Rank);
+    [(right, left), (left, right)].map(|(to, from)| Shift { to: Some((to, count)), from: Some((from, count)) })
+}
+
 /// Seconds of both ways, of each repeat.
 fn measure(node: &Node, ours: Way, written: Way, bytes: usize, repeats: usize) -> Result<Vec<(f64, f64)>> {
     let mut buffer = vec![1u8; bytes];
@@ -187,10 +240,7 @@ fn written_broadcast(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
 }
 
 fn exchange(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
-    let [left, right] = neighbours(node).map(lathide::Rank);
-    let half = buffer.len() / 2;
-    let shifts = [(right, left), (left, right)];
-    let shifts = shifts.map(|(to, from)| Shift { to: Some((to, half)), from: Some((from, half)) });
+    let shifts = around(node, buffer.len() / 2);
     *buffer = node.exchange(&shifts, std::mem::take(buffer))?;
     Ok(())
 }
@@ -224,6 +274,89 @@ fn written_allgather(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
     let writes = others(node).map(|to| node.initwrite(to, 1, shared.clone())).collect::<Result<Vec<_>>>()?;
     lathide::wait_all(writes)?;
     lathide::wait_all(reads)?;
+    *buffer = shared.into();
+    Ok(())
+}
+
+/// Every second rank has half as much.
+fn counts(node: &Node, bytes: usize) -> Vec<usize> {
+    (0..node.size() as usize).map(|rank| bytes >> (rank % 2)).collect()
+}
+
+fn allgather_counts(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
+    let (bytes, counts) = (buffer.len(), counts(node, buffer.len()));
+    buffer.truncate(counts[node.rank().index()]);
+    let mut all = node.allgather_counts(&counts, std::mem::take(buffer))?;
+    all.truncate(bytes);
+    *buffer = all;
+    Ok(())
+}
+
+fn written_allgather_counts(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
+    let counts = counts(node, buffer.len());
+    let reads = others(node).map(|from| node.initread(from, 1, vec![0u8; counts[from as usize]]));
+    let reads = reads.collect::<Result<Vec<_>>>()?;
+    let shared = bytes::Bytes::from(std::mem::take(buffer));
+    let own = shared.slice(..counts[node.rank().index()]);
+    let writes = others(node).map(|to| node.initwrite(to, 1, own.clone())).collect::<Result<Vec<_>>>()?;
+    drop(own);
+    lathide::wait_all(writes)?;
+    lathide::wait_all(reads)?;
+    *buffer = shared.into();
+    Ok(())
+}
+
+/// What a rank sends to, and receives from, each: a part of so many bytes, or half of it.
+fn pairs(node: &Node, bytes: usize) -> Vec<usize> {
+    let (own, size) = (node.rank().index(), node.size() as usize);
+    (0..size).map(|other| (bytes / size) >> ((own + other) % 2)).collect()
+}
+
+fn alltoall_counts(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
+    let (bytes, counts) = (buffer.len(), pairs(node, buffer.len()));
+    buffer.truncate(counts.iter().sum());
+    let mut all = node.alltoall_counts(&counts, &counts, std::mem::take(buffer))?;
+    all.resize(bytes, 1);
+    *buffer = all;
+    Ok(())
+}
+
+fn written_alltoall_counts(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
+    let counts = pairs(node, buffer.len());
+    let reads = others(node).map(|from| node.initread(from, 1, vec![0u8; counts[from as usize]]));
+    let reads = reads.collect::<Result<Vec<_>>>()?;
+    let shared = bytes::Bytes::from(std::mem::take(buffer));
+    let part = |to: u32| {
+        let start: usize = counts[..to as usize].iter().sum();
+        shared.slice(start..start + counts[to as usize])
+    };
+    let writes = others(node).map(|to| node.initwrite(to, 1, part(to))).collect::<Result<Vec<_>>>()?;
+    lathide::wait_all(writes)?;
+    lathide::wait_all(reads)?;
+    *buffer = shared.into();
+    Ok(())
+}
+
+fn reduce_scatter(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
+    let (bytes, size) = (buffer.len(), node.size() as usize);
+    buffer.truncate(bytes / size * size);
+    node.reduce_scatter_into(&Operator::max(), buffer, &mut Vec::new())?;
+    buffer.resize(bytes, 1);
+    Ok(())
+}
+
+/// Each rank combines what comes for its block, in turn.
+fn written_reduce_scatter(node: &Node, buffer: &mut Vec<u8>) -> Result<()> {
+    let part = buffer.len() / node.size() as usize;
+    let reads = others(node).map(|from| node.initread(from, 1, vec![0u8; part])).collect::<Result<Vec<_>>>()?;
+    let shared = bytes::Bytes::from(std::mem::take(buffer));
+    let of = |rank: u32| shared.slice(rank as usize * part..(rank as usize + 1) * part);
+    let writes = others(node).map(|to| node.initwrite(to, 1, of(to))).collect::<Result<Vec<_>>>()?;
+    let mut own = of(node.rank().0).to_vec();
+    for read in reads {
+        own.iter_mut().zip(read.wait()?).for_each(|(own, other)| *own = (*own).max(other));
+    }
+    lathide::wait_all(writes)?;
     *buffer = shared.into();
     Ok(())
 }

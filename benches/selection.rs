@@ -46,8 +46,13 @@ fn rank(what: &str) -> Result<(), Failure> {
             Collective::Alltoall => drop(node.alltoall(vec![1u8; bytes * size])?),
             Collective::Barrier => node.barrier()?,
             Collective::Broadcast => block = node.broadcast(0, block)?,
+            Collective::Exscan => drop(node.exscan(&Operator::max(), numbers.clone())?),
             Collective::Gather => drop(node.gather(0, block.clone())?),
             Collective::Reduce => drop(node.reduce(0, &Operator::max(), numbers.clone())?),
+            Collective::ReduceScatter => {
+                drop(node.reduce_scatter(&Operator::max(), vec![1.0f64; size * numbers.len()])?);
+            }
+            Collective::Scan => numbers = node.scan(&Operator::max(), numbers)?,
             Collective::Scatter => {
                 let blocks = vec![1u8; if node.rank() == 0 { bytes * size } else { 0 }];
                 drop(node.scatter(0, bytes, blocks)?);

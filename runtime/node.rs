@@ -26,6 +26,7 @@ use crate::ids::{Rank, Tag};
 use crate::kernel::Kernel;
 use crate::observe::Report;
 use crate::wire::frame::MatchKey;
+pub use collective::PersistentExchange;
 pub use grid::Grid;
 pub use group::Group;
 pub use lend::{Lend, Loan};

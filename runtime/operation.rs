@@ -125,10 +125,17 @@ pub enum Collective {
     Barrier,
     /// The root's data to every rank.
     Broadcast,
+    /// The contributions of all ranks before each rank, combined.
+    Exscan,
     /// The block of every rank to the root.
     Gather,
     /// The contributions of all ranks, combined, to the root.
     Reduce,
+    /// A reduction of which each rank gets its block.
+    #[serde(rename = "reduce_scatter")]
+    ReduceScatter,
+    /// The contributions of all ranks up to each rank, combined.
+    Scan,
     /// One block of the root to each rank.
     Scatter,
 }
@@ -142,8 +149,11 @@ impl Collective {
             Collective::Alltoall => "alltoall",
             Collective::Barrier => "barrier",
             Collective::Broadcast => "broadcast",
+            Collective::Exscan => "exscan",
             Collective::Gather => "gather",
             Collective::Reduce => "reduce",
+            Collective::ReduceScatter => "reduce_scatter",
+            Collective::Scan => "scan",
             Collective::Scatter => "scatter",
         }
     }
@@ -156,21 +166,26 @@ impl Collective {
             Collective::Alltoall => &["pairwise"],
             Collective::Barrier => &["dissemination"],
             Collective::Broadcast => &["serial", "binary", "binomial", "chain"],
+            Collective::Exscan | Collective::Scan => &["doubling", "chain"],
             Collective::Gather => &["simple", "binomial", "windowed", "granted"],
             Collective::Reduce => &["binary", "binomial", "chain"],
+            Collective::ReduceScatter => &["halving", "ring", "pairwise"],
             Collective::Scatter => &["serial", "binomial"],
         }
     }
 
     /// All collectives, by name.
-    pub const ALL: [Collective; 8] = [
+    pub const ALL: [Collective; 11] = [
         Collective::Allgather,
         Collective::Allreduce,
         Collective::Alltoall,
         Collective::Barrier,
         Collective::Broadcast,
+        Collective::Exscan,
         Collective::Gather,
         Collective::Reduce,
+        Collective::ReduceScatter,
+        Collective::Scan,
         Collective::Scatter,
     ];
 }

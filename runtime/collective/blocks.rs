@@ -10,6 +10,14 @@ pub enum Blocks {
     Equal(u64),
     /// A number for each rank.
     Each(Arc<[u64]>),
+    /// The numbers that this rank sends to each rank and receives from each. Other ranks do not know them, so nothing on
+    /// which ranks must agree may depend on them: [`Blocks::count`] and all that follows from it are 0.
+    Own {
+        /// For each rank.
+        sent: Arc<[u64]>,
+        /// From each rank.
+        received: Arc<[u64]>,
+    },
 }
 
 impl Blocks {
@@ -27,6 +35,7 @@ impl Blocks {
         match self {
             Blocks::Equal(count) => *count,
             Blocks::Each(counts) => counts[rank as usize],
+            Blocks::Own { .. } => 0,
         }
     }
 
@@ -38,6 +47,7 @@ impl Blocks {
                 let start = counts[..ranks.start as usize].iter().sum();
                 start..start + counts[ranks.start as usize..ranks.end as usize].iter().sum::<u64>()
             }
+            Blocks::Own { .. } => 0..0,
         }
     }
 
@@ -61,6 +71,7 @@ impl Blocks {
         match self {
             Blocks::Equal(count) => *count,
             Blocks::Each(counts) => counts.iter().copied().max().unwrap_or(0),
+            Blocks::Own { .. } => 0,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::blocks::Blocks;
 use super::schedule::Schedule;
-use super::{allgather, allreduce, alltoall, barrier, broadcast, gather, reduce, scatter};
+use super::{allgather, allreduce, alltoall, barrier, broadcast, gather, reduce, reduce_scatter, scan, scatter};
 use crate::ids::Rank;
 use crate::operation::Collective;
 
@@ -41,6 +41,8 @@ pub enum Algorithm {
         /// The longest piece.
         segment: u64,
     },
+    /// Recursive halving.
+    Halving,
     /// The pairwise exchange.
     Pairwise {
         /// Number of rounds in progress at once; 0: all.
@@ -71,6 +73,7 @@ impl Algorithm {
             Algorithm::Doubling => "doubling",
             Algorithm::Global => "global",
             Algorithm::Granted { .. } => "granted",
+            Algorithm::Halving => "halving",
             Algorithm::Pairwise { .. } => "pairwise",
             Algorithm::Ring => "ring",
             Algorithm::Serial => "serial",
@@ -144,8 +147,9 @@ pub struct Call {
     pub ranks: u32,
     /// The root if there is one, otherwise rank 0.
     pub root: Rank,
-    /// The elements of each rank's block; for broadcast, reduce and allreduce those of the whole, for alltoall those
-    /// for each rank. Only gather and scatter allow blocks of different lengths.
+    /// The elements of each rank's block; for broadcast, reduce, allreduce and scans those of the whole, for alltoall those
+    /// for each rank. Gather, scatter, allgather and reduce_scatter allow blocks of different lengths; alltoall too, with
+    /// lengths that each rank knows for itself.
     pub blocks: Blocks,
     /// Bytes of an element.
     pub element_bytes: u64,
@@ -173,8 +177,8 @@ impl Call {
         let Call { ranks, root, ref blocks, is_commutative, .. } = *self;
         let count = blocks.longest();
         Some(match (self.collective, algorithm) {
-            (Collective::Allgather, By::Bruck) => allgather::bruck::schedule(rank, ranks, count),
-            (Collective::Allgather, By::Ring) => allgather::ring::schedule(rank, ranks, &Blocks::Equal(count)),
+            (Collective::Allgather, By::Bruck) => allgather::bruck::schedule(rank, ranks, blocks),
+            (Collective::Allgather, By::Ring) => allgather::ring::schedule(rank, ranks, blocks),
             (Collective::Allreduce, By::Binomial { segment }) => {
                 allreduce::binomial::schedule(rank, ranks, count, segment)
             }
@@ -182,7 +186,7 @@ impl Call {
             (Collective::Allreduce, By::Doubling) => allreduce::doubling::schedule(rank, ranks, count),
             (Collective::Allreduce, By::Global) => allreduce::global::schedule(rank, ranks, count),
             (Collective::Allreduce, By::Ring) if is_commutative => allreduce::ring::schedule(rank, ranks, count),
-            (Collective::Alltoall, By::Pairwise { window }) => alltoall::schedule(rank, ranks, count, window),
+            (Collective::Alltoall, By::Pairwise { window }) => alltoall::schedule(rank, ranks, blocks, window),
             (Collective::Barrier, By::Dissemination) => barrier::schedule(rank, ranks),
             (Collective::Broadcast, By::Binary { segment }) => {
                 broadcast::binary::schedule(rank, ranks, root, count, segment)
@@ -194,6 +198,12 @@ impl Call {
                 broadcast::chain::schedule(rank, ranks, root, count, segment)
             }
             (Collective::Broadcast, By::Serial) => broadcast::serial::schedule(rank, ranks, root, count),
+            (Collective::Exscan | Collective::Scan, By::Chain { segment }) => {
+                scan::chain::schedule(rank, ranks, count, segment, self.collective == Collective::Exscan)
+            }
+            (Collective::Exscan | Collective::Scan, By::Doubling) => {
+                scan::doubling::schedule(rank, ranks, count, self.collective == Collective::Exscan)
+            }
             (Collective::Gather, By::Binomial { .. }) => gather::binomial::schedule(rank, ranks, root, blocks),
             (Collective::Gather, By::Granted { window, segment }) => {
                 gather::granted::schedule(rank, ranks, root, blocks, window, segment)
@@ -210,6 +220,15 @@ impl Call {
             }
             (Collective::Reduce, By::Chain { segment }) => {
                 reduce::chain::schedule(rank, ranks, root, count, segment, is_commutative)
+            }
+            (Collective::ReduceScatter, By::Halving) if is_commutative => {
+                reduce_scatter::halving::schedule(rank, ranks, blocks)
+            }
+            (Collective::ReduceScatter, By::Pairwise { window }) => {
+                reduce_scatter::pairwise::schedule(rank, ranks, blocks, window)
+            }
+            (Collective::ReduceScatter, By::Ring) if is_commutative => {
+                reduce_scatter::ring::schedule(rank, ranks, blocks)
             }
             (Collective::Scatter, By::Binomial { .. }) => scatter::binomial::schedule(rank, ranks, root, blocks),
             (Collective::Scatter, By::Serial) => scatter::serial::schedule(rank, ranks, root, blocks),
@@ -232,10 +251,15 @@ impl Call {
             Collective::Broadcast => {
                 vec![By::Serial, By::Binary { segment }, By::Binomial { segment }, By::Chain { segment }]
             }
+            Collective::Exscan | Collective::Scan => vec![By::Doubling, By::Chain { segment }],
             Collective::Gather => {
                 vec![By::Simple, By::Binomial { segment }, By::Windowed { window }, By::Granted { window, segment }]
             }
             Collective::Reduce => vec![By::Binary { segment }, By::Binomial { segment }, By::Chain { segment }],
+            Collective::ReduceScatter if self.is_commutative => {
+                vec![By::Halving, By::Ring, By::Pairwise { window: 1 }, By::Pairwise { window: 0 }]
+            }
+            Collective::ReduceScatter => vec![By::Pairwise { window: 1 }, By::Pairwise { window: 0 }],
             Collective::Scatter => vec![By::Serial, By::Binomial { segment }],
         }
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::price::{self, Line};
-use super::{Algorithm, Call, allgather, allreduce, alltoall, broadcast, gather, scatter};
+use super::{Algorithm, Call, allgather, allreduce, alltoall, broadcast, gather, reduce_scatter, scatter};
 use crate::cost::CostModel;
 use crate::ids::Rank;
 use crate::operation::Collective;
@@ -219,7 +219,7 @@ pub(super) fn converging(collective: Collective, algorithm: Algorithm, ranks: u3
         (Collective::Gather, Algorithm::Simple) => others,
         // Half of the blocks come with the largest subtree, the others beside it.
         (Collective::Gather, Algorithm::Binomial { .. }) => others / 2,
-        (Collective::Alltoall, Algorithm::Pairwise { window: 0 }) => others,
+        (Collective::Alltoall | Collective::ReduceScatter, Algorithm::Pairwise { window: 0 }) => others,
         (Collective::Gather, Algorithm::Windowed { window }) => window.min(others),
         _ => 0,
     }
@@ -253,9 +253,10 @@ fn mean_bytes(call: &Call) -> f64 {
 }
 
 /// Prices known without a simulation, above all those of algorithms whose messages grow with the square of the
-/// number of ranks. They equal what a simulation finds, but for the alltoall's lower bound
+/// number of ranks. They equal what a simulation finds, but for the lower bounds of pairwise exchanges
 /// among many ranks, and for the copies of the allgather, which are free there.
 fn formula(collective: Collective, algorithm: Algorithm, machine: &CostModel, ranks: u32) -> Option<Line> {
+    let is_large = u64::from(ranks) * u64::from(ranks) > MESSAGES_MAX;
     Some(match (collective, algorithm) {
         (Collective::Allgather, Algorithm::Bruck) => {
             let line = allgather::bruck::price(machine, ranks);
@@ -264,12 +265,14 @@ fn formula(collective: Collective, algorithm: Algorithm, machine: &CostModel, ra
         (Collective::Allgather, Algorithm::Ring) => allgather::ring::price(machine, ranks),
         (Collective::Allreduce, Algorithm::Ring) => allreduce::ring::price(machine, ranks),
         (Collective::Alltoall, Algorithm::Pairwise { window: 1 }) => alltoall::price(machine, ranks),
-        (Collective::Alltoall, Algorithm::Pairwise { window: 0 })
-            if u64::from(ranks) * u64::from(ranks) > MESSAGES_MAX =>
-        {
+        (Collective::Alltoall, Algorithm::Pairwise { window: 0 }) if is_large => {
             alltoall::price_at_once(machine, ranks)
         }
         (Collective::Broadcast, Algorithm::Serial) => broadcast::serial::price(machine, ranks),
+        (Collective::ReduceScatter, Algorithm::Pairwise { window }) if is_large => {
+            reduce_scatter::pairwise::price(machine, ranks, window)
+        }
+        (Collective::ReduceScatter, Algorithm::Ring) => reduce_scatter::ring::price(machine, ranks),
         (Collective::Scatter, Algorithm::Serial) => scatter::serial::price(machine, ranks),
         _ => return None,
     })

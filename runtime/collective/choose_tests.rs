@@ -6,17 +6,6 @@ use crate::cost::{CostModel, Hosts, Queue};
 use crate::ids::Rank;
 use crate::operation::Collective;
 
-const ALL: [Collective; 8] = [
-    Collective::Allgather,
-    Collective::Allreduce,
-    Collective::Alltoall,
-    Collective::Barrier,
-    Collective::Broadcast,
-    Collective::Gather,
-    Collective::Reduce,
-    Collective::Scatter,
-];
-
 /// A port of 1 Gbit/s with a queue of 128 KiB.
 fn short_queue() -> CostModel {
     CostModel { queue: Some(Queue { bytes: 131_072.0, gap_ratio: 1.0, timeout: 0.2 }), ..CostModel::lan() }
@@ -33,7 +22,7 @@ fn chooses(machine: CostModel, collective: Collective, ranks: u32, bytes: u64, n
 #[test]
 fn everybody_chooses_alike() {
     let mut calls = Vec::new();
-    for collective in ALL {
+    for collective in Collective::ALL {
         for ranks in [1u32, 2, 3, 7, 16, 31] {
             for count in [0u64, 1, 1000, 300_000] {
                 for is_commutative in [true, false] {
@@ -74,6 +63,9 @@ fn sizes_decide() {
     chooses(lan, Collective::Allreduce, 16, 8 << 20, "ring");
     chooses(lan, Collective::Allgather, 16, 8, "bruck");
     chooses(lan, Collective::Scatter, 16, 1 << 20, "serial");
+    chooses(lan, Collective::ReduceScatter, 16, 8, "halving");
+    chooses(lan, Collective::Scan, 16, 8, "doubling");
+    chooses(lan, Collective::Exscan, 16, 8 << 20, "chain");
     // A delay of 50 ms: who sends to all at once waits once.
     let wide = CostModel::of_link(50e-3, 2e-8, 20e-6);
     chooses(wide, Collective::Broadcast, 16, 8, "serial");

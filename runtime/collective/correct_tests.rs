@@ -9,23 +9,23 @@ use crate::ids::Rank;
 use crate::operation::Collective;
 
 /// What nobody wrote.
-const BLANK: u64 = u64::MAX;
+pub(super) const BLANK: u64 = u64::MAX;
 
 /// Element `index` of what `rank` contributes to block `block`.
 fn element(rank: u32, block: u32, index: u64) -> u64 {
     (u64::from(rank) << 48) | (u64::from(block) << 32) | index
 }
 
-fn block(rank: u32, block: u32, count: u64) -> Vec<u64> {
+pub(super) fn block(rank: u32, block: u32, count: u64) -> Vec<u64> {
     (0..count).map(|index| element(rank, block, index)).collect()
 }
 
-fn nothing() -> Operator<u64> {
+pub(super) fn nothing() -> Operator<u64> {
     Operator::new("nothing", false, |_, _| panic!("nothing is combined here"))
 }
 
 /// All variants of the algorithms: with segments and windows of some lengths.
-fn variants(call: &Call) -> Vec<Algorithm> {
+pub(super) fn variants(call: &Call) -> Vec<Algorithm> {
     let mut variants = Vec::new();
     for algorithm in call.algorithms() {
         match algorithm {
@@ -46,7 +46,7 @@ fn variants(call: &Call) -> Vec<Algorithm> {
     variants
 }
 
-const SENDS: [Sends; 3] = [Sends::Rendezvous, Sends::Taken, Sends::Mixed];
+pub(super) const SENDS: [Sends; 3] = [Sends::Rendezvous, Sends::Taken, Sends::Mixed];
 
 /// What of a vector may hold anything at the end is left out of the comparison.
 type Expected = Option<Vec<u64>>;
@@ -83,7 +83,7 @@ fn counts(ranks: u32) -> &'static [u64] {
 }
 
 /// Every number of ranks, root and count.
-fn all(collective: Collective, has_root: bool, test: impl Fn(Call, u64)) {
+pub(super) fn all(collective: Collective, has_root: bool, test: impl Fn(Call, u64)) {
     for ranks in crate::scale::ranks(64) {
         for &count in counts(ranks) {
             for root in if has_root { roots(ranks, count) } else { vec![0] } {
@@ -106,7 +106,7 @@ fn broadcasts() {
 }
 
 /// Blocks of one length, and of different lengths, some of them empty.
-fn with_blocks(call: &Call, seed: u64) -> Vec<Call> {
+pub(super) fn with_blocks(call: &Call, seed: u64) -> Vec<Call> {
     // Few roots are enough for the lengths.
     if call.ranks > 9 && ![0, call.ranks / 2, call.ranks - 1].contains(&call.root.0) {
         return vec![call.clone()];
@@ -150,12 +150,14 @@ fn scatters() {
 #[test]
 fn allgathers() {
     all(Collective::Allgather, false, |call, seed| {
-        let (ranks, count) = (call.ranks, call.blocks.longest());
-        check(&call, seed, |rank| {
-            let whole = (0..ranks).flat_map(|rank| block(rank, 0, count)).collect();
-            let place = |other: u32| if other == rank { block(rank, 0, count) } else { vec![BLANK; count as usize] };
-            (Vec::new(), (0..ranks).flat_map(place).collect(), Some(whole))
-        });
+        for call in with_blocks(&call, seed) {
+            let own = |rank| block(rank, 0, call.blocks.count(rank));
+            check(&call, seed, |rank| {
+                let place = |other| if other == rank { own(rank) } else { vec![BLANK; own(other).len()] };
+                let whole = (0..call.ranks).flat_map(own).collect();
+                (Vec::new(), (0..call.ranks).flat_map(place).collect(), Some(whole))
+            });
+        }
     });
 }
 
@@ -280,7 +282,8 @@ fn barriers_hold_everybody() {
 #[test]
 fn steps_under_way_do_not_clash() {
     use Collective::*;
-    for collective in [Allgather, Allreduce, Alltoall, Broadcast, Gather, Reduce, Scatter] {
+    for collective in [Allgather, Allreduce, Alltoall, Broadcast, Exscan, Gather, Reduce, ReduceScatter, Scan, Scatter]
+    {
         for ranks in (1..=17).chain([23, 32]) {
             for root in [0, ranks / 2, ranks - 1] {
                 for (count, is_commutative) in [(3, true), (17, false)] {
@@ -353,6 +356,8 @@ fn schedules_cost_their_own_steps() {
         (Collective::Barrier, 45),
         (Collective::Gather, 10),
         (Collective::Scatter, 10),
+        (Collective::Scan, 100),
+        (Collective::Exscan, 100),
     ] {
         let call = Call { is_commutative: false, ..Call::new(collective, ranks, 3, 8) };
         for algorithm in call.algorithms() {

@@ -9,6 +9,7 @@
 //! | `Workspace`, `Operator` | the buffers, which messages use without a copy, and the steps without messages |
 //! | `barrier`, `broadcast`, `reduce`, `allreduce` | one algorithm per file |
 //! | `gather`, `scatter`, `allgather`, `alltoall`, `exchange` | the same |
+//! | `reduce_scatter`, `scan` | the same |
 //! | `price` | the predicted time of a schedule by the cost model |
 //! | `signature` | what ranks must agree on, and the error text if they do not |
 //! | `choose` | the candidates for a call, with their predicted times |
@@ -26,6 +27,8 @@ pub(crate) mod choose;
 mod choose_tests;
 #[cfg(test)]
 mod correct_tests;
+#[cfg(test)]
+mod counts_tests;
 pub(crate) mod exchange;
 pub(crate) mod execute;
 pub(crate) mod gather;
@@ -37,7 +40,9 @@ pub(crate) mod price;
 mod price_tests;
 mod progress;
 pub(crate) mod reduce;
+pub(crate) mod reduce_scatter;
 mod report;
+pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod schedule;
 pub(crate) mod signature;

@@ -7,17 +7,17 @@ use crate::operation::Collective;
 
 /// The contributions of the ranks `low..high` to element `index`, combined in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Span {
-    low: u32,
-    high: u32,
-    index: u32,
+pub(super) struct Span {
+    pub(super) low: u32,
+    pub(super) high: u32,
+    pub(super) index: u32,
 }
 
 /// What nobody wrote; not to be combined.
-const BLANK: Span = Span { low: 9, high: 0, index: 0 };
+pub(super) const BLANK: Span = Span { low: 9, high: 0, index: 0 };
 
 /// Associative and not commutative: only neighbours can be combined, the lower one on the left.
-fn join() -> Operator<Span> {
+pub(super) fn join() -> Operator<Span> {
     Operator::new("join", false, |left: Span, right: Span| {
         assert!(left.low < left.high && right.low < right.high, "{left:?} and {right:?} were written");
         assert_eq!((left.high, left.index), (right.low, right.index), "{left:?} and {right:?} are neighbours");
@@ -26,7 +26,7 @@ fn join() -> Operator<Span> {
 }
 
 /// The contributions of a set of ranks. Associative and commutative.
-fn unite() -> Operator<(u64, u32)> {
+pub(super) fn unite() -> Operator<(u64, u32)> {
     Operator::new("unite", true, |left: (u64, u32), right: (u64, u32)| {
         assert_eq!((left.0 & right.0, left.1), (0, right.1), "{left:x?} and {right:x?} have nothing in common");
         (left.0 | right.0, left.1)
@@ -34,7 +34,7 @@ fn unite() -> Operator<(u64, u32)> {
 }
 
 /// Neither: its result tells what was combined with what.
-fn tangle() -> Operator<u64> {
+pub(super) fn tangle() -> Operator<u64> {
     Operator::new("tangle", true, |left: u64, right: u64| {
         (left.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ right.rotate_left(29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ 7
     })

@@ -2,7 +2,7 @@
 
 use super::exchange::Shift;
 use super::price::{self, Line};
-use super::{Algorithm, Call, allgather, allreduce, alltoall, broadcast, exchange, scatter};
+use super::{Algorithm, Call, allgather, allreduce, alltoall, broadcast, exchange, reduce_scatter, scatter};
 use crate::cost::{Block, CostModel};
 use crate::ids::Rank;
 use crate::operation::Collective;
@@ -97,6 +97,7 @@ fn symmetric_schedules_cost_their_rounds() {
     compare(Collective::Allgather, Algorithm::Bruck, allgather::bruck::price);
     compare(Collective::Allreduce, Algorithm::Ring, allreduce::ring::price);
     compare(Collective::Alltoall, Algorithm::Pairwise { window: 1 }, alltoall::price);
+    compare(Collective::ReduceScatter, Algorithm::Ring, reduce_scatter::ring::price);
     compare(Collective::Barrier, Algorithm::Dissemination, |machine, ranks| {
         let rounds = f64::from(ranks.next_power_of_two().trailing_zeros());
         Line { fixed: rounds * machine.exchange_fixed(), per_byte: 0.0 }

@@ -14,6 +14,8 @@ use crate::operation::Collective;
 
 /// Bytes of an encoded signature.
 pub(crate) const SIGNATURE_BYTES: usize = 64;
+/// In place of a digest of lengths: each rank knows its own ones only.
+const OWN_LENGTHS: u32 = u32::MAX;
 /// The longest part of an operator's name that is compared.
 const NAME_BYTES: usize = 24;
 
@@ -25,7 +27,7 @@ pub(crate) struct Signature {
     element: ElementType,
     root: Rank,
     window: u32,
-    /// Where blocks differ, a digest of their lengths; else 0.
+    /// Where blocks differ, a digest of their lengths, or [`OWN_LENGTHS`]; else 0.
     lengths: u32,
     /// Elements of all blocks, of the longest one, and of a segment.
     total: u64,
@@ -34,10 +36,10 @@ pub(crate) struct Signature {
     operator: [u8; NAME_BYTES],
 }
 
-const COLLECTIVES: [Collective; 8] = Collective::ALL;
+const COLLECTIVES: [Collective; 11] = Collective::ALL;
 
 /// Names by code; codes are for comparing only.
-const ALGORITHMS: [&str; 13] = [
+const ALGORITHMS: [&str; 14] = [
     "binary",
     "binomial",
     "bruck",
@@ -46,6 +48,7 @@ const ALGORITHMS: [&str; 13] = [
     "doubling",
     "global",
     "granted",
+    "halving",
     "pairwise",
     "ring",
     "serial",
@@ -68,9 +71,10 @@ impl Signature {
             window: algorithm.window().unwrap_or(0),
             lengths: match &call.blocks {
                 Blocks::Equal(_) => 0,
+                Blocks::Own { .. } => OWN_LENGTHS,
                 Blocks::Each(lengths) => {
                     let bytes: Vec<u8> = lengths.iter().flat_map(|length| length.to_le_bytes()).collect();
-                    digest(&bytes).max(1)
+                    digest(&bytes).clamp(1, OWN_LENGTHS - 1)
                 }
             },
             total: call.blocks.total(call.ranks),
@@ -145,8 +149,12 @@ impl fmt::Display for Signature {
         if *collective == Collective::Barrier {
             return Ok(());
         }
-        write!(f, "({} elements of {}", self.longest, self.element)?;
-        if self.lengths != 0 {
+        if self.lengths == OWN_LENGTHS {
+            write!(f, "(each rank's own counts of {}", self.element)?;
+        } else {
+            write!(f, "({} elements of {}", self.longest, self.element)?;
+        }
+        if ![0, OWN_LENGTHS].contains(&self.lengths) {
             write!(f, " at most, {} in all, lengths #{:08x}", self.total, self.lengths)?;
         }
         if matches!(collective, Collective::Broadcast | Collective::Gather | Collective::Reduce | Collective::Scatter) {

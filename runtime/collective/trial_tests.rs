@@ -102,7 +102,7 @@ pub(super) fn run<T: Copy>(
         }
     }
     trial.check_is_over();
-    trial.work.into_iter().map(|work| work.into_output()).collect()
+    trial.work.into_iter().map(|work| work.into_buffers()).map(|[_, output]| output).collect()
 }
 
 impl<T: Copy> Trial<'_, T> {

@@ -69,10 +69,11 @@ impl<T: Copy> Workspace<T> {
         true
     }
 
-    /// The output, given back. What a message has borrowed still is copied.
-    pub(super) fn into_output(self) -> Vec<T> {
-        let [_, output, _] = self.buffers;
-        output.into_vec().unwrap_or_else(|lent| lent.share(0..lent.len()).expect(APART).to_vec())
+    /// The input and the output, given back. What a message has borrowed still is copied.
+    pub(super) fn into_buffers(self) -> [Vec<T>; 2] {
+        let [input, output, _] = self.buffers;
+        [input, output]
+            .map(|pieces| pieces.into_vec().unwrap_or_else(|lent| lent.share(0..lent.len()).expect(APART).to_vec()))
     }
 }
 
@@ -120,6 +121,7 @@ mod tests {
         lent[0] = 7;
         assert!(!work.apply(&Action::Signal { to: crate::ids::Rank(1) }, Some(&minus)));
         assert_eq!((work.share(high)[..].to_vec(), lent[..].to_vec()), (vec![1, 2], vec![7, 2]));
-        assert_eq!(work.into_output(), [-8, -16]);
+        drop(lent);
+        assert_eq!(work.into_buffers(), [[1, 2], [-8, -16]]);
     }
 }

@@ -264,10 +264,9 @@ fn missing_partner(rank: Rank, operation: &Outstanding, ranks: &[Seen]) -> Optio
     let partner = match operation.kind {
         OperationKind::Read => OperationKind::Write,
         OperationKind::Write => OperationKind::Read,
-        OperationKind::ReadAny
-        | OperationKind::Collective(_)
-        | OperationKind::Exchange
-        | OperationKind::Window(_) => return None,
+        OperationKind::ReadAny | OperationKind::Collective(_) | OperationKind::Exchange | OperationKind::Window(_) => {
+            return None;
+        }
     };
     let towards = |other: &&Outstanding| other.peer == rank && other.kind == partner;
     let candidates: Vec<_> = outstanding(ranks, peer).filter(towards).collect();

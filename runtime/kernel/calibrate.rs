@@ -9,7 +9,7 @@ use super::completion::{Chosen, Completion, OfCollective};
 use super::core::Core;
 use crate::collective::calibration::Line;
 use crate::collective::execute::{Plan, Planned, Planner, Start, Typed};
-use crate::collective::{Call, allgather};
+use crate::collective::{Blocks, Call, allgather};
 use crate::cost::Hosts;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
@@ -92,12 +92,12 @@ impl Kernel {
         let remembered = remembered.unwrap_or_default();
         let exchange = self.calls.job.planner.lock().exchange(line, delay_s, remembered, losses);
         let Some((number, own, result)) = exchange else { return };
-        let schedule = Arc::new(allgather::bruck::schedule(self.rank, self.size, own.len() as u64));
+        let schedule = Arc::new(allgather::bruck::schedule(self.rank, self.size, &Blocks::Equal(own.len() as u64)));
         let mut all = vec![0.0; own.len() * self.size as usize];
         let at = own.len() * self.rank.index();
         all[at..at + own.len()].copy_from_slice(&own);
         // Whoever plans the call for which it is reads it there.
-        let work = Typed::new(&schedule, Vec::new(), all, None, move |all: Vec<f64>| _ = result.set(all));
+        let work = Typed::new(&schedule, Vec::new(), all, None, move |_, all: Vec<f64>| _ = result.set(all));
         let start = Start { group: 0, schedule, signature: None, work: Box::new(work), timed: None };
         let mut core = self.lock();
         if let Some(op) = core.calibrate(number, start) {

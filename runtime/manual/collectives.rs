@@ -16,12 +16,28 @@
 //! | `reduce` | `binary` (Stoica, Sultan and Keyes 3.2), `binomial`, `chain` |
 //! | `allreduce` | `doubling`, `global` (3.2 of the same), `binomial`, `ring` (commutative operators), `chain` |
 //! | `gather`, `gather_counts` | `simple`, `binomial`, `windowed` (Algorithm 1 of Tam and Wang), `granted` |
-//! | `scatter` | `serial`, `binomial` |
-//! | `allgather` | `bruck`, `ring` |
-//! | `alltoall` | `pairwise`, with a window of one round or of all rounds |
-//! | `exchange` | none: messages with neighbours only, on which other ranks need not agree |
+//! | `scatter`, `scatter_counts` | `serial`, `binomial` |
+//! | `allgather`, `allgather_counts` | `bruck`, `ring` |
+//! | `alltoall`, `alltoall_counts` | `pairwise`, with a window of one round or of all rounds |
+//! | `reduce_scatter`, `reduce_scatter_counts` | `halving` and `ring` (commutative operators), `pairwise` |
+//! | `scan`, `exscan` | `doubling` (Hillis and Steele 1986), `chain` (pipelined) |
+//! | `exchange`, `persistent_exchange` | none: messages with neighbours only, on which other ranks need not agree |
 //!
 //! Each is a module below `collective`, with its cost.
+//!
+//! # Counts
+//!
+//! The calls with `_counts` take blocks of different lengths, also of 0 elements. In `gather_counts`, `scatter_counts`,
+//! `allgather_counts` and `reduce_scatter_counts` all ranks give the counts of all ranks. They are part of what ranks must
+//! agree on, and a rank that gives others is found as any other disagreement.
+//!
+//! In `alltoall_counts` a rank gives its own counts only: what it sends to each rank, and what it receives from each. Ranks
+//! cannot compare them, so what fits is found message by message. Every rank sends a message to every other one, if only an
+//! empty one; a receiver whose message has another length fails the collective on every rank. The selection of the window
+//! depends on nothing that ranks do not share: it is that of an alltoall of 0 elements, all rounds in progress at once,
+//! unless it is overridden (`alltoall:pairwise/1`). Its times are not observed.
+//!
+//! Calls with `_into` leave the result in a vector of the caller, whose memory they use again.
 //!
 //! # The order of reduction
 //!
@@ -35,6 +51,9 @@
 //! | reduce: `binomial`; allreduce: `doubling`, `global`, `binomial`, `chain` | by rank, always |
 //! | reduce: `binary`, `chain` | by rank; by rank starting at the root if the operator is commutative |
 //! | allreduce: `ring` | block i of the data: by rank starting at rank i, so commutative operators only |
+//! | scan and exscan: all; reduce_scatter: `pairwise` | by rank, always |
+//! | reduce_scatter: `ring` | block i: by rank starting at rank i + 1, so commutative operators only |
+//! | reduce_scatter: `halving` | rank i with i + half of the ranks first, so commutative operators only |
 //!
 //! # Gather without incast collapse
 //!

@@ -1,10 +1,15 @@
 //! The collectives of a job or a group: each is blocking, or nonblocking with the prefix `init`.
 
-use std::sync::Arc;
+mod buffers;
+mod counts;
+mod persistent;
+mod scans;
 
+use self::buffers::{bytes_of, placed, zeroed};
+pub use self::persistent::PersistentExchange;
 use super::group::Group;
 use crate::buffer::Element;
-use crate::collective::exchange::{self, Shift};
+use crate::collective::exchange::Shift;
 use crate::collective::execute::{Plan, Start, Typed};
 use crate::collective::signature::Signature;
 use crate::collective::{Blocks, Call, Operator};
@@ -261,7 +266,8 @@ impl Group {
     /// As all collectives.
     pub fn initallgather<T: Element>(&self, block: Vec<T>) -> Result<Handle<Vec<T>>> {
         let call = self.call::<T>(Collective::Allgather, block.len());
-        let whole = placed(block, self.rank().index(), self.size() as usize);
+        let (start, count) = (self.rank().index() * block.len(), block.len() * self.size() as usize);
+        let whole = placed(block, start, count);
         self.begin(call, Vec::new(), whole, None, |result| result)
     }
 
@@ -321,24 +327,9 @@ impl Group {
     /// # Errors
     /// As [`Group::exchange`].
     pub fn initexchange<T: Element>(&self, shifts: &[Shift], edges: Vec<T>) -> Result<Handle<Vec<T>>> {
-        self.check_element(T::TYPE, size_of::<T>())?;
-        for (peer, _) in shifts.iter().flat_map(|shift| [shift.to, shift.from]).flatten() {
-            self.noting(self.team().check(self.job_rank(), peer))?;
-        }
-        let total = |side: fn(&Shift) -> Option<(Rank, usize)>| -> usize {
-            shifts.iter().filter_map(side).map(|(_, count)| count).sum()
-        };
-        let (sent, received) = (total(|shift| shift.to), total(|shift| shift.from));
-        if edges.len() != sent {
-            return self.wrong_length("exchange", edges.len(), format!("its shifts send {sent}"));
-        }
-        let (rank, schedule) = (self.job_rank(), Arc::new(exchange::schedule(self.rank(), shifts)));
-        let ghosts = zeroed(received);
-        let operation = Operation::new(OperationKind::Exchange, rank, rank, None, bytes_of(&edges, &ghosts));
-        let work = Box::new(Typed::new(&schedule, edges, ghosts, None, |result| result));
-        let start = Start { group: self.team().number, schedule, signature: None, work, timed: None };
-        let completion = self.noting(self.kernel().initexchange(self.team(), operation, start))?;
-        Ok(Handle::new(self.kernel().clone(), completion))
+        let exchange = self.persistent_exchange(shifts)?;
+        let ghosts = zeroed(exchange.received());
+        exchange.begin("exchange", edges, ghosts, |_, ghosts| ghosts)
     }
 
     /// A blocking call: no other thread may call a collective during it.
@@ -361,7 +352,7 @@ impl Group {
         Call::new(collective, self.size(), count as u64, size_of::<T>() as u64)
     }
 
-    /// Begins a collective whose blocks all have a length.
+    /// Begins a collective whose result is made of its output.
     fn begin<T: Element, R: Send + 'static>(
         &self,
         call: Call,
@@ -369,6 +360,18 @@ impl Group {
         output: Vec<T>,
         operator: Option<&Operator<T>>,
         finish: impl FnOnce(Vec<T>) -> R + Send + 'static,
+    ) -> Result<Handle<R>> {
+        self.begin_with(call, input, output, operator, move |_, output| finish(output))
+    }
+
+    /// Begins a collective whose blocks all have a length.
+    fn begin_with<T: Element, R: Send + 'static>(
+        &self,
+        call: Call,
+        input: Vec<T>,
+        output: Vec<T>,
+        operator: Option<&Operator<T>>,
+        finish: impl FnOnce(Vec<T>, Vec<T>) -> R + Send + 'static,
     ) -> Result<Handle<R>> {
         self.check_element(T::TYPE, size_of::<T>())?;
         let rank = self.job_rank();
@@ -380,30 +383,11 @@ impl Group {
             let name = operator.as_ref().map_or("", Operator::name);
             let signature = Some(Signature::new(&of, plan.algorithm, T::TYPE, name));
             let work = Box::new(Typed::new(&plan.schedule, input, output, operator, finish));
-            Start { group, schedule: plan.schedule.clone(), signature, work, timed: Some(plan.timed.clone()) }
+            // Whose lengths ranks do not share says nothing of others with as many bytes.
+            let timed = (!matches!(of.blocks, Blocks::Own { .. })).then(|| plan.timed.clone());
+            Start { group, schedule: plan.schedule.clone(), signature, work, timed }
         };
         let completion = self.noting(self.kernel().initcollective(self.team(), operation, &call, make))?;
         Ok(Handle::new(self.kernel().clone(), completion))
     }
-}
-
-/// Room for the blocks of all ranks, with the own one at its place. It is the block's own memory where that has room, as that
-/// of an earlier result has.
-fn placed<T: Element>(mut block: Vec<T>, rank: usize, ranks: usize) -> Vec<T> {
-    let count = block.len();
-    block.reserve_exact(count * (ranks - 1));
-    block.resize(count * ranks, T::zeroed());
-    if rank > 0 {
-        block.copy_within(..count, rank * count);
-    }
-    block
-}
-
-fn zeroed<T: Element>(count: usize) -> Vec<T> {
-    vec![T::zeroed(); count]
-}
-
-/// The bytes that a rank contributes or receives, whichever is more.
-fn bytes_of<T>(input: &[T], output: &[T]) -> u64 {
-    size_of_val(input).max(size_of_val(output)) as u64
 }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::buffer::ElementType;
-use crate::collective::allgather;
 use crate::collective::execute::{Members, Start, Typed};
+use crate::collective::{Blocks, allgather};
 use crate::cost::{COST_WORDS, CostModel};
 #[expect(unused_imports, reason = "named in documentation")]
 use crate::error::Error;
@@ -108,12 +108,12 @@ impl Group {
         let mut block = vec![u64::from(number)];
         block.extend(terms.model.to_words().map(f64::to_bits));
         let (count, size) = (block.len(), ranks.len());
-        let schedule = Arc::new(allgather::bruck::schedule(own, size as u32, count as u64));
+        let schedule = Arc::new(allgather::bruck::schedule(own, size as u32, &Blocks::Equal(count as u64)));
         let mut all = vec![0u64; count * size];
         all[own.index() * count..][..count].copy_from_slice(&block);
         let operation =
             Operation::new(OperationKind::Exchange, kernel.rank, kernel.rank, None, size_of_val(&all[..]) as u64);
-        let work = Box::new(Typed::new(&schedule, Vec::new(), all, None, |all: Vec<u64>| all));
+        let work = Box::new(Typed::new(&schedule, Vec::new(), all, None, |_, all: Vec<u64>| all));
         let start = Start { group: number, schedule, signature: None, work, timed: None };
         let (members, key) = Members::founding(own, ranks.clone(), team.members.identity());
         let completion = self.noting(kernel.found(operation, start, (Arc::new(members), key)))?;

@@ -8,6 +8,7 @@ mod buffers;
 mod chance;
 mod collectives;
 mod collectives_command;
+mod counts;
 mod encrypted;
 mod examples;
 mod failure;

@@ -131,7 +131,16 @@ fn collectives_take_little_beside_their_buffers() {
     let beside_kib = 4.0 * 1024.0;
     // Other algorithms, which observed times may select, collect the blocks of several ranks.
     let variables = [("LATHIDE_WINDOW", "1MiB"), ("LATHIDE_CALIBRATE", "off")];
-    for (operation, ranks) in [("broadcast", 2), ("broadcast", 3), ("allgather", 4), ("exchange", 2)] {
+    for (operation, ranks) in [
+        ("broadcast", 2),
+        ("broadcast", 3),
+        ("allgather", 4),
+        ("allgather_counts", 4),
+        ("allgather_into", 4),
+        ("alltoall_counts", 4),
+        ("exchange", 2),
+        ("persistent_exchange", 2),
+    ] {
         let program = format!("collected {operation} {}", 64 << 20);
         let ended = Job::start(STARTS[0], ranks, &program, &variables).end();
         assert!(ended.statuses.iter().all(|status| status.success()), "{ended}");
@@ -147,6 +156,16 @@ fn collectives_take_little_beside_their_buffers() {
             );
         }
     }
+}
+
+/// As configured by default the root of a broadcast takes its buffer, and not a tenth more.
+#[test]
+fn the_root_of_a_long_broadcast_takes_its_buffer_only() {
+    let bytes = 256 << 20;
+    let ended = Job::start(STARTS[0], 2, &format!("collected broadcast {bytes}"), &[]).end();
+    assert!(ended.statuses.iter().all(|status| status.success()), "{ended}");
+    let grown_kib: u64 = ended.of(0, "grown").rest.split(' ').next().unwrap().parse().unwrap();
+    assert!(grown_kib <= (bytes >> 10) / 10, "the root grew by {grown_kib} KiB: {ended}");
 }
 
 /// The program: one collective with buffers of so many bytes. Says what it took, and what its result took.
@@ -165,7 +184,24 @@ pub(crate) fn collected(operation: &str, bytes: usize) -> Result<()> {
         }
         "allgather" => {
             let all = node.allgather(own)?;
-            assert!(all.chunks(bytes).zip(1..).all(|(block, word)| block.iter().all(|&byte| byte == word)), "by rank");
+            assert!(is_by_rank(&all, bytes), "by rank");
+            all.len()
+        }
+        "allgather_counts" => {
+            let all = node.allgather_counts(&vec![bytes; ranks], own)?;
+            assert!(is_by_rank(&all, bytes), "by rank");
+            all.len()
+        }
+        "allgather_into" => {
+            let mut all = Vec::new();
+            node.allgather_into(&own, &mut all)?;
+            assert!(is_by_rank(&all, bytes), "by rank");
+            all.len()
+        }
+        "alltoall_counts" => {
+            let counts = vec![bytes / ranks; ranks];
+            let all = node.alltoall_counts(&counts, &counts, own)?;
+            assert!(is_by_rank(&all, bytes / ranks), "by rank");
             all.len()
         }
         _ => {
@@ -173,7 +209,10 @@ pub(crate) fn collected(operation: &str, bytes: usize) -> Result<()> {
             let half = bytes / 2;
             let shifts = [(right, left), (left, right)];
             let shifts = shifts.map(|(to, from)| Shift { to: Some((to, half)), from: Some((from, half)) });
-            let ghosts = node.exchange(&shifts, own)?;
+            let ghosts = match operation {
+                "persistent_exchange" => node.persistent_exchange(&shifts)?.start(own, vec![0; bytes])?.wait()?.1,
+                _ => node.exchange(&shifts, own)?,
+            };
             assert!(ghosts.iter().all(|&byte| usize::from(byte) == 1 + left.index() % ranks), "what neighbours have");
             ghosts.len()
         }
@@ -182,6 +221,11 @@ pub(crate) fn collected(operation: &str, bytes: usize) -> Result<()> {
     node.finalize()?;
     say("grown", format!("{grown} {}", got >> 10));
     Ok(())
+}
+
+/// Whether the blocks are those of all ranks.
+fn is_by_rank(all: &[u8], block: usize) -> bool {
+    all.chunks(block).zip(1..).all(|(block, word)| block.iter().all(|&byte| byte == word))
 }
 
 /// The most memory this process has had.

@@ -1,26 +1,33 @@
 //! Bruck's algorithm for short blocks and any number of ranks: in round k everybody sends all it has, up to 2^k
 //! blocks, to the rank 2^k before. Cost: `ceil(log2 ranks)` messages; blocks are turned into place at the end.
 
+use std::ops::Range;
+
+use crate::collective::blocks::Blocks;
 use crate::collective::price::Line;
 use crate::collective::schedule::{Builder, Region, Schedule};
 use crate::cost::CostModel;
 use crate::ids::Rank;
 
-/// The part of `rank`, with blocks of `count` elements.
-pub(crate) fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
+/// The part of `rank`.
+pub(crate) fn schedule(rank: Rank, ranks: u32, blocks: &Blocks) -> Schedule {
     let mut builder = Builder::new();
+    let (ranges, total): (Vec<Range<u64>>, u64) = (blocks.ranges(ranks).collect(), blocks.total(ranks));
+    let wrapped = ranges[rank.index()].start;
     // Block i of the scratch buffer is that of the rank i further on.
-    let turned = builder.scratch(u64::from(ranks) * count);
-    let place =
-        |blocks: std::ops::Range<u32>| turned.part(&(u64::from(blocks.start) * count..u64::from(blocks.end) * count));
-    let own_block = Region::output(u64::from(rank.0) * count, count);
+    let turned = builder.scratch(total);
+    let start = |by: u32| match (rank.0 + by).checked_sub(ranks) {
+        None => ranges[(rank.0 + by) as usize].start - wrapped,
+        Some(around) => ranges[around as usize].start + (total - wrapped),
+    };
+    let place = |blocks: Range<u32>| turned.part(&(start(blocks.start)..start(blocks.end)));
+    let own_block = Region::output(wrapped, blocks.count(rank.0));
     let mut here = vec![builder.copy(own_block, place(0..1), &[])];
     for (distance, blocks) in rounds(ranks) {
         builder.send(rank.on_ring(-i64::from(distance), ranks), place(0..blocks), &here);
         here.push(builder.receive(rank.on_ring(i64::from(distance), ranks), place(distance..distance + blocks), &[]));
     }
-    let wrapped = u64::from(rank.0) * count;
-    let (own, total) = (u64::from(ranks - rank.0) * count, u64::from(ranks) * count);
+    let own = total - wrapped;
     builder.copy(turned.part(&(0..own)), Region::output(wrapped, own), &here);
     builder.copy(turned.part(&(own..total)), Region::output(0, wrapped), &here);
     builder.finish()

@@ -32,8 +32,8 @@ pub(crate) struct Typed<T, F> {
     finish: F,
 }
 
-impl<T: Element, F> Typed<T, F> {
-    /// Buffers for `schedule`; `finish` makes the result of the output.
+impl<T: Element, R, F: FnOnce(Vec<T>, Vec<T>) -> R> Typed<T, F> {
+    /// Buffers for `schedule`; `finish` makes the result of the input and the output.
     pub(crate) fn new(
         schedule: &Schedule,
         input: Vec<T>,
@@ -45,7 +45,7 @@ impl<T: Element, F> Typed<T, F> {
     }
 }
 
-impl<T: Element, R: Send + 'static, F: FnOnce(Vec<T>) -> R + Send> Work for Typed<T, F> {
+impl<T: Element, R: Send + 'static, F: FnOnce(Vec<T>, Vec<T>) -> R + Send> Work for Typed<T, F> {
     fn element(&self) -> ElementType {
         T::TYPE
     }
@@ -70,7 +70,8 @@ impl<T: Element, R: Send + 'static, F: FnOnce(Vec<T>) -> R + Send> Work for Type
 
     fn finish(self: Box<Self>) -> Box<dyn Any + Send> {
         let Typed { buffers, finish, .. } = *self;
-        Box::new(finish(buffers.into_output()))
+        let [input, output] = buffers.into_buffers();
+        Box::new(finish(input, output))
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// Algorithms to measure, with a window where there is one, such as chain,ring,windowed/2 [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(super) algorithms: Option<Vec<String>>,
-    /// Sizes, such as 8,64KiB or 8..1MiB*4: of the whole for broadcast, reduce and allreduce, else of a rank's block
+    /// Sizes, such as 8,64KiB or 8..1MiB*4: of the whole for broadcast, reduce, allreduce and scans, else of a rank's block
     /// [default: as many as the time allows, up to 1 MiB]
     #[arg(long, value_name = "LIST", value_parser = message_sizes)]
     pub(super) bytes: Option<List<usize>>,

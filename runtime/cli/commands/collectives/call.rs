@@ -18,7 +18,8 @@ impl Data {
         let count = plan::call(operation, node.size(), bytes).blocks.longest() as usize;
         let (bytes, numbers) = match operation {
             Collective::Barrier => (0, 0),
-            Collective::Allreduce | Collective::Reduce => (0, count),
+            Collective::Allreduce | Collective::Exscan | Collective::Reduce | Collective::Scan => (0, count),
+            Collective::ReduceScatter => (0, count * node.size() as usize),
             Collective::Alltoall => (count * node.size() as usize, 0),
             Collective::Scatter if node.rank() == 0 => (count * node.size() as usize, 0),
             Collective::Scatter => (0, 0),
@@ -44,11 +45,19 @@ impl Data {
             Collective::Alltoall => self.bytes = wait(node.initalltoall(block)?, meanwhile)?,
             Collective::Barrier => wait(node.initbarrier()?, meanwhile)?,
             Collective::Broadcast => self.bytes = wait(node.initbroadcast(root, block)?, meanwhile)?,
+            Collective::Exscan => {
+                let before = node.initexscan(&Operator::sum(), numbers)?;
+                self.numbers = wait(before, meanwhile)?.unwrap_or_default();
+            }
             Collective::Gather => self.bytes = wait(node.initgather(root, block)?, meanwhile)?.unwrap_or_default(),
             Collective::Reduce => {
                 let sum = node.initreduce(root, &Operator::sum(), numbers)?;
                 self.numbers = wait(sum, meanwhile)?.unwrap_or_default();
             }
+            Collective::ReduceScatter => {
+                self.numbers = wait(node.initreduce_scatter(&Operator::sum(), numbers)?, meanwhile)?;
+            }
+            Collective::Scan => self.numbers = wait(node.initscan(&Operator::sum(), numbers)?, meanwhile)?,
             Collective::Scatter => self.bytes = wait(node.initscatter(root, bytes as usize, block)?, meanwhile)?,
         }
         self.bytes.truncate(counts[0]);

@@ -146,9 +146,11 @@ pub(super) fn forced(operation: Collective, algorithm: &str) -> String {
 pub(super) fn call(operation: Collective, ranks: u32, bytes: u64) -> Call {
     match operation {
         Collective::Barrier => Call::new(operation, ranks, 0, 1),
-        Collective::Allreduce | Collective::Reduce => {
-            Call::new(operation, ranks, (bytes / ELEMENT_BYTES).max(1), ELEMENT_BYTES)
-        }
+        Collective::Allreduce
+        | Collective::Exscan
+        | Collective::Reduce
+        | Collective::ReduceScatter
+        | Collective::Scan => Call::new(operation, ranks, (bytes / ELEMENT_BYTES).max(1), ELEMENT_BYTES),
         _ => Call::new(operation, ranks, bytes, 1),
     }
 }

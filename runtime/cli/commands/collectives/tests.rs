@@ -153,7 +153,11 @@ fn the_grid_has_a_price_for_every_algorithm_and_one_choice_each() {
         // A barrier has no size; a reduction's elements have 8 bytes.
         let sizes: &[u64] = match operation {
             Collective::Barrier => &[0],
-            Collective::Allreduce | Collective::Reduce => &[8, 65_536],
+            Collective::Allreduce
+            | Collective::Exscan
+            | Collective::Reduce
+            | Collective::ReduceScatter
+            | Collective::Scan => &[8, 65_536],
             _ => &[3, 65_536],
         };
         assert_eq!(points.len(), sizes.len() * algorithms.len(), "{points:?}");

@@ -1,5 +1,7 @@
 //! What the ranks of a simulated job do: calls with their right results, and messages between two ranks.
 
+use std::ops::Range;
+
 use crate::buffer::Element;
 use crate::collective::execute::work::{Typed, Work};
 use crate::collective::schedule::Schedule;
@@ -54,15 +56,21 @@ fn map(seed: u64) -> u64 {
 
 /// A random call among `ranks`.
 pub(super) fn random_call(chance: &mut Chance, ranks: u32) -> (Call, Algorithm) {
-    let collective = Collective::ALL[chance.below(8)];
+    let collective = Collective::ALL[chance.below(Collective::ALL.len())];
     let count = [0, 1, 2, 3, 7, 20, 100][chance.below(7)] as u64;
     let mut call = Call::new(collective, ranks, count, 8);
     call.is_commutative = chance.below(2) == 0;
     if call.has_root() {
         call.root = Rank(chance.below(ranks as usize) as u32);
     }
-    if collective == Collective::Gather && chance.below(2) == 0 {
-        call.blocks = Blocks::Each((0..ranks).map(|_| chance.below(20) as u64).collect());
+    let lengths = match collective {
+        Collective::Allgather | Collective::Gather | Collective::ReduceScatter | Collective::Scatter => ranks,
+        // Of each pair; what a rank knows of them, `of_rank` says.
+        Collective::Alltoall => ranks * ranks,
+        _ => 0,
+    };
+    if lengths > 0 && chance.below(2) == 0 {
+        call.blocks = Blocks::Each((0..lengths).map(|_| chance.below(20usize).saturating_sub(5) as u64).collect());
     }
     if collective == Collective::Barrier {
         call.blocks = Blocks::Equal(0);
@@ -80,6 +88,26 @@ pub(super) fn random_call(chance: &mut Chance, ranks: u32) -> (Call, Algorithm) 
     (call, algorithm)
 }
 
+/// The call as `rank` makes it.
+pub(super) fn of_rank(call: &Call, rank: u32) -> Call {
+    let blocks = match &call.blocks {
+        Blocks::Each(_) if call.collective == Collective::Alltoall => Blocks::Own {
+            sent: (0..call.ranks).map(|to| length(call, rank, to)).collect(),
+            received: (0..call.ranks).map(|from| length(call, from, rank)).collect(),
+        },
+        other => other.clone(),
+    };
+    Call { blocks, ..call.clone() }
+}
+
+/// How many elements an alltoall sends from one rank to another.
+fn length(call: &Call, from: u32, to: u32) -> u64 {
+    match &call.blocks {
+        Blocks::Each(lengths) => lengths[(from * call.ranks + to) as usize],
+        other => other.longest(),
+    }
+}
+
 /// Element `index` of the block of `rank` for `to`.
 fn element(seed: u64, rank: u32, to: u32, index: u64) -> u64 {
     map(seed ^ (u64::from(rank) << 40) ^ (u64::from(to) << 20) ^ index)
@@ -90,7 +118,8 @@ fn block(seed: u64, rank: u32, to: u32, count: u64) -> impl Iterator<Item = u64>
 }
 
 pub(super) fn operator(call: &Call, panics: bool) -> Option<Operator<u64>> {
-    if !matches!(call.collective, Collective::Reduce | Collective::Allreduce) {
+    use Collective::*;
+    if !matches!(call.collective, Allreduce | Exscan | Reduce | ReduceScatter | Scan) {
         return None;
     }
     Some(match (panics, call.is_commutative) {
@@ -106,59 +135,82 @@ pub(super) fn operator(call: &Call, panics: bool) -> Option<Operator<u64>> {
 pub(super) fn signature(call: &Call, algorithm: Algorithm) -> Signature {
     // One that panics on one rank only is another operator of the same name.
     let operator = operator(call, false);
-    Signature::new(call, algorithm, u64::TYPE, operator.as_ref().map_or("", Operator::name))
+    Signature::new(&of_rank(call, 0), algorithm, u64::TYPE, operator.as_ref().map_or("", Operator::name))
 }
 
 /// The buffers of `rank`.
 pub(super) fn work(call: &Call, schedule: &Schedule, rank: u32, seed: u64, panics: bool) -> Box<dyn Work> {
     let (count, ranks) = (call.blocks.longest(), call.ranks);
-    let own = call.blocks.count(rank);
+    let own = if call.collective == Collective::Alltoall { 0 } else { call.blocks.count(rank) };
     let is_root = call.root == rank;
     let nothing = |count: u64| vec![u64::MAX; count as usize];
     let (input, output): (Vec<u64>, Vec<u64>) = match call.collective {
         Collective::Barrier => (Vec::new(), Vec::new()),
         Collective::Broadcast if is_root => (Vec::new(), block(seed, rank, 0, count).collect()),
         Collective::Broadcast => (Vec::new(), nothing(count)),
-        Collective::Reduce | Collective::Allreduce => (Vec::new(), block(seed, rank, 0, count).collect()),
+        Collective::Reduce | Collective::Allreduce | Collective::Scan => {
+            (Vec::new(), block(seed, rank, 0, count).collect())
+        }
+        Collective::Exscan => (block(seed, rank, 0, count).collect(), nothing(if rank > 0 { count } else { 0 })),
+        Collective::ReduceScatter => (Vec::new(), block(seed, rank, 0, call.blocks.total(ranks)).collect()),
         Collective::Gather => {
             (block(seed, rank, 0, own).collect(), nothing(if is_root { call.blocks.total(ranks) } else { 0 }))
         }
         Collective::Scatter if is_root => {
-            ((0..ranks).flat_map(|to| block(seed, rank, to, count)).collect(), nothing(count))
+            let blocks = (0..ranks).flat_map(|to| block(seed, rank, to, call.blocks.count(to)));
+            (blocks.collect(), nothing(own))
         }
-        Collective::Scatter => (Vec::new(), nothing(count)),
+        Collective::Scatter => (Vec::new(), nothing(own)),
         Collective::Allgather => {
-            let mut whole = nothing(count * u64::from(ranks));
-            let start = (u64::from(rank) * count) as usize;
-            whole[start..start + count as usize].copy_from_slice(&block(seed, rank, 0, count).collect::<Vec<_>>());
+            let mut whole = nothing(call.blocks.total(ranks));
+            let start = call.blocks.range(rank..rank + 1).start as usize;
+            whole[start..start + own as usize].copy_from_slice(&block(seed, rank, 0, own).collect::<Vec<_>>());
             (Vec::new(), whole)
         }
         Collective::Alltoall => {
-            ((0..ranks).flat_map(|to| block(seed, rank, to, count)).collect(), nothing(count * u64::from(ranks)))
+            let received = (0..ranks).map(|from| length(call, from, rank)).sum();
+            let sent = (0..ranks).flat_map(|to| block(seed, rank, to, length(call, rank, to)));
+            (sent.collect(), nothing(received))
         }
     };
-    Box::new(Typed::new(schedule, input, output, operator(call, panics), |result: Vec<u64>| result))
+    // What a reduce-scatter leaves beside the own block may be anything.
+    let is_own = (call.collective == Collective::ReduceScatter).then(|| call.blocks.range(rank..rank + 1));
+    let finish = move |_, mut result: Vec<u64>| {
+        for (index, element) in (0..).zip(&mut result) {
+            if is_own.as_ref().is_some_and(|own| !own.contains(&index)) {
+                *element = u64::MAX;
+            }
+        }
+        result
+    };
+    Box::new(Typed::new(schedule, input, output, operator(call, panics), finish))
 }
 
 /// What `rank` gets; `None` if that may be anything.
 pub(super) fn expected(call: &Call, rank: u32, seed: u64) -> Option<Vec<u64>> {
     let (count, ranks, root) = (call.blocks.longest(), call.ranks, call.root.0);
     let is_root = call.root == rank;
+    let combine = |left, right| if call.is_commutative { u64::wrapping_add(left, right) } else { compose(left, right) };
+    let sum =
+        |ranks: Range<u32>, index| ranks.map(|rank| element(seed, rank, 0, index)).reduce(combine).expect("a rank");
     Some(match call.collective {
         Collective::Barrier => return None,
         Collective::Broadcast => block(seed, root, 0, count).collect(),
         Collective::Reduce if !is_root => return None,
-        Collective::Reduce | Collective::Allreduce => {
-            let combine =
-                |left, right| if call.is_commutative { u64::wrapping_add(left, right) } else { compose(left, right) };
-            let of = |index| (0..ranks).map(|rank| element(seed, rank, 0, index)).reduce(combine).expect("a rank");
-            (0..count).map(of).collect()
+        Collective::Reduce | Collective::Allreduce => (0..count).map(|index| sum(0..ranks, index)).collect(),
+        Collective::Scan => (0..count).map(|index| sum(0..rank + 1, index)).collect(),
+        Collective::Exscan if rank == 0 => Vec::new(),
+        Collective::Exscan => (0..count).map(|index| sum(0..rank, index)).collect(),
+        Collective::ReduceScatter => {
+            let total = call.blocks.total(ranks);
+            let own = call.blocks.range(rank..rank + 1);
+            (0..total).map(|index| if own.contains(&index) { sum(0..ranks, index) } else { u64::MAX }).collect()
         }
         Collective::Gather if !is_root => return None,
         Collective::Gather => (0..ranks).flat_map(|rank| block(seed, rank, 0, call.blocks.count(rank))).collect(),
-        Collective::Scatter => block(seed, root, rank, count).collect(),
-        Collective::Allgather => (0..ranks).flat_map(|rank| block(seed, rank, 0, count)).collect(),
-        Collective::Alltoall => (0..ranks).flat_map(|from| block(seed, from, rank, count)).collect(),
+        Collective::Scatter => block(seed, root, rank, call.blocks.count(rank)).collect(),
+        Collective::Allgather => (0..ranks).flat_map(|rank| block(seed, rank, 0, call.blocks.count(rank))).collect(),
+        Collective::Alltoall => (0..ranks).flat_map(|from| block(seed, from, rank, length(call, from, rank))).collect(),
     })
 }
 

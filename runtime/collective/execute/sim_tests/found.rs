@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::calls::Line;
 use super::world::{End, World};
 use crate::buffer::Element;
-use crate::collective::allgather;
 use crate::collective::execute::{Members, Start, Typed};
 use crate::collective::signature::Signature;
 use crate::collective::{Algorithm, Call};
+use crate::collective::{Blocks, allgather};
 use crate::engine::OpId;
 use crate::error::Error;
 use crate::ids::Rank;
@@ -42,10 +42,10 @@ impl World {
             true => (of_parent.own(), of_parent.size()),
             false => (Rank(place? as u32), members.len() as u32),
         };
-        let schedule = Arc::new(allgather::bruck::schedule(own, size, 1));
+        let schedule = Arc::new(allgather::bruck::schedule(own, size, &Blocks::Equal(1)));
         let mut all = vec![0u64; size as usize];
         all[own.index()] = number.into();
-        let work = Box::new(Typed::new(&schedule, Vec::new(), all, None, |all: Vec<u64>| all));
+        let work = Box::new(Typed::new(&schedule, Vec::new(), all, None, |_, all: Vec<u64>| all));
         Some(if by_parent {
             let call = Call::new(Collective::Allgather, size, 1, 8);
             let signature = Some(Signature::new(&call, Algorithm::Bruck, u64::TYPE, ""));

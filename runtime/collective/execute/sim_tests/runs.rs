@@ -131,7 +131,7 @@ pub(super) fn changed(chance: &mut Chance, line: &Line) -> Line {
             }
             _ => random_call(chance, call.ranks),
         };
-        if other.root != call.root && !call.has_root() || other.schedule(by, Rank(0)).is_none() {
+        if other.root != call.root && !call.has_root() || calls::of_rank(&other, 0).schedule(by, Rank(0)).is_none() {
             continue;
         }
         if calls::signature(&other, by) != calls::signature(call, *algorithm) {
