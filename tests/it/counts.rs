@@ -208,6 +208,10 @@ fn every_algorithm_can_be_asked_for() {
                     nonblocking(&node, 1, most);
                 }
                 let scan = node.initscan(&Operator::sum(), vec![1u8]).unwrap();
+                // Ranks may still have to agree on it.
+                while !scan.is_complete() {
+                    std::thread::yield_now();
+                }
                 let choice = scan.choice().expect("a choice").best().algorithm.name();
                 assert!(!forced.contains("scan:") || forced.contains(&format!(",scan:{choice}")), "{choice}");
                 scan.wait().unwrap();

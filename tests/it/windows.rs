@@ -393,8 +393,14 @@ fn act(node: &Node, window: &Window<u8>, kind: &str) -> Result<()> {
     match (kind, is_first) {
         // Requests are read whenever they come: that hides no deadlock.
         ("reads", _) => node.initread(peer, 4, vec![0u8])?.wait().map(drop),
-        ("has-the-memory", true) => window.write(|_| node.initread(peer, 4, vec![0u8])?.wait().map(drop)),
-        ("has-the-memory", false) => window.get(peer, 0..50)?.wait().map(drop),
+        ("has-the-memory", true) => window.write(|_| {
+            node.initwrite(peer, 5, vec![0u8])?.wait()?;
+            node.initread(peer, 4, vec![0u8])?.wait().map(drop)
+        }),
+        ("has-the-memory", false) => {
+            node.initread(peer, 5, vec![0u8])?.wait()?;
+            window.get(peer, 0..50)?.wait().map(drop)
+        }
         ("own-memory", false) => node.barrier(),
         ("own-memory", true) => window.write(|_| window.get(node.rank(), 0..50)?.wait().map(drop)),
         ("computes-with-it", true) => {

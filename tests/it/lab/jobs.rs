@@ -58,8 +58,9 @@ fn the_doctor_finds_who_is_cut_off() {
         if (&pair["from"], &pair["to"]) == (&"host0".into(), &"this machine".into()) {
             continue;
         }
-        // The delay holds whatever else the machine does; both hosts have one clock.
-        assert!(pair["round_trip_s"].as_f64() >= Some(0.004), "{pair}");
+        // Whatever else the machine does: a switch that looks late takes packets for sent since it looked before, so the delay
+        // can be a little less than two times 2 ms. Both hosts have one clock.
+        assert!(pair["round_trip_s"].as_f64() >= Some(0.003), "{pair}");
         assert!(pair["clock_ahead_s"].as_f64().is_some_and(|ahead| ahead.abs() < 0.1), "{pair}");
     }
     assert!(broken.contains("host0 does not reach host1") && broken.contains("status 1"), "{text}");
