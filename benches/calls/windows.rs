@@ -1,74 +1,29 @@
-//! What a window costs: `get` of 8 B and of 1 MiB from a rank that computes without a call, beside a plain message of the same
-//! length; and how much of a `put` of 1 MiB a computation hides on a link of 100 Mbit/s.
-//!
-//! `cargo bench --bench windows`. Two processes; what is compared is done in turn, warm-up apart: medians with quartiles. The
-//! link is shaped by the kernel in a network namespace of our own; where that is not allowed, that part is left out. Without
-//! `--bench` a few rounds only show that it runs. The second process is this program again, told by the environment.
-
-mod shape;
-mod twice;
+//! Windows: `get` of 8 B and of 1 MiB from a rank that computes without a call, beside a plain message of the same length;
+//! and how much of a `put` of 1 MiB a computation hides on a link of 100 Mbit/s.
 
 use std::hint::black_box;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use lathide::{Config, Handle, Key, Node, Result, Window, WriteHandle, wait_all};
-use twice::{free_root, second_process};
+use lathide::{Handle, Node, Result, Window, WriteHandle, wait_all};
 
-/// Tells the second process where the job meets.
-const ROOT: &str = "LATHIDE_BENCH_ROOT";
-/// This process is within the shaped network.
-const SHAPED: &str = "LATHIDE_BENCH_SHAPED";
-const RATE: &str = "100mbit";
+use crate::{Effort, RATE};
+
 const MIB: usize = 1 << 20;
-/// Not secret: both processes are of one user, on one machine, for some seconds.
-const KEY: [u8; 32] = *b"of benches, where nobody attacks";
 
-struct Effort {
-    gets: usize,
-    puts: usize,
-}
-
-const FULL: Effort = Effort { gets: 301, puts: 21 };
-const SMOKE: Effort = Effort { gets: 5, puts: 1 };
-
-fn main() {
-    let is_full = std::env::args().any(|argument| argument == "--bench");
-    let effort = if is_full { FULL } else { SMOKE };
-    let is_shaped = std::env::var_os(SHAPED).is_some();
-    if let Ok(root) = std::env::var(ROOT) {
-        return run(1, &root, is_shaped, &effort).expect("rank 1 goes on");
-    }
-    let root = free_root();
-    let mut child = second_process(ROOT, &root);
-    run(0, &root, is_shaped, &effort).expect("rank 0 goes on");
-    assert!(child.wait().expect("a child of ours").success(), "the second process failed");
-    if is_shaped {
-        return;
-    }
-    if !shape::is_allowed(RATE) {
-        return println!("put over {RATE}: no link of our own is allowed here");
-    }
-    let this = std::env::current_exe().expect("this program has a path");
-    let mut within: Command = shape::within(RATE);
-    let status = within.arg(this).args(std::env::args().skip(1)).env(SHAPED, "1").status();
-    assert!(status.expect("it starts").success(), "the part on the shaped link failed");
-}
-
-fn run(rank: u32, root: &str, is_shaped: bool, effort: &Effort) -> Result<()> {
-    let mut config = Config::new(rank, 2, Some(root.to_owned()));
-    config.key = Key::from_bytes(KEY);
-    let node = lathide::init_with(config)?;
+/// What is measured on loopback.
+pub(crate) fn measure(node: &Node, effort: &Effort) -> Result<()> {
     let window = node.window(vec![1u8; MIB])?;
-    if is_shaped {
-        puts(&node, &window, effort)?;
-    } else {
-        for (bytes, name) in [(8, "8 B"), (MIB, "1 MiB")] {
-            gets(&node, &window, (bytes, name), effort)?;
-        }
+    for (bytes, name) in [(8, "8 B"), (MIB, "1 MiB")] {
+        gets(node, &window, (bytes, name), effort)?;
     }
-    window.into_inner()?;
-    node.finalize()
+    window.into_inner().map(drop)
+}
+
+/// What is measured on a link of a known rate.
+pub(crate) fn measure_shaped(node: &Node, effort: &Effort) -> Result<()> {
+    let window = node.window(vec![1u8; MIB])?;
+    puts(node, &window, effort)?;
+    window.into_inner().map(drop)
 }
 
 /// Rank 0 gets from rank 1, which computes; and both exchange plain messages, of which each takes as long as the get.
