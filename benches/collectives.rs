@@ -1,7 +1,7 @@
 //! What collectives cost against the same messages written and read by hand, in one run; and what it costs that ranks
 //! exchange what they observe (`LATHIDE_CALIBRATE`): calls of 8 bytes with and without it.
 //!
-//! `cargo bench --bench collectives`. Processes over the loopback, two and four of them, do both in turn, A B B A, warm-up
+//! `cargo bench --bench collectives`. Processes over the loopback, two, four and eight of them, do both in turn, A B B A, warm-up
 //! apart: the median of the ratios of the slowest rank's times, with its quartiles. Without `--bench` a few rounds
 //! only show that it runs. The other processes are this program again, told by the environment.
 
@@ -44,7 +44,7 @@ fn main() {
         let [rank, size, root] = words[..] else { panic!("{PLACE}={place}") };
         return run(rank.parse().expect("a rank"), size.parse().expect("a size"), root, &effort);
     }
-    for size in [2, 4] {
+    for size in [2, 4, 8] {
         let root = free_root();
         let children: Vec<Child> = (1..size).map(|rank| process(rank, size, &root)).collect();
         run(0, size, &root, &effort);
