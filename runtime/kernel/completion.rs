@@ -61,12 +61,20 @@ enum Listener {
 }
 
 impl Listener {
-    /// Tells. Returns who is to be woken, and the set.
-    fn tell(&mut self) -> (Option<Waker>, Option<Arc<Ready>>) {
-        match std::mem::replace(self, Listener::Nobody) {
-            Listener::Nobody => (None, None),
-            Listener::Waker(waker) => (Some(waker), None),
-            Listener::Set(ready, token) => (ready.push(token), Some(ready)),
+    /// Tells. Returns who is to be woken.
+    fn tell(self) -> Option<Waker> {
+        match self {
+            Listener::Nobody => None,
+            Listener::Waker(waker) => Some(waker),
+            Listener::Set(ready, token) => ready.push(token),
+        }
+    }
+
+    /// The set that is to be told.
+    fn set(&self) -> Option<Arc<Ready>> {
+        match self {
+            Listener::Set(ready, _) => Some(ready.clone()),
+            Listener::Nobody | Listener::Waker(_) => None,
         }
     }
 }
@@ -141,17 +149,24 @@ impl Completion {
     /// The kernel's end: puts the outcome in. Returns who is to be woken, and the outcome if the handle is gone.
     pub(crate) fn complete(&self, outcome: Outcome) -> (Option<Waker>, Option<Outcome>) {
         let mut state = self.state.lock();
-        let (waker, unclaimed) = match &mut *state {
+        match &mut *state {
             State::Pending(listener) => {
-                let (waker, set) = listener.tell();
-                *state = State::Done(outcome, set);
-                (waker, None)
+                let listener = std::mem::replace(listener, Listener::Nobody);
+                (self.end(&mut state, outcome, listener), None)
             }
             State::Done(..) => unreachable!("{} completed twice", self.operation),
-            State::Over => (None, Some(outcome)),
-        };
+            State::Over => {
+                self.is_done.store(true, Ordering::Release);
+                (None, Some(outcome))
+            }
+        }
+    }
+
+    /// It is complete, and then whoever listens is told: who is told by a set finds it complete.
+    fn end(&self, state: &mut State, outcome: Outcome, listener: Listener) -> Option<Waker> {
+        *state = State::Done(outcome, listener.set());
         self.is_done.store(true, Ordering::Release);
-        (waker, unclaimed)
+        listener.tell()
     }
 
     /// What the program must hear of this outcome though nobody has taken it: that its message was refused.
@@ -171,10 +186,8 @@ impl Completion {
     pub(crate) fn fail(&self, error: &Error) -> Option<Waker> {
         let mut state = self.state.lock();
         let State::Pending(listener) = &mut *state else { return None };
-        let (waker, set) = listener.tell();
-        *state = State::Done(Outcome::failed(error.clone()), set);
-        self.is_done.store(true, Ordering::Release);
-        waker
+        let listener = std::mem::replace(listener, Listener::Nobody);
+        self.end(&mut state, Outcome::failed(error.clone()), listener)
     }
 
     /// The receiver refused the message after the write was complete: the outcome becomes an error, if the
