@@ -63,7 +63,7 @@ impl Collectives {
         // It may have failed meanwhile.
         if self.entries.contains_key(&op) {
             // Why the job has failed says more.
-            let start = self.check(engine, 0, true).and(start);
+            let start = self.check(engine, 0, true).and(start.map_err(|error| self.or_lost(error)));
             match start.map(|start| start.map(|start| self.begin(engine, now, op, start))) {
                 Ok(Some(Ok(()))) => {}
                 Ok(None) => self.end(op, Outcome::Abandoned(None)),
@@ -119,7 +119,7 @@ impl Collectives {
     pub(super) fn fail_refused(&mut self, engine: &Engine) {
         if let Some((op, peer)) = self.refused.filter(|(_, peer)| engine.has_left(*peer)) {
             self.refused = None;
-            let cause = "it has left without the exchange that collectives wait for".into();
+            let cause = format!("rank {peer} has finished without the exchange that collectives wait for").into();
             self.failures.push((op, Error::PeerLost { peer, cause, operation: None }));
         }
     }
@@ -127,9 +127,17 @@ impl Collectives {
     /// The exchange under way does not end. Its messages would stay with their senders for ever, or take the window's room.
     pub(super) fn give_up_exchange(&mut self, engine: &mut Engine, now: Duration, error: Error) {
         let Some((op, number)) = self.calibrating else { return };
-        self.given_up = Some(number);
+        self.given_up = Some((number, error.clone()));
         self.give_up(engine, op, error);
         self.refuse_exchanges(engine, now);
+    }
+
+    /// A deferred call cannot be planned. If the exchange that it needs has failed with a rank that is lost, that says more.
+    fn or_lost(&self, error: Error) -> Error {
+        match (&error, &self.given_up) {
+            (Error::Collective { .. }, Some((_, lost @ Error::PeerLost { .. }))) => lost.clone(),
+            _ => error,
+        }
     }
 
     fn refuse_exchanges(&mut self, engine: &mut Engine, now: Duration) {
@@ -140,7 +148,7 @@ impl Collectives {
     pub(super) fn is_exchange_in_vain(&self, tag: Tag) -> bool {
         // Exchanges are so far from each other that the lower half says which is later.
         let is_from = |number: u64| tag.0.wrapping_sub(number as u32) < u32::MAX / 2;
-        self.given_up.is_some_and(|number| number as u32 == tag.0)
+        self.given_up.as_ref().is_some_and(|(number, _)| *number as u32 == tag.0)
             || self.job.agreement.revoked_from().is_some_and(is_from)
     }
 }

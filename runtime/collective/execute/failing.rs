@@ -32,7 +32,7 @@ impl Collectives {
 
     /// `from` says something of a group, by this rank's number of it.
     pub(super) fn hear(&mut self, engine: &mut Engine, now: Duration, about: (Rank, u32), word: ControlMessage) {
-        let (from, group) = about;
+        let ((from, group), (own, is_leaving)) = (about, (self.rank, self.is_leaving));
         let Some(team) = self.team(group) else { return self.groups.keep(group, Early::Word(from, word)) };
         if team.members.find(from).is_none() {
             return;
@@ -42,6 +42,9 @@ impl Collectives {
                 if let Some(disagreement) = team.agreement.hear(from, number, signature) {
                     self.revoke(engine, now, group, number, Cause::Disagreement(disagreement));
                 }
+            }
+            // Others wait for this rank, which has finished: no error of its own calls.
+            ControlMessage::Revoke(Revocation { cause: Cause::Lost { peer, .. }, .. }) if peer == own && is_leaving => {
             }
             ControlMessage::Revoke(revocation) => self.spread(engine, now, group, revocation, from),
             ControlMessage::Leave { number, history, last } => {
@@ -53,6 +56,7 @@ impl Collectives {
 
     /// This rank calls no more collectives: the others are asked whether they have called the same.
     pub(crate) fn leave(&mut self, engine: &mut Engine, now: Duration) {
+        self.is_leaving = true;
         // An exchange is for later calls.
         self.give_up_exchange(engine, now, Error::Shutdown { rank: self.rank });
         self.leave_team(engine, now, 0);

@@ -68,8 +68,10 @@ pub(crate) struct Collectives {
     calibrating: Option<(OpId, u64)>,
     /// An exchange of which a rank has refused a message.
     refused: Option<(OpId, Rank)>,
-    /// The number of the last one that was given up.
-    given_up: Option<u64>,
+    /// The number of the last one that was given up, and why.
+    given_up: Option<(u64, Error)>,
+    /// This rank calls no more collectives.
+    is_leaving: bool,
     /// Parts that can go on.
     due: VecDeque<OpId>,
     ended: VecDeque<Completed>,
@@ -129,6 +131,7 @@ impl Collectives {
             calibrating: None,
             refused: None,
             given_up: None,
+            is_leaving: false,
             due: VecDeque::new(),
             ended: VecDeque::new(),
             failures: Vec::new(),
