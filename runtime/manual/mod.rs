@@ -10,6 +10,7 @@
 //! - [`measuring`]: what the numbers mean and how they are measured
 //! - [`internet`]: the Internet experiment of Strumpen's section 4.2, repeated in a lab
 //! - [`observing`]: reports, timelines and advice, where their numbers come from, and what observation costs
+//! - [`recipes`]: programs of at most 60 lines: stencils, matrices, sorting, task farms, servers, with MPI's calls beside them
 //! - [`targets`]: what is required, what is reached, and what causes the difference
 //! - [`windows`]: one-sided communication, how it is carried out, and what it costs
 //! - [`models`]: what the papers' models say, which of their printed formulas and numbers are wrong, and how they are
@@ -26,6 +27,7 @@ pub mod launching;
 pub mod measuring;
 pub mod models;
 pub mod observing;
+pub mod recipes;
 pub mod targets;
 pub mod windows;
 pub mod wire_format;

@@ -35,6 +35,7 @@ mod predict;
 mod process;
 mod reach;
 mod readme;
+mod recipes;
 mod report;
 #[path = "../scale.rs"]
 mod scale;
