@@ -99,7 +99,7 @@ fn check_refusals(world: &mut World) {
 
 #[test]
 fn windows_have_what_the_model_says() {
-    each_seed("windows_have_what_the_model_says", 5000, |seed| {
+    each_seed("windows_have_what_the_model_says", 14_000, |seed| {
         let (mut world, regions) = world(seed);
         world.run(u64::MAX);
         check_lines(&world);
