@@ -18,7 +18,7 @@ fn built(start: usize, dimensions: &[(usize, isize)]) -> Section {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(crate::scale::cases(4000))]
 
     /// What a section has, refuses, packs and unpacks is what a loop over its indices says.
     #[test]

@@ -44,8 +44,8 @@ pub(super) async fn find(config: &Config, party: &mut Party, deadline: Instant) 
         (Some(discovery), root) if config.rank == 0 => invite(config, discovery, root, party, deadline).await,
         (Some(discovery), root) => accept(config, discovery, root, party, deadline).await,
         (None, Some(root)) => {
-            let served = if config.rank == 0 { serve_unless_served(root, config, &party.key).await? } else { None };
-            let line = reach(root, party, deadline).await?;
+            let mut served = None;
+            let line = reach(root, party, deadline, config, &mut served).await?;
             Ok(Found { line, root: root.to_owned(), posted: None, served })
         }
         (None, None) => Err("no rendezvous is known: set LATHIDE_ROOT to the host:port of rank 0".into()),
@@ -66,7 +66,7 @@ async fn invite(
         getrandom::fill(&mut key).map_err(|error| format!("no random numbers: {error}"))?;
         party.key = Key::from_bytes(key);
     }
-    let (roots, own, served) = match root {
+    let (roots, own, mut served) = match root {
         Some(root) => {
             let served = serve_unless_served(root, config, &party.key).await?;
             (vec![root.to_owned()], root.to_owned(), served)
@@ -89,7 +89,7 @@ async fn invite(
     };
     let key = (!discovery.has_key).then_some(party.key.0);
     let posted = place.post(&Invitation { key, roots })?;
-    let line = reach(&own, party, deadline).await?;
+    let line = reach(&own, party, deadline, config, &mut served).await?;
     Ok(Found { line, root: own, posted: Some(posted), served })
 }
 
@@ -270,10 +270,20 @@ fn serve(listener: TcpListener, config: &Config, key: &Key) -> Result<JoinHandle
     }))
 }
 
-/// Connects to the rendezvous, again and again until it is there.
-async fn reach(root: &str, party: &Party, deadline: Instant) -> Result<Line, String> {
+/// Connects to the rendezvous, again and again until it is there. Rank 0 opens it unless it is `served`: as often, since
+/// what has its port now may be the last job, which is about to end.
+async fn reach(
+    root: &str,
+    party: &Party,
+    deadline: Instant,
+    config: &Config,
+    served: &mut Option<JoinHandle<()>>,
+) -> Result<Line, String> {
     let (mut pauses, mut epoch) = (Pauses::new(), 0);
     loop {
+        if config.rank == 0 && served.is_none() {
+            *served = serve_unless_served(root, config, &party.key).await?;
+        }
         let cause = match tokio::net::lookup_host(root).await {
             Err(error) => format!("its name cannot be resolved: {error}"),
             Ok(addresses) => {

@@ -83,6 +83,20 @@ fn nodes_of_every_small_job_meet() {
     }
 }
 
+/// The last job's rank 0 may be about to end when the next job starts at the same port.
+#[test]
+fn rank_0_opens_the_rendezvous_when_its_port_becomes_free() {
+    let root = free_root();
+    let last = StdListener::bind(&root).unwrap();
+    let ends = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(500));
+        drop(last);
+    });
+    let configs = (0..3).map(|rank| config(rank, 3, &root)).collect();
+    assert_eq!(job(configs, greet_all), vec![2; 3]);
+    ends.join().unwrap();
+}
+
 #[test]
 fn links_have_the_socket_buffers_that_are_set() {
     let root = free_root();

@@ -92,7 +92,7 @@ fn pass(message: &[u8], cuts: &[usize], places: &[usize], room: usize, most: usi
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: crate::scale::scaled(300) as u32, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..crate::scale::cases(300) })]
 
     #[test]
     fn what_goes_in_comes_out(

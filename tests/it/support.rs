@@ -1,11 +1,12 @@
 //! Jobs within one process: every rank a thread with a node of its own, over real sockets.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use lathide::{Config, Key, Node};
+use socket2::{Domain, Socket, Type};
 
 /// The key of the tests' jobs.
 pub(crate) const KEY: [u8; 32] = *b"a key that only these tests know";
@@ -17,7 +18,10 @@ pub(crate) fn free_root() -> String {
     loop {
         let number = (std::process::id() as u16).wrapping_mul(97).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
         let address = SocketAddr::from(([127, 0, 0, 1], 10_000 + number % 20_000));
-        if TcpListener::bind(address).is_ok() {
+        // Not a listener: a process that another thread starts now has a copy until it executes its program.
+        let probe = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        probe.set_reuse_address(true).expect("an option of sockets");
+        if probe.bind(&address.into()).is_ok() {
             return address.to_string();
         }
     }

@@ -150,7 +150,7 @@ impl Both {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: crate::scale::scaled(400) as u32, max_shrink_iters: 20, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 20, failure_persistence: None, ..crate::scale::cases(400) })]
 
     #[test]
     fn the_model_finds_what_the_system_finds(steps in prop::collection::vec(any_step(), 1..80)) {

@@ -266,14 +266,20 @@ fn medium(pairs: &[Pairs]) -> Medium {
     let blocks: Vec<(f64, f64)> = pairs.iter().map(|one| (one.a_s, one.b_s_per_byte)).collect();
     let misfit = |medium: Medium| {
         let joint = Joint::of(&loads, &blocks, medium, &weights);
-        let off = |(load, (_, b)): (&Load, &(f64, f64))| {
-            (b / joint.at(load_of(medium, load.pairs, load.per_port), load.pairs).1).ln().powi(2)
+        let off = |one: &Pairs| {
+            let expected = joint.at(load_of(medium, one.load.pairs, one.load.per_port), one.load.pairs).1;
+            let sure = PORT.max(2.0 * one.b_error_s_per_byte / one.b_s_per_byte);
+            ((one.b_s_per_byte / expected).ln() / sure).powi(2)
         };
-        loads.iter().zip(&blocks).map(off).sum::<f64>()
+        pairs.iter().map(off).sum::<f64>()
     };
     // Where the ports explain it, whether there is more than them cannot be seen.
-    let explained = PORT * PORT * loads.len() as f64;
-    if misfit(Medium::Port) <= misfit(Medium::Shared).max(explained) { Medium::Port } else { Medium::Shared }
+    let explained = pairs.len() as f64;
+    if misfit(Medium::Port) <= (CLEARLY * misfit(Medium::Shared)).max(explained) {
+        Medium::Port
+    } else {
+        Medium::Shared
+    }
 }
 
 /// How many share what limits them.
@@ -347,7 +353,9 @@ const LONG_MIN: usize = 4;
 const BETTER: f64 = 0.5;
 /// Less is no contention: pairs on one machine disturb each other by as much.
 const LEAST: f64 = 0.1;
-/// Ports explain a b' if they predict it with at most this error.
+/// A shared medium explains it clearly better with so many times smaller squares: half the error.
+const CLEARLY: f64 = 4.0;
+/// Ports explain a b' if they predict it with at most this error, or two of its standard errors.
 const PORT: f64 = 0.05;
 #[cfg(test)]
 #[path = "contention_tests.rs"]
