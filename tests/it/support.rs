@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
 
 use lathide::{Config, Key, Node};
@@ -27,7 +27,7 @@ pub(crate) fn free_root() -> String {
     }
 }
 
-/// Runs `program` on `size` ranks and returns what each returned, by rank.
+/// Runs `program` on `size` ranks, once all have joined, and returns what each returned, by rank.
 ///
 /// # Panics
 /// If it takes longer than `limit`, or if a rank panics.
@@ -39,13 +39,17 @@ pub(crate) fn job_within<T: Send + 'static>(
 ) -> Vec<T> {
     let root = free_root();
     let (sender, receiver) = mpsc::channel();
+    // A rank whose program fails before others have joined fails their joining.
+    let joined = Arc::new(Barrier::new(size as usize));
     for rank in 0..size {
         let mut config = Config::new(rank, size, Some(root.clone()));
         config.key = Key::from_bytes(KEY);
         configure(&mut config);
-        let (sender, program) = (sender.clone(), program.clone());
+        let (sender, program, joined) = (sender.clone(), program.clone(), joined.clone());
         std::thread::spawn(move || {
-            let result = program(lathide::init_with(config).expect("every rank joins"));
+            let node = lathide::init_with(config).expect("every rank joins");
+            joined.wait();
+            let result = program(node);
             let _ = sender.send((rank, result));
         });
     }
