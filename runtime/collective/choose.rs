@@ -85,7 +85,16 @@ pub struct Prices {
 
 /// What a line is the price of: the algorithm with its number of pieces for a segment, the number of ranks, the
 /// root where it matters.
-type Priced = (Collective, Algorithm, u32, Rank);
+type Priced = (Collective, Algorithm, u32, Rank, Sequence);
+
+/// How calls follow each other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Sequence {
+    /// All ranks wait for the end of one before the next.
+    Single,
+    /// Each rank calls the next as soon as its own part of the one before is done. With a root ranks run ahead of each other.
+    InARow,
+}
 
 impl Prices {
     /// Prices on `machine`; none is known yet.
@@ -100,9 +109,14 @@ impl Prices {
 
     /// All candidates for `call` with their prices, and the cheapest of them.
     pub fn choose(&mut self, call: &Call) -> Choice {
+        self.choose_in(Sequence::Single, call)
+    }
+
+    /// The same for one of several calls.
+    pub fn choose_in(&mut self, sequence: Sequence, call: &Call) -> Choice {
         let mut candidates = Vec::new();
         for algorithm in call.algorithms() {
-            candidates.extend(self.best_of(call, algorithm));
+            candidates.extend(self.best_of(sequence, call, algorithm));
         }
         let mut chosen = 0;
         for (index, candidate) in candidates.iter().enumerate() {
@@ -115,21 +129,34 @@ impl Prices {
 
     /// What `call` costs by `algorithm`, in seconds; `None` if that is no algorithm for this call.
     pub fn seconds(&mut self, call: &Call, algorithm: Algorithm) -> Option<f64> {
+        self.seconds_in(Sequence::Single, call, algorithm)
+    }
+
+    /// The same for one of several calls.
+    pub fn seconds_in(&mut self, sequence: Sequence, call: &Call, algorithm: Algorithm) -> Option<f64> {
         let pieces = algorithm.segment().map_or(1, |segment| call.blocks.longest().div_ceil(segment)).max(1);
         let simulated = pieces.min(most_segments(call));
-        let line = self.line(call, algorithm, simulated)?;
+        let line = self.line(sequence, call, algorithm, simulated)?;
         // So many pieces follow each other that each costs what one more does.
         let fixed = line.fixed * (pieces as f64 / simulated as f64);
         let seconds = Line { fixed, ..line }.seconds(mean_bytes(call));
         Some(seconds + self.overflow(call, algorithm))
     }
 
+    /// What one more call by `algorithm` costs in a long row.
+    pub fn one_more(&mut self, call: &Call, algorithm: Algorithm) -> Option<f64> {
+        let [single, in_a_row] =
+            [Sequence::Single, Sequence::InARow].map(|sequence| self.seconds_in(sequence, call, algorithm));
+        let (single, in_a_row) = (single?, in_a_row?);
+        Some(((price::ROW * in_a_row - single) / (price::ROW - 1.0)).max(0.0))
+    }
+
     /// The algorithm with the number of segments or the window that suits the call best.
-    fn best_of(&mut self, call: &Call, algorithm: Algorithm) -> Option<Candidate> {
+    fn best_of(&mut self, sequence: Sequence, call: &Call, algorithm: Algorithm) -> Option<Candidate> {
         let algorithm = self.with_window(call, algorithm);
         let mut best: Option<Candidate> = None;
         for algorithm in segmented(call, algorithm) {
-            let seconds = self.seconds(call, algorithm)?;
+            let seconds = self.seconds_in(sequence, call, algorithm)?;
             if best.is_none_or(|best| seconds < best.seconds) {
                 best = Some(Candidate { algorithm, seconds });
             }
@@ -170,7 +197,7 @@ impl Prices {
     }
 
     /// The price of one algorithm in so many pieces, per byte of a block (or of the whole).
-    fn line(&mut self, call: &Call, algorithm: Algorithm, pieces: u64) -> Option<Line> {
+    fn line(&mut self, sequence: Sequence, call: &Call, algorithm: Algorithm, pieces: u64) -> Option<Line> {
         let keeps_order = call.collective == Collective::Reduce && !call.is_commutative;
         let root = match self.machine.hosts {
             _ if keeps_order => call.root,
@@ -179,12 +206,13 @@ impl Prices {
             None => Rank(0),
         };
         // An operator that is not commutative takes other ways only in a reduction; `algorithms` sees to the rest.
-        let key = (call.collective, algorithm.with_segment(pieces), call.ranks, root);
+        let key = (call.collective, algorithm.with_segment(pieces), call.ranks, root, sequence);
         if let Some(line) = self.lines.get(&key) {
             return Some(*line);
         }
         // Formulas know neither hosts nor cores that ranks share. Among very many ranks there is no time for more.
-        let is_plain = self.machine.hosts.is_none() && self.machine.ranks_per_core <= 1.0;
+        let is_plain =
+            self.machine.hosts.is_none() && self.machine.ranks_per_core <= 1.0 && sequence == Sequence::Single;
         let formula = formula(call.collective, algorithm, &self.machine, call.ranks);
         let line = match formula.filter(|_| is_plain || call.ranks > SIMULATED_RANKS_MAX) {
             Some(line) => line,
@@ -198,7 +226,10 @@ impl Prices {
                 let schedules = schedules.collect::<Option<Vec<_>>>()?;
                 let bytes = (pieces * segment) as f64;
                 let least = price::processor_line(&schedules, 1.0, bytes, &self.machine);
-                let line = price::line(schedules, 1.0, bytes, &self.machine)?;
+                let line = match sequence {
+                    Sequence::Single => price::line(&schedules, 1.0, bytes, &self.machine)?,
+                    Sequence::InARow => price::line_in_a_row(&schedules, 1.0, bytes, &self.machine)?,
+                };
                 // Copies are free in a simulation.
                 let copies = match algorithm {
                     Algorithm::Bruck => allgather::bruck::copies(call.ranks) * self.machine.combine,

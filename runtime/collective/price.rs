@@ -25,6 +25,11 @@ impl Line {
     }
 }
 
+/// The calls after which each one more costs as much.
+const FEW_CALLS: u32 = 3;
+/// The calls of a row: the first one's delay is a part of what each costs.
+pub(crate) const ROW: f64 = 16.0;
+
 /// The median of links' `a`, in seconds, and that of their `b`, in seconds per byte; `None` if no link is known. What
 /// makes no sense counts as unknown.
 pub(crate) fn typical(links: impl Iterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
@@ -47,9 +52,27 @@ fn service_time(fixed: f64, of_bytes: f64) -> f64 {
 
 /// The price of the schedules of all ranks, per byte of something of which they move `bytes`; an element has
 /// `element_bytes`. `None` if the schedules do not fit together: they would never end.
-pub(crate) fn line(schedules: Vec<Schedule>, element_bytes: f64, bytes: f64, machine: &CostModel) -> Option<Line> {
-    let fixed = simulate::makespan(schedules.clone(), element_bytes, &machine.without_bytes())?;
-    let of_bytes = simulate::makespan(schedules, element_bytes, &machine.without_fixed())?;
+pub(crate) fn line(schedules: &[Schedule], element_bytes: f64, bytes: f64, machine: &CostModel) -> Option<Line> {
+    let fixed = simulate::makespan(schedules, 1, element_bytes, &machine.without_bytes())?;
+    let of_bytes = simulate::makespan(schedules, 1, element_bytes, &machine.without_fixed())?;
+    Some(Line { fixed, per_byte: of_bytes / bytes })
+}
+
+/// What one of [`ROW`] calls of these schedules costs, as [`line()`] has it: of a broadcast mostly what the busiest processor and
+/// the busiest port do for it, since its root does not wait for the others.
+pub(crate) fn line_in_a_row(
+    schedules: &[Schedule],
+    element_bytes: f64,
+    bytes: f64,
+    machine: &CostModel,
+) -> Option<Line> {
+    let seconds = |machine: &CostModel| {
+        let [one, few, more] =
+            [1, FEW_CALLS, 2 * FEW_CALLS].map(|calls| simulate::makespan(schedules, calls, element_bytes, machine));
+        let one_more = (more? - few?) / f64::from(FEW_CALLS);
+        Some(one_more + (one? - one_more) / ROW)
+    };
+    let (fixed, of_bytes) = (seconds(&machine.without_bytes())?, seconds(&machine.without_fixed())?);
     Some(Line { fixed, per_byte: of_bytes / bytes })
 }
 
@@ -80,6 +103,6 @@ pub(crate) fn processor_line(schedules: &[Schedule], element_bytes: f64, bytes: 
 /// The time from the first step to the last when all ranks begin at once, in seconds; an element has
 /// `element_bytes`. `None` if the schedules do not fit together: they would never end.
 #[cfg(test)]
-pub(crate) fn makespan(schedules: Vec<Schedule>, element_bytes: f64, machine: &CostModel) -> Option<f64> {
-    simulate::makespan(schedules, element_bytes, machine)
+pub(crate) fn makespan(schedules: &[Schedule], element_bytes: f64, machine: &CostModel) -> Option<f64> {
+    simulate::makespan(schedules, 1, element_bytes, machine)
 }

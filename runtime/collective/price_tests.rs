@@ -32,7 +32,7 @@ fn machines() -> Vec<CostModel> {
 fn simulated(call: &Call, algorithm: Algorithm, machine: &CostModel) -> Line {
     let schedules = (0..call.ranks).map(|rank| call.schedule(algorithm, Rank(rank)).expect("an algorithm"));
     let bytes = (call.blocks.longest() * call.element_bytes) as f64;
-    price::line(schedules.collect(), call.element_bytes as f64, bytes, machine).expect("a collective ends")
+    price::line(&schedules.collect::<Vec<_>>(), call.element_bytes as f64, bytes, machine).expect("a collective ends")
 }
 
 fn is_close(left: f64, right: f64) -> bool {
@@ -154,11 +154,11 @@ fn neighbour_exchange_costs_what_the_paper_says() {
     };
     for machine in machines().into_iter().filter(|machine| machine.is_shared) {
         let formula = exchange::price(&machine, 16, 4);
-        let line = price::line(schedules(), 1.0, 8.0, &machine).unwrap();
+        let line = price::line(&schedules(), 1.0, 8.0, &machine).unwrap();
         assert!(is_close(line.per_byte, formula.per_byte), "{line:?}, by formula {formula:?} on {machine:?}");
         assert!(line.fixed <= formula.fixed * (1.0 + 1e-9), "rule 3 is an upper bound");
         let free = CostModel { network: Block { fixed: 0.0, ..machine.network }, latency: 0.0, ..machine };
-        let line = price::line(schedules(), 1.0, 8.0, &free).unwrap();
+        let line = price::line(&schedules(), 1.0, 8.0, &free).unwrap();
         assert!(is_close(line.fixed, exchange::price(&free, 16, 4).fixed));
     }
 }
@@ -177,6 +177,30 @@ fn long_chains_cost_little_more_than_one_message() {
     }
 }
 
+/// In a row a chain costs one message, and a root that serves all costs one each, after the first call.
+#[test]
+fn broadcasts_in_a_row_cost_what_the_busiest_port_does() {
+    let machine = CostModel::of_link(25e-3, 160e-9, 10e-6);
+    for ranks in [2u32, 4, 8, 33] {
+        let call = Call::new(Collective::Broadcast, ranks, 4096, 1);
+        let line = |algorithm| {
+            let schedules: Vec<_> = (0..ranks).map(|rank| call.schedule(algorithm, Rank(rank)).unwrap()).collect();
+            let single = price::line(&schedules, 1.0, 4096.0, &machine).unwrap();
+            (single, price::line_in_a_row(&schedules, 1.0, 4096.0, &machine).unwrap())
+        };
+        let expected = |single: f64, one_more: f64| one_more + (single - one_more) / 16.0;
+        let busy = |sends: u32| f64::from(sends) * machine.node.per_byte;
+        let (single, row) = line(Algorithm::Chain { segment: 0 });
+        assert!(is_close(row.per_byte, expected(single.per_byte, busy(1))), "{row:?}");
+        // Who is between two others receives and sends.
+        let handled = if ranks > 2 { 2.0 } else { 1.0 } * machine.node.fixed;
+        assert!(is_close(row.fixed, expected(single.fixed, handled)), "{row:?} {single:?}");
+        let (single, row) = line(Algorithm::Serial);
+        assert!(is_close(row.per_byte, expected(single.per_byte, busy(ranks - 1))), "{row:?}");
+        assert!(is_close(row.fixed, expected(single.fixed, f64::from(ranks - 1) * machine.node.fixed)), "{row:?}");
+    }
+}
+
 /// Both costs at once never take longer than both limits together, nor less than either, where no processor has the
 /// choice between a message to send and one to receive.
 #[test]
@@ -189,8 +213,8 @@ fn the_whole_lies_between_the_limits() {
                 (Collective::Scatter, Algorithm::Binomial { segment: 0 }),
             ] {
                 let call = Call::new(collective, ranks, 24, 8);
-                let schedules = (0..ranks).map(|rank| call.schedule(algorithm, Rank(rank)).unwrap()).collect();
-                let whole = price::makespan(schedules, 8.0, &machine).unwrap();
+                let schedules = (0..ranks).map(|rank| call.schedule(algorithm, Rank(rank)).unwrap());
+                let whole = price::makespan(&schedules.collect::<Vec<_>>(), 8.0, &machine).unwrap();
                 let line = simulated(&call, algorithm, &machine);
                 let limits = [line.fixed, line.per_byte * 192.0];
                 assert!(
@@ -212,7 +236,7 @@ fn schedules_that_do_not_fit_have_no_price() {
     let to = |root| Call { root: Rank(root), ..Call::new(Collective::Broadcast, 2, 1, 8) };
     let schedules =
         vec![to(1).schedule(Algorithm::Serial, Rank(0)).unwrap(), to(0).schedule(Algorithm::Serial, Rank(1)).unwrap()];
-    assert_eq!(price::line(schedules, 8.0, 8.0, &CostModel::lan()), None);
+    assert_eq!(price::line(&schedules, 8.0, 8.0, &CostModel::lan()), None);
 }
 
 /// A message one way takes as long as before; to send to many, or to receive from many, takes longer.

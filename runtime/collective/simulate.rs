@@ -2,18 +2,21 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::sync::Arc;
 
 use super::progress::Progress;
 use super::schedule::{Action, Region, Schedule, StepId};
 use crate::cost::{Block, CostModel};
 
-/// The time from the first step to the last when all ranks begin at once, in seconds.
-pub(super) fn makespan(schedules: Vec<Schedule>, element_bytes: f64, machine: &CostModel) -> Option<f64> {
+/// The time from the first step to the last when all ranks begin at once, in seconds, of so many `calls`: a rank begins the
+/// next one when its own steps of the one before are complete.
+pub(super) fn makespan(schedules: &[Schedule], calls: u32, element_bytes: f64, machine: &CostModel) -> Option<f64> {
+    let station = |schedule: &Schedule| Station::new(schedule.clone().into(), calls);
     let mut world = World {
         machine,
         element_bytes,
         now: 0.0,
-        ranks: schedules.into_iter().map(Station::new).collect(),
+        ranks: schedules.iter().map(station).collect(),
         streams: HashMap::new(),
         transfers: Vec::new(),
         outgoing: Vec::new(),
@@ -27,7 +30,7 @@ pub(super) fn makespan(schedules: Vec<Schedule>, element_bytes: f64, machine: &C
         world.post(rank);
     }
     while world.advance() {}
-    world.ranks.iter().all(|rank| rank.progress.is_complete()).then_some(world.now)
+    world.ranks.iter().all(|rank| rank.progress.is_complete() && rank.calls_left == 0).then_some(world.now)
 }
 
 struct World<'a> {
@@ -48,7 +51,9 @@ struct World<'a> {
 
 /// One rank: a processor that does one thing at a time, and a port that sends one message at a time.
 struct Station {
+    schedule: Arc<Schedule>,
     progress: Progress,
+    calls_left: u32,
     is_busy: bool,
     is_sending: bool,
     /// Steps that wait for the processor, and since when.
@@ -211,7 +216,12 @@ impl World<'_> {
     }
 
     fn done(&mut self, rank: usize, step: StepId) {
-        self.ranks[rank].progress.done(step);
+        let station = &mut self.ranks[rank];
+        station.progress.done(step);
+        if station.progress.is_complete() && station.calls_left > 0 {
+            station.calls_left -= 1;
+            station.progress = Progress::new(station.schedule.clone());
+        }
         self.post(rank);
     }
 
@@ -273,9 +283,17 @@ impl World<'_> {
 }
 
 impl Station {
-    fn new(schedule: Schedule) -> Self {
-        let progress = Progress::new(schedule);
-        Station { progress, is_busy: false, is_sending: false, sends: VecDeque::new(), receives: VecDeque::new() }
+    fn new(schedule: Arc<Schedule>, calls: u32) -> Self {
+        Station {
+            progress: Progress::new(schedule.clone()),
+            // Who has nothing to do has no calls.
+            calls_left: if schedule.is_empty() { 0 } else { calls - 1 },
+            schedule,
+            is_busy: false,
+            is_sending: false,
+            sends: VecDeque::new(),
+            receives: VecDeque::new(),
+        }
     }
 }
 

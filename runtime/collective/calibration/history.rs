@@ -98,13 +98,14 @@ impl History {
     }
 
     /// The one in use took `seconds` for calls of `bytes` bytes, over `calls` calls so far. Returns another, if it is to be
-    /// taken. `has_losses`: packets were lost meanwhile.
+    /// taken. `has_losses`: packets were lost meanwhile. `tries`: there will be another exchange, so that a trial ends.
     pub(crate) fn observes(
         &mut self,
         choice: &Choice,
         (seconds, bytes): (f64, u64),
         calls: u64,
         has_losses: bool,
+        tries: bool,
     ) -> Option<Decision> {
         let used = Way::of(&choice.best().algorithm);
         // Few calls after a change are surer together with those of before.
@@ -142,7 +143,7 @@ impl History {
         let best = better.min_by(by_time).map(|(place, other)| Decision { place, expected_s: expected(other) });
         let trial = || {
             let untried = others().filter(|(_, other)| !self.tried.contains_key(&Way::of(&other.algorithm)));
-            let (place, other) = untried.filter(|_| calls >= TRIAL_FIRST).min_by(by_time)?;
+            let (place, other) = untried.filter(|_| tries && calls >= TRIAL_FIRST).min_by(by_time)?;
             let expected_s = expected(other);
             let most_s = (TRIAL_COST + TRIAL_COST_WRONG * wrong) * calls as f64 * now_s;
             let cost_s = self.spent_s + trial_calls as f64 * (expected_s - now_s).max(0.0);
@@ -183,7 +184,7 @@ mod tests {
         for call in 1..=calls {
             total += truth[chosen];
             if call == next {
-                let decision = history.observes(&choice(prices, chosen), (truth[chosen], 8), call, false);
+                let decision = history.observes(&choice(prices, chosen), (truth[chosen], 8), call, false, true);
                 interval = if decision.is_some() { 2 } else { (2 * interval).min(1024) };
                 next = call + interval + interval / 4 + 1;
                 if let Some(Decision { place, .. }) = decision {
@@ -220,7 +221,7 @@ mod tests {
         for exchange in 1..300u64 {
             chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let noise = 0.9 + 0.2 * (chance >> 40) as f64 / (1u64 << 24) as f64;
-            let decision = history.observes(&choice([1.0, 1.0, 9.0], chosen), (noise, 8), exchange * 1000, false);
+            let decision = history.observes(&choice([1.0, 1.0, 9.0], chosen), (noise, 8), exchange * 1000, false, true);
             if let Some(Decision { place, .. }) = decision {
                 (chosen, changes) = (place, changes + 1);
             }
@@ -231,8 +232,9 @@ mod tests {
     #[test]
     fn losses_are_one_algorithms_own() {
         let mut history = History::default();
-        let of_losses =
-            |history: &mut History, has_losses| history.observes(&choice([1.0, 3.0, 4.0], 0), (40.0, 8), 3, has_losses);
+        let of_losses = |history: &mut History, has_losses| {
+            history.observes(&choice([1.0, 3.0, 4.0], 0), (40.0, 8), 3, has_losses, true)
+        };
         assert_eq!(of_losses(&mut history, false), None, "all may be as slow");
         assert_eq!(of_losses(&mut history, true), Some(Decision { place: 1, expected_s: 3.0 }));
     }

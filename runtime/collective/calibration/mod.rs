@@ -19,6 +19,7 @@ use std::sync::{Arc, OnceLock};
 use self::history::History;
 pub(crate) use self::history::{LONG_CALL_S, Way};
 pub(crate) use self::observed::{ENTRIES_MAX, Key, Line, Observed, Outcome};
+use super::choose::Sequence;
 
 /// The least window of a link with exchanges: what a rank contributes must always find room at another one that has not come as
 /// far, or never will.
@@ -38,10 +39,21 @@ pub(crate) const SHORT_CALL_S: f64 = 200e-6;
 /// A line that differs less from the adopted one is the same.
 const DRIFT: f64 = 2.0;
 
+/// After so many calls, and again whenever they have doubled, it is decided whether those with a root come in a row.
+const ROW_FIRST: u64 = 8;
+/// They do if of the last calls all but so many had one.
+const ROW_OTHERS: u64 = 8;
+
 /// When ranks exchange, and what they have decided.
 pub(crate) struct Calibration {
     /// Collectives that were planned so far.
     calls: u64,
+    /// Of them those without a root since it was last decided how they follow each other, and when that is decided again.
+    without_root: u64,
+    sequence_at: u64,
+    is_row: bool,
+    /// The calls by which one rank can be ahead of another in the exchange that began last.
+    lag: u64,
     begins_at: u64,
     interval: u64,
     exchanges: u64,
@@ -78,6 +90,10 @@ impl Calibration {
     pub(crate) fn new() -> Self {
         Calibration {
             calls: 0,
+            without_root: 0,
+            sequence_at: ROW_FIRST,
+            is_row: false,
+            lag: 1,
             begins_at: FIRST,
             interval: SOON,
             exchanges: 0,
@@ -131,17 +147,49 @@ impl Calibration {
         is_news
     }
 
-    /// A collective has been planned. Returns whether an exchange is to begin with it.
+    /// Whether it is known about what a message costs.
+    pub(crate) fn knows_delay(&self) -> bool {
+        self.line.a_s.is_some() || self.has_first.0
+    }
+
+    /// How calls with a root follow each other. While the delay is unknown, so is what ranks gain that run ahead.
+    pub(crate) fn sequence(&self) -> Sequence {
+        if self.is_row && self.knows_delay() { Sequence::InARow } else { Sequence::Single }
+    }
+
+    /// A collective is about to be planned, with or without a root. Returns whether calls with a root follow each other
+    /// otherwise than before: then what was observed of them decides nothing any more.
+    pub(crate) fn follows(&mut self, has_root: bool) -> bool {
+        self.without_root += u64::from(!has_root);
+        if self.calls + 1 < self.sequence_at {
+            return false;
+        }
+        let before = self.sequence();
+        self.is_row = ROW_OTHERS * self.without_root < self.sequence_at;
+        (self.without_root, self.sequence_at) = (0, 2 * self.sequence_at);
+        let has_changed = before != self.sequence();
+        if has_changed {
+            self.histories.retain(|key, _| !observed::has_root(key.0));
+        }
+        has_changed
+    }
+
+    /// A collective has been planned. Returns whether an exchange may begin with it.
     pub(crate) fn counts(&mut self) -> bool {
         self.calls += 1;
         self.pending.is_none() && self.calls >= self.begins_at
     }
 
+    /// The next exchange goes with a call in which one rank is ahead of another by up to so many calls.
+    pub(crate) fn lags(&mut self, calls: u64) {
+        self.lag = calls;
+    }
+
     /// An exchange begins, on collectives that were called since the last one. Returns where its result goes.
     pub(crate) fn begins(&mut self, keys: Vec<Key>) -> Exchanged {
         let result = Exchanged::default();
-        // After a change what is new is to be known soon.
-        let later = if self.interval <= SOON_OF_SHORT { 1 } else { self.interval / 2 };
+        // After a change what is new is to be known soon; but who is ahead is not to wait.
+        let later = if self.interval <= SOON_OF_SHORT { 1 } else { self.interval / 2 }.max(self.lag);
         let adopts_at = self.calls + later;
         self.pending = Some(Pending { adopts_at, keys, result: result.clone() });
         self.begins_at = self.calls + self.interval;
@@ -158,6 +206,8 @@ impl Calibration {
             () if has_changed => SOON_OF_SHORT,
             () => (2 * self.interval).min(INTERVAL_MAX),
         };
+        // As many calls as ranks are apart still show what was before.
+        self.interval = self.interval.max(if self.lag > 1 { 2 * self.lag } else { 0 });
         self.begins_at = self.calls + self.interval;
     }
 

@@ -107,7 +107,7 @@ pub(super) fn combine(values: &[f64], keys: &[Key]) -> Outcome {
     Outcome { line, delay_s, remembered, losses, ratios }
 }
 
-fn has_root(collective: Collective) -> bool {
+pub(super) fn has_root(collective: Collective) -> bool {
     use Collective::*;
     matches!(collective, Broadcast | Gather | Reduce | Scatter)
 }

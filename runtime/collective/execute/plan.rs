@@ -11,7 +11,7 @@ use super::timing::{Timed, Timing};
 use crate::collective::calibration::{
     Calibration, Due, ENTRIES_MAX, Exchanged, Key, LONG_CALL_S, Line, Observed, Outcome, SHORT_CALL_S, Way,
 };
-use crate::collective::choose::{Candidate, Choice, Prices, converging};
+use crate::collective::choose::{Candidate, Choice, Prices, Sequence, converging};
 use crate::collective::schedule::Schedule;
 use crate::collective::{Algorithm, Call, CandidateReport, ChangeReport, CollectiveReport};
 use crate::cost::{CostModel, Queue};
@@ -25,6 +25,9 @@ const PLANS_MAX: usize = 256;
 const SET_ASIDE_MAX: usize = 64;
 /// Changes that are reported.
 const CHANGES_MAX: usize = 64;
+/// The most calls by which ranks are taken to be apart; and the time, where the delay is not known.
+const APART_MAX: u64 = 256;
+const UNKNOWN_S: f64 = 20e-3;
 /// A collective with losses that takes so many times its predicted time has overflown a queue.
 const OVERFLOWN: f64 = 2.0;
 /// A queue is taken to hold this at least: less than TCP sends at once.
@@ -37,6 +40,16 @@ pub(crate) struct Plan {
     pub(crate) schedule: Arc<Schedule>,
     /// Where the time of each call goes.
     pub(crate) timed: Timed,
+    apart: Apart,
+}
+
+/// How far ranks are apart in calls with a root: who sends runs ahead.
+#[derive(Clone, Copy)]
+struct Apart {
+    /// By so many calls one rank can be ahead of another until an exchange with them has ended.
+    calls: u64,
+    /// What each call costs then.
+    each_s: f64,
 }
 
 /// What becomes of a call.
@@ -76,6 +89,7 @@ struct Used {
     /// One of them.
     call: Call,
     choice: Arc<Choice>,
+    apart: Apart,
     timing: Arc<Timing>,
     /// The time that ranks have agreed on at the last exchange.
     observed_s: Option<f64>,
@@ -113,12 +127,68 @@ impl Planner {
                 Due::Result(outcome) => self.adopt_outcome(&outcome, call.ranks),
             }
         }
+        if self.calibration.as_mut().is_some_and(|calibration| calibration.follows(call.has_root())) {
+            self.resequence();
+        }
         let plan = self.plan(call);
-        // Ranks that send to a root run ahead of it, and an exchange would stop them. Where that costs much, it goes with other
-        // calls.
-        let may_exchange = !call.has_root() || plan.timed.predicted_s > SHORT_CALL_S;
-        let exchanges = self.calibration.as_mut().is_some_and(Calibration::counts) && may_exchange;
+        let exchanges = self.exchanges(call, &plan);
         Planned::Now { plan, exchanges }
+    }
+
+    /// Counts the call. Returns whether an exchange is to begin with it.
+    fn exchanges(&mut self, call: &Call, plan: &Plan) -> bool {
+        let may_exchange = self.may_exchange(call, plan.apart);
+        let Some(calibration) = &mut self.calibration else { return false };
+        let exchanges = calibration.counts() && may_exchange;
+        if exchanges {
+            calibration.lags(plan.apart.calls);
+        }
+        exchanges
+    }
+
+    /// Whether exchanges go with such calls. With a root ranks run ahead of each other, and an exchange stops them: where that costs
+    /// much, it goes with other calls.
+    fn may_exchange(&self, call: &Call, apart: Apart) -> bool {
+        let is_long = apart.each_s > SHORT_CALL_S;
+        let knows_delay = self.calibration.as_ref().is_some_and(Calibration::knows_delay);
+        match (is_outward(call), self.sequence(call)) {
+            _ if !call.has_root() => true,
+            (true, Sequence::Single) => !knows_delay,
+            (true, Sequence::InARow) | (false, _) => is_long,
+        }
+    }
+
+    /// How calls of this kind follow each other.
+    fn sequence(&self, call: &Call) -> Sequence {
+        let of_rooted = self.calibration.as_ref().map_or(Sequence::Single, Calibration::sequence);
+        if call.has_root() { of_rooted } else { Sequence::Single }
+    }
+
+    /// Calls with a root follow each other otherwise than before.
+    fn resequence(&mut self) {
+        self.plans.retain(|call, _| !call.has_root());
+        self.set_aside.clear();
+        for used in self.used.values_mut().filter(|used| used.call.has_root()) {
+            used.timing = Arc::default();
+        }
+    }
+
+    /// How far ranks are apart in such calls.
+    fn apart(&self, call: &Call, Candidate { algorithm, seconds }: Candidate) -> Apart {
+        let together = Apart { calls: 1, each_s: seconds };
+        let Some(calibration) = self.calibration.as_ref().filter(|_| call.has_root()) else { return together };
+        let mut prices = self.prices.lock();
+        let each_s = prices.one_more(call, algorithm).unwrap_or(seconds);
+        let (all_s, each_s) = match (self.sequence(call), calibration.knows_delay()) {
+            (Sequence::InARow, _) => {
+                let rounds = f64::from(call.ranks.max(2).ilog2() + 1);
+                let single_s = prices.seconds(call, algorithm).unwrap_or(seconds);
+                (single_s + rounds * prices.cost_model().exchange_fixed(), each_s)
+            }
+            (Sequence::Single, false) if is_outward(call) => (UNKNOWN_S, each_s),
+            (Sequence::Single, _) => return together,
+        };
+        Apart { calls: ((all_s / each_s.max(1e-9)).ceil() as u64).clamp(1, APART_MAX), each_s }
     }
 
     /// How a call is carried out, without that it is made.
@@ -129,7 +199,8 @@ impl Planner {
             return plan;
         }
         let key = key(call);
-        let mut choice = self.prices.lock().choose(call);
+        let sequence = self.sequence(call);
+        let mut choice = self.prices.lock().choose_in(sequence, call);
         let decision = self.calibration.as_ref().and_then(|calibration| calibration.decision(key));
         if let Some(place) = decision.and_then(|way| place_of(&choice, way)) {
             choice.chosen = place;
@@ -141,12 +212,13 @@ impl Planner {
                 self.overrides.window_of(call.collective).filter(|_| candidate.algorithm.name() == name)
             {
                 candidate.algorithm = candidate.algorithm.with_window(window);
-                candidate.seconds = self.prices.lock().seconds(call, candidate.algorithm).unwrap_or(candidate.seconds);
+                candidate.seconds =
+                    self.prices.lock().seconds_in(sequence, call, candidate.algorithm).unwrap_or(candidate.seconds);
             }
         }
         let Candidate { algorithm, seconds: predicted_s } = choice.best();
         let schedule = call.schedule(algorithm, self.rank).expect("a candidate carries out its call");
-        let choice = Arc::new(choice);
+        let (choice, apart) = (Arc::new(choice), self.apart(call, Candidate { algorithm, seconds: predicted_s }));
         self.note_change(call, &choice);
         let used = self.used.entry(key).or_insert_with(|| Used {
             calls: 0,
@@ -154,6 +226,7 @@ impl Planner {
             bytes: 0,
             call: call.clone(),
             choice: choice.clone(),
+            apart,
             timing: Arc::default(),
             observed_s: None,
         });
@@ -161,7 +234,7 @@ impl Planner {
         let is_told = !matches!(call.collective, Collective::Gather | Collective::Reduce) || call.root == self.rank;
         let timing = if is_told { used.timing.clone() } else { Arc::default() };
         let timed = Timed { timing, predicted_s };
-        let plan = Arc::new(Plan { algorithm, choice, schedule: Arc::new(schedule), timed });
+        let plan = Arc::new(Plan { algorithm, choice, schedule: Arc::new(schedule), timed, apart });
         if self.plans.len() == PLANS_MAX {
             self.plans.clear();
         }
@@ -198,7 +271,7 @@ impl Planner {
         used.recent += 1;
         used.bytes = bytes(call);
         if !Arc::ptr_eq(&used.choice, &plan.choice) {
-            used.choice = plan.choice.clone();
+            (used.choice, used.apart) = (plan.choice.clone(), plan.apart);
         }
     }
 
@@ -324,17 +397,24 @@ impl Planner {
     fn decide(&mut self, key: Key, has_new_prices: bool, has_losses: bool) -> bool {
         // What the program asks for is not decided on.
         let is_free = self.overrides.of(key.0).is_none();
+        let Some((sequence, tries)) = self.used.get(&key).map(|used| {
+            let sequence = self.sequence(&used.call);
+            let may_exchange = self.may_exchange(&used.call, used.apart);
+            (sequence, sequence == Sequence::Single || may_exchange)
+        }) else {
+            return false;
+        };
         let Some(calibration) = self.calibration.as_mut().filter(|_| is_free) else { return false };
         let Some(used) = self.used.get(&key) else { return false };
         let settled = used.observed_s.filter(|seconds| calibration.is_settled(used.calls, *seconds));
         if settled.is_none() && !has_new_prices {
             return false;
         }
-        let mut choice = self.prices.lock().choose(&used.call);
+        let mut choice = self.prices.lock().choose_in(sequence, &used.call);
         choice.chosen = place_of(&choice, Way::of(&used.choice.best().algorithm)).unwrap_or(choice.chosen);
         let history = calibration.history(key);
         let changes = match settled {
-            Some(seconds) => history.observes(&choice, (seconds, used.bytes), used.calls, has_losses).is_some(),
+            Some(seconds) => history.observes(&choice, (seconds, used.bytes), used.calls, has_losses, tries).is_some(),
             None => history.reprices(&choice),
         };
         let is_on_trial = history.is_on_trial();
@@ -376,6 +456,11 @@ impl Planner {
         };
         (self.used.iter().map(report).collect(), self.changes.clone())
     }
+}
+
+/// Whether its root is the first that is done.
+fn is_outward(call: &Call) -> bool {
+    matches!(call.collective, Collective::Broadcast | Collective::Scatter)
 }
 
 fn key(call: &Call) -> Key {
