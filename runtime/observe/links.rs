@@ -52,6 +52,10 @@ pub(crate) struct Link {
     /// When the difference of the clocks is worth telling again, and the bound that was told.
     told: (u64, u64),
     samples: [Ring; CLASSES],
+    /// Those of messages that were sent after the last one with a stamp had arrived: they stood in no queue behind it.
+    alone: [Ring; CLASSES],
+    /// When that arrived, by the clock of this rank.
+    arrived_ns: u64,
 }
 
 /// The newest samples of a class.
@@ -145,8 +149,15 @@ impl Links {
         }
         if let (Some(bytes), Some(offset)) = (bytes, link.clock.offset()) {
             let time_ns = raw.saturating_sub(offset.ns).max(1) as u64;
-            link.samples[class(bytes)].put(Sample { bytes, time_s: time_ns as f64 * 1e-9 });
+            let sample = Sample { bytes, time_s: time_ns as f64 * 1e-9 };
+            link.samples[class(bytes)].put(sample);
+            if now_ns.saturating_sub(time_ns) >= link.arrived_ns {
+                link.alone[class(bytes)].put(sample);
+            }
             self.typical.learn(peer, bytes, time_ns);
+        }
+        if bytes.is_some() {
+            link.arrived_ns = now_ns;
         }
         (answers > 0).then(|| Stamp { sent_ns: now_ns, echo_ns: link.clock.echo() })
     }
@@ -172,14 +183,18 @@ impl Links {
     }
 
     /// The one-way times of each class of sizes, over the first links to ranks that `counts` and that have shown some: that which
-    /// one of `of` is shorter than.
+    /// one of `of` is shorter than, of messages that stood in no queue if there are any.
     pub(crate) fn usual(&self, counts: impl Fn(Rank) -> bool, of: usize) -> Vec<Sample> {
         let shown =
             self.iter().filter(|(peer, link)| counts(*peer) && link.samples().any(|samples| !samples.is_empty()));
         let links: Vec<&Link> = shown.map(|(_, link)| link).take(USUAL_LINKS_MAX).collect();
         let of_class = |class: usize| {
-            let samples = links.iter().flat_map(|link| &link.samples[class].samples);
-            let mut samples: Vec<Sample> = samples.filter(|sample| sample.time_s > SOUND_S).copied().collect();
+            let sound = |of: fn(&Link) -> &[Ring; CLASSES]| -> Vec<Sample> {
+                let samples = links.iter().flat_map(|link| &of(link)[class].samples);
+                samples.filter(|sample| sample.time_s > SOUND_S).copied().collect()
+            };
+            let alone = sound(|link| &link.alone);
+            let mut samples = if alone.is_empty() { sound(|link| &link.samples) } else { alone };
             samples.sort_by(|one, other| one.time_s.total_cmp(&other.time_s));
             samples.get(samples.len() / of).copied()
         };
@@ -234,6 +249,24 @@ mod tests {
         let classes: Vec<usize> =
             [0, 1, 64, 65, 128, 129, 4096, 4097, 64 << 20, (64 << 20) + 1, u64::MAX].map(class).into();
         assert_eq!(classes, [0, 0, 0, 1, 1, 2, 6, 7, 20, 21, 21]);
+    }
+
+    /// The sender is ahead: its later messages stand in a queue.
+    #[test]
+    fn what_is_usual_is_of_messages_that_stood_in_no_queue() {
+        let (mut here, mut there) = (links(), links());
+        let quiet = |stamp, answers| Arrival { peer: PEER, bytes: None, stamp, answers };
+        let (_, asks) = here.posts(1_000_000, PEER, 0);
+        let answer = there.arrives(1_010_000, &quiet(asks.unwrap(), 2)).unwrap();
+        let again = here.arrives(1_020_000, &quiet(answer, 1)).unwrap();
+        there.arrives(1_030_000, &quiet(again, 0));
+        for message in 0..20u64 {
+            let (stamp, _) = here.posts(2_000_000 + 1000 * message, PEER, 4096);
+            let arrival = Arrival { peer: PEER, bytes: Some(4096), stamp: stamp.unwrap(), answers: 0 };
+            there.arrives(2_050_000 + 40_000 * message, &arrival);
+        }
+        let usual = there.usual(|_| true, 4)[0].time_s;
+        assert!((usual - 50e-6).abs() < 1e-6, "{usual}");
     }
 
     #[test]
