@@ -91,8 +91,15 @@
 //! than later ones, and by them nothing is decided, unless a message takes 5 ms or a call 10 ms. Nor do calls shorter than
 //! 200 us decide anything by their time: that is mostly a matter of when threads run. They follow the prices alone. An exchange is an allgather of
 //! 144 bytes per rank, and no call waits for it, but for one that runs ahead of the slowest rank: a nonblocking call
-//! whose exchange has not ended begins when it has ended. Ranks that send to a root run ahead of it, so an exchange goes
-//! with a call that has a root only if that is predicted to take 200 us.
+//! whose exchange has not ended begins when it has ended.
+//!
+//! With a root ranks run ahead of each other: the root of a broadcast is done when it has sent, and ranks that send to a
+//! root are done before it is. After 8, 16, 32, ... calls ranks look whether nearly all of them had a root. Then such a call is priced as one
+//! of 16 in a row: what one more costs the busiest processor and the busiest port, and a part of the delay. A broadcast of
+//! long messages costs a chain one message then, and a root that serves all as many as there are others. An exchange
+//! would stop ranks that are ahead. So it goes with gathers and reductions only if one more costs 200 us; with broadcasts and
+//! scatters only while the delay is unknown, or if such calls come in a row and one more costs 200 us; and it is adopted as many calls
+//! later as ranks can be apart.
 //!
 //! | exchanged | what it changes |
 //! | --- | --- |
@@ -104,8 +111,9 @@
 //! The expected time of an algorithm is what was observed of it. For one that was not tried it is its predicted time,
 //! times observed over predicted of the one in use. Another algorithm is taken if its expected time is lower by at least
 //! 10 %. The margin grows with each change, and with the error of the predictions, so that
-//! algorithms do not alternate. After 32, 64, 128, ... calls of a size an algorithm that was not tried is tried, for three
-//! calls, if that is expected to cost at most 2 % of the time so far.
+//! algorithms do not alternate. An algorithm that was not tried is tried, for three to ten calls, if that is expected to
+//! cost at most 2 % of the time so far, and up to 5 % where predictions are wrong. A trial is taken to cost at least twice the
+//! usual time, so there is none among the first 60 to 250 calls.
 //!
 //! `changes` in [`Node::report`](crate::Node::report) lists each change: the call, the operation, its size, both
 //! algorithms, predicted and observed time. `run --report` shows it. `LATHIDE_CALIBRATE=off` or
