@@ -96,10 +96,10 @@
 //! With a root ranks run ahead of each other: the root of a broadcast is done when it has sent, and ranks that send to a
 //! root are done before it is. After 8, 16, 32, ... calls ranks look whether nearly all of them had a root. Then such a call is priced as one
 //! of 16 in a row: what one more costs the busiest processor and the busiest port, and a part of the delay. A broadcast of
-//! long messages costs a chain one message then, and a root that serves all as many as there are others. An exchange
-//! would stop ranks that are ahead. So it goes with gathers and reductions only if one more costs 200 us; with broadcasts and
-//! scatters only while the delay is unknown, or if such calls come in a row and one more costs 200 us; and it is adopted as many calls
-//! later as ranks can be apart.
+//! long messages costs a chain one message then, and a root that serves all as many as there are others. A root
+//! never waits for those that it sends to: no exchange goes with broadcasts and scatters, and none is adopted at them, so a program that
+//! calls nothing else keeps its first prices. With gathers and reductions an exchange goes only if one more call costs 200 us, and it is
+//! adopted as many calls later as ranks can be apart.
 //!
 //! | exchanged | what it changes |
 //! | --- | --- |

@@ -25,9 +25,8 @@ const PLANS_MAX: usize = 256;
 const SET_ASIDE_MAX: usize = 64;
 /// Changes that are reported.
 const CHANGES_MAX: usize = 64;
-/// The most calls by which ranks are taken to be apart; and the time, where the delay is not known.
+/// The most calls by which ranks are taken to be apart.
 const APART_MAX: u64 = 256;
-const UNKNOWN_S: f64 = 20e-3;
 /// A collective with losses that takes so many times its predicted time has overflown a queue.
 const OVERFLOWN: f64 = 2.0;
 /// A queue is taken to hold this at least: less than TCP sends at once.
@@ -120,7 +119,7 @@ impl Planner {
 
     /// The plan for the next call, whose root exists.
     pub(crate) fn next(&mut self, call: &Call) -> Planned {
-        if let Some(calibration) = &mut self.calibration {
+        if let Some(calibration) = self.calibration.as_mut().filter(|_| !is_outward(call)) {
             match calibration.due() {
                 Due::Nothing => {}
                 Due::Exchange => return Planned::Later,
@@ -147,15 +146,9 @@ impl Planner {
     }
 
     /// Whether exchanges go with such calls. With a root ranks run ahead of each other, and an exchange stops them: where that costs
-    /// much, it goes with other calls.
+    /// much, it goes with other calls. A root never waits for those that it sends to.
     fn may_exchange(&self, call: &Call, apart: Apart) -> bool {
-        let is_long = apart.each_s > SHORT_CALL_S;
-        let knows_delay = self.calibration.as_ref().is_some_and(Calibration::knows_delay);
-        match (is_outward(call), self.sequence(call)) {
-            _ if !call.has_root() => true,
-            (true, Sequence::Single) => !knows_delay,
-            (true, Sequence::InARow) | (false, _) => is_long,
-        }
+        !call.has_root() || (!is_outward(call) && apart.each_s > SHORT_CALL_S)
     }
 
     /// How calls of this kind follow each other.
@@ -175,19 +168,14 @@ impl Planner {
 
     /// How far ranks are apart in such calls.
     fn apart(&self, call: &Call, Candidate { algorithm, seconds }: Candidate) -> Apart {
-        let together = Apart { calls: 1, each_s: seconds };
-        let Some(calibration) = self.calibration.as_ref().filter(|_| call.has_root()) else { return together };
+        if self.sequence(call) == Sequence::Single {
+            return Apart { calls: 1, each_s: seconds };
+        }
         let mut prices = self.prices.lock();
         let each_s = prices.one_more(call, algorithm).unwrap_or(seconds);
-        let (all_s, each_s) = match (self.sequence(call), calibration.knows_delay()) {
-            (Sequence::InARow, _) => {
-                let rounds = f64::from(call.ranks.max(2).ilog2() + 1);
-                let single_s = prices.seconds(call, algorithm).unwrap_or(seconds);
-                (single_s + rounds * prices.cost_model().exchange_fixed(), each_s)
-            }
-            (Sequence::Single, false) if is_outward(call) => (UNKNOWN_S, each_s),
-            (Sequence::Single, _) => return together,
-        };
+        let rounds = f64::from(call.ranks.max(2).ilog2() + 1);
+        let single_s = prices.seconds(call, algorithm).unwrap_or(seconds);
+        let all_s = single_s + rounds * prices.cost_model().exchange_fixed();
         Apart { calls: ((all_s / each_s.max(1e-9)).ceil() as u64).clamp(1, APART_MAX), each_s }
     }
 
