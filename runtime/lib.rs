@@ -87,7 +87,7 @@ pub use handle::{AnyHandle, Cancelled, Failed, Handle, ReadHandle, Test, WriteHa
 pub use ids::{Rank, Tag};
 pub use interfaces::Interfaces;
 pub use node::{
-    Completed, Ghosts, Grid, Group, Lend, Loan, Node, PersistentExchange, SectionShift, WaitSet, Window, init,
+    Completed, Ghosts, Grid, Group, Lend, Loan, Node, PersistentExchange, Region, SectionShift, WaitSet, Window, init,
     init_with, wait_all, wait_any, wait_some,
 };
 pub use observe::Report;

@@ -7,6 +7,7 @@ mod job;
 mod lend;
 mod once;
 mod read;
+mod region;
 mod section;
 mod selection;
 mod wait_set;
@@ -29,6 +30,7 @@ pub use grid::Grid;
 pub use group::Group;
 pub use lend::{Lend, Loan};
 use once::Turn;
+pub use region::Region;
 pub use section::{Ghosts, SectionShift};
 pub use wait_set::{Completed, WaitSet};
 pub use waits::{wait_all, wait_any, wait_some};
@@ -78,7 +80,7 @@ pub fn init_with(config: Config) -> Result<Node> {
 /// | what all ranks do together | [collectives](Group#collectives): [`barrier`](Group::barrier), [`broadcast`](Group::broadcast), [`allreduce`](Group::allreduce) ... |
 /// | what some ranks do together | [`group`](Group::group), [`split`](Group::split), [`Grid`] |
 /// | neighbours on a grid | [`exchange`](Group::exchange), [`exchange_sections`](Group::exchange_sections) |
-/// | what has happened | [`report`](Node::report), [`check`](Node::check) |
+/// | what has happened | [`report`](Node::report), by [`region`](Node::region) of the program; [`check`](Node::check) |
 /// | the end | [`finalize`](Node::finalize) |
 /// | the selection of algorithms | [`calibrate`](Node::calibrate), [`set_cost_model`](Node::set_cost_model), [`override_algorithms`](Node::override_algorithms) |
 #[derive(Clone)]

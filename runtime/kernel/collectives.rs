@@ -18,6 +18,7 @@ use crate::engine::{Completed, OpId};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::observe::event::What;
+use crate::observe::regions;
 use crate::operation::Operation;
 use crate::overrides::Overrides;
 
@@ -92,6 +93,9 @@ impl Kernel {
         let op = post(&mut core).map_err(|error| error.during(operation))?;
         let completion = Arc::new(Completion::of_collective(operation, op, of));
         core.expect(completion.clone());
+        if let Some(observed) = &mut core.observed {
+            observed.regions.begins(op, regions::current(self.names.node));
+        }
         let core = self.begin_collective(core, op);
         self.unlock(core);
         // Not yet the task: that would wake it on a core that computes.

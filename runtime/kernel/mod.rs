@@ -160,13 +160,25 @@ impl Kernel {
     /// What the node has observed so far.
     pub(crate) fn observed(&self) -> observe::Report {
         let core = self.lock();
-        let links = core.observed.as_ref().map(|observed| observed.links()).unwrap_or_default();
+        let observed = core.observed.as_ref();
+        let links = observed.map(|observed| observed.links()).unwrap_or_default();
+        let regions = observed.map(|observed| self.observer.region_reports(&observed.regions)).unwrap_or_default();
         let refusals: Vec<String> = core.refusals().map(|error| format!("not told yet: {error}")).collect();
         self.unlock(core);
         let mut report = self.observer.report(self.clock.now(), &links);
         report.notes.extend(refusals);
         let (collectives, changes) = self.calls.job.planner.lock().report();
-        observe::Report { collectives, changes, ..report }
+        observe::Report { collectives, changes, regions, ..report }
+    }
+
+    /// The calling thread enters a region of the program.
+    pub(crate) fn enter_region(&self, name: &str) -> Option<observe::Visit> {
+        self.observer.enters_region(|| self.clock.now(), self.names.node, name)
+    }
+
+    /// It leaves it.
+    pub(crate) fn leave_region(&self, visit: &observe::Visit) {
+        self.observer.leaves_region(self.clock.now(), visit);
     }
 
     /// The program has asked whether an operation is complete, and it is not.

@@ -15,6 +15,7 @@ use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
 use crate::engine::{OpId, Unposted};
 use crate::error::Result;
 use crate::ids::Rank;
+use crate::observe::regions;
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::MatchKey;
 
@@ -95,7 +96,7 @@ impl Kernel {
             _ => Completion::new(operation, op, key),
         });
         core.expect(completion.clone());
-        core.observe_post(&completion, now);
+        core.observe_post(&completion, regions::current(self.names.node), now);
         let may_move = self.task_may_move();
         let is_write = operation.kind == OperationKind::Write;
         let gathers = may_move && is_write && core.gathers(operation.peer, operation.bytes, now);

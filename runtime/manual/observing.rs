@@ -56,6 +56,26 @@
 //!
 //! A message beyond the window waits for its read first and carries no timestamp.
 //!
+//! # Regions
+//!
+//! A program says what its messages are for: as long as the guard of [`Node::region`](crate::Node::region) lives, the
+//! operations that the thread posts count for that name, with all messages of its collectives. The report of each rank has for each region
+//! how often it was entered, the time within, and the messages out and in by size
+//! ([`RegionReport`](crate::observe::RegionReport)); the timeline shows it as a slice.
+//!
+//! ```
+//! # let node = lathide::init()?;
+//! # let (left, right) = (0, 0);
+//! # let (edge, ghost) = (vec![0.0f64; 512], vec![0.0f64; 512]);
+//! let halo = node.region("halo");
+//! let reading = node.initread(left, 1, ghost)?;
+//! let writing = node.initwrite(right, 1, edge)?;
+//! drop(halo);                                            // what was posted within counts, wherever it is waited for
+//! # (reading.wait()?, writing.wait()?);
+//! # node.finalize()?;
+//! # Ok::<_, lathide::Error>(())
+//! ```
+//!
 //! # Advice
 //!
 //! | limit | when | what would improve it |
@@ -77,7 +97,7 @@
 //! moment.
 //!
 //! - Rows of a thread: compute, initread, initwrite, wait (with `helped` if the thread moved bytes itself,
-//!   `handed_over` if another did), finalize.
+//!   `handed_over` if another did), finalize; and the regions of the program, around them.
 //! - Rows of messages: from the post to the completion, with the first and the last fragment.
 //! - Arrows: from an initwrite to the wait that got its message.
 //! - `otherData`, for each rank: *hidden*, the fraction of the time with messages in flight in which no thread of the

@@ -53,6 +53,10 @@ pub(crate) enum What {
     Meets { peer: Rank, message_id: u64, op: u64 },
     /// An operation is complete.
     Done { op: u64, failed: bool },
+    /// The thread enters a region of the program.
+    Region { name: String },
+    /// It leaves the innermost that it is in.
+    RegionEnds,
     /// The peer's clock was compared with the node's.
     Clock { peer: Rank, offset: Offset },
 }

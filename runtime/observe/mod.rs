@@ -5,6 +5,7 @@
 //! | `phases` | time outside calls (t_calc), in posts, in waits; per thread, a few stores per call |
 //! | `links` | messages and bytes by size class; a bounded sample of one-way times |
 //! | `offset` | clock offsets, by the minimum round trip |
+//! | `regions` | messages by the region of the program in which they were posted |
 //! | `report` | the summary, beside the models: [`Report`] |
 //! | `advice` | what limits a program, and what would improve it: [`Advice`] |
 //! | `event`, `tape` | events, through a bounded channel into a file; only for a timeline |
@@ -20,6 +21,7 @@ pub mod file;
 pub(crate) mod links;
 pub(crate) mod offset;
 mod phases;
+pub(crate) mod regions;
 mod report;
 mod say;
 mod summary;
@@ -43,6 +45,9 @@ use event::{Awaited, Head, What};
 use links::{Link, Links, Typical};
 use phases::Phases;
 pub(crate) use phases::number as thread_number;
+pub(crate) use regions::Visit;
+use regions::{Counts, Regions};
+pub use regions::{RegionMessages, RegionReport};
 use report::Facts;
 pub use report::{HyperbolicReport, LinkReport, Report, SizeReport};
 pub(crate) use say::say;
@@ -57,6 +62,7 @@ pub(crate) struct Observer {
     size: u32,
     overlap: bool,
     phases: Phases,
+    regions: Regions,
     typical: Arc<Typical>,
     /// When finalize began, in nanoseconds; 0 before.
     ended: AtomicU64,
@@ -79,6 +85,7 @@ impl Observer {
             size: config.size,
             overlap: config.overlap == Overlap::On,
             phases: Phases::default(),
+            regions: Regions::default(),
             typical: Arc::new(Typical::new(if is_on { config.size } else { 0 })),
             ended: AtomicU64::new(0),
             kernel_thread: AtomicI32::new(0),
@@ -218,6 +225,27 @@ impl Observer {
         }
         let typical = operations.map(typical).max().unwrap_or(u64::MAX);
         self.phases.leaves_wait(nanoseconds(entered), nanoseconds(now), typical);
+    }
+
+    /// The calling thread enters a region of the program, at `node`.
+    pub(crate) fn enters_region(&self, now: impl FnOnce() -> Duration, node: u64, name: &str) -> Option<Visit> {
+        if !self.is_on {
+            return None;
+        }
+        let now = now();
+        self.tell(|| now, What::Region { name: name.to_owned() });
+        Some(self.regions.enter(node, name, nanoseconds(now)))
+    }
+
+    /// It leaves it.
+    pub(crate) fn leaves_region(&self, now: Duration, visit: &Visit) {
+        Regions::leave(visit, nanoseconds(now));
+        self.tell(|| now, What::RegionEnds);
+    }
+
+    /// The regions of the program, and the messages posted in them.
+    pub(crate) fn region_reports(&self, counts: &Counts) -> Vec<RegionReport> {
+        self.regions.reports(counts)
     }
 
     /// The calling thread has got a handle. Returns what to give back when that is gone.

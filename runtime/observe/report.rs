@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::RegionReport;
 use super::advice::{Advice, Observed};
 use super::links::{CLASSES, Count, Link};
 use super::offset::Offset;
@@ -76,6 +77,9 @@ pub struct Report {
     /// Algorithms that have changed by what was observed, in order. At most 64.
     #[serde(default)]
     pub changes: Vec<ChangeReport>,
+    /// The regions that the program has named ([`Node::region`](crate::Node::region)), and the messages that were posted in them.
+    #[serde(default)]
+    pub regions: Vec<RegionReport>,
     /// What limits the node, and what would improve it.
     pub advice: Advice,
     /// What could not be determined, and why.
@@ -211,6 +215,7 @@ impl Report {
             links: reports,
             collectives: Vec::new(),
             changes: Vec::new(),
+            regions: Vec::new(),
             advice,
             notes,
         }
@@ -382,6 +387,7 @@ impl fmt::Display for Report {
         self.links.iter().try_for_each(|link| writeln!(f, "  {link}"))?;
         self.collectives.iter().try_for_each(|collective| writeln!(f, "  {collective}"))?;
         self.changes.iter().try_for_each(|change| writeln!(f, "  changed at {change}"))?;
+        self.regions.iter().try_for_each(|region| writeln!(f, "  {region}"))?;
         self.notes.iter().try_for_each(|note| writeln!(f, "  note: {note}"))?;
         write!(f, "  {}", self.advice.words)
     }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use lathide::observe::{Limit, Report};
-use lathide::{Node, Result, Tag};
+use lathide::observe::{Limit, RegionMessages, Report};
+use lathide::{Node, Operator, Result, Tag};
 use serde_json::Value;
 
 use crate::spmd::{Job, Start, programs};
@@ -63,6 +63,56 @@ fn a_report_adds_up() {
         assert!(report.gamma.unwrap() > 0.0 && (0.0..=1.0).contains(&report.hidden.unwrap()), "{report:#?}");
         assert!(report.gain_model.unwrap() > 0.0 && report.gain_observed.unwrap() > 0.0, "{report:#?}");
         assert!(report.to_string().contains("eq. (4)"), "{report}");
+    }
+}
+
+/// Messages of reads, writes and collectives count for the region in which they were posted, wherever they end; those of another thread
+/// for its own.
+#[test]
+fn messages_are_counted_by_region() {
+    let reports: Vec<Report> = job(3, |node| {
+        let halo = node.region("halo");
+        steps(&node, 10, 800, Duration::ZERO).unwrap();
+        drop(halo);
+        // Posted within, waited for outside.
+        let sums = {
+            let _sums = node.region("sums");
+            node.initallreduce(&Operator::sum(), vec![1.0f64; 4]).unwrap()
+        };
+        assert_eq!(sums.wait().unwrap(), [3.0; 4]);
+        {
+            let _outer = node.region("outer");
+            let other = node.clone();
+            std::thread::spawn(move || steps(&other, 5, 8, Duration::ZERO).unwrap()).join().unwrap();
+            let _inner = node.region("halo");
+            steps(&node, 1, 1600, Duration::ZERO).unwrap();
+        }
+        node.barrier().unwrap();
+        let report = node.report();
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(
+            (&json["regions"][0]["name"], &json["regions"][0]["sent"][0]["bytes"]),
+            (&"halo".into(), &800.into())
+        );
+        node.finalize().unwrap();
+        report
+    });
+    for report in reports {
+        let names: Vec<&str> = report.regions.iter().map(|region| &*region.name).collect();
+        assert_eq!(names, ["halo", "sums", "outer"], "{report}");
+        let [halo, sums, outer] = &report.regions[..] else { panic!("{report}") };
+        let sizes = |of: &[RegionMessages]| of.iter().map(|sized| (sized.bytes, sized.messages)).collect::<Vec<_>>();
+        assert_eq!((halo.entered, sums.entered, outer.entered), (2, 1, 1));
+        for of in [&halo.sent, &halo.received] {
+            assert_eq!(sizes(of), [(800, 10), (1600, 1)]);
+        }
+        assert!(!sums.sent.is_empty() && !sums.received.is_empty(), "{report}");
+        assert!(
+            sums.sent.iter().all(|sized| sized.bytes <= 32 && sized.messages <= 4),
+            "no exchange of observations: {report}"
+        );
+        assert!(outer.sent.is_empty() && outer.received.is_empty(), "{report}");
+        assert!(report.to_string().contains("region halo: entered 2 times"), "{report}");
     }
 }
 

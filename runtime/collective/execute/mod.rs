@@ -89,10 +89,10 @@ pub(crate) struct Collectives {
 
 /// A message of a collective, as those that observe links count it.
 pub(crate) enum Traffic {
-    /// It is posted.
-    Sent { op: OpId, to: Rank, bytes: u64 },
+    /// It is posted, for the collective `whole`.
+    Sent { op: OpId, whole: OpId, to: Rank, bytes: u64 },
     /// All of it is here.
-    Received { from: Rank, bytes: u64 },
+    Received { whole: OpId, from: Rank, bytes: u64 },
 }
 
 /// A collective under way.
@@ -240,7 +240,7 @@ impl Collectives {
         entry.moved = now;
         if let (Some((from, true)), Outcome::Read(place, _)) = (under_way, &mut outcome) {
             let bytes = place.bytes_mut().len() as u64;
-            self.traffic.push(Traffic::Received { from, bytes });
+            self.traffic.push(Traffic::Received { whole, from, bytes });
         }
         match outcome {
             Outcome::Read(..) | Outcome::Written(_) => {

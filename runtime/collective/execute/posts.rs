@@ -31,8 +31,8 @@ impl Collectives {
                     let (to, key) = (members.rank(to), key.in_group(members.number(to)));
                     let bytes = source.bytes().len() as u64;
                     let posted = engine.initwrite(now, to, key, element, source).map_err(Error::from);
-                    if let Ok(op) = posted {
-                        self.traffic.push(Traffic::Sent { op, to, bytes });
+                    if let Ok(message) = posted {
+                        self.traffic.push(Traffic::Sent { op: message, whole: op, to, bytes });
                     }
                     (step, to, false, posted)
                 }

@@ -11,6 +11,7 @@ use crate::kernel::observed::Observed;
 use crate::observe::event::What;
 use crate::observe::links::ANSWERS;
 use crate::observe::nanoseconds;
+use crate::observe::regions::RegionId;
 use crate::operation::OperationKind;
 
 /// How often both ends answer at the start, where a timeline is to be aligned.
@@ -19,7 +20,7 @@ const FIRST_ANSWERS: u32 = 16;
 impl Core {
     /// Asks every peer for its clock, if there is to be a timeline.
     pub(in crate::kernel) fn ask_clocks(&mut self) {
-        let Some(Observed { links, tape: Some(_) }) = &mut self.observed else { return };
+        let Some(Observed { links, tape: Some(_), .. }) = &mut self.observed else { return };
         self.engine.take_notes();
         let now = nanoseconds(self.clock.now());
         for (peer, stamp) in links.ask_all(now) {
@@ -29,16 +30,19 @@ impl Core {
     }
 
     /// An operation has just been posted, at `now`, and nothing of it is sent yet.
-    pub(in crate::kernel) fn observe_post(&mut self, completion: &Completion, now: Duration) {
+    pub(in crate::kernel) fn observe_post(&mut self, completion: &Completion, region: Option<RegionId>, now: Duration) {
         let operation = completion.operation();
         if operation.kind == OperationKind::Write {
-            self.observe_write(completion.op, operation.peer, operation.bytes, now);
+            self.observe_write(completion.op, operation.peer, operation.bytes, region, now);
+        } else if let Some(observed) = &mut self.observed {
+            observed.regions.begins(completion.op, region);
         }
         self.observe_progress(operation.peer);
     }
 
-    fn observe_write(&mut self, op: OpId, to: Rank, bytes: u64, now: Duration) {
+    fn observe_write(&mut self, op: OpId, to: Rank, bytes: u64, region: Option<RegionId>, now: Duration) {
         let Some(observed) = &mut self.observed else { return };
+        observed.regions.sends(region, bytes);
         let (stamp, asks) = observed.links.posts(nanoseconds(now), to, bytes);
         if let Some(stamp) = stamp {
             self.engine.stamp(to, op, stamp);
@@ -52,10 +56,15 @@ impl Core {
     pub(in crate::kernel) fn observe_traffic(&mut self) {
         for message in self.collectives.take_traffic() {
             match message {
-                Traffic::Sent { op, to, bytes } => self.observe_write(op, to, bytes, self.clock.now()),
-                Traffic::Received { from, bytes } => {
+                Traffic::Sent { op, whole, to, bytes } => {
+                    let region = self.observed.as_ref().and_then(|observed| observed.regions.region_of(whole));
+                    self.observe_write(op, to, bytes, region, self.clock.now());
+                }
+                Traffic::Received { whole, from, bytes } => {
                     if let Some(observed) = &mut self.observed {
                         observed.links.receives(from, bytes);
+                        let region = observed.regions.region_of(whole);
+                        observed.regions.receives(region, bytes);
                     }
                 }
             }
@@ -65,10 +74,13 @@ impl Core {
     /// An operation has ended.
     pub(in crate::kernel) fn observe_end(&mut self, completion: &Completion, outcome: &mut Outcome) {
         let Some(observed) = &mut self.observed else { return };
+        let region = observed.regions.ends(completion.op);
         if completion.is_read()
             && let Outcome::Read(place, Some(origin)) = outcome
         {
-            observed.links.receives(origin.from, place.bytes_mut().len() as u64);
+            let bytes = place.bytes_mut().len() as u64;
+            observed.links.receives(origin.from, bytes);
+            observed.regions.receives(region, bytes);
         }
         if let Some(tape) = &observed.tape {
             let failed = matches!(outcome, Outcome::Failed(..) | Outcome::Abandoned(_));
@@ -80,7 +92,7 @@ impl Core {
     pub(in crate::kernel) fn observe_arrivals(&mut self, peer: Rank) {
         self.observe_progress(peer);
         while let Some(arrival) = self.engine.poll_arrival() {
-            let Some(Observed { links, tape }) = &mut self.observed else { continue };
+            let Some(Observed { links, tape, .. }) = &mut self.observed else { continue };
             let now = nanoseconds(self.clock.now());
             if let Some(answer) = links.arrives(now, &arrival) {
                 self.engine.ping(arrival.peer, answer, arrival.answers - 1);

@@ -1,5 +1,6 @@
 //! The Chrome trace format. Pure, but for the writer it is given.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
@@ -37,7 +38,7 @@ struct Entry {
 
 /// A stretch of a thread's time.
 struct Slice {
-    name: &'static str,
+    name: Cow<'static, str>,
     thread: u32,
     from: i64,
     to: i64,
@@ -126,10 +127,12 @@ fn thread_slices(track: &Track, alignment: &Alignment, thread: u32) -> Vec<Slice
     let mut slices: Vec<Slice> = Vec::new();
     // Since when the thread computes, or what it waits for.
     let (mut outside, mut waits): (Option<i64>, Option<Slice>) = (None, None);
+    // Regions of the program that the thread is in, the outermost first, and since when.
+    let mut regions: Vec<(&str, i64)> = Vec::new();
     let mut ends = None;
     let compute = |slices: &mut Vec<Slice>, since: Option<i64>, to: i64| {
         if let Some(from) = since.filter(|from| to - from >= COMPUTE_NS) {
-            slices.push(Slice { name: "compute", thread, from, to, args: Value::Null, op: None });
+            slices.push(Slice { name: "compute".into(), thread, from, to, args: Value::Null, op: None });
         }
     };
     for event in track.events.iter().filter(|event| event.thread == thread) {
@@ -139,7 +142,7 @@ fn thread_slices(track: &Track, alignment: &Alignment, thread: u32) -> Vec<Slice
             What::Post { since_ns, kind, peer, tag, bytes, .. } => {
                 let from = common(*since_ns);
                 compute(&mut slices, outside, from);
-                let name = called(*kind);
+                let name = called(*kind).into();
                 let args = json!({ "peer": peer, "tag": tag, "bytes": bytes });
                 slices.push(Slice { name, thread, from, to: at, args, op: None });
                 outside = Some(at);
@@ -152,7 +155,7 @@ fn thread_slices(track: &Track, alignment: &Alignment, thread: u32) -> Vec<Slice
             What::Wait { first, count } if ends.is_none() => {
                 compute(&mut slices, outside.take(), at);
                 let (op, args) = (first.as_ref().map(|first| first.op), awaited(first.as_ref(), *count));
-                waits = Some(Slice { name: "wait", thread, from: at, to: end, args, op });
+                waits = Some(Slice { name: "wait".into(), thread, from: at, to: end, args, op });
             }
             What::Help | What::HandOver => {
                 if let Some(wait) = &mut waits {
@@ -164,6 +167,19 @@ fn thread_slices(track: &Track, alignment: &Alignment, thread: u32) -> Vec<Slice
                     slices.push(Slice { to: at, ..wait });
                 }
                 outside = Some(at);
+            }
+            // Calculation ends with a region, so that slices lie within each other.
+            What::Region { name } => {
+                compute(&mut slices, outside, at);
+                outside = outside.map(|_| at);
+                regions.push((name, at));
+            }
+            What::RegionEnds => {
+                compute(&mut slices, outside, at);
+                outside = outside.map(|_| at);
+                if let Some((name, from)) = regions.pop() {
+                    slices.push(region(name, thread, from, at));
+                }
             }
             What::Finalize => {
                 compute(&mut slices, outside.take(), at);
@@ -177,10 +193,15 @@ fn thread_slices(track: &Track, alignment: &Alignment, thread: u32) -> Vec<Slice
         slices.push(wait);
     }
     compute(&mut slices, outside.filter(|_| track.tail.is_none()), end);
+    slices.extend(regions.into_iter().map(|(name, from)| region(name, thread, from, end)));
     if let Some(from) = ends.filter(|from| *from < end) {
-        slices.push(Slice { name: "finalize", thread, from, to: end, args: Value::Null, op: None });
+        slices.push(Slice { name: "finalize".into(), thread, from, to: end, args: Value::Null, op: None });
     }
     slices
+}
+
+fn region(name: &str, thread: u32, from: i64, to: i64) -> Slice {
+    Slice { name: Cow::Owned(name.to_owned()), thread, from, to, args: json!({ "region": true }), op: None }
 }
 
 fn awaited(first: Option<&Awaited>, count: u64) -> Value {
@@ -238,7 +259,7 @@ impl Scale {
 
     fn slice(&self, pid: u32, slice: &Slice) -> Entry {
         Entry {
-            name: slice.name.to_owned(),
+            name: slice.name.to_string(),
             cat: "thread",
             ph: "X",
             ts: self.us(slice.from),
@@ -335,8 +356,12 @@ fn other_data(
     let under_way = under_way(ranks, messages);
     let describe = |at: usize| {
         let (track, alignment) = (&tracks[at], &alignments[at]);
-        let waits =
-            Spans::of(slices[at].iter().filter(|slice| slice.name == "wait").map(|slice| (slice.from, slice.to)));
+        let waits = Spans::of(
+            slices[at]
+                .iter()
+                .filter(|slice| matches!(slice.name, Cow::Borrowed("wait")))
+                .map(|slice| (slice.from, slice.to)),
+        );
         let (all, exposed) = (under_way[at].length(), under_way[at].both(&waits).length());
         json!({
             "rank": track.head.rank,

@@ -124,6 +124,28 @@ fn two_ranks_by_hand() {
     }
 }
 
+/// Calculation is cut where a region begins and ends, so that slices lie within each other.
+#[test]
+fn regions_are_slices_that_hold_others() {
+    let mut tracks = tracks([Some("a"), Some("a")], 0);
+    let region = |name: &str| What::Region { name: name.to_owned() };
+    let more = [at(50, region("step")), at(105, region("wait")), at(130, What::RegionEnds), at(400, What::RegionEnds)];
+    tracks[0].events.extend(more);
+    tracks[0].events.sort_by_key(|event| event.at_ns);
+    let json = json(&tracks);
+    let of_writer = |name: &str| -> Vec<(f64, f64)> {
+        let of_zero = entries(&json, "X", name).into_iter().filter(|(rank, ..)| *rank == 0);
+        of_zero.map(|(_, from, length)| (from, length)).collect()
+    };
+    assert_eq!(of_writer("step"), [(50.0, 350.0)]);
+    assert_eq!(of_writer("wait"), [(105.0, 25.0)]);
+    assert_eq!(
+        of_writer("compute"),
+        [(0.0, 50.0), (50.0, 55.0), (105.0, 5.0), (120.0, 10.0), (130.0, 270.0), (400.0, 100.0)]
+    );
+    assert_eq!(json["otherData"]["ranks"][0]["hidden"], 1.0, "a region of that name is no wait");
+}
+
 #[test]
 fn entries_are_in_order_and_slices_of_a_thread_apart() {
     let json = json(&tracks([None, None], 0));
