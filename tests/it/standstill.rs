@@ -64,6 +64,7 @@ fn act(node: &Node, kind: &str) -> Result<()> {
         "any-finished" if rank == 0 => node.initread_any(4, vec![0u8; 8])?.wait().map(drop),
         "any-finished" => Ok(()),
         "writes-beyond" => node.initwrite(right, 9, vec![0u8; 256 << 20])?.wait().map(drop),
+        "finalizes-unread" => node.initwrite(right, 9, vec![0u8; 256 << 20]).map(drop),
         "wrong-tag" if rank == 0 => {
             write(1)?;
             read(3)?.wait().map(drop)
@@ -206,6 +207,8 @@ fn what_can_never_go_on_is_ended_with_who_waits_for_whom() {
         ("any-in-set", 2),
         ("any-finished", 3),
         ("writes-beyond", 2),
+        ("finalizes-unread", 2),
+        ("finalizes-unread", 3),
         ("wrong-tag", 2),
         ("barrier", 2),
     ];
@@ -213,9 +216,12 @@ fn what_can_never_go_on_is_ended_with_who_waits_for_whom() {
         let stuck = if kind == "any-finished" { 1 } else { size };
         for rank in 0..stuck {
             // Under a launcher the ranks' errors point to what it says.
-            let report = format!("{}\n{}", ended.of(rank, "deadlock").rest, ended.errors.join("\n"));
+            let told = if kind == "finalizes-unread" { "went-on" } else { "deadlock" };
+            let report = format!("{}\n{}", ended.of(rank, told).rest, ended.errors.join("\n"));
             let parts: &[&str] = match kind {
                 "writes-beyond" => &["initwrite to rank 1, tag 9, 268435456 bytes", "call initread", "LATHIDE_WINDOW"],
+                // What finalize returns.
+                "finalizes-unread" => &["deadlock", "initwrite to rank 1, tag 9, 268435456 bytes", "call initread"],
                 "wrong-tag" => {
                     &["rank 1 has a message of tag 1 from rank 0", "message of tag 1 lies unread: use one tag"]
                 }
