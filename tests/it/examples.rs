@@ -59,7 +59,10 @@ fn wrong_arguments_are_explained() {
         ("stencil", "--rows", "--rows needs a value"),
         ("stencil", "--rows -1", "--rows -1: invalid digit"),
         ("stencil", "--rows 0", "must be at least 1"),
-        ("stencil", "--depth 3", "there are --version, --rows, --columns and --steps"),
+        ("stencil", "--depth 3", "there are --version, --halo, --rows, --columns and --steps"),
+        ("stencil", "--halo 0", "--halo must be at least 1"),
+        ("stencil", "--halo 65", "--halo is wider than the narrowest strip, 64 columns"),
+        ("stencil", "--halo 2 --version i2", "--halo goes with --version i1"),
         ("gather", "--algorithm fast", "there are simple and windowed"),
         ("gather", "--window 0", "at least 1"),
         ("gather", "--bytes x", "--bytes x: invalid digit"),
@@ -108,6 +111,23 @@ mod jobs {
                 assert!(stencil.stdout.contains("correct to the bit"), "{ranks} ranks, {arguments}: {stencil:?}");
             }
         }
+    }
+
+    /// As wide as the narrowest strip, with steps left over, and one step less than there are ghost columns.
+    #[test]
+    fn stencil_with_deep_halos_on_any_number_of_ranks() {
+        for version in ["i1", "i3"] {
+            for (ranks, columns, halo) in
+                [(1, 9, 9), (2, 9, 4), (2, 9, 1), (3, 10, 2), (3, 23, 7), (5, 23, 3), (4, 64, 13)]
+            {
+                let arguments = format!("--version {version} --halo {halo} --rows 33 --columns {columns} --steps 12");
+                let stencil = job(ranks, "stencil", &arguments).succeeded();
+                let words = format!("with {halo} ghost columns: 33 x {columns} points, 12 steps on {ranks} ranks");
+                assert!(stencil.stdout.contains(&words), "{ranks} ranks, {arguments}: {stencil:?}");
+                assert!(stencil.stdout.contains("correct to the bit"), "{ranks} ranks, {arguments}: {stencil:?}");
+            }
+        }
+        job(3, "stencil", "--halo 4 --columns 11 --rows 5 --steps 1").failed(1);
     }
 
     #[test]

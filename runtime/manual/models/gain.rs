@@ -16,6 +16,7 @@
 //! | G, S, S_lh over p with lambda; best p | eq. 6, section 2.3.2 | [`Scaling`](lathide_models::gain::Scaling) |
 //! | tasks that differ: gamma_j, G_j, and the job's G | section 2.2 | [`Task`](lathide_models::gain::Task), [`job`](lathide_models::gain::job) |
 //! | CG and parCG | section 4.3, Fig. 24 | [`ConjugateGradient`](lathide_models::gain::ConjugateGradient) |
+//! | several steps for each exchange | ours | [`DeepHalo`](lathide_models::gain::DeepHalo) |
 //! | penalty of the protocol | section 4.1, Tables 1 and 2 | [`penalty`](lathide_models::gain::penalty) |
 //!
 //! # Tasks that differ
@@ -43,6 +44,31 @@
 //!
 //! With the Omega of p = 229 for every p, eq. (6) has its greatest G at 229 as well. S is greatest at p = 601, S_lh at
 //! 453. `--unknowns`, `--t-fl`, `--t-s` and `--t-w` (or `--from link.json`) give a and b of another machine.
+//!
+//! # Deep halos
+//!
+//! Hiding gains 1 + gamma where gamma is small: next to nothing on a link whose delay is long. A strip with k ghost columns on each
+//! side calculates k steps for each exchange of k columns, so k steps pay for one start-up, at the price of calculating some
+//! columns twice; and the exchange hides behind the interior of k steps. Both gains multiply, up to 1 + 1/gamma:
+//!
+//! - without hiding a step takes `t_calc (1 + s (k - 1) / 2c) + t_com(k) / k`, with c columns, s sides that have neighbours, and
+//!   `t_com(k) = a + b x` for k columns;
+//! - with hiding k steps take `max(t_com(k), interior) + rest`; the interior of step j are `c - s j` columns.
+//!
+//! `lathide predict gain --halo 1..64 --t-calc 2.5ms` shows both gains for 25 ms one way, 50 Mbit/s and 500 rows, and the best k.
+//! The program is `stencil --halo K`, with `--version i1` (not hidden) or `i3`. Two ranks with 64 columns each over that link
+//! (`lathide run -n 2 --link wan target/release/examples/stencil --rows 500 --columns 128 --steps 192 --halo K`; t_calc
+//! is about 25 us). The first k steps need no exchange, and the closing barrier takes another 25 ms:
+//!
+//! | k | run, measured | exchanges x t_com(k) + t_calc + barrier |
+//! | --- | --- | --- |
+//! | 1 (I.1, 96 steps) | 2.48 s | 2.49 s |
+//! | 8 | 722 ms | 723 ms |
+//! | 16 | 417 ms | 418 ms |
+//! | 32 | 257 ms | 258 ms |
+//! | 64 | 140 ms | 164 ms |
+//!
+//! The 256 kB of 64 columns are partly within the burst that the emulated link lets pass after a pause.
 //!
 //! # Misprints
 //!

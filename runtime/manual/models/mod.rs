@@ -13,6 +13,7 @@
 //! | `predict gain` | [`gain`] | G over gamma, gamma_s or p; best and break-even granularity, best machine, range for a wanted G | `f`, `omega`, `points` of `lathide gain --json` |
 //! | `predict gain --tasks` | [`gain`] | gamma and G of each task, and of the job whose nodes differ | `f`, `omega` |
 //! | `predict gain --cg` | [`gain`] | CG and parCG over p, beside a constant Omega | `hyperbolic` with `--unknowns` |
+//! | `predict gain --halo` | [`gain`] | several steps of a stencil for each exchange: the best number of ghost columns | `hyperbolic` |
 //! | `predict hyperbolic` | [`hyperbolic`] | T(x; a, b) of a message, of pairs at once, of neighbours | `hyperbolic` and `contention` of `lathide link --pairs 1,2,4 --json` |
 //! | `predict graph FILE` | [`hyperbolic`] | a graph of blocks reduced by rules 1 to 4, each message's bottleneck | nothing |
 //! | `predict broadcast` | [`hyperbolic`], [`cluster`] | tree or serial, and the size at which it changes; in packets beside the Postal model | `hyperbolic`, or `cluster` |

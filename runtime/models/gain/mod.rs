@@ -14,6 +14,7 @@
 //! | which number of processors? | [`Scaling`] | eq. (6), 2.3.2 |
 //! | what of tasks that differ? | [`job`] | 2.2 |
 //! | what of a known algorithm? | [`ConjugateGradient`] | 4.3 |
+//! | what of several steps for each exchange? | [`DeepHalo`] | beyond eq. (1) |
 //! | what does hiding cost a small message? | [`penalty`] | 4.1, Tables 1 and 2 |
 //!
 //! ```
@@ -30,6 +31,7 @@ mod conjugate_gradient;
 mod form_tests;
 #[cfg(test)]
 mod golden_tests;
+mod halo;
 mod optimum;
 pub mod penalty;
 #[cfg(test)]
@@ -40,6 +42,7 @@ mod tasks;
 mod tasks_tests;
 
 pub use conjugate_gradient::{ConjugateGradient, Costs};
+pub use halo::DeepHalo;
 pub use optimum::{
     Hardware, Range, best_gamma, best_machine, break_even_gamma, gamma_range_for_gain, hardware_granularity,
     maximum_partial, software_granularity, software_range_for_gain,

@@ -171,6 +171,36 @@ fn the_study_of_conjugate_gradients() {
     refused(&format!("gain --cg --from {}", saved.path()), &["--unknowns"]);
 }
 
+/// Deep halos: a case worked out by hand, the product of both gains, and a link's own a and b.
+#[test]
+fn several_steps_for_each_exchange() {
+    // k = 2 on 8 columns of 10 ms, two neighbours, t_com(2) = 30 + 2 x 5 ms: interior 6 + 4 columns, the rest 8.
+    let two = answer("gain --halo 2 --t-calc 80ms --columns 8 --rows 625 --a 30ms --b 1us");
+    near("t_com(k)", numbers(&two, "exchange_s")[0], 40e-3);
+    near("step, hidden", numbers(&two, "hidden_step_s")[0], (100e-3 + 80e-3) / 2.0);
+    near("step, not hidden", numbers(&two, "step_s")[0], (180e-3 + 40e-3) / 2.0);
+    near("G over I.1", numbers(&two, "gain")[0], 115e-3 / 90e-3);
+    let all = answer("gain --halo 1..64 --t-calc 2.5ms");
+    let [gains, of_halo, of_hiding] = ["gain", "gain_of_halo", "gain_of_hiding"].map(|member| numbers(&all, member));
+    for ((gain, of_halo), of_hiding) in gains.iter().zip(of_halo).zip(of_hiding) {
+        near("the gains multiply", *gain, of_halo * of_hiding);
+    }
+    let best = (0..64).max_by(|one, other| gains[*one].total_cmp(&gains[*other])).expect("64 of them");
+    assert_eq!(all["best_halo"], json!(best + 1));
+    let bound = number(&all, "bound");
+    assert!(gains[best] > 5.0 && gains[best] < bound, "25 ms one way, gamma below 0.1: {all}");
+    assert!(gains[0] < 2.0, "hiding alone");
+    let saved = Saved::new("halo", &json!({"hyperbolic": {"a_s": 30e-3, "b_s_per_byte": 1e-6}}));
+    let measured = answer(&format!("gain --halo 2 --t-calc 80ms --columns 8 --rows 625 --from {}", saved.path()));
+    assert_eq!((&measured["points"], &measured["parameters"]), (&two["points"], &two["parameters"]));
+    refused("gain --halo 9 --columns 8 --t-calc 1ms", &["halo is 9", "the strip's width"]);
+    refused("gain --halo 0 --t-calc 1ms", &["halo is 0"]);
+    refused("gain --halo 2 --sides 3 --t-calc 1ms", &["sides is 3", "1 or 2"]);
+    refused("gain --halo 2 --columns 0 --t-calc 1ms", &["columns is 0"]);
+    refused("gain --halo 2", &["--t-calc"]);
+    refused("gain --halo 2 --t-calc 1ms --gamma 2", &["--gamma"]);
+}
+
 #[test]
 fn tasks_that_differ() {
     let tasks = answer("gain --tasks 6s:6.5s,11s:1s");

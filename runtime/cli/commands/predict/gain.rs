@@ -1,5 +1,6 @@
 //! `lathide predict gain`: what hiding gains (Strumpen 1994).
 
+mod halo;
 mod study;
 mod tasks;
 mod verdict;
@@ -16,6 +17,7 @@ use super::problem::Problem;
 use super::saved::{Saved, pick};
 use super::values::{self, Counts, Values};
 use crate::report::format::plain;
+use halo::Halo;
 use study::Study;
 use verdict::Hardware;
 
@@ -68,6 +70,8 @@ pub(super) struct Args {
     tasks: Option<String>,
     #[command(flatten)]
     study: Study,
+    #[command(flatten)]
+    deep: Halo,
 }
 
 const EXAMPLES: &str = "\
@@ -78,6 +82,7 @@ Examples:
   lathide predict gain --from gain.json --target 1.5                     f and Omega as measured
   lathide predict gain --tasks 10ms:10ms,20ms:10ms,30ms:5ms --f 0.9      nodes that differ
   lathide predict gain --tasks @tasks.txt --from gain.json
+  lathide predict gain --halo 1..64 --t-calc 2.5ms                       several steps for each exchange
   lathide predict gain --cg                                              CG and parCG (Fig. 24)
   lathide predict gain --cg --unknowns 1000000 --t-fl 1ns --from link.json";
 
@@ -99,6 +104,9 @@ fn in_turn(text: &str) -> Result<InTurn, String> {
 
 impl Predict for Args {
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {
+        if let Some(halos) = &self.deep.halo {
+            return self.deep.answer(halos, saved);
+        }
         if self.study.cg {
             let omega = self.omega.as_ref().map_or(Ok(0.0), single)?;
             return self.study.answer(self.procs.as_ref(), omega, saved);

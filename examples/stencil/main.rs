@@ -4,12 +4,17 @@
 //! step before: they are the ghost columns. Rank 0 gathers the result and compares it with the sequential one.
 //!
 //! `lathide run -n 4 target/debug/examples/stencil --version i3 --rows 1000 --columns 64 --steps 50`
+//!
+//! `--halo 8` has 8 ghost columns on each side, and calculates 8 steps for each exchange (`deep.rs`).
+
+mod deep;
 
 use std::mem::take;
 use std::ops::Range;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use deep::Deep;
 use lathide::{Node, Rank, Tag};
 
 const HALO: Tag = Tag(1);
@@ -38,20 +43,31 @@ fn run() -> Outcome<()> {
         return Err(format!("{size} ranks, but only {} columns: every rank needs one", options.columns).into());
     }
 
-    let mut strip = Strip::new(&options, share(options.columns, rank, size));
+    let columns = share(options.columns, rank, size);
+    let narrowest = options.columns / size as usize;
+    if options.halo.is_some_and(|halo| halo > narrowest) {
+        return Err(
+            format!("--halo is wider than the narrowest strip, {narrowest} columns: a neighbour has no more").into()
+        );
+    }
+    let mut strip = match options.halo {
+        Some(halo) => Columns::Deep(Deep::new(&options, halo, columns, &node)),
+        None => Columns::Strip(Strip::new(&options, columns)),
+    };
     node.barrier()?;
     let start = Instant::now();
-    for _ in 0..options.steps {
-        match options.version {
-            Version::I1 => strip.step_i1(&node)?,
-            Version::I2 => strip.step_i2(&node)?,
-            Version::I3 => strip.step_i3(&node)?,
-        }
+    match &mut strip {
+        Columns::Deep(deep) => deep.run(&node, options.version, options.steps)?,
+        Columns::Strip(strip) => strip.run(&node, options.version, options.steps)?,
     }
     node.barrier()?;
     let time = start.elapsed();
 
-    if let Some(result) = gather(&node, strip, &options)? {
+    let mine = match strip {
+        Columns::Deep(deep) => deep.columns(),
+        Columns::Strip(strip) => strip.old.concat(),
+    };
+    if let Some(result) = gather(&node, mine, &options)? {
         let mut sequential = Strip::new(&options, 0..options.columns);
         for _ in 0..options.steps {
             sequential.calculate(0..options.columns);
@@ -62,9 +78,10 @@ fn run() -> Outcome<()> {
             let (column, row) = (wrong / options.rows, wrong % options.rows);
             return Err(format!("column {column}, row {row}: {} instead of {}", result[wrong], expected[wrong]).into());
         }
-        let Options { version, rows, columns, steps } = options;
+        let Options { version, halo, rows, columns, steps } = options;
+        let ghosts = halo.map_or(String::new(), |halo| format!(" with {halo} ghost columns"));
         println!(
-            "{version:?}: {rows} x {columns} points, {steps} steps on {size} ranks in {time:.3?}, correct to the bit"
+            "{version:?}{ghosts}: {rows} x {columns} points, {steps} steps on {size} ranks in {time:.3?}, correct to the bit"
         );
     }
     Ok(node.finalize()?)
@@ -74,6 +91,26 @@ fn run() -> Outcome<()> {
 fn share(columns: usize, rank: Rank, size: u32) -> Range<usize> {
     let start = |rank: usize| rank * (columns / size as usize) + rank.min(columns % size as usize);
     start(rank.index())..start(rank.index() + 1)
+}
+
+enum Columns {
+    Deep(Deep),
+    Strip(Strip),
+}
+
+/// The values of time step 0 in column `c`.
+fn initial(c: usize, column: &mut [f64]) {
+    column.iter_mut().enumerate().for_each(|(r, value)| *value = ((r * 31 + c * 17) % 101) as f64);
+}
+
+/// The five-point stencil: the new values of a column from the old ones of the left one, itself, and the right one.
+fn update([left, here, right]: [&[f64]; 3], new: &mut [f64]) {
+    let last = here.len() - 1;
+    for (r, new) in new.iter_mut().enumerate() {
+        let above = if r == 0 { 0.0 } else { here[r - 1] };
+        let below = if r == last { 0.0 } else { here[r + 1] };
+        *new = RX * (left[r] + right[r]) + (1.0 - 2.0 * RX - 2.0 * RY) * here[r] + RY * (above + below);
+    }
 }
 
 /// A rank's columns at two consecutive time steps, and the ghost columns to the left and right of the older ones.
@@ -87,7 +124,11 @@ struct Strip {
 impl Strip {
     fn new(options: &Options, columns: Range<usize>) -> Self {
         let rows = options.rows;
-        let column = |c: usize| (0..rows).map(|r| ((r * 31 + c * 17) % 101) as f64).collect::<Vec<f64>>();
+        let column = |c: usize| {
+            let mut column = vec![0.0; rows];
+            initial(c, &mut column);
+            column
+        };
         // Time step 0 is known to all, so the first ghost columns need not be sent.
         let ghost = |c: Option<usize>| c.filter(|c| *c < options.columns).map_or(vec![0.0; rows], column);
         Strip {
@@ -97,17 +138,21 @@ impl Strip {
         }
     }
 
-    /// The five-point stencil on some of the columns.
+    /// Step by step.
+    fn run(&mut self, node: &Node, version: Version, steps: usize) -> lathide::Result<()> {
+        (0..steps).try_for_each(|_| match version {
+            Version::I1 => self.step_i1(node),
+            Version::I2 => self.step_i2(node),
+            Version::I3 => self.step_i3(node),
+        })
+    }
+
+    /// A step on some of the columns.
     fn calculate(&mut self, columns: Range<usize>) {
         for c in columns {
             let left = if c == 0 { &self.ghost[0] } else { &self.old[c - 1] };
             let right = self.old.get(c + 1).unwrap_or(&self.ghost[1]);
-            let (here, last) = (&self.old[c], self.old[c].len() - 1);
-            for (r, new) in self.new[c].iter_mut().enumerate() {
-                let above = if r == 0 { 0.0 } else { here[r - 1] };
-                let below = if r == last { 0.0 } else { here[r + 1] };
-                *new = RX * (left[r] + right[r]) + (1.0 - 2.0 * RX - 2.0 * RY) * here[r] + RY * (above + below);
-            }
+            update([left, &self.old[c], right], &mut self.new[c]);
         }
     }
 
@@ -192,8 +237,7 @@ impl Strip {
 }
 
 /// All columns one after the other, at rank 0.
-fn gather(node: &Node, strip: Strip, options: &Options) -> lathide::Result<Option<Vec<f64>>> {
-    let mine = strip.old.concat();
+fn gather(node: &Node, mine: Vec<f64>, options: &Options) -> lathide::Result<Option<Vec<f64>>> {
     if node.rank() != 0 {
         node.initwrite(0, RESULT, mine)?.wait()?;
         return Ok(None);
@@ -206,7 +250,7 @@ fn gather(node: &Node, strip: Strip, options: &Options) -> lathide::Result<Optio
     Ok(Some(all))
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 enum Version {
     I1,
     I2,
@@ -215,6 +259,8 @@ enum Version {
 
 struct Options {
     version: Version,
+    /// Ghost columns on each side; `None` for the paper's own versions, with one.
+    halo: Option<usize>,
     rows: usize,
     columns: usize,
     steps: usize,
@@ -222,11 +268,12 @@ struct Options {
 
 impl Options {
     fn parse(mut words: impl Iterator<Item = String>) -> Outcome<Self> {
-        let mut options = Options { version: Version::I3, rows: 1000, columns: 64, steps: 50 };
+        let mut options = Options { version: Version::I3, halo: None, rows: 1000, columns: 64, steps: 50 };
         while let Some(name) = words.next() {
             let value = words.next().ok_or(format!("{name} needs a value"))?;
             let number = || value.parse::<usize>().map_err(|error| format!("{name} {value}: {error}"));
             match name.as_str() {
+                "--halo" => options.halo = Some(number()?),
                 "--rows" => options.rows = number()?,
                 "--columns" => options.columns = number()?,
                 "--steps" => options.steps = number()?,
@@ -238,11 +285,17 @@ impl Options {
                         _ => return Err(format!("--version {value}: there are i1, i2 and i3").into()),
                     }
                 }
-                _ => return Err(format!("{name}: there are --version, --rows, --columns and --steps").into()),
+                _ => return Err(format!("{name}: there are --version, --halo, --rows, --columns and --steps").into()),
             }
         }
         if options.rows == 0 || options.columns == 0 {
             return Err("--rows and --columns must be at least 1".into());
+        }
+        if options.halo == Some(0) {
+            return Err("--halo must be at least 1".into());
+        }
+        if options.halo.is_some() && options.version == Version::I2 {
+            return Err("--halo goes with --version i1 (nothing is hidden) or i3 (the exchange is)".into());
         }
         Ok(options)
     }
