@@ -141,6 +141,12 @@ pub enum Collective {
 }
 
 impl Collective {
+    /// Whether one rank's part differs from that of all others.
+    pub(crate) fn has_root(self) -> bool {
+        use Collective::*;
+        matches!(self, Broadcast | Gather | Reduce | Scatter)
+    }
+
     /// Its name, which is that of the call.
     pub fn name(self) -> &'static str {
         match self {

@@ -166,8 +166,7 @@ impl Call {
 
     /// Whether it depends on a root.
     pub fn has_root(&self) -> bool {
-        use Collective::*;
-        matches!(self.collective, Broadcast | Gather | Reduce | Scatter)
+        self.collective.has_root()
     }
 
     /// The schedule of `rank` for `algorithm`. `None` if the algorithm does not apply: it belongs to another

@@ -18,7 +18,7 @@ impl Node {
     /// was observed.
     ///
     /// Regions may be nested; a message counts for the innermost. A thread is in regions of its own. A node tells 64 names apart.
-    /// It costs about as much as a look at the clock.
+    /// Entering one and leaving it each look at the clock.
     ///
     /// ```
     /// let node = lathide::init()?;

@@ -37,8 +37,6 @@ const TRIAL_COST_WRONG: f64 = 0.03;
 const TRIAL_RISK: f64 = 1.0;
 /// However long the job, no trial takes so many times as long.
 const TRIAL_MAX: f64 = 5.0;
-/// The calls after which there is a first trial.
-const TRIAL_FIRST: u64 = 16;
 /// Packets were lost and the time is so many times the predicted one: that is no error of all predictions.
 const HELD_UP: f64 = 2.0;
 
@@ -144,8 +142,11 @@ impl History {
         };
         let best = better.min_by(by_time).map(|(place, other)| Decision { place, expected_s: expected(other) });
         let trial = || {
+            if !tries {
+                return None;
+            }
             let untried = others().filter(|(_, other)| !self.tried.contains_key(&Way::of(&other.algorithm)));
-            let (place, other) = untried.filter(|_| tries && calls >= TRIAL_FIRST).min_by(by_time)?;
+            let (place, other) = untried.min_by(by_time)?;
             let expected_s = expected(other);
             let most_s = (TRIAL_COST + TRIAL_COST_WRONG * wrong) * calls as f64 * now_s;
             let cost_s = self.spent_s + trial_calls as f64 * (expected_s - now_s).max(TRIAL_RISK * now_s);

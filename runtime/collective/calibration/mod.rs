@@ -41,7 +41,7 @@ const DRIFT: f64 = 2.0;
 
 /// After so many calls, and again whenever they have doubled, it is decided whether those with a root come in a row.
 const ROW_FIRST: u64 = 8;
-/// They do if of the last calls all but so many had one.
+/// They do if since the last decision fewer calls had none than one for so many of all calls.
 const ROW_OTHERS: u64 = 8;
 
 /// When ranks exchange, and what they have decided.
@@ -169,7 +169,7 @@ impl Calibration {
         (self.without_root, self.sequence_at) = (0, 2 * self.sequence_at);
         let has_changed = before != self.sequence();
         if has_changed {
-            self.histories.retain(|key, _| !observed::has_root(key.0));
+            self.histories.retain(|key, _| !key.0.has_root());
         }
         has_changed
     }

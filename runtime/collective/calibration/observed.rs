@@ -100,16 +100,11 @@ pub(super) fn combine(values: &[f64], keys: &[Key]) -> Outcome {
         let known = known(BEFORE + at);
         // With a root some ranks do little, and the time is that of the last. Without one all take about as long, but for
         // those that come late.
-        let ratio = if has_root(key.0) { known.into_iter().max_by(f64::total_cmp) } else { price::median(known) };
+        let ratio = if key.0.has_root() { known.into_iter().max_by(f64::total_cmp) } else { price::median(known) };
         (*key, ratio)
     };
     let ratios = keys.iter().take(ENTRIES_MAX).enumerate().map(ratio).collect();
     Outcome { line, delay_s, remembered, losses, ratios }
-}
-
-pub(super) fn has_root(collective: Collective) -> bool {
-    use Collective::*;
-    matches!(collective, Broadcast | Gather | Reduce | Scatter)
 }
 
 #[cfg(test)]
