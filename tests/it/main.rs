@@ -3,6 +3,7 @@
 // The product may not, which these play or stop.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod applications;
 mod buffers;
 #[path = "../chance.rs"]
 mod chance;
