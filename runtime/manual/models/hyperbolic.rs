@@ -13,6 +13,7 @@
 //! | communication graphs, and what is left of one for a message | section 2, Figs. 1 and 7 | [`Graph`](lathide_models::hyperbolic::Graph), [`Stage`](lathide_models::hyperbolic::Stage) |
 //! | T_c, T_s, T_r | section 2.5, Fig. 8 | [`Path`](lathide_models::hyperbolic::Path) |
 //! | machine model, broadcast, global operation, neighbours | section 3 | [`Network`](lathide_models::hyperbolic::Network) |
+//! | an inventory of messages, n senders at once | sections 2.5 and 5.2.2 | [`Prices`](lathide_models::hyperbolic::Prices) |
 //! | parameters from pairs | eqs. 16 and 17 | [`Network::pairs`](lathide_models::hyperbolic::Network::pairs), [`Estimate`](lathide_models::hyperbolic::Estimate); from measurements, [`contention`](lathide_models::fit::contention) |
 //! | LogP and its bounds | section 6, eqs. 18 and 19 | [`LogP`](lathide_models::logp::LogP), [`ratio`](lathide_models::logp::ratio), [`sending_ratio`](lathide_models::logp::sending_ratio) |
 //!

@@ -12,6 +12,7 @@
 //! | communication graphs | [`Graph`] | 2, Figs. 1 and 7 |
 //! | T_c, T_s, T_r | [`Path`] | 2.5, Fig. 8 |
 //! | broadcast, global operation, neighbour exchange | [`Network`] | 3.1 to 3.3 |
+//! | an inventory of messages with n senders: T_s, T_r, T_c | [`Prices`] | 2.5, 5.2.2 |
 //! | the parameters from measurements | [`Estimate`] | 4, eqs. 16 and 17 |
 //! | LogP | [`logp`](super::logp) | 6, eqs. 18 and 19 |
 //!
@@ -34,6 +35,7 @@ mod golden_tests;
 mod graph;
 #[cfg(test)]
 mod graph_tests;
+mod inventory;
 mod network;
 mod packet;
 mod path;
@@ -45,6 +47,7 @@ mod rules;
 pub use broadcast::{Broadcast, broadcast_tree_rounds};
 pub use estimate::Estimate;
 pub use graph::{BlockId, Graph, GraphError, MessageId, Processor, Stage};
+pub use inventory::{Messages, Price, Prices};
 pub use network::Network;
 pub use packet::{Packets, Wormhole};
 pub use path::{Path, Primitive, Receiving};

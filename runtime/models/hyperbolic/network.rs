@@ -10,9 +10,9 @@ use crate::{BadParameter, above_zero, at_least_zero, check};
 /// workstation. Sending and receiving are not preemptive.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Network {
-    workstation: Block,
-    network: Block,
-    delay_s: f64,
+    pub(super) workstation: Block,
+    pub(super) network: Block,
+    pub(super) delay_s: f64,
 }
 
 impl Network {
