@@ -1,21 +1,13 @@
 //! The gain of a user's program: it runs unchanged, with overlap off and on in turns.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-
-use parking_lot::Mutex;
-
 use super::args::{Args, REPEATS};
 use super::compare::{Run, compare};
 use crate::commands::common::console::progress;
-use crate::commands::common::nodes::why;
+use crate::commands::common::program::run;
 use crate::commands::common::target::Target;
 use crate::launch::failed::{Failed, Result};
-use crate::launch::local::{Job, Output, Stream};
+use crate::launch::local::Job;
 use crate::report::results::Results;
-
-/// How much of the program's output is shown if it fails.
-const LAST_LINES: usize = 20;
 
 /// `lathide gain` with a program.
 pub(super) fn measure(args: &Args) -> Result<Results> {
@@ -52,24 +44,7 @@ fn once(args: &Args, target: &Target, overlap: &str) -> Result<Run> {
     let mut job = target.on(Job::new(args.ranks, &args.program[0], args.program[1..].iter().cloned()))?;
     job.env = vec![("LATHIDE_OVERLAP".into(), overlap.into())];
     job.report = true;
-    let last = Arc::new(Mutex::new(VecDeque::new()));
-    let sink = Arc::clone(&last);
-    let outcome = job.run(Box::new(move |output: Output| {
-        let mut last = sink.lock();
-        let text = String::from_utf8_lossy(&output.bytes);
-        let lines = text.lines().filter(|_| output.stream == Stream::Stdout);
-        last.extend(lines.map(|line| format!("\n  {line}")));
-        let surplus = last.len().saturating_sub(LAST_LINES);
-        last.drain(..surplus);
-        Ok(())
-    }))?;
-    let status = outcome.exit_status;
-    if status != 0 {
-        let last: String = last.lock().iter().map(String::as_str).collect();
-        let said = if last.is_empty() { last } else { format!("\nthe last lines of its output:{last}") };
-        let message = format!("with LATHIDE_OVERLAP={overlap}, {}{said}", why(&outcome));
-        return Err(Failed { message, status });
-    }
+    let outcome = run(job, &format!("with LATHIDE_OVERLAP={overlap}"))?;
     let left_s: Option<Vec<f64>> = outcome.ranks.iter().map(|rank| rank.left_s).collect();
     let left_s = left_s.and_then(|left_s| left_s.into_iter().reduce(f64::max));
     Ok(Run {
