@@ -21,6 +21,8 @@ pub(super) struct Answer {
     pub(super) rows: Vec<Vec<Value>>,
     /// What is shown above the table, out of `findings`.
     pub(super) tables: Vec<Table>,
+    /// What is shown below it.
+    pub(super) below: Vec<Table>,
     /// Where a parameter has a range.
     pub(super) chart: Option<Chart>,
     /// A paragraph below the table: what one row means in detail.
@@ -72,8 +74,8 @@ impl Answer {
     /// A table and a sentence; the rest is empty.
     pub(super) fn new(equation: &'static str, columns: Vec<Column>, rows: Vec<Vec<Value>>, conclusion: String) -> Self {
         let (parameters, tables, chart, details) = (Vec::new(), Vec::new(), None, String::new());
-        let (findings, notes) = (Map::new(), Vec::new());
-        Answer { equation, parameters, columns, rows, tables, chart, details, findings, notes, conclusion }
+        let (below, findings, notes) = (Vec::new(), Map::new(), Vec::new());
+        Answer { equation, parameters, columns, rows, tables, below, chart, details, findings, notes, conclusion }
     }
 
     /// Draws columns over the list with the most values of those `over` which may be drawn; further lists that were asked for tell
@@ -144,6 +146,9 @@ impl Answer {
             table = table.column(column.key, column.title, self.columns[at].form);
         }
         results.table(table);
+        for table in self.below {
+            results.table(table);
+        }
         if let Some(chart) = self.chart {
             results.chart(chart);
         }

@@ -21,7 +21,9 @@ mod logp;
 mod model;
 mod multigrid;
 mod network;
+mod prices;
 mod problem;
+mod program;
 mod saved;
 mod switch;
 mod values;
@@ -63,6 +65,7 @@ enum Model {
     Hops(hops::Args),
     Isoefficiency(isoefficiency::Args),
     Multigrid(multigrid::Args),
+    Program(program::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -89,6 +92,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Model::Hops(args) => ("hops", args),
         Model::Isoefficiency(args) => ("isoefficiency", args),
         Model::Multigrid(args) => ("multigrid", args),
+        Model::Program(args) => ("program", args),
     };
     let results = args.from.as_deref().map(Saved::read).transpose().and_then(|saved| {
         let answer = model.predict(saved.as_ref()).map_err(|problem| located(problem, saved.as_ref()))?;

@@ -64,6 +64,17 @@ struct Five {
 }
 
 impl NetworkArgs {
+    /// Whether any of them is given.
+    pub(super) fn is_given(&self) -> bool {
+        let values = [self.a, self.b, self.a_w, self.b_w, self.a_c, self.b_c, self.a_l];
+        values.iter().any(Option::is_some) || self.medium.is_some()
+    }
+
+    /// Whether they say what a sender takes.
+    pub(super) fn says_what_a_sender_takes(&self) -> bool {
+        [self.a, self.b, self.a_w, self.b_w].iter().any(Option::is_some)
+    }
+
     /// The network, from options first, then from `saved`, then from the paper.
     pub(super) fn network(&self, saved: Option<&Saved>) -> Result<Known, Problem> {
         let mut notes = Vec::new();
