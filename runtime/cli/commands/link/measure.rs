@@ -19,6 +19,9 @@ use lathide_models::fit::cluster::survey::{Cluster, SENDERS};
 const ENDING_S: f64 = 0.05;
 /// The share of the time for simultaneous pairs.
 const CONTENTION: f64 = 0.4;
+/// The same where only parameters are wanted, and how often it is repeated if that fits, and otherwise.
+const PAIRS_ALONE: f64 = 0.7;
+const PAIRS_REPEATS: [u32; 2] = [5, 3];
 
 /// Measures everything; with simultaneous pairs, these have their part of the time.
 pub(super) fn measure(target: &Target, options: &Options, wanted: Option<&Wanted>, quiet: bool) -> Result<Outcome> {
@@ -37,6 +40,22 @@ pub(super) fn measure(target: &Target, options: &Options, wanted: Option<&Wanted
     let contention = wanted.map(pairs).transpose()?;
     let load = background.and_then(|background| background.share());
     let outcome = Outcome::new(target.describe(), probe, &blocks, fragments, cluster, load);
+    outcome.map(|outcome| Outcome { contention, ..outcome }).ok_or_else(|| Failed::new("nothing was measured"))
+}
+
+/// One-way times and simultaneous pairs alone: what the hyperbolic model needs.
+pub(super) fn parameters(target: &Target, options: &Options, wanted: Option<&Wanted>, quiet: bool) -> Result<Outcome> {
+    let what = format!("measuring the link: {}; takes about {:.0} s", target.describe().how, options.seconds);
+    let nodes = Nodes { target, command: "link", bar: progress("lathide link", quiet, &what) };
+    let background = BackgroundLoad::watch();
+    let contention_s = wanted.map_or(0.0, |_| PAIRS_ALONE * options.seconds);
+    let short = Options { seconds: options.seconds - contention_s, ..options.clone() };
+    let (probe, blocks, _) = survey(&nodes, &short)?;
+    let pairs = Options { repeats: PAIRS_REPEATS[0], repeats_min: PAIRS_REPEATS[1], ..options.clone() };
+    let pairs = |wanted| contention::measure(&nodes, wanted, (&pairs, &probe), contention_s);
+    let contention = wanted.map(pairs).transpose()?;
+    let load = background.and_then(|background| background.share());
+    let outcome = Outcome::new(target.describe(), probe, &blocks, Vec::new(), None, load);
     outcome.map(|outcome| Outcome { contention, ..outcome }).ok_or_else(|| Failed::new("nothing was measured"))
 }
 

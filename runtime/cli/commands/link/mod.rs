@@ -67,6 +67,25 @@ pub(crate) fn cluster(
     measure::cluster_alone(&Nodes { target, command: "link", bar }, &probe, (seconds, repeats))
 }
 
+/// What prices messages on this link, in about so many seconds: one-way times and their fit, and what pairs of hosts share, for
+/// `ranks` ranks of which each host gets one before any gets two. Also why the latter is not known, if it is not.
+pub(crate) fn parameters(target: &Target, ranks: u32, seconds: f64, quiet: bool) -> Result<(Results, Option<String>)> {
+    let target = Target { hosts: target.hosts.spread(), ..target.clone() };
+    let (wanted, unknown) = match contention::Wanted::most(ranks, &target)? {
+        Ok(wanted) => (Some(wanted), None),
+        Err(why) => (None, Some(why)),
+    };
+    let options = plan::Options {
+        seconds,
+        repeats: 1,
+        repeats_min: 1,
+        bytes: None,
+        shared: target.link.shared,
+        yields: !target.is_loopback() || std::thread::available_parallelism().map_or(1, usize::from) < 2,
+    };
+    Ok((measure::parameters(&target, &options, wanted.as_ref(), quiet)?.results(), unknown))
+}
+
 /// Runs one of the nodes.
 pub(crate) fn run_node(plan: &str) -> ExitCode {
     measuring("link", plan, node::run)

@@ -55,7 +55,30 @@ impl Wanted {
         };
         Ok(Some(Wanted { pairs, hosts }))
     }
+
+    /// As many pairs at once as a program of so many ranks may have messages under way, if the place lets them share something; or
+    /// why it does not, in words. Of the hosts each has one rank.
+    pub(super) fn most(ranks: u32, target: &Target) -> Result<std::result::Result<Self, String>> {
+        let most = match target.hosts.place_quietly(None)? {
+            Some(hosts) if hosts.places.len() < 2 => {
+                return Ok(Err("what pairs of hosts share was not measured: that takes two hosts or more".to_owned()));
+            }
+            Some(hosts) => (hosts.places.len() as u32 / 2).min(PAIRS_MOST),
+            None if target.link.shared => (ranks / 2).clamp(2, PAIRS_MOST),
+            None => {
+                return Ok(Err(format!(
+                    "what pairs share was not measured: on this machine over {} each has a path of its own (--link                      ethernet has a medium for all, --hosts names hosts)",
+                    target.link
+                )));
+            }
+        };
+        let pairs = std::iter::successors(Some(1), |pairs| Some(2 * pairs)).take_while(|pairs| *pairs < most);
+        Ok(Ok(Wanted { pairs: pairs.chain([most]).collect(), hosts: (0..2 * most).collect() }))
+    }
 }
+
+/// More pairs at once take time, and on one machine its processors.
+const PAIRS_MOST: u32 = 4;
 
 /// Measures in about so many seconds.
 pub(super) fn measure(
