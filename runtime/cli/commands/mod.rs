@@ -9,6 +9,7 @@ mod link;
 mod predict;
 mod report;
 mod run;
+mod study;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -40,6 +41,7 @@ enum Command {
     Doctor(doctor::Args),
     Link(link::Args),
     Collectives(collectives::Args),
+    Study(study::Args),
     /// One of the nodes that a command measures with.
     #[command(name = "__node", hide = true)]
     Node {
@@ -77,6 +79,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Link(args) => link::run(&args),
         Command::Collectives(args) => collectives::run(&args),
+        Command::Study(args) => study::run(&args),
         Command::Node { command, plan } => match command.as_str() {
             "collectives" => collectives::run_node(&plan),
             "gain" => gain::run_node(&plan),

@@ -17,6 +17,7 @@ mod hops;
 mod hyperbolic;
 mod input;
 mod isoefficiency;
+mod link_prices;
 mod logp;
 mod model;
 mod multigrid;
@@ -34,6 +35,7 @@ use std::process::ExitCode;
 use crate::commands::common::output::Output;
 use crate::launch::failed::Failed;
 use model::Predict;
+pub(crate) use link_prices::{LinkPrices, link_prices};
 use problem::Problem;
 use saved::Saved;
 

@@ -125,9 +125,10 @@ impl Row {
         self.error = error(self.observed_s.unwrap_or(self.full_s), self.measured_s);
     }
 
-    /// The error of the prediction with all senders at once.
-    pub(crate) fn full_error(&self) -> Option<f64> {
-        error(self.full_s, self.measured_s)
+    /// The same with the error that follows from it.
+    pub(crate) fn judged(mut self) -> Self {
+        self.judge();
+        self
     }
 }
 
@@ -173,7 +174,8 @@ mod tests {
         assert!(observed > 1.0 && observed < 4.0, "{observed}");
         near(halo.observed_s.unwrap(), 2.0 * hyperbola(859.52e-6, (observed * 0.92e-6).max(1.42e-6), 1000.0));
         near(halo.error.unwrap(), halo.observed_s.unwrap() / 0.02 - 1.0);
-        near(halo.full_error().unwrap(), halo.full_s / 0.02 - 1.0);
+        let unobserved = Row { observed_s: None, ..halo.clone() }.judged();
+        near(unobserved.error.unwrap(), halo.full_s / 0.02 - 1.0);
         assert_eq!((halo.senders, halo.ranks, halo.messages, halo.bytes), (Some(4.0), 4, 2.0, 2000.0));
         let three = &sending(&classes, &prices(), Some(3.0)).unwrap()[0];
         near(three.full_s, 2.0 * hyperbola(859.52e-6, 3.0 * 0.92e-6, 1000.0));

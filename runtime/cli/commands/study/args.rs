@@ -1,0 +1,85 @@
+//! The options of `lathide study`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use lathide::launcher::quantity::WHOLE;
+use serde::Serialize;
+
+use super::sweep::Sweep;
+use crate::commands::common::options::{one, repeats, seconds};
+use crate::commands::common::output::Output;
+use crate::commands::common::target::Place;
+
+/// Run a program in its versions: what messages and hiding take, predicted from the link, beside what is measured
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The number of ranks [default: 2, or --sweep ranks=LIST]
+    #[arg(short = 'n', value_name = "N", value_parser = one::<u32>(WHOLE.within("1", "4096")))]
+    pub(super) ranks: Option<u32>,
+    /// What changes from point to point, such as n=16..512*2: {n} in the program's arguments is replaced; `ranks` sets their
+    /// number. Several go together, item by item
+    #[arg(long = "sweep", value_name = "NAME=LIST", value_parser = Sweep::read)]
+    pub(super) sweeps: Vec<Sweep>,
+    /// The versions of the program; {version} in its arguments is replaced
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "native,synchronised,hidden")]
+    pub(super) versions: Vec<Version>,
+    /// The regions whose messages count [default: all but barrier, which never counts]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(super) classes: Option<Vec<String>>,
+    /// The region that is a unit of work: all is told for one [default: iteration or cycle, else the whole job]
+    #[arg(long, value_name = "REGION")]
+    pub(super) per: Option<String>,
+    /// The link's parameters, a saved result of lathide link --pairs 1,2 --json [default: measured first]
+    #[arg(long, value_name = "FILE")]
+    pub(super) from: Option<PathBuf>,
+    /// About how long it may take; everything is run once at least
+    #[arg(long, value_name = "TIME", value_parser = seconds, default_value_t = SECONDS)]
+    pub(super) seconds: f64,
+    /// How often everything is run, if that fits; medians count
+    #[arg(long, value_name = "R", value_parser = repeats, default_value_t = REPEATS)]
+    pub(super) repeats: u32,
+    #[command(flatten)]
+    pub(super) output: Output,
+    /// The program and its arguments, with {version} and the names of --sweep in braces where their values go
+    #[arg(last = true, value_name = "PROGRAM", required = true)]
+    pub(super) program: Vec<OsString>,
+    // Last, since what follows would stand under the heading of its hosts.
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+/// A version of the program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Version {
+    /// As it is usually written: it calculates, then communicates.
+    Native,
+    /// The same with a barrier before messages, so that all ranks send at once.
+    Synchronised,
+    /// With communication behind calculation.
+    Hidden,
+}
+
+impl Version {
+    /// As options and programs have it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Version::Native => "native",
+            Version::Synchronised => "synchronised",
+            Version::Hidden => "hidden",
+        }
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  lathide study -n 4 --link rate=50mbit,shared -- ./solver --version {version}
+  lathide study --hosts a,b,c,d -n 4 --sweep n=16..512*2 -- ./solver --version {version} --n {n}
+  lathide study --hosts a,b,c,d --sweep ranks=2,4,4 --sweep px=1,1,2 --versions native,synchronised --classes grid
+      -- ./flow --version {version} --px {px}
+  lathide study --from link.json --per cycle --json -- ./flow --version {version} > study.json";
+
+const SECONDS: f64 = 45.0;
+const REPEATS: u32 = 3;

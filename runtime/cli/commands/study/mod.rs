@@ -1,0 +1,59 @@
+//! `lathide study`: a program in its versions over one link, what its messages and its hiding take predicted beside measured, as
+//! Stoica, Sultan and Keyes 1994 (section 5) and Strumpen 1994 show their applications.
+//!
+//! The parameters are the link's, measured without the program; the inventory is what the ranks count of themselves.
+
+mod args;
+mod points;
+mod results;
+mod runs;
+mod show;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+pub(crate) use args::Args;
+
+use crate::commands::common::background::BackgroundLoad;
+use crate::commands::common::target::Target;
+use crate::commands::link;
+use crate::commands::predict::{LinkPrices, link_prices};
+use crate::launch::failed::{Failed, Result};
+use crate::report::results::Results;
+
+/// Of the time, what the link's parameters get if they are measured first.
+const LINK: f64 = 0.25;
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> ExitCode {
+    args.output.show("lathide study", measured(args))
+}
+
+fn measured(args: &Args) -> Result<Results> {
+    let began = Instant::now();
+    let plan = sweep::Plan::of(args).map_err(Failed::usage)?;
+    let target = args.place.target("loopback")?;
+    let prices = parameters(args, &target, plan.most_ranks())?;
+    let background = BackgroundLoad::watch();
+    let target = Target { hosts: target.hosts.spread(), ..target };
+    let (runs, note) = runs::measure(args, &plan, &target, began)?;
+    let load = background.and_then(|background| background.share());
+    let mut results = results::results(args, (&plan, &target.describe()), &prices, &runs)?;
+    results.notes.extend(note);
+    results.warn_of(load);
+    Ok(results)
+}
+
+/// The link's, saved or measured now.
+fn parameters(args: &Args, target: &Target, ranks: u32) -> Result<LinkPrices> {
+    if let Some(from) = &args.from {
+        return LinkPrices::read(from);
+    }
+    let (results, unknown) = link::parameters(target, ranks, LINK * args.seconds, args.output.quiet)?;
+    let mut prices = link_prices("the link", &serde_json::to_value(&results)?)?;
+    prices.notes.extend(unknown);
+    Ok(prices)
+}
