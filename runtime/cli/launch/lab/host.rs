@@ -4,9 +4,12 @@ use std::fs::{self, File};
 use std::io;
 use std::thread;
 
-use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_core::{
+    DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 use tun_rs::{DeviceBuilder, SyncDevice};
@@ -72,6 +75,7 @@ impl Host {
             set_link(&netlink, LOOPBACK, LinkFlags::Up, Vec::new())?;
             let host = Host { network, device, interface, netlink };
             host.limit_trains(cable)?;
+            host.limit_rate(cable)?;
             Ok(host)
         };
         set_up().map_err(|error| refused("the host's network cannot be set up", error))
@@ -83,7 +87,45 @@ impl Host {
         let properties = vec![LinkAttribute::TxQueueLen(queue), LinkAttribute::GsoMaxSize(trains)];
         set_link(&self.netlink, self.interface, LinkFlags::empty(), properties)
     }
+
+    /// Gives the host's network card its rate, if the cable says one.
+    pub(super) fn limit_rate(&self, cable: &Cable) -> io::Result<()> {
+        let Some(rate) = cable.host_rate else { return Ok(()) };
+        let bytes_per_s = u32::try_from(rate.get() / 8).map_err(|_| {
+            io::Error::new(io::ErrorKind::InvalidInput, "a network card of a lab sends at most 34gbit; leave the rate out")
+        })?;
+        let mut qdisc = TcMessage::default();
+        qdisc.header.index = self.interface as i32;
+        qdisc.header.parent = TcHandle::ROOT;
+        let options = vec![
+            TcOption::Other(DefaultNla::new(TBF_PARAMETERS, bucket(bytes_per_s).to_vec())),
+            TcOption::Other(DefaultNla::new(TBF_BURST, BURST_BYTES.to_ne_bytes().to_vec())),
+        ];
+        qdisc.attributes = vec![TcAttribute::Kind("tbf".to_owned()), TcAttribute::Options(options)];
+        let request = RouteNetlinkMessage::NewQueueDiscipline(qdisc);
+        ask(&self.netlink, request, NLM_F_CREATE | NLM_F_REPLACE).map_err(|error| {
+            io::Error::new(error.kind(), format!("the system's token bucket (sch_tbf) is needed for it: {error}"))
+        })
+    }
 }
+
+/// `struct tc_tbf_qopt` of `include/uapi/linux/pkt_sched.h`: a token bucket of this rate.
+fn bucket(bytes_per_s: u32) -> [u8; 36] {
+    let mut bytes = [0; 36];
+    // Of the rate: packets count with their bytes, without the cells of ATM.
+    bytes[1] = 1;
+    bytes[8..12].copy_from_slice(&bytes_per_s.to_ne_bytes());
+    bytes[24..28].copy_from_slice(&HOST_QUEUE_BYTES.to_ne_bytes());
+    bytes
+}
+
+/// The attributes of a token bucket in `include/uapi/linux/pkt_sched.h`.
+const TBF_PARAMETERS: u16 = 1;
+const TBF_BURST: u16 = 6;
+/// What a network card sends at once after a pause: one packet.
+const BURST_BYTES: u32 = MTU + 100;
+/// What may wait for it. TCP keeps a millisecond's worth of each connection there, or two packets.
+const HOST_QUEUE_BYTES: u32 = 16 << 20;
 
 fn no_device(error: io::Error) -> LabError {
     let what = "a TUN device cannot be made";
@@ -108,8 +150,13 @@ fn set_link(socket: &Socket, interface: u32, flags: LinkFlags, properties: Vec<L
     link.header.flags = flags;
     link.header.change_mask = flags;
     link.attributes = properties;
-    let mut message = NetlinkMessage::from(RouteNetlinkMessage::SetLink(link));
-    message.header.flags = NLM_F_REQUEST | NLM_F_ACK;
+    ask(socket, RouteNetlinkMessage::SetLink(link), 0)
+}
+
+/// Asks the system for a change, and waits for its answer.
+fn ask(socket: &Socket, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+    let mut message = NetlinkMessage::from(request);
+    message.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
     message.finalize();
     let mut bytes = vec![0; message.buffer_len()];
     message.serialize(&mut bytes);
