@@ -66,8 +66,8 @@ impl Cable {
 
     /// The most bytes that a host may send as one train of packets, so that no train holds the cable for long.
     pub(super) fn train_bytes(&self) -> u32 {
-        // What gets lost should be single packets.
-        if self.loss() > 0.0 {
+        // What gets lost should be single packets, and so should what a network card sends.
+        if self.loss() > 0.0 || self.host_rate.is_some() {
             return MTU;
         }
         let Some(rate) = self.rate else { return TRAIN_MAX };

@@ -4,17 +4,16 @@ use std::fs::{self, File};
 use std::io;
 use std::thread;
 
-use netlink_packet_core::{
-    DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
-};
+use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
-use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::address::{PREFIX_4, PREFIX_6, addresses};
+use super::bucket;
 use super::cable::{Cable, MTU};
 use super::namespace::{self, LabError, refused};
 use crate::launch::failed::{Failed, system};
@@ -92,40 +91,41 @@ impl Host {
     pub(super) fn limit_rate(&self, cable: &Cable) -> io::Result<()> {
         let Some(rate) = cable.host_rate else { return Ok(()) };
         let bytes_per_s = u32::try_from(rate.get() / 8).map_err(|_| {
-            io::Error::new(io::ErrorKind::InvalidInput, "a network card of a lab sends at most 34gbit; leave the rate out")
+            io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "a network card of a lab sends at most 34gbit; leave the rate out",
+            )
         })?;
-        let mut qdisc = TcMessage::default();
-        qdisc.header.index = self.interface as i32;
-        qdisc.header.parent = TcHandle::ROOT;
-        let options = vec![
-            TcOption::Other(DefaultNla::new(TBF_PARAMETERS, bucket(bytes_per_s).to_vec())),
-            TcOption::Other(DefaultNla::new(TBF_BURST, BURST_BYTES.to_ne_bytes().to_vec())),
+        let message = |handle, parent, options| {
+            let mut message = TcMessage::default();
+            (message.header.index, message.header.handle, message.header.parent) =
+                (self.interface as i32, handle, parent);
+            message.attributes = vec![TcAttribute::Kind("htb".to_owned()), TcAttribute::Options(options)];
+            message
+        };
+        let (card, class) = (TcHandle { major: 1, minor: 0 }, TcHandle { major: 1, minor: 1 });
+        let made = [
+            RouteNetlinkMessage::NewQueueDiscipline(message(
+                card,
+                TcHandle::ROOT,
+                vec![bucket::discipline(class.minor)],
+            )),
+            RouteNetlinkMessage::NewTrafficClass(message(class, card, vec![bucket::class(bytes_per_s)])),
         ];
-        qdisc.attributes = vec![TcAttribute::Kind("tbf".to_owned()), TcAttribute::Options(options)];
-        let request = RouteNetlinkMessage::NewQueueDiscipline(qdisc);
-        ask(&self.netlink, request, NLM_F_CREATE | NLM_F_REPLACE).map_err(|error| {
-            io::Error::new(error.kind(), format!("the system's token bucket (sch_tbf) is needed for it: {error}"))
-        })
+        // The discipline stays as it is where there is one; its class is changed.
+        for (request, flags) in made.into_iter().zip([NLM_F_EXCL, 0]) {
+            match ask(&self.netlink, request, NLM_F_CREATE | flags) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    let what = format!("the system's token buckets (sch_htb) are needed for it: {error}");
+                    return Err(io::Error::new(error.kind(), what));
+                }
+                Ok(()) => {}
+            }
+        }
+        Ok(())
     }
 }
-
-/// `struct tc_tbf_qopt` of `include/uapi/linux/pkt_sched.h`: a token bucket of this rate.
-fn bucket(bytes_per_s: u32) -> [u8; 36] {
-    let mut bytes = [0; 36];
-    // Of the rate: packets count with their bytes, without the cells of ATM.
-    bytes[1] = 1;
-    bytes[8..12].copy_from_slice(&bytes_per_s.to_ne_bytes());
-    bytes[24..28].copy_from_slice(&HOST_QUEUE_BYTES.to_ne_bytes());
-    bytes
-}
-
-/// The attributes of a token bucket in `include/uapi/linux/pkt_sched.h`.
-const TBF_PARAMETERS: u16 = 1;
-const TBF_BURST: u16 = 6;
-/// What a network card sends at once after a pause: one packet.
-const BURST_BYTES: u32 = MTU + 100;
-/// What may wait for it. TCP keeps a millisecond's worth of each connection there, or two packets.
-const HOST_QUEUE_BYTES: u32 = 16 << 20;
 
 fn no_device(error: io::Error) -> LabError {
     let what = "a TUN device cannot be made";
