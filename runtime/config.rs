@@ -78,6 +78,9 @@ pub struct Config {
     pub linger: Duration,
     /// Whether the node records what it does ([`crate::Node::report`]). If not, reports are empty.
     pub observe: bool,
+    /// Whether the node also records when the last byte of each message has left the host, and so the sending times of regions
+    /// ([`crate::observe::RegionMessages::time_s`]). It costs a system call or two per message.
+    pub times_sends: bool,
     /// The file for a timeline of all ranks in the Chrome trace format. Each rank writes its own events to a file
     /// beside it.
     pub trace: Option<PathBuf>,
@@ -121,6 +124,7 @@ impl Config {
             keepalive: Some(KEEPALIVE),
             linger: Duration::from_secs(5),
             observe: true,
+            times_sends: false,
             trace: None,
             report: false,
             disabled: Disabled::default(),

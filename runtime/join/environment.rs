@@ -180,7 +180,13 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     let overlap = |text: &str| Ok(if on_or_off(text)? { Overlap::On } else { Overlap::Off });
     set(&mut config.overlap, variables.parsed(&variables::OVERLAP, overlap)?);
     set(&mut config.encrypt, variables.parsed(&variables::ENCRYPT, on_or_off)?);
-    set(&mut config.observe, variables.parsed(&variables::OBSERVE, on_or_off)?);
+    let observe = |text: &str| match text {
+        "sends" => Ok((true, true)),
+        _ => on_or_off(text).map(|observe| (observe, false)).map_err(|_| "this is on, off or sends".to_owned()),
+    };
+    let observed = variables.parsed(&variables::OBSERVE, observe)?;
+    set(&mut config.observe, observed.map(|(observe, _)| observe));
+    set(&mut config.times_sends, observed.map(|(_, sends)| sends));
     set(&mut config.report, variables.parsed(&variables::REPORT, on_or_off)?);
     config.trace = variables.text(&variables::TRACE).map(PathBuf::from);
     set(&mut config.window_bytes, variables.parsed(&variables::WINDOW, |text| BYTES.one(text))?);

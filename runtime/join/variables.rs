@@ -84,7 +84,8 @@ variables! {
         LINGER = "LATHIDE_LINGER", "TIME", "5s", "time for which `finalize` waits for peers to confirm";
         TRACE = "LATHIDE_TRACE", "FILE", "none", "the file for a timeline of all ranks";
         REPORT = "LATHIDE_REPORT", "on or off", "off", "whether the rank sends its report to the launcher at the end";
-        OBSERVE = "LATHIDE_OBSERVE", "on or off", "on", "whether the rank records what it does";
+        OBSERVE = "LATHIDE_OBSERVE", "on, off or sends", "on",
+            "whether the rank records what it does; with sends, also when each message has left the host";
     }
     "The command `lathide`" {
         SSH = "LATHIDE_SSH", "COMMAND", "ssh", "what reaches other hosts, with options";

@@ -18,7 +18,7 @@ use crate::engine::{Completed, OpId};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::observe::event::What;
-use crate::observe::regions;
+use crate::observe::{nanoseconds, regions};
 use crate::operation::Operation;
 use crate::overrides::Overrides;
 
@@ -94,7 +94,7 @@ impl Kernel {
         let completion = Arc::new(Completion::of_collective(operation, op, of));
         core.expect(completion.clone());
         if let Some(observed) = &mut core.observed {
-            observed.regions.begins(op, regions::current(self.names.node));
+            observed.regions.begins(op, regions::current(self.names.node), nanoseconds(now));
         }
         let core = self.begin_collective(core, op);
         self.unlock(core);

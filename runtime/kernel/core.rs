@@ -346,6 +346,7 @@ impl Core {
 
     /// Reads what is there, at most a turn's worth. Returns how many bytes it was.
     pub(crate) fn read(&mut self, peer: Rank) -> usize {
+        self.observe_departures(peer);
         let (mut turn, mut holds) = (0, false);
         while holds || turn < READ_TURN_BYTES {
             let Some(Socket { stream, cipher, .. }) = &mut self.sockets[peer.index()] else { break };
@@ -460,6 +461,7 @@ impl Core {
         }
         self.traffic.0[peer.index()] += written as u64;
         self.observe_progress(peer);
+        self.observe_departures(peer);
         match sent {
             Ok(Sent::All) => {}
             // More to send: the poller says at once that there is room, and the other links have their turn.

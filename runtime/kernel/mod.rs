@@ -124,6 +124,12 @@ impl Kernel {
         core.is_advised = control.is_some();
         let observer = Observer::new(config);
         core.observed = Observed::new(&observer, observer.open(job, || clock.now())?);
+        core.record_departures().map_err(|error| {
+            std::io::Error::new(
+                error.kind(),
+                format!("the system does not tell when messages leave ({error}): LATHIDE_OBSERVE=on"),
+            )
+        })?;
         core.ask_clocks();
         let (sender, orders) = mpsc::channel(ORDERS_MAX);
         let cost_model = placed(config.cost_model, ranks_per_core, &addresses);
@@ -159,7 +165,8 @@ impl Kernel {
 
     /// What the node has observed so far.
     pub(crate) fn observed(&self) -> observe::Report {
-        let core = self.lock();
+        let mut core = self.lock();
+        (0..self.size).for_each(|peer| core.observe_departures(Rank(peer)));
         let observed = core.observed.as_ref();
         let links = observed.map(|observed| observed.links()).unwrap_or_default();
         let regions = observed.map(|observed| self.observer.region_reports(&observed.regions)).unwrap_or_default();

@@ -17,7 +17,7 @@ pub(crate) struct Observed {
 impl Observed {
     /// `None`: nothing is.
     pub(super) fn new(observer: &Observer, tape: Option<Arc<Tape>>) -> Option<Self> {
-        Some(Observed { links: observer.links()?, regions: Counts::default(), tape })
+        Some(Observed { links: observer.links()?, regions: observer.counts(), tape })
     }
 
     /// What has passed over the links so far.

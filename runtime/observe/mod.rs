@@ -6,6 +6,7 @@
 //! | `links` | messages and bytes by size class; a bounded sample of one-way times |
 //! | `offset` | clock offsets, by the minimum round trip |
 //! | `regions` | messages by the region of the program in which they were posted |
+//! | `sends` | when messages have left the host, for their sending times; only if asked for |
 //! | `report` | the summary, beside the models: [`Report`] |
 //! | `advice` | what limits a program, and what would improve it: [`Advice`] |
 //! | `event`, `tape` | events, through a bounded channel into a file; only for a timeline |
@@ -24,6 +25,7 @@ mod phases;
 pub(crate) mod regions;
 mod report;
 mod say;
+pub(crate) mod sends;
 mod summary;
 pub(crate) mod tape;
 pub(crate) mod threads;
@@ -51,6 +53,7 @@ pub use regions::{RegionMessages, RegionReport};
 use report::Facts;
 pub use report::{HyperbolicReport, LinkReport, Report, SizeReport};
 pub(crate) use say::say;
+use sends::Sends;
 pub use summary::closing;
 pub(crate) use tape::Tape;
 use tape::rank_file;
@@ -61,6 +64,7 @@ pub(crate) struct Observer {
     rank: Rank,
     size: u32,
     overlap: bool,
+    times_sends: bool,
     phases: Phases,
     regions: Regions,
     typical: Arc<Typical>,
@@ -78,12 +82,13 @@ pub(crate) struct Observer {
 impl Observer {
     pub(crate) fn new(config: &Config) -> Self {
         // A timeline needs the links' clocks.
-        let is_on = config.observe || config.trace.is_some();
+        let is_on = config.observe || config.times_sends || config.trace.is_some();
         Observer {
             is_on,
             rank: config.rank,
             size: config.size,
             overlap: config.overlap == Overlap::On,
+            times_sends: config.times_sends,
             phases: Phases::default(),
             regions: Regions::default(),
             typical: Arc::new(Typical::new(if is_on { config.size } else { 0 })),
@@ -234,13 +239,18 @@ impl Observer {
         }
         let now = now();
         self.tell(|| now, What::Region { name: name.to_owned() });
-        Some(self.regions.enter(node, name, nanoseconds(now)))
+        Some(self.regions.enter(node, name, nanoseconds(now), self.phases.outside(nanoseconds(now))))
     }
 
     /// It leaves it.
     pub(crate) fn leaves_region(&self, now: Duration, visit: &Visit) {
-        Regions::leave(visit, nanoseconds(now));
+        Regions::leave(visit, nanoseconds(now), self.phases.outside(nanoseconds(now)));
         self.tell(|| now, What::RegionEnds);
+    }
+
+    /// What is to be counted of regions.
+    pub(crate) fn counts(&self) -> Counts {
+        Counts::new(self.times_sends.then(|| Sends::new(self.size)))
     }
 
     /// The regions of the program, and the messages posted in them.

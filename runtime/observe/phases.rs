@@ -124,6 +124,12 @@ impl Phases {
         .flatten()
     }
 
+    /// How long the calling thread has been outside of calls until `now`.
+    pub(crate) fn outside(&self, now: u64) -> u64 {
+        self.enters(now);
+        self.with(|mine, _| get(&mine.outside)).unwrap_or(0)
+    }
+
     /// Whether the end of the short post that the calling thread is in is to be timed.
     pub(crate) fn times_post(&self) -> bool {
         self.with(|mine, _| {

@@ -3,6 +3,7 @@
 //!
 //! | module | what |
 //! | --- | --- |
+//! | [`departure`] | when bytes of a connection have left the host |
 //! | [`descriptor`] | a descriptor, given by its number, that no other program shall inherit |
 //! | [`fork`] | flags that are set in a process that is forked from this one |
 //! | [`pieces`] | a vector whose pieces are lent one by one, to several borrowers at once |
@@ -11,6 +12,7 @@
 //!
 //! For Linux only.
 
+pub mod departure;
 pub mod descriptor;
 pub mod fork;
 pub mod pieces;

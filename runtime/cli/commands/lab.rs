@@ -27,7 +27,8 @@ Examples:
   lathide lab status --json
 
 Between two hosts a packet takes the delay, and its time at the rate. The rate is each host's, each way, and counts IP
-headers: TCP gets 1448 of 1500 bytes. What finds no room in the queue before it is dropped.
+headers: TCP gets 1448 of 1500 bytes. What finds no room in the queue before it is dropped. --host-rate makes the hosts'
+network cards slower than their cables, or than the medium that they share.
 
 Where there can be no lab, it says why and what to do, and runs the command all the same: run, gain, link and collectives
 with --hosts host0,host1 then have their ranks on this machine, with a relay between them (not with --json).
@@ -67,7 +68,7 @@ enum Action {
     /// Mend a cable that was cut
     Mend { host: String },
     /// Make a host's cable, or all cables, different: only in what is named
-    #[command(group(ArgGroup::new("what").args(["delay", "rate", "loss", "queue"]).required(true).multiple(true)))]
+    #[command(group(ArgGroup::new("what").args(["delay", "rate", "host_rate", "loss", "queue"]).required(true).multiple(true)))]
     Change {
         /// The host; without it, all
         host: Option<String>,
@@ -188,6 +189,10 @@ fn table(status: &Status) -> Vec<String> {
         let delay = Duration::from_secs_f64(host.delay_s);
         let link = LinkSpec { delay, rate_bits_per_s: host.rate_bits_per_s, ..LinkSpec::default() };
         let mut cable = if link.is_loopback() { "unlimited".to_owned() } else { link.to_string() };
+        if let Some(rate) = host.host_rate_bits_per_s {
+            let card = LinkSpec { rate_bits_per_s: Some(rate), ..LinkSpec::default() };
+            cable += &format!(",host-{card}");
+        }
         if host.loss > 0.0 {
             cable += &format!(",loss={}%", 100.0 * host.loss);
         }

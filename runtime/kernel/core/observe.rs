@@ -1,6 +1,10 @@
 //! What the core tells of messages: their posts, progress, arrivals and ends.
 
+use std::io;
+use std::os::fd::AsFd;
 use std::time::Duration;
+
+use lathide_sys::departure::Departure;
 
 use super::Core;
 use crate::collective::execute::Traffic;
@@ -35,14 +39,14 @@ impl Core {
         if operation.kind == OperationKind::Write {
             self.observe_write(completion.op, operation.peer, operation.bytes, region, now);
         } else if let Some(observed) = &mut self.observed {
-            observed.regions.begins(completion.op, region);
+            observed.regions.begins(completion.op, region, nanoseconds(now));
         }
         self.observe_progress(operation.peer);
     }
 
     fn observe_write(&mut self, op: OpId, to: Rank, bytes: u64, region: Option<RegionId>, now: Duration) {
         let Some(observed) = &mut self.observed else { return };
-        observed.regions.sends(region, bytes);
+        observed.regions.sends(op, region, bytes, nanoseconds(now));
         let (stamp, asks) = observed.links.posts(nanoseconds(now), to, bytes);
         if let Some(stamp) = stamp {
             self.engine.stamp(to, op, stamp);
@@ -64,7 +68,7 @@ impl Core {
                     if let Some(observed) = &mut self.observed {
                         observed.links.receives(from, bytes);
                         let region = observed.regions.region_of(whole);
-                        observed.regions.receives(region, bytes);
+                        observed.regions.receives(region, bytes, None);
                     }
                 }
             }
@@ -80,7 +84,8 @@ impl Core {
         {
             let bytes = place.bytes_mut().len() as u64;
             observed.links.receives(origin.from, bytes);
-            observed.regions.receives(region, bytes);
+            let took = |(_, posted_ns)| nanoseconds(self.clock.now()).saturating_sub(posted_ns);
+            observed.regions.receives(region.map(|(region, _)| region), bytes, region.map(took));
         }
         if let Some(tape) = &observed.tape {
             let failed = matches!(outcome, Outcome::Failed(..) | Outcome::Abandoned(_));
@@ -105,14 +110,23 @@ impl Core {
 
     /// Messages to or from `peer` may have come further.
     pub(in crate::kernel) fn observe_progress(&mut self, peer: Rank) {
-        let Some(Observed { tape: Some(tape), .. }) = &self.observed else { return };
+        let Some(Observed { tape, regions, .. }) = &mut self.observed else { return };
+        let sends = regions.sends_mut();
+        if tape.is_none() && sends.is_none() {
+            return;
+        }
         let (mut notes, clock) = (self.engine.notes(peer).peekable(), self.clock);
         if notes.peek().is_none() {
             return;
         }
         let now = nanoseconds(clock.now());
+        let mut sends = sends;
         for note in notes {
             let (peer, message_id) = (note.peer, note.message_id);
+            if let (Some(sends), Progress::Leaves(op)) = (&mut sends, note.progress) {
+                sends.hands_over(op, peer.index(), self.traffic.0[peer.index()]);
+            }
+            let Some(tape) = tape else { continue };
             tape.tell(
                 now,
                 match note.progress {
@@ -125,4 +139,40 @@ impl Core {
             );
         }
     }
+
+    /// Has the system record when what is written leaves the host, if sending times are asked for.
+    ///
+    /// # Errors
+    /// The system cannot.
+    pub(in crate::kernel) fn record_departures(&mut self) -> io::Result<()> {
+        let Some(observed) = &mut self.observed else { return Ok(()) };
+        if observed.regions.sends_mut().is_none() {
+            return Ok(());
+        }
+        self.engine.take_notes();
+        let sockets = self.sockets.iter().flatten();
+        sockets.map(|socket| lathide_sys::departure::record(socket.stream.as_fd())).collect()
+    }
+
+    /// Bytes to `peer` may have left the host.
+    pub(in crate::kernel) fn observe_departures(&mut self, peer: Rank) {
+        let Some(Observed { regions, .. }) = &mut self.observed else { return };
+        let Some(sends) = regions.sends_mut() else { return };
+        let Some(socket) = &self.sockets[peer.index()] else { return };
+        let mut node_began = None;
+        while let Ok(Some(Departure { byte, at })) = lathide_sys::departure::next(socket.stream.as_fd()) {
+            // The node's clock began at this real time.
+            let began = *node_began.get_or_insert_with(|| real_time().saturating_sub(self.clock.now()));
+            sends.leaves(peer.index(), byte, nanoseconds(at.saturating_sub(began)));
+        }
+        if node_began.is_some() {
+            regions.settle(false);
+        }
+    }
+}
+
+/// Since 1970, by the system's real-time clock.
+fn real_time() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }

@@ -49,6 +49,9 @@ impl Outcome {
         if let Some(found) = &self.contention {
             found.show(&mut results);
         }
+        if let Some(found) = &self.sending {
+            found.show(&mut results);
+        }
         results.conclusion = self.conclusion();
         results.warn_of(self.background_load);
         results

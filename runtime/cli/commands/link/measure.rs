@@ -8,6 +8,7 @@ use super::contention::{self, Wanted};
 use super::outcome::Outcome;
 use super::plan::{Block, Event, Options, Plan, Probe, Trial};
 use super::results::Row;
+use super::sending;
 use crate::commands::common::background::BackgroundLoad;
 use crate::commands::common::console::progress;
 use crate::commands::common::nodes::Nodes;
@@ -19,7 +20,9 @@ use lathide_models::fit::cluster::survey::{Cluster, SENDERS};
 const ENDING_S: f64 = 0.05;
 /// The share of the time for simultaneous pairs.
 const CONTENTION: f64 = 0.4;
-/// The same where only parameters are wanted, and how often it is repeated if that fits, and otherwise.
+/// The share of that for sending times.
+const SENDING: f64 = 0.25;
+/// The share for pairs and sending where only parameters are wanted, and how often pairs are repeated if that fits, and otherwise.
 const PAIRS_ALONE: f64 = 0.7;
 const PAIRS_REPEATS: [u32; 2] = [5, 3];
 
@@ -36,14 +39,16 @@ pub(super) fn measure(target: &Target, options: &Options, wanted: Option<&Wanted
     let fragments = fragments(&nodes, &budget::sweep(options, &probe, job_s))?;
     let cluster = cluster(&nodes, options, &probe)?;
     let slots = Nodes { target, command: "link", bar };
-    let pairs = |wanted| contention::measure(&slots, wanted, (options, &probe), contention_s);
+    let pairs = |wanted| contention::measure(&slots, wanted, (options, &probe), contention_s * (1.0 - SENDING));
     let contention = wanted.map(pairs).transpose()?;
+    let sends = |wanted: &Wanted| sending::measure(&slots, wanted.hosts(), &probe, contention_s * SENDING);
+    let sending = wanted.map(sends).transpose()?.flatten();
     let load = background.and_then(|background| background.share());
     let outcome = Outcome::new(target.describe(), probe, &blocks, fragments, cluster, load);
-    outcome.map(|outcome| Outcome { contention, ..outcome }).ok_or_else(|| Failed::new("nothing was measured"))
+    outcome.map(|outcome| Outcome { contention, sending, ..outcome }).ok_or_else(|| Failed::new("nothing was measured"))
 }
 
-/// One-way times and simultaneous pairs alone: what the hyperbolic model needs.
+/// One-way times, simultaneous pairs and sending times alone: what the hyperbolic model needs.
 pub(super) fn parameters(target: &Target, options: &Options, wanted: Option<&Wanted>, quiet: bool) -> Result<Outcome> {
     let what = format!("measuring the link: {}; takes about {:.0} s", target.describe().how, options.seconds);
     let nodes = Nodes { target, command: "link", bar: progress("lathide link", quiet, &what) };
@@ -52,11 +57,13 @@ pub(super) fn parameters(target: &Target, options: &Options, wanted: Option<&Wan
     let short = Options { seconds: options.seconds - contention_s, ..options.clone() };
     let (probe, blocks, _) = survey(&nodes, &short)?;
     let pairs = Options { repeats: PAIRS_REPEATS[0], repeats_min: PAIRS_REPEATS[1], ..options.clone() };
-    let pairs = |wanted| contention::measure(&nodes, wanted, (&pairs, &probe), contention_s);
+    let pairs = |wanted| contention::measure(&nodes, wanted, (&pairs, &probe), contention_s * (1.0 - SENDING));
     let contention = wanted.map(pairs).transpose()?;
+    let hosts = wanted.map_or(&[0, 1][..], Wanted::hosts);
+    let sending = sending::measure(&nodes, hosts, &probe, SENDING * PAIRS_ALONE * options.seconds)?;
     let load = background.and_then(|background| background.share());
     let outcome = Outcome::new(target.describe(), probe, &blocks, Vec::new(), None, load);
-    outcome.map(|outcome| Outcome { contention, ..outcome }).ok_or_else(|| Failed::new("nothing was measured"))
+    outcome.map(|outcome| Outcome { contention, sending, ..outcome }).ok_or_else(|| Failed::new("nothing was measured"))
 }
 
 /// Everything that one pair of nodes can measure. Also how many seconds it takes to start and end a job.
@@ -69,7 +76,7 @@ fn survey(nodes: &Nodes<'_>, options: &Options) -> Result<(Probe, Vec<Block>, f6
         match event {
             Event::Probed(found) => probe = Some(found),
             Event::Measured(block) => blocks.push(block),
-            Event::Cluster(_) | Event::Arrivals(_) | Event::Contention(_) => {}
+            Event::Cluster(_) | Event::Arrivals(_) | Event::Contention(_) | Event::Sending(_) => {}
         }
     }
     let joining_s = outcome.joined_s.unwrap_or_default();

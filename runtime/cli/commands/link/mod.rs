@@ -14,6 +14,7 @@ mod overlap;
 mod pair;
 mod plan;
 mod results;
+mod sending;
 mod stream;
 #[cfg(test)]
 mod tests;

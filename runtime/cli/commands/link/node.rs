@@ -8,6 +8,7 @@ use super::budget;
 use super::contention;
 use super::pair::Pair;
 use super::plan::{Block, Call, Event, Kind, Options, Order, Plan, Probe, SIGNAL_BYTES, Variant};
+use super::sending;
 use super::trial;
 use crate::commands::common::calculation::Calculation;
 use crate::commands::common::nodes::{progress, report};
@@ -51,6 +52,10 @@ pub(super) fn run(node: &Node, plan: &Plan) -> Result<()> {
         Plan::Cluster { trials, repeats, .. } => trial::run(node, trials, *repeats),
         Plan::Contention(plan) => match contention::node::run(node, plan)? {
             Some(measured) => report(node.rank(), Event::Contention(measured)),
+            None => Ok(()),
+        },
+        Plan::Sending(plan) => match sending::node::run(node, plan)? {
+            Some(sent) => report(node.rank(), Event::Sending(sent)),
             None => Ok(()),
         },
     }

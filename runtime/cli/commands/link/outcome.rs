@@ -8,6 +8,7 @@ use super::analysis;
 use super::contention::Found;
 use super::plan::{Block, Kind, Probe};
 use super::results::{Loaded, ProcessorUse, Row};
+use super::sending;
 use crate::commands::common::console::Link;
 use crate::commands::common::raw::{CALL_BYTES, CONGESTION_CONTROL};
 use lathide_models::fit::by_size::{self, Judged};
@@ -47,6 +48,8 @@ pub(super) struct Outcome {
     pub(super) cluster: Option<Cluster>,
     /// Of several pairs at once.
     pub(super) contention: Option<Found>,
+    /// Until messages have left the host.
+    pub(super) sending: Option<sending::Found>,
 }
 
 impl Outcome {
@@ -83,6 +86,7 @@ impl Outcome {
             segmented: by_size::fit(&times, segmented::fit),
             cluster,
             contention: None,
+            sending: None,
         })
     }
 }

@@ -7,6 +7,7 @@ use lathide_models::fit::cluster::survey::Seen;
 use serde::{Deserialize, Serialize};
 
 use super::contention::plan::{Measured, Plan as Pairs};
+use super::sending::{Plan as Sending, Sent};
 use crate::commands::common::raw::RawPlace;
 
 /// A short message: one that is measured, or one that only says that something may begin.
@@ -40,6 +41,8 @@ pub(super) enum Plan {
     },
     /// Several pairs at once.
     Contention(Pairs),
+    /// Until messages have left the host.
+    Sending(Sending),
 }
 
 impl Plan {
@@ -49,6 +52,7 @@ impl Plan {
             Plan::Link { .. } | Plan::Fragments { .. } => 2,
             Plan::Cluster { senders, .. } => senders + 1,
             Plan::Contention(pairs) => pairs.hosts.len() as u32,
+            Plan::Sending(plan) => plan.hosts.len() as u32,
         }
     }
 }
@@ -208,4 +212,6 @@ pub(super) enum Event {
     Arrivals(Arrivals),
     /// All of [`Plan::Contention`].
     Contention(Measured),
+    /// Sending times.
+    Sending(Vec<Sent>),
 }

@@ -20,6 +20,10 @@ pub(crate) struct Cable {
     /// The rate of each host, each way, such as 50mbit (as fast as this machine is unless set)
     #[arg(long, value_name = "RATE", value_parser = LinkSpec::parse_rate)]
     pub rate: Option<NonZeroU64>,
+    /// The rate of each host's own network card, in front of its cable; what waits for it waits within the host, where TCP
+    /// knows of it (as fast as this machine is unless set)
+    #[arg(long, value_name = "RATE", value_parser = LinkSpec::parse_rate)]
+    pub host_rate: Option<NonZeroU64>,
     /// The part of the packets that gets lost between two hosts with such cables, such as 0.1% or 0.001 (none unless set)
     #[arg(long, value_name = "PART", value_parser = loss)]
     pub loss: Option<f64>,
@@ -54,6 +58,7 @@ impl Cable {
         Cable {
             delay: to.delay.or(self.delay),
             rate: to.rate.or(self.rate),
+            host_rate: to.host_rate.or(self.host_rate),
             loss: to.loss.or(self.loss),
             queue: to.queue.or(self.queue),
         }
@@ -61,8 +66,8 @@ impl Cable {
 
     /// The most bytes that a host may send as one train of packets, so that no train holds the cable for long.
     pub(super) fn train_bytes(&self) -> u32 {
-        // What gets lost should be single packets.
-        if self.loss() > 0.0 {
+        // What gets lost should be single packets, and so should what a network card sends.
+        if self.loss() > 0.0 || self.host_rate.is_some() {
             return MTU;
         }
         let Some(rate) = self.rate else { return TRAIN_MAX };

@@ -68,6 +68,9 @@ pub(crate) struct HostStatus {
     pub delay_s: f64,
     /// What passes each way; `None`: unlimited.
     pub rate_bits_per_s: Option<NonZeroU64>,
+    /// What the host's own network card sends; `None`: unlimited.
+    #[serde(default)]
+    pub host_rate_bits_per_s: Option<NonZeroU64>,
     /// The part of the packets that gets lost on the way to another host with such a cable.
     pub loss: f64,
     /// The bytes that may wait before each direction.
@@ -139,10 +142,13 @@ impl Control {
             *cable = cable.changed(change);
             *cable
         };
-        self.hosts[host].limit_trains(&cable).map_err(|error| {
-            let name = address::name(host);
-            format!("{name} cannot be told how long its trains of packets may be: {error}")
-        })
+        let name = address::name(host);
+        self.hosts[host]
+            .limit_trains(&cable)
+            .map_err(|error| format!("{name} cannot be told how long its trains of packets may be: {error}"))?;
+        self.hosts[host]
+            .limit_rate(&cable)
+            .map_err(|error| format!("{name}'s network card cannot be given its rate: {error}"))
     }
 
     pub(super) fn status(&self) -> Status {
@@ -152,6 +158,7 @@ impl Control {
             address: address::addresses(number).0,
             delay_s: host.cable.delay().as_secs_f64(),
             rate_bits_per_s: host.cable.rate,
+            host_rate_bits_per_s: host.cable.host_rate,
             loss: host.cable.loss(),
             queue_bytes: host.cable.queue_bytes(),
             is_cut: host.is_cut,

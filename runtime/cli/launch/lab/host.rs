@@ -4,14 +4,16 @@ use std::fs::{self, File};
 use std::io;
 use std::thread;
 
-use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::address::{PREFIX_4, PREFIX_6, addresses};
+use super::bucket;
 use super::cable::{Cable, MTU};
 use super::namespace::{self, LabError, refused};
 use crate::launch::failed::{Failed, system};
@@ -72,6 +74,7 @@ impl Host {
             set_link(&netlink, LOOPBACK, LinkFlags::Up, Vec::new())?;
             let host = Host { network, device, interface, netlink };
             host.limit_trains(cable)?;
+            host.limit_rate(cable)?;
             Ok(host)
         };
         set_up().map_err(|error| refused("the host's network cannot be set up", error))
@@ -82,6 +85,45 @@ impl Host {
         let (queue, trains) = (DEVICE_QUEUE_PACKETS, cable.train_bytes());
         let properties = vec![LinkAttribute::TxQueueLen(queue), LinkAttribute::GsoMaxSize(trains)];
         set_link(&self.netlink, self.interface, LinkFlags::empty(), properties)
+    }
+
+    /// Gives the host's network card its rate, if the cable says one.
+    pub(super) fn limit_rate(&self, cable: &Cable) -> io::Result<()> {
+        let Some(rate) = cable.host_rate else { return Ok(()) };
+        let bytes_per_s = u32::try_from(rate.get() / 8).map_err(|_| {
+            io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "a network card of a lab sends at most 34gbit; leave the rate out",
+            )
+        })?;
+        let message = |handle, parent, options| {
+            let mut message = TcMessage::default();
+            (message.header.index, message.header.handle, message.header.parent) =
+                (self.interface as i32, handle, parent);
+            message.attributes = vec![TcAttribute::Kind("htb".to_owned()), TcAttribute::Options(options)];
+            message
+        };
+        let (card, class) = (TcHandle { major: 1, minor: 0 }, TcHandle { major: 1, minor: 1 });
+        let made = [
+            RouteNetlinkMessage::NewQueueDiscipline(message(
+                card,
+                TcHandle::ROOT,
+                vec![bucket::discipline(class.minor)],
+            )),
+            RouteNetlinkMessage::NewTrafficClass(message(class, card, vec![bucket::class(bytes_per_s)])),
+        ];
+        // The discipline stays as it is where there is one; its class is changed.
+        for (request, flags) in made.into_iter().zip([NLM_F_EXCL, 0]) {
+            match ask(&self.netlink, request, NLM_F_CREATE | flags) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    let what = format!("the system's token buckets (sch_htb) are needed for it: {error}");
+                    return Err(io::Error::new(error.kind(), what));
+                }
+                Ok(()) => {}
+            }
+        }
+        Ok(())
     }
 }
 
@@ -108,8 +150,13 @@ fn set_link(socket: &Socket, interface: u32, flags: LinkFlags, properties: Vec<L
     link.header.flags = flags;
     link.header.change_mask = flags;
     link.attributes = properties;
-    let mut message = NetlinkMessage::from(RouteNetlinkMessage::SetLink(link));
-    message.header.flags = NLM_F_REQUEST | NLM_F_ACK;
+    ask(socket, RouteNetlinkMessage::SetLink(link), 0)
+}
+
+/// Asks the system for a change, and waits for its answer.
+fn ask(socket: &Socket, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+    let mut message = NetlinkMessage::from(request);
+    message.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
     message.finalize();
     let mut bytes = vec![0; message.buffer_len()];
     message.serialize(&mut bytes);

@@ -6,6 +6,7 @@
 //! There is no process per host: the launcher keeps the namespaces open for whoever wants to be in them ([`enter()`]). When it ends, however it ends, they are gone; a warden ends the processes that were in them.
 
 mod address;
+mod bucket;
 mod cable;
 mod control;
 mod enter;

@@ -28,6 +28,11 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
+    /// By rank, the number of its host.
+    pub(super) fn hosts(&self) -> &[u32] {
+        &self.hosts
+    }
+
     /// `None` if none are asked for.
     pub(super) fn of(args: &Args, target: &Target) -> Result<Option<Self>> {
         let Some(pairs) = args.pairs.clone() else { return Ok(None) };

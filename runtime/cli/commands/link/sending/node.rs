@@ -1,0 +1,82 @@
+//! What each node does: messages to several others at once, whose sending times its own report tells.
+
+use std::time::Instant;
+
+use lathide::{Node, Operator, Tag};
+
+use super::{Plan, Sent};
+use crate::commands::common::clock::CommonClock;
+use crate::commands::common::nodes::progress;
+use crate::launch::failed::Result;
+
+const DATA: Tag = Tag(310);
+/// Beside the first repetition, which warms up, at least so many are measured.
+const REPEATS_MIN: u32 = 2;
+/// Bytes in a repetition, if a message is short.
+const BLOCK_BYTES: usize = 32 << 10;
+const COUNT_MAX: usize = 16;
+
+/// How often a message of so many bytes is sent to each receiver in a repetition, one time after the other.
+pub(super) fn count(bytes: usize) -> u32 {
+    (BLOCK_BYTES / bytes).clamp(1, COUNT_MAX) as u32
+}
+
+/// Measures; rank 0 has the result, in the order of the numbers of senders.
+pub(in crate::commands::link) fn run(node: &Node, plan: &Plan) -> Result<Option<Vec<Sent>>> {
+    let clock = CommonClock::set(node)?;
+    let (began, mut sent) = (Instant::now(), Vec::new());
+    let points = plan.senders.iter().flat_map(|senders| plan.bytes.iter().map(move |bytes| (*senders, *bytes)));
+    let points: Vec<(u32, usize)> = points.collect();
+    for repeat in 0..=plan.repeats {
+        let has_time = began.elapsed().as_secs_f64() < plan.seconds || repeat <= REPEATS_MIN;
+        if node.broadcast(0, vec![u8::from(has_time)])? != [1] {
+            break;
+        }
+        for (at, &(senders, bytes)) in points.iter().enumerate() {
+            let done = u64::from(repeat) * points.len() as u64 + at as u64;
+            let what = format!("{senders} senders, {bytes} bytes until they have left");
+            progress(node.rank(), (done, points.len() as u64 * u64::from(plan.repeats + 1)), what)?;
+            let time_s = block(node, plan, &clock, (senders, bytes))?;
+            if repeat > 0 && time_s.is_finite() {
+                sent.push(Sent { senders, bytes, time_s });
+            }
+        }
+    }
+    sent.sort_by_key(|one| one.senders);
+    Ok((node.rank() == 0).then_some(sent))
+}
+
+/// The first ranks send: the mean sending time of their messages; not a number if none was timed.
+fn block(node: &Node, plan: &Plan, clock: &CommonClock, (senders, bytes): (u32, usize)) -> Result<f64> {
+    let region = format!("{senders} {bytes}");
+    let before = timed(node, &region);
+    let (size, own) = (node.size(), node.rank());
+    let receivers = plan.receivers() as u32;
+    for _ in 0..count(bytes) {
+        let from = (1..=receivers).map(|back| own.on_ring(-i64::from(back), size)).filter(|rank| rank.0 < senders);
+        let reads =
+            from.map(|rank| node.initread(rank, DATA, vec![0_u8; bytes])).collect::<lathide::Result<Vec<_>>>()?;
+        let buffers: Vec<_> = (0..receivers).map(|_| vec![1_u8; bytes]).collect();
+        clock.meet(node, plan.message_s[0])?;
+        if own.0 < senders {
+            let _sending = node.region(&region);
+            let to = (1..=receivers).map(|ahead| own.on_ring(i64::from(ahead), size));
+            let writes = to.zip(buffers).map(|(rank, buffer)| node.initwrite(rank, DATA, buffer));
+            lathide::wait_all(writes.collect::<lathide::Result<Vec<_>>>()?)?;
+        }
+        // What has come has left.
+        lathide::wait_all(reads)?;
+    }
+    node.barrier()?;
+    let after = timed(node, &region);
+    let sums = node.allreduce(&Operator::sum(), vec![after[0] - before[0], after[1] - before[1]])?;
+    Ok(sums[0] / sums[1])
+}
+
+/// The sending times of a region so far, and of how many messages.
+fn timed(node: &Node, region: &str) -> [f64; 2] {
+    let report = node.report();
+    let sent = report.regions.iter().find(|found| found.name == region).map(|found| &found.sent);
+    let sums = sent.into_iter().flatten().map(|sized| [sized.time_s.unwrap_or_default(), sized.timed as f64]);
+    sums.fold([0.0; 2], |[time_s, count], [more_s, more]| [time_s + more_s, count + more])
+}
