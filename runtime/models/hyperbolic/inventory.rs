@@ -90,6 +90,32 @@ impl Prices {
         Ok(price)
     }
 
+    /// What reads of these messages take, each from its post until it is complete, if `together` of them are posted at once, when
+    /// their messages are sent, and are served one after the other: the i-th takes `a = 2 i a_W + i n a_C + a_L` and
+    /// `b = i max(b_W, n b_C)`. The last is section 3.3's, with rule 3 applied to the workstation too. One at a time takes T_c.
+    /// `together` may be a mean.
+    ///
+    /// # Errors
+    /// As [`Prices::price`], and if `together` is not a finite number of at least 1.
+    pub fn reading_s(&self, messages: &[Messages], senders: f64, together: f64) -> Result<f64, BadParameter> {
+        let whole = at_least_one("number of reads at once", together)?.floor();
+        let (alone, rest) = (self.total(senders)?, together - whole);
+        let delay_s = self.network.delay_s;
+        let mut all_s = 0.0;
+        for Messages { bytes, count } in messages {
+            let nth = |i: f64| {
+                let a_s = i * (alone.a_s - delay_s) + delay_s;
+                Block::new(a_s.max(0.0), i * alone.b_s_per_byte)?.time_s(*bytes)
+            };
+            let mut once_s = if rest > 0.0 { rest * nth(whole + 1.0)? } else { 0.0 };
+            for i in 1..=whole as u64 {
+                once_s += nth(i as f64)?;
+            }
+            all_s += at_least_zero("number of messages", *count)? / together * once_s;
+        }
+        at_least_zero("T_r", all_s)
+    }
+
     /// The network as it is to one of n equal messages, rule 3: `(n a_C, n b_C)`.
     fn shared(&self, senders: f64) -> Result<Block, BadParameter> {
         let n = at_least_one("n", senders)?;
@@ -175,6 +201,25 @@ mod tests {
         near(both.receiving_s - one.receiving_s, other.receiving_s);
         assert!(both.sending_s <= both.total_s && both.receiving_s <= both.total_s);
         assert_eq!(prices.price(&[], 1.0).unwrap(), Price::default());
+    }
+
+    #[test]
+    fn reads_that_are_posted_at_once_wait_for_each_other() {
+        let (network, prices) = (Network::SPARCSTATION, sparcstation());
+        let four = [Messages { bytes: 4000.0, count: 4.0 }];
+        near(prices.reading_s(&four, 16.0, 1.0).unwrap(), prices.price(&four, 16.0).unwrap().total_s);
+        // The last of K is that of section 3.3.
+        let last = prices.reading_s(&four, 16.0, 4.0).unwrap() - {
+            let three = [Messages { bytes: 4000.0, count: 3.0 }];
+            prices.reading_s(&three, 16.0, 3.0).unwrap()
+        };
+        near(last, network.neighbours_by_rule_3(16, 4).unwrap().time_s(4000.0).unwrap());
+        let [two, middle, three] = [2.0, 2.5, 3.0].map(|at_once| {
+            let messages = [Messages { bytes: 100.0, count: at_once }];
+            prices.reading_s(&messages, 2.0, at_once).unwrap()
+        });
+        near(middle, f64::midpoint(two, three));
+        assert_eq!(prices.reading_s(&four, 1.0, 0.5).unwrap_err().name, "number of reads at once");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::network::NetworkArgs;
 use super::prices::{Priced, priced};
 use super::problem::Problem;
 use super::saved::Saved;
-use crate::commands::common::inventory::{self, BARRIER, Inventory, Row};
+use crate::commands::common::inventory::{self, Inventory, Row, beside, counts};
 use crate::commands::common::options::one;
 use crate::report::format::seconds;
 use crate::report::results::Table;
@@ -45,6 +45,8 @@ Examples:
   lathide predict program --inventory run.json --from link.json
   lathide predict program --inventory run.json --from link.json --per cycle --senders 2";
 
+/// The row of all classes together.
+const ALL: &str = "all";
 /// No job's reports are that long.
 const FILE_MAX: u64 = 1 << 30;
 
@@ -80,6 +82,9 @@ fn answer(inventory: &Inventory, priced: Priced, senders: Option<f64>) -> Result
     });
     notes.extend(inventory.notes.iter().cloned());
     notes.extend(left_out(&sending));
+    if inventory.classes.iter().any(|class| !counts(&class.name)) {
+        notes.push(format!("not in the sum, since they are no part of a unit of work: {}", beside()));
+    }
     let columns = columns();
     let row = |row: &Row| {
         let members = serde_json::to_value(row).unwrap_or_default();
@@ -87,10 +92,11 @@ fn answer(inventory: &Inventory, priced: Priced, senders: Option<f64>) -> Result
     };
     let rows = sending.iter().map(row).collect();
     let equation = "Stoica, Sultan, Keyes 1994, sections 2.5 and 5.2.2: T_s(x; a_s, b_s) with b_s = max(b_s, n b_C) of n \
-                    senders at once, T_r as T_c with a = 2 a_W + n a_C + a_L, b = max(b_W, n b_C); the messages of a rank add up";
+                    senders at once; T_r of the i-th of K reads at once with a = i (2 a_W + n a_C) + a_L, b = i max(b_W, n b_C); \
+                    the messages of a rank add up";
     let title = format!(
         "T_r per {} and rank that receives: from the post of a read until its message is complete. It is predicted for \
-         reads that are posted when the sender starts.",
+         reads that are posted when their senders start, those of a visit of the region (K) at once.",
         inventory.unit()
     );
     Ok(Answer {
@@ -132,6 +138,7 @@ fn shown(table: Table) -> Table {
         .column("ranks", "ranks", Form::Count)
         .column("messages", "mes-\nsages", Form::Plain)
         .column("bytes", "bytes", Form::Bytes)
+        .column("at_once", "K", Form::Plain)
         .column("alone_s", "T_r\nn = 1", Form::Seconds)
         .column("full_s", "T_r\nn", Form::Seconds)
         .column("observed_s", "T_r\nn obs.", Form::Seconds)
@@ -143,7 +150,7 @@ fn shown(table: Table) -> Table {
 fn left_out(sending: &[Row]) -> Option<String> {
     let unmeasured: Vec<&str> = sending
         .iter()
-        .filter(|row| row.measured_s.is_none() && row.class != "all")
+        .filter(|row| row.measured_s.is_none() && row.class != ALL && counts(&row.class))
         .map(|row| row.class.as_str())
         .collect();
     (!unmeasured.is_empty()).then(|| {
@@ -156,7 +163,7 @@ fn left_out(sending: &[Row]) -> Option<String> {
 
 fn verdict(inventory: &Inventory, [sending, receiving]: &[Option<Row>; 2]) -> String {
     let Some(sending) = sending else {
-        return format!("There are no messages but those of {BARRIER}.");
+        return format!("There are no messages but in regions that are no part of a unit of work ({}).", beside());
     };
     let mut text = format!(
         "A rank's messages of one {} take T_s = {} without contention, and {} if all ranks of a class send at once",

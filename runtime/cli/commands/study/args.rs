@@ -25,7 +25,8 @@ pub(crate) struct Args {
     /// The versions of the program; {version} in its arguments is replaced
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "native,synchronised,hidden")]
     pub(super) versions: Vec<Version>,
-    /// The regions whose messages count [default: all but barrier, which never counts]
+    /// The regions whose messages count [default: all but barrier, setup, start, check and
+    /// result, which never count]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(super) classes: Option<Vec<String>>,
     /// The region that is a unit of work: all is told for one [default: iteration or cycle, else the whole job]

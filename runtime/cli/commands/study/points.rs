@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::args::Version;
 use super::runs::Run;
 use super::sweep::Plan;
-use crate::commands::common::inventory::{self, BARRIER, Class, Row};
+use crate::commands::common::inventory::{self, Class, Row, counts};
 use crate::report::summary::Summary;
 
 /// T_s of all chosen classes at a point, per unit and rank.
@@ -19,7 +19,7 @@ pub(super) struct Sending {
     pub(super) at: Map<String, Value>,
     pub(super) messages: f64,
     pub(super) bytes: f64,
-    /// How many may send at once; `null` where classes differ.
+    /// How many may send at once, in the class with the most.
     pub(super) senders: Option<f64>,
     pub(super) senders_observed: Option<f64>,
     pub(super) alone_s: f64,
@@ -151,14 +151,14 @@ impl<'a> Priced<'a> {
     }
 }
 
-/// Those that are named, or all but barriers.
+/// Those that are named, or all that count.
 fn chosen(run: &Run, classes: Option<&[String]>) -> Result<Vec<Class>, String> {
     let all = &run.inventory.classes;
     let Some(wanted) = classes else {
-        return Ok(all.iter().filter(|class| class.name != BARRIER).cloned().collect());
+        return Ok(all.iter().filter(|class| counts(&class.name)).cloned().collect());
     };
     if let Some(missing) = wanted.iter().find(|wanted| !all.iter().any(|class| class.name == **wanted)) {
-        let names: Vec<&str> = all.iter().map(|class| &*class.name).filter(|name| *name != BARRIER).collect();
+        let names: Vec<&str> = all.iter().map(|class| &*class.name).filter(|name| counts(name)).collect();
         return Err(format!(
             "the {} version has no messages in a region {missing}; it has some in {}",
             run.version.name(),
@@ -263,7 +263,7 @@ fn granularity(native: &Priced<'_>) -> Option<f64> {
     Summary::of(all).map(|it| it.median).filter(|gamma| *gamma > 0.0)
 }
 
-/// The classes of each version, by the repetition in the middle of their times.
+/// The classes of each version.
 fn by_class(versions: [(Version, Option<&Priced<'_>>); 3]) -> Vec<OfClass> {
     let mut all = Vec::new();
     for (version, priced) in versions {

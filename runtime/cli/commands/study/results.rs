@@ -45,7 +45,7 @@ impl Errors {
 
 /// The results. In the JSON object:
 ///
-/// - `command`, `versions`, `classes` (`null`: all but barriers), `per` (`null`: the job), `repeats`.
+/// - `command`, `versions`, `classes` (`null`: all that count), `per` (`null`: the job), `repeats`.
 /// - `parameters`, `from`: of the link.
 /// - `sending`, `receiving`, `gain`: a row for each point of the sweeps, whose values are its members `ranks` and `at_NAME`.
 /// - `by_class`: every class at the last point, for each version and direction.
@@ -87,6 +87,13 @@ pub(super) fn results(
     show::show(&mut results, plan, per.as_deref().unwrap_or("job"), args.classes.as_deref());
     results.conclusion = conclusion(&measured);
     results.notes = prices.notes.clone();
+    if link.emulated {
+        results.notes.push(
+            "an emulated link is behind the relay that emulates it, and messages leave a rank at the pace of this machine: \
+             T_s is not that of the link (between --hosts it is; lathide lab has such hosts)"
+                .to_owned(),
+        );
+    }
     results.notes.extend(notes(plan, repetitions, &measured));
     Ok(results)
 }
@@ -117,10 +124,7 @@ pub(super) fn conclusion(measured: &Measured) -> String {
         (Some(observed), Some(most)) => format!(
             "At the last point {observed:.2} of {most:.0} ranks send at the same time on average, left to themselves."
         ),
-        (Some(observed), None) => {
-            format!("At the last point {observed:.2} ranks send at the same time on average, left to themselves.")
-        }
-        (None, _) => String::new(),
+        _ => String::new(),
     };
     let ratio = last.full_s / last.alone_s;
     let contention = match ratio {

@@ -1,5 +1,7 @@
 //! How a study is shown: a table and a curve for each purpose.
 
+use serde_json::Value;
+
 use super::sweep::{Plan, Point, member};
 use crate::report::results::{Axis, Chart, Form, Look, Results, Table};
 
@@ -58,8 +60,13 @@ pub(super) fn show(results: &mut Results, plan: &Plan, unit: &str, classes: Opti
     let place = plan.points.last().map(Point::in_words).filter(|place| !place.is_empty());
     let place = place.map(|place| format!(" at {place}")).unwrap_or_default();
     let rows = results.rows("by_class").to_vec();
-    for (direction, name) in [("sent", "T_s"), ("received", "T_r")] {
-        let own = rows.iter().filter(|row| row["direction"] == direction).cloned().collect();
+    for (direction, name, versions) in
+        [("sent", "T_s", &["native", "synchronised"][..]), ("received", "T_r", &["synchronised"])]
+    {
+        let is_shown = |row: &&Value| {
+            row["direction"] == direction && row["version"].as_str().is_some_and(|version| versions.contains(&version))
+        };
+        let own = rows.iter().filter(is_shown).cloned().collect();
         results.table(by_class(Table::with(own).title(format!("{name} of each class{place}, per {unit} and rank."))));
     }
 }

@@ -6,7 +6,7 @@ use lathide::launcher::quantity::{NUMBER, WHOLE};
 use serde_json::{Map, Value, json};
 
 use super::args::{Args, Version};
-use crate::commands::common::inventory::BARRIER;
+use crate::commands::common::inventory::counts;
 
 /// The sweep that is no argument of the program.
 const RANKS: &str = "ranks";
@@ -92,8 +92,8 @@ impl Plan {
         if args.ranks.is_some() && sweeps.iter().any(|sweep| sweep.name == RANKS) {
             return Err("the number of ranks is given twice: by -n, and by --sweep ranks".to_owned());
         }
-        if args.classes.iter().flatten().any(|class| class == BARRIER) {
-            return Err(format!("{BARRIER} separates what is measured: it is no class of --classes"));
+        if let Some(class) = args.classes.iter().flatten().find(|class| !counts(class)) {
+            return Err(format!("--classes {class}: a region of that name is no part of a unit of work, and never counts"));
         }
         let mut versions = args.versions.clone();
         versions.sort_unstable();

@@ -7,8 +7,8 @@ use lathide_models::hyperbolic::Messages;
 use super::reports::{RankReport, RegionReport, SizeReport};
 use super::together::{mean_senders, offsets};
 
-/// The region that only separates others: it is no part of what a program's messages take.
-pub(crate) const BARRIER: &str = "barrier";
+/// Regions that are no part of a unit of work, by their names: what separates measurements, and what is before and after all.
+const BESIDE: [&str; 5] = ["barrier", "setup", "start", "check", "result"];
 /// The regions that are a unit of work unless another is named.
 const UNITS: [&str; 2] = ["iteration", "cycle"];
 
@@ -47,6 +47,8 @@ pub(crate) struct Traffic {
     pub(crate) ranks: u32,
     /// By size, per unit and rank of those.
     pub(crate) messages: Vec<Messages>,
+    /// How many are posted in a visit of the region, on average.
+    pub(crate) at_once: f64,
     /// What they took, per unit and rank of those; `None` if some were not timed.
     pub(crate) measured_s: Option<f64>,
     /// The rank with the most bytes, and its messages and bytes per unit.
@@ -126,7 +128,7 @@ impl Class {
 
 impl Traffic {
     fn of(reports: &[RankReport], name: &str, units: u64, of: fn(&RegionReport) -> &Vec<SizeReport>) -> Self {
-        let (mut ranks, mut sizes, mut measured_s) = (0, BTreeMap::new(), Some(0.0));
+        let (mut ranks, mut visits, mut sizes, mut measured_s) = (0, 0, BTreeMap::new(), Some(0.0));
         let mut busiest: Option<(u32, [f64; 2])> = None;
         for report in reports {
             let region = report.regions.iter().find(|region| region.name == name);
@@ -136,6 +138,7 @@ impl Traffic {
                 continue;
             }
             ranks += 1;
+            visits += region.map_or(0, |region| region.entered);
             for sized in messages {
                 *sizes.entry(sized.bytes).or_insert(0.0) += sized.messages as f64;
                 measured_s = measured_s.zip(sized.all_s()).map(|(all, own)| all + own);
@@ -146,8 +149,10 @@ impl Traffic {
         }
         let share = units as f64 * f64::from(ranks.max(1));
         let per = |(bytes, messages): (u64, f64)| Messages { bytes: bytes as f64, count: messages / share };
+        let count: f64 = sizes.values().sum();
         Traffic {
             ranks,
+            at_once: (count / visits.max(1) as f64).max(1.0),
             messages: sizes.into_iter().map(per).collect(),
             measured_s: measured_s.filter(|_| ranks > 0).map(|all_s| all_s / share),
             busiest: busiest.map(|(rank, all)| (rank, all.map(|all| all / units as f64))),
@@ -159,6 +164,16 @@ impl Traffic {
         let bytes = |it: &Messages| it.count * it.bytes;
         [self.messages.iter().map(|it| it.count).sum(), self.messages.iter().map(bytes).sum()]
     }
+}
+
+/// Whether a region counts among the messages of a unit of work unless it is asked for.
+pub(crate) fn counts(region: &str) -> bool {
+    !BESIDE.contains(&region)
+}
+
+/// Which do not, in words.
+pub(crate) fn beside() -> String {
+    BESIDE.join(", ")
 }
 
 /// Messages and their bytes.

@@ -5,6 +5,6 @@ mod prices;
 mod reports;
 mod together;
 
-pub(crate) use classes::{BARRIER, Class, Inventory};
+pub(crate) use classes::{Class, Inventory, beside, counts};
 pub(crate) use prices::{Row, receiving, sending, sum};
 pub(crate) use reports::{RankReport, read};

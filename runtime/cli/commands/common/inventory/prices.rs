@@ -1,10 +1,10 @@
 //! Classes of messages, predicted beside measured. Pure.
 
 use lathide_models::BadParameter;
-use lathide_models::hyperbolic::{Price, Prices};
+use lathide_models::hyperbolic::Prices;
 use serde::Serialize;
 
-use super::classes::{BARRIER, Class, Traffic};
+use super::classes::{Class, Traffic, counts};
 
 /// A class in one direction. Times are per unit and rank that has such messages.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -14,6 +14,8 @@ pub(crate) struct Row {
     pub(crate) ranks: u32,
     pub(crate) messages: f64,
     pub(crate) bytes: f64,
+    /// Messages in a visit of the region.
+    pub(crate) at_once: Option<f64>,
     pub(crate) busiest_rank: Option<u32>,
     pub(crate) busiest_messages: Option<f64>,
     pub(crate) busiest_bytes: Option<f64>,
@@ -35,22 +37,24 @@ pub(crate) struct Row {
 /// # Errors
 /// If a result is too large for a number.
 pub(crate) fn sending(classes: &[Class], prices: &Prices, senders: Option<f64>) -> Result<Vec<Row>, BadParameter> {
-    rows(classes, (prices, senders), |class| &class.sent, |price| price.sending_s)
+    let price = |sent: &Traffic, senders| Ok(prices.price(&sent.messages, senders)?.sending_s);
+    rows(classes, senders, |class| &class.sent, price)
 }
 
-/// T_r of every class, of reads that are posted when their messages are: T_c.
+/// T_r of every class, of reads that are posted when their messages are, those of a visit of the region at once.
 ///
 /// # Errors
 /// As [`sending`].
 pub(crate) fn receiving(classes: &[Class], prices: &Prices, senders: Option<f64>) -> Result<Vec<Row>, BadParameter> {
-    rows(classes, (prices, senders), |class| &class.received, |price| price.total_s)
+    let price = |received: &Traffic, senders| prices.reading_s(&received.messages, senders, received.at_once);
+    rows(classes, senders, |class| &class.received, price)
 }
 
 fn rows(
     classes: &[Class],
-    (prices, senders): (&Prices, Option<f64>),
+    senders: Option<f64>,
     traffic: fn(&Class) -> &Traffic,
-    time_s: fn(Price) -> f64,
+    price: impl Fn(&Traffic, f64) -> Result<f64, BadParameter>,
 ) -> Result<Vec<Row>, BadParameter> {
     let mut rows = Vec::new();
     for class in classes {
@@ -59,13 +63,14 @@ fn rows(
             continue;
         }
         let most = senders.unwrap_or_else(|| f64::from(class.sent.ranks.max(1)));
-        let price = |senders: f64| Ok::<_, BadParameter>(time_s(prices.price(&it.messages, senders)?));
+        let price = |senders: f64| price(it, senders);
         let [messages, bytes] = it.count();
         rows.push(Row {
             class: class.name.clone(),
             ranks: it.ranks,
             messages,
             bytes,
+            at_once: Some(it.at_once),
             busiest_rank: it.busiest.map(|(rank, _)| rank),
             busiest_messages: it.busiest.map(|(_, [messages, _])| messages),
             busiest_bytes: it.busiest.map(|(_, [_, bytes])| bytes),
@@ -82,25 +87,27 @@ fn rows(
     Ok(rows)
 }
 
-/// All classes together: what a rank takes that sends in each of them. Those that were not measured count only if none was, and
-/// barriers never. `None` if nothing is left.
+/// All classes that count, together: what a rank takes that sends in each of them. Those that were not measured count only if none
+/// was. `None` if nothing is left. `senders` are those of the class with the most.
 pub(crate) fn sum(rows: &[Row]) -> Option<Row> {
-    let counted: Vec<&Row> = rows.iter().filter(|row| row.class != BARRIER).collect();
+    let counted: Vec<&Row> = rows.iter().filter(|row| counts(&row.class)).collect();
     let measured: Vec<&Row> = counted.iter().copied().filter(|row| row.measured_s.is_some()).collect();
     let counted = if measured.is_empty() { counted } else { measured };
-    let first = counted.first()?;
+    if counted.is_empty() {
+        return None;
+    }
     let all = |of: fn(&Row) -> f64| counted.iter().map(|row| of(row)).sum();
     let known = |of: fn(&Row) -> Option<f64>| counted.iter().map(|row| of(row)).sum::<Option<f64>>();
-    let same = |of: fn(&Row) -> Option<f64>| of(first).filter(|_| counted.iter().all(|row| of(row) == of(first)));
     let mut row = Row {
         class: "all".to_owned(),
         ranks: counted.iter().map(|row| row.ranks).max().unwrap_or_default(),
         messages: all(|row| row.messages),
         bytes: all(|row| row.bytes),
+        at_once: None,
         busiest_rank: None,
         busiest_messages: None,
         busiest_bytes: None,
-        senders: same(|row| row.senders),
+        senders: counted.iter().filter_map(|row| row.senders).reduce(f64::max),
         senders_observed: observed(&counted),
         alone_s: all(|row| row.alone_s),
         full_s: all(|row| row.full_s),
@@ -185,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn all_classes_add_up_but_barriers_and_what_was_not_measured() {
+    fn all_classes_add_up_but_what_is_beside_and_what_was_not_measured() {
         let mut reports = [rank(0, 2), rank(1, 2)];
         for report in &mut reports {
             let regions = report["regions"].as_array_mut().unwrap();
