@@ -47,6 +47,7 @@ mod ssh;
 mod standstill;
 mod stopping;
 mod stress;
+mod study;
 mod support;
 mod surface;
 mod tidy;

@@ -47,6 +47,7 @@ fn program() {
         }
         ["stands", kind] => super::super::standstill::program(kind),
         ["windows", kind] => super::super::windows::program(kind),
+        ["studied"] => super::super::study::program(),
         ["children"] => children(),
         ["twice"] => super::super::joined::twice(),
         ["forks"] => super::super::joined::forks(),

@@ -93,6 +93,28 @@ const SWEEPS: [&[u32]; 3] = [
 const SWEEP_LEAST: [u32; 3] = [10, 12, 14];
 const SWEEP_SIZES: [usize; 3] = [1 << 20, 256 << 10, 64 << 10];
 
+/// The sizes whose one-way times are measured where nothing else is, as they fit into so many seconds with so many repetitions: the
+/// longest ones go first.
+pub(super) fn sizes_in(seconds: f64, repeats: u32, probe: &Probe) -> Vec<Order> {
+    let order = |bytes: usize| {
+        let count = (ALONE_S / (2.0 * probe.one_way_s(bytes))).ceil().clamp(COUNTS[0], COUNTS[1]) as u32;
+        Order { kind: Kind::Alone, bytes, count, work: 0 }
+    };
+    let cost_s = |order: &Order| f64::from(2 * order.count * (repeats + 1)) * probe.one_way_s(order.bytes);
+    let mut left_s = seconds;
+    let mut orders: Vec<Order> = Vec::new();
+    for order in PLAIN_SIZES.map(order) {
+        left_s -= cost_s(&order);
+        if left_s < 0.0 && orders.len() >= TRIAL_LEAST {
+            break;
+        }
+        orders.push(order);
+    }
+    orders
+}
+
+const PLAIN_SIZES: [usize; 9] = [8, 256, 1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20];
+
 /// The sizes of the cluster model's trials, and how often each, as they fit into the time: the longest ones go first.
 pub(super) fn trials(options: &Options, probe: &Probe) -> (Vec<Trial>, u32) {
     trials_in(CLUSTER * options.seconds, [options.repeats, options.repeats_min], probe)
@@ -384,6 +406,18 @@ mod tests {
         let (slow, repeats) = trials(&options(None), &probe(1.0, 1e4));
         assert_eq!((slow.len(), repeats), (TRIAL_LEAST, 3), "the least there is");
         assert!(slow.iter().all(|trial| trial.packets == PACKETS_MIN && trial.round_trips == 2), "{slow:?}");
+    }
+
+    #[test]
+    fn one_way_times_alone_fit_and_can_be_fitted() {
+        let sizes = |seconds, start_s, rate| {
+            let orders = sizes_in(seconds, 5, &probe(start_s, rate));
+            assert!(orders.iter().all(|order| order.kind == Kind::Alone && order.count >= 1), "{orders:?}");
+            orders.len()
+        };
+        assert_eq!(sizes(5.0, 28e-6, 40e9), PLAIN_SIZES.len());
+        assert_eq!(sizes(0.01, 1.0, 1e4), TRIAL_LEAST, "the least there is");
+        assert!((TRIAL_LEAST..PLAIN_SIZES.len()).contains(&sizes(5.0, 1e-3, 10e6)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::analysis;
 use super::budget::{self, Sweep};
 use super::contention::{self, Wanted};
 use super::outcome::Outcome;
-use super::plan::{Block, Event, Options, Plan, Probe, Trial};
+use super::plan::{Block, Event, Options, Order, Plan, Probe, SIGNAL_BYTES, Trial};
 use super::results::Row;
 use super::sending;
 use crate::commands::common::background::BackgroundLoad;
@@ -22,8 +22,10 @@ const ENDING_S: f64 = 0.05;
 const CONTENTION: f64 = 0.4;
 /// The share of that for sending times.
 const SENDING: f64 = 0.25;
-/// The share for pairs and sending where only parameters are wanted, and how often pairs are repeated if that fits, and otherwise.
-const PAIRS_ALONE: f64 = 0.7;
+/// The shares where only parameters are wanted, and how often pairs are repeated if that fits, and otherwise.
+const SURVEY_ALONE: f64 = 0.1;
+const PAIRS_ALONE: f64 = 0.5;
+const SENDING_ALONE: f64 = 0.2;
 const PAIRS_REPEATS: [u32; 2] = [5, 3];
 
 /// Measures everything; with simultaneous pairs, these have their part of the time.
@@ -48,22 +50,41 @@ pub(super) fn measure(target: &Target, options: &Options, wanted: Option<&Wanted
     outcome.map(|outcome| Outcome { contention, sending, ..outcome }).ok_or_else(|| Failed::new("nothing was measured"))
 }
 
-/// One-way times, simultaneous pairs and sending times alone: what the hyperbolic model needs.
+/// One-way times, simultaneous pairs and sending times alone: what the hyperbolic model needs. Without pairs more one-way times fit.
 pub(super) fn parameters(target: &Target, options: &Options, wanted: Option<&Wanted>, quiet: bool) -> Result<Outcome> {
     let what = format!("measuring the link: {}; takes about {:.0} s", target.describe().how, options.seconds);
     let nodes = Nodes { target, command: "link", bar: progress("lathide link", quiet, &what) };
     let background = BackgroundLoad::watch();
-    let contention_s = wanted.map_or(0.0, |_| PAIRS_ALONE * options.seconds);
-    let short = Options { seconds: options.seconds - contention_s, ..options.clone() };
-    let (probe, blocks, _) = survey(&nodes, &short)?;
-    let pairs = Options { repeats: PAIRS_REPEATS[0], repeats_min: PAIRS_REPEATS[1], ..options.clone() };
-    let pairs = |wanted| contention::measure(&nodes, wanted, (&pairs, &probe), contention_s * (1.0 - SENDING));
+    let part_s = |share: f64| share * options.seconds;
+    let (pairs_s, sending_s) = (wanted.map_or(0.0, |_| part_s(PAIRS_ALONE)), part_s(SENDING_ALONE));
+    // The shortest message alone: what else there is takes its own share.
+    let short = Options { seconds: part_s(SURVEY_ALONE), bytes: Some([SIGNAL_BYTES].into()), ..options.clone() };
+    let (probe, mut blocks, _) = survey(&nodes, &short)?;
+    let one_way_s = options.seconds - short.seconds - pairs_s - sending_s;
+    blocks.extend(one_way(&nodes, budget::sizes_in(one_way_s, PAIRS_REPEATS[0], &probe))?);
+    let repeated = Options { repeats: PAIRS_REPEATS[0], repeats_min: PAIRS_REPEATS[1], ..options.clone() };
+    let pairs = |wanted| contention::measure(&nodes, wanted, (&repeated, &probe), pairs_s);
     let contention = wanted.map(pairs).transpose()?;
     let hosts = wanted.map_or(&[0, 1][..], Wanted::hosts);
-    let sending = sending::measure(&nodes, hosts, &probe, SENDING * PAIRS_ALONE * options.seconds)?;
+    let sending = sending::measure(&nodes, hosts, &probe, sending_s)?;
     let load = background.and_then(|background| background.share());
     let outcome = Outcome::new(target.describe(), probe, &blocks, Vec::new(), None, load);
     outcome.map(|outcome| Outcome { contention, sending, ..outcome }).ok_or_else(|| Failed::new("nothing was measured"))
+}
+
+/// One-way times, in jobs of their own.
+fn one_way(nodes: &Nodes<'_>, orders: Vec<Order>) -> Result<Vec<Block>> {
+    let mut blocks = Vec::new();
+    for order in orders {
+        nodes.bar.set_message(format!("{} {} bytes", order.kind.in_words(), order.bytes));
+        let plan = Plan::Fragments { order, repeats: PAIRS_REPEATS[0] };
+        let events: Vec<Event> = nodes.run(plan.nodes(), &plan, &[])?.0;
+        blocks.extend(events.into_iter().filter_map(|event| match event {
+            Event::Measured(block) => Some(block),
+            _ => None,
+        }));
+    }
+    Ok(blocks)
 }
 
 /// Everything that one pair of nodes can measure. Also how many seconds it takes to start and end a job.

@@ -231,7 +231,9 @@ mod tests {
         near(&halo["full_s"], hyperbola(15e-6, 4e-9));
         near(&halo["observed_s"], hyperbola(15e-6, 4e-9));
         near(&halo["measured_s"], 0.0004);
-        near(&received["full_s"], hyperbola(50e-6, 4e-9));
+        // Two reads in a visit of the region: the second waits for the first.
+        near(&received["full_s"], (hyperbola(50e-6, 4e-9) + hyperbola(100e-6, 8e-9)) / 2.0);
+        assert_eq!(received["at_once"], 2.0);
         assert_eq!((json["per"].as_str(), &json["units"], &json["ranks"]), (Some("iteration"), &json!(10), &json!(2)));
         assert!(json["receiving"][1]["measured_s"].is_null(), "sums are received by collectives");
         near(&json["receiving"][2]["measured_s"], 0.0005);

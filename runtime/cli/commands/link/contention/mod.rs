@@ -72,7 +72,8 @@ impl Wanted {
             None if target.link.shared => (ranks / 2).clamp(2, PAIRS_MOST),
             None => {
                 return Ok(Err(format!(
-                    "what pairs share was not measured: on this machine over {} each has a path of its own (--link                      ethernet has a medium for all, --hosts names hosts)",
+                    "what pairs share was not measured: on this machine over {} each has a path of its own (--link \
+                     ethernet has a medium for all, --hosts names hosts)",
                     target.link
                 )));
             }
