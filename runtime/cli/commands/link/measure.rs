@@ -26,6 +26,8 @@ const SENDING: f64 = 0.25;
 const SURVEY_ALONE: f64 = 0.1;
 const PAIRS_ALONE: f64 = 0.5;
 const SENDING_ALONE: f64 = 0.2;
+/// So many times its share sending times may take; beyond that, on a link of long delays, they are left out.
+const SENDING_PATIENCE: f64 = 2.0;
 const PAIRS_REPEATS: [u32; 2] = [5, 3];
 
 /// Measures everything; with simultaneous pairs, these have their part of the time.
@@ -66,7 +68,10 @@ pub(super) fn parameters(target: &Target, options: &Options, wanted: Option<&Wan
     let pairs = |wanted| contention::measure(&nodes, wanted, (&repeated, &probe), pairs_s);
     let contention = wanted.map(pairs).transpose()?;
     let hosts = wanted.map_or(&[0, 1][..], Wanted::hosts);
-    let sending = sending::measure(&nodes, hosts, &probe, sending_s)?;
+    let sending = match sending::least_s(hosts, &probe, sending_s) {
+        least_s if least_s <= SENDING_PATIENCE * sending_s => sending::measure(&nodes, hosts, &probe, sending_s)?,
+        _ => None,
+    };
     let load = background.and_then(|background| background.share());
     let outcome = Outcome::new(target.describe(), probe, &blocks, Vec::new(), None, load);
     outcome.map(|outcome| Outcome { contention, sending, ..outcome }).ok_or_else(|| Failed::new("nothing was measured"))

@@ -108,6 +108,13 @@ impl Plan {
     }
 }
 
+/// How long it takes at least, beside warming up, where it gets so many seconds.
+pub(super) fn least_s(hosts: &[u32], probe: &Probe, seconds: f64) -> f64 {
+    let plan = Plan::new(hosts.to_vec(), seconds, probe);
+    let points = plan.senders.iter().flat_map(|senders| plan.bytes.iter().map(move |bytes| (*senders, *bytes)));
+    f64::from(node::REPEATS_MIN) * points.map(|(senders, bytes)| plan.block_s(senders, bytes)).sum::<f64>()
+}
+
 /// Measures in about so many seconds; `None` if the messages cannot be timed, or nothing could be fitted.
 pub(super) fn measure(nodes: &nodes::Nodes<'_>, hosts: &[u32], probe: &Probe, seconds: f64) -> Result<Option<Found>> {
     let plan = Plan::new(hosts.to_vec(), seconds, probe);
@@ -179,6 +186,8 @@ mod tests {
         let fast = Plan::new(vec![0, 1, 2, 3, 4, 5], 10.0, &probe(1e-8));
         assert_eq!((fast.bytes.len(), fast.receivers()), (SIZES.len(), 4));
         assert_eq!(Plan::new(vec![0, 1], 1.0, &probe(1e-8)).senders, [1]);
+        let far = Probe { start_s: 25e-3, byte_s: 1e-7 };
+        assert!(least_s(&[0, 1], &probe(1e-8), 1.0) < 1.0 && least_s(&[0, 1], &far, 1.0) > 10.0);
     }
 
     #[test]

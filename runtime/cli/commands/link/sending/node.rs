@@ -11,7 +11,7 @@ use crate::launch::failed::Result;
 
 const DATA: Tag = Tag(310);
 /// Beside the first repetition, which warms up, at least so many are measured.
-const REPEATS_MIN: u32 = 2;
+pub(super) const REPEATS_MIN: u32 = 2;
 /// Bytes in a repetition, if a message is short.
 const BLOCK_BYTES: usize = 32 << 10;
 const COUNT_MAX: usize = 16;
