@@ -240,6 +240,56 @@
 //! exchange: [{neighbours, ranks, bytes, measured_s, printed_s, printed_error, rule_3_s, rule_3_error}], errors: [{what,
 //! points, mean, greatest, at_ranks, at_bytes}], verdicts: {packets, exchange}, repeats, background_load, ...}`.
 //!
+//! # `lathide study`
+//!
+//! A program in its versions over one link: what its messages take, and what hiding gains, predicted from the link beside what is
+//! measured. The comparison is that of Stoica, Sultan and Keyes 1994, section 5 (Figs. 16, 17, 19 and 20), and of Strumpen 1994,
+//! section 4.3.
+//!
+//! - *Versions*: `native` calculates, then communicates; `synchronised` is the same with a barrier before messages, so that all
+//!   ranks send at once; `hidden` has communication behind calculation. `{version}` in the program's arguments is replaced.
+//! - *Classes* are the regions that the program names ([`Node::region`](crate::Node::region)). The inventory, bytes and number of
+//!   each class, is what the ranks have counted of themselves; it comes from no list. Regions called `barrier`, `setup`, `start`,
+//!   `check` and `result` are no part of a unit of work and never count.
+//! - A *unit* of work is a visit of the region `iteration` or `cycle`, or of that which `--per` names. All is told for one unit and
+//!   for one rank that has such messages, averaged over units and over those ranks. The sum of all classes is what a rank takes
+//!   that is in each of them.
+//! - *Parameters* are the link's: of `--from link.json` (`lathide link --pairs 1,2 --json`), or measured before the program runs, in a
+//!   quarter of `--seconds`. They are never taken from the program. Over an emulated `--link` that is not `shared`, and over
+//!   loopback, what pairs share is not measured, and the one-way fit counts; the command says so.
+//! - `--sweep NAME=LIST` changes `{NAME}` in the arguments from point to point, several sweeps together, item by item; `ranks` is the
+//!   number of ranks. The versions of all points are run in turns, as often as `--repeats` says and `--seconds` allows. Of `--hosts`
+//!   each gets one rank before one gets two.
+//!
+//! Times of messages, with n ranks that send at once (section 2.5, rule 3, section 5.2.2):
+//!
+//! - T_s, the *sending time*: from the post, or from when the rank's message before has left if that is later, until the last byte has
+//!   left the host. Predicted: T(x; a_s, b_s), `b_s = max(b_s, n b_C)`. (a_s, b_s) of one sender alone is measured in bursts
+//!   (`sending` of `lathide link`), else `a_s = a_W`, `b_s = max(b_W, b_C)` as in Fig. 8. The messages of a rank leave one after the
+//!   other, so their times add up. Over an emulated link messages leave into its relay, at the pace of this machine: for T_s use hosts.
+//! - T_r, the *receiving time*: from the post of a read until its message is complete. The K reads that a visit of a region posts
+//!   count as posted at once, when their senders start, and served in turn: the i-th takes T(x; a, b) with
+//!   `a = i (2 a_W + n a_C) + a_L`, `b = i max(b_W, n b_C)`. The last is section 3.3's. With K = 1 it is T_c. Only the synchronised
+//!   version is compared, since in others a read also waits for its sender. What collectives receive is not timed.
+//! - *n = 1* is without contention. *All n*: as many as send in the class. *n observed*: how many ranks send while one does, on
+//!   average: the sum of their times of sending over the time in which any of them sends, on one clock
+//!   ([`RegionReport::sending`](crate::observe::RegionReport::sending)).
+//! - *Error*: predicted over measured, less 1; of the native version with n observed, of the synchronised one with all n.
+//!
+//! Then the time of a unit of the slowest rank in each version. gamma is the time outside of calls over that within calls, of the
+//! native version's units. G = native over hidden, within a repetition, beside eq. (1), and beside eq. (4) with f and Omega as the
+//! ranks of the hidden version have observed them. Last, each class at the last point.
+//!
+//! `--json`: `{schema: "lathide-study-1", command, versions, classes, per, repeats, from, parameters, sending: [{ranks, at_NAME, messages,
+//! bytes, senders, senders_observed, alone_s, full_s, observed_s, native_s, native_error, synchronised_s, synchronised_error}],
+//! receiving: [{..., alone_s, full_s, synchronised_s, error}], gain: [{..., native_s, synchronised_s, hidden_s, gamma, gain,
+//! gain_ideal, f, omega, gain_model}], by_class: [{version, direction, class, ...}], errors: {sending: {points, median, greatest},
+//! receiving}, ...}`. What was measured is a median, with `_min` and `_max` beside it. `lathide report` draws it.
+//!
+//! `lathide predict program --inventory run.json --from link.json` prices the reports of one run that was made with
+//! `lathide run -x LATHIDE_OBSERVE=sends --report=run.json`: each class, with the rank that sends most, T_s and T_r without and with
+//! full contention (of all that send, or `--senders N`) and with n observed, beside what was measured.
+//!
 //! # `cargo bench --bench tuning`
 //!
 //! For each controller (the page [`architecture`](super::architecture)) the case for which it is there, with it and

@@ -13,9 +13,10 @@ const SIZES: [(&str, &str); 5] = [
     ("predict hyperbolic --bytes", "--pairs nonsense"),
     ("lab --hosts 2 --queue", "--rate nonsense -- true"),
 ];
-const TIMES: [(&str, &str); 7] = [
+const TIMES: [(&str, &str); 8] = [
     ("link --seconds", "--link nonsense"),
     ("collectives --seconds", "--link nonsense"),
+    ("study --seconds", "--link nonsense"),
     ("predict hyperbolic --a", "--pairs nonsense"),
     ("predict hyperbolic --b", "--pairs nonsense"),
     ("lab --hosts 2 --delay", "--rate nonsense -- true"),
@@ -28,7 +29,7 @@ const RATES: [(&str, &str); 2] =
 /// Whether the option takes the text: if so, it is what follows that is refused.
 fn takes(option: &str, text: &str, follows: &str) -> bool {
     let mut words: Vec<String> = option.split(' ').map(String::from).collect();
-    // Behind an equals sign the text is a part of a link.
+    // Behind an equals sign the text is a part of a link, or of a sweep.
     match words.pop() {
         Some(part) if part.ends_with('=') => words.push(part + text),
         last => words.extend(last.into_iter().chain([text.to_owned()])),
@@ -151,6 +152,7 @@ fn a_list_of_whole_numbers_is_the_same_everywhere() {
         for (option, follows) in [
             ("collectives --ranks", "--link nonsense"),
             ("link --pairs", "--link nonsense"),
+            ("study --sweep ranks=", "--link nonsense"),
             ("predict hyperbolic --pairs", "--a nonsense"),
             ("predict broadcast --procs", "--a nonsense"),
             ("link --bytes", "--link nonsense"),

@@ -98,7 +98,8 @@ fn number(object: &Value, member: &str) -> f64 {
 #[test]
 fn versions_are_run_at_every_point() {
     let link = link("versions");
-    let options = format!("study --from {} --repeats 2 --sweep ranks=2,3 --sweep words=100,1000 --json --", link.path());
+    let options =
+        format!("study --from {} --repeats 2 --sweep ranks=2,3 --sweep words=100,1000 --json --", link.path());
     let result = parsed(&lathide(&options, "words={words} {version}").succeeded());
     assert_eq!((&result["schema"], &result["per"]), (&json!("lathide-study-1"), &json!("iteration")));
     assert_eq!(result["versions"], json!(["native", "synchronised", "hidden"]));
@@ -115,7 +116,10 @@ fn versions_are_run_at_every_point() {
         assert!((number(point, "synchronised_error") - error).abs() < 1e-9, "{point}");
     }
     for row in result["gain"].as_array().expect("gain") {
-        assert!(number(row, "hidden_s") > 0.0 && number(row, "gain") > 0.0 && number(row, "gain_ideal") >= 1.0, "{row}");
+        assert!(
+            number(row, "hidden_s") > 0.0 && number(row, "gain") > 0.0 && number(row, "gain_ideal") >= 1.0,
+            "{row}"
+        );
     }
     let classes = result["by_class"].as_array().expect("classes");
     assert!(classes.iter().all(|it| it["class"] == "halo"), "neither barriers nor what is before: {classes:?}");
@@ -140,7 +144,8 @@ fn a_program_that_fails_is_quoted() {
     for part in ["native at words = 13", "ended with status 3", "thirteen is too few"] {
         assert!(failed.stderr.contains(part), "{part} is missing: {failed:?}");
     }
-    let absent = lathide(&format!("study --from {} --classes grid --quiet --", link.path()), "words=1 {version}").failed(1);
+    let absent =
+        lathide(&format!("study --from {} --classes grid --quiet --", link.path()), "words=1 {version}").failed(1);
     assert!(absent.stderr.contains("no messages in a region grid"), "{absent:?}");
     let silent = lathide(&format!("study --from {} --quiet --", link.path()), "words=1").failed(2);
     assert!(silent.stderr.contains("{version}"), "{silent:?}");

@@ -17,7 +17,7 @@ use crate::commands::common::output::Output;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Results of lathide gain --json, link --json, run --trace, --report=FILE or run --json
+    /// Results of lathide gain --json, link --json, study --json, run --trace, --report=FILE or run --json
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// Where the page goes; - for standard output

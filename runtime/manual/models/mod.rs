@@ -24,6 +24,7 @@
 //! | `predict hops` | [`decomposition`] | hops of bus, crossbar, hypercube, torus, mesh, ring, and what they take | `hyperbolic` |
 //! | `predict isoefficiency` | [`decomposition`] | the matrix for an efficiency, and how it grows with p | `hyperbolic` |
 //! | `predict multigrid` | [`multigrid`] | speed-up, efficiency, best P | `hyperbolic` with `--clock` |
+//! | `predict program` | [`hyperbolic`] | T_s and T_r of a program's messages by class, from what its ranks counted (`--inventory`), beside what was measured | `contention`, `hyperbolic` and `sending` of `lathide link --pairs 1,2 --json` |
 //!
 //! An option takes precedence over the file, and the file over the paper's own machine, which each option's help names.
 //! The a and b of a message do not separate workstation, network and delay. If they come from a file, a_W is the time

@@ -34,8 +34,8 @@ use std::process::ExitCode;
 
 use crate::commands::common::output::Output;
 use crate::launch::failed::Failed;
-use model::Predict;
 pub(crate) use link_prices::{LinkPrices, link_prices};
+use model::Predict;
 use problem::Problem;
 use saved::Saved;
 

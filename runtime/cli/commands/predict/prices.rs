@@ -64,10 +64,9 @@ mod tests {
         let sending = json!({"a_s": 3e-6, "b_s_per_byte": 4e-9});
         let mut within = contention("shared", 2e-9);
         within["sending"] = sending.clone();
-        for file in [
-            json!({"contention": contention("shared", 2e-9), "sending": sending}),
-            json!({"contention": within}),
-        ] {
+        for file in
+            [json!({"contention": contention("shared", 2e-9), "sending": sending}), json!({"contention": within})]
+        {
             let measured = with(file);
             assert_eq!(measured.prices.sending(2.0).unwrap(), Block::new(3e-6, 4e-9).unwrap());
             assert!((measured.prices.sending(3.0).unwrap().b_s_per_byte() - 6e-9).abs() < 1e-20);

@@ -154,10 +154,7 @@ fn left_out(sending: &[Row]) -> Option<String> {
         .map(|row| row.class.as_str())
         .collect();
     (!unmeasured.is_empty()).then(|| {
-        format!(
-            "the sending of {} was not timed: run the program with -x LATHIDE_OBSERVE=sends",
-            unmeasured.join(", ")
-        )
+        format!("the sending of {} was not timed: run the program with -x LATHIDE_OBSERVE=sends", unmeasured.join(", "))
     })
 }
 
@@ -219,7 +216,8 @@ mod tests {
     #[test]
     fn classes_stand_beside_what_was_measured() {
         let json = serde_json::to_value(answered(None).results("program", None)).unwrap();
-        let names: Vec<&str> = json["points"].as_array().unwrap().iter().filter_map(|it| it["class"].as_str()).collect();
+        let names: Vec<&str> =
+            json["points"].as_array().unwrap().iter().filter_map(|it| it["class"].as_str()).collect();
         assert_eq!(names, ["halo", "sums", "all"]);
         let (halo, received) = (&json["points"][0], &json["receiving"][0]);
         let near = |value: &Value, expected: f64| {

@@ -60,8 +60,7 @@ pub(super) fn results(
     repetitions: &[Vec<Run>],
 ) -> Result<Results> {
     let measured = Measured::of(plan, repetitions, &prices.prices, args.classes.as_deref()).map_err(Failed::new)?;
-    let sending =
-        Errors::of(measured.sending.iter().flat_map(|row| [row.native_error, row.synchronised_error]));
+    let sending = Errors::of(measured.sending.iter().flat_map(|row| [row.native_error, row.synchronised_error]));
     let receiving = Errors::of(measured.receiving.iter().map(|row| row.error));
     let last = repetitions.first().and_then(|runs| runs.last());
     let per = last.and_then(|run| run.inventory.per.clone());
@@ -144,11 +143,16 @@ fn notes(plan: &Plan, repetitions: &[Vec<Run>], measured: &Measured) -> Vec<Stri
         }
     }
     if runs().any(|run| run.inventory.per.is_none()) {
-        notes.push("the program has no region iteration or cycle, and --per names none: all is told of the whole job".to_owned());
+        notes.push(
+            "the program has no region iteration or cycle, and --per names none: all is told of the whole job"
+                .to_owned(),
+        );
     }
     let unmeasured = |version| plan.versions.contains(&version);
     if unmeasured(Version::Native) && measured.sending.iter().any(|row| row.native_s.is_none()) {
-        notes.push("the sending times of some messages are unknown: the program's lathide does not time them".to_owned());
+        notes.push(
+            "the sending times of some messages are unknown: the program's lathide does not time them".to_owned(),
+        );
     }
     let left_out: Vec<&str> = measured
         .classes
@@ -157,10 +161,7 @@ fn notes(plan: &Plan, repetitions: &[Vec<Run>], measured: &Measured) -> Vec<Stri
         .map(|it| it.row.class.as_str())
         .collect();
     if !left_out.is_empty() {
-        notes.push(format!(
-            "T_r is without {}: what collectives receive is not timed",
-            left_out.join(", ")
-        ));
+        notes.push(format!("T_r is without {}: what collectives receive is not timed", left_out.join(", ")));
     }
     notes
 }

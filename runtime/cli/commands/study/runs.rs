@@ -80,7 +80,10 @@ pub(super) fn measure(
     bar.finish_and_clear();
     let done = repetitions.len() as u32;
     let note = (done < args.repeats).then(|| {
-        format!("everything was run {done} of {} times: more did not fit into {} s (--seconds)", args.repeats, args.seconds)
+        format!(
+            "everything was run {done} of {} times: more did not fit into {} s (--seconds)",
+            args.repeats, args.seconds
+        )
     });
     Ok((repetitions, note))
 }

@@ -93,7 +93,9 @@ impl Plan {
             return Err("the number of ranks is given twice: by -n, and by --sweep ranks".to_owned());
         }
         if let Some(class) = args.classes.iter().flatten().find(|class| !counts(class)) {
-            return Err(format!("--classes {class}: a region of that name is no part of a unit of work, and never counts"));
+            return Err(format!(
+                "--classes {class}: a region of that name is no part of a unit of work, and never counts"
+            ));
         }
         let mut versions = args.versions.clone();
         versions.sort_unstable();
@@ -114,9 +116,11 @@ impl Plan {
             return Err(format!("the program is not told of {name}: write {{{name}}} where it goes in its arguments"));
         }
         if self.versions.len() > 1 && !uses("version") {
-            return Err("the program is not told its version: write {version} where it goes in its arguments, such as \
+            return Err(
+                "the program is not told its version: write {version} where it goes in its arguments, such as \
                         --version {version}, or name one version alone (--versions native)"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         Ok(())
     }

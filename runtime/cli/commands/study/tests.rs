@@ -38,7 +38,8 @@ fn words(plan: &Plan, at: usize, version: Version) -> String {
 
 #[test]
 fn sweeps_go_together_and_fill_the_arguments() {
-    let plan = plan("--sweep ranks=2,4,8 --sweep px=1,2,2 --sweep n=16..64*2 -- ./flow -v={version} --px {px} {n}{n}").unwrap();
+    let plan = plan("--sweep ranks=2,4,8 --sweep px=1,2,2 --sweep n=16..64*2 -- ./flow -v={version} --px {px} {n}{n}")
+        .unwrap();
     assert_eq!(plan.points.iter().map(|point| point.ranks).collect::<Vec<_>>(), [2, 4, 8]);
     assert_eq!(plan.most_ranks(), 8);
     assert_eq!(words(&plan, 1, Version::Hidden), "./flow -v=hidden --px 2 3232");
@@ -213,11 +214,16 @@ fn tables_and_curves_fit_and_the_page_draws_them() {
     let results = shown(LINE);
     let text = text(&results, false);
     assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-    for part in ["T_s: median error", "; T_r: median error", "G of hiding: up to", "per iteration", "* native", "eq. (4)"] {
+    for part in
+        ["T_s: median error", "; T_r: median error", "G of hiding: up to", "per iteration", "* native", "eq. (4)"]
+    {
         assert!(text.contains(part), "{part} is missing:\n{text}");
     }
     let json = serde_json::to_value(&results).unwrap();
-    assert_eq!((&json["schema"], &json["repeats"], &json["per"]), (&json!("lathide-study-1"), &json!(2), &json!("iteration")));
+    assert_eq!(
+        (&json["schema"], &json["repeats"], &json["per"]),
+        (&json!("lathide-study-1"), &json!(2), &json!("iteration"))
+    );
     assert_eq!(json["errors"]["sending"]["points"], 6);
     assert_eq!(json["sending"][2]["at_n"], 64.0);
     assert!(json["sending"][0]["native_s_min"].is_f64() && json["gain"][0]["gain_max"].is_f64(), "{json}");

@@ -59,8 +59,8 @@ fn section(file: &str, json: &Value) -> Result<Section, String> {
         schema => {
             let found = schema.map_or("no schema".to_owned(), |schema| format!("the schema {schema}"));
             Err(format!(
-                "{file} is no result of lathide: it has {found}; the page shows what lathide gain, link, collectives and \
-                 predict write with --json, and lathide run with --trace FILE, --report=FILE and --json"
+                "{file} is no result of lathide: it has {found}; the page shows what lathide gain, link, collectives, \
+                 study and predict write with --json, and lathide run with --trace FILE, --report=FILE and --json"
             ))
         }
     }
