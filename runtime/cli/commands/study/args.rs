@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use lathide::launcher::quantity::WHOLE;
-use serde::Serialize;
 
 use super::sweep::Sweep;
+use super::version::Version;
 use crate::commands::common::options::{one, repeats, seconds};
 use crate::commands::common::output::Output;
 use crate::commands::common::target::Place;
@@ -49,29 +49,6 @@ pub(crate) struct Args {
     // Last, since what follows would stand under the heading of its hosts.
     #[command(flatten)]
     pub(super) place: Place,
-}
-
-/// A version of the program.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Version {
-    /// As it is usually written: it calculates, then communicates.
-    Native,
-    /// The same with a barrier before messages, so that all ranks send at once.
-    Synchronised,
-    /// With communication behind calculation.
-    Hidden,
-}
-
-impl Version {
-    /// As options and programs have it.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Version::Native => "native",
-            Version::Synchronised => "synchronised",
-            Version::Hidden => "hidden",
-        }
-    }
 }
 
 const EXAMPLES: &str = "\

@@ -4,6 +4,7 @@
 //! The parameters are the link's, measured without the program; the inventory is what the ranks count of themselves.
 
 mod args;
+mod plan;
 mod points;
 mod results;
 mod runs;
@@ -11,6 +12,7 @@ mod show;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod version;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -34,7 +36,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 
 fn measured(args: &Args) -> Result<Results> {
     let began = Instant::now();
-    let plan = sweep::Plan::of(args).map_err(Failed::usage)?;
+    let plan = plan::Plan::of(args).map_err(Failed::usage)?;
     let target = args.place.target("loopback")?;
     let prices = parameters(args, &target, plan.most_ranks())?;
     let background = BackgroundLoad::watch();

@@ -6,9 +6,9 @@ use lathide_models::hyperbolic::Prices;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::args::Version;
+use super::plan::Plan;
 use super::runs::Run;
-use super::sweep::Plan;
+use super::version::Version;
 use crate::commands::common::inventory::{self, Class, Row, counts};
 use crate::report::summary::Summary;
 

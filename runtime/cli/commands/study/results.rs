@@ -3,11 +3,12 @@
 use serde::Serialize;
 use serde_json::json;
 
-use super::args::{Args, Version};
+use super::args::Args;
+use super::plan::Plan;
 use super::points::Measured;
 use super::runs::Run;
 use super::show;
-use super::sweep::Plan;
+use super::version::Version;
 use crate::commands::common::console::Link;
 use crate::commands::predict::LinkPrices;
 use crate::launch::failed::{Failed, Result};

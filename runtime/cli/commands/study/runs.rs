@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use super::args::{Args, Version};
-use super::sweep::{Plan, Point};
+use super::args::Args;
+use super::plan::{Plan, Point};
+use super::version::Version;
 use crate::commands::common::console::progress;
 use crate::commands::common::inventory::{self, Inventory, RankReport};
 use crate::commands::common::program;

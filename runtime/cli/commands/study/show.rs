@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::sweep::{Plan, Point, member};
+use super::plan::{Plan, Point, member};
 use crate::report::results::{Axis, Chart, Form, Look, Results, Table};
 
 /// Tables and curves of what is in the data.

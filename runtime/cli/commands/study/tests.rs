@@ -4,11 +4,12 @@ use clap::Parser;
 use lathide_models::hyperbolic::{Network, Prices};
 use serde_json::{Map, Value, json};
 
-use super::args::{Args, Version};
+use super::args::Args;
+use super::plan::Plan;
 use super::points::Measured;
 use super::results::results;
 use super::runs::Run;
-use super::sweep::Plan;
+use super::version::Version;
 use crate::commands::common::console::Link;
 use crate::commands::common::inventory;
 use crate::commands::predict::LinkPrices;
