@@ -30,8 +30,8 @@ Between two hosts a packet takes the delay, and its time at the rate. The rate i
 headers: TCP gets 1448 of 1500 bytes. What finds no room in the queue before it is dropped. --host-rate makes the hosts'
 network cards slower than their cables, or than the medium that they share.
 
-Where there can be no lab, it says why and what to do, and runs the command all the same: run, gain, link and collectives
-with --hosts host0,host1 then have their ranks on this machine, with a relay between them (not with --json).
+Where there can be no lab, it says why and what to do, and runs the command all the same: run, gain, link, study and
+collectives with --hosts host0,host1 then have their ranks on this machine, with a relay between them (not with --json).
 
 Exit status: that of the command (128+N if signal N killed it); 2 wrong usage, 125 the lab failed, 126 the
 command cannot be executed, 127 it was not found.";
@@ -127,7 +127,7 @@ fn with_relay(lab: &Lab, why: &str) -> ExitCode {
     };
     eprintln!(
         "{COMMAND}: {why}\n\
-         {COMMAND}: instead, what run, gain, link and collectives start with --hosts host0,... runs on this machine over the \
+         {COMMAND}: instead, what run, gain, link, study and collectives start with --hosts host0,... runs on this machine over the \
          emulated link {link}: a relay between ranks, without packets, losses and queues, and with no cable to cut"
     );
     let hosts: Vec<String> = (0..lab.hosts).map(|host| format!("host{host}")).collect();

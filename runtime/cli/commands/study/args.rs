@@ -18,8 +18,8 @@ pub(crate) struct Args {
     /// The number of ranks [default: 2, or --sweep ranks=LIST]
     #[arg(short = 'n', value_name = "N", value_parser = one::<u32>(WHOLE.within("1", "4096")))]
     pub(super) ranks: Option<u32>,
-    /// What changes from point to point, such as n=16..512*2: {n} in the program's arguments is replaced; `ranks` sets their
-    /// number. Several go together, item by item
+    /// What changes from point to point, such as size=16..512*2: {size} in the program's arguments is replaced; `ranks` sets
+    /// their number. Several go together, item by item
     #[arg(long = "sweep", value_name = "NAME=LIST", value_parser = Sweep::read)]
     pub(super) sweeps: Vec<Sweep>,
     /// The versions of the program; {version} in its arguments is replaced
@@ -54,7 +54,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   lathide study -n 4 --link rate=50mbit,shared -- ./solver --version {version}
-  lathide study --hosts a,b,c,d -n 4 --sweep n=16..512*2 -- ./solver --version {version} --n {n}
+  lathide study --hosts a,b,c,d -n 4 --sweep size=16..512*2 -- ./solver --version {version} {size}
   lathide study --hosts a,b,c,d --sweep ranks=2,4,4 --sweep px=1,1,2 --versions native,synchronised --classes grid
       -- ./flow --version {version} --px {px}
   lathide study --from link.json --per cycle --json -- ./flow --version {version} > study.json";

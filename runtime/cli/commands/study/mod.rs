@@ -45,8 +45,20 @@ fn measured(args: &Args) -> Result<Results> {
     let load = background.and_then(|background| background.share());
     let mut results = results::results(args, (&plan, &target.describe()), &prices, &runs)?;
     results.notes.extend(note);
+    results.notes.extend(crowded(&target, plan.most_ranks())?);
     results.warn_of(load);
     Ok(results)
+}
+
+/// What to say where hosts have several ranks: the model has one sender on each.
+fn crowded(target: &Target, ranks: u32) -> Result<Option<String>> {
+    let hosts = target.hosts.place_quietly(None)?.map_or(ranks, |hosts| hosts.places.len() as u32);
+    Ok((hosts < ranks).then(|| {
+        format!(
+            "{ranks} ranks are on {hosts} hosts: those of one host share its way out, and the model counts each as a host of \
+             its own"
+        )
+    }))
 }
 
 /// The link's, saved or measured now.

@@ -12,6 +12,9 @@ use super::version::Version;
 use crate::commands::common::inventory::{self, Class, Row, counts};
 use crate::report::summary::Summary;
 
+/// Versions whose messages differ by a greater part do not send the same.
+const DIFFER: f64 = 0.01;
+
 /// T_s of all chosen classes at a point, per unit and rank.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(super) struct Sending {
@@ -31,6 +34,9 @@ pub(super) struct Sending {
     pub(super) synchronised_s: Option<Summary>,
     /// Of the prediction with all senders.
     pub(super) synchronised_error: Option<f64>,
+    /// Whether the synchronised version sends other messages than the native one.
+    #[serde(skip)]
+    pub(super) differs: bool,
 }
 
 /// T_r likewise, of the synchronised version.
@@ -192,8 +198,12 @@ fn sending(
     let [native_s, synchronised_s] = [&own, &theirs].map(|rows| median(rows, |row| row.measured_s));
     // Its own messages, should the synchronised version have others.
     let full_s = theirs.first().map_or(base.full_s, |row| row.full_s);
+    let differs = own.first().zip(theirs.first()).is_some_and(|(own, theirs)| {
+        (theirs.messages / own.messages - 1.0).abs().max((theirs.bytes / own.bytes - 1.0).abs()) > DIFFER
+    });
     Some(Sending {
         at,
+        differs,
         messages: base.messages,
         bytes: base.bytes,
         senders: base.senders,

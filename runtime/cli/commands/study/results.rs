@@ -149,6 +149,13 @@ fn notes(plan: &Plan, repetitions: &[Vec<Run>], measured: &Measured) -> Vec<Stri
                 .to_owned(),
         );
     }
+    if measured.sending.iter().any(|row| row.differs) {
+        notes.push(
+            "the synchronised version sends other messages than the native one: predictions shown are for the native one's, the \
+             error of the synchronised one is by its own"
+                .to_owned(),
+        );
+    }
     let unmeasured = |version| plan.versions.contains(&version);
     if unmeasured(Version::Native) && measured.sending.iter().any(|row| row.native_s.is_none()) {
         notes.push(

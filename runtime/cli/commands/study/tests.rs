@@ -165,6 +165,7 @@ fn medians_stand_beside_predictions_of_the_versions_own_contention() {
     near(Some(reading.full_s), hyperbola(fixed, shared, 1000.0) + hyperbola(2.0 * fixed, 2.0 * shared, 1000.0));
     near(reading.error, reading.full_s / 16e-3 - 1.0);
     near(it.sending[2].native_s.map(|it| it.median), 16e-3);
+    assert!(!first.differs);
 }
 
 #[test]
