@@ -99,12 +99,15 @@ fn places(table: Table, plan: &Plan) -> Table {
     table
 }
 
-/// The first sweep with different numbers.
+/// The first sweep with a number for each point, none twice.
 fn x_axis(plan: &Plan) -> Option<String> {
     let names = plan.points.first().map(|point| point.values.as_slice()).unwrap_or_default();
     let is_axis = |at: &usize| {
         let values: Option<Vec<f64>> = plan.points.iter().map(|point| point.values[*at].1.parse().ok()).collect();
-        values.is_some_and(|values| values.iter().all(|value| *value > 0.0) && values.iter().any(|it| *it != values[0]))
+        values.is_some_and(|values| {
+            let is_new = |(at, value): (usize, &f64)| *value > 0.0 && !values[..at].contains(value);
+            values.len() > 1 && values.iter().enumerate().all(is_new)
+        })
     };
     (0..names.len()).find(is_axis).map(|at| names[at].0.clone())
 }

@@ -234,6 +234,16 @@ fn tables_and_curves_fit_and_the_page_draws_them() {
 }
 
 #[test]
+fn a_curve_is_drawn_over_a_sweep_whose_values_are_all_different() {
+    let line = |sweeps: &str| format!("{sweeps} -- ./flow {{version}} {{px}} {{pt}}");
+    let table = shown(&line("--sweep ranks=4,8,8 --sweep px=2,2,4 --sweep pt=2,4,2"));
+    assert!(!text(&table, false).contains('┤'));
+    let curve = text(&shown(&line("--sweep px=1,1,1 --sweep pt=2,4,8")), false);
+    assert!(curve.contains('┤') && curve.lines().any(|line| line.trim() == "pt"), "{curve}");
+    assert!(!text(&shown(&line("--sweep px=a,b --sweep pt=0,1")), false).contains('┤'));
+}
+
+#[test]
 fn one_version_at_one_point_has_a_table_and_no_curve() {
     let results = shown("--versions native -- ./solver");
     let text = text(&results, false);
