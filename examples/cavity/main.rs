@@ -1,3 +1,83 @@
-//! To be written.
+//! The flow in a square cavity with a moving lid, by multigrid that is parallel in space and in time: the second application of
+//! Stoica, Sultan and Keyes (1994), section 5.2, after Horton's code.
+//!
+//! `lathide run -n 4 target/release/examples/cavity --px 2 --pt 2 --n 64 --planes 8 --version hidden --check sequential`
+//!
+//! `px` ranks share a plane, the fluid at one time, by strips of columns; `pt` planes are solved at once. After each V-cycle a plane
+//! sends its iterate to the next one, which it is the previous time step of. Regions name what messages are for: a `cycle` has
+//! messages for `edge` (columns of ghost cells, on each level and in each sweep), `grid` (iterates), `sums` (residuals) and, if
+//! `--version synchronised`, `barrier`. Outside of cycles there are `start` and `group`, when a group of planes begins, and `result`.
 
-fn main() {}
+mod check;
+mod cycle;
+mod ghia;
+mod grid;
+mod ilu;
+mod momentum;
+mod options;
+mod planes;
+mod simple;
+mod space;
+mod time;
+mod transfer;
+
+use std::process::ExitCode;
+
+use grid::{Flow, Strip};
+use lathide::Node;
+use options::Options;
+use planes::Ranks;
+use time::{Solver, Summary};
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cavity: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Outcome<()> {
+    let options = Options::parse(std::env::args().skip(1))?;
+    let node = lathide::init()?;
+    let Options { px, pt, setting, .. } = options;
+    if node.size() as usize != px * pt {
+        return Err(format!("{} ranks, but --px {px} and --pt {pt}: there must be px times pt", node.size()).into());
+    }
+    let strip = Strip::of(setting.n, node.rank().index() % px, px);
+    let mut solver = Solver::new(setting, strip, Ranks::new(&node, &options)?);
+    let mut last = Vec::new();
+    node.barrier()?;
+    let summary = solver.run(|plane| last = plane.own())?;
+    drop(solver);
+    let gathered = {
+        let _region = node.region("result");
+        node.gather(0, last)?
+    };
+    if let Some(strips) = gathered {
+        let planes: Vec<Flow> =
+            strips.chunks_exact(strips.len() / pt).map(|strips| check::whole(setting.n, strips, px)).collect();
+        tell(&options, &node, summary, &check::check(&options, &planes)?);
+    }
+    Ok(node.finalize()?)
+}
+
+fn tell(options: &Options, node: &Node, summary: Summary, found: &str) {
+    let Options { px, pt, setting, version, .. } = options;
+    let Summary { cycles, seconds, residual } = summary;
+    let lag = if setting.lag == 0 { "" } else { " with lag" };
+    println!(
+        "{version:?}{lag}: {n} x {n} cells, Re {re}, {planes} planes of dt {dt} on {size} = {px} x {pt} ranks, {cycles} V-cycles \
+         of {time:.3} ms, residual {residual:.2e}, {found}",
+        n = setting.n,
+        re = setting.reynolds,
+        planes = setting.planes,
+        dt = setting.dt,
+        size = node.size(),
+        time = 1e3 * seconds / cycles as f64,
+    );
+}

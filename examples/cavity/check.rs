@@ -1,0 +1,73 @@
+//! Rank 0 checks the planes of the last group.
+
+use super::grid::{Flow, Strip};
+use super::options::{Check, Options, Until};
+use super::time::{Sequential, Solver};
+use super::{Outcome, ghia};
+
+/// How far from published values a centre line may be, in parts of the lid's speed.
+const NEAR: f64 = 0.02;
+/// How many times the tolerance of residuals velocities and pressures may differ that have converged to it.
+const ERROR: f64 = 100.0;
+
+/// The flow in the whole cavity, from the strips of a plane.
+pub(crate) fn whole(n: usize, strips: &[f64], px: usize) -> Flow {
+    let mut flow = Flow::new(Strip::of(n, 0, 1));
+    let fields: Vec<_> = strips.chunks_exact(n * n / px).collect();
+    let in_order: Vec<_> = (0..3).flat_map(|field| (0..px).map(move |strip| 3 * strip + field)).collect();
+    flow.set_own(&in_order.into_iter().map(|field| fields[field]).collect::<Vec<_>>().concat());
+    flow
+}
+
+/// What is wrong, or what has been found.
+pub(crate) fn check(options: &Options, planes: &[Flow]) -> Outcome<String> {
+    match options.check {
+        Check::None => Ok("not checked".into()),
+        Check::Ghia => {
+            let last = planes.last().ok_or("no plane")?;
+            match ghia::difference(last) {
+                difference if difference <= NEAR => {
+                    Ok(format!("at most {difference:.4} from the published centre lines: correct"))
+                }
+                difference => Err(format!("{difference:.4} from the published centre lines, more than {NEAR}").into()),
+            }
+        }
+        Check::Sequential => {
+            let [velocity, pressure] = differences(planes, &sequential(options)?);
+            let Until::Tolerance(tolerance) = options.setting.until else { return Err("no tolerance".into()) };
+            let found =
+                format!("velocities differ by {velocity:.1e}, pressures by {pressure:.1e} from the sequential ones");
+            if velocity <= ERROR * tolerance && pressure <= ERROR * tolerance {
+                return Ok(format!("{found}: correct"));
+            }
+            Err(format!("{found}, more than {ERROR} times the tolerance").into())
+        }
+    }
+}
+
+/// The last planes, calculated one after another without strips.
+fn sequential(options: &Options) -> Outcome<Vec<Flow>> {
+    let strip = Strip::of(options.setting.n, 0, 1);
+    let mut planes = Vec::new();
+    Solver::new(options.setting, strip, Sequential).run(|plane| planes.push(plane.clone()))?;
+    Ok(planes.split_off(options.setting.planes - options.pt))
+}
+
+/// The greatest differences of velocities, and of pressures, which are defined but for a constant.
+fn differences(planes: &[Flow], others: &[Flow]) -> [f64; 2] {
+    let mut greatest = [0.0f64; 2];
+    for (plane, other) in planes.iter().zip(others) {
+        let (strip, [a, b]) = (plane.strip, [plane, other].map(mean_pressure));
+        for at in strip.p_cells().each() {
+            let velocity = (plane.u[at] - other.u[at]).abs().max((plane.v[at] - other.v[at]).abs());
+            let pressure = ((plane.p[at] - a) - (other.p[at] - b)).abs();
+            greatest = [greatest[0].max(velocity), greatest[1].max(pressure)];
+        }
+    }
+    greatest
+}
+
+fn mean_pressure(flow: &Flow) -> f64 {
+    let cells = flow.strip.p_cells();
+    cells.each().map(|at| flow.p[at]).sum::<f64>() / cells.each().count() as f64
+}

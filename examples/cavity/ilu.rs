@@ -1,0 +1,96 @@
+//! Incomplete factorisation without fill of five-point matrices, one per strip.
+//!
+//! Off-diagonal blocks, the couplings across the edges of strips, are dropped (Stoica, Sultan and Keyes 1994, 5.2.1). Of a
+//! five-point matrix only the diagonal of the factors differs from the matrix itself.
+
+use super::grid::{Cells, Strip};
+
+/// A five-point matrix: `here x - east x_E - west x_W - north x_N - south x_S`, and the diagonal of its factors.
+#[derive(Clone, Debug)]
+pub(crate) struct Five {
+    strip: Strip,
+    pub(crate) here: Vec<f64>,
+    /// East, west, north, south.
+    pub(crate) to: [Vec<f64>; 4],
+    factor: Vec<f64>,
+}
+
+impl Five {
+    pub(crate) fn new(strip: Strip) -> Self {
+        Five { strip, here: strip.zeros(), to: std::array::from_fn(|_| strip.zeros()), factor: strip.zeros() }
+    }
+
+    /// A row of which the diagonal is the sum of the neighbours' coefficients and `more`, divided by `relaxation`.
+    pub(crate) fn set(&mut self, at: usize, neighbours: [f64; 4], more: f64, relaxation: f64) {
+        self.here[at] = (neighbours.iter().sum::<f64>() + more) / relaxation;
+        for (to, value) in self.to.iter_mut().zip(neighbours) {
+            to[at] = value;
+        }
+    }
+
+    /// Takes neighbours out of a row; the diagonal gets `times` their coefficients instead.
+    pub(crate) fn close(&mut self, at: usize, closed: [bool; 4], times: f64) {
+        for (to, _) in self.to.iter_mut().zip(closed).filter(|(_, closed)| *closed) {
+            self.here[at] += times * to[at];
+            to[at] = 0.0;
+        }
+    }
+
+    /// The sum of a row's off-diagonal coefficients.
+    pub(crate) fn neighbours(&self, at: usize) -> f64 {
+        self.to.iter().map(|to| to[at]).sum()
+    }
+
+    /// Factorises the block of some cells.
+    pub(crate) fn factorise(&mut self, cells: &Cells) {
+        let s = self.strip.stride();
+        let [east, west, north, south] = &self.to;
+        for i in cells.i.clone() {
+            for j in cells.j.clone() {
+                let at = self.strip.at(i, j);
+                let mut pivot = self.here[at];
+                if i > *cells.i.start() {
+                    pivot -= west[at] * east[at - s] / self.factor[at - s];
+                }
+                if j > *cells.j.start() {
+                    pivot -= south[at] * north[at - 1] / self.factor[at - 1];
+                }
+                self.factor[at] = pivot;
+            }
+        }
+    }
+
+    /// Solves with the factors of the block: `x` holds the right side before and the solution after. Outside of the block it is 0.
+    pub(crate) fn solve(&self, cells: &Cells, x: &mut [f64]) {
+        let s = self.strip.stride();
+        let [east, west, north, south] = &self.to;
+        let (first, last) = (*cells.i.start(), *cells.i.end());
+        let (bottom, top) = (*cells.j.start(), *cells.j.end());
+        for i in first..=last {
+            for j in bottom..=top {
+                let at = self.strip.at(i, j);
+                let mut value = x[at];
+                if i > first {
+                    value += west[at] * x[at - s];
+                }
+                if j > bottom {
+                    value += south[at] * x[at - 1];
+                }
+                x[at] = value / self.factor[at];
+            }
+        }
+        for i in (first..=last).rev() {
+            for j in (bottom..=top).rev() {
+                let at = self.strip.at(i, j);
+                let mut value = 0.0;
+                if i < last {
+                    value += east[at] * x[at + s];
+                }
+                if j < top {
+                    value += north[at] * x[at + 1];
+                }
+                x[at] += value / self.factor[at];
+            }
+        }
+    }
+}
