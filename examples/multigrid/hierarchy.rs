@@ -236,3 +236,106 @@ fn directions<const D: usize>() -> impl Iterator<Item = Direction<D>> {
     let all = (0..3usize.pow(D as u32)).map(|number| from_fn(|d| (number / 3usize.pow(d as u32) % 3) as isize - 1));
     all.filter(|direction: &Direction<D>| direction.iter().any(|step| *step != 0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_all<const D: usize>(points: usize, per_side: usize) -> Vec<Vec<Level<D>>> {
+        let ranks = per_side.pow(D as u32);
+        (0..ranks).map(|rank| levels(points, Place::of_rank(rank, per_side))).collect()
+    }
+
+    /// Edges that one rank sends are those that the other one receives: as many, as long, of the same points of the whole grid.
+    fn matches<const D: usize>(points: usize, per_side: usize) {
+        let ranks = of_all::<D>(points, per_side);
+        for (from, to) in (0..ranks.len()).flat_map(|from| (0..ranks.len()).map(move |to| (from, to))) {
+            for (level, (sender, receiver)) in ranks[from].iter().zip(&ranks[to]).enumerate() {
+                for purpose in 0..3 {
+                    let of = |edges: &[Edge<D>], rank: usize, shape: &Shape<D>| -> Vec<Block<D>> {
+                        let edges = edges.iter().filter(|edge| edge.rank == rank as u32);
+                        let whole = |mut points: Block<D>| {
+                            points.first.iter_mut().zip(shape.origin).for_each(|(first, origin)| *first += origin);
+                            points
+                        };
+                        edges.map(|edge| whole(edge.points)).collect()
+                    };
+                    let sent = of(&sender.exchanges[purpose].sends, to, &sender.shape);
+                    let received = of(&receiver.exchanges[purpose].receives, from, &receiver.shape);
+                    assert_eq!(sent, received, "{points} points, level {level}, {purpose}: from {from} to {to}");
+                    assert!(sent.len() <= 1, "the order of messages tells edges apart only if there is one");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_sent_is_what_is_received() {
+        for (points, per_side) in [(4, 4), (8, 2), (16, 4), (8, 8)] {
+            matches::<2>(points, per_side);
+        }
+        for (points, per_side) in [(4, 2), (8, 4)] {
+            matches::<3>(points, per_side);
+        }
+    }
+
+    #[test]
+    fn every_point_has_one_rank() {
+        for (points, per_side) in [(16, 4), (4, 4), (8, 1)] {
+            for level in 0..of_all::<2>(points, 1)[0].len() {
+                let ranks = of_all::<2>(points, per_side);
+                let owned: usize = ranks.iter().map(|levels| levels[level].shape.own.len()).sum();
+                assert_eq!(owned, ((points >> level) - 1).pow(2), "level {level}");
+            }
+        }
+    }
+
+    /// On the K levels with at most one point per rank, neighbours are 1, 2, 4 ... ranks apart.
+    #[test]
+    fn distances_double_on_coarse_levels() {
+        let levels = levels::<2>(32, Place { at: [3, 3], of: 8 });
+        let distances: Vec<usize> = levels.iter().map(|level| level.shape.distance).collect();
+        assert_eq!(distances, [1, 1, 1, 2, 4]);
+        let fine: Vec<bool> = levels.iter().map(|level| level.shape.is_fine()).collect();
+        assert_eq!(fine, [true, true, false, false, false], "K = log2 8 coarse levels");
+        let mut neighbours: Vec<u32> = levels[3].exchanges[0].receives.iter().map(|edge| edge.rank).collect();
+        neighbours.sort_unstable();
+        assert_eq!(neighbours, [8 + 3, 24 + 1, 24 + 5, 40 + 3], "two ranks away");
+    }
+
+    /// The words of an inner rank's exchanges for a point of an edge, as the module `model` says.
+    #[test]
+    fn words_of_an_inner_rank() {
+        let words = |level: &Level<2>| {
+            let sides = level.shape.cube.side as f64;
+            level
+                .exchanges
+                .clone()
+                .map(|exchange| exchange.receives.iter().map(|edge| edge.points.len()).sum::<usize>() as f64 / sides)
+        };
+        let levels = levels::<2>(1 << 12, Place { at: [1, 2], of: 4 });
+        let [stencil, restriction, interpolation] = words(&levels[0]);
+        assert_eq!(stencil, 4.0);
+        assert!((restriction - 2.0).abs() < 2e-3 && (interpolation - 1.0).abs() < 2e-3);
+        let inner: f64 =
+            levels.iter().filter(|level| level.shape.is_fine()).enumerate().fold(0.0, |sum, (at, level)| {
+                let [stencil, restriction, interpolation] = words(level);
+                let exchanges = if at == 0 { 4.0 } else { 3.0 };
+                sum + (exchanges * stencil + restriction + interpolation) * level.shape.cube.side as f64
+            });
+        assert!((inner / 1024.0 - 34.0).abs() < 0.1, "{inner}");
+    }
+
+    #[test]
+    fn ranks_without_points_are_idle() {
+        let levels = levels::<2>(8, Place { at: [0, 1], of: 4 });
+        let [_, one, none] = &levels[..] else { panic!("three levels") };
+        assert_eq!((one.shape.own.len(), none.shape.own.len()), (1, 0));
+        assert!(none.exchanges.iter().all(|exchange| exchange.sends.is_empty() && exchange.receives.is_empty()));
+        assert_eq!(
+            one.exchanges[Purpose::Restriction as usize].sends.len(),
+            1,
+            "to the even point behind it, since the other one is on the boundary"
+        );
+    }
+}

@@ -97,10 +97,11 @@ fn solve<const D: usize>(node: &Node, options: &Options, per_side: usize) -> Out
     let _region = node.region("check");
     let measured = measured(node, &solver, cycles, time_s)?;
     let parts = gather(node, &solver)?;
-    let checked = match parts {
-        Some(parts) => check::<D>(options, per_side, &parts, &measured).map(|(found, alone_s)| {
-            model::print(options, per_side, &measured, alone_s, &costs);
+    let checked: Outcome<()> = match parts {
+        Some(parts) => check::<D>(options, per_side, &parts, &measured).and_then(|(found, alone_s)| {
+            model::print(options, per_side, &measured, alone_s, &costs)?;
             print(options, node.size(), &measured, &found);
+            Ok(())
         }),
         None => Ok(()),
     };

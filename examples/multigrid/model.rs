@@ -4,22 +4,25 @@
 //! The paper prints no counts; those beside ours were found from its tables, which leave a factor open
 //! (`lathide_models::multigrid`). Why ours differ:
 //!
-//! - *Operations*: an addition and a multiplication are two here. If one operation is a stencil point, as the paper's 19.5 and
-//!   34.5 on each level suggest (three sweeps of 2 D + 1, and half of 3^D), ours are about twice as many, and only a residual, which
-//!   is as much as a sweep, more.
-//! - *Words*: a rank with neighbours on all sides receives four edges before each of three sweeps and the residual on the finest
-//!   level, 16 as in the paper; one exchange less on coarser levels, where the first sweep starts from 0; and half as many words
-//!   again for restriction and interpolation with corners: 34 instead of 32 in two dimensions. With 4 ranks, or 8 in three
-//!   dimensions, each rank has neighbours on half of its sides only.
-//! - *Coarse levels*: three exchanges of four messages are the paper's 12. Full weighting and linear interpolation need further
-//!   messages, of up to eight neighbours, since all nine points around may be on different ranks.
+//! - *Operations*: 41.7 for each point of a large square instead of 26. An addition and a multiplication are two here, so a sweep
+//!   is 7; the residual 6; restriction 2.75, interpolation 3: 32.75 on the finest level, and 26.75 on others, whose first sweep is one
+//!   multiplication. The paper's 19.5 on each level would be three sweeps with one operation for each of 5 stencil points, and 4.5.
+//!   In three dimensions 46.0 with 9, 8, 3.75 and 4.25, instead of 39.4.
+//! - *Words*: 34 for each point of an edge instead of 32. A rank with neighbours on all sides receives four edges before each of
+//!   three sweeps and the residual on the finest level, 16 as in the paper; on coarser levels the first sweep needs none. Restriction
+//!   receives two more, interpolation two halves, and corners. In three dimensions 35 instead of 56, whose 42 on each level would
+//!   be seven exchanges of six faces; ours are four and three, and half of the faces for restriction and a quarter of those for
+//!   interpolation. With 4 ranks, or 8 in three dimensions, a rank has neighbours on half of its sides only.
+//! - *Coarse levels*: an inner point's three exchanges with four neighbours are the paper's 12. Full weighting and linear
+//!   interpolation need up to eight further messages each, since the nine points around are on as many ranks.
 //!
 //! The model's fixed cost is that of a message alone. Messages of an exchange travel together, so a second prediction has the
-//! cost of each further message instead.
+//! cost of each further message instead. Neither hides anything, and both give each rank a processor of its own.
 
 use std::time::Instant;
 
 use lathide::{Node, Tag};
+use lathide_models::BadParameter;
 use lathide_models::multigrid::{Counts, Dimensions, Grid, MachineModel, Messages, Network, predict};
 
 use crate::Measured;
@@ -152,14 +155,22 @@ fn edge(options: &Options, per_side: usize) -> f64 {
     (options.points as f64 / per_side as f64).powi(options.dims as i32 - 1)
 }
 
-/// Speed-up and efficiency by the paper's model, and with messages of an exchange together.
+/// What a cycle takes, in seconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Times {
+    alone_s: f64,
+    computation_s: f64,
+    total_s: f64,
+}
+
+/// By the paper's model, and with messages of an exchange together.
 fn predicted(
     options: &Options,
     per_side: usize,
     counted: &Counted,
     flop_s: f64,
     costs: &Costs,
-) -> [Option<[f64; 2]>; 2] {
+) -> Result<[Times; 2], BadParameter> {
     let messages = match options.words {
         1 => Messages::OneWord,
         words => Messages::Long { words_max: words as f64, spool_cycles_per_word: costs.word_s },
@@ -169,22 +180,26 @@ fn predicted(
     let machine = MachineModel { network, messages, cycles_per_flop: flop_s };
     let dimensions = if options.dims == 2 { Dimensions::Two } else { Dimensions::Three };
     let grid = Grid { dimensions, points_per_side: options.points as f64, counts: counted.counts };
-    let ranks = (per_side as f64).powi(options.dims as i32);
-    let alone = predict(&grid, &machine, ranks).ok();
-    let together = alone.map(|alone| {
-        let Counted { fine, coarse, .. } = counted;
-        let (exchanges, messages) = (fine.exchanges + coarse.exchanges, fine.messages + coarse.messages);
-        let further = (messages - exchanges).max(0.0);
-        let communication_s =
-            exchanges * costs.fixed_s + further * costs.further_s + (fine.words + coarse.words) * costs.word_s;
-        let total_s = alone.computation_cycles() + communication_s;
-        [alone.serial_cycles() / total_s, alone.computation_cycles() / total_s]
-    });
-    [alone.map(|alone| [alone.speedup(), alone.efficiency()]), together]
+    let paper = predict(&grid, &machine, (per_side as f64).powi(options.dims as i32))?;
+    let times = |communication_s: f64| {
+        let computation_s = paper.computation_cycles();
+        Times { alone_s: paper.serial_cycles(), computation_s, total_s: computation_s + communication_s }
+    };
+    let Counted { fine, coarse, .. } = counted;
+    let (exchanges, messages) = (fine.exchanges + coarse.exchanges, fine.messages + coarse.messages);
+    let further = (messages - exchanges).max(0.0);
+    let together_s = exchanges * costs.fixed_s + further * costs.further_s + (fine.words + coarse.words) * costs.word_s;
+    Ok([times(paper.communication_cycles()), times(together_s)])
 }
 
 /// Counts, predictions and measurements, line by line.
-pub(crate) fn print(options: &Options, per_side: usize, measured: &Measured, alone_s: f64, costs: &Costs) {
+pub(crate) fn print(
+    options: &Options,
+    per_side: usize,
+    measured: &Measured,
+    alone_s: f64,
+    costs: &Costs,
+) -> Result<(), BadParameter> {
     println!("each cycle, the busiest rank of each level:");
     println!("points per side  per rank      flops  messages      words  exchanges");
     for (level, count) in measured.busiest.iter().enumerate() {
@@ -219,9 +234,19 @@ pub(crate) fn print(options: &Options, per_side: usize, measured: &Measured, alo
         1e9 * costs.word_s
     );
     let names = ["predicted, every message alone", "predicted, messages of an exchange together"];
-    for (name, prediction) in names.iter().zip(predicted(options, per_side, &counted, flop_s, costs)) {
-        let Some([speedup, efficiency]) = prediction else { continue };
-        println!("{name}: speed-up {speedup:.3}, efficiency {:.1} %", 100.0 * efficiency);
+    for (name, times) in names.iter().zip(predicted(options, per_side, &counted, flop_s, costs)?) {
+        line(name, times.total_s, times.alone_s, times.computation_s / times.total_s);
     }
-    println!("measured: speed-up {:.3}, efficiency {:.1} %", alone_s / measured.cycle_s, 100.0 * measured.efficiency);
+    line("measured", measured.cycle_s, alone_s, measured.efficiency);
+    let processors = std::thread::available_parallelism().map_or(1, |number| number.get());
+    let ranks = per_side.pow(options.dims as u32);
+    if ranks > processors {
+        println!("rank 0's host has {processors} processors: if all {ranks} ranks are there, they share them");
+    }
+    Ok(())
+}
+
+fn line(name: &str, cycle_s: f64, alone_s: f64, efficiency: f64) {
+    let (speedup, percent) = (alone_s / cycle_s, 100.0 * efficiency);
+    println!("{name}: a cycle {:.3} ms, speed-up {speedup:.4}, efficiency {percent:.2} %", 1e3 * cycle_s);
 }
