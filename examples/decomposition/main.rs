@@ -26,6 +26,8 @@ mod problem;
 mod sine;
 mod solver;
 mod stencil;
+#[cfg(test)]
+mod tests;
 mod wires;
 
 use std::process::ExitCode;
@@ -35,7 +37,8 @@ use lathide::{Node, Operator};
 use layout::Layout;
 use messages::Messages;
 use options::Options;
-use solver::{Solved, Solver, allowed_error, larger, mix};
+use solver::{Solved, Solver, allowed_error, mix};
+use stencil::larger;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -60,6 +63,7 @@ fn run() -> Outcome<()> {
 }
 
 /// What came out, on every rank.
+#[derive(Debug)]
 struct Outcomes {
     layout: Layout,
     solved: Solved,
@@ -109,15 +113,19 @@ fn solve(node: &Node, options: &Options) -> Outcome<Outcomes> {
     let largest = Operator::new("larger", true, larger);
     let [error, drift] = node.allreduce(&largest, worst.to_vec())?[..] else { unreachable!("two numbers") };
     let allowed = allowed_error(&layout, solved.residual);
-    // Both may be NaN, which is less than nothing.
-    if !(error <= allowed) {
+    if !is_at_most(error, allowed) {
         return Err(format!("the solution is off by {error:e}, which should be at most {allowed:e}").into());
     }
-    if !(drift <= 1e-10) {
+    if !is_at_most(drift, 1e-10) {
         return Err(format!("the residual is off by {drift:e} after {} iterations", solved.iterations).into());
     }
     let checksum = checksum(node, &layout, &own)?;
     Ok(Outcomes { layout, solved, time, error, allowed, checksum })
+}
+
+/// Not, if it is NaN.
+fn is_at_most(value: f64, most: f64) -> bool {
+    value <= most
 }
 
 /// Of all subdomains, in their order.

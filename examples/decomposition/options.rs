@@ -68,9 +68,9 @@ impl Options {
         if !n.is_power_of_two() || n < 2 {
             return Err(format!("--n {n}: a subdomain has a power of two of cells per side, at least 2"));
         }
-        if n > 8192 / side {
-            let most = 8192 / side;
-            return Err(format!("--n {n}: with {} subdomains at most {most}, for 8192 cells per side", side * side));
+        if n > 4096 / side {
+            let most = 4096 / side;
+            return Err(format!("--n {n}: with {} subdomains at most {most}, for 4096 cells per side", side * side));
         }
         if !(1e-12..1.0).contains(&tolerance) {
             return Err(format!("--tolerance {tolerance}: at least 1e-12 and less than 1"));
@@ -109,7 +109,7 @@ mod tests {
             ("--n 48", "--n 48: a subdomain has a power of two"),
             ("--n 1", "at least 2"),
             ("--n 0", "at least 2"),
-            ("--n 4096 --subdomains 16", "with 16 subdomains at most 2048"),
+            ("--n 2048 --subdomains 16", "with 16 subdomains at most 1024"),
             ("--subdomains 8", "--subdomains 8: a square is cut into 1, 4, 9, 16"),
             ("--subdomains 0", "--subdomains 0:"),
             ("--subdomains 289", "256, a square number"),

@@ -9,7 +9,9 @@ use super::messages::{Arrived, Kind, Messages, Pending};
 use super::options::Options;
 use super::preconditioner::Preconditioner;
 use super::problem;
-use super::stencil::{add, add_scaled, clear_boundary, dot, line, nothing_around, product_around, product_inside};
+use super::stencil::{
+    add, add_scaled, clear_boundary, dot, larger, line, nothing_around, product_around, product_inside,
+};
 
 /// A solve that needs more iterations does not converge.
 const MOST_ITERATIONS: usize = 1000;
@@ -27,6 +29,15 @@ pub(super) struct Solver<'a> {
     q: Field,
     /// The product of the matrix with `z`.
     w: Field,
+    /// The last solve that has converged, of several.
+    converged: Option<Converged>,
+}
+
+/// The solution, the residual, and its norm.
+struct Converged {
+    x: Field,
+    r: Field,
+    residual: f64,
 }
 
 /// The vectors of an iteration, and `(r, z)`.
@@ -41,6 +52,7 @@ struct State {
 }
 
 /// What has been done.
+#[derive(Debug)]
 pub(super) struct Solved {
     pub(super) iterations: usize,
     /// Iterations that the first solve took until it had converged; `None` if it has not.
@@ -63,37 +75,53 @@ impl<'a> Solver<'a> {
         product(&messages, &z, lines, &mut s)?;
         let gamma = messages.start_sum(dots(&r, &z))?.finish()?;
         let now = State { x: zero.clone(), r, p: z.clone(), z, s, gamma };
-        Ok(Solver { start: now.clone(), now, messages, preconditioner, q: zero.clone(), w: zero })
+        Ok(Solver { start: now.clone(), now, messages, preconditioner, q: zero.clone(), w: zero, converged: None })
     }
 
-    /// Iterates until the residual is small enough; or as often as it is told, beginning anew whenever it is.
+    /// Iterates until the residual is small enough; or as often as it is told, beginning anew whenever it is. Then the last solve
+    /// that has converged remains, if there is one.
     pub(super) fn solve(&mut self, options: &Options) -> Result<Solved, Box<dyn std::error::Error>> {
         let first = self.start.gamma.sqrt();
-        let (mut solved, mut in_this_solve) =
-            (Solved { iterations: 0, converged: None, residual: first, relative: 1.0 }, 0);
-        while options.iterations == 0 || solved.iterations < options.iterations {
-            if solved.relative <= options.tolerance {
-                if options.iterations == 0 {
-                    return Ok(solved);
-                }
-                self.now.clone_from(&self.start);
-                in_this_solve = 0;
-            }
+        let mut solved = Solved { iterations: 0, converged: None, residual: first, relative: 1.0 };
+        let mut in_this_solve = 0;
+        let is_last = |done: usize| done > 0 && done == options.iterations;
+        while !is_last(solved.iterations) {
             self.iterate()?;
-            solved.iterations += 1;
-            in_this_solve += 1;
+            (solved.iterations, in_this_solve) = (solved.iterations + 1, in_this_solve + 1);
             // When nothing remains but rounding errors, gamma may be negative.
             solved.residual = self.now.gamma.abs().sqrt();
             solved.relative = solved.residual / first;
             if solved.relative <= options.tolerance {
                 solved.converged.get_or_insert(in_this_solve);
+                if options.iterations == 0 || is_last(solved.iterations) {
+                    return Ok(solved);
+                }
+                self.begin_anew(solved.residual);
+                in_this_solve = 0;
             } else if !solved.relative.is_finite() || in_this_solve == MOST_ITERATIONS {
                 let why =
                     format!("no convergence: after {in_this_solve} iterations the residual is {:e}", solved.relative);
                 return Err(format!("{why} of the first, --tolerance {:e}", options.tolerance).into());
             }
         }
+        if let Some(Converged { x, r, residual }) = self.converged.take() {
+            (self.now.x, self.now.r) = (x, r);
+            (solved.residual, solved.relative) = (residual, residual / first);
+        }
         Ok(solved)
+    }
+
+    fn begin_anew(&mut self, residual: f64) {
+        let (State { x, r, z, p, s, gamma }, start) = (&mut self.now, &self.start);
+        let spare = |field: &Field| field.iter().map(|part| vec![0.0; part.len()]).collect::<Field>();
+        let converged = self.converged.get_or_insert_with(|| Converged { x: spare(x), r: spare(r), residual });
+        converged.residual = residual;
+        std::mem::swap(x, &mut converged.x);
+        std::mem::swap(r, &mut converged.r);
+        for (to, from) in [(x, &start.x), (r, &start.r), (z, &start.z), (p, &start.p), (s, &start.s)] {
+            each(to, from, <[f64]>::copy_from_slice);
+        }
+        *gamma = start.gamma;
     }
 
     fn iterate(&mut self) -> lathide::Result<()> {
@@ -166,11 +194,6 @@ fn each(to: &mut Field, from: &Field, change: impl Fn(&mut [f64], &[f64])) {
     to.iter_mut().zip(from).for_each(|(to, from)| change(to, from));
 }
 
-/// The larger one, or NaN if one is.
-pub(super) fn larger(a: f64, b: f64) -> f64 {
-    if b <= a || a.is_nan() { a } else { b }
-}
-
 /// Of all bits (Fowler, Noll and Vo, by words).
 fn checksum(values: &[f64]) -> u64 {
     values.iter().fold(0xcbf2_9ce4_8422_2325, |sum, value| mix(sum, value.to_bits()))
@@ -182,8 +205,10 @@ pub(super) fn mix(sum: u64, word: u64) -> u64 {
 
 /// The largest error that is to be expected: of the equations, and of their solution.
 ///
-/// The residual's norm is about that of the error's gradient, and in two dimensions the maximum of a function on a grid is at
-/// most that times the root of its logarithm.
+/// On a grid of `N` cells per side the largest value of a function is at most `sqrt(1/4 + ln N / 2 pi)` times its energy, the root of
+/// the sum of all squared differences of neighbours (Green's function at its pole is the square of that). The residual's norm is the
+/// energy of the error but for the preconditioner's quality, for which there is a factor of 3.
 pub(super) fn allowed_error(layout: &Layout, residual: f64) -> f64 {
-    problem::discretization_error(layout) + residual * (1.0 + (layout.cells() as f64).ln())
+    let largest = (0.25 + (layout.cells() as f64).ln() / (2.0 * std::f64::consts::PI)).sqrt();
+    problem::discretization_error(layout) + 3.0 * largest * residual
 }

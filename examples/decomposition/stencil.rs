@@ -87,6 +87,11 @@ pub(super) fn add_scaled(y: &mut [f64], factor: f64, x: &[f64]) {
     y.iter_mut().zip(x).for_each(|(y, x)| *y = x + factor * *y);
 }
 
+/// The larger one, or NaN if one is.
+pub(super) fn larger(a: f64, b: f64) -> f64 {
+    if b <= a || a.is_nan() { a } else { b }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
