@@ -90,9 +90,10 @@ impl Cells {
     }
 
     /// Their places, column by column.
-    pub(crate) fn each(&self) -> impl DoubleEndedIterator<Item = usize> + use<> {
-        let (strip, j) = (self.strip, self.j.clone());
-        self.i.clone().flat_map(move |i| j.clone().map(move |j| strip.at(i, j)))
+    pub(crate) fn each(&self, mut visit: impl FnMut(usize)) {
+        for i in self.i.clone() {
+            self.j.clone().for_each(|j| visit(self.strip.at(i, j)));
+        }
     }
 }
 

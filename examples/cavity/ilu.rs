@@ -36,11 +36,6 @@ impl Five {
         }
     }
 
-    /// The sum of a row's off-diagonal coefficients.
-    pub(crate) fn neighbours(&self, at: usize) -> f64 {
-        self.to.iter().map(|to| to[at]).sum()
-    }
-
     /// Factorises the block of some cells.
     pub(crate) fn factorise(&mut self, cells: &Cells) {
         let s = self.strip.stride();
@@ -92,5 +87,64 @@ impl Five {
                 x[at] += value / self.factor[at];
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A matrix with different coefficients in all rows, and a little on the diagonal.
+    fn matrix(strip: Strip) -> Five {
+        let mut five = Five::new(strip);
+        strip.p_cells().each(|at| {
+            five.set(at, [1.0, 2.0, 3.0, 4.0].map(|c| 1.0 + ((at as f64) * c).sin().abs()), 0.1, 1.0);
+        });
+        five
+    }
+
+    /// The right side less the block's product with `x`.
+    fn residual(five: &Five, cells: &Cells, x: &[f64]) -> Vec<f64> {
+        let (s, mut r) = (five.strip.stride(), five.strip.zeros());
+        cells.each(|at| {
+            let near = [at + s, at - s, at + 1, at - 1];
+            let sum: f64 = five.to.iter().zip(near).map(|(to, near)| to[at] * x[near]).sum();
+            r[at] = (at as f64).cos() - five.here[at] * x[at] + sum;
+        });
+        r
+    }
+
+    fn norm(r: &[f64]) -> f64 {
+        r.iter().map(|r| r * r).sum::<f64>().sqrt()
+    }
+
+    /// A tridiagonal matrix has no fill: its factors are complete.
+    #[test]
+    fn a_column_or_a_row_is_solved_exactly() {
+        let strip = Strip::of(16, 0, 1);
+        let mut five = matrix(strip);
+        for cells in [Cells { i: 3..=3, ..strip.p_cells() }, Cells { j: 5..=5, ..strip.p_cells() }] {
+            five.factorise(&cells);
+            let mut x = residual(&five, &cells, &strip.zeros());
+            five.solve(&cells, &mut x);
+            assert!(norm(&residual(&five, &cells, &x)) < 1e-12, "{cells:?}");
+        }
+    }
+
+    #[test]
+    fn sweeps_converge_in_a_block() {
+        let strip = Strip::of(16, 1, 2);
+        let (mut five, cells) = (matrix(strip), strip.p_cells());
+        five.factorise(&cells);
+        let mut x = strip.zeros();
+        let first = norm(&residual(&five, &cells, &x));
+        for _ in 0..60 {
+            let mut change = residual(&five, &cells, &x);
+            five.solve(&cells, &mut change);
+            x.iter_mut().zip(change).for_each(|(x, change)| *x += change);
+        }
+        assert!(norm(&residual(&five, &cells, &x)) < 1e-9 * first);
+        let outside = [0, strip.columns + 1].map(|i| norm(&x[strip.column(i)]));
+        assert_eq!(outside, [0.0, 0.0]);
     }
 }

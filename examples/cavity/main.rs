@@ -24,7 +24,6 @@ mod transfer;
 use std::process::ExitCode;
 
 use grid::{Flow, Strip};
-use lathide::Node;
 use options::Options;
 use planes::Ranks;
 use time::{Solver, Summary};
@@ -45,7 +44,7 @@ fn run() -> Outcome<()> {
     let options = Options::parse(std::env::args().skip(1))?;
     let node = lathide::init()?;
     let Options { px, pt, setting, .. } = options;
-    if node.size() as usize != px * pt {
+    if px.checked_mul(pt) != Some(node.size() as usize) {
         return Err(format!("{} ranks, but --px {px} and --pt {pt}: there must be px times pt", node.size()).into());
     }
     let strip = Strip::of(setting.n, node.rank().index() % px, px);
@@ -61,23 +60,24 @@ fn run() -> Outcome<()> {
     if let Some(strips) = gathered {
         let planes: Vec<Flow> =
             strips.chunks_exact(strips.len() / pt).map(|strips| check::whole(setting.n, strips, px)).collect();
-        tell(&options, &node, summary, &check::check(&options, &planes)?);
+        let found = check::check(&options, &planes)?;
+        tell(&options, summary, check::fingerprint(&planes), &found);
     }
     Ok(node.finalize()?)
 }
 
-fn tell(options: &Options, node: &Node, summary: Summary, found: &str) {
+fn tell(options: &Options, summary: Summary, fields: u64, found: &str) {
     let Options { px, pt, setting, version, .. } = options;
     let Summary { cycles, seconds, residual } = summary;
     let lag = if setting.lag == 0 { "" } else { " with lag" };
     println!(
         "{version:?}{lag}: {n} x {n} cells, Re {re}, {planes} planes of dt {dt} on {size} = {px} x {pt} ranks, {cycles} V-cycles \
-         of {time:.3} ms, residual {residual:.2e}, {found}",
+         of {time:.3} ms, residual {residual:.2e}, fields {fields:016x}, {found}",
         n = setting.n,
         re = setting.reynolds,
         planes = setting.planes,
         dt = setting.dt,
-        size = node.size(),
+        size = px * pt,
         time = 1e3 * seconds / cycles as f64,
     );
 }

@@ -84,6 +84,7 @@ impl Options {
                 "--pt" => options.pt = count(&name, &value)?,
                 "--n" => setting.n = count(&name, &value)?,
                 "--reynolds" => setting.reynolds = positive(&name, &value)?,
+                "--dt" if value == "inf" => setting.dt = f64::INFINITY,
                 "--dt" => setting.dt = positive(&name, &value)?,
                 "--planes" => planes = Some(count(&name, &value)?),
                 "--cycles" => cycles = Some(count(&name, &value)?),
@@ -111,9 +112,9 @@ impl Options {
         let Options { px, pt, setting, check, .. } = self;
         let Setting { n, reynolds, dt, planes, lid, until, .. } = setting;
         let columns = n / px;
-        if columns * px != *n || columns < 2 || !columns.is_power_of_two() || !(8..=4096).contains(n) {
+        if columns * px != *n || columns < 2 || !columns.is_power_of_two() || !(8..=2048).contains(n) {
             return Err(format!(
-                "--n {n} --px {px}: every strip needs a power of two of columns, at least 2, and the cavity 8 to 4096"
+                "--n {n} --px {px}: every strip needs a power of two of columns, at least 2, and the cavity 8 to 2048"
             )
             .into());
         }
@@ -149,8 +150,8 @@ fn count(name: &str, value: &str) -> Outcome<usize> {
 
 fn positive(name: &str, value: &str) -> Outcome<f64> {
     match value.parse::<f64>() {
-        Ok(number) if number > 0.0 => Ok(number),
-        Ok(_) => Err(format!("{name} {value}: it must be greater than 0").into()),
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        Ok(_) => Err(format!("{name} {value}: it must be greater than 0, and finite").into()),
         Err(error) => Err(format!("{name} {value}: {error}").into()),
     }
 }

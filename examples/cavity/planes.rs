@@ -63,12 +63,10 @@ impl Ranks {
     }
 
     fn read(&self, length: usize) -> lathide::Result<Option<Handle<Vec<f64>>>> {
-        let _region = self.node.region("grid");
         self.before.map(|before| self.node.initread(before, ITERATE, vec![0.0; length])).transpose()
     }
 
     fn write(&self, own: Vec<f64>) -> lathide::Result<Option<Handle<Vec<f64>>>> {
-        let _region = self.node.region("grid");
         self.behind.map(|behind| self.node.initwrite(behind, ITERATE, own)).transpose()
     }
 
@@ -105,6 +103,7 @@ impl Planes for Ranks {
         self.is_cycle = true;
         self.strips.enter(EDGE);
         if self.version == Version::Hidden {
+            let _region = self.node.region("grid");
             let read = self.read(length)?;
             self.iterates.extend(read.map(Iterate::Coming));
         }
@@ -122,6 +121,7 @@ impl Planes for Ranks {
                 self.pass_at_once(own)
             }
             Version::Hidden => {
+                let _region = self.node.region("grid");
                 let write = self.write(own)?;
                 self.writes.extend(write);
                 Ok(())

@@ -4,7 +4,7 @@
 //! `lag` cycles earlier: at convergence that is the sequential solution. What passes the iterates on is a [`Planes`].
 
 use super::Outcome;
-use super::cycle::{self, SWEEPS, Space};
+use super::cycle::{self, Space};
 use super::grid::{Flow, Strip};
 use super::momentum::Fluid;
 use super::options::{Lid, Until};
@@ -119,8 +119,12 @@ impl<P: Planes> Solver<P> {
                 break;
             }
             if cycles == MOST || !residual.is_finite() {
-                let planes = first + 1..=first + self.planes.number().0;
-                return Err(format!("planes {planes:?}: after {cycles} cycles the residual is {residual:.3e}").into());
+                let (from, to) = (first + 1, first + self.planes.number().0);
+                return Err(format!(
+                    "planes {from} to {to}: the residual is {residual:.2e} after {cycles} V-cycles; shorter time steps, a lower \
+                     Reynolds number, or a larger tolerance converge"
+                )
+                .into());
             }
             residual = self.cycle()?;
             cycles += 1;
@@ -137,7 +141,7 @@ impl<P: Planes> Solver<P> {
     fn cycle(&mut self) -> lathide::Result<f64> {
         let Solver { planes, levels, fluid, old, .. } = self;
         let _visit = planes.begin(levels[0].w.own_len())?;
-        cycle::cycle(levels, fluid, planes.space(), SWEEPS)?;
+        cycle::cycle(levels, fluid, planes.space())?;
         planes.send(levels[0].w.own())?;
         cycle::apply(&mut levels[0], fluid, planes.space())?;
         if let Some(come) = planes.receive(self.setting.lag)? {
@@ -157,7 +161,7 @@ impl<P: Planes> Solver<P> {
         level.subtract();
         let (pt, number) = planes.number();
         let mut parts = vec![0.0; pt];
-        parts[number] = level.squares().iter().sum();
+        parts[number] = level.squares();
         let squares = planes.sum(parts, || level.change_u())?;
         // Not `f64::max`, which ignores what is not a number.
         let greatest = squares.into_iter().fold(0.0, |all: f64, one| if one <= all { all } else { one });
@@ -203,5 +207,64 @@ impl Planes for Sequential {
 
     fn end(&mut self) -> lathide::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ghia;
+    use super::*;
+
+    fn last(setting: Setting) -> Outcome<Flow> {
+        let mut flow = None;
+        Solver::new(setting, Strip::of(setting.n, 0, 1), Sequential).run(|plane| flow = Some(plane.clone()))?;
+        flow.ok_or("no plane".into())
+    }
+
+    fn steady(n: usize, dt: f64, planes: usize) -> Setting {
+        Setting { n, reynolds: 100.0, dt, planes, lid: Lid::Steady, lag: 0, until: Until::Tolerance(1e-8) }
+    }
+
+    fn distance(a: &Flow, b: &Flow) -> f64 {
+        a.own().iter().zip(b.own()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn the_steady_flow_is_the_published_one() {
+        let flow = last(steady(32, f64::INFINITY, 1)).unwrap();
+        assert!(ghia::difference(&flow) < 0.01);
+        let mut turned = flow.clone();
+        turned.v.iter_mut().for_each(|v| *v = -*v);
+        assert!(ghia::difference(&turned) > 0.3);
+    }
+
+    #[test]
+    fn time_steps_lead_to_the_steady_flow() {
+        let steady_flow = last(steady(16, f64::INFINITY, 1)).unwrap();
+        let [early, late] = [3, 30].map(|planes| last(steady(16, 2.0, planes)).unwrap());
+        let [early, late] = [early, late].map(|flow| {
+            let velocities = |flow: &Flow| Flow { p: flow.strip.zeros(), ..flow.clone() };
+            distance(&velocities(&flow), &velocities(&steady_flow))
+        });
+        assert!(early > 1e-3 && late < 1e-6, "{early} {late}");
+    }
+
+    /// Backward Euler is of first order: half the step, half the error.
+    #[test]
+    fn shorter_steps_are_more_accurate() {
+        let flow = |planes: usize| {
+            let setting = Setting { lid: Lid::Oscillating, ..steady(16, 1.0 / planes as f64, planes) };
+            let flow = last(setting).unwrap();
+            Flow { p: flow.strip.zeros(), ..flow }
+        };
+        let [a, b, c] = [8, 16, 32].map(flow);
+        let ratio = distance(&a, &b) / distance(&b, &c);
+        assert!((1.7..2.3).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn what_does_not_converge_is_an_error() {
+        let error = last(Setting { until: Until::Tolerance(1e-300), ..steady(8, 0.1, 1) }).unwrap_err().to_string();
+        assert!(error.contains("planes 1 to 1: the residual is") && error.contains("after 200 V-cycles"), "{error}");
     }
 }
