@@ -6,7 +6,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::grid::{Cells, Flow, Strip};
+use super::grid::{Flow, Strip};
 use super::ilu::Five;
 use super::momentum::{self, Fluid};
 

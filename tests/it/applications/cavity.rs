@@ -76,7 +76,23 @@ fn the_steady_flow_is_the_published_one() {
     assert!(early.stderr.contains("from the published centre lines, more than 0.02"), "{early:?}");
 }
 
-/// Each V-cycle has one iterate for the next plane, as many edges as levels and sweeps need, and the rounds of a sum.
+/// Messages and bytes that a rank has sent in a region of the program, and how often it has entered it.
+fn sent(report: &serde_json::Value, region: &str) -> (u64, u64, u64) {
+    let regions = report["regions"].as_array().expect("regions");
+    let Some(region) = regions.iter().find(|found| found["name"] == region) else { return (0, 0, 0) };
+    let (mut messages, mut bytes) = (0, 0);
+    for sizes in region["sent"].as_array().expect("sizes") {
+        let number = sizes["messages"].as_u64().expect("a number");
+        messages += number;
+        bytes += number * sizes["bytes"].as_u64().expect("a number");
+    }
+    (messages, bytes, region["entered"].as_u64().expect("a number"))
+}
+
+/// Each V-cycle has one iterate for the next plane, as many edges as levels and sweeps need, and a sum.
+///
+/// There are levels of 16 x 16, 8 x 8 and 4 x 4 cells. A sweep has 3 exchanges, of which each strip of two sends in 2. The two finer
+/// levels have 4 sweeps and 3 other exchanges both ways, and one to the right; the coarsest one has 16 sweeps.
 #[test]
 fn messages_of_a_cycle() {
     for version in VERSIONS {
@@ -85,12 +101,27 @@ fn messages_of_a_cycle() {
         let finished = run(Command::new(env!("CARGO_BIN_EXE_lathide"))
             .args(["run", "-n", "4", &report])
             .arg(example("cavity"))
-            .args(["--px", "2", "--pt", "2", "--n", "16", "--cycles", "3", "--planes", "4", "--version", version]))
+            .args("--px 2 --pt 2 --n 16 --cycles 3 --planes 4 --version".split_whitespace())
+            .arg(version))
         .succeeded();
         assert!(finished.stdout.contains("6 V-cycles") && finished.stdout.contains("not checked"), "{finished:?}");
         let text = std::fs::read_to_string(&saved).expect("the report");
         std::fs::remove_file(&saved).expect("it is ours");
-        println!("{text}");
+        let reports: Vec<serde_json::Value> = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(reports.len(), 4);
+        for (rank, report) in reports.iter().enumerate() {
+            let (is_left, is_first_plane) = (rank % 2 == 0, rank < 2);
+            assert_eq!(sent(report, "cycle"), (0, 0, 6), "{version}, rank {rank}");
+            let edges = 2 * (4 * 2 + 3 + u64::from(is_left)) + 16 * 2;
+            assert_eq!(sent(report, "edge").0, 6 * edges, "{version}, rank {rank}");
+            let iterates = if is_first_plane { 6 } else { 0 };
+            let (messages, bytes, _) = sent(report, "grid");
+            assert_eq!((messages, bytes), (iterates, iterates * 3 * 16 * 8 * 8), "{version}, rank {rank}");
+            let (messages, _, entered) = sent(report, "sums");
+            assert!(messages >= 6 && entered == 6, "{version}, rank {rank}: {messages} in {entered} sums");
+            let barriers = if version == "synchronised" { 6 } else { 0 };
+            assert_eq!(sent(report, "barrier").2, barriers, "{version}, rank {rank}");
+        }
     }
 }
 
