@@ -63,7 +63,10 @@ fn run() -> Outcome<()> {
     let shares: Vec<Range<usize>> = (0..size).map(|rank| share(options.n, rank, size)).collect();
     let strip = Strip::new(&node, &options, shares[node.rank().index()].clone());
 
-    node.barrier()?;
+    {
+        let _setup = node.region("setup");
+        node.barrier()?;
+    }
     let start = Instant::now();
     let solved = solve(&strip, &options)?;
     let own_time = start.elapsed().as_secs_f64();

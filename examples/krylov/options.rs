@@ -63,18 +63,24 @@ impl Options {
         };
         while let Some(name) = words.next() {
             let value = words.next().ok_or(format!("{name} needs a value"))?;
-            let wrong = |error: &dyn fmt::Display| format!("{name} {value}: {error}");
-            let number = || value.parse::<usize>().map_err(|error| wrong(&error));
+            let number = || value.parse::<usize>().map_err(|error| format!("{name} {value}: {error}"));
             match name.as_str() {
-                "--algorithm" => options.algorithm = Algorithm::parse(&value).map_err(|error| wrong(&error))?,
-                "--version" => options.version = Version::parse(&value).map_err(|error| wrong(&error))?,
+                "--algorithm" => {
+                    let all = [Algorithm::Cg, Algorithm::ParCg, Algorithm::Pipelined];
+                    options.algorithm = chosen(&name, &value, all)?;
+                }
+                "--version" => {
+                    options.version = chosen(&name, &value, [Version::Native, Version::Synchronised, Version::Hidden])?;
+                }
                 "--preconditioner" => {
-                    options.preconditioner = Preconditioner::parse(&value).map_err(|error| wrong(&error))?;
+                    options.preconditioner = chosen(&name, &value, [Preconditioner::None, Preconditioner::Ilu])?;
                 }
                 "--n" => options.n = number()?,
                 "--replace" => replace = Some(number()?),
                 "--iterations" => iterations = Some(number()?),
-                "--tolerance" => tolerance = Some(value.parse::<f64>().map_err(|error| wrong(&error))?),
+                "--tolerance" => {
+                    tolerance = Some(value.parse::<f64>().map_err(|error| format!("{name} {value}: {error}"))?);
+                }
                 _ => {
                     let all = "--algorithm, --version, --preconditioner, --n, --iterations, --tolerance and --replace";
                     return Err(format!("{name}: there are {all}").into());
@@ -114,36 +120,11 @@ const MOST: usize = 20_000;
 /// No smaller part of the first residual can be reached reliably.
 const LEAST: f64 = 1e-11;
 
-impl Algorithm {
-    fn parse(word: &str) -> Result<Self, &'static str> {
-        match word {
-            "cg" => Ok(Algorithm::Cg),
-            "parcg" => Ok(Algorithm::ParCg),
-            "pipelined" => Ok(Algorithm::Pipelined),
-            _ => Err("there are cg, parcg and pipelined"),
-        }
-    }
-}
-
-impl Version {
-    fn parse(word: &str) -> Result<Self, &'static str> {
-        match word {
-            "native" => Ok(Version::Native),
-            "synchronised" => Ok(Version::Synchronised),
-            "hidden" => Ok(Version::Hidden),
-            _ => Err("there are native, synchronised and hidden"),
-        }
-    }
-}
-
-impl Preconditioner {
-    fn parse(word: &str) -> Result<Self, &'static str> {
-        match word {
-            "none" => Ok(Preconditioner::None),
-            "ilu" => Ok(Preconditioner::Ilu),
-            _ => Err("there are none and ilu"),
-        }
-    }
+/// The choice with this name.
+fn chosen<T: Copy + fmt::Display, const K: usize>(option: &str, name: &str, choices: [T; K]) -> Outcome<T> {
+    let is_it = |choice: &T| choice.to_string() == name;
+    let all = || choices.map(|choice| choice.to_string()).join(", ");
+    choices.into_iter().find(is_it).ok_or_else(|| format!("{option} {name}: it is one of {}", all()).into())
 }
 
 impl fmt::Display for Algorithm {
@@ -202,9 +183,9 @@ mod tests {
     #[test]
     fn wrong_words_are_told() {
         let cases = [
-            ("--algorithm gmres", "--algorithm gmres: there are cg, parcg and pipelined"),
-            ("--version fast", "there are native, synchronised and hidden"),
-            ("--preconditioner lu", "there are none and ilu"),
+            ("--algorithm gmres", "--algorithm gmres: it is one of cg, parcg, pipelined"),
+            ("--version fast", "it is one of native, synchronised, hidden"),
+            ("--preconditioner lu", "it is one of none, ilu"),
             ("--n 0", "--n 0: it is at least 1"),
             ("--n 20001", "at most 20000"),
             ("--n x", "--n x: invalid digit"),
