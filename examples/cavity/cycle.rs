@@ -5,7 +5,7 @@
 use std::ops::RangeInclusive;
 
 use super::grid::Strip;
-use super::momentum::{self, Fluid};
+use super::momentum::Fluid;
 use super::simple::Level;
 use super::transfer;
 
@@ -98,7 +98,6 @@ pub(crate) fn cycle(levels: &mut [Level], fluid: &Fluid, space: &impl Space) -> 
     apply(finest, fluid, space)?;
     finest.subtract();
     down(finest, &mut coarser[0], fluid, space)?;
-    apply(&mut coarser[0], fluid, space)?;
     coarser[0].subtract();
     coarser[0].change_u();
     cycle(coarser, fluid, space)?;
@@ -106,14 +105,14 @@ pub(crate) fn cycle(levels: &mut [Level], fluid: &Fluid, space: &impl Space) -> 
     (0..AFTER).try_for_each(|_| sweep(finest, fluid, space))
 }
 
-/// The iterate and the right side of the coarse level.
+/// The iterate and the right side of the coarse level, and the left sides that its first sweep begins with.
 fn down(fine: &mut Level, coarse: &mut Level, fluid: &Fluid, space: &impl Space) -> lathide::Result<()> {
     let strip = fine.strip;
     let edge = [None, Some(fine.r.u[strip.column(strip.columns)].to_vec())];
     let [edge, _] = space.exchange(edge, || transfer::inject(&fine.w, &mut coarse.w))?;
     edge.iter().for_each(|edge| fine.r.u[strip.column(0)].copy_from_slice(edge));
-    ghosts(coarse, fluid, space, |coarse| momentum::apply(fluid, &coarse.w, &coarse.inner(), &mut coarse.f))?;
-    coarse.outer().iter().for_each(|columns| momentum::apply(fluid, &coarse.w, columns, &mut coarse.f));
+    apply(coarse, fluid, space)?;
+    coarse.f.clone_from(&coarse.r);
     transfer::restrict(&fine.r, &(1..=coarse.strip.columns), &mut coarse.f);
     coarse.begun.clone_from(&coarse.w);
     Ok(())

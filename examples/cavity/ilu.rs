@@ -5,19 +5,19 @@
 
 use super::grid::{Cells, Strip};
 
-/// A five-point matrix: `here x - east x_E - west x_W - north x_N - south x_S`, and the diagonal of its factors.
+/// A five-point matrix: `here x - east x_E - west x_W - north x_N - south x_S`, and the inverse diagonal of its factors.
 #[derive(Clone, Debug)]
 pub(crate) struct Five {
     strip: Strip,
     pub(crate) here: Vec<f64>,
     /// East, west, north, south.
     pub(crate) to: [Vec<f64>; 4],
-    factor: Vec<f64>,
+    inverse: Vec<f64>,
 }
 
 impl Five {
     pub(crate) fn new(strip: Strip) -> Self {
-        Five { strip, here: strip.zeros(), to: std::array::from_fn(|_| strip.zeros()), factor: strip.zeros() }
+        Five { strip, here: strip.zeros(), to: std::array::from_fn(|_| strip.zeros()), inverse: strip.zeros() }
     }
 
     /// A row of which the diagonal is the sum of the neighbours' coefficients and `more`, divided by `relaxation`.
@@ -45,12 +45,12 @@ impl Five {
                 let at = self.strip.at(i, j);
                 let mut pivot = self.here[at];
                 if i > *cells.i.start() {
-                    pivot -= west[at] * east[at - s] / self.factor[at - s];
+                    pivot -= west[at] * east[at - s] * self.inverse[at - s];
                 }
                 if j > *cells.j.start() {
-                    pivot -= south[at] * north[at - 1] / self.factor[at - 1];
+                    pivot -= south[at] * north[at - 1] * self.inverse[at - 1];
                 }
-                self.factor[at] = pivot;
+                self.inverse[at] = 1.0 / pivot;
             }
         }
     }
@@ -71,7 +71,7 @@ impl Five {
                 if j > bottom {
                     value += south[at] * x[at - 1];
                 }
-                x[at] = value / self.factor[at];
+                x[at] = value * self.inverse[at];
             }
         }
         for i in (first..=last).rev() {
@@ -84,7 +84,7 @@ impl Five {
                 if j < top {
                     value += north[at] * x[at + 1];
                 }
-                x[at] += value / self.factor[at];
+                x[at] += value * self.inverse[at];
             }
         }
     }

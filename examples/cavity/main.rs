@@ -3,10 +3,23 @@
 //!
 //! `lathide run -n 4 target/release/examples/cavity --px 2 --pt 2 --n 64 --planes 8 --version hidden --check sequential`
 //!
-//! `px` ranks share a plane, the fluid at one time, by strips of columns; `pt` planes are solved at once. After each V-cycle a plane
-//! sends its iterate to the next one, which it is the previous time step of. Regions name what messages are for: a `cycle` has
-//! messages for `edge` (columns of ghost cells, on each level and in each sweep), `grid` (iterates), `sums` (residuals) and, if
-//! `--version synchronised`, `barrier`. Outside of cycles there are `start` and `group`, when a group of planes begins, and `result`.
+//! `px` ranks share a plane, the fluid at one time, by strips of columns; `pt` planes are solved at once, one group of them after
+//! another. After each V-cycle a plane sends its iterate to the next one, which takes it for the time step before.
+//!
+//! - `--n` cells per side; `--reynolds`; `--dt` from plane to plane (`inf`: the steady equations); `--planes` in all groups;
+//!   `--lid steady` or `oscillating`.
+//! - `--cycles` V-cycles for each group, or as many as `--tolerance` needs: the root of the mean square of the residuals.
+//! - `--version native`, `synchronised` (a barrier of all ranks before iterates are sent) or `hidden`. With `--lag 1` a plane takes
+//!   iterates that are a cycle older, and residuals decide on the end a cycle later: then a cycle hides the iterates and the sums. The
+//!   planes converge to the same flow, more slowly.
+//! - `--check sequential`: one plane after another on one rank; `--check ghia`: the published steady flow at Reynolds number 100.
+//!
+//! All versions give the same flow bit for bit, for the same strips, planes and lag: what is printed as `fields` depends on every bit
+//! of the last planes. Sums only decide on the end.
+//!
+//! Regions name what messages are for: a `cycle` has messages for `edge` (columns of ghost cells, on each level and in each sweep),
+//! `grid` (iterates), `sums` (residuals) and, if synchronised, `barrier`. Outside of cycles there are `start` and `group`, when a
+//! group of planes begins, and `result`.
 
 mod check;
 mod cycle;
@@ -69,7 +82,7 @@ fn run() -> Outcome<()> {
 fn tell(options: &Options, summary: Summary, fields: u64, found: &str) {
     let Options { px, pt, setting, version, .. } = options;
     let Summary { cycles, seconds, residual } = summary;
-    let lag = if setting.lag == 0 { "" } else { " with lag" };
+    let lag = if setting.lag == 0 { String::new() } else { format!(" with lag {}", setting.lag) };
     println!(
         "{version:?}{lag}: {n} x {n} cells, Re {re}, {planes} planes of dt {dt} on {size} = {px} x {pt} ranks, {cycles} V-cycles \
          of {time:.3} ms, residual {residual:.2e}, fields {fields:016x}, {found}",

@@ -27,6 +27,9 @@ pub(crate) enum Lid {
 /// Of the oscillating lid, in units of the cavity's side over the lid's greatest speed.
 pub(crate) const PERIOD: f64 = 4.0;
 
+/// More cycles of lag than any network needs.
+const LAGS: usize = 20;
+
 impl Lid {
     pub(crate) fn speed(self, time: f64) -> f64 {
         match self {
@@ -89,7 +92,7 @@ impl Options {
                 "--planes" => planes = Some(count(&name, &value)?),
                 "--cycles" => cycles = Some(count(&name, &value)?),
                 "--tolerance" => tolerance = Some(positive(&name, &value)?),
-                "--lag" => setting.lag = one_of(&name, &value, &[("0", 0), ("1", 1)])?,
+                "--lag" => setting.lag = value.parse().map_err(|error| format!("{name} {value}: {error}"))?,
                 "--lid" => {
                     setting.lid = one_of(&name, &value, &[("steady", Lid::Steady), ("oscillating", Lid::Oscillating)])?;
                 }
@@ -110,13 +113,16 @@ impl Options {
 
     fn refuse(&self) -> Outcome<()> {
         let Options { px, pt, setting, check, .. } = self;
-        let Setting { n, reynolds, dt, planes, lid, until, .. } = setting;
+        let Setting { n, reynolds, dt, planes, lid, until, lag } = setting;
         let columns = n / px;
         if columns * px != *n || columns < 2 || !columns.is_power_of_two() || !(8..=2048).contains(n) {
             return Err(format!(
                 "--n {n} --px {px}: every strip needs a power of two of columns, at least 2, and the cavity 8 to 2048"
             )
             .into());
+        }
+        if *lag > LAGS {
+            return Err(format!("--lag {lag}: it must be at most {LAGS}").into());
         }
         if planes % pt != 0 {
             return Err(format!("--planes {planes} --pt {pt}: the planes must be a multiple of pt").into());

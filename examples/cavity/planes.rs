@@ -10,18 +10,35 @@ use super::time::Planes;
 
 const ITERATE: Tag = Tag(3);
 
-/// What the plane before sends after a cycle.
-enum Iterate {
+/// What others have to say, the oldest first.
+#[derive(Default)]
+struct Queue(VecDeque<Values>);
+
+enum Values {
     Coming(Handle<Vec<f64>>),
     Here(Vec<f64>),
 }
 
-impl Iterate {
-    fn take(self) -> lathide::Result<Vec<f64>> {
-        match self {
-            Iterate::Coming(read) => read.wait(),
-            Iterate::Here(iterate) => Ok(iterate),
+impl Queue {
+    /// Waits for the oldest, if there are more than `lag`.
+    fn take(&mut self, lag: usize) -> lathide::Result<Option<Vec<f64>>> {
+        if self.0.len() <= lag {
+            return Ok(None);
         }
+        let values = self.0.pop_front().map(|oldest| match oldest {
+            Values::Coming(read) => read.wait(),
+            Values::Here(values) => Ok(values),
+        });
+        values.transpose()
+    }
+
+    /// Waits for all, and returns the last.
+    fn drain(&mut self) -> lathide::Result<Option<Vec<f64>>> {
+        let mut last = None;
+        while let Some(values) = self.take(0)? {
+            last = Some(values);
+        }
+        Ok(last)
     }
 }
 
@@ -34,9 +51,11 @@ pub(crate) struct Ranks {
     line: Group,
     before: Option<Rank>,
     behind: Option<Rank>,
-    /// Of the plane before, the oldest first.
-    iterates: VecDeque<Iterate>,
-    writes: VecDeque<Handle<Vec<f64>>>,
+    /// Of the plane before.
+    iterates: Queue,
+    /// Buffers of what has been sent to the plane behind.
+    writes: Queue,
+    sums: Queue,
     sum: Operator<f64>,
     /// Within a cycle, not before the first one.
     is_cycle: bool,
@@ -55,8 +74,9 @@ impl Ranks {
             before,
             behind,
             line,
-            iterates: VecDeque::new(),
-            writes: VecDeque::new(),
+            iterates: Queue::default(),
+            writes: Queue::default(),
+            sums: Queue::default(),
             sum: Operator::sum(),
             is_cycle: false,
         })
@@ -76,7 +96,7 @@ impl Ranks {
         let read = self.read(own.len())?;
         let write = self.write(own)?;
         write.map(Handle::wait).transpose()?;
-        self.iterates.extend(read.map(Handle::wait).transpose()?.map(Iterate::Here));
+        self.iterates.0.extend(read.map(Handle::wait).transpose()?.map(Values::Here));
         Ok(())
     }
 }
@@ -105,7 +125,7 @@ impl Planes for Ranks {
         if self.version == Version::Hidden {
             let _region = self.node.region("grid");
             let read = self.read(length)?;
-            self.iterates.extend(read.map(Iterate::Coming));
+            self.iterates.0.extend(read.map(Values::Coming));
         }
         Ok(visit)
     }
@@ -123,40 +143,34 @@ impl Planes for Ranks {
             Version::Hidden => {
                 let _region = self.node.region("grid");
                 let write = self.write(own)?;
-                self.writes.extend(write);
+                self.writes.0.extend(write.map(Values::Coming));
                 Ok(())
             }
         }
     }
 
     fn receive(&mut self, lag: usize) -> lathide::Result<Option<Vec<f64>>> {
-        if self.writes.len() > lag {
-            self.writes.pop_front().map(Handle::wait).transpose()?;
-        }
-        if self.iterates.len() <= lag {
-            return Ok(None);
-        }
-        self.iterates.pop_front().map(Iterate::take).transpose()
+        self.writes.take(lag)?;
+        self.iterates.take(lag)
     }
 
-    fn sum(&mut self, parts: Vec<f64>, work: impl FnOnce()) -> lathide::Result<Vec<f64>> {
+    fn sum(&mut self, parts: Vec<f64>, lag: usize, work: impl FnOnce()) -> lathide::Result<Option<Vec<f64>>> {
         let region = self.node.region(if self.is_cycle { "sums" } else { START });
-        if self.version == Version::Hidden {
-            let sums = self.node.initallreduce(&self.sum, parts)?;
-            drop(region);
-            work();
-            return sums.wait();
-        }
-        let sums = self.node.allreduce(&self.sum, parts)?;
+        let sums = match self.version {
+            Version::Hidden => Values::Coming(self.node.initallreduce(&self.sum, parts)?),
+            _ => Values::Here(self.node.allreduce(&self.sum, parts)?),
+        };
         drop(region);
+        self.sums.0.push_back(sums);
         work();
-        Ok(sums)
+        self.sums.take(lag)
     }
 
-    fn end(&mut self) -> lathide::Result<()> {
+    fn end(&mut self) -> lathide::Result<Option<Vec<f64>>> {
         self.is_cycle = false;
         self.strips.enter(START);
-        self.writes.drain(..).try_for_each(|write| write.wait().map(drop))?;
-        self.iterates.drain(..).try_for_each(|iterate| iterate.take().map(drop))
+        self.writes.drain()?;
+        self.iterates.drain()?;
+        self.sums.drain()
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Setting {
     /// In all groups.
     pub(crate) planes: usize,
     pub(crate) lid: Lid,
-    /// Cycles by which an iterate is older than necessary when the next plane takes it.
+    /// Cycles by which an iterate is older than necessary when the next plane takes it, and the residual that decides on the end.
     pub(crate) lag: usize,
     pub(crate) until: Until,
 }
@@ -53,11 +53,11 @@ pub(crate) trait Planes {
     /// What the plane before has sent `lag` cycles ago, if it did.
     fn receive(&mut self, lag: usize) -> lathide::Result<Option<Vec<f64>>>;
 
-    /// The sum over all ranks of all planes, after some work.
-    fn sum(&mut self, parts: Vec<f64>, work: impl FnOnce()) -> lathide::Result<Vec<f64>>;
+    /// Sums over all ranks of all planes, with some work meanwhile; returns the sum of `lag` cycles ago, if there is one.
+    fn sum(&mut self, parts: Vec<f64>, lag: usize, work: impl FnOnce()) -> lathide::Result<Option<Vec<f64>>>;
 
-    /// A group has ended.
-    fn end(&mut self) -> lathide::Result<()>;
+    /// A group has ended. Returns the last sum, if it has not been returned yet.
+    fn end(&mut self) -> lathide::Result<Option<Vec<f64>>>;
 }
 
 /// What came of all groups.
@@ -106,7 +106,7 @@ impl<P: Planes> Solver<P> {
 
     fn group(&mut self, first: usize, summary: &mut Summary) -> Outcome<f64> {
         cycle::apply(&mut self.levels[0], &self.fluid, self.planes.space())?;
-        let mut residual = self.residual()?;
+        let mut residual = self.residual(0)?.unwrap_or(f64::INFINITY);
         let (mut cycles, mut converged) = (0, 0);
         let start = std::time::Instant::now();
         loop {
@@ -118,7 +118,7 @@ impl<P: Planes> Solver<P> {
             if is_done {
                 break;
             }
-            if cycles == MOST || !residual.is_finite() {
+            if cycles == MOST || residual.is_nan() {
                 let (from, to) = (first + 1, first + self.planes.number().0);
                 return Err(format!(
                     "planes {from} to {to}: the residual is {residual:.2e} after {cycles} V-cycles; shorter time steps, a lower \
@@ -126,19 +126,20 @@ impl<P: Planes> Solver<P> {
                 )
                 .into());
             }
-            residual = self.cycle()?;
+            let known = self.cycle()?;
             cycles += 1;
+            residual = known.unwrap_or(residual);
             let is_small = matches!(self.setting.until, Until::Tolerance(tolerance) if residual <= tolerance);
             converged = if is_small { converged + 1 } else { 0 };
         }
+        let last = self.planes.end()?;
         summary.seconds += start.elapsed().as_secs_f64();
         summary.cycles += cycles;
-        self.planes.end()?;
-        Ok(residual)
+        Ok(last.map_or(residual, |squares| greatest(&squares, self.setting.n)))
     }
 
     /// A V-cycle, and as much of the next one as is known before its first exchange.
-    fn cycle(&mut self) -> lathide::Result<f64> {
+    fn cycle(&mut self) -> lathide::Result<Option<f64>> {
         let Solver { planes, levels, fluid, old, .. } = self;
         let _visit = planes.begin(levels[0].w.own_len())?;
         cycle::cycle(levels, fluid, planes.space())?;
@@ -147,12 +148,12 @@ impl<P: Planes> Solver<P> {
         if let Some(come) = planes.receive(self.setting.lag)? {
             old.set_own(&come);
         }
-        self.residual()
+        self.residual(self.setting.lag)
     }
 
-    /// The greatest residual of a plane, from the left sides of the equations: the root of the mean of the squares in all cells.
+    /// The greatest residual of a plane `lag` cycles ago, if it is known. Each plane's is made of the left sides of its equations.
     /// Meanwhile the first sweep of the next cycle begins.
-    fn residual(&mut self) -> lathide::Result<f64> {
+    fn residual(&mut self, lag: usize) -> lathide::Result<Option<f64>> {
         let Solver { planes, levels, fluid, old, setting } = self;
         let level = &mut levels[0];
         for (f, old) in [(&mut level.f.u, &old.u), (&mut level.f.v, &old.v)] {
@@ -162,11 +163,16 @@ impl<P: Planes> Solver<P> {
         let (pt, number) = planes.number();
         let mut parts = vec![0.0; pt];
         parts[number] = level.squares();
-        let squares = planes.sum(parts, || level.change_u())?;
-        // Not `f64::max`, which ignores what is not a number.
-        let greatest = squares.into_iter().fold(0.0, |all: f64, one| if one <= all { all } else { one });
-        Ok(greatest.sqrt() / setting.n as f64)
+        let squares = planes.sum(parts, lag, || level.change_u())?;
+        Ok(squares.map(|squares| greatest(&squares, setting.n)))
     }
+}
+
+/// The greatest residual of a plane of `n` x `n` cells, from the sums of squares: the root of the mean in a cell.
+fn greatest(squares: &[f64], n: usize) -> f64 {
+    // Not `f64::max`, which ignores what is not a number.
+    let greatest = squares.iter().fold(0.0, |all: f64, one| if *one <= all { all } else { *one });
+    greatest.sqrt() / n as f64
 }
 
 /// One plane after another, on one rank.
@@ -200,13 +206,13 @@ impl Planes for Sequential {
         Ok(None)
     }
 
-    fn sum(&mut self, parts: Vec<f64>, work: impl FnOnce()) -> lathide::Result<Vec<f64>> {
+    fn sum(&mut self, parts: Vec<f64>, _: usize, work: impl FnOnce()) -> lathide::Result<Option<Vec<f64>>> {
         work();
-        Ok(parts)
+        Ok(Some(parts))
     }
 
-    fn end(&mut self) -> lathide::Result<()> {
-        Ok(())
+    fn end(&mut self) -> lathide::Result<Option<Vec<f64>>> {
+        Ok(None)
     }
 }
 
