@@ -17,6 +17,7 @@
 //! - `sums`: two global sums;
 //! - `barrier`, in `--version synchronised`, before each exchange of vectors.
 
+mod condition;
 mod interior;
 mod layout;
 mod messages;
@@ -33,6 +34,7 @@ mod wires;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use condition::extreme_eigenvalues;
 use lathide::{Node, Operator};
 use layout::Layout;
 use messages::Messages;
@@ -75,16 +77,18 @@ struct Outcomes {
 
 impl Outcomes {
     fn line(&self, options: &Options) -> String {
-        let Outcomes {
-            layout: Layout { n, ranks, .. }, solved: Solved { iterations, relative, converged, .. }, ..
-        } = self;
+        let (Layout { n, ranks, .. }, Solved { iterations, relative, converged, steps, .. }) =
+            (self.layout, &self.solved);
         let each = self.time.as_secs_f64() * 1e3 / (*iterations).max(1) as f64;
         let converged = converged.map_or("not yet converged".into(), |count| format!("converged in {count}"));
+        let [smallest, largest] = extreme_eigenvalues(steps);
         format!(
             "decomposition, {}: {} subdomains of {n} x {n} cells on {ranks} ranks, {iterations} iterations of {each:.3} ms, \
-             {converged}, residual {relative:.1e}, error {:.4e} of at most {:.4e}, checksum {:016x}: correct",
+             {converged}, condition number {:.2}, residual {relative:.1e}, error {:.4e} of at most {:.4e}, checksum {:016x}: \
+             correct",
             options.version,
             self.layout.subdomains(),
+            largest / smallest,
             self.error,
             self.allowed,
             self.checksum

@@ -11,7 +11,8 @@ use lathide::{Node, Operator, Rank, Region, Tag};
 use super::layout::{Layout, SIDES, Side};
 use super::options::Version;
 
-/// What neighbours send each other; the first three are the vectors A, B and C of Stoica, Sultan and Keyes (1994), Fig. 15.
+/// What neighbours send each other. Stoica, Sultan and Keyes (1994), Fig. 15, have types A, B and C; what each of ours carries
+/// follows from the algorithm of their section 5.1.1.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Kind {
     /// To all neighbours for the product with the matrix: the vector next to the common side, `n` words.

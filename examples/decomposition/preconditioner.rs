@@ -7,9 +7,11 @@
 //!
 //! While messages travel, the solution of step 1 is transformed back.
 
+use std::ops::Range;
+
 use super::interior::Interior;
-use super::layout::{Layout, Side};
-use super::messages::{Kind, Messages};
+use super::layout::{Layout, SIDES, Side};
+use super::messages::{Arrived, Kind, Messages, Pending};
 use super::wires::{Crosspoints, Edges};
 
 pub(super) struct Preconditioner {
@@ -33,8 +35,14 @@ struct Work {
     crosspoint: Option<(usize, f64)>,
 }
 
+impl Work {
+    fn side(&self, side: Side) -> Vec<f64> {
+        self.sides[side as usize].clone()
+    }
+}
+
 impl Preconditioner {
-    pub(super) fn new(layout: &Layout, own: std::ops::Range<usize>) -> Self {
+    pub(super) fn new(layout: &Layout, own: Range<usize>) -> Self {
         let points = (layout.n - 1) * (layout.n - 1);
         let work = |subdomain| Work {
             subdomain,
@@ -51,31 +59,33 @@ impl Preconditioner {
         }
     }
 
-    /// Applies it to a vector of all subdomains of this rank.
+    /// Applies it to a vector of all subdomains of this rank. All ranks call it together.
+    ///
+    /// Edges travel without the crosspoints' share of their values: every rank can add that, and need not wait for it.
     pub(super) fn apply(&mut self, messages: &Messages, r: &[Vec<f64>], z: &mut [Vec<f64>]) -> lathide::Result<()> {
         let n = messages.layout.n;
         for (work, r) in self.work.iter_mut().zip(r) {
             self.interior.spectrum(r, &mut work.inner);
             work.sides = self.interior.next_to_sides(&work.inner);
         }
-        let contributions = messages.start(Kind::B, |s, side| at(&self.work, s).sides[side as usize].clone())?;
+        let contributions = messages.start(Kind::B, |s, side| of(&self.work, s).side(side))?;
         self.work.iter_mut().for_each(|work| self.interior.back(&mut work.inner));
         let contributions = contributions.finish()?;
         self.edge_residuals(&messages.layout, r, contributions);
 
         let arms = self.arms(messages)?;
         self.work.iter_mut().flat_map(|work| &mut work.sides[2..]).for_each(|edge| self.edges.solve(edge));
-        let solutions = messages.start(Kind::C, |s, side| at(&self.work, s).sides[side as usize].clone())?;
+        let solutions = messages.start(Kind::C, |s, side| of(&self.work, s).side(side))?;
         self.back_rows(0..n / 2);
         for (s, _, arm) in arms.finish()? {
-            at_mut(&mut self.work, s).crosspoint.iter_mut().for_each(|(_, sum)| *sum += arm[0]);
+            of_mut(&mut self.work, s).crosspoint.iter_mut().for_each(|(_, sum)| *sum += arm[0]);
         }
         let own: Vec<(usize, f64)> = self.work.iter().filter_map(|work| work.crosspoint).collect();
         let values = messages.start_crosspoints(&own)?;
         self.back_rows(n / 2..n - 1);
 
         for (s, side, solution) in solutions.finish()? {
-            at_mut(&mut self.work, s).sides[side as usize] = solution;
+            of_mut(&mut self.work, s).sides[side as usize] = solution;
         }
         let mut values = values.finish()?;
         self.crosspoints.solve(&mut values);
@@ -85,8 +95,8 @@ impl Preconditioner {
         Ok(())
     }
 
-    /// Right sides of the own edges, east and north, and the own points' part of those of the crosspoints; nothing on other sides.
-    fn edge_residuals(&mut self, layout: &Layout, r: &[Vec<f64>], contributions: Vec<(usize, Side, Vec<f64>)>) {
+    /// The right sides of the own edges, east and north, and what the own crosspoint's has from that point; 0 on other sides.
+    fn edge_residuals(&mut self, layout: &Layout, r: &[Vec<f64>], contributions: Vec<Arrived>) {
         let n = layout.n;
         for (work, r) in self.work.iter_mut().zip(r) {
             for side in [Side::West, Side::South] {
@@ -104,13 +114,13 @@ impl Preconditioner {
             work.crosspoint = layout.own_crosspoint(work.subdomain).map(|crosspoint| (crosspoint, r[n * n - 1]));
         }
         for (s, side, contribution) in contributions {
-            let edge = &mut at_mut(&mut self.work, s).sides[side as usize];
+            let edge = &mut of_mut(&mut self.work, s).sides[side as usize];
             edge.iter_mut().zip(contribution).for_each(|(edge, more)| *edge += more);
         }
     }
 
     /// Sums along the own edges: towards their north and east ends for the own crosspoint, towards the others for the neighbours'.
-    fn arms(&mut self, messages: &Messages) -> lathide::Result<super::messages::Pending<Vec<(usize, Side, Vec<f64>)>>> {
+    fn arms(&mut self, messages: &Messages) -> lathide::Result<Pending<Vec<Arrived>>> {
         for work in &mut self.work {
             if let Some((_, sum)) = &mut work.crosspoint {
                 *sum += self.edges.arms(&work.sides[Side::East as usize])[1];
@@ -119,18 +129,18 @@ impl Preconditioner {
         }
         messages.start(Kind::Arm, |s, towards| {
             let edge = if towards == Side::South { Side::East } else { Side::North };
-            vec![self.edges.arms(&at(&self.work, s).sides[edge as usize])[0]]
+            vec![self.edges.arms(&of(&self.work, s).sides[edge as usize])[0]]
         })
     }
 
-    fn back_rows(&mut self, rows: std::ops::Range<usize>) {
+    fn back_rows(&mut self, rows: Range<usize>) {
         self.work.iter_mut().for_each(|work| self.interior.back_rows(&mut work.inner, rows.clone()));
     }
 
     /// The result on one of this rank's subdomains, when all values on its sides are known but for the crosspoints' share.
     fn continue_into(&mut self, layout: &Layout, at: usize, crosspoints: &[f64], z: &mut [f64]) {
         let (n, work) = (layout.n, &mut self.work[at]);
-        for side in super::layout::SIDES {
+        for side in SIDES {
             if layout.neighbour(work.subdomain, side).is_some() {
                 let ends = layout.ends(work.subdomain, side).map(|end| end.map_or(0.0, |end| crosspoints[end]));
                 self.edges.add_linear(&mut work.sides[side as usize], ends);
@@ -152,11 +162,11 @@ impl Preconditioner {
 }
 
 /// The work of a subdomain of this rank. They are consecutive.
-fn at(work: &[Work], subdomain: usize) -> &Work {
+fn of(work: &[Work], subdomain: usize) -> &Work {
     &work[subdomain - work[0].subdomain]
 }
 
-fn at_mut(work: &mut [Work], subdomain: usize) -> &mut Work {
+fn of_mut(work: &mut [Work], subdomain: usize) -> &mut Work {
     let first = work[0].subdomain;
     &mut work[subdomain - first]
 }

@@ -1,9 +1,11 @@
 //! The whole solver, on a job of one rank: all subdomains in this process.
 
+use super::condition::extreme_eigenvalues;
 use super::layout::{Layout, SIDES, Side};
 use super::messages::{Kind, Messages, Pending};
 use super::options::{Options, Version};
 use super::preconditioner::Preconditioner;
+use super::solver::energy_per_residual;
 use super::stencil::{clear_boundary, dot, line, product_around, product_inside};
 use super::{Outcomes, solve};
 
@@ -29,23 +31,36 @@ fn the_error_is_of_second_order() {
     }
 }
 
-/// The preconditioner's quality depends on the logarithm of a subdomain's size only.
-#[test]
-fn iterations_grow_slowly_with_the_size() {
-    for side in [2, 4] {
-        let [few, many] = [16, 64].map(|n| iterations(side, n));
-        assert!(few > 1 && 4 * many <= 5 * few, "side {side}: {few} iterations, then {many}");
+/// The preconditioner's quality depends on the logarithm of a subdomain's size only: the condition number is `O((1 + ln n)^2)`, and
+/// iterations grow like its root.
+fn check_growth(side: usize, sizes: &[usize]) {
+    let mut all = Vec::new();
+    for n in sizes {
+        let outcomes = solved(side, *n, 1e-12, 0);
+        let [smallest, largest] = extreme_eigenvalues(&outcomes.solved.steps);
+        let known = energy_per_residual(&outcomes.layout);
+        assert!(smallest * known * known > 1.0, "side {side}, n = {n}: eigenvalues from {smallest}");
+        assert!(largest < 2.0, "side {side}, n = {n}: eigenvalues up to {largest}");
+        all.push((iterations(side, *n), largest / smallest));
     }
+    let [(few, small), .., (many, large)] = all[..] else { panic!("several sizes") };
+    let logarithms = [sizes[0], sizes[sizes.len() - 1]].map(|n| 1.0 + (n as f64).ln());
+    assert!(large / small < (logarithms[1] / logarithms[0]).powi(2), "side {side}: condition numbers {all:?}");
+    assert!(few > 1 && 4 * many <= 9 * few, "side {side}: iterations {all:?}");
 }
 
-/// The whole range of the paper; a minute without optimisation.
+#[test]
+fn iterations_grow_slowly_with_the_size() {
+    check_growth(2, &[16, 32, 64]);
+    check_growth(4, &[16, 32, 64]);
+}
+
+/// The whole range of the paper.
 #[test]
 #[ignore = "long"]
 fn iterations_grow_slowly_up_to_the_largest_size() {
-    for side in [2, 4] {
-        let [few, many] = [16, 512].map(|n| iterations(side, n));
-        assert!(few > 1 && 4 * many <= 9 * few, "side {side}: {few} iterations, then {many}");
-    }
+    check_growth(2, &[16, 64, 256, 512]);
+    check_growth(4, &[16, 64, 256, 512]);
 }
 
 /// The crosspoints carry what is global: without them iterations would grow with the number of subdomains per side.
