@@ -34,7 +34,7 @@ const AFTER: usize = 2;
 
 /// Sweeps on the coarsest level, of `n` x `n` cells, that solve it well enough. Strips make it finer than necessary.
 fn coarsest(n: usize) -> usize {
-    (n * n / 4).max(16)
+    (3 * n).max(16)
 }
 
 /// The levels of a strip, the finest first: as many as leave it two columns and the cavity four.
