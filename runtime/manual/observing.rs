@@ -84,8 +84,8 @@
 //! system notes for each write to a socket when its last byte is handed to the network card's driver (`SO_TIMESTAMPING`, Linux 6.2
 //! or later; what the queue in front of the card holds has not left), and regions have the sending times of their messages by size.
 //!
-//! A host's messages leave one after another, so T_s of a message begins when it is posted or when the rank's message before has
-//! left, whichever is later. So the sum over a region's messages is the time for which the rank was sending them, and `sending`
+//! A host's messages leave one after another, and small ones overtake long ones. So T_s of a message is the time from its post until
+//! it has left, less what counts for messages of the rank that have left before. The sum over a region's messages is the time for which the rank was sending them, and `sending`
 //! has when that was: with the clock offsets of the report it tells how many ranks were sending at once.
 //!
 //! - A message that left in one write to the socket with others has the time of the last of them.
