@@ -14,7 +14,7 @@ use crate::commands::common::target::Place;
 pub(crate) struct Args {
     /// The granularities t_calc/t_com to measure at, such as 0.5,1,2 or 0.25..4*2; one with --halo
     /// [default: 0.25,0.5,0.75,0.9,0.95,1,1.1,1.5,2,4; 0.1 with --halo]
-    #[arg(long, value_name = "LIST", value_parser = list::<f64>(NUMBER.within("0.001", "100")), conflicts_with = "program")]
+    #[arg(long, value_name = "LIST", value_parser = list::<f64>(NUMBER.within("0.01", "100")), conflicts_with = "program")]
     pub(super) gamma: Option<List<f64>>,
     /// Points per column of the grid: a message has 8 bytes for each; several are measured one after the other; one with
     /// --halo [default: 100000; 500 with --halo]

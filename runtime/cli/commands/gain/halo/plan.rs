@@ -11,6 +11,7 @@ use crate::commands::common::strip::Shape;
 /// A block is at least so long, which makes wake-ups negligible, and has at least so many exchanges.
 const BLOCK_S: f64 = 0.2;
 const EXCHANGES_MIN: f64 = 3.0;
+const SLOPE_BYTES: f64 = 65536.0;
 /// Two nodes: a strip has one side with a neighbour.
 const SIDES: u32 = 1;
 
@@ -30,9 +31,11 @@ pub(in crate::commands::gain) struct Plan {
 }
 
 impl Plan {
-    /// The lengths of messages, in columns, whose times give a and b: from one column to the most that are exchanged.
+    /// The lengths of messages, in columns, whose times give a and b: from one column to the most that are exchanged, or to
+    /// some [`SLOPE_BYTES`], so that the line has a length to lie on.
     pub(super) fn lengths(&self) -> Vec<u32> {
-        let most = self.halos.last().copied().unwrap_or(1).max(8);
+        let enough = (SLOPE_BYTES / self.bytes(1)).ceil().clamp(8.0, COLUMNS_MAX as f64) as u32;
+        let most = self.halos.last().copied().unwrap_or(1).max(enough);
         let middle = f64::from(most).sqrt().round() as u32;
         vec![1, middle, (middle * most).isqrt(), most]
     }
@@ -140,7 +143,7 @@ mod tests {
     fn a_plan_has_lengths_and_an_estimate() {
         let plan = |halos: &[u32]| Plan { rows: 500, gamma: 0.1, halos: halos.to_vec(), repeats: 5, raw: None };
         assert_eq!(plan(&[1, 2, 64]).lengths(), [1, 8, 22, 64]);
-        assert_eq!(plan(&[1]).lengths(), [1, 3, 4, 8]);
+        assert_eq!(plan(&[1]).lengths(), [1, 4, 8, 17], "17 columns have 64 KiB");
         assert_eq!(plan(&[3]).bytes(3), 12_000.0);
         let [few, many] = [&[1, 2][..], &[1, 2, 32]].map(|halos| plan(halos).estimate_s(25e-3, 26e-3));
         assert!(few > 5.0 && many > few && many < 60.0, "{few} {many}");

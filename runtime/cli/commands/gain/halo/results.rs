@@ -101,7 +101,6 @@ pub(super) fn results(link: Link, plan: &Plan, measured: &Measured) -> Result<Re
         "best_of_all": best_of_all,
         "max_gain": best.measured.gain,
         "disturbed": disturbed,
-        "is_sequential_result": true,
     });
     let mut results = Results::new(SCHEMA, "Gain of several ghost columns", &data);
     results.text(parameters(plan, measured, t_calc_s, line, &model));
