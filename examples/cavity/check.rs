@@ -8,7 +8,7 @@ use super::{Outcome, ghia};
 /// How far from published values a centre line may be, in parts of the lid's speed.
 const NEAR: f64 = 0.02;
 /// How many times the tolerance of residuals velocities and pressures may differ that have converged to it.
-const ERROR: f64 = 100.0;
+const ERROR: f64 = 10.0;
 
 /// The flow in the whole cavity, from the strips of a plane.
 pub(crate) fn whole(n: usize, strips: &[f64], px: usize) -> Flow {

@@ -1,6 +1,6 @@
 //! The steady flow at Reynolds number 100 on the cavity's centre lines, as published: U. Ghia, K. N. Ghia and C. T. Shin,
 //! "High-Re solutions for incompressible flow using the Navier-Stokes equations and a multigrid method", Journal of Computational
-//! Physics 48 (1982), tables I and II.
+//! Physics 48 (1982), 387-411, tables I and II, without the points on the walls.
 
 use super::grid::Flow;
 

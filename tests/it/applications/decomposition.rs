@@ -25,7 +25,7 @@ fn result(finished: &Finished) -> &str {
 
 #[test]
 fn every_version_has_the_same_result_on_every_number_of_ranks() {
-    for (subdomains, n, ranks) in [(1, 8, &[1][..]), (4, 32, &[1, 2, 3, 4]), (9, 4, &[2, 9]), (16, 16, &[1, 5, 16])] {
+    for (subdomains, n, ranks) in [(1, 8, &[1][..]), (4, 32, &[1, 3, 4]), (9, 4, &[2, 9]), (16, 16, &[5, 16])] {
         let arguments = format!("--subdomains {subdomains} --n {n}");
         let alone = run(Command::new(example("decomposition")).args(arguments.split_whitespace())).succeeded();
         for ranks in ranks {
