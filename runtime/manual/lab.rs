@@ -43,6 +43,11 @@
 //! - `--delay` is the one-way delay from host to host; each of the two cables has half of it. Between hosts with
 //!   different delays it is the mean. A packet takes the delay plus the time of its bytes at the lower rate: the switch
 //!   is cut-through.
+//! - `--host-rate` is the rate of each host's own network card, in front of its cable. A packet that has left is followed by the next
+//!   when the card has sent it, and what waits does so within the host. So TCP knows of it, and the system tells when it has left
+//!   ([sending times](super::observing#sending-times)). On a medium that hosts share, cards of 0.65 of its rate are the
+//!   workstations of Stoica, Sultan and Keyes, section 5.2 (0.92 of 1.42 us per byte). Without it hosts send as fast as the switch
+//!   takes it, and what waits for the cable does so in the switch. It is the kernel's token bucket `sch_htb`, of 34 Gbit/s at most.
 //! - `--queue` is the size of the queue in front of each direction of each cable, in bytes. A packet that finds no room
 //!   is dropped. If many send to one, that happens in front of the receiver's cable (incast); if one sends more than
 //!   its rate, in front of its own. The default is what passes in two round trips or in 10 ms, and at least 64 KiB.
@@ -90,5 +95,5 @@
 //!
 //! Without them the command still runs (but not with `--json`), and says so. It sets `LATHIDE_LAB_RELAY`: then `run`,
 //! `gain`, `link` and `collectives` with `--hosts host0,host1` start their ranks on this machine, and a relay between
-//! them delays and limits what they send, as `--link` does. A relay has no packets: no losses, no queue that drops, and
-//! no cable to cut.
+//! them delays and limits what they send, as `--link` does. A relay has no packets: no losses, no queue that drops, no network
+//! cards, and no cable to cut.

@@ -50,6 +50,33 @@
 //!
 //! All three versions must give the same bits as the sequential calculation, or the command fails.
 //!
+//! # `lathide gain --halo 1..64*2 --link wan`
+//!
+//! *Deep halos*, beyond the paper: where a message takes much longer than a step (`--gamma`, by default 0.1), hiding alone gains
+//! next to nothing, since G is at most 1 + gamma there. But a strip with k ghost columns calculates k steps for each exchange of k
+//! columns, at the cost of calculating ghost columns, which its neighbour calculates too. For each k, in turns, both nodes measure:
+//!
+//! - I.1 and I.3 with k ghost columns. I.1 exchanges and then calculates k steps. I.3 calculates what does not depend on the exchange
+//!   while it is under way, in step j the columns that are more than j from the neighbour, and then the rest.
+//! - I.1 with one ghost column and an exchange in each step, the base of G.
+//! - t_calc, a step's calculation alone, and the exchange alone, of messages of four lengths, to which `a + b x` is fitted. The model
+//!   ([`DeepHalo`](lathide_models::gain::DeepHalo)) takes these three numbers and no other, so its times are predictions.
+//!
+//! The two gains multiply: `T(I.1) / T(I.1, k)` by fewer exchanges, and `T(I.1, k) / T(I.3, k)` by hiding them. The bound of both
+//! is `1 + 1/gamma`, a step that communicates for nothing. The best k is about the least with which k steps of the interior take
+//! as long as the exchange; beyond it only redundant calculation grows.
+//!
+//! Times are medians of the quicker half of the repetitions, what is predicted from as well as what is measured, since whatever
+//! disturbs only prolongs. A block has at least three exchanges. A strip has 64 columns, and one side with a neighbour; a greater k is
+//! refused. Before, three exchanges with each k must give the same bits as the sequential calculation, and in each repetition
+//! I.1 and I.3 with the same k must agree, or the command fails. `lathide predict gain --halo` is the model alone, and
+//! `examples/stencil --halo K` the program.
+//!
+//! `--json` (schema `lathide-gain-halo-1`): `{rows, columns, t_calc_s, a_s, b_s_per_byte, exchanges: [{bytes, time_s, fitted_s}],
+//! gamma, bound, t_i1_s, t_i1_predicted_s, t_i1_error, halos: [{halo, steps_per_exchange, redundancy, t_i1_s, t_i1_predicted_s,
+//! error_i1, t_i3_s, t_i3_predicted_s, error, gain, gain_predicted, gain_of_halo, gain_of_halo_predicted, gain_of_hiding,
+//! gain_of_hiding_predicted}], best_measured, best_predicted, best_of_all, max_gain, repeats, ...}`.
+//!
 //! # `lathide gain -- PROGRAM`
 //!
 //! Runs a program unchanged with `LATHIDE_OVERLAP=on` and `off`, alternately. G is the ratio of the times from the

@@ -60,8 +60,9 @@
 //!
 //! A program says what its messages are for: as long as the guard of [`Node::region`](crate::Node::region) lives, the
 //! operations that the thread posts count for that name, with all messages of its collectives. The report of each rank has for each region
-//! how often it was entered, the time within, and the messages out and in by size
-//! ([`RegionReport`](crate::observe::RegionReport)); the timeline shows it as a slice.
+//! how often it was entered, the time within and how much of that was within calls, and the messages out and in by size
+//! ([`RegionReport`](crate::observe::RegionReport)); the timeline shows it as a slice. Of messages that a read took it also has the
+//! time from the post of the read until all was there.
 //!
 //! ```
 //! # let node = lathide::init()?;
@@ -75,6 +76,23 @@
 //! # node.finalize()?;
 //! # Ok::<_, lathide::Error>(())
 //! ```
+//!
+//! # Sending times
+//!
+//! T_s of Stoica, Sultan and Keyes (section 2.5) ends when the last byte of a message has left the host. `wait` on a write says
+//! less: that the buffer may be reused. With `LATHIDE_OBSERVE=sends` ([`Config::times_sends`](crate::Config::times_sends)) the
+//! system notes for each write to a socket when its last byte is handed to the network card's driver (`SO_TIMESTAMPING`, Linux 6.2
+//! or later; what the queue in front of the card holds has not left), and regions have the sending times of their messages by size.
+//!
+//! A host's messages leave one after another, and small ones overtake long ones. So T_s of a message is the time from its post until
+//! it has left, less what counts for messages of the rank that have left before. The sum over a region's messages is the time for which the rank was sending them, and `sending`
+//! has when that was: with the clock offsets of the report it tells how many ranks were sending at once.
+//!
+//! - A message that left in one write to the socket with others has the time of the last of them.
+//! - What the network card itself holds has left; on a host of `lathide lab --host-rate` that is one packet.
+//! - Each write costs one or two system calls more. Without `sends` nothing is noted.
+//!
+//! `lathide link --pairs` measures T_s of a link; `lathide study` and `lathide predict program` set both beside each other.
 //!
 //! # Advice
 //!

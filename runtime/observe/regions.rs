@@ -2,7 +2,7 @@
 //! remembers of itself.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +10,7 @@ use foldhash::HashMap;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::sends::{Sends, Sent};
+use super::sends::{Busy, Sends, Sent};
 use crate::engine::OpId;
 
 /// Regions of a node that are told apart; all others are one.
@@ -20,8 +20,6 @@ const OTHERS: &str = "other regions";
 /// Sizes of messages that are told apart in a region and a direction; others are counted with the nearest that is longer, or
 /// else with the longest.
 const SIZES_MAX: usize = 64;
-/// Intervals of sending that are kept of a region: the latest.
-const INTERVALS_MAX: usize = 2048;
 
 /// The number of a region at its node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -94,7 +92,7 @@ impl Regions {
             let region = RegionId(at as u8);
             let within_ns = entry.within_ns.load(Ordering::Relaxed);
             let calculating_ns = entry.calculating_ns.load(Ordering::Relaxed).min(within_ns);
-            let sending = counts.sending.get(&region).into_iter().flatten();
+            let sending = counts.sending.get(&region).into_iter().flat_map(Busy::iter);
             RegionReport {
                 name: entry.name.to_string(),
                 entered: entry.entered.load(Ordering::Relaxed),
@@ -129,8 +127,8 @@ pub(crate) struct Counts {
     under_way: HashMap<OpId, (RegionId, u64)>,
     /// Messages that are leaving, if that is timed.
     sends: Option<Sends>,
-    /// When messages of a region were leaving the host: the latest intervals.
-    sending: BTreeMap<RegionId, VecDeque<(u64, u64)>>,
+    /// When messages of a region were leaving the host.
+    sending: BTreeMap<RegionId, Busy>,
 }
 
 /// Messages by size.
@@ -221,19 +219,10 @@ impl Counts {
     /// Counts messages that have left: all, or so many that they are in order.
     pub(crate) fn settle(&mut self, all: bool) {
         let settled = self.sends.as_mut().map(|sends| sends.settle(all)).unwrap_or_default();
-        for Sent { region, bytes, began_ns, left_ns } in settled {
+        for Sent { region, bytes, posted_ns, left_ns, time_ns } in settled {
             let Some(region) = region else { continue };
-            self.sent.entry(region).or_default().of(bytes).takes(left_ns - began_ns);
-            let intervals = self.sending.entry(region).or_default();
-            match intervals.back_mut() {
-                Some((_, until_ns)) if *until_ns == began_ns => *until_ns = left_ns,
-                _ => {
-                    if intervals.len() == INTERVALS_MAX {
-                        intervals.pop_front();
-                    }
-                    intervals.push_back((began_ns, left_ns));
-                }
-            }
+            self.sent.entry(region).or_default().of(bytes).takes(time_ns);
+            self.sending.entry(region).or_default().add(posted_ns, left_ns);
         }
     }
 
@@ -283,8 +272,8 @@ pub struct RegionMessages {
     /// How many of them were timed: those read by the program, not by collectives; those sent if
     /// [`Config::times_sends`](crate::Config::times_sends).
     pub timed: u64,
-    /// The sum of the times of those that were timed, in seconds. Of messages sent T_s (Stoica, Sultan, Keyes 2.5): from the post,
-    /// or from when the host's message before had left, until the last byte has left the host. Of messages received: from the
+    /// The sum of the times of those that were timed, in seconds. Of messages sent T_s (Stoica, Sultan, Keyes 2.5): from the post
+    /// until the last byte has left the host, less the time that counts for messages that left before. Of messages received: from the
     /// post of the read until all of the message is there, waiting for a late sender included.
     pub time_s: Option<f64>,
 }

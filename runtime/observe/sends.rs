@@ -1,9 +1,9 @@
 //! Sending times T_s (Stoica, Sultan, Keyes 1994, section 2.5) of messages: until the last byte has left the host, not until
 //! `wait` returns. Pure.
 //!
-//! A host's messages leave one after another. So T_s of a message is what the host takes for it alone: it begins when the
-//! message is posted, or when the one before has left, if that is later. The sum over messages is the time for which the host
-//! was sending.
+//! A host's messages leave one after another, and small ones overtake long ones. So T_s of a message is what the host takes for it
+//! alone: from its post until it has left, less the time that counts for messages which have left before. The sum over messages is
+//! the time for which the host was sending.
 
 use std::collections::VecDeque;
 
@@ -14,6 +14,8 @@ use crate::engine::OpId;
 
 /// Departures that are kept until they are put in order: links tell of theirs one link after another.
 const UNSORTED_MAX: usize = 512;
+/// Intervals that are kept: the latest.
+const INTERVALS_MAX: usize = 2048;
 
 /// A message that has not left yet.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +30,37 @@ struct Message {
 pub(super) struct Sent {
     pub(super) region: Option<RegionId>,
     pub(super) bytes: u64,
-    pub(super) began_ns: u64,
+    pub(super) posted_ns: u64,
     pub(super) left_ns: u64,
+    /// T_s.
+    pub(super) time_ns: u64,
+}
+
+/// Times when something was under way: the latest intervals, apart from each other and in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Busy(VecDeque<(u64, u64)>);
+
+impl Busy {
+    /// From `from` on until `to`, which is no earlier than all before. Returns how much of that is new.
+    pub(super) fn add(&mut self, from: u64, to: u64) -> u64 {
+        let (mut start, mut new) = (from, to.saturating_sub(from));
+        while let Some(&(earlier, until)) = self.0.back()
+            && until >= from
+        {
+            self.0.pop_back();
+            new = new.saturating_sub(until - earlier.max(from));
+            start = start.min(earlier);
+        }
+        if self.0.len() == INTERVALS_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back((start, to));
+        new
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(u64, u64)> {
+        self.0.iter()
+    }
 }
 
 /// The messages of a node that are leaving.
@@ -40,8 +71,8 @@ pub(crate) struct Sends {
     links: Vec<Outgoing>,
     /// Left, in the order in which that was told.
     left: Vec<(u64, Message)>,
-    /// When the last message left of those whose time is known.
-    last_ns: u64,
+    /// When messages were leaving whose time is known.
+    busy: Busy,
 }
 
 /// What one socket has been handed.
@@ -95,10 +126,12 @@ impl Sends {
         }
         self.left.sort_by_key(|(at_ns, _)| *at_ns);
         let count = if all { self.left.len() } else { UNSORTED_MAX / 2 };
-        let sent = self.left.drain(..count).map(|(left_ns, Message { region, bytes, posted_ns })| {
-            let began_ns = posted_ns.max(self.last_ns).min(left_ns);
-            self.last_ns = self.last_ns.max(left_ns);
-            Sent { region, bytes, began_ns, left_ns }
+        let sent = self.left.drain(..count).map(|(left_ns, Message { region, bytes, posted_ns })| Sent {
+            region,
+            bytes,
+            posted_ns,
+            left_ns,
+            time_ns: self.busy.add(posted_ns, left_ns),
         });
         sent.collect()
     }
@@ -109,7 +142,7 @@ mod tests {
     use super::*;
 
     fn times(sends: &mut Sends) -> Vec<(u64, u64)> {
-        sends.settle(true).iter().map(|sent| (sent.bytes, sent.left_ns - sent.began_ns)).collect()
+        sends.settle(true).iter().map(|sent| (sent.bytes, sent.time_ns)).collect()
     }
 
     #[test]
@@ -132,6 +165,22 @@ mod tests {
         sends.hands_over(OpId(4), 1, 456);
         sends.leaves(1, 455, 508);
         assert_eq!(times(&mut sends), [(8, 8)], "the host was idle before");
+    }
+
+    #[test]
+    fn who_overtakes_takes_only_its_own_time() {
+        let mut sends = Sends::new(2);
+        sends.posts(OpId(1), None, 1 << 20, 100);
+        sends.posts(OpId(2), None, 8, 900);
+        sends.hands_over(OpId(2), 0, 24);
+        sends.leaves(0, 23, 930);
+        sends.hands_over(OpId(1), 1, 1 << 20);
+        sends.leaves(1, (1 << 20) - 1, 1000);
+        sends.posts(OpId(3), None, 9, 950);
+        sends.hands_over(OpId(3), 0, 48);
+        sends.leaves(0, 47, 1010);
+        assert_eq!(times(&mut sends), [(8, 30), (1 << 20, 870), (9, 10)]);
+        assert_eq!(sends.busy.iter().collect::<Vec<_>>(), [&(100, 1010)]);
     }
 
     #[test]
@@ -169,7 +218,7 @@ mod tests {
         }
         all.extend(sends.settle(true));
         assert_eq!(all.len(), 10_000);
-        assert!(all.iter().all(|sent| sent.left_ns - sent.began_ns == 5));
+        assert!(all.iter().all(|sent| sent.time_ns == 5));
         assert!(all.is_sorted_by_key(|sent| sent.left_ns));
     }
 }

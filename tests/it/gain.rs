@@ -70,6 +70,60 @@ fn several_messages_and_buffers() {
     assert!(points.iter().all(|point| number(point, "gain") > 0.0 && number(point, "t_com_s") >= 1e-3), "{result}");
 }
 
+/// Several ghost columns beside the model: each number follows from others, and what was measured is no less than the link allows.
+#[test]
+fn deep_halos_beside_the_model() {
+    let link = "--link delay=2ms,rate=100mbit";
+    let result = json(&gain(&format!("--halo 1,4,9 --rows 60 --gamma 0.2 --repeats 2 {link} --json")).succeeded());
+    assert_eq!(result["schema"], "lathide-gain-halo-1");
+    let [calc, a, b] = ["t_calc_s", "a_s", "b_s_per_byte"].map(|member| number(&result, member));
+    assert!(calc > 0.0 && a > 0.0, "{result}");
+    let exchanges = result["exchanges"].as_array().expect("exchanges");
+    assert!(
+        exchanges.len() == 4 && exchanges.iter().all(|each| number(each, "time_s") >= 2e-3),
+        "2 ms one way: {result}"
+    );
+    let column = a + b * number(&result, "message_bytes");
+    let close =
+        |found: f64, right: f64| assert!((found / right - 1.0).abs() < 1e-9, "{found} is not {right}: {result}");
+    close(number(&result, "gamma"), calc / column);
+    close(number(&result, "bound"), 1.0 + column / calc);
+    close(number(&result, "t_i1_predicted_s"), calc + column);
+    let halos = result["halos"].as_array().expect("halos");
+    assert_eq!(halos.iter().map(|point| number(point, "halo")).collect::<Vec<_>>(), [1.0, 4.0, 9.0]);
+    for point in halos {
+        let (k, hidden, plain) = (number(point, "halo"), number(point, "t_i3_s"), number(point, "t_i1_s"));
+        // One exchange in k steps, which nothing makes shorter.
+        assert!(hidden >= 2e-3 / k && plain >= 2e-3 / k, "{point}");
+        close(number(point, "gain"), number(&result, "t_i1_s") / hidden);
+        close(number(point, "gain"), number(point, "gain_of_halo") * number(point, "gain_of_hiding"));
+        close(1.0 + number(point, "error"), number(point, "t_i3_predicted_s") / hidden);
+        let exchange = a + k * b * number(&result, "message_bytes");
+        close(number(point, "t_i1_predicted_s"), calc * (1.0 + (k - 1.0) / 128.0) + exchange / k);
+    }
+    let best = |member: &str, of: &str| {
+        let most = halos.iter().max_by(|one, other| number(one, of).total_cmp(&number(other, of)));
+        assert_eq!(result[member], most.expect("points")["halo"], "{member}: {result}");
+    };
+    best("best_measured", "gain");
+    best("best_predicted", "gain_predicted");
+}
+
+#[test]
+fn halos_that_cannot_be_are_refused() {
+    for (arguments, why) in [
+        ("--halo 65", "--halo 65 is wider than the strip, 64 columns: a neighbour has no more"),
+        ("--halo 0", "--halo"),
+        ("--halo 2 --gamma 0.1,0.2", "--gamma takes one value with --halo"),
+        ("--halo 2 --rows 10,20", "--rows takes one value with --halo"),
+        ("--halo 2 --steps 3", "--steps"),
+        ("--halo 2 -- ./program", "--halo"),
+    ] {
+        let failed = gain(arguments).failed(2);
+        assert!(failed.stderr.contains(why), "{arguments}: {failed:?}");
+    }
+}
+
 #[test]
 fn a_buffer_that_the_system_does_not_allow_is_named() {
     let failed = gain("--rows 500 --gamma 1 --repeats 1 --socket-buffer 1GiB --link loopback").failed(1);

@@ -174,6 +174,50 @@ fn switched_off_nothing_is_observed() {
     }
 }
 
+/// Messages of reads, writes and collectives have sending times, if these are asked for, whoever handed them to the socket.
+#[test]
+fn messages_are_timed_until_they_have_left() {
+    let reports: Vec<Report> = job_within(
+        Duration::from_secs(60),
+        2,
+        |config| config.times_sends = true,
+        |node| {
+            let other = 1 - node.rank().0;
+            for bytes in [8, 1000, 3 << 20] {
+                let _halo = node.region("halo");
+                let reading = node.initread(other, 1, vec![0u8; bytes]).unwrap();
+                let writing = node.initwrite(other, 1, vec![1u8; bytes]).unwrap();
+                std::thread::sleep(Duration::from_millis(5));
+                writing.wait().unwrap();
+                reading.wait().unwrap();
+            }
+            {
+                let _sums = node.region("sums");
+                node.allreduce(&Operator::sum(), vec![1.0f64; 1000]).unwrap();
+            }
+            // What has arrived has left.
+            node.barrier().unwrap();
+            node.report()
+        },
+    );
+    for report in &reports {
+        let [halo, sums] = &report.regions[..] else { panic!("{report}") };
+        let sent: Vec<_> = halo.sent.iter().map(|sized| (sized.bytes, sized.timed, sized.messages)).collect();
+        assert_eq!(sent, [(8, 1, 1), (1000, 1, 1), (3 << 20, 1, 1)], "{report}");
+        assert!(!sums.sent.is_empty() && sums.sent.iter().all(|sized| sized.timed == sized.messages), "{sums:?}");
+        for sized in halo.sent.iter().chain(&halo.received).chain(&sums.sent) {
+            assert!(
+                sized.time_s.is_some_and(|time_s| time_s > 0.0 && time_s < halo.within_s + sums.within_s),
+                "{sized:?}"
+            );
+        }
+        let busy_s: f64 = halo.sending.iter().map(|[from, to]| to - from).sum();
+        let all_s: f64 = halo.sent.iter().filter_map(|sized| sized.time_s).sum();
+        assert!((busy_s - all_s).abs() < 1e-6, "the host sends one message after the other: {halo:?}");
+        assert!(halo.in_calls_s > 0.0 && halo.in_calls_s <= halo.within_s - 0.015, "three naps of 5 ms: {halo:?}");
+    }
+}
+
 #[test]
 fn one_that_observes_and_one_that_does_not_get_along() {
     let reports: Vec<Report> = job_within(

@@ -42,6 +42,23 @@ fn a_shared_medium_carries_both_ways_in_turn() {
     assert!(stream >= least, "{stream} s, not {least} s");
 }
 
+/// Each host's card sends less than its cable carries; another rate counts from then on.
+#[test]
+fn a_network_card_has_a_rate_of_its_own() {
+    if !is_possible() {
+        return;
+    }
+    let done = in_lab("measure", &["--hosts", "2", "--rate", "80mbit", "--host-rate", "4mbit", "--json"]);
+    let (stream, least) = (printed(&done.stderr, "stream"), STREAM_BYTES as f64 * 8.0 / 4e6);
+    assert!(stream >= least, "{stream} s, not {least} s");
+    let result: serde_json::Value = serde_json::from_str(&done.stdout).expect("one JSON object");
+    assert_eq!(result["hosts"][1]["host_rate_bits_per_s"], 4_000_000, "{result}");
+    let script = "\"$1\" lab change --host-rate 2mbit && \"$1\" lab change --host-rate 1mbit && \"$1\" lab status";
+    let mut command = lathide(&["--hosts", "2", "--host-rate", "4mbit", "--quiet", "--", "sh", "-c", script, "sh"]);
+    let status = run(command.arg(env!("CARGO_BIN_EXE_lathide"))).succeeded();
+    assert!(status.stdout.contains("host-rate=1mbit"), "{}", status.stdout);
+}
+
 #[test]
 fn a_cut_cable_is_mended() {
     if !is_possible() {

@@ -6,6 +6,9 @@
 //! To reach any ratio of calculation to communication with few columns, every point carries `work`: besides
 //! diffusing, the plate loses heat to its surroundings, and this linear cooling is integrated in `work` explicit
 //! substeps per time step (operator splitting: first the stencil, then the cooling of each point for itself).
+//!
+//! A strip may have `k` ghost columns instead of one. They stand before its own and are calculated with them, as far as
+//! they are known: one less in each step. So one exchange of `k` columns is enough for `k` steps.
 
 use std::mem::{swap, take};
 use std::ops::Range;
@@ -45,9 +48,11 @@ pub(crate) struct Shape {
 pub(crate) struct Strip {
     shape: Shape,
     side: Side,
+    /// How many ghost columns `old` and `new` begin with.
+    ghosts: usize,
     old: Vec<Vec<f64>>,
     new: Vec<Vec<f64>>,
-    /// The other strip's boundary column at the older time step.
+    /// The other strip's column before all these at the older time step: its boundary column, if there are no ghost columns.
     ghost: Vec<f64>,
     /// What is beyond the last column.
     outside: Vec<f64>,
@@ -56,10 +61,16 @@ pub(crate) struct Strip {
 impl Strip {
     /// A strip at time step 0.
     pub(crate) fn new(shape: Shape, side: Side) -> Self {
-        let columns = || vec![vec![0.0; shape.rows]; shape.columns];
+        Self::with_ghosts(shape, side, 0)
+    }
+
+    /// The same with so many ghost columns before its own, at most as many as these.
+    pub(crate) fn with_ghosts(shape: Shape, side: Side, ghosts: usize) -> Self {
+        let columns = || vec![vec![0.0; shape.rows]; ghosts + shape.columns];
         let mut strip = Strip {
             shape,
             side,
+            ghosts,
             old: columns(),
             new: columns(),
             ghost: vec![0.0; shape.rows],
@@ -76,11 +87,14 @@ impl Strip {
     /// Back to time step 0, which both sides know: nothing is sent for it.
     pub(crate) fn restart(&mut self, work: u32) {
         self.shape.work = work;
-        for (distance, column) in self.old.iter_mut().enumerate() {
-            start(column, self.side, distance);
-        }
         let other = if self.side == Side::Left { Side::Right } else { Side::Left };
-        start(&mut self.ghost, other, 0);
+        for (at, column) in self.old.iter_mut().enumerate() {
+            match at.checked_sub(self.ghosts) {
+                Some(distance) => start(column, self.side, distance),
+                None => start(column, other, self.ghosts - 1 - at),
+            }
+        }
+        start(&mut self.ghost, other, self.ghosts);
     }
 
     /// Its size and work.
@@ -101,6 +115,28 @@ impl Strip {
     /// The column that is sent.
     pub(crate) fn boundary(&self) -> Range<usize> {
         0..1
+    }
+
+    /// With ghost columns, in a step after their exchange: the columns that do not depend on it.
+    pub(crate) fn independent(&self, step: usize) -> Range<usize> {
+        (self.ghosts + step).min(self.old.len())..self.old.len()
+    }
+
+    /// The rest of those that can be known then, ghost columns among them.
+    pub(crate) fn dependent(&self, step: usize) -> Range<usize> {
+        step..self.independent(step).start
+    }
+
+    /// Copies the columns that are the other strip's ghost columns, the boundary first.
+    pub(crate) fn copy_edge(&self, edge: &mut [f64]) {
+        let own = &self.old[self.ghosts..2 * self.ghosts];
+        edge.chunks_exact_mut(self.shape.rows).zip(own).for_each(|(copy, column)| copy.copy_from_slice(column));
+    }
+
+    /// Copies what the other strip's edge is to the ghost columns.
+    pub(crate) fn copy_to_ghosts(&mut self, edge: &[f64]) {
+        let ghosts = self.old[..self.ghosts].iter_mut().rev();
+        edge.chunks_exact(self.shape.rows).zip(ghosts).for_each(|(copy, column)| column.copy_from_slice(copy));
     }
 
     /// Calculates the new values of some columns. Every version of the program calls this one function, so that
@@ -153,7 +189,7 @@ impl Strip {
     /// A number that differs if any bit of any point differs in value or place.
     pub(crate) fn checksum(&self) -> u64 {
         let mut sum = 0_u64;
-        for column in &self.old {
+        for column in &self.old[self.ghosts..] {
             for value in column {
                 sum = (sum.rotate_left(5) ^ value.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             }
@@ -315,6 +351,37 @@ mod tests {
                 }
                 assert_eq!([left.checksum(), right.checksum()], sequential(shape, 5), "{shape:?}");
             }
+        }
+    }
+
+    /// Several steps for each exchange of ghost columns, the independent ones before it or all after it.
+    #[test]
+    fn ghost_columns_do_for_as_many_steps() {
+        for (rows, columns, ghosts) in [(1, 1, 1), (3, 4, 1), (20, 5, 2), (7, 6, 6), (BLOCK + 3, 9, 4)] {
+            let shape = Shape { rows, columns, work: 2 };
+            let mut strips = [Side::Left, Side::Right].map(|side| Strip::with_ghosts(shape, side, ghosts));
+            for _ in 0..3 {
+                let edges = strips.each_ref().map(|strip| {
+                    let mut edge = vec![0.0; ghosts * rows];
+                    strip.copy_edge(&mut edge);
+                    edge
+                });
+                for (strip, edge) in strips.iter_mut().zip(edges.iter().rev()) {
+                    for step in 1..=ghosts {
+                        strip.calculate(strip.independent(step));
+                        strip.advance();
+                    }
+                    // As many advances come back to the step of the exchange only if they are even.
+                    (0..ghosts % 2).for_each(|_| strip.advance());
+                    strip.copy_to_ghosts(edge);
+                    for step in 1..=ghosts {
+                        strip.calculate(strip.dependent(step));
+                        strip.advance();
+                    }
+                }
+            }
+            let got = strips.map(|strip| strip.checksum());
+            assert_eq!(got, sequential(shape, 3 * ghosts as u32), "{shape:?}, {ghosts} ghost columns");
         }
     }
 

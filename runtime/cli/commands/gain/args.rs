@@ -12,14 +12,18 @@ use crate::commands::common::target::Place;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The granularities t_calc/t_com to measure at, such as 0.5,1,2 or 0.25..4*2
-    #[arg(long, value_name = "LIST", value_parser = list::<f64>(NUMBER.within("0.01", "100")), conflicts_with = "program",
-          default_value = GAMMAS)]
-    pub(super) gamma: List<f64>,
-    /// Points per column of the grid: a message has 8 bytes for each; several are measured one after the other
-    #[arg(long, value_name = "LIST", value_parser = list::<u64>(WHOLE.within("2", "10000000")),
-          conflicts_with = "program", default_value = "100000")]
-    pub(super) rows: List<u64>,
+    /// The granularities t_calc/t_com to measure at, such as 0.5,1,2 or 0.25..4*2; one with --halo
+    /// [default: 0.25,0.5,0.75,0.9,0.95,1,1.1,1.5,2,4; 0.1 with --halo]
+    #[arg(long, value_name = "LIST", value_parser = list::<f64>(NUMBER.within("0.01", "100")), conflicts_with = "program")]
+    pub(super) gamma: Option<List<f64>>,
+    /// Points per column of the grid: a message has 8 bytes for each; several are measured one after the other; one with
+    /// --halo [default: 100000; 500 with --halo]
+    #[arg(long, value_name = "LIST", value_parser = list::<u64>(WHOLE.within("2", "10000000")), conflicts_with = "program")]
+    pub(super) rows: Option<List<u64>>,
+    /// Instead: so many ghost columns, such as 1..64*2, and as many steps for each exchange, beside I.1 with one
+    #[arg(long, value_name = "LIST", value_parser = list::<u32>(WHOLE.within("1", "1000000")),
+          conflicts_with_all = ["program", "socket_buffer", "steps"])]
+    pub(super) halo: Option<List<u32>>,
     /// Send and receive buffers of the sockets, lathide's and raw TCP's: 4KiB,16KiB,default; each is measured with all --rows
     /// [default: LATHIDE_SOCKET_BUFFER, or sized by the system]
     #[arg(long, value_name = "LIST", value_parser = socket_buffers, conflicts_with = "program")]
@@ -49,12 +53,14 @@ Examples:
   lathide gain                                    an emulated link of 100 Mbit/s, less than a minute
   lathide gain --link wan --gamma 0.5,1,2         an emulated wide-area link
   lathide gain --hosts localhost,b                the network between this machine and b
+  lathide gain --halo 1..64*2 --link wan          several steps for each exchange, where messages are slow
   lathide gain --rows 500,1000 --steps 50 --socket-buffer 4KiB,default
   lathide gain --json > gain.json
   lathide gain -n 4 --link ethernet -- ./heat     a program of yours, unchanged";
 
 /// The sweep, and the link it runs on unless told otherwise: both sides of gamma = 1, closer where the gain is greatest,
 /// and the class of link of the paper's section 4.2, ten times as fast.
-const GAMMAS: &str = "0.25,0.5,0.75,0.9,0.95,1,1.1,1.5,2,4";
+pub(super) const GAMMAS: [f64; 10] = [0.25, 0.5, 0.75, 0.9, 0.95, 1.0, 1.1, 1.5, 2.0, 4.0];
+pub(super) const ROWS: u64 = 100_000;
 pub(super) const REPEATS: u32 = 5;
 pub(super) const LINK: &str = "delay=0.2ms,rate=100mbit";

@@ -1,12 +1,14 @@
 //! `lathide gain`: what overlapping calculation and communication brings, measured on a link, beside the models.
 //!
 //! Without a program it runs the experiment of Strumpen 1994, section 4.2, with two nodes. With a program it runs that one,
-//! with overlap on and off.
+//! with overlap on and off. With
+//! `--halo` it measures several steps for each exchange, beyond that paper.
 
 mod analysis;
 mod args;
 mod cases;
 mod compare;
+mod halo;
 mod node;
 mod plan;
 mod program;
@@ -18,16 +20,33 @@ mod versions;
 use std::process::ExitCode;
 
 pub(crate) use args::Args;
+use serde::{Deserialize, Serialize};
 
 use crate::commands::common::nodes::measuring;
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {
-    let results = if args.program.is_empty() { stencil::measure(args) } else { program::measure(args) };
+    let results = match &args.halo {
+        Some(halos) => halo::measure(args, halos),
+        None if args.program.is_empty() => stencil::measure(args),
+        None => program::measure(args),
+    };
     args.output.show("lathide gain", results)
 }
 
 /// Runs one of the nodes.
 pub(crate) fn run_node(plan: &str) -> ExitCode {
-    measuring("gain", plan, node::run)
+    measuring("gain", plan, |node, task: &Task| match task {
+        Task::Sweep(plan) => node::run(node, plan),
+        Task::Halo(plan) => halo::run(node, plan),
+    })
+}
+
+/// What the nodes shall do.
+#[derive(Serialize, Deserialize)]
+enum Task {
+    /// The sweep over gamma.
+    Sweep(plan::Plan),
+    /// Deep halos.
+    Halo(halo::Plan),
 }

@@ -3,8 +3,9 @@
 use lathide::launcher::handshake::SocketBuffer;
 use lathide::launcher::variables::SOCKET_BUFFER;
 
+use super::Task;
 use super::analysis::{Point, evaluate};
-use super::args::{Args, LINK, REPEATS};
+use super::args::{Args, GAMMAS, LINK, REPEATS, ROWS};
 use super::cases;
 use super::plan::{Case, Measured, Plan};
 use super::results::sweep;
@@ -25,7 +26,7 @@ const LONG_S: f64 = 90.0;
 /// `lathide gain` without a program.
 pub(super) fn measure(args: &Args) -> Result<Results> {
     let target = args.place.target(LINK)?;
-    let cases = Case::all(&args.rows, &buffers(args)?);
+    let cases = Case::all(args.rows.as_deref().unwrap_or(&[ROWS]), &buffers(args)?);
     let mut what = format!("measuring over {}{}", target.describe().how, duration(args, &cases, &target));
     let mut measured = Vec::new();
     for case in &cases {
@@ -71,7 +72,7 @@ fn plan(args: &Args, case: Case, target: &Target) -> Plan {
     let mut plan = Plan {
         rows: case.rows,
         steps: args.steps,
-        gammas: args.gamma.clone(),
+        gammas: args.gamma.clone().unwrap_or(GAMMAS.to_vec()),
         repeats: args.repeats.unwrap_or(REPEATS),
         // Who asks for a number gets it, however long it takes.
         repeats_min: args.repeats.unwrap_or(REPEATS_MIN),
@@ -85,15 +86,15 @@ fn plan(args: &Args, case: Case, target: &Target) -> Plan {
 /// What two nodes of their own find out.
 fn points(target: &Target, plan: &Plan, case: Case, bar: indicatif::ProgressBar) -> Result<Vec<Point>> {
     let route = RawRoute::of(target)?;
-    let plan = Plan { raw: route.place, ..plan.clone() };
+    let task = Task::Sweep(Plan { raw: route.place, ..plan.clone() });
     let size = case.socket_buffer_bytes.map_or("default".to_owned(), |bytes| bytes.to_string());
     let nodes = Nodes { target, command: "gain", bar };
-    let (measured, _) = nodes.run::<Measured>(2, &plan, &[(SOCKET_BUFFER.name, &size)])?;
+    let (measured, _) = nodes.run::<Measured>(2, &task, &[(SOCKET_BUFFER.name, &size)])?;
     measured.iter().map(|measured| evaluate(measured, plan.repeats)).collect()
 }
 
 /// About how long an exchange takes, judged by the link alone.
-fn exchange_s(rows: usize, link: &LinkSpec) -> f64 {
+pub(super) fn exchange_s(rows: usize, link: &LinkSpec) -> f64 {
     let bits = 64.0 * rows as f64;
     let transfer_s = link.rate_bits_per_s.map_or(0.0, |rate| bits / rate.get() as f64);
     let transfers = if link.shared { 2.0 } else { 1.0 };

@@ -91,6 +91,14 @@ impl<'a> Pair<'a> {
         Ok(Times { total_s, part_s: mean(1), waited: slower[1] })
     }
 
+    /// A block of anything else that both nodes do with each other, begun at the same time: the slower node's seconds.
+    pub(super) fn timed(&mut self, block: impl FnOnce(&Node, Rank) -> Result<()>) -> Result<f64> {
+        self.clock.meet(self.node, 0.0)?;
+        let began = Instant::now();
+        block(self.node, self.other)?;
+        Ok(self.slower(vec![began.elapsed().as_secs_f64()])?[0])
+    }
+
     /// Has the raw connection ready for a step over it. TCP begins slowly after a pause; lathide's connection had none, since
     /// it carried all between the blocks.
     fn prepare(&mut self, step: Step, strip: &mut Strip) -> Result<()> {
