@@ -126,7 +126,7 @@ pub(crate) struct Counts {
     /// Reads and collectives that were posted in a region and have not ended, and when they were posted.
     under_way: HashMap<OpId, (RegionId, u64)>,
     /// Messages that are leaving, if that is timed.
-    sends: Option<Sends>,
+    sends: Option<Sends<RegionId>>,
     /// When messages of a region were leaving the host.
     sending: BTreeMap<RegionId, Busy>,
 }
@@ -173,7 +173,7 @@ impl Sized {
 
 impl Counts {
     /// Nothing so far. With `sends` sending times are counted too.
-    pub(crate) fn new(sends: Option<Sends>) -> Self {
+    pub(crate) fn new(sends: Option<Sends<RegionId>>) -> Self {
         Counts { sends, ..Counts::default() }
     }
 
@@ -212,7 +212,7 @@ impl Counts {
     }
 
     /// The messages that are leaving, if that is timed.
-    pub(crate) fn sends_mut(&mut self) -> Option<&mut Sends> {
+    pub(crate) fn sends_mut(&mut self) -> Option<&mut Sends<RegionId>> {
         self.sends.as_mut()
     }
 

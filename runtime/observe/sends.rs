@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 
 use foldhash::HashMap;
 
-use super::regions::RegionId;
 use crate::engine::OpId;
 
 /// Departures that are kept until they are put in order: links tell of theirs one link after another.
@@ -19,16 +18,16 @@ const INTERVALS_MAX: usize = 2048;
 
 /// A message that has not left yet.
 #[derive(Clone, Copy, Debug)]
-struct Message {
-    region: Option<RegionId>,
+struct Message<R> {
+    region: Option<R>,
     bytes: u64,
     posted_ns: u64,
 }
 
 /// A message has left the host.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
-    pub(super) region: Option<RegionId>,
+pub(super) struct Sent<R> {
+    pub(super) region: Option<R>,
     pub(super) bytes: u64,
     pub(super) posted_ns: u64,
     pub(super) left_ns: u64,
@@ -63,34 +62,40 @@ impl Busy {
     }
 }
 
-/// The messages of a node that are leaving.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Sends {
+/// The messages of a node that are leaving, each perhaps in a region, which `R` names.
+#[derive(Clone, Debug)]
+pub(crate) struct Sends<R> {
     /// Posted, and not yet handed to the socket as a whole.
-    posted: HashMap<OpId, Message>,
-    links: Vec<Outgoing>,
+    posted: HashMap<OpId, Message<R>>,
+    links: Vec<Outgoing<R>>,
     /// Left, in the order in which that was told.
-    left: Vec<(u64, Message)>,
+    left: Vec<(u64, Message<R>)>,
     /// When messages were leaving whose time is known.
     busy: Busy,
 }
 
 /// What one socket has been handed.
-#[derive(Clone, Debug, Default)]
-struct Outgoing {
+#[derive(Clone, Debug)]
+struct Outgoing<R> {
     /// Messages, and how many bytes the socket had been handed at the end of each.
-    messages: VecDeque<(u64, Message)>,
+    messages: VecDeque<(u64, Message<R>)>,
     /// As many bytes have left.
     left_bytes: u64,
 }
 
-impl Sends {
+impl<R: Copy> Sends<R> {
     pub(crate) fn new(ranks: u32) -> Self {
-        Sends { links: vec![Outgoing::default(); ranks as usize], ..Sends::default() }
+        let link = || Outgoing { messages: VecDeque::new(), left_bytes: 0 };
+        Sends {
+            posted: HashMap::default(),
+            links: (0..ranks).map(|_| link()).collect(),
+            left: Vec::new(),
+            busy: Busy::default(),
+        }
     }
 
     /// A message is posted.
-    pub(super) fn posts(&mut self, op: OpId, region: Option<RegionId>, bytes: u64, posted_ns: u64) {
+    pub(super) fn posts(&mut self, op: OpId, region: Option<R>, bytes: u64, posted_ns: u64) {
         self.posted.insert(op, Message { region, bytes, posted_ns });
     }
 
@@ -120,7 +125,7 @@ impl Sends {
 
     /// What is known to have left since the last time; the latest are kept back, since others may have left before them, unless
     /// `all` are asked for.
-    pub(super) fn settle(&mut self, all: bool) -> Vec<Sent> {
+    pub(super) fn settle(&mut self, all: bool) -> Vec<Sent<R>> {
         if !all && self.left.len() < UNSORTED_MAX {
             return Vec::new();
         }
@@ -141,7 +146,7 @@ impl Sends {
 mod tests {
     use super::*;
 
-    fn times(sends: &mut Sends) -> Vec<(u64, u64)> {
+    fn times(sends: &mut Sends<()>) -> Vec<(u64, u64)> {
         sends.settle(true).iter().map(|sent| (sent.bytes, sent.time_ns)).collect()
     }
 

@@ -111,7 +111,7 @@ impl Core {
     /// Messages to or from `peer` may have come further.
     pub(in crate::kernel) fn observe_progress(&mut self, peer: Rank) {
         let Some(Observed { tape, regions, .. }) = &mut self.observed else { return };
-        let sends = regions.sends_mut();
+        let mut sends = regions.sends_mut();
         if tape.is_none() && sends.is_none() {
             return;
         }
@@ -120,7 +120,6 @@ impl Core {
             return;
         }
         let now = nanoseconds(clock.now());
-        let mut sends = sends;
         for note in notes {
             let (peer, message_id) = (note.peer, note.message_id);
             if let (Some(sends), Progress::Leaves(op)) = (&mut sends, note.progress) {
@@ -150,8 +149,8 @@ impl Core {
             return Ok(());
         }
         self.engine.take_notes();
-        let sockets = self.sockets.iter().flatten();
-        sockets.map(|socket| lathide_sys::departure::record(socket.stream.as_fd())).collect()
+        let mut sockets = self.sockets.iter().flatten();
+        sockets.try_for_each(|socket| lathide_sys::departure::record(socket.stream.as_fd()))
     }
 
     /// Bytes to `peer` may have left the host.

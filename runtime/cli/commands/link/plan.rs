@@ -7,7 +7,7 @@ use lathide_models::fit::cluster::survey::Seen;
 use serde::{Deserialize, Serialize};
 
 use super::contention::plan::{Measured, Plan as Pairs};
-use super::sending::{Plan as Sending, Sent};
+use super::sending::plan::{Plan as Sending, Sent};
 use crate::commands::common::raw::RawPlace;
 
 /// A short message: one that is measured, or one that only says that something may begin.

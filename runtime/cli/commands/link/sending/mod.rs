@@ -2,44 +2,22 @@
 //! job, of as many nodes as there are slots: one of them sends alone, then several at once.
 
 pub(super) mod node;
+pub(super) mod plan;
 
 use std::collections::BTreeMap;
 
 use lathide_models::fit::by_size::{self, Judged};
 use lathide_models::fit::hyperbolic::{self, Hyperbolic};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::plan::{Event, Plan as Nodes, Probe, SIGNAL_BYTES};
+use plan::{Plan, Sent};
+
+use super::plan::{Event, Plan as Nodes, Probe};
 use crate::commands::common::nodes;
 use crate::launch::failed::Result;
 use crate::report::format::seconds as in_seconds;
 use crate::report::results::{Form, Results, Table};
 use crate::report::summary::Summary;
-
-/// What the nodes shall do.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) struct Plan {
-    /// By rank, the number of its host.
-    pub(super) hosts: Vec<u32>,
-    /// How many send at once, rising from 1.
-    senders: Vec<u32>,
-    /// Message sizes, rising.
-    bytes: Vec<usize>,
-    /// How often everything is measured, beside once to warm up.
-    repeats: u32,
-    /// About how many seconds it may take.
-    seconds: f64,
-    /// Seconds for a short message one way, and for each byte.
-    message_s: [f64; 2],
-}
-
-/// The mean T_s of the messages of one repetition.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) struct Sent {
-    senders: u32,
-    bytes: usize,
-    time_s: f64,
-}
 
 /// T_s of one sender alone, and of several at once.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -68,56 +46,14 @@ struct Message {
     s: Summary,
 }
 
-/// Message sizes, of which as many are measured as fit.
-const SIZES: [usize; 8] = [SIGNAL_BYTES, 128, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
-/// Fewer cannot be fitted with an error.
-const SIZES_MIN: usize = 4;
-/// The most that a sender sends to at once.
-const RECEIVERS_MAX: usize = 4;
-const REPEATS: u32 = 5;
-/// What agreeing on a moment takes, beside messages.
-const MEETING_S: f64 = 2e-3;
-
-impl Plan {
-    fn new(hosts: Vec<u32>, seconds: f64, probe: &Probe) -> Self {
-        let size = hosts.len() as u32;
-        let senders = if size > 2 { vec![1, size] } else { vec![1] };
-        let message_s = [probe.start_s, probe.byte_s];
-        let mut plan = Plan { hosts, senders, bytes: Vec::new(), repeats: REPEATS, seconds, message_s };
-        let mut left_s = seconds;
-        for bytes in SIZES {
-            left_s -=
-                f64::from(REPEATS + 1) * plan.senders.iter().map(|senders| plan.block_s(*senders, bytes)).sum::<f64>();
-            if left_s >= 0.0 || plan.bytes.len() < SIZES_MIN {
-                plan.bytes.push(bytes);
-            }
-        }
-        plan
-    }
-
-    /// What so many senders take, if all share one medium.
-    fn block_s(&self, senders: u32, bytes: usize) -> f64 {
-        let [start_s, byte_s] = self.message_s;
-        let each_s = byte_s * bytes as f64 * f64::from(senders) * self.receivers() as f64;
-        f64::from(node::count(bytes)) * (each_s + 6.0 * start_s + MEETING_S)
-    }
-
-    /// To how many others each rank sends at once.
-    fn receivers(&self) -> usize {
-        (self.hosts.len() - 1).min(RECEIVERS_MAX)
-    }
-}
-
 /// How long it takes at least, beside warming up, where it gets so many seconds.
 pub(super) fn least_s(hosts: &[u32], probe: &Probe, seconds: f64) -> f64 {
-    let plan = Plan::new(hosts.to_vec(), seconds, probe);
-    let points = plan.senders.iter().flat_map(|senders| plan.bytes.iter().map(move |bytes| (*senders, *bytes)));
-    f64::from(node::REPEATS_MIN) * points.map(|(senders, bytes)| plan.block_s(senders, bytes)).sum::<f64>()
+    Plan::new(hosts.to_vec(), seconds, [probe.start_s, probe.byte_s]).least_s()
 }
 
 /// Measures in about so many seconds; `None` if the messages cannot be timed, or nothing could be fitted.
 pub(super) fn measure(nodes: &nodes::Nodes<'_>, hosts: &[u32], probe: &Probe, seconds: f64) -> Result<Option<Found>> {
-    let plan = Plan::new(hosts.to_vec(), seconds, probe);
+    let plan = Plan::new(hosts.to_vec(), seconds, [probe.start_s, probe.byte_s]);
     let receivers = plan.receivers() as u32;
     let (events, _) = nodes.run(
         hosts.len() as u32,
@@ -176,19 +112,8 @@ impl Found {
 
 #[cfg(test)]
 mod tests {
+    use super::plan::SIZES;
     use super::*;
-
-    #[test]
-    fn sizes_fit_into_the_time_and_some_are_always_measured() {
-        let probe = |byte_s| Probe { start_s: 100e-6, byte_s };
-        let slow = Plan::new(vec![0, 1, 2, 3], 1.0, &probe(1e-6));
-        assert_eq!((slow.bytes.len(), slow.senders.clone(), slow.receivers()), (SIZES_MIN, vec![1, 4], 3));
-        let fast = Plan::new(vec![0, 1, 2, 3, 4, 5], 10.0, &probe(1e-8));
-        assert_eq!((fast.bytes.len(), fast.receivers()), (SIZES.len(), 4));
-        assert_eq!(Plan::new(vec![0, 1], 1.0, &probe(1e-8)).senders, [1]);
-        let far = Probe { start_s: 25e-3, byte_s: 1e-7 };
-        assert!(least_s(&[0, 1], &probe(1e-8), 1.0) < 1.0 && least_s(&[0, 1], &far, 1.0) > 10.0);
-    }
 
     #[test]
     fn what_one_sender_takes_is_found_beside_what_several_take() {

@@ -4,23 +4,12 @@ use std::time::Instant;
 
 use lathide::{Node, Operator, Tag};
 
-use super::{Plan, Sent};
+use super::plan::{Plan, REPEATS_MIN, Sent, count};
 use crate::commands::common::clock::CommonClock;
 use crate::commands::common::nodes::progress;
 use crate::launch::failed::Result;
 
 const DATA: Tag = Tag(310);
-/// Beside the first repetition, which warms up, at least so many are measured.
-pub(super) const REPEATS_MIN: u32 = 2;
-/// Bytes in a repetition, if a message is short.
-const BLOCK_BYTES: usize = 32 << 10;
-const COUNT_MAX: usize = 16;
-
-/// How often a message of so many bytes is sent to each receiver in a repetition, one time after the other.
-pub(super) fn count(bytes: usize) -> u32 {
-    (BLOCK_BYTES / bytes).clamp(1, COUNT_MAX) as u32
-}
-
 /// Measures; rank 0 has the result, in the order of the numbers of senders.
 pub(in crate::commands::link) fn run(node: &Node, plan: &Plan) -> Result<Option<Vec<Sent>>> {
     let clock = CommonClock::set(node)?;

@@ -1,0 +1,99 @@
+//! What the command tells nodes that measure sending times, and what rank 0 reports: plain data, and what fits into the time. Pure.
+
+use serde::{Deserialize, Serialize};
+
+/// What the nodes shall do.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(in crate::commands::link) struct Plan {
+    /// By rank, the number of its host.
+    pub(in crate::commands::link) hosts: Vec<u32>,
+    /// How many send at once, rising from 1.
+    pub(super) senders: Vec<u32>,
+    /// Message sizes, rising.
+    pub(super) bytes: Vec<usize>,
+    /// How often everything is measured, beside once to warm up.
+    pub(super) repeats: u32,
+    /// About how many seconds it may take.
+    pub(super) seconds: f64,
+    /// Seconds for a short message one way, and for each byte.
+    pub(super) message_s: [f64; 2],
+}
+
+/// The mean T_s of the messages of one repetition.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub(in crate::commands::link) struct Sent {
+    pub(super) senders: u32,
+    pub(super) bytes: usize,
+    pub(super) time_s: f64,
+}
+
+/// Message sizes, of which as many are measured as fit.
+pub(super) const SIZES: [usize; 8] = [8, 128, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
+/// Fewer cannot be fitted with an error.
+const SIZES_MIN: usize = 4;
+/// The most that a sender sends to at once.
+const RECEIVERS_MAX: usize = 4;
+const REPEATS: u32 = 5;
+/// Beside the first repetition, which warms up, at least so many are measured.
+pub(super) const REPEATS_MIN: u32 = 2;
+/// Bytes in a repetition, if a message is short.
+const BLOCK_BYTES: usize = 32 << 10;
+const COUNT_MAX: usize = 16;
+/// What agreeing on a moment takes, beside messages.
+const MEETING_S: f64 = 2e-3;
+
+impl Plan {
+    pub(super) fn new(hosts: Vec<u32>, seconds: f64, message_s: [f64; 2]) -> Self {
+        let size = hosts.len() as u32;
+        let senders = if size > 2 { vec![1, size] } else { vec![1] };
+        let mut plan = Plan { hosts, senders, bytes: Vec::new(), repeats: REPEATS, seconds, message_s };
+        let mut left_s = seconds;
+        for bytes in SIZES {
+            left_s -=
+                f64::from(REPEATS + 1) * plan.senders.iter().map(|senders| plan.block_s(*senders, bytes)).sum::<f64>();
+            if left_s >= 0.0 || plan.bytes.len() < SIZES_MIN {
+                plan.bytes.push(bytes);
+            }
+        }
+        plan
+    }
+
+    /// What so many senders take, if all share one medium.
+    fn block_s(&self, senders: u32, bytes: usize) -> f64 {
+        let [start_s, byte_s] = self.message_s;
+        let each_s = byte_s * bytes as f64 * f64::from(senders) * self.receivers() as f64;
+        f64::from(count(bytes)) * (each_s + 6.0 * start_s + MEETING_S)
+    }
+
+    /// To how many others each rank sends at once.
+    pub(super) fn receivers(&self) -> usize {
+        (self.hosts.len() - 1).min(RECEIVERS_MAX)
+    }
+
+    /// How long it takes at least, beside warming up.
+    pub(super) fn least_s(&self) -> f64 {
+        let points = self.senders.iter().flat_map(|senders| self.bytes.iter().map(move |bytes| (*senders, *bytes)));
+        f64::from(REPEATS_MIN) * points.map(|(senders, bytes)| self.block_s(senders, bytes)).sum::<f64>()
+    }
+}
+
+/// How often a message of so many bytes is sent to each receiver in a repetition, one time after the other.
+pub(super) fn count(bytes: usize) -> u32 {
+    (BLOCK_BYTES / bytes).clamp(1, COUNT_MAX) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_fit_into_the_time_and_some_are_always_measured() {
+        let slow = Plan::new(vec![0, 1, 2, 3], 1.0, [100e-6, 1e-6]);
+        assert_eq!((slow.bytes.len(), slow.senders.clone(), slow.receivers()), (SIZES_MIN, vec![1, 4], 3));
+        let fast = Plan::new(vec![0, 1, 2, 3, 4, 5], 10.0, [100e-6, 1e-8]);
+        assert_eq!((fast.bytes.len(), fast.receivers()), (SIZES.len(), 4));
+        assert_eq!(Plan::new(vec![0, 1], 1.0, [100e-6, 1e-8]).senders, [1]);
+        let least_s = |message_s| Plan::new(vec![0, 1], 1.0, message_s).least_s();
+        assert!(least_s([100e-6, 1e-8]) < 1.0 && least_s([25e-3, 1e-7]) > 10.0);
+    }
+}
