@@ -69,7 +69,7 @@ impl<'a, const D: usize> Solver<'a, D> {
         if at == 0 && self.watches {
             self.watch()?;
         }
-        self.with_edges(at, Purpose::Restriction, |levels, block| restrict(levels, block))?;
+        self.with_edges(at, Purpose::Restriction, restrict)?;
         self.visit(cycle, at + 1, true)?;
         if cycle == Cycle::F && at + 2 < self.levels.len() {
             self.visit(Cycle::V, at + 1, false)?;

@@ -71,7 +71,7 @@ impl Options {
         };
         let mut ends = 0;
         while let Some(name) = words.next() {
-            if !KNOWN.split([',', ' ']).any(|known| known == name) {
+            if !name.starts_with("--") || !KNOWN.split([',', ' ']).any(|known| known == name) {
                 return Err(format!("{name}: there are {KNOWN}").into());
             }
             let value = words.next().ok_or(format!("{name} needs a value"))?;
@@ -206,6 +206,7 @@ mod tests {
             "--version fast",
             "--n",
             "-n 4",
+            "and 3",
             "--fixed -1",
         ] {
             assert!(parse(words).is_err(), "{words}");

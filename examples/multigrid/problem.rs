@@ -99,7 +99,8 @@ impl Found {
     pub(crate) fn check(&self, dims: usize, points: usize) -> Result<(), String> {
         let factor_max = FACTOR_MAX[dims - 2];
         let left = self.residuals[1] / self.residuals[0];
-        if !(left <= factor_max.powi(self.cycles as i32).max(ROUNDED)) {
+        let converges = left <= factor_max.powi(self.cycles as i32).max(ROUNDED);
+        if !converges {
             let factor = self.factor();
             return Err(format!(
                 "a cycle leaves {factor:.3} of the residual in the mean, and {factor_max} at most is right"
@@ -107,7 +108,8 @@ impl Found {
         }
         let h = 1.0 / points as f64;
         let most = 1.1 * (discrete(h) - 1.0) + 4.0 * factor_max.powi(self.cycles as i32) + ROUNDED;
-        if !(self.errors[0] <= most) {
+        let is_near = self.errors[0] <= most;
+        if !is_near {
             let error = self.errors[0];
             return Err(format!("the error is {error:.2e}, and {most:.2e} at most is right for h = 1/{points}"));
         }

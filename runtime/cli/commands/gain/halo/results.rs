@@ -42,9 +42,44 @@ struct Point {
     gain_of_hiding_predicted: f64,
 }
 
-/// The results. In the JSON object:
-///
-/// All times are medians of the quicker half of repetitions.
+/// What follows from all repetitions.
+struct Evaluated {
+    t_calc_s: Summary,
+    t_i1_s: Summary,
+    /// Of an exchange alone: bytes and seconds.
+    exchanges: Vec<(f64, f64)>,
+    line: Line,
+    model: DeepHalo,
+    points: Vec<Point>,
+    /// The part by which `t_calc_s` is less than the median of all repetitions.
+    disturbed: f64,
+}
+
+impl Evaluated {
+    fn of(plan: &Plan, rounds: &[Round]) -> Result<Self> {
+        let nothing = || Failed::new("nothing was measured");
+        let senseless = |error: BadParameter| Failed::new(format!("the measured {error}; measure again"));
+        let over = |value: &dyn Fn(&Round) -> f64| quicker_half(rounds.iter().map(value)).ok_or_else(nothing);
+        let calculations = || rounds.iter().flat_map(|round| round.t_calc.iter().copied());
+        let t_calc_s = quicker_half(calculations()).ok_or_else(nothing)?;
+        let disturbed = 1.0 - t_calc_s.median / Summary::of(calculations()).ok_or_else(nothing)?.median;
+        let t_i1_s = over(&|round| round.t_i1)?;
+        let mut exchanges = Vec::new();
+        for (at, columns) in plan.lengths().into_iter().enumerate() {
+            exchanges.push((plan.bytes(columns), over(&|round| round.exchanges[at])?.median));
+        }
+        let line = Line::fit(&exchanges);
+        let model = plan.model(t_calc_s.median, line).map_err(senseless)?;
+        let mut points = Vec::new();
+        for (at, halo) in plan.halos.iter().enumerate() {
+            let times = [over(&|round| round.t_halos[at][0])?, over(&|round| round.t_halos[at][1])?];
+            points.push(point(&model, *halo, t_i1_s, times).map_err(senseless)?);
+        }
+        Ok(Evaluated { t_calc_s, t_i1_s, exchanges, line, model, points, disturbed })
+    }
+}
+
+/// The results. In the JSON object, where all times are medians of the quicker half of repetitions:
 ///
 /// - `t_calc_s`, `a_s`, `b_s_per_byte`: measured without the stencil's exchanges; the predictions take nothing else. `exchanges`: the
 ///   times that a and b were fitted to. `gamma`: t_calc over a + b x of one column. `bound`: 1 + 1/gamma.
@@ -53,31 +88,12 @@ struct Point {
 /// - `disturbed`: the part by which t_calc is less than the median of all repetitions.
 /// - `best_measured`, `best_predicted`: of the numbers of ghost columns that were measured. `best_of_all`: by the model, of all.
 pub(super) fn results(link: Link, plan: &Plan, measured: &Measured) -> Result<Results> {
-    let nothing = || Failed::new("nothing was measured");
-    let senseless = |error: BadParameter| Failed::new(format!("the measured {error}; measure again"));
-    let rounds = &measured.rounds;
-    let over = |value: &dyn Fn(&Round) -> f64| quicker_half(rounds.iter().map(value)).ok_or_else(nothing);
-    let t_calc_s = quicker_half(rounds.iter().flat_map(|round| round.t_calc.iter().copied())).ok_or_else(nothing)?;
-    let t_i1_s = over(&|round| round.t_i1)?;
-    let mut times = Vec::new();
-    for (at, columns) in plan.lengths().into_iter().enumerate() {
-        times.push((plan.bytes(columns), over(&|round| round.exchanges[at])?.median));
-    }
-    let line = Line::fit(&times);
-    let model = plan.model(t_calc_s.median, line).map_err(senseless)?;
-    let mut points = Vec::new();
-    for (at, halo) in plan.halos.iter().enumerate() {
-        let times = [over(&|round| round.t_halos[at][0])?, over(&|round| round.t_halos[at][1])?];
-        points.push(point(&model, *halo, t_i1_s, times).map_err(senseless)?);
-    }
-    let best_of_all = model.best().map_err(senseless)?;
-    let best = Best::of(&points).ok_or_else(nothing)?;
-    let all_s = Summary::of(rounds.iter().flat_map(|round| round.t_calc.iter().copied())).ok_or_else(nothing)?;
-    let disturbed = 1.0 - t_calc_s.median / all_s.median;
-    let exchanges: Vec<_> = times
-        .iter()
-        .map(|(bytes, time_s)| json!({ "bytes": bytes, "time_s": time_s, "fitted_s": line.time_s(*bytes) }))
-        .collect();
+    let evaluated = Evaluated::of(plan, &measured.rounds)?;
+    let Evaluated { t_calc_s, t_i1_s, line, model, points, disturbed, .. } = &evaluated;
+    let best = Best::of(points).ok_or_else(|| Failed::new("nothing was measured"))?;
+    let best_of_all = model.best().map_err(|error| Failed::new(error.to_string()))?;
+    let exchange =
+        |(bytes, time_s): &(f64, f64)| json!({ "bytes": bytes, "time_s": time_s, "fitted_s": line.time_s(*bytes) });
     let data = json!({
         "link": link,
         "machine": MachineDescription::here(),
@@ -85,11 +101,11 @@ pub(super) fn results(link: Link, plan: &Plan, measured: &Measured) -> Result<Re
         "columns": measured.shape.columns,
         "work": measured.shape.work,
         "message_bytes": plan.bytes(1),
-        "repeats": rounds.len(),
+        "repeats": measured.rounds.len(),
         "t_calc_s": t_calc_s,
         "a_s": line.a_s,
         "b_s_per_byte": line.b_s_per_byte,
-        "exchanges": exchanges,
+        "exchanges": evaluated.exchanges.iter().map(exchange).collect::<Vec<_>>(),
         "gamma": model.gamma(),
         "bound": model.bound(),
         "t_i1_s": t_i1_s,
@@ -103,27 +119,24 @@ pub(super) fn results(link: Link, plan: &Plan, measured: &Measured) -> Result<Re
         "disturbed": disturbed,
     });
     let mut results = Results::new(SCHEMA, "Gain of several ghost columns", &data);
-    results.text(parameters(plan, measured, t_calc_s, line, &model));
-    results.table(table()).text(
-        "k ghost columns do for k steps between exchanges of k columns. T: time of a step. I.1 k: the exchange, then all \
-         calculation; I.3 k: the exchange hidden behind what does not depend on it. Predicted from t_calc, a and b alone, which \
-         were measured without the stencil's exchanges. Every result was the sequential one to the bit.",
-    );
-    results.table(gains()).text(
-        "G over I.1 with one ghost column is the product of both gains: fewer exchanges, T I.1 / T I.1 k, and hiding them, \
-         T I.1 k / T I.3 k.",
-    );
-    let chart = chart(&results, &points);
+    results.text(parameters(plan, measured, &evaluated)).table(table()).text(TIMES).table(gains()).text(GAINS);
+    let chart = chart(&results, points);
     results.chart(chart);
-    results.conclusion = conclusion(&model, best, best_of_all, t_i1_s);
-    if disturbed >= DISTURBED {
+    results.conclusion = conclusion(model, best, best_of_all, *t_i1_s);
+    if *disturbed >= DISTURBED {
         results.warnings = vec![format!(
-            "The same calculation took {:.0} % longer in the slower half of the repetitions. Measure again when the machine is quiet.",
+            "The same calculation took {:.0} % longer in the middle of all repetitions. Measure again when the machine is quiet.",
             100.0 * (1.0 / (1.0 - disturbed) - 1.0)
         )];
     }
     Ok(results)
 }
+
+const TIMES: &str = "k ghost columns do for k steps between exchanges of k columns. T: time of a step. I.1 k: the exchange, then all \
+                     calculation; I.3 k: the exchange hidden behind what does not depend on it. Predicted from t_calc, a and b alone, \
+                     which were measured without the stencil's exchanges. The results were the sequential ones to the bit.";
+const GAINS: &str = "G over I.1 with one ghost column is the product of both gains: fewer exchanges, T I.1 / T I.1 k, and hiding \
+                     them, T I.1 k / T I.3 k.";
 
 fn point(
     model: &DeepHalo,
@@ -177,7 +190,7 @@ impl<'a> Best<'a> {
     }
 }
 
-fn parameters(plan: &Plan, measured: &Measured, t_calc_s: Summary, line: Line, model: &DeepHalo) -> String {
+fn parameters(plan: &Plan, measured: &Measured, Evaluated { t_calc_s, line, model, .. }: &Evaluated) -> String {
     format!(
         "Two nodes, {} columns of {} rows each: a column is a message of {} bytes each way. t_calc = {}, a = {}, b = {:.1} ns per byte: \
          gamma = {:.3}, and no version gains more than 1 + 1/gamma = {:.2}.",
@@ -293,13 +306,13 @@ mod tests {
         close(&json["bound"], 1.0 + 25.64 / 2.5);
         close(&json["t_i1_error"], 1.0 / 1.02 - 1.0);
         let deep = &json["halos"][2];
-        close(&deep["gain"], 28.14 / (2.5 * (1.0 + 7.5 / 64.0)));
+        // 35.24 ms for the exchange, a little more than the interior takes, and 16 of 64 columns in 16 steps.
+        close(&deep["gain"], 28.14 / ((35.24 + 16.0 * 2.5 / 4.0) / 16.0));
         close(&deep["error"], 1.0 / 1.02 - 1.0);
         let product = deep["gain_of_halo"].as_f64().unwrap() * deep["gain_of_hiding"].as_f64().unwrap();
         close(&deep["gain"], product);
         assert_eq!((&json["best_measured"], &json["best_predicted"]), (&16.into(), &16.into()));
-        let best = json["best_of_all"].as_u64().unwrap();
-        assert!((8..16).contains(&best), "{best}: as few as hide the exchange");
+        assert_eq!(json["best_of_all"], 17, "the least that hides the exchange");
     }
 
     #[test]
