@@ -37,7 +37,7 @@
 //! | `window` | one-sided communication, without I/O |
 //! | `join` | from the start of a process to its open links: environment, coordinator, handshakes |
 //! | [`observe`] | what a node records of itself: [`Node::report`] |
-//! | [`manual`] | architecture, wire format, launching, hosts, lab, collectives, measuring, observing, models |
+//! | [`manual`] | architecture, wire format, launching, hosts, lab, collectives, measuring, observing, applications, models |
 //!
 //! Limits: Linux only. Messages are ordered per (peer, tag), and not otherwise.
 //! Connections are authenticated, and encrypted on request ([`Config::encrypt`]). A connection that breaks ends the

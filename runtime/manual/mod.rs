@@ -1,5 +1,6 @@
 //! The manual: documentation beside the code, so that its names are checked.
 //!
+//! - [`applications`]: whole programs from the papers, what each sends, hides and checks, and how predicted stands beside measured
 //! - [`architecture`]: packages, rooms, threads, flow control, deadlock detection, and the invariants
 //! - [`wire_format`]: every byte between two ranks
 //! - [`launching`]: how ranks are started, found and ended; environment variables and exit statuses
@@ -18,6 +19,7 @@
 //!
 //! Complete runs of the measuring commands are in `benches/results/`.
 
+pub mod applications;
 pub mod architecture;
 pub mod collectives;
 pub mod hosts;
