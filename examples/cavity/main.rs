@@ -18,7 +18,7 @@
 //! of the last planes. Sums only decide on the end.
 //!
 //! Regions name what messages are for: a `cycle` has messages for `edge` (columns of ghost cells, on each level and in each sweep),
-//! `grid` (iterates), `sums` (residuals) and, if synchronised, `barrier`. Outside of cycles there are `start` and `group`, when a
+//! `grid` (iterates), `sums` (residuals) and, if synchronised, `barrier`. Outside of cycles there are `start`, when a
 //! group of planes begins, and `result`.
 
 mod check;

@@ -114,7 +114,7 @@ impl Planes for Ranks {
     }
 
     fn last(&self, own: Vec<f64>) -> lathide::Result<Vec<f64>> {
-        let _region = self.node.region("group");
+        let _region = self.node.region(super::space::START);
         self.line.broadcast(self.line.size() - 1, own)
     }
 

@@ -3,11 +3,11 @@
 //! In the hidden version the neighbours' rows travel during the interior of the product, and the second sums during the update
 //! of x. Nothing can hide the first one.
 
-use crate::Outcome;
-use crate::matrix::{add, dot, turn};
-use crate::options::Stop;
-use crate::progress::{Progress, Solved};
-use crate::strip::{Phase, Strip};
+use super::Outcome;
+use super::matrix::{add, dot, turn};
+use super::options::Stop;
+use super::progress::{Progress, Solved};
+use super::strip::{Phase, Strip};
 
 pub(crate) fn solve(strip: &Strip<'_>, stop: Stop) -> Outcome<Solved> {
     let (mut x, mut r) = (strip.zeros(), strip.right_side());

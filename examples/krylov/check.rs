@@ -5,11 +5,11 @@
 
 use std::ops::Range;
 
-use crate::Outcome;
-use crate::matrix::{dot, product};
-use crate::options::{Algorithm, Options, Stop};
-use crate::problem::{error_bound, right_side, solution};
-use crate::reference;
+use super::Outcome;
+use super::matrix::{dot, product};
+use super::options::{Algorithm, Options, Stop};
+use super::problem::{error_bound, right_side, solution};
+use super::reference;
 
 /// What has been checked.
 #[derive(Debug)]

@@ -69,8 +69,8 @@ fn before(n: usize, at: usize, v: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::matrix::{dot, product};
     use super::*;
-    use crate::matrix::{dot, product};
 
     fn some(len: usize) -> Vec<f64> {
         (0..len).map(|i| ((i * 29) % 17) as f64 - 7.0).collect()

@@ -36,10 +36,10 @@ use std::time::Instant;
 
 use lathide::{Node, Operator};
 
-use crate::check::Checked;
-use crate::options::{Algorithm, Options};
-use crate::progress::Solved;
-use crate::strip::Strip;
+use self::check::Checked;
+use self::options::{Algorithm, Options};
+use self::progress::Solved;
+use self::strip::Strip;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 

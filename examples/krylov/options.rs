@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Outcome;
+use super::Outcome;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Algorithm {

@@ -8,11 +8,11 @@
 //!
 //! Two sums still follow each other in an iteration, and the neighbours' rows before them.
 
-use crate::Outcome;
-use crate::matrix::{add, dot, turn};
-use crate::options::Stop;
-use crate::progress::{Progress, Solved};
-use crate::strip::{Phase, Strip};
+use super::Outcome;
+use super::matrix::{add, dot, turn};
+use super::options::Stop;
+use super::progress::{Progress, Solved};
+use super::strip::{Phase, Strip};
 
 pub(crate) fn solve(strip: &Strip<'_>, stop: Stop) -> Outcome<Solved> {
     let factors = &strip.factors;

@@ -5,11 +5,11 @@
 //! So they are replaced by what they stand for every 50 iterations (`--replace`), as the paper proposes: four products with the
 //! matrix. An iteration's residual is known in the pass after it, so there is one pass more than iterations.
 
-use crate::Outcome;
-use crate::matrix::dot;
-use crate::options::Stop;
-use crate::progress::{Progress, Solved};
-use crate::strip::{Phase, Strip};
+use super::Outcome;
+use super::matrix::dot;
+use super::options::Stop;
+use super::progress::{Progress, Solved};
+use super::strip::{Phase, Strip};
 
 /// Replaces after every `replace` iterations; never, if that is 0.
 pub(crate) fn solve(strip: &Strip<'_>, stop: Stop, replace: usize) -> Outcome<Solved> {

@@ -84,7 +84,7 @@ mod tests {
         let h = spacing(n);
         let (u, right) = (solution(n, 0..n), right_side(n, 0..n));
         let mut product = vec![0.0; n * n];
-        crate::matrix::product(n, &u, [&vec![0.0; n], &vec![0.0; n]], &mut product);
+        super::super::matrix::product(n, &u, [&vec![0.0; n], &vec![0.0; n]], &mut product);
         let local = product.iter().zip(&right).map(|(a, b)| (a - b).abs() / (h * h)).fold(0.0, f64::max);
         let bound = 8.0 * error_bound(n, 0.0);
         assert!(local > 0.1 * bound && local < bound, "{local}, {bound}");

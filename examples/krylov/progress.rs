@@ -1,7 +1,7 @@
 //! How far an iteration has come, and when it stops.
 
-use crate::Outcome;
-use crate::options::Stop;
+use super::Outcome;
+use super::options::Stop;
 
 /// What an algorithm returns.
 pub(crate) struct Solved {

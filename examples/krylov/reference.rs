@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use crate::Outcome;
-use crate::ilu::Factors;
-use crate::matrix::{add, dot, product, turn};
-use crate::options::{Preconditioner, Stop};
-use crate::problem::right_side;
-use crate::progress::{Progress, Solved};
+use super::Outcome;
+use super::ilu::Factors;
+use super::matrix::{add, dot, product, turn};
+use super::options::{Preconditioner, Stop};
+use super::problem::right_side;
+use super::progress::{Progress, Solved};
 
 /// The preconditioner has a block for each of `shares`, as on so many ranks.
 pub(crate) fn solve(n: usize, preconditioner: Preconditioner, shares: &[Range<usize>], stop: Stop) -> Outcome<Solved> {

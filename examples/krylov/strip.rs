@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use lathide::{Handle, Node, Operator, Rank, ReadHandle, Region, Result, Tag, WriteHandle};
 
-use crate::ilu::Factors;
-use crate::options::{Options, Preconditioner, Version};
-use crate::{matrix, problem};
+use super::ilu::Factors;
+use super::options::{Options, Preconditioner, Version};
+use super::{matrix, problem};
 
 const HALO: Tag = Tag(1);
 
@@ -85,7 +85,7 @@ impl<'a> Strip<'a> {
         if self.version != Version::Synchronised {
             return Ok(());
         }
-        let _barrier = self.region(phase, "barrier");
+        let _barrier = self.node.region(if phase == Phase::Setup { "setup" } else { "barrier" });
         self.node.barrier()
     }
 

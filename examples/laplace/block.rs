@@ -2,9 +2,9 @@
 
 use lathide::{Grid, Handle, Node, Operator, Rank, Result, Section, SectionShift};
 
-use crate::Outcome;
-use crate::jacobi::{Area, divide, framed, relax};
-use crate::options::{Stop, Version};
+use super::Outcome;
+use super::jacobi::{Area, divide, framed, relax};
+use super::options::{Stop, Version};
 
 /// Points before and after an iteration, within a frame of the neighbours' points. A strip is a block with two neighbours.
 pub(crate) struct Block {

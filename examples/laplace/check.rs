@@ -1,8 +1,8 @@
 //! Rank 0's check: the same iterations on one rank, bit for bit, when they should have stopped, and how far the solution is.
 
-use crate::Outcome;
-use crate::jacobi::{contraction, framed, relax, solution};
-use crate::options::{Options, Stop, Version};
+use super::Outcome;
+use super::jacobi::{contraction, framed, relax, solution};
+use super::options::{Options, Stop, Version};
 
 /// Checks all points after so many iterations. Returns the greatest distance from the analytic solution.
 pub(crate) fn check(options: &Options, whole: &[f64], iterations: usize) -> Outcome<f64> {

@@ -31,8 +31,8 @@ use std::time::Instant;
 
 use lathide::{Grid, Node, Operator, Section};
 
-use crate::block::Block;
-use crate::options::{Decomposition, Options, Shares};
+use self::block::Block;
+use self::options::{Decomposition, Options, Shares};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 

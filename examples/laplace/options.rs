@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::Outcome;
-use crate::jacobi::contraction;
+use super::Outcome;
+use super::jacobi::contraction;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Decomposition {

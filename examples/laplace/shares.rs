@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use crate::jacobi::{framed, relax};
+use super::jacobi::{framed, relax};
 
 /// Long enough to see a host whose processor time is rationed: rations are per tenth of a second.
 const LONG_ENOUGH: Duration = Duration::from_millis(400);

@@ -6,11 +6,11 @@
 
 use lathide::{Handle, Operator};
 
-use crate::cube::Block;
-use crate::edges::Edges;
-use crate::hierarchy::{Level, Place, Purpose, levels};
-use crate::kernels;
-use crate::options::{Cycle, Version};
+use super::cube::Block;
+use super::edges::Edges;
+use super::hierarchy::{Level, Place, Purpose, levels};
+use super::kernels;
+use super::options::{Cycle, Version};
 
 /// The weights of Jacobi sweeps that damp what coarser grids cannot see best, in two and three dimensions.
 const WEIGHTS: [f64; 2] = [4.0 / 5.0, 6.0 / 7.0];
@@ -28,10 +28,10 @@ pub(crate) struct Solver<'a, const D: usize> {
 }
 
 impl<'a, const D: usize> Solver<'a, D> {
-    /// The right side and the first guess are those of [`crate::problem`].
+    /// The right side and the first guess are those of [`super::problem`].
     pub(crate) fn new(points: usize, place: Place<D>, edges: impl FnOnce(usize) -> Edges<'a>, watches: bool) -> Self {
         let mut levels = levels(points, place);
-        crate::problem::prepare(&mut levels[0]);
+        super::problem::prepare(&mut levels[0]);
         let edges = edges(levels.len());
         Solver { levels, edges, watches, largest: None, residual: 0.0 }
     }

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use lathide::{Handle, Node, Tag, WriteHandle};
 
-use crate::cube::{Block, Cube};
-use crate::hierarchy::{Exchange, Level, Purpose};
-use crate::options::Version;
+use super::cube::{Block, Cube};
+use super::hierarchy::{Exchange, Level, Purpose};
+use super::options::Version;
 
 const EDGE: Tag = Tag(1);
 

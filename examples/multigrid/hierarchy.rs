@@ -10,7 +10,7 @@ use std::array::from_fn;
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::cube::{Block, Cube};
+use super::cube::{Block, Cube};
 
 /// Where a rank is in the grid of ranks; ranks follow each other along the last dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,7 +8,7 @@
 use std::array::from_fn;
 use std::ops::{Add, Mul, Sub};
 
-use crate::cube::{Block, Cube};
+use super::cube::{Block, Cube};
 
 /// What is calculated with.
 pub(crate) trait Number:

@@ -29,8 +29,8 @@ use lathide::{Node, Tag};
 use lathide_models::BadParameter;
 use lathide_models::multigrid::{Counts, Dimensions, Grid, MachineModel, Messages, Network, predict};
 
-use crate::Measured;
-use crate::options::{Given, Options};
+use super::Measured;
+use super::options::{Given, Options};
 
 const PING: Tag = Tag(3);
 const REPEATS: usize = 21;

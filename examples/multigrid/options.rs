@@ -1,6 +1,6 @@
 //! The options of the program, read by hand.
 
-use crate::Outcome;
+use super::Outcome;
 
 /// When ranks wait for the edges of their neighbours.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -8,9 +8,9 @@
 use std::array::from_fn;
 use std::f64::consts::PI;
 
-use crate::cube::Block;
-use crate::hierarchy::Level;
-use crate::kernels;
+use super::cube::Block;
+use super::hierarchy::Level;
+use super::kernels;
 
 /// What a V-cycle of two sweeps down and one up leaves of the residual at most, in the mean of a run: 0.21 and 0.33 are measured in
 /// two and three dimensions.
@@ -119,11 +119,11 @@ impl Found {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cycle::Solver;
+    use super::super::edges::Edges;
+    use super::super::hierarchy::Place;
+    use super::super::options::{Cycle, Version};
     use super::*;
-    use crate::cycle::Solver;
-    use crate::edges::Edges;
-    use crate::hierarchy::Place;
-    use crate::options::{Cycle, Version};
 
     fn alone<const D: usize>(points: usize) -> Solver<'static, D> {
         let edges = |levels| Edges::new(None, Version::Native, 1, levels);

@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn messages_of_a_host_leave_one_after_another() {
-        let mut sends = Sends::new(3);
+        let mut sends = Sends::<()>::new(3);
         for (op, bytes) in [(1, 100), (2, 200), (3, 300)] {
             sends.posts(OpId(op), None, bytes, 10);
         }
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn who_overtakes_takes_only_its_own_time() {
-        let mut sends = Sends::new(2);
+        let mut sends = Sends::<()>::new(2);
         sends.posts(OpId(1), None, 1 << 20, 100);
         sends.posts(OpId(2), None, 8, 900);
         sends.hands_over(OpId(2), 0, 24);
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn numbers_of_bytes_wrap_and_may_come_again() {
-        let mut sends = Sends::new(1);
+        let mut sends = Sends::<()>::new(1);
         let mut end = 0u64;
         for op in 0..12 {
             end += 1 << 30;
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_is_settled_early_is_in_order() {
-        let mut sends = Sends::new(2);
+        let mut sends = Sends::<()>::new(2);
         let mut ends = [0, 0];
         let mut all = Vec::new();
         for op in 0..10_000u64 {

@@ -39,7 +39,7 @@
 //! | residual of u, for restriction | 8 k | right | 1 | 1 | 0 |
 //!
 //! With n = 64 and px = 2 the left strip sends 76 messages of `edge` and receives 72, beside an iterate of 49 152 bytes. With px = 1
-//! there are none of `edge`. A group but the first begins with a broadcast of the last plane's strips (region `group`).
+//! there are none of `edge`. A group but the first begins with a broadcast of the last plane's strips (region `start`).
 //!
 //! # What is hidden
 //!

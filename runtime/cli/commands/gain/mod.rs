@@ -1,8 +1,7 @@
 //! `lathide gain`: what overlapping calculation and communication brings, measured on a link, beside the models.
 //!
 //! Without a program it runs the experiment of Strumpen 1994, section 4.2, with two nodes. With a program it runs that one,
-//! with overlap on and off. With
-//! `--halo` it measures several steps for each exchange, beyond that paper.
+//! with overlap on and off. With `--halo` it measures several steps for each exchange, beyond that paper.
 
 mod analysis;
 mod args;
@@ -15,12 +14,13 @@ mod program;
 mod reference;
 mod results;
 mod stencil;
+mod task;
 mod versions;
 
 use std::process::ExitCode;
 
 pub(crate) use args::Args;
-use serde::{Deserialize, Serialize};
+use task::Task;
 
 use crate::commands::common::nodes::measuring;
 
@@ -40,13 +40,4 @@ pub(crate) fn run_node(plan: &str) -> ExitCode {
         Task::Sweep(plan) => node::run(node, plan),
         Task::Halo(plan) => halo::run(node, plan),
     })
-}
-
-/// What the nodes shall do.
-#[derive(Serialize, Deserialize)]
-enum Task {
-    /// The sweep over gamma.
-    Sweep(plan::Plan),
-    /// Deep halos.
-    Halo(halo::Plan),
 }

@@ -3,12 +3,12 @@
 use lathide::launcher::handshake::SocketBuffer;
 use lathide::launcher::variables::SOCKET_BUFFER;
 
-use super::Task;
 use super::analysis::{Point, evaluate};
 use super::args::{Args, GAMMAS, LINK, REPEATS, ROWS};
 use super::cases;
 use super::plan::{Case, Measured, Plan};
 use super::results::sweep;
+use super::task::Task;
 use crate::commands::common::console::progress;
 use crate::commands::common::nodes::Nodes;
 use crate::commands::common::raw_route::RawRoute;

@@ -4,16 +4,16 @@
 //! Two gains are multiplied: fewer exchanges, `I.1 / I.1 with k`, and hiding them, `I.1 with k / I.3 with k`.
 
 mod node;
-mod plan;
+pub(super) mod plan;
 mod results;
 
 pub(super) use node::run;
 pub(super) use plan::Plan;
 
-use super::Task;
 use super::args::{Args, REPEATS};
 use super::plan::COLUMNS_MAX;
 use super::stencil::exchange_s;
+use super::task::Task;
 use crate::commands::common::console::progress;
 use crate::commands::common::nodes::Nodes;
 use crate::commands::common::raw_route::RawRoute;
