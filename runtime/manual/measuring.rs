@@ -290,9 +290,10 @@
 //!
 //! Times of messages, with n ranks that send at once (section 2.5, rule 3, section 5.2.2):
 //!
-//! - T_s, the *sending time*: from the post, or from when the rank's message before has left if that is later, until the last byte has
-//!   left the host. Predicted: T(x; a_s, b_s), `b_s = max(b_s, n b_C)`. (a_s, b_s) of one sender alone is measured in bursts
-//!   (`sending` of `lathide link`), else `a_s = a_W`, `b_s = max(b_W, b_C)` as in Fig. 8. The messages of a rank leave one after the
+//! - T_s, the *sending time*: from the post until the last byte has left the host, less the time that counts for messages which have
+//!   left before. Predicted: T(x; a_s, b_s), `b_s = max(b_s, n b_C)`. (a_s, b_s) of one sender alone is measured (`sending` of
+//!   `lathide link`) of a message by itself and of several to different ranks at once: of K messages the first need not wait for the
+//!   card, so the mean of K is taken as `limit - part / K`. Not measured, `a_s = a_W`, `b_s = max(b_W, b_C)` as in Fig. 8. The messages of a rank leave one after the
 //!   other, so their times add up. Over an emulated link messages leave into its relay, at the pace of this machine: for T_s use hosts.
 //! - T_r, the *receiving time*: from the post of a read until its message is complete. The K reads that a visit of a region posts
 //!   count as posted at once, when their senders start, and served in turn: the i-th takes T(x; a, b) with
@@ -302,6 +303,9 @@
 //!   average: the sum of their times of sending over the time in which any of them sends, on one clock
 //!   ([`RegionReport::sending`](crate::observe::RegionReport::sending)).
 //! - *Error*: predicted over measured, less 1; of the native version with n observed, of the synchronised one with all n.
+//!   `--contention none` or `full` compares the native version with n = 1 or all n instead. Where messages are shorter than what the
+//!   network holds of a host (the queue of a lab's medium), they leave the host without waiting for the medium: n = 1 is what T_s
+//!   knows, and T_r has the contention.
 //!
 //! Then the time of a unit of the slowest rank in each version. gamma is the time outside of calls over that within calls, of the
 //! native version's units. G = native over hidden, within a repetition, beside eq. (1), and beside eq. (4) with f and Omega as the

@@ -27,7 +27,37 @@ pub struct Price {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Prices {
     network: Network,
-    sending: Block,
+    sending: Sending,
+}
+
+/// T_s of one sender alone: of a message by itself, and the mean of several to different receivers that are posted at once. What
+/// the first of these need not wait for (the card that sends the one before) is a smaller part of more messages: the mean of K
+/// is `limit - part / K`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sending {
+    /// Of a message by itself.
+    pub single: Block,
+    /// The mean of several at once.
+    pub several: Block,
+    /// How many these are.
+    pub together: f64,
+}
+
+impl Sending {
+    /// Of so many messages at once, which may be a mean.
+    ///
+    /// # Errors
+    /// If `together` is not a finite number of at least 1.
+    pub fn of(&self, together: f64) -> Result<Block, BadParameter> {
+        let share = 1.0 - 1.0 / at_least_one("number of messages at once", together)?;
+        let known = 1.0 - 1.0 / self.together.max(1.0);
+        let mean = |single: f64, several: f64| match known > 0.0 {
+            true => (single + (several - single) * share / known).max(0.0),
+            false => single,
+        };
+        let (single, several) = (self.single, self.several);
+        Block::new(mean(single.a_s, several.a_s), mean(single.b_s_per_byte, several.b_s_per_byte))
+    }
 }
 
 impl Prices {
@@ -37,23 +67,27 @@ impl Prices {
     /// # Errors
     /// Never for a network that [`Network::new`] made.
     pub fn new(network: Network) -> Result<Self, BadParameter> {
-        Ok(Self { network, sending: network.path()?.sending(Primitive::NonPreemptive)? })
+        let single = network.path()?.sending(Primitive::NonPreemptive)?;
+        Ok(Self { network, sending: Sending { single, several: single, together: 1.0 } })
     }
 
     /// The same with T_s as it was measured of one sender alone.
     #[must_use]
-    pub fn with_sending(self, sending: Block) -> Self {
+    pub fn with_sending(self, sending: Sending) -> Self {
         Self { sending, ..self }
     }
 
     /// T_s(x; a_s, b_s) of a message while `senders` hosts send at once, by rule 3 on the network: `a_s` as alone, since a
     /// message of one packet has left the sender before it contends (Fig. 8), and `b_s = max(b_s, n b_C)` (section 5.2.2).
-    /// One sender is no contention. The number may be a mean over time.
+    /// One sender is no contention. `together`: so many messages are posted at once. Both may be means.
     ///
     /// # Errors
-    /// If `senders` is not a finite number of at least 1, or b is too large for a number.
-    pub fn sending(&self, senders: f64) -> Result<Block, BadParameter> {
-        Block::new(self.sending.a_s, self.sending.b_s_per_byte.max(self.shared(senders)?.b_s_per_byte))
+    /// If a number is not finite and at least 1, or b is too large for a number.
+    pub fn sending(&self, senders: f64, together: f64) -> Result<Block, BadParameter> {
+        let alone = self.sending.of(together)?;
+        // Alone a message meets nothing of the medium's that its own measured time does not have.
+        let shared = if senders > 1.0 { self.shared(senders)?.b_s_per_byte } else { at_least_one("n", senders)? * 0.0 };
+        Block::new(alone.a_s, alone.b_s_per_byte.max(shared))
     }
 
     /// T_r(x; a_r, b_r), the greater of the two in Fig. 8: `a_r = a_W`, `b_r = max(b_W, n b_C)`.
@@ -72,13 +106,14 @@ impl Prices {
         self.path(senders)?.total()
     }
 
-    /// What all of these messages take while `senders` hosts send at once.
+    /// What all of these messages take while `senders` hosts send at once, `together` messages each.
     ///
     /// # Errors
-    /// If `senders` is not a finite number of at least 1, a size or a count not one of at least 0, or a time too large for a
-    /// number.
-    pub fn price(&self, messages: &[Messages], senders: f64) -> Result<Price, BadParameter> {
-        let (sending, receiving, total) = (self.sending(senders)?, self.receiving(senders)?, self.total(senders)?);
+    /// If `senders` or `together` is not a finite number of at least 1, a size or a count not one of at least 0, or a time too large
+    /// for a number.
+    pub fn price(&self, messages: &[Messages], senders: f64, together: f64) -> Result<Price, BadParameter> {
+        let sending = self.sending(senders, together)?;
+        let (receiving, total) = (self.receiving(senders)?, self.total(senders)?);
         let mut price = Price::default();
         for Messages { bytes, count } in messages {
             let count = at_least_zero("number of messages", *count)?;
@@ -151,7 +186,7 @@ mod tests {
             near(total.a_s(), pairs.a_s());
             near(total.b_s_per_byte(), pairs.b_s_per_byte());
             let shared = concurrent(network.network, &vec![1000.0; n as usize], 0).unwrap();
-            let sending = prices.sending(f64::from(n)).unwrap();
+            let sending = prices.sending(f64::from(n), 1.0).unwrap();
             assert_eq!(sending.a_s(), network.workstation.a_s());
             near(sending.b_s_per_byte(), shared.b_s_per_byte().max(1.42e-6));
         }
@@ -163,7 +198,7 @@ mod tests {
     #[test]
     fn figure_19_rises_less_from_two_to_three_processors() {
         let prices = sparcstation();
-        let b = |p: u32| prices.sending(f64::from(p - 1)).unwrap().b_s_per_byte();
+        let b = |p: u32| prices.sending(f64::from(p - 1), 1.0).unwrap().b_s_per_byte();
         near(b(3) - b(2), 0.42e-6);
         for p in 3..12 {
             near(b(p + 1) - b(p), 0.92e-6);
@@ -176,7 +211,7 @@ mod tests {
     fn full_over_no_contention_is_bounded() {
         let prices = sparcstation();
         let ratio = |bytes: f64, senders: f64| {
-            let price = |n| prices.price(&[Messages { bytes, count: 7.0 }], n).unwrap().sending_s;
+            let price = |n| prices.price(&[Messages { bytes, count: 7.0 }], n, 1.0).unwrap().sending_s;
             price(senders) / price(1.0)
         };
         for (senders, bound) in [(2.0, 2.0 * 0.92 / 1.42), (4.0, 4.0 * 0.92 / 1.42), (6.0, 6.0 * 0.92 / 1.42)] {
@@ -195,19 +230,20 @@ mod tests {
     fn messages_of_a_host_add_up() {
         let prices = sparcstation();
         let (short, long) = (Messages { bytes: 8.0, count: 2.5 }, Messages { bytes: 65_536.0, count: 4.0 });
-        let [both, one, other] = [&[short, long][..], &[short], &[long]].map(|all| prices.price(all, 3.5).unwrap());
+        let [both, one, other] =
+            [&[short, long][..], &[short], &[long]].map(|all| prices.price(all, 3.5, 1.0).unwrap());
         near(both.sending_s, one.sending_s + other.sending_s);
         near(both.total_s, 2.5 * prices.total(3.5).unwrap().time_s(8.0).unwrap() + other.total_s);
         near(both.receiving_s - one.receiving_s, other.receiving_s);
         assert!(both.sending_s <= both.total_s && both.receiving_s <= both.total_s);
-        assert_eq!(prices.price(&[], 1.0).unwrap(), Price::default());
+        assert_eq!(prices.price(&[], 1.0, 1.0).unwrap(), Price::default());
     }
 
     #[test]
     fn reads_that_are_posted_at_once_wait_for_each_other() {
         let (network, prices) = (Network::SPARCSTATION, sparcstation());
         let four = [Messages { bytes: 4000.0, count: 4.0 }];
-        near(prices.reading_s(&four, 16.0, 1.0).unwrap(), prices.price(&four, 16.0).unwrap().total_s);
+        near(prices.reading_s(&four, 16.0, 1.0).unwrap(), prices.price(&four, 16.0, 1.0).unwrap().total_s);
         // The last of K is that of section 3.3.
         let last = prices.reading_s(&four, 16.0, 4.0).unwrap() - {
             let three = [Messages { bytes: 4000.0, count: 3.0 }];
@@ -225,17 +261,35 @@ mod tests {
     #[test]
     fn what_was_measured_of_one_sender_counts_where_the_network_is_no_limit() {
         let measured = Block::new(10e-6, 3e-6).unwrap();
-        let prices = sparcstation().with_sending(measured);
-        assert_eq!(prices.sending(1.0).unwrap(), measured);
-        assert_eq!(prices.sending(3.0).unwrap(), measured, "3 b_C is less");
-        near(prices.sending(4.0).unwrap().b_s_per_byte(), 3.68e-6);
+        let prices = sparcstation().with_sending(Sending { single: measured, several: measured, together: 1.0 });
+        assert_eq!(prices.sending(1.0, 1.0).unwrap(), measured);
+        assert_eq!(prices.sending(3.0, 1.0).unwrap(), measured, "3 b_C is less");
+        near(prices.sending(4.0, 1.0).unwrap().b_s_per_byte(), 3.68e-6);
         assert_eq!(prices.total(4.0).unwrap(), sparcstation().total(4.0).unwrap());
+    }
+
+    /// The first of several that leave one behind the other need not wait.
+    #[test]
+    fn of_more_messages_at_once_the_first_is_a_smaller_part() {
+        let (single, several) = (Block::new(10e-6, 1e-6).unwrap(), Block::new(70e-6, 2.5e-6).unwrap());
+        let sending = Sending { single, several, together: 4.0 };
+        assert_eq!(sending.of(1.0).unwrap(), single);
+        assert_eq!(sending.of(4.0).unwrap(), several);
+        let two = sending.of(2.0).unwrap();
+        near(two.a_s(), 50e-6);
+        near(two.b_s_per_byte(), 2e-6);
+        near(sending.of(1e9).unwrap().a_s(), 90e-6);
+        assert_eq!(Sending { together: 1.0, ..sending }.of(3.0).unwrap(), single, "nothing is known of several");
+        assert!(sending.of(0.5).is_err() && sending.of(f64::NAN).is_err());
+        let prices = sparcstation().with_sending(sending);
+        let all = [Messages { bytes: 1000.0, count: 4.0 }];
+        near(prices.price(&all, 1.0, 4.0).unwrap().sending_s, 4.0 * several.time_s(1000.0).unwrap());
     }
 
     #[test]
     fn what_is_no_number_of_senders_or_messages_is_refused() {
         let prices = sparcstation();
-        let of = |bytes, count, senders| prices.price(&[Messages { bytes, count }], senders).unwrap_err().name;
+        let of = |bytes, count, senders| prices.price(&[Messages { bytes, count }], senders, 1.0).unwrap_err().name;
         assert_eq!((of(8.0, 1.0, 0.5), of(8.0, 1.0, f64::NAN)), ("n", "n"));
         assert_eq!((of(-8.0, 1.0, 1.0), of(8.0, -1.0, 1.0)), ("x", "number of messages"));
     }

@@ -47,7 +47,7 @@ mod rules;
 pub use broadcast::{Broadcast, broadcast_tree_rounds};
 pub use estimate::Estimate;
 pub use graph::{BlockId, Graph, GraphError, MessageId, Processor, Stage};
-pub use inventory::{Messages, Price, Prices};
+pub use inventory::{Messages, Price, Prices, Sending};
 pub use network::Network;
 pub use packet::{Packets, Wormhole};
 pub use path::{Path, Primitive, Receiving};

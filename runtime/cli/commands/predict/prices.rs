@@ -1,6 +1,6 @@
 //! What prices messages: the network's parameters, and what one sender alone takes.
 
-use lathide_models::hyperbolic::{Block, Prices};
+use lathide_models::hyperbolic::{Block, Prices, Sending};
 
 use super::answer::{Form, Parameter, parameter};
 use super::network::NetworkArgs;
@@ -26,9 +26,8 @@ pub(super) fn priced(network: &NetworkArgs, saved: Option<&Saved>) -> Result<Pri
     match saved.filter(found) {
         Some(saved) => {
             let at = sending_in(saved).unwrap_or(SENDING[0]);
-            let number = |name: &str| saved.number(&format!("{at}.{name}"), "measure the link again");
-            prices = prices.with_sending(Block::new(number("a_s")?, number("b_s_per_byte")?)?);
-            notes.push("T_s of one sender alone, (a_s, b_s), is as lathide link measured it in bursts".to_owned());
+            prices = prices.with_sending(measured(saved, at)?);
+            notes.push("T_s of one sender alone, (a_s, b_s), is as lathide link measured it, of a message by itself and of several at once".to_owned());
         }
         None => notes.push(
             "T_s of one sender alone is taken as in Fig. 8 of the paper, not preemptive: a_s = a_W, b_s = max(b_W, b_C); it \
@@ -36,10 +35,23 @@ pub(super) fn priced(network: &NetworkArgs, saved: Option<&Saved>) -> Result<Pri
                 .to_owned(),
         ),
     }
-    let alone = prices.sending(1.0)?;
+    let alone = prices.sending(1.0, 1.0)?;
     parameters.push(parameter("sending_a_s", "a_s", Form::Seconds, alone.a_s()));
     parameters.push(parameter("sending_b_s_per_byte", "b_s", Form::SecondsPerByte, alone.b_s_per_byte()));
     Ok(Priced { prices, parameters, notes })
+}
+
+/// T_s of one sender alone: of the case with one receiver, and of that with the most.
+fn measured(saved: &Saved, at: &str) -> Result<Sending, Problem> {
+    let number = |name: &str| saved.number(&format!("{at}.{name}"), "measure the link again");
+    let several = Block::new(number("a_s")?, number("b_s_per_byte")?)?;
+    let cases = saved.find(&format!("{at}.cases")).and_then(serde_json::Value::as_array);
+    let single = cases.and_then(|cases| cases.iter().find(|case| case["senders"] == 1 && case["receivers"] == 1));
+    let of = |name: &str| single.and_then(|case| case[name].as_f64());
+    match (of("a_s"), of("b_s_per_byte"), number("receivers")) {
+        (Some(a_s), Some(b_s), Ok(together)) => Ok(Sending { single: Block::new(a_s, b_s)?, several, together }),
+        _ => Ok(Sending { single: several, several, together: 1.0 }),
+    }
 }
 
 fn sending_in(saved: &Saved) -> Option<&'static str> {
@@ -58,7 +70,7 @@ mod tests {
         let args = NetworkArgs::default();
         let with = |file: serde_json::Value| priced(&args, Some(&saved(file))).unwrap();
         let none = with(json!({"contention": contention("shared", 2e-9)}));
-        let alone = none.prices.sending(1.0).unwrap();
+        let alone = none.prices.sending(1.0, 1.0).unwrap();
         assert!((alone.a_s() - 15e-6).abs() < 1e-18 && alone.b_s_per_byte() == 2e-9, "{alone:?}");
         assert!(none.notes.last().unwrap().contains("Fig. 8"), "{:?}", none.notes);
         let sending = json!({"a_s": 3e-6, "b_s_per_byte": 4e-9});
@@ -68,8 +80,8 @@ mod tests {
             [json!({"contention": contention("shared", 2e-9), "sending": sending}), json!({"contention": within})]
         {
             let measured = with(file);
-            assert_eq!(measured.prices.sending(2.0).unwrap(), Block::new(3e-6, 4e-9).unwrap());
-            assert!((measured.prices.sending(3.0).unwrap().b_s_per_byte() - 6e-9).abs() < 1e-20);
+            assert_eq!(measured.prices.sending(2.0, 1.0).unwrap(), Block::new(3e-6, 4e-9).unwrap());
+            assert!((measured.prices.sending(3.0, 1.0).unwrap().b_s_per_byte() - 6e-9).abs() < 1e-20);
             assert!(measured.notes.last().unwrap().contains("in bursts"), "{:?}", measured.notes);
         }
         let broken = saved(json!({"contention": contention("shared", 2e-9), "sending": {"a_s": 1.0}}));

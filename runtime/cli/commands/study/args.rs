@@ -4,12 +4,26 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use lathide::launcher::quantity::WHOLE;
+use serde::Serialize;
 
 use super::sweep::Sweep;
 use super::version::Version;
 use crate::commands::common::options::{one, repeats, seconds};
 use crate::commands::common::output::Output;
 use crate::commands::common::target::Place;
+
+/// What a native version is compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Contention {
+    /// Every rank as if it sent alone.
+    None,
+    /// As many as were seen to send at once.
+    #[default]
+    Observed,
+    /// All that send in a class.
+    Full,
+}
 
 /// Run a program in its versions: what messages and hiding take, predicted from the link, beside what is measured
 #[derive(Clone, Debug, clap::Args)]
@@ -29,6 +43,9 @@ pub(crate) struct Args {
     /// result, which never count]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(super) classes: Option<Vec<String>>,
+    /// How many send at once in the prediction that the native version is compared with: one, as many as were observed, or all
+    #[arg(long, value_name = "WHICH", default_value = "observed")]
+    pub(super) contention: Contention,
     /// The region that is a unit of work: all is told for one [default: iteration or cycle, else the whole job]
     #[arg(long, value_name = "REGION")]
     pub(super) per: Option<String>,

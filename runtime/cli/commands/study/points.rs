@@ -6,6 +6,7 @@ use lathide_models::hyperbolic::Prices;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::args::Contention;
 use super::plan::Plan;
 use super::runs::Run;
 use super::version::Version;
@@ -29,7 +30,7 @@ pub(super) struct Sending {
     pub(super) full_s: f64,
     pub(super) observed_s: Option<f64>,
     pub(super) native_s: Option<Summary>,
-    /// Of the prediction with the observed senders, or else with all.
+    /// Of the prediction that was asked for: with the observed senders, or else with all.
     pub(super) native_error: Option<f64>,
     pub(super) synchronised_s: Option<Summary>,
     /// Of the prediction with all senders.
@@ -108,7 +109,7 @@ impl Measured {
         plan: &Plan,
         repetitions: &[Vec<Run>],
         prices: &Prices,
-        classes: Option<&[String]>,
+        (classes, contention): (Option<&[String]>, Contention),
     ) -> Result<Self, String> {
         let mut measured = Measured { sending: vec![], receiving: vec![], gain: vec![], classes: vec![] };
         for (at, point) in plan.points.iter().enumerate() {
@@ -121,7 +122,7 @@ impl Measured {
             let synchronised = priced(Version::Synchronised)?;
             let hidden = priced(Version::Hidden)?;
             let both = [native.as_ref(), synchronised.as_ref()];
-            measured.sending.extend(sending(point.members(), both, hidden.as_ref()));
+            measured.sending.extend(sending((point.members(), contention), both, hidden.as_ref()));
             measured.receiving.extend(synchronised.as_ref().and_then(|it| receiving(point.members(), it)));
             measured.gain.extend(gained(point.members(), [both[0], both[1], hidden.as_ref()]));
             measured.classes = by_class([
@@ -187,7 +188,7 @@ fn error(predicted_s: f64, measured_s: Option<Summary>) -> Option<f64> {
 
 /// Predictions are of the native version's messages, or those of the next that was run.
 fn sending(
-    at: Map<String, Value>,
+    (at, contention): (Map<String, Value>, Contention),
     [native, synchronised]: [Option<&Priced<'_>>; 2],
     hidden: Option<&Priced<'_>>,
 ) -> Option<Sending> {
@@ -211,7 +212,14 @@ fn sending(
         alone_s: base.alone_s,
         full_s: base.full_s,
         observed_s,
-        native_error: error(observed_s.unwrap_or(base.full_s), native_s),
+        native_error: error(
+            match contention {
+                Contention::None => base.alone_s,
+                Contention::Observed => observed_s.unwrap_or(base.full_s),
+                Contention::Full => base.full_s,
+            },
+            native_s,
+        ),
         native_s,
         synchronised_error: error(full_s, synchronised_s),
         synchronised_s,

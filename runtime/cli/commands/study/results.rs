@@ -46,7 +46,7 @@ impl Errors {
 
 /// The results. In the JSON object:
 ///
-/// - `command`, `versions`, `classes` (`null`: all that count), `per` (`null`: the job), `repeats`.
+/// - `command`, `versions`, `classes` (`null`: all that count), `contention`, `per` (`null`: the job), `repeats`.
 /// - `parameters`, `from`: of the link.
 /// - `sending`, `receiving`, `gain`: a row for each point of the sweeps, whose values are its members `ranks` and `at_NAME`.
 /// - `by_class`: every class at the last point, for each version and direction.
@@ -60,7 +60,8 @@ pub(super) fn results(
     prices: &LinkPrices,
     repetitions: &[Vec<Run>],
 ) -> Result<Results> {
-    let measured = Measured::of(plan, repetitions, &prices.prices, args.classes.as_deref()).map_err(Failed::new)?;
+    let measured = Measured::of(plan, repetitions, &prices.prices, (args.classes.as_deref(), args.contention))
+        .map_err(Failed::new)?;
     let sending = Errors::of(measured.sending.iter().flat_map(|row| [row.native_error, row.synchronised_error]));
     let receiving = Errors::of(measured.receiving.iter().map(|row| row.error));
     let last = repetitions.first().and_then(|runs| runs.last());
@@ -72,6 +73,7 @@ pub(super) fn results(
         "command": command,
         "versions": plan.versions,
         "classes": args.classes,
+        "contention": args.contention,
         "per": per,
         "repeats": repetitions.len(),
         "from": prices.from,

@@ -4,7 +4,7 @@ use clap::Parser;
 use lathide_models::hyperbolic::{Network, Prices};
 use serde_json::{Map, Value, json};
 
-use super::args::Args;
+use super::args::{Args, Contention};
 use super::plan::Plan;
 use super::points::Measured;
 use super::results::results;
@@ -139,7 +139,7 @@ fn measured(classes: Option<&[String]>) -> Result<Measured, String> {
         [(Version::Native, t_s, 0.02), (Version::Synchronised, 2.0 * t_s, 0.03), (Version::Hidden, t_s, 0.01)]
     };
     let repetitions = [1e-3, 3e-3, 2e-3].map(|t_s| repetition(&plan, &versions(t_s)));
-    Measured::of(&plan, &repetitions, &Prices::new(Network::SPARCSTATION).unwrap(), classes)
+    Measured::of(&plan, &repetitions, &Prices::new(Network::SPARCSTATION).unwrap(), (classes, Contention::Observed))
 }
 
 #[test]

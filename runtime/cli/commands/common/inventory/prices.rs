@@ -37,7 +37,7 @@ pub(crate) struct Row {
 /// # Errors
 /// If a result is too large for a number.
 pub(crate) fn sending(classes: &[Class], prices: &Prices, senders: Option<f64>) -> Result<Vec<Row>, BadParameter> {
-    let price = |sent: &Traffic, senders| Ok(prices.price(&sent.messages, senders)?.sending_s);
+    let price = |sent: &Traffic, senders| Ok(prices.price(&sent.messages, senders, sent.at_once)?.sending_s);
     rows(classes, senders, |class| &class.sent, price)
 }
 

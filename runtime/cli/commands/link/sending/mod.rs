@@ -10,7 +10,7 @@ use lathide_models::fit::by_size::{self, Judged};
 use lathide_models::fit::hyperbolic::{self, Hyperbolic};
 use serde::Serialize;
 
-use plan::{Plan, Sent};
+use plan::{Case, Plan, Sent};
 
 use super::plan::{Event, Plan as Nodes, Probe};
 use crate::commands::common::nodes;
@@ -22,26 +22,29 @@ use crate::report::summary::Summary;
 /// T_s of one sender alone, and of several at once.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(super) struct Found {
-    /// a_s and b_s of T_s(x; a_s, b_s), of one sender alone, with the error at sizes that they were not fitted to.
+    /// a_s and b_s of T_s(x; a_s, b_s), of one sender alone that sends to the most others at once, with the error at sizes that
+    /// they were not fitted to.
     #[serde(flatten)]
     alone: Judged<Hyperbolic>,
-    /// To how many others each sender sends at once.
+    /// To how many others that is.
     receivers: u32,
-    /// The same for each number of senders.
-    by_senders: Vec<BySenders>,
+    /// The same for each case: the first has one sender and one receiver.
+    cases: Vec<Fit>,
     messages: Vec<Message>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
-struct BySenders {
-    senders: u32,
+struct Fit {
+    #[serde(flatten)]
+    case: Case,
     #[serde(flatten)]
     fit: Judged<Hyperbolic>,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 struct Message {
-    senders: u32,
+    #[serde(flatten)]
+    case: Case,
     bytes: usize,
     s: Summary,
 }
@@ -54,7 +57,6 @@ pub(super) fn least_s(hosts: &[u32], probe: &Probe, seconds: f64) -> f64 {
 /// Measures in about so many seconds; `None` if the messages cannot be timed, or nothing could be fitted.
 pub(super) fn measure(nodes: &nodes::Nodes<'_>, hosts: &[u32], probe: &Probe, seconds: f64) -> Result<Option<Found>> {
     let plan = Plan::new(hosts.to_vec(), seconds, [probe.start_s, probe.byte_s]);
-    let receivers = plan.receivers() as u32;
     let (events, _) = nodes.run(
         hosts.len() as u32,
         &Nodes::Sending(plan),
@@ -64,25 +66,25 @@ pub(super) fn measure(nodes: &nodes::Nodes<'_>, hosts: &[u32], probe: &Probe, se
         Event::Sending(sent) => Some(sent),
         _ => None,
     });
-    Ok(Found::new(&sent.unwrap_or_default(), receivers))
+    Ok(Found::new(&sent.unwrap_or_default()))
 }
 
 impl Found {
-    fn new(sent: &[Sent], receivers: u32) -> Option<Self> {
-        let mut times: BTreeMap<(u32, usize), Vec<f64>> = BTreeMap::new();
-        sent.iter().for_each(|one| times.entry((one.senders, one.bytes)).or_default().push(one.time_s));
-        let message = |(&(senders, bytes), times): (&(u32, usize), &Vec<f64>)| {
-            Some(Message { senders, bytes, s: Summary::of(times.iter().copied())? })
+    fn new(sent: &[Sent]) -> Option<Self> {
+        let mut times: BTreeMap<(Case, usize), Vec<f64>> = BTreeMap::new();
+        sent.iter().for_each(|one| times.entry((one.case, one.bytes)).or_default().push(one.time_s));
+        let message = |(&(case, bytes), times): (&(Case, usize), &Vec<f64>)| {
+            Some(Message { case, bytes, s: Summary::of(times.iter().copied())? })
         };
         let messages = times.iter().filter_map(message).collect();
-        let mut by_senders = Vec::new();
-        for same in sent.chunk_by(|one, other| one.senders == other.senders) {
+        let mut cases = Vec::new();
+        for same in sent.chunk_by(|one, other| one.case == other.case) {
             let points: Vec<(usize, f64)> = same.iter().map(|one| (one.bytes, one.time_s)).collect();
             let fit = by_size::fit(&points, hyperbolic::fit);
-            by_senders.extend(fit.map(|fit| BySenders { senders: same[0].senders, fit }));
+            cases.extend(fit.map(|fit| Fit { case: same[0].case, fit }));
         }
-        let alone = by_senders.iter().find(|one| one.senders == 1)?.fit.clone();
-        Some(Found { alone, receivers, by_senders, messages })
+        let alone = cases.iter().filter(|one| one.case.senders == 1).max_by_key(|one| one.case.receivers)?;
+        Some(Found { alone: alone.fit.clone(), receivers: alone.case.receivers, cases, messages })
     }
 
     /// Shows it.
@@ -91,17 +93,19 @@ impl Found {
         results
             .table(
                 Table::of("sending.messages")
-                    .title(format!(
-                        "Sending time T_s: until the last byte of a message has left the host; each sender to {} others at once.",
-                        self.receivers
-                    ))
+                    .title(
+                        "Sending time T_s: until the last byte of a message has left the host; so many send at once, each to so many \
+                         others at once.",
+                    )
                     .column("senders", "senders", Form::Count)
+                    .column("receivers", "to", Form::Count)
                     .column("bytes", "bytes", Form::Bytes)
                     .range("s", "T_s", Form::Seconds),
             )
             .text(format!(
-                "T_s of one sender alone (Stoica, Sultan, Keyes, section 2.5): a_s = {}, b_s = {} per byte. Cross-validated: median \
-                 error {:.1} %, p90 {:.1} %.",
+                "T_s of one sender alone that sends to {} others at once (Stoica, Sultan, Keyes, section 2.5): a_s = {}, b_s = {} per byte. \
+                 Cross-validated: median error {:.1} %, p90 {:.1} %.",
+                self.receivers,
                 in_seconds(a_s),
                 in_seconds(b_s_per_byte),
                 100.0 * self.alone.errors.median_error,
@@ -117,18 +121,20 @@ mod tests {
 
     #[test]
     fn what_one_sender_takes_is_found_beside_what_several_take() {
-        let (alone, shared) =
-            (Hyperbolic { a_s: 50e-6, b_s_per_byte: 1e-6 }, Hyperbolic { a_s: 80e-6, b_s_per_byte: 4e-6 });
-        let sent = |senders, model: Hyperbolic| {
-            let at = move |bytes| Sent { senders, bytes, time_s: model.time_s(bytes as u64).expect("finite") };
+        let sent = |[senders, receivers]: [u32; 2], b_s_per_byte| {
+            let (case, model) = (Case { senders, receivers }, Hyperbolic { a_s: 50e-6, b_s_per_byte });
+            let at = move |bytes| Sent { case, bytes, time_s: model.time_s(bytes as u64).expect("finite") };
             SIZES.into_iter().map(at)
         };
-        let all: Vec<Sent> = sent(1, alone).chain(sent(6, shared)).collect();
-        let found = Found::new(&all, 4).expect("enough sizes");
-        assert!((found.alone.model.b_s_per_byte / 1e-6 - 1.0).abs() < 1e-6, "{found:?}");
-        assert!((found.by_senders[1].fit.model.b_s_per_byte / 4e-6 - 1.0).abs() < 1e-6, "{found:?}");
-        assert_eq!(found.messages.len(), 2 * SIZES.len());
-        assert!(Found::new(&all[..3], 4).is_none());
-        assert!(Found::new(&all[SIZES.len()..], 4).is_none(), "nobody sent alone");
+        let all: Vec<Sent> = sent([1, 1], 1e-6).chain(sent([1, 4], 2e-6)).chain(sent([6, 4], 4e-6)).collect();
+        let found = Found::new(&all).expect("enough sizes");
+        let near =
+            |fit: &Judged<Hyperbolic>, b: f64| assert!((fit.model.b_s_per_byte / b - 1.0).abs() < 1e-6, "{fit:?}");
+        near(&found.alone, 2e-6);
+        found.cases.iter().zip([1e-6, 2e-6, 4e-6]).for_each(|(one, b)| near(&one.fit, b));
+        assert_eq!((found.receivers, found.messages.len()), (4, 3 * SIZES.len()));
+        assert_eq!(Found::new(&all[..SIZES.len()]).map(|found| found.receivers), Some(1));
+        assert!(Found::new(&all[..3]).is_none());
+        assert!(Found::new(&all[2 * SIZES.len()..]).is_none(), "nobody sent alone");
     }
 }

@@ -4,43 +4,42 @@ use std::time::Instant;
 
 use lathide::{Node, Operator, Tag};
 
-use super::plan::{Plan, REPEATS_MIN, Sent, count};
+use super::plan::{Case, Plan, REPEATS_MIN, Sent, count};
 use crate::commands::common::clock::CommonClock;
 use crate::commands::common::nodes::progress;
 use crate::launch::failed::Result;
 
 const DATA: Tag = Tag(310);
-/// Measures; rank 0 has the result, in the order of the numbers of senders.
+/// Measures; rank 0 has the result, in the order of the cases.
 pub(in crate::commands::link) fn run(node: &Node, plan: &Plan) -> Result<Option<Vec<Sent>>> {
     let clock = CommonClock::set(node)?;
     let (began, mut sent) = (Instant::now(), Vec::new());
-    let points = plan.senders.iter().flat_map(|senders| plan.bytes.iter().map(move |bytes| (*senders, *bytes)));
-    let points: Vec<(u32, usize)> = points.collect();
+    let points: Vec<(Case, usize)> = plan.points().collect();
     for repeat in 0..=plan.repeats {
         let has_time = began.elapsed().as_secs_f64() < plan.seconds || repeat <= REPEATS_MIN;
         if node.broadcast(0, vec![u8::from(has_time)])? != [1] {
             break;
         }
-        for (at, &(senders, bytes)) in points.iter().enumerate() {
+        for (at, &(case, bytes)) in points.iter().enumerate() {
             let done = u64::from(repeat) * points.len() as u64 + at as u64;
-            let what = format!("{senders} senders, {bytes} bytes until they have left");
+            let what = format!("{} senders, {bytes} bytes until they have left", case.senders);
             progress(node.rank(), (done, points.len() as u64 * u64::from(plan.repeats + 1)), what)?;
-            let time_s = block(node, plan, &clock, (senders, bytes))?;
+            let time_s = block(node, plan, &clock, (case, bytes))?;
             if repeat > 0 && time_s.is_finite() {
-                sent.push(Sent { senders, bytes, time_s });
+                sent.push(Sent { case, bytes, time_s });
             }
         }
     }
-    sent.sort_by_key(|one| one.senders);
+    sent.sort_by_key(|one| one.case);
     Ok((node.rank() == 0).then_some(sent))
 }
 
 /// The first ranks send: the mean sending time of their messages; not a number if none was timed.
-fn block(node: &Node, plan: &Plan, clock: &CommonClock, (senders, bytes): (u32, usize)) -> Result<f64> {
-    let region = format!("{senders} {bytes}");
+fn block(node: &Node, plan: &Plan, clock: &CommonClock, (case, bytes): (Case, usize)) -> Result<f64> {
+    let Case { senders, receivers } = case;
+    let region = format!("{senders} {receivers} {bytes}");
     let before = timed(node, &region);
     let (size, own) = (node.size(), node.rank());
-    let receivers = plan.receivers() as u32;
     for _ in 0..count(bytes) {
         let from = (1..=receivers).map(|back| own.on_ring(-i64::from(back), size)).filter(|rank| rank.0 < senders);
         let reads =

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 pub(in crate::commands::link) struct Plan {
     /// By rank, the number of its host.
     pub(in crate::commands::link) hosts: Vec<u32>,
-    /// How many send at once, rising from 1.
-    pub(super) senders: Vec<u32>,
+    /// How many send at once, and to how many others each.
+    pub(super) cases: Vec<Case>,
     /// Message sizes, rising.
     pub(super) bytes: Vec<usize>,
     /// How often everything is measured, beside once to warm up.
@@ -19,10 +19,18 @@ pub(in crate::commands::link) struct Plan {
     pub(super) message_s: [f64; 2],
 }
 
+/// So many send at once, each to so many others at once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub(in crate::commands::link) struct Case {
+    pub(super) senders: u32,
+    pub(super) receivers: u32,
+}
+
 /// The mean T_s of the messages of one repetition.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub(in crate::commands::link) struct Sent {
-    pub(super) senders: u32,
+    #[serde(flatten)]
+    pub(super) case: Case,
     pub(super) bytes: usize,
     pub(super) time_s: f64,
 }
@@ -32,7 +40,7 @@ pub(super) const SIZES: [usize; 8] = [8, 128, 1 << 10, 4 << 10, 16 << 10, 64 << 
 /// Fewer cannot be fitted with an error.
 const SIZES_MIN: usize = 4;
 /// The most that a sender sends to at once.
-const RECEIVERS_MAX: usize = 4;
+const RECEIVERS_MAX: u32 = 4;
 const REPEATS: u32 = 5;
 /// Beside the first repetition, which warms up, at least so many are measured.
 pub(super) const REPEATS_MIN: u32 = 2;
@@ -45,12 +53,13 @@ const MEETING_S: f64 = 2e-3;
 impl Plan {
     pub(super) fn new(hosts: Vec<u32>, seconds: f64, message_s: [f64; 2]) -> Self {
         let size = hosts.len() as u32;
-        let senders = if size > 2 { vec![1, size] } else { vec![1] };
-        let mut plan = Plan { hosts, senders, bytes: Vec::new(), repeats: REPEATS, seconds, message_s };
+        let most = (size - 1).min(RECEIVERS_MAX);
+        let cases = [[1, 1], [1, most], [size, most]].map(|[senders, receivers]| Case { senders, receivers });
+        let cases = cases.into_iter().take(if size > 2 { 3 } else { 1 }).collect();
+        let mut plan = Plan { hosts, cases, bytes: Vec::new(), repeats: REPEATS, seconds, message_s };
         let mut left_s = seconds;
         for bytes in SIZES {
-            left_s -=
-                f64::from(REPEATS + 1) * plan.senders.iter().map(|senders| plan.block_s(*senders, bytes)).sum::<f64>();
+            left_s -= f64::from(REPEATS + 1) * plan.cases.iter().map(|case| plan.block_s(*case, bytes)).sum::<f64>();
             if left_s >= 0.0 || plan.bytes.len() < SIZES_MIN {
                 plan.bytes.push(bytes);
             }
@@ -59,21 +68,20 @@ impl Plan {
     }
 
     /// What so many senders take, if all share one medium.
-    fn block_s(&self, senders: u32, bytes: usize) -> f64 {
+    fn block_s(&self, case: Case, bytes: usize) -> f64 {
         let [start_s, byte_s] = self.message_s;
-        let each_s = byte_s * bytes as f64 * f64::from(senders) * self.receivers() as f64;
+        let each_s = byte_s * bytes as f64 * f64::from(case.senders) * f64::from(case.receivers);
         f64::from(count(bytes)) * (each_s + 6.0 * start_s + MEETING_S)
     }
 
-    /// To how many others each rank sends at once.
-    pub(super) fn receivers(&self) -> usize {
-        (self.hosts.len() - 1).min(RECEIVERS_MAX)
+    /// Everything once.
+    pub(super) fn points(&self) -> impl Iterator<Item = (Case, usize)> {
+        self.cases.iter().flat_map(|case| self.bytes.iter().map(move |bytes| (*case, *bytes)))
     }
 
     /// How long it takes at least, beside warming up.
     pub(super) fn least_s(&self) -> f64 {
-        let points = self.senders.iter().flat_map(|senders| self.bytes.iter().map(move |bytes| (*senders, *bytes)));
-        f64::from(REPEATS_MIN) * points.map(|(senders, bytes)| self.block_s(senders, bytes)).sum::<f64>()
+        f64::from(REPEATS_MIN) * self.points().map(|(case, bytes)| self.block_s(case, bytes)).sum::<f64>()
     }
 }
 
@@ -89,10 +97,11 @@ mod tests {
     #[test]
     fn sizes_fit_into_the_time_and_some_are_always_measured() {
         let slow = Plan::new(vec![0, 1, 2, 3], 1.0, [100e-6, 1e-6]);
-        assert_eq!((slow.bytes.len(), slow.senders.clone(), slow.receivers()), (SIZES_MIN, vec![1, 4], 3));
+        let cases = |plan: &Plan| plan.cases.iter().map(|case| [case.senders, case.receivers]).collect::<Vec<_>>();
+        assert_eq!((slow.bytes.len(), cases(&slow)), (SIZES_MIN, vec![[1, 1], [1, 3], [4, 3]]));
         let fast = Plan::new(vec![0, 1, 2, 3, 4, 5], 10.0, [100e-6, 1e-8]);
-        assert_eq!((fast.bytes.len(), fast.receivers()), (SIZES.len(), 4));
-        assert_eq!(Plan::new(vec![0, 1], 1.0, [100e-6, 1e-8]).senders, [1]);
+        assert_eq!((fast.bytes.len(), cases(&fast)), (SIZES.len(), vec![[1, 1], [1, 4], [6, 4]]));
+        assert_eq!(cases(&Plan::new(vec![0, 1], 1.0, [100e-6, 1e-8])), [[1, 1]]);
         let least_s = |message_s| Plan::new(vec![0, 1], 1.0, message_s).least_s();
         assert!(least_s([100e-6, 1e-8]) < 1.0 && least_s([25e-3, 1e-7]) > 10.0);
     }
