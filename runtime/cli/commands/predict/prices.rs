@@ -82,8 +82,13 @@ mod tests {
             let measured = with(file);
             assert_eq!(measured.prices.sending(2.0, 1.0).unwrap(), Block::new(3e-6, 4e-9).unwrap());
             assert!((measured.prices.sending(3.0, 1.0).unwrap().b_s_per_byte() - 6e-9).abs() < 1e-20);
-            assert!(measured.notes.last().unwrap().contains("in bursts"), "{:?}", measured.notes);
+            assert!(measured.notes.last().unwrap().contains("several at once"), "{:?}", measured.notes);
         }
+        let cases = json!([{"senders": 1, "receivers": 1, "a_s": 1e-6, "b_s_per_byte": 2e-9}]);
+        let both = json!({"a_s": 3e-6, "b_s_per_byte": 4e-9, "receivers": 4, "cases": cases});
+        let both = with(json!({"contention": contention("shared", 2e-9), "sending": both}));
+        assert_eq!(both.prices.sending(1.0, 1.0).unwrap(), Block::new(1e-6, 2e-9).unwrap());
+        assert_eq!(both.prices.sending(1.0, 4.0).unwrap(), Block::new(3e-6, 4e-9).unwrap());
         let broken = saved(json!({"contention": contention("shared", 2e-9), "sending": {"a_s": 1.0}}));
         assert!(priced(&args, Some(&broken)).unwrap_err().to_string().contains("no sending.b_s_per_byte"));
     }
