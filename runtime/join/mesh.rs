@@ -8,17 +8,18 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use rustix::thread::CpuSet;
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpListener;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::control::{self, Notice, Report};
 use super::cores::Cores;
@@ -40,6 +41,8 @@ use crate::wire::seal::Seal;
 
 /// Reports and notices that may wait to be sent or read.
 const QUEUE_MAX: usize = 64;
+/// How long until it is looked again whether a report has arrived.
+const ARRIVAL_PAUSE: Duration = Duration::from_millis(2);
 const NO_CIPHER: &str = "its links are to be encrypted (LATHIDE_ENCRYPT), but this program was built without lathide's \
                          feature `encrypt`: add it to the dependency in Cargo.toml";
 /// How long the word that a node has failed to join may take.
@@ -267,7 +270,9 @@ fn interfaces() -> Result<Vec<(String, IpAddr)>, String> {
 }
 
 async fn write_reports(mut writer: OwnedWriteHalf, mut seal: Seal, mut queue: mpsc::Receiver<Report>) {
+    let mut has_observations = false;
     while let Some(report) = queue.recv().await {
+        has_observations |= matches!(report, Report::Observed(_));
         let written = match control::seal_report(report, &mut seal) {
             Ok(frame) => writer.write_all(&frame).await,
             Err(error) => Err(io::Error::other(error)),
@@ -276,6 +281,12 @@ async fn write_reports(mut writer: OwnedWriteHalf, mut seal: Seal, mut queue: mp
             tracing::debug!(%error, "a report could not be sent");
             return;
         }
+    }
+    // The process ends after this, and a launcher waits for its report not much longer than that. So who has a long one to send
+    // over a slow network stays until it is there.
+    let socket: &TcpStream = writer.as_ref();
+    while has_observations && lathide_sys::tcp::heard(socket.as_fd()).is_ok_and(|heard| heard.has_bytes_under_way) {
+        sleep(ARRIVAL_PAUSE).await;
     }
 }
 

@@ -97,6 +97,8 @@ fn watch(task_set: TaskSetDescriptor) -> std::io::Result<AsyncFd<TaskSetDescript
 async fn serve(started: Started, task_set: AsyncFd<TaskSetDescriptor>) {
     let Started { kernel, mut orders, mut control } = started;
     let mut is_heard = control.is_some();
+    // A report may be long, and the way to the rendezvous slow.
+    let patience = if kernel.settings.reports { LEAVE_PATIENCE.max(kernel.settings.linger) } else { LEAVE_PATIENCE };
     let mut task = Task::new(kernel, control.as_ref().map(Control::sender));
     let last = loop {
         tokio::select! {
@@ -124,7 +126,7 @@ async fn serve(started: Started, task_set: AsyncFd<TaskSetDescriptor>) {
     };
     drop(task);
     if let Some(control) = control {
-        control.leave(last, LEAVE_PATIENCE).await;
+        control.leave(last, patience).await;
     }
 }
 

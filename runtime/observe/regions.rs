@@ -100,7 +100,7 @@ impl Regions {
                 in_calls_s: seconds(within_ns - calculating_ns),
                 sent: counts.sent.get(&region).map(Sizes::report).unwrap_or_default(),
                 received: counts.received.get(&region).map(Sizes::report).unwrap_or_default(),
-                sending: sending.map(|&(from_ns, to_ns)| [seconds(from_ns), seconds(to_ns)]).collect(),
+                sending: sending.map(|&(from_ns, to_ns)| [from_ns, to_ns].map(microseconds)).collect(),
             }
         };
         entries.iter().enumerate().map(report).collect()
@@ -116,6 +116,11 @@ impl Entry {
 
 fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 * 1e-9
+}
+
+/// In seconds too, rounded to microseconds, which are fewer digits.
+fn microseconds(nanoseconds: u64) -> f64 {
+    ((nanoseconds + 500) / 1000) as f64 / 1e6
 }
 
 /// The messages of all regions.
@@ -256,7 +261,7 @@ pub struct RegionReport {
     /// Messages that were received for reads and collectives that were posted within, by size.
     pub received: Vec<RegionMessages>,
     /// From when until when messages that were posted within were leaving the host, in seconds of this node's clock: the latest
-    /// 2048 intervals. Empty unless [`Config::times_sends`](crate::Config::times_sends).
+    /// 256 intervals, rounded to microseconds. Empty unless [`Config::times_sends`](crate::Config::times_sends).
     pub sending: Vec<[f64; 2]>,
 }
 
@@ -334,15 +339,15 @@ mod tests {
         let mut end = 0;
         for op in 0..4u64 {
             let visit = (op != 1).then(|| regions.enter(9, "edges", 0, 0));
-            counts.sends(OpId(op), current(9), 100, 1000 * (op / 2));
+            counts.sends(OpId(op), current(9), 100, 1_000_000 * (op / 2));
             end += 100;
             counts.sends_mut().expect("timed").hands_over(OpId(op), 1, end);
-            counts.sends_mut().expect("timed").leaves(1, end as u32 - 1, 1000 * (op / 2) + 30 * (op % 2 + 1));
+            counts.sends_mut().expect("timed").leaves(1, end as u32 - 1, 1_000_000 * (op / 2) + 30_000 * (op % 2 + 1));
             visit.iter().for_each(|visit| Regions::leave(visit, 0, 0));
         }
         let edges = &regions.reports(&counts)[0];
-        assert_eq!((edges.sent[0].timed, edges.sent[0].time_s), (3, Some(seconds(90))));
-        assert_eq!(edges.sending, [[0.0, seconds(30)], [seconds(1000), seconds(1060)]]);
+        assert_eq!((edges.sent[0].timed, edges.sent[0].time_s), (3, Some(seconds(90_000))));
+        assert_eq!(edges.sending, [[0.0, 30e-6], [1e-3, 1.06e-3]]);
     }
 
     #[test]

@@ -13,8 +13,8 @@ use crate::engine::OpId;
 
 /// Departures that are kept until they are put in order: links tell of theirs one link after another.
 const UNSORTED_MAX: usize = 512;
-/// Intervals that are kept: the latest.
-const INTERVALS_MAX: usize = 2048;
+/// Intervals that are kept: the latest. A report has them for each region, and goes over the job's network.
+const INTERVALS_MAX: usize = 256;
 
 /// A message that has not left yet.
 #[derive(Clone, Copy, Debug)]

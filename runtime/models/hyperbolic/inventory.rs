@@ -30,13 +30,13 @@ pub struct Prices {
     sending: Sending,
 }
 
-/// T_s of one sender alone: of a message by itself, and the mean of several to different receivers that are posted at once. What
-/// the first of these need not wait for (the card that sends the one before) is a smaller part of more messages: the mean of K
-/// is `limit - part / K`.
+/// T_s of one sender alone: of a short message by itself, and the mean of several to different receivers that are posted at once.
+/// What the first of these need not wait for (the card that sends the one before) is a smaller part of more messages: the mean of
+/// K is `limit - part / K`. It is a packet at most, and so no matter of long messages.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sending {
-    /// Of a message by itself.
-    pub single: Block,
+    /// a_s of a message by itself, in seconds.
+    pub single_a_s: f64,
     /// The mean of several at once.
     pub several: Block,
     /// How many these are.
@@ -51,12 +51,9 @@ impl Sending {
     pub fn of(&self, together: f64) -> Result<Block, BadParameter> {
         let share = 1.0 - 1.0 / at_least_one("number of messages at once", together)?;
         let known = 1.0 - 1.0 / self.together.max(1.0);
-        let mean = |single: f64, several: f64| match known > 0.0 {
-            true => (single + (several - single) * share / known).max(0.0),
-            false => single,
-        };
-        let (single, several) = (self.single, self.several);
-        Block::new(mean(single.a_s, several.a_s), mean(single.b_s_per_byte, several.b_s_per_byte))
+        let (single, several) = (self.single_a_s, self.several.a_s);
+        let a_s = if known > 0.0 { single + (several - single) * share / known } else { single };
+        Block::new(a_s.max(0.0), self.several.b_s_per_byte)
     }
 }
 
@@ -67,8 +64,8 @@ impl Prices {
     /// # Errors
     /// Never for a network that [`Network::new`] made.
     pub fn new(network: Network) -> Result<Self, BadParameter> {
-        let single = network.path()?.sending(Primitive::NonPreemptive)?;
-        Ok(Self { network, sending: Sending { single, several: single, together: 1.0 } })
+        let several = network.path()?.sending(Primitive::NonPreemptive)?;
+        Ok(Self { network, sending: Sending { single_a_s: several.a_s, several, together: 1.0 } })
     }
 
     /// The same with T_s as it was measured of one sender alone.
@@ -261,7 +258,8 @@ mod tests {
     #[test]
     fn what_was_measured_of_one_sender_counts_where_the_network_is_no_limit() {
         let measured = Block::new(10e-6, 3e-6).unwrap();
-        let prices = sparcstation().with_sending(Sending { single: measured, several: measured, together: 1.0 });
+        let prices =
+            sparcstation().with_sending(Sending { single_a_s: measured.a_s, several: measured, together: 1.0 });
         assert_eq!(prices.sending(1.0, 1.0).unwrap(), measured);
         assert_eq!(prices.sending(3.0, 1.0).unwrap(), measured, "3 b_C is less");
         near(prices.sending(4.0, 1.0).unwrap().b_s_per_byte(), 3.68e-6);
@@ -271,15 +269,13 @@ mod tests {
     /// The first of several that leave one behind the other need not wait.
     #[test]
     fn of_more_messages_at_once_the_first_is_a_smaller_part() {
-        let (single, several) = (Block::new(10e-6, 1e-6).unwrap(), Block::new(70e-6, 2.5e-6).unwrap());
-        let sending = Sending { single, several, together: 4.0 };
-        assert_eq!(sending.of(1.0).unwrap(), single);
+        let several = Block::new(70e-6, 2.5e-6).unwrap();
+        let sending = Sending { single_a_s: 10e-6, several, together: 4.0 };
+        assert_eq!(sending.of(1.0).unwrap(), Block::new(10e-6, 2.5e-6).unwrap());
         assert_eq!(sending.of(4.0).unwrap(), several);
-        let two = sending.of(2.0).unwrap();
-        near(two.a_s(), 50e-6);
-        near(two.b_s_per_byte(), 2e-6);
+        near(sending.of(2.0).unwrap().a_s(), 50e-6);
         near(sending.of(1e9).unwrap().a_s(), 90e-6);
-        assert_eq!(Sending { together: 1.0, ..sending }.of(3.0).unwrap(), single, "nothing is known of several");
+        near(Sending { together: 1.0, ..sending }.of(3.0).unwrap().a_s(), 10e-6);
         assert!(sending.of(0.5).is_err() && sending.of(f64::NAN).is_err());
         let prices = sparcstation().with_sending(sending);
         let all = [Messages { bytes: 1000.0, count: 4.0 }];

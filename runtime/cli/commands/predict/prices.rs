@@ -48,9 +48,9 @@ fn measured(saved: &Saved, at: &str) -> Result<Sending, Problem> {
     let cases = saved.find(&format!("{at}.cases")).and_then(serde_json::Value::as_array);
     let single = cases.and_then(|cases| cases.iter().find(|case| case["senders"] == 1 && case["receivers"] == 1));
     let of = |name: &str| single.and_then(|case| case[name].as_f64());
-    match (of("a_s"), of("b_s_per_byte"), number("receivers")) {
-        (Some(a_s), Some(b_s), Ok(together)) => Ok(Sending { single: Block::new(a_s, b_s)?, several, together }),
-        _ => Ok(Sending { single: several, several, together: 1.0 }),
+    match (of("a_s"), number("receivers")) {
+        (Some(single_a_s), Ok(together)) if single_a_s >= 0.0 => Ok(Sending { single_a_s, several, together }),
+        _ => Ok(Sending { single_a_s: several.a_s(), several, together: 1.0 }),
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
         let cases = json!([{"senders": 1, "receivers": 1, "a_s": 1e-6, "b_s_per_byte": 2e-9}]);
         let both = json!({"a_s": 3e-6, "b_s_per_byte": 4e-9, "receivers": 4, "cases": cases});
         let both = with(json!({"contention": contention("shared", 2e-9), "sending": both}));
-        assert_eq!(both.prices.sending(1.0, 1.0).unwrap(), Block::new(1e-6, 2e-9).unwrap());
+        assert_eq!(both.prices.sending(1.0, 1.0).unwrap(), Block::new(1e-6, 4e-9).unwrap());
         assert_eq!(both.prices.sending(1.0, 4.0).unwrap(), Block::new(3e-6, 4e-9).unwrap());
         let broken = saved(json!({"contention": contention("shared", 2e-9), "sending": {"a_s": 1.0}}));
         assert!(priced(&args, Some(&broken)).unwrap_err().to_string().contains("no sending.b_s_per_byte"));

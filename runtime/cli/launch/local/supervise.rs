@@ -36,8 +36,8 @@ const ANSWERS: Duration = Duration::from_secs(1);
 const ORDERS_LEAVE: Duration = Duration::from_millis(50);
 /// How long the last messages of ranks may take through the rendezvous after their processes have ended.
 const LAST_MESSAGES: Duration = Duration::from_millis(50);
-/// The same for reports, which are longer and wanted.
-const LAST_REPORTS: Duration = Duration::from_millis(500);
+/// The same for reports, which are longer and wanted, of a job that has joined.
+const LAST_REPORTS: Duration = Duration::from_secs(5);
 
 /// Who holds the ranks' processes.
 enum Holder {

@@ -45,7 +45,7 @@ fn block(node: &Node, plan: &Plan, clock: &CommonClock, (case, bytes): (Case, us
         let reads =
             from.map(|rank| node.initread(rank, DATA, vec![0_u8; bytes])).collect::<lathide::Result<Vec<_>>>()?;
         let buffers: Vec<_> = (0..receivers).map(|_| vec![1_u8; bytes]).collect();
-        clock.meet(node, plan.message_s[0])?;
+        clock.meet(node, plan.telling_s())?;
         if own.0 < senders {
             let _sending = node.region(&region);
             let to = (1..=receivers).map(|ahead| own.on_ring(i64::from(ahead), size));

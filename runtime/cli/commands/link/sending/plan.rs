@@ -42,6 +42,8 @@ const SIZES_MIN: usize = 4;
 /// The most that a sender sends to at once.
 const RECEIVERS_MAX: u32 = 4;
 const REPEATS: u32 = 5;
+/// The longest messages of several senders at once.
+const MANY_BYTES_MAX: usize = 4 << 10;
 /// Beside the first repetition, which warms up, at least so many are measured.
 pub(super) const REPEATS_MIN: u32 = 2;
 /// Bytes in a repetition, if a message is short.
@@ -49,6 +51,13 @@ const BLOCK_BYTES: usize = 32 << 10;
 const COUNT_MAX: usize = 16;
 /// What agreeing on a moment takes, beside messages.
 const MEETING_S: f64 = 2e-3;
+
+impl Case {
+    /// Whether messages of so many bytes are sent: of many senders, long ones would take too long.
+    fn measures(self, bytes: usize) -> bool {
+        self.senders == 1 || bytes <= MANY_BYTES_MAX
+    }
+}
 
 impl Plan {
     pub(super) fn new(hosts: Vec<u32>, seconds: f64, message_s: [f64; 2]) -> Self {
@@ -59,7 +68,7 @@ impl Plan {
         let mut plan = Plan { hosts, cases, bytes: Vec::new(), repeats: REPEATS, seconds, message_s };
         let mut left_s = seconds;
         for bytes in SIZES {
-            left_s -= f64::from(REPEATS + 1) * plan.cases.iter().map(|case| plan.block_s(*case, bytes)).sum::<f64>();
+            left_s -= f64::from(REPEATS + 1) * plan.cases_of(bytes).map(|case| plan.block_s(case, bytes)).sum::<f64>();
             if left_s >= 0.0 || plan.bytes.len() < SIZES_MIN {
                 plan.bytes.push(bytes);
             }
@@ -67,16 +76,27 @@ impl Plan {
         plan
     }
 
+    /// Who sends messages of so many bytes.
+    fn cases_of(&self, bytes: usize) -> impl Iterator<Item = Case> {
+        self.cases.iter().copied().filter(move |case| case.measures(bytes))
+    }
+
     /// What so many senders take, if all share one medium.
     fn block_s(&self, case: Case, bytes: usize) -> f64 {
         let [start_s, byte_s] = self.message_s;
         let each_s = byte_s * bytes as f64 * f64::from(case.senders) * f64::from(case.receivers);
-        f64::from(count(bytes)) * (each_s + 6.0 * start_s + MEETING_S)
+        f64::from(count(bytes)) * (each_s + 5.0 * start_s + self.telling_s() + MEETING_S)
+    }
+
+    /// How long it takes to tell all ranks something, and until the last of these messages has left.
+    pub(super) fn telling_s(&self) -> f64 {
+        self.hosts.len() as f64 * self.message_s[0]
     }
 
     /// Everything once.
     pub(super) fn points(&self) -> impl Iterator<Item = (Case, usize)> {
-        self.cases.iter().flat_map(|case| self.bytes.iter().map(move |bytes| (*case, *bytes)))
+        let all = self.cases.iter().flat_map(|case| self.bytes.iter().map(move |bytes| (*case, *bytes)));
+        all.filter(|(case, bytes)| case.measures(*bytes))
     }
 
     /// How long it takes at least, beside warming up.
