@@ -27,7 +27,7 @@ impl Saved {
         Self::parse(name, &text)
     }
 
-    fn parse(name: String, text: &str) -> Result<Self, Problem> {
+    pub(super) fn parse(name: String, text: &str) -> Result<Self, Problem> {
         let json: Value = serde_json::from_str(text).map_err(|error| {
             let hint = "lathide link --json > link.json makes such a file";
             Problem::new(format!("--from {name}: it is no JSON object: {error}; {hint}"))
