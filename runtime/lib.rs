@@ -64,6 +64,9 @@ mod kernel;
 #[doc(hidden)]
 pub mod launcher;
 pub mod manual;
+#[cfg(test)]
+#[path = "../tests/mutant.rs"]
+mod mutant;
 mod node;
 pub mod observe;
 mod operation;

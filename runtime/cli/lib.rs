@@ -20,9 +20,15 @@ macro_rules! eprintln {
     }};
 }
 
+#[cfg(test)]
+#[path = "../../tests/chance.rs"]
+mod chance;
 mod commands;
 mod launch;
 mod log;
+#[cfg(test)]
+#[path = "../../tests/mutant.rs"]
+mod mutant;
 mod report;
 #[cfg(test)]
 #[path = "../../tests/scale.rs"]

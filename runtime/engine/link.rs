@@ -6,11 +6,9 @@ use std::io::{self, IoSliceMut};
 use std::sync::Arc;
 use std::time::Duration;
 
-use foldhash::HashMap;
-
 use super::any::AnyReads;
 use super::arriving::Posted;
-use super::incoming::Incoming;
+use super::incoming::{Incoming, Orphan};
 use super::outgoing::{Body, Control, Ended, Outgoing};
 use super::receive::{Frames, Head, Parser};
 use super::{Arrival, Completed, LateRefusal, Limits, OpId, Origin, Outcome, Unposted};
@@ -261,7 +259,7 @@ impl Link {
     /// Ends every operation with `error`.
     pub(super) fn fail(&mut self, error: &Error, shared: &mut Shared) {
         self.release_sealed(&mut shared.completions);
-        let (reads, writes) = (self.incoming.clear(true), self.outgoing.clear());
+        let (reads, writes) = (self.incoming.clear(), self.outgoing.clear());
         self.collect_spent(shared);
         let fail = |op, error, buffer| Completed { op, outcome: Outcome::failed_with(error, buffer) };
         let reads = reads.into_iter().map(|(op, buffer)| fail(op, error.clone(), buffer));
@@ -368,11 +366,8 @@ impl Link {
             shared.completions.push_back(Completed { op, outcome });
         }
         self.outgoing.control.push_back(Control::about(Kind::GoodbyeAck, 0));
-        let posted = self.incoming.posted().map(|(key, read)| (read.op, (key, read.capacity)));
-        let posted: HashMap<OpId, (MatchKey, u64)> = posted.collect();
-        for (op, buffer) in self.incoming.clear(false) {
-            let Some((key, capacity)) = posted.get(&op) else { continue };
-            let operation = Operation::new(OperationKind::Read, self.rank, self.peer, key.user_tag(), *capacity);
+        for Orphan { op, key, bytes, buffer } in self.incoming.orphan() {
+            let operation = Operation::new(OperationKind::Read, self.rank, self.peer, key.user_tag(), bytes);
             let outcome = Outcome::failed_with(self.left(operation), buffer);
             shared.completions.push_back(Completed { op, outcome });
         }
@@ -384,7 +379,7 @@ impl Link {
         if self.farewell.confirmed {
             let error = Error::Shutdown { rank: self.rank };
             let end = |(op, buffer)| Completed { op, outcome: Outcome::failed_with(error.clone(), buffer) };
-            shared.completions.extend(self.incoming.clear(true).into_iter().map(end));
+            shared.completions.extend(self.incoming.clear().into_iter().map(end));
         }
     }
 

@@ -95,6 +95,12 @@ impl Engine {
         posted.collect()
     }
 
+    /// The bytes of the places of all reads that wait.
+    #[cfg(test)]
+    pub(crate) fn outstanding_places(&self) -> Vec<u64> {
+        self.links.iter().flat_map(|link| link.incoming.posted().map(|(_, read)| read.capacity)).collect()
+    }
+
     /// Frames sent to and received from each rank so far; they wrap.
     #[cfg(test)]
     pub(crate) fn frames(&self) -> (Vec<u32>, Vec<u32>) {

@@ -215,9 +215,15 @@ pub(crate) fn seal_report(report: Report, seal: &mut Seal) -> Result<Vec<u8>, Co
     encode_report(report).map(|frame| sealed(frame, seal))
 }
 
-/// The frame of a notice with its tag.
-pub(crate) fn seal_notice(notice: &Notice, seal: &mut Seal) -> Result<Vec<u8>, ControlError> {
-    encode(notice).map(|frame| sealed(frame, seal))
+/// The frame of a notice with its tag. Its words are cut: a rank's own may be quoted in them, and all must hear it.
+pub(crate) fn seal_notice(notice: Notice, seal: &mut Seal) -> Result<Vec<u8>, ControlError> {
+    let notice = match notice {
+        Notice::Lost { rank, cause } => Notice::Lost { rank, cause: text::bounded(cause) },
+        Notice::Deadlock { report } => Notice::Deadlock { report: text::bounded(report) },
+        Notice::Refused { cause } => Notice::Refused { cause: text::bounded(cause) },
+        other => other,
+    };
+    encode(&notice).map(|frame| sealed(frame, seal))
 }
 
 fn sealed(mut frame: Vec<u8>, seal: &mut Seal) -> Vec<u8> {
@@ -233,6 +239,9 @@ fn encode_report(report: Report) -> Result<Vec<u8>, ControlError> {
         Report::Observed(mut report) => {
             report.keep_busiest_links(LINKS_MAX);
             encode(&Report::Observed(report))
+        }
+        Report::Leaving { finalized, error, blames, sent } => {
+            encode(&Report::Leaving { finalized, error: error.map(text::bounded), blames, sent })
         }
         other => encode(&other),
     }
@@ -337,6 +346,32 @@ mod tests {
         assert!(frame_length((FRAME_BYTES_MAX as u32).to_le_bytes()).is_ok());
         let cause = "x".repeat(FRAME_BYTES_MAX);
         assert!(matches!(encode(&Notice::Refused { cause }), Err(ControlError::TooLong(_))));
+    }
+
+    /// What a program's error says may be long, and is quoted to the others: with signs that take more room than before.
+    #[test]
+    fn no_words_are_too_long_to_be_passed_on() {
+        let seal = || Seal::new([1; 32]);
+        for words in ["x".repeat(2 * FRAME_BYTES_MAX), "\u{80}\\\"".repeat(FRAME_BYTES_MAX / 8)] {
+            let last =
+                Report::Leaving { finalized: false, error: Some(words), blames: None, sent: vec![u64::MAX; 1000] };
+            let frame = seal_report(last, &mut seal()).expect("it fits");
+            let Ok(Report::Leaving { error: Some(cause), .. }) = decode(&frame[4..frame.len() - TAG_BYTES]) else {
+                panic!("it is another one")
+            };
+            assert!(cause.ends_with(" bytes more)"));
+            let rank = Rank(1);
+            let quoted = format!("rank 1 was lost: {cause}");
+            for notice in [
+                Notice::Lost { rank, cause: quoted.clone() },
+                Notice::Deadlock { report: quoted.repeat(100) },
+                Notice::Refused { cause: quoted },
+            ] {
+                let frame = seal_notice(notice, &mut seal()).expect("it fits");
+                assert!(frame.len() < 200 << 10, "{} bytes", frame.len());
+                decode::<Notice>(&frame[4..frame.len() - TAG_BYTES]).expect("it is one");
+            }
+        }
     }
 
     #[test]

@@ -210,7 +210,11 @@ impl Coordinator {
                 self.deadlock_sent = false;
             }
             Report::Shows(snapshot) => self.answered(rank, snapshot).await,
-            Report::Observed(report) => self.emit(Event::Observed(rank, report)).await,
+            Report::Observed(mut report) => {
+                // Whoever it says it is: it has one report.
+                report.rank = rank;
+                self.emit(Event::Observed(rank, report)).await;
+            }
             Report::Leaving { finalized, error, blames, sent } => {
                 if !finalized {
                     return self.left(rank, error, blames).await;
@@ -480,3 +484,7 @@ impl Coordinator {
         let _ = timeout(Duration::from_secs(1), all).await;
     }
 }
+
+#[cfg(test)]
+#[path = "coordinator_mutant_tests.rs"]
+mod mutant_tests;

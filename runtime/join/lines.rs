@@ -15,11 +15,15 @@ use crate::wire::seal::{Seal, TAG_BYTES};
 
 pub(super) async fn write_notices(mut writer: OwnedWriteHalf, mut seal: Seal, mut queue: mpsc::Receiver<Notice>) {
     while let Some(notice) = queue.recv().await {
-        let written = match control::seal_notice(&notice, &mut seal) {
-            Ok(frame) => writer.write_all(&frame).await,
-            Err(error) => Err(io::Error::other(error)),
+        let frame = match control::seal_notice(notice, &mut seal) {
+            Ok(frame) => frame,
+            Err(error) => {
+                // What follows is to be heard all the same.
+                tracing::warn!(%error, "a notice fits no frame");
+                continue;
+            }
         };
-        if let Err(error) = written {
+        if let Err(error) = writer.write_all(&frame).await {
             tracing::debug!(%error, "a notice could not be sent");
             return;
         }

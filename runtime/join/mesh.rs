@@ -273,11 +273,15 @@ async fn write_reports(mut writer: OwnedWriteHalf, mut seal: Seal, mut queue: mp
     let mut has_observations = false;
     while let Some(report) = queue.recv().await {
         has_observations |= matches!(report, Report::Observed(_));
-        let written = match control::seal_report(report, &mut seal) {
-            Ok(frame) => writer.write_all(&frame).await,
-            Err(error) => Err(io::Error::other(error)),
+        let frame = match control::seal_report(report, &mut seal) {
+            Ok(frame) => frame,
+            Err(error) => {
+                // What follows is to be heard all the same: the last word above all.
+                tracing::warn!(%error, "a report fits no frame");
+                continue;
+            }
         };
-        if let Err(error) = written {
+        if let Err(error) = writer.write_all(&frame).await {
             tracing::debug!(%error, "a report could not be sent");
             return;
         }

@@ -189,7 +189,7 @@
 //! - Only the package `lathide-sys` contains `unsafe`; all others forbid it.
 //! - Only `runtime/cli` prints or exits (`tests/it/tidy.rs`). The library's one exception is the report of a job that
 //!   does not move, if there is no launcher.
-//! - Every operation completes exactly once: with data, with an error, or abandoned (`engine::sim`, 27 500 seeded
+//! - Every operation completes exactly once: with data, with an error, or abandoned (`engine::sim`, 221 500 seeded
 //!   runs).
 //! - No allocation trusts a length that a peer declared. Every number from the wire is checked before use.
 //! - The task never blocks. It runs code of the program in two places: the operators of collectives, without the lock,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::wire::text;
 use lathide_models::BadParameter;
 use lathide_models::gain::{self, Messages, Scaling};
 
@@ -52,6 +53,7 @@ pub struct Advice {
     /// The limit.
     pub limit: Limit,
     /// The limit, and what would improve it, as text.
+    #[serde(deserialize_with = "text::string")]
     pub words: String,
     /// The numbers in the text.
     pub figures: Vec<Figure>,

@@ -101,7 +101,7 @@ impl Typical {
         let typical = &link[class(bytes)];
         let old = typical.load(Ordering::Relaxed);
         // One message that was held up says little about the next.
-        let new = if old == 0 { time_ns.max(1) } else { old - old / 8 + time_ns.min(4 * old) / 8 };
+        let new = if old == 0 { time_ns.max(1) } else { old - old / 8 + time_ns.min(old.saturating_mul(4)) / 8 };
         typical.store(new.max(1), Ordering::Relaxed);
     }
 }
@@ -310,6 +310,28 @@ mod tests {
         (0..100).for_each(|_| typical.learn(Rank(0), 8, 5000));
         assert!(typical.time_ns(Rank(0), 8).abs_diff(5000) < 100, "but it follows");
         assert_eq!(typical.time_ns(Rank(7), 8), u64::MAX, "no such rank");
+    }
+
+    /// A clock may say anything.
+    #[test]
+    fn stamps_of_any_times_are_taken() {
+        // By how much the clocks may seem to differ.
+        let extremes = [0, 1, 1_000_000, u64::MAX / 4, u64::MAX / 2, u64::MAX / 2 + 1, u64::MAX - 1, u64::MAX];
+        let echoes = [None, Some(0), Some(i64::MAX), Some(i64::MIN + 1), Some(-1)];
+        for (first, second) in extremes.iter().flat_map(|first| extremes.map(|second| (*first, second))) {
+            let (mut links, mut now_ns) = (links(), 1_000_000u64);
+            for (differ, echo_ns) in [first, second, first].into_iter().flat_map(|one| echoes.map(|echo| (one, echo))) {
+                for bytes in [None, Some(0), Some(8), Some(8), Some(1 << 40), Some(u64::MAX)] {
+                    now_ns += 1000;
+                    let stamp = Stamp { sent_ns: now_ns.wrapping_sub(differ), echo_ns };
+                    let arrival = Arrival { peer: PEER, bytes, stamp, answers: u32::MAX };
+                    assert!(links.arrives(now_ns, &arrival).is_some());
+                    links.news(now_ns, PEER);
+                }
+            }
+            assert!(links.usual(|_| true, 2).iter().all(|sample| sample.time_s > 0.0));
+            assert!(links.typical.time_ns(PEER, 8) > 0 && links.typical.time_ns(PEER, u64::MAX) > 0);
+        }
     }
 
     #[test]

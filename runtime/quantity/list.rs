@@ -193,6 +193,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn texts_that_are_almost_right_are_lists_or_name_what_is_right() {
+        const TEXTS: u64 = 500_000;
+        let corpus =
+            ["256,1024", "2..40", "8..1MiB*4", "0.5..4+0.5", "1..64*2", "1ms..4ms*2, 1", "0.1%", "50mbit/s", "3us/B"];
+        let kinds = [NUMBER, SIZE, TIME, RATE, WHOLE, WHOLE.within("2", "64"), TIME.within("1ns", "60s")];
+        crate::mutant::each_seed("texts_that_are_almost_right_are_lists_or_name_what_is_right", TEXTS, |chance| {
+            let text = crate::mutant::text(chance, &corpus);
+            let kind = chance.pick(&kinds);
+            for list in [kind.list::<f64>(&text).map(|list| list.len()), kind.list::<u32>(&text).map(|list| list.len())]
+            {
+                match list {
+                    Ok(length) => assert!((1..=VALUES_MAX).contains(&length), "{text}: {length}"),
+                    Err(why) => assert!(why.len() > 10 && why.len() < 10 * text.len() + 500, "{text}: {why}"),
+                }
+            }
+            let _ = (kind.one::<std::time::Duration>(&text), kind.one::<u64>(&text));
+            kind.list::<f64>(&text).is_ok()
+        });
+    }
+
     proptest! {
         #![proptest_config(crate::scale::cases(256))]
 

@@ -277,6 +277,43 @@ mod tests {
     }
 
     #[test]
+    fn requests_that_are_almost_right_make_sense_or_none() {
+        const REQUESTS: u64 = 1_000_000;
+        let request = |call| Request {
+            call,
+            update: Update::Sum,
+            element: ElementType(3),
+            element_bytes: 8,
+            window: 1,
+            id: 7,
+            start: 2,
+            count: 1,
+        };
+        let corpus: Vec<Vec<u8>> = CALLS
+            .into_iter()
+            .flat_map(|call| {
+                [
+                    request(call).encode(&[1; 16]),
+                    Refusal { request: request(call), fault: WindowFault::Dropped }.encode(),
+                ]
+            })
+            .collect();
+        crate::mutant::each_seed("requests_that_are_almost_right_make_sense_or_none", REQUESTS, |chance| {
+            let bytes = crate::mutant::bytes(chance, &corpus);
+            let refusal = Refusal::decode(&bytes);
+            assert!(refusal.is_none() || bytes.len() == REFUSAL_BYTES);
+            let Some((request, operands)) = Request::decode(&bytes) else { return false };
+            assert_eq!(operands.len(), bytes.len() - REQUEST_BYTES);
+            let last = request.chunk(request.chunks() - 1);
+            assert!(last.end == request.count && request.bytes_of(&last).start <= request.bytes_of(&last).end);
+            assert!(
+                !request.is_inline() || request.operand_bytes().is_some_and(|bytes| bytes <= INLINE_BYTES_MAX as u64)
+            );
+            true
+        });
+    }
+
+    #[test]
     fn keys_do_not_meet() {
         let keys = [REQUESTS, REFUSALS, payload_key(0), payload_key(IDS - 1), reply_key(0), reply_key(IDS - 1)];
         for (at, key) in keys.iter().enumerate() {

@@ -142,7 +142,9 @@ impl Windows {
         match purpose {
             Purpose::Leaves => {}
             Purpose::Own { op } => self.origin.complete(&mut posts, op, outcome),
-            Purpose::Operands { from, id, chunk } => self.target.take_operands(&mut posts, from, (id, chunk), outcome),
+            Purpose::Operands { from, number, chunk } => {
+                self.target.take_operands(&mut posts, from, (number, chunk), outcome);
+            }
             Purpose::Refusal { from } => self.take_refusal_of(engine, now, from, outcome),
             Purpose::Reply { to, bytes } => self.target.take_reply(&mut posts, to, bytes),
             Purpose::Request { from, number } => self.target.take_request(&mut posts, from, number, outcome),
@@ -221,9 +223,13 @@ impl Windows {
         self.origin.poll_late()
     }
 
-    /// Keeps the refusal of a write of this rank for the next flush: no handle returns it. Gives back what is none.
+    /// Keeps the refusal of a write of this rank for the next flush: no handle returns it. Gives back what is none, and what
+    /// is said of a window that there has never been, of which no flush comes.
     pub(crate) fn keep(&mut self, error: Error) -> Option<Error> {
-        self.origin.keep(error)
+        match &error {
+            Error::Window(refusal) if !self.target.has_made(refusal.window) => Some(error),
+            _ => self.origin.keep(error),
+        }
     }
 
     /// The next operation that has ended: once all late refusals are seen to.

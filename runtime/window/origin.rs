@@ -385,6 +385,12 @@ impl Origin {
         self.pending.get(&op).map(|pending| pending.since)
     }
 
+    /// How many refusals wait for a flush.
+    #[cfg(test)]
+    pub(super) fn untold(&self) -> usize {
+        self.untold.values().map(VecDeque::len).sum()
+    }
+
     /// Whether no operation is under way.
     #[cfg(test)]
     pub(super) fn is_idle(&self) -> bool {

@@ -19,8 +19,8 @@ pub(super) enum Purpose {
     Leaves,
     /// Part of this operation of the rank's own.
     Own { op: OpId },
-    /// A chunk of the operands of another rank's request.
-    Operands { from: Rank, id: u32, chunk: u64 },
+    /// A chunk of the operands of another rank's request, the one of this number.
+    Operands { from: Rank, number: u64, chunk: u64 },
     /// A refusal from another rank.
     Refusal { from: Rank },
     /// A chunk that another rank has asked for.
@@ -46,6 +46,12 @@ impl Messages {
     /// Whether there are such.
     pub(super) fn is_empty(&self) -> bool {
         self.purposes.is_empty()
+    }
+
+    /// How many there are.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.purposes.len()
     }
 
     /// A message has ended: what it was for, if it is one of windows.

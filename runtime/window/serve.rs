@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::buffers::Memory;
-use super::codec::{CHUNK_BYTES, FLUSH_BYTES, REFUSALS, Refusal, Request, reply_key};
+use super::codec::{CHUNK_BYTES, FLUSH_BYTES, REFUSAL_BYTES, REFUSALS, Refusal, Request, reply_key};
 use super::origin::error;
 use super::posts::{Posts, Purpose};
 use super::update::Update;
@@ -14,6 +14,7 @@ use crate::buffer::ElementType;
 use crate::error::{Error, WindowFault};
 use crate::ids::Rank;
 use crate::operation::WindowCall;
+use crate::wire::frame::MatchKey;
 
 /// Requests of one rank that are read before the first is complete.
 pub(super) const REQUESTS_MAX: usize = if cfg!(test) { 3 } else { 64 };
@@ -29,7 +30,7 @@ pub(crate) struct OwnPart {
     pub(crate) length: u64,
 }
 
-/// The replies that are under way.
+/// The replies and refusals that are under way.
 #[derive(Default)]
 pub(super) struct Leaving {
     pub(super) count: usize,
@@ -38,6 +39,8 @@ pub(super) struct Leaving {
 
 /// A request that is not complete.
 pub(super) struct Asked {
+    /// Counts the requests of its rank as they were read: ids are the other's own, and may be alike.
+    pub(super) number: u64,
     pub(super) request: Request,
     /// Operands that have come with it.
     operands: Vec<u8>,
@@ -60,9 +63,18 @@ pub(super) enum Advance {
 }
 
 impl Asked {
-    pub(super) fn new(request: Request, operands: &[u8]) -> Self {
+    pub(super) fn new(number: u64, request: Request, operands: &[u8]) -> Self {
         let (operands, here) = (operands.to_vec(), BTreeMap::new());
-        Asked { request, operands, posted: 0, here, done: 0, is_refused: false }
+        Asked { number, request, operands, posted: 0, here, done: 0, is_refused: false }
+    }
+
+    /// Bytes of the place for a chunk of its operands. None where elements are longer than any of `parts`, and than a
+    /// chunk: those cannot be carried out, and a number that another rank has written is no reason to take memory.
+    pub(super) fn place_bytes(&self, chunk: u64, parts: &BTreeMap<u32, OwnPart>) -> usize {
+        let bytes = self.request.bytes_of(&self.request.chunk(chunk)).len();
+        let fits = |part: &OwnPart| part.element_bytes == self.request.element_bytes;
+        let is_known = bytes as u64 <= CHUNK_BYTES || parts.get(&self.request.window).is_some_and(fits);
+        if is_known { bytes } else { 0 }
     }
 
     /// How many chunks of operands come as messages of their own.
@@ -98,9 +110,13 @@ impl Server<'_> {
         }
         let fault = if asked.is_refused { None } else { self.fault(&asked.request) };
         if let Some(fault) = fault {
+            // Who does not read why gets no more of them.
+            if !leaving.has_room(REFUSAL_BYTES) {
+                return Advance::Waits;
+            }
             asked.is_refused = true;
             *refused += 1;
-            self.refuse(posts, Refusal { request: asked.request, fault });
+            self.refuse(posts, leaving, Refusal { request: asked.request, fault });
         }
         let Some(part) = self.parts.get(&asked.request.window).filter(|_| !asked.is_refused) else {
             return self.discard(asked);
@@ -128,15 +144,13 @@ impl Server<'_> {
     }
 
     /// Tells both sides.
-    fn refuse(&mut self, posts: &mut Posts<'_>, refusal: Refusal) {
+    fn refuse(&mut self, posts: &mut Posts<'_>, leaving: &mut Leaving, refusal: Refusal) {
         // What a rank asks of itself it hears as the one that has asked.
         if self.from != self.rank {
             self.refused.push_back(error(self.from, self.rank, &refusal));
         }
-        if self.can_write(posts) {
-            // One that is gone needs not be told.
-            let _ = posts.write(self.from, REFUSALS, Box::new(refusal.encode()), Purpose::Leaves);
-        }
+        // One that is gone needs not be told.
+        self.answer(posts, leaving, REFUSALS, refusal.encode());
     }
 
     /// A node that has said goodbye writes to itself only.
@@ -228,10 +242,13 @@ impl Server<'_> {
 
     /// Returns whether the reply can go.
     fn reply(&self, posts: &mut Posts<'_>, leaving: &mut Leaving, to: &Request, reply: Vec<u8>) -> bool {
-        let bytes = reply.len();
+        self.answer(posts, leaving, reply_key(to.id), reply)
+    }
+
+    fn answer(&self, posts: &mut Posts<'_>, leaving: &mut Leaving, key: MatchKey, answer: Vec<u8>) -> bool {
+        let bytes = answer.len();
         let purpose = Purpose::Reply { to: self.from, bytes };
-        let can_go =
-            self.can_write(posts) && posts.write(self.from, reply_key(to.id), Box::new(reply), purpose).is_ok();
+        let can_go = self.can_write(posts) && posts.write(self.from, key, Box::new(answer), purpose).is_ok();
         if can_go {
             leaving.count += 1;
             leaving.bytes += bytes;

@@ -65,6 +65,11 @@ impl Target {
         self.parts.remove(&window)
     }
 
+    /// Whether a window of this number has been made.
+    pub(super) fn has_made(&self, window: u32) -> bool {
+        window < self.next_window
+    }
+
     /// A request has come from `from`.
     pub(super) fn meet(&mut self, posts: &mut Posts<'_>, from: Rank) {
         let served = self.origins.entry(from).or_default();
@@ -85,7 +90,8 @@ impl Target {
         let mut asked = None;
         match outcome {
             Outcome::Read(mut place, _) => {
-                asked = Request::decode(place.bytes_mut()).map(|(request, operands)| Asked::new(request, operands));
+                asked =
+                    Request::decode(place.bytes_mut()).map(|(request, operands)| Asked::new(number, request, operands));
                 if asked.is_none() {
                     tracing::warn!(rank = %self.rank, %from, "a request that this version does not know");
                 }
@@ -103,21 +109,17 @@ impl Target {
     }
 
     /// A chunk of operands has come, or will not.
-    pub(super) fn take_operands(&mut self, posts: &mut Posts<'_>, from: Rank, which: (u32, u64), outcome: Outcome) {
+    pub(super) fn take_operands(&mut self, posts: &mut Posts<'_>, from: Rank, which: (u64, u64), outcome: Outcome) {
         let Some(served) = self.origins.get_mut(&from) else { return };
-        let (id, chunk) = which;
-        match outcome {
-            Outcome::Read(place, _) => {
-                let asked = served.queue.iter_mut().find(|asked| asked.request.id == id);
-                if let (Some(asked), Ok(bytes)) = (asked, place.into_any().downcast::<Vec<u8>>()) {
-                    asked.here.insert(chunk, *bytes);
-                }
-            }
-            // It is gone, with all that it has asked.
-            _ => {
-                served.queue.clear();
-                served.held = 0;
-            }
+        let (number, chunk) = which;
+        let bytes = match outcome {
+            Outcome::Read(place, _) => place.into_any().downcast::<Vec<u8>>().map(|bytes| *bytes).unwrap_or_default(),
+            // It has left; or it is another one than was said, or too long, of which both sides know: operands of another
+            // length change nothing.
+            _ => Vec::new(),
+        };
+        if let Some(asked) = served.queue.iter_mut().find(|asked| asked.number == number) {
+            asked.here.insert(chunk, bytes);
         }
         self.serve(posts, from);
     }
@@ -143,7 +145,7 @@ impl Target {
         let Some(served) = self.origins.get_mut(&from) else { return };
         let mut server = Server { rank: self.rank, from, parts: &self.parts, refused: &mut self.refused };
         loop {
-            served.read_operands(posts, from);
+            served.read_operands(posts, from, &self.parts);
             let Some(asked) = served.queue.front_mut() else {
                 served.is_blocked = false;
                 break;
@@ -176,6 +178,22 @@ impl Target {
         !self.refused.is_empty()
     }
 
+    /// What is asked of it, for messages of tests.
+    #[cfg(test)]
+    pub(super) fn describe(&self) -> String {
+        let of = |(from, served): (&Rank, &Served)| {
+            let queue: Vec<_> =
+                served.queue.iter().map(|asked| (asked.request, asked.posted, asked.done, asked.here.len())).collect();
+            let Served { unread, reads, holds, held, leaving, is_blocked, .. } = served;
+            let (count, bytes) = (leaving.count, leaving.bytes);
+            format!(
+                "from {from}: {queue:?}, unread {unread}, reads {reads}, holds {holds}, held {held}, leaving {count} of \
+                 {bytes} bytes, blocked {is_blocked}"
+            )
+        };
+        self.origins.iter().map(of).collect::<Vec<_>>().join("\n")
+    }
+
     /// Whether nothing is asked that can be done now.
     pub(super) fn is_idle(&self) -> bool {
         self.origins.values().all(|served| (served.queue.is_empty() && served.unread == 0) || served.is_blocked)
@@ -198,17 +216,20 @@ impl Served {
         }
     }
 
-    /// Reads operands of the requests in the queue, the first ones first.
-    fn read_operands(&mut self, posts: &mut Posts<'_>, from: Rank) {
+    /// Reads operands of the requests in the queue, the first ones first. Of a rank that has left nothing more comes: what it
+    /// has asked is over.
+    fn read_operands(&mut self, posts: &mut Posts<'_>, from: Rank, parts: &BTreeMap<u32, OwnPart>) {
         for asked in &mut self.queue {
             while asked.posted < asked.chunks_to_come() {
                 if self.held == CHUNKS_MAX {
                     return;
                 }
-                let (request, chunk) = (asked.request, asked.posted);
-                let bytes = request.bytes_of(&request.chunk(chunk)).len();
-                let purpose = Purpose::Operands { from, id: request.id, chunk };
-                if posts.read(from, payload_key(request.id), Box::new(vec![0u8; bytes]), purpose).is_err() {
+                let chunk = asked.posted;
+                let (bytes, key) = (asked.place_bytes(chunk, parts), payload_key(asked.request.id));
+                let purpose = Purpose::Operands { from, number: asked.number, chunk };
+                if posts.read(from, key, Box::new(vec![0u8; bytes]), purpose).is_err() {
+                    self.queue.clear();
+                    self.held = 0;
                     return;
                 }
                 asked.posted += 1;

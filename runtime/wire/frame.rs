@@ -343,6 +343,37 @@ mod tests {
     }
 
     #[test]
+    fn heads_that_are_almost_right_are_frames_or_errors() {
+        const HEADS: u64 = 1_000_000;
+        let key = MatchKey::user(Tag(7)).in_group(9);
+        let opening = MessageHeader { key, element: ElementType(3), total: 5000 }.encode();
+        let head = |kind, flags| {
+            let header = Header { kind: Kind::decode(kind).unwrap(), flags, number: 3, message_id: 5, length: 100 };
+            [header.encode(), opening].concat()
+        };
+        let corpus: Vec<Vec<u8>> = (1..=11).flat_map(|kind| [head(kind, 0), head(kind, 63)]).collect();
+        crate::mutant::each_seed("heads_that_are_almost_right_are_frames_or_errors", HEADS, |chance| {
+            let bytes = crate::mutant::bytes(chance, &corpus);
+            let Some((head, rest)) = bytes.split_first_chunk() else { return false };
+            let header = match Header::decode(head) {
+                Ok(header) => header,
+                Err(error) => {
+                    assert!(!error.to_string().is_empty());
+                    return false;
+                }
+            };
+            assert_eq!(header.encode(), *head, "what was decoded is what was there");
+            let most = if header.kind == Kind::Data { FRAGMENT_BYTES_MAX } else { CONTROL_BYTES_MAX };
+            assert!(header.length as usize <= most && header.message_id >> MESSAGE_ID_BITS == 0);
+            let opening = rest.first_chunk().filter(|_| header.has_opening());
+            opening.is_none_or(|opening| match MessageHeader::decode(opening) {
+                Ok(message_header) => message_header.encode() == *opening && message_header.total >> TOTAL_BITS == 0,
+                Err(_) => false,
+            })
+        });
+    }
+
+    #[test]
     fn every_context_comes_back() {
         for context in [Context::User, Context::Calibration, Context::Window] {
             assert_eq!(Context::decode(context as u8), Ok(context));

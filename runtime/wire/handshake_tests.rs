@@ -232,3 +232,49 @@ fn all_windows_of_a_node_share_its_budget() {
     assert_eq!(window(1 << 20, 64 << 20, 512 << 20), 64 << 10, "each has something");
     assert_eq!(window(1 << 20, 1000, 512 << 20), 1000, "but never more than is wanted");
 }
+
+/// Passes that are almost right, alone and out of their order: none is accepted but the one that was said.
+#[test]
+fn passes_that_are_almost_right_are_refused() {
+    const PASSES: u64 = 300_000;
+    let open = |nonce: u8| {
+        let (mut dialer, hello) = Dialer::hello(&party(1), target(2), &[nonce; 32]);
+        let mut acceptor = Acceptor::new(&party(2), Purpose::Link);
+        let challenge = acceptor.hello(&hello, &[nonce + 1; 32]).unwrap();
+        let response = dialer.challenged(&challenge, 3).unwrap();
+        acceptor.response(&response).unwrap();
+        vec![hello, challenge, response, acceptor.ready(Ok(4)), dialer.open().to_vec()]
+    };
+    let said = open(1);
+    let corpus = [said.clone(), open(9)].concat();
+    crate::mutant::each_seed("passes_that_are_almost_right_are_refused", PASSES, |chance| {
+        let heard = crate::mutant::bytes(chance, &corpus);
+        let (mut dialer, hello) = Dialer::hello(&party(1), target(2), &[1; 32]);
+        let mut acceptor = Acceptor::new(&party(2), Purpose::Link);
+        if chance.once_in(4) {
+            // Whatever comes first.
+            let answered = acceptor.hello(&heard, &[2; 32]).is_ok();
+            assert!(acceptor.response(&heard).is_err() && dialer.ready(&heard).is_err());
+            return answered && dialer.challenged(&heard, 3).is_ok();
+        }
+        assert_eq!(acceptor.hello(&hello, &[2; 32]).unwrap(), said[1]);
+        if chance.once_in(2) {
+            let accepted = dialer.challenged(&heard, 3).is_ok();
+            assert_eq!(accepted, heard == said[1], "a challenge");
+            return accepted;
+        }
+        dialer.challenged(&said[1], 3).unwrap();
+        if chance.once_in(2) {
+            let accepted = acceptor.response(&heard).is_ok();
+            assert_eq!(accepted, heard == said[2], "a proof");
+            return accepted;
+        }
+        acceptor.response(&said[2]).unwrap();
+        let accepted = dialer.ready(&heard).is_ok();
+        assert_eq!(accepted, heard == said[3], "a ready");
+        if let Ok(open) = heard[..].try_into() {
+            assert_eq!(acceptor.is_open(open), heard == said[4], "an open");
+        }
+        accepted
+    });
+}

@@ -22,7 +22,7 @@ pub(crate) struct Seals {
 }
 
 impl Seal {
-    pub(super) fn new(key: [u8; 32]) -> Self {
+    pub(crate) fn new(key: [u8; 32]) -> Self {
         Seal { key, count: 0 }
     }
 

@@ -1,9 +1,12 @@
-//! Text that came from elsewhere and will be shown: whatever a terminal would obey is spelled out.
+//! Text that came from elsewhere and will be shown: whatever a terminal would obey is spelled out, and it is not endless.
 //!
 //! Words of other processes are made harmless where they come in, so that no message that is made of them needs a thought:
 //! with `#[serde(deserialize_with = "text::string")]` on what frames carry.
 
 use serde::{Deserialize, Deserializer};
+
+/// More words than this nobody reads; and what quotes them must fit a control frame again.
+pub(crate) const WORDS_BYTES_MAX: usize = 32 << 10;
 
 /// The same, with characters that control a terminal, or the direction of writing, as `\u{1b}`. Lines stay.
 pub fn printable(text: &str) -> String {
@@ -18,15 +21,24 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// [`printable`] for a field of a message.
+/// [`bounded`] and [`printable`] for a field of a message.
 pub fn string<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    String::deserialize(deserializer).map(|text| printable(&text))
+    String::deserialize(deserializer).map(|text| bounded(printable(&text)))
 }
 
-/// [`printable`] for a field that may be missing.
+/// The same for a field that may be missing.
 pub fn option<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
-    Ok(text.map(|text| printable(&text)))
+    Ok(text.map(|text| bounded(printable(&text))))
+}
+
+/// At most [`WORDS_BYTES_MAX`] of it, and how much that leaves out.
+pub(crate) fn bounded(text: String) -> String {
+    if text.len() <= WORDS_BYTES_MAX {
+        return text;
+    }
+    let left = cut(&text, WORDS_BYTES_MAX - 64);
+    format!("{left} ... ({} bytes more)", text.len() - left.len())
 }
 
 fn is_harmless(character: char) -> bool {
@@ -60,6 +72,16 @@ mod tests {
         }
         let all: String = (0..=u32::from('\u{2100}')).filter_map(char::from_u32).collect();
         assert!(printable(&all).chars().all(|character| matches!(character, '\n' | '\t') || !character.is_control()));
+    }
+
+    #[test]
+    fn no_words_are_endless() {
+        assert_eq!(bounded("a".repeat(WORDS_BYTES_MAX)), "a".repeat(WORDS_BYTES_MAX));
+        for sign in ["a", "\u{e9}", "\u{1f600}"] {
+            let said = bounded(sign.repeat(1 << 20));
+            assert!(said.len() <= WORDS_BYTES_MAX && said.starts_with(sign) && said.ends_with(" bytes more)"));
+            assert_eq!(bounded(said.clone()), said);
+        }
     }
 
     #[test]

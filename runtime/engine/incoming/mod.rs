@@ -1,5 +1,6 @@
 //! One link's receiving side: posted reads, early arrivals, and matching them by (context, tag) in order.
 
+mod leaving;
 mod matching;
 mod returning;
 mod tables;
@@ -24,6 +25,7 @@ use crate::error::{Error, Misuse};
 use crate::ids::Rank;
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{Context, MatchKey, MessageHeader};
+pub(super) use leaving::Orphan;
 #[cfg(test)]
 use tables::IDLE_ENTRIES_MAX;
 use tables::{remove_read, shrink};
@@ -373,21 +375,19 @@ impl Incoming {
         self.allowance += std::mem::take(&mut self.credit_due);
     }
 
-    /// Ends the reads that wait, and those under way if `all`: returns their operations and buffers.
-    pub(super) fn clear(&mut self, all: bool) -> Vec<(OpId, Box<dyn Any + Send>)> {
+    /// Ends all reads, also those under way: returns their operations and buffers.
+    pub(super) fn clear(&mut self) -> Vec<(OpId, Box<dyn Any + Send>)> {
         let posted = self.posted.drain().flat_map(|(_, queue)| queue);
         let mut ended: Vec<_> = posted.map(|read| (read.op, read.place.into_any())).collect();
-        if all {
-            self.arrived.clear();
-            ended.extend(self.messages.drain().filter_map(|(_, message)| match message.sink {
-                Sink::ReceiveBuffer { op, mut place } => {
-                    place.unmeet();
-                    Some((op, place.into_any()))
-                }
-                Sink::Own { op, source } => Some((op, source.into_any())),
-                _ => None,
-            }));
-        }
+        self.arrived.clear();
+        ended.extend(self.messages.drain().filter_map(|(_, message)| match message.sink {
+            Sink::ReceiveBuffer { op, mut place } => {
+                place.unmeet();
+                Some((op, place.into_any()))
+            }
+            Sink::Own { op, source } => Some((op, source.into_any())),
+            _ => None,
+        }));
         ended.sort_unstable_by_key(|(op, _)| *op);
         ended
     }

@@ -3,6 +3,7 @@
 mod babble;
 mod costs;
 mod faulty;
+mod mutants;
 mod network;
 mod oracle;
 mod order;

@@ -1,5 +1,6 @@
 //! The options that say where ranks run, the same for every command that starts a job.
 
+use std::io::Read;
 use std::path::Path;
 
 use crate::launch::agent::{Hosts, ReachOptions};
@@ -10,6 +11,9 @@ use clap::Args;
 use lathide::launcher::variables;
 
 use crate::launch::failed::Failed;
+
+/// No hostfile is longer.
+const FILE_MAX: u64 = 16 << 20;
 
 /// Where the ranks run.
 #[derive(Clone, Debug, Default, Args)]
@@ -64,7 +68,7 @@ impl HostArgs {
             return Ok(None);
         }
         let link = link.parse().map_err(|error| Failed::usage(format!("{}={link}: {error}", lab::RELAY_VARIABLE)))?;
-        Ok(Some((link, list.iter().map(|host| host.slots).sum())))
+        Ok(Some((link, list.iter().fold(0, |all: u32, host| all.saturating_add(host.slots)))))
     }
 
     /// The hosts with their ranks, if there are any: as many ranks as slots, unless `ranks` says how many. Inside a Slurm
@@ -112,8 +116,13 @@ impl HostArgs {
         let Some(text) = &self.hosts else { return Ok(None) };
         // What has a slash can be no host; a file of that name is meant if there is one.
         let listed = if text.contains('/') || Path::new(text).is_file() {
-            let file = std::fs::read_to_string(text);
-            let file = file.map_err(|error| Failed::usage(format!("the hostfile {text} cannot be read: {error}")))?;
+            let mut file = String::new();
+            // A device or a pipe need not end.
+            let read = std::fs::File::open(text).and_then(|open| open.take(FILE_MAX + 1).read_to_string(&mut file));
+            read.map_err(|error| Failed::usage(format!("the hostfile {text} cannot be read: {error}")))?;
+            if file.len() as u64 > FILE_MAX {
+                return Err(Failed::usage(format!("the hostfile {text} has more than {FILE_MAX} bytes")));
+            }
             parse_file(&file).map_err(|error| format!("{text}: {error}"))
         } else {
             parse_list(text).map_err(|error| format!("--hosts {text}: {error}"))

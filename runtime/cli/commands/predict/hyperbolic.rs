@@ -39,7 +39,7 @@ Examples:
   lathide predict hyperbolic                                          a message on the paper's Ethernet of 1994
   lathide predict hyperbolic --a 35us --b 1ns --bytes 8..16MiB*2      T(x; a, b)
   lathide predict hyperbolic --pairs 1,2,4,8 --bytes 1KiB..1MiB*4
-  lathide predict hyperbolic --neighbours 4 --procs 4..64*2 --bytes 8KiB --from link.json";
+  lathide predict hyperbolic --neighbours 4 --procs 8..64*2 --bytes 8KiB --from link.json";
 
 impl Predict for Args {
     fn predict(&self, saved: Option<&Saved>) -> Result<Answer, Problem> {

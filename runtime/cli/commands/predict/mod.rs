@@ -80,22 +80,29 @@ Examples:
   lathide predict decomposition --n 1024 --t-s 35e-6 --t-w 0.23e-6 --procs 16
   lathide link --json > link.json && lathide predict broadcast --from link.json --procs 2..64*2";
 
+impl Model {
+    /// Its name, and who answers.
+    fn asked(&self) -> (&'static str, &dyn Predict) {
+        match self {
+            Model::Gain(args) => ("gain", args),
+            Model::Hyperbolic(args) => ("hyperbolic", args),
+            Model::Graph(args) => ("graph", args),
+            Model::Broadcast(args) => ("broadcast", args),
+            Model::Gather(args) => ("gather", args),
+            Model::Collectives(args) => ("collectives", args),
+            Model::LogP(args) => ("logp", args),
+            Model::Decomposition(args) => ("decomposition", args),
+            Model::Hops(args) => ("hops", args),
+            Model::Isoefficiency(args) => ("isoefficiency", args),
+            Model::Multigrid(args) => ("multigrid", args),
+            Model::Program(args) => ("program", args),
+        }
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {
-    let (name, model): (&str, &dyn Predict) = match &args.model {
-        Model::Gain(args) => ("gain", args),
-        Model::Hyperbolic(args) => ("hyperbolic", args),
-        Model::Graph(args) => ("graph", args),
-        Model::Broadcast(args) => ("broadcast", args),
-        Model::Gather(args) => ("gather", args),
-        Model::Collectives(args) => ("collectives", args),
-        Model::LogP(args) => ("logp", args),
-        Model::Decomposition(args) => ("decomposition", args),
-        Model::Hops(args) => ("hops", args),
-        Model::Isoefficiency(args) => ("isoefficiency", args),
-        Model::Multigrid(args) => ("multigrid", args),
-        Model::Program(args) => ("program", args),
-    };
+    let (name, model) = args.model.asked();
     let results = args.from.as_deref().map(Saved::read).transpose().and_then(|saved| {
         let answer = model.predict(saved.as_ref()).map_err(|problem| located(problem, saved.as_ref()))?;
         Ok(answer.results(name, saved.map(|saved| saved.origin())))
@@ -112,3 +119,6 @@ fn located(problem: Problem, saved: Option<&Saved>) -> Problem {
         (problem, _) => problem,
     }
 }
+
+#[cfg(test)]
+mod mutant_tests;

@@ -6,6 +6,8 @@ mod place;
 mod property_tests;
 mod slurm;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 
 pub(crate) use parse::{parse_file, parse_list};
@@ -47,15 +49,19 @@ impl Host {
 /// A host that is written several times has the slots of all, as with `mpirun`.
 fn merged(hosts: impl IntoIterator<Item = Host>) -> Vec<Host> {
     let mut all: Vec<Host> = Vec::new();
+    let mut known: HashMap<(String, Option<String>, Option<u16>), usize> = HashMap::new();
     for host in hosts {
-        let same = |other: &&mut Host| (&other.name, &other.user, other.port) == (&host.name, &host.user, host.port);
-        match all.iter_mut().find(same) {
-            Some(other) => {
+        match known.entry((host.name.clone(), host.user.clone(), host.port)) {
+            Entry::Occupied(first) => {
+                let other = &mut all[*first.get()];
                 other.slots = other.slots.saturating_add(host.slots);
                 other.max_slots = other.max_slots.zip(host.max_slots).map(|(a, b)| a.saturating_add(b));
                 other.addr = other.addr.or(host.addr);
             }
-            None => all.push(host),
+            Entry::Vacant(new) => {
+                new.insert(all.len());
+                all.push(host);
+            }
         }
     }
     all

@@ -3,6 +3,66 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::mutant;
+
+/// Seeds, at scale 1.
+const TEXTS: u64 = 200_000;
+/// What people and schedulers write.
+const LISTS: [&str; 12] = [
+    "a:4,user@b,[fd00::7]:2,[fe80::1%eth0],a",
+    "# comment\n\nnode01 slots=4 max_slots=8\nnode02:4 # Hydra\nuser@node03 slots=2 port=2222 addr=10.0.0.3\n",
+    "[::1] addr=[fd00::7]\nnode02:1",
+    "a,b,c",
+    "n[01-02],big",
+    "4(x2),3",
+    "r[1-2]n[08,10-11],big",
+    "gpu-a[098-102,7].site",
+    "1(x2)",
+    "localhost",
+    "2",
+    "a:65536\nb:65536",
+];
+
+#[test]
+fn texts_that_are_almost_right_are_hosts_or_name_what_is_wrong() {
+    mutant::each_seed("texts_that_are_almost_right_are_hosts_or_name_what_is_wrong", TEXTS, |chance| {
+        let (text, tasks) = (mutant::text(chance, &LISTS), mutant::text(chance, &LISTS));
+        let lookup = |name: &str| match name {
+            "SLURM_JOB_ID" => Some("7".to_owned()),
+            "SLURM_JOB_NODELIST" => Some(text.clone()),
+            "SLURM_TASKS_PER_NODE" => Some(tasks.clone()).filter(|_| tasks.len() % 2 == 0),
+            _ => None,
+        };
+        let ranks = [None, Some(1), Some(chance.below(100)), Some(u32::MAX)];
+        let ranks = chance.pick(&ranks);
+        let read = [parse_list(&text), parse_file(&text), allocation(&lookup).map(Option::unwrap_or_default)];
+        let mut is_accepted = false;
+        for hosts in read {
+            match hosts {
+                Ok(hosts) => {
+                    assert!(hosts.len() <= 1 << 16 && hosts.iter().all(|host| host.name.len() <= text.len().max(255)));
+                    match place(hosts, ranks) {
+                        Ok(places) => {
+                            let all: usize = places.iter().map(|(_, ranks)| ranks.len()).sum();
+                            assert!(all <= 1 << 16 && ranks.is_none_or(|ranks| ranks as usize == all));
+                            is_accepted = true;
+                        }
+                        Err(error) => assert!(error.contains("ranks"), "{error}"),
+                    }
+                }
+                Err(error) => assert!(error.starts_with("line ") || error.starts_with("SLURM_"), "{error}"),
+            }
+        }
+        is_accepted
+    });
+}
+
+/// As many as a scheduler may name.
+#[test]
+fn many_hosts_take_no_longer_each_than_few() {
+    let many: String = (0..65_536).map(|host| format!("node{host}\n")).collect();
+    assert_eq!(parse_file(&many).unwrap().len(), 65_536);
+}
 
 fn host() -> impl Strategy<Value = Host> {
     let user = proptest::option::of("[a-z][a-z0-9_-]{0,5}");

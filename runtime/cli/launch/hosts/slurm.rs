@@ -25,6 +25,10 @@ pub(crate) fn allocation(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Opti
 
 /// The most hosts that a list may name.
 const HOSTS_MAX: usize = 1 << 16;
+/// The longest name of a host that there is.
+const NAME_BYTES_MAX: usize = 255;
+/// Brackets in one pattern: each has a name of its own to go through.
+const BRACKETS_MAX: usize = 16;
 
 /// `r[1-2]n[08,10-11],big` is r1n08, r1n10, r1n11, r2n08, r2n10, r2n11, big. `None`: it makes no sense, or names too many.
 fn names(list: &str) -> Option<Vec<String>> {
@@ -34,6 +38,9 @@ fn names(list: &str) -> Option<Vec<String>> {
         sign == ',' && !is_inside
     });
     for pattern in patterns {
+        if pattern.matches('[').count() > BRACKETS_MAX {
+            return None;
+        }
         all.extend(expanded(pattern, HOSTS_MAX - all.len())?);
     }
     Some(all)
@@ -58,6 +65,10 @@ fn expanded(pattern: &str, most: usize) -> Option<Vec<String>> {
         }
         // Zeros in front of the first number are those of all.
         let digits = low.len();
+        let longest = before.len() + digits.max(high.len()) + ends.iter().map(String::len).max().unwrap_or(0);
+        if longest > NAME_BYTES_MAX {
+            return None;
+        }
         all.extend(
             (first..=last).flat_map(|number| ends.iter().map(move |end| format!("{before}{number:0digits$}{end}"))),
         );
@@ -74,7 +85,7 @@ fn tasks_per_node(text: &str) -> Option<Vec<u32>> {
             None => (part, "1"),
         };
         let (tasks, times) = (tasks.parse::<u32>().ok()?, times.parse::<usize>().ok()?);
-        if tasks == 0 || times > 1 << 16 {
+        if tasks == 0 || times > HOSTS_MAX - all.len() {
             return None;
         }
         all.extend(std::iter::repeat_n(tasks, times));
@@ -128,6 +139,10 @@ mod tests {
             ("n]1[", "", "no list of nodes"),
             ("n[]", "", "no list of nodes"),
             ("n[+1]", "", "no list of nodes"),
+            ("n1", "1(x65536),1(x65536)", "SLURM_TASKS_PER_NODE"),
+            (&format!("n[{:0300}-65535]", 0), "", "no list of nodes"),
+            (&"[1]".repeat(40_000), "", "no list of nodes"),
+            (&format!("{}[1-2]", "n".repeat(255)), "", "no list of nodes"),
         ] {
             let error = hosts(list, tasks).unwrap_err();
             assert!(error.contains(part), "{error}");
