@@ -80,7 +80,7 @@ fn the_table_says_the_defaults() {
     let unset = from(&JOB).unwrap().0;
     let mut said = 0;
     for variable in variables::ALL.iter().flat_map(|(_, variables)| *variables) {
-        if ["SIZE", "SIZE or default", "TIME or off", "TIME", "on or off"].contains(&variable.value)
+        if ["SIZE", "SIZE or default", "TIME or off", "TIME", "on or off", "on, off or sends"].contains(&variable.value)
             || variable == &variables::ENVELOPES
         {
             let set = from(&[JOB.as_slice(), &[(variable.name, variable.default)]].concat()).unwrap().0;

@@ -40,6 +40,24 @@ fn eight_hosts_run_the_stencil_and_the_gather() {
     assert!(text.contains("on 8 ranks") && text.contains("correct to the bit"), "{text}");
 }
 
+/// The report of a rank takes longer on its way than the rank's process and the launcher would stay for its goodbye.
+#[test]
+fn reports_arrive_over_a_slow_network() {
+    if !is_possible() {
+        return;
+    }
+    let file = std::env::temp_dir().join(format!("lathide-slow-{}.json", std::process::id()));
+    let hosts = "host0,host1,host2,host3";
+    let script = "$1 run -q --report=$4 --hosts $2 $3";
+    let place = file.display().to_string();
+    let options = ["--hosts", "4", "--delay", "20ms", "--rate", "64kbit"];
+    let (status, text, _) = in_lab(&options, script, &[hosts, &path("ring"), &place]);
+    let reports = std::fs::read_to_string(&file).expect("the reports");
+    _ = std::fs::remove_file(&file);
+    let reports: serde_json::Value = serde_json::from_str(&reports).expect("JSON");
+    assert_eq!((status, reports.as_array().map(Vec::len)), (Some(0), Some(4)), "{text}");
+}
+
 #[test]
 fn the_doctor_finds_who_is_cut_off() {
     if !is_possible() {
