@@ -11,6 +11,7 @@
 //! - [`measuring`]: what the numbers mean and how they are measured
 //! - [`internet`]: the Internet experiment of Strumpen's section 4.2, repeated in a lab
 //! - [`observing`]: reports, timelines and advice, where their numbers come from, and what observation costs
+//! - [`promises`]: what is promised, which tests show it and how often, and what no test shows yet
 //! - [`recipes`]: programs of at most 60 lines: stencils, matrices, sorting, task farms, servers, with MPI's calls beside them
 //! - [`targets`]: what is required, what is reached, and what causes the difference
 //! - [`windows`]: one-sided communication, how it is carried out, and what it costs
@@ -29,6 +30,7 @@ pub mod launching;
 pub mod measuring;
 pub mod models;
 pub mod observing;
+pub mod promises;
 pub mod recipes;
 pub mod targets;
 pub mod windows;
