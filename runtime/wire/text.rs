@@ -21,7 +21,7 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// [`bounded`] and [`printable`] for a field of a message.
+/// [`printable`], and at most 32 KiB of it, for a field of a message.
 pub fn string<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     String::deserialize(deserializer).map(|text| bounded(printable(&text)))
 }
