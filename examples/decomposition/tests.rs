@@ -57,7 +57,7 @@ fn iterations_grow_slowly_with_the_size() {
 
 /// The whole range of the paper.
 #[test]
-#[ignore = "long"]
+#[ignore = "long: .ci/night runs it"]
 fn iterations_grow_slowly_up_to_the_largest_size() {
     check_growth(2, &[16, 64, 256, 512]);
     check_growth(4, &[16, 64, 256, 512]);

@@ -7,6 +7,7 @@ mod decomposition;
 mod krylov;
 mod laplace;
 mod multigrid;
+mod night;
 
 /// The bytes and the number of a region's messages in one direction.
 fn messages(region: &Value, direction: &str) -> Vec<(u64, u64)> {

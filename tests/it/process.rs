@@ -34,6 +34,12 @@ impl Finished {
 /// Runs the command without input; kills it and panics if it takes too long.
 #[track_caller]
 pub(crate) fn run(command: &mut Command) -> Finished {
+    run_within(command, DEADLINE)
+}
+
+/// The same with another deadline.
+#[track_caller]
+pub(crate) fn run_within(command: &mut Command, deadline: Duration) -> Finished {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -42,7 +48,7 @@ pub(crate) fn run(command: &mut Command) -> Finished {
         .unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let stdout = read(child.stdout.take());
     let stderr = read(child.stderr.take());
-    let end = Instant::now() + DEADLINE;
+    let end = Instant::now() + deadline;
     let status = loop {
         if let Some(status) = child.try_wait().expect("the child is ours") {
             break status;
@@ -50,7 +56,7 @@ pub(crate) fn run(command: &mut Command) -> Finished {
         if Instant::now() > end {
             child.kill().expect("the child is ours");
             _ = child.wait();
-            panic!("{command:?} took more than {DEADLINE:?}: {:?} {:?}", stdout.join(), stderr.join());
+            panic!("{command:?} took more than {deadline:?}: {:?} {:?}", stdout.join(), stderr.join());
         }
         std::thread::sleep(Duration::from_millis(2));
     };

@@ -62,23 +62,33 @@ const COMMANDS: &[(&str, How)] = &[
     ("lathide lab --hosts 4 --shared --rate 10mbit --host-rate 6.5mbit --delay 0.1ms -- bash", By("lab/commands.rs")),
     (
         "lathide study --hosts host0,host1,host2,host3 -n 4 --sweep n=16..128*2 -- target/release/examples/decomposition --version {version} --n {n} --iterations 10",
-        InClone("lathide study -q --seconds 3 --repeats 1 -n 4 --sweep n=16,32 -- $EXAMPLES/decomposition --version {version} --n {n} --iterations 2"),
+        InClone(
+            "lathide study -q --seconds 3 --repeats 1 -n 4 --sweep n=16,32 -- $EXAMPLES/decomposition --version {version} --n {n} --iterations 2",
+        ),
     ),
     (
         "lathide study --hosts host0,host1,host2,host3 --sweep ranks=2,3,4 --sweep pt=2,3,4 --classes grid -- target/release/examples/cavity --version {version} --pt {pt} --n 64 --cycles 4",
-        InClone("lathide study -q --seconds 3 --repeats 1 --sweep ranks=2,3 --sweep pt=2,3 --classes grid -- $EXAMPLES/cavity --version {version} --pt {pt} --n 16 --cycles 2"),
+        InClone(
+            "lathide study -q --seconds 3 --repeats 1 --sweep ranks=2,3 --sweep pt=2,3 --classes grid -- $EXAMPLES/cavity --version {version} --pt {pt} --n 16 --cycles 2",
+        ),
     ),
     (
         "lathide study --hosts host0,host1,host2,host3 -n 4 --sweep words=1,10,100,1000 -- target/release/examples/multigrid --version {version} --message-words {words} --n 64 --cycles 2",
-        InClone("lathide study -q --seconds 3 --repeats 1 -n 4 --sweep words=1,10 -- $EXAMPLES/multigrid --version {version} --message-words {words} --n 32 --cycles 2"),
+        InClone(
+            "lathide study -q --seconds 3 --repeats 1 -n 4 --sweep words=1,10 -- $EXAMPLES/multigrid --version {version} --message-words {words} --n 32 --cycles 2",
+        ),
     ),
     (
         "lathide study --hosts host0,host1,host2,host3 -n 4 --sweep n=60..480*2 -- target/release/examples/laplace --version {version} --decomposition blocks --n {n} --iterations 50",
-        InClone("lathide study -q --seconds 3 --repeats 1 -n 4 --sweep n=60,90 -- $EXAMPLES/laplace --version {version} --decomposition blocks --n {n} --iterations 5"),
+        InClone(
+            "lathide study -q --seconds 3 --repeats 1 -n 4 --sweep n=60,90 -- $EXAMPLES/laplace --version {version} --decomposition blocks --n {n} --iterations 5",
+        ),
     ),
     (
         "lathide study --link wan --sweep ranks=2,4,8 -- target/release/examples/krylov --version {version} --algorithm pipelined --n 64 --iterations 20",
-        InClone("lathide study -q --seconds 3 --repeats 1 --link delay=1ms,rate=100mbit --sweep ranks=2,3 -- $EXAMPLES/krylov --version {version} --algorithm pipelined --n 32 --iterations 4"),
+        InClone(
+            "lathide study -q --seconds 3 --repeats 1 --link delay=1ms,rate=100mbit --sweep ranks=2,3 -- $EXAMPLES/krylov --version {version} --algorithm pipelined --n 32 --iterations 4",
+        ),
     ),
     (
         "lathide gain --halo 1..64*2 --link wan",

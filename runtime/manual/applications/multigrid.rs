@@ -90,8 +90,4 @@
 //! messages win back most of it. Each level has nearly as many messages as the finest one, and a fourth or an eighth of the points
 //! of the one before: gamma of a cycle is much less than that of its finest level.
 //!
-//! # What it shows
-//!
-//! In the lab of [these pages](super) with 4 hosts and n = 256 a cycle took ?? ms with one word in a message and ?? ms with 1000, native,
-//! predicted ?? and ?? by the GAP model with measured costs, ?? and ?? with the messages of an exchange together. Hiding gained ?? and ??
-//! (`benches/results/??`).
+MT

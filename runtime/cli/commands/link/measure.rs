@@ -21,7 +21,7 @@ const ENDING_S: f64 = 0.05;
 /// The share of the time for simultaneous pairs.
 const CONTENTION: f64 = 0.4;
 /// The share of that for sending times.
-const SENDING: f64 = 0.25;
+const SENDING: f64 = 0.4;
 /// The shares where only parameters are wanted, and how often pairs are repeated if that fits, and otherwise.
 const SURVEY_ALONE: f64 = 0.1;
 const PAIRS_ALONE: f64 = 0.5;
