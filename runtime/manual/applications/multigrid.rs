@@ -90,4 +90,17 @@
 //! messages win back most of it. Each level has nearly as many messages as the finest one, and a fourth or an eighth of the points
 //! of the one before: gamma of a cycle is much less than that of its finest level.
 //!
-MT
+//! # What it shows
+//!
+//! 4 ranks in a lab of 0.2 ms and 50 Mbit/s, n = 256, V-cycle, five cycles:
+//!
+//! | words in a message | messages of a rank in a cycle | native, ms per cycle | hidden | G | eq. (1) | eq. (4) |
+//! | --- | --- | --- | --- | --- | --- | --- |
+//! | 1 | 2135 | 48.7 | 49.1 | 0.88 | 1.34 | 1.25 |
+//! | 10 | 249 | 20.7 | 19.9 | 0.97 | 1.20 | 1.15 |
+//! | 1000 | 61 | 16.1 | 16.3 | 1.01 | 1.08 | 1.05 |
+//!
+//! Long messages win back most of a cycle, as the paper says. Hiding gains nothing: four ranks share two cores, and what is left of a
+//! cycle are the coarse levels, on which there is nothing to hide behind. The program itself prints its counts beside the paper's and the
+//! times of the model: over 25 ms (`--link wan`, n = 2048, native) 1313 ms with the messages of an exchange together and 2626 ms with
+//! every message alone, measured 1379 ms.
