@@ -125,8 +125,8 @@
 //! | measured | 121 | 165 | 194 | 285 | 781 | 1311 |
 //! | error | -63 % | -46 % | -8 % | +25 % | -8 % | +9 % |
 //!
-//! From n = 64 on the median is 9 %, over all six 17 % (paper: about 15 % at most). What is missing for small n is the barrier's own: its
-//! messages pass the same medium, and the first rank leaves it some 40 ms before the last.
+//! From n = 64 on the median is 9 %, over all six 17 % (paper: about 15 % at most). For small n the reads wait for ranks
+//! that leave the barrier later than others, whose messages pass the same medium; the model has no barrier.
 //!
 //! Without a shared medium (the same lab without `--shared`, 10 Mbit/s) Fig. 16 has errors of -15, -4 and -13 % for n = 16, 64 and 256.
 //!
