@@ -136,9 +136,14 @@ fn curves(results: &mut Results, x: Option<&str>, (table, what): (&str, &str), m
 
 fn gain(results: &mut Results, x: Option<&str>) {
     let Some(x) = x else { return };
+    let measured = results.series("gain", &member(x), "gain");
+    // Without the hidden version, or the native one, there is none.
+    if measured.is_empty() {
+        return;
+    }
     let chart = chart(x, Axis::linear("G", Form::Plain))
         .curve("eq. (1)", Look::Dotted, line(results, "gain", x, "gain_ideal"))
         .curve("eq. (4)", Look::Solid, line(results, "gain", x, "gain_model"))
-        .points("measured", results.series("gain", &member(x), "gain"));
+        .points("measured", measured);
     results.chart(chart);
 }

@@ -14,7 +14,7 @@ fn results() -> Value {
         Table::of("points").title("A table").column("x", "x", Form::Plain).range("t_s", "T\nmeasured", Form::Seconds);
     results
         .text("a < b")
-        .table(table.column("who", "who", Form::Word).column("none", "limit", Form::Number))
+        .table(table.column("who", "who", Form::Word).column("none", "lim-\nit", Form::Number))
         .table(Table::of("nothing").title("An empty table").column("x", "x", Form::Plain))
         .chart(Chart::new(axes.0, axes.1).points("measured", points).curve(
             "line",
@@ -62,6 +62,7 @@ fn one_page_of_all_results() {
         "Medians of 5",
         "<td>a &lt; b</td>",
         "<th>T measured</th><th>min</th><th>max</th>",
+        "<th>limit</th>",
         "<td>1 ms</td>",
         "Timeline: t.json",
         "It pays.",

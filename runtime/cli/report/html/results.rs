@@ -27,7 +27,7 @@ pub(super) fn rows(shown: &Table, results: &Results) -> String {
     let Some((title, rows)) = shown.filled(results) else { return String::new() };
     let mut titles: Vec<String> = Vec::new();
     for column in &shown.columns {
-        titles.push(column.title.replace('\n', " "));
+        titles.push(column.title.replace("-\n", "").replace('\n', " "));
         titles.extend(["min", "max"].into_iter().filter(|_| column.has_range).map(str::to_owned));
     }
     let cells = rows.into_iter().map(|row| {
