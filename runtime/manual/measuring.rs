@@ -303,7 +303,7 @@
 //!   average: the sum of their times of sending over the time in which any of them sends, on one clock
 //!   ([`RegionReport::sending`](crate::observe::RegionReport::sending)).
 //! - *Error*: predicted over measured, less 1; of the native version with n observed, of the synchronised one with all n.
-//!   `--contention none` or `full` compares the native version with n = 1 or all n instead. Where messages are shorter than what the
+//!   `--contention full` compares the native version with all n instead, `none` both versions with n = 1. Where messages are shorter than what the
 //!   network holds of a host (the queue of a lab's medium), they leave the host without waiting for the medium: n = 1 is what T_s
 //!   knows, and T_r has the contention.
 //!

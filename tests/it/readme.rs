@@ -61,9 +61,9 @@ const COMMANDS: &[(&str, How)] = &[
     ("lathide predict decomposition --n 1024 --t-s 35e-6 --t-w 0.23e-6 --procs 16", InClone("")),
     ("lathide lab --hosts 4 --shared --rate 10mbit --host-rate 6.5mbit --delay 0.1ms -- bash", By("lab/commands.rs")),
     (
-        "lathide study --hosts host0,host1,host2,host3 -n 4 --sweep n=16..128*2 -- target/release/examples/decomposition --version {version} --n {n} --iterations 10",
+        "lathide study --hosts host0,host1,host2,host3 -n 4 --contention none --sweep n=16..128*2 -- target/release/examples/decomposition --version {version} --n {n} --iterations 10",
         InClone(
-            "lathide study -q --seconds 3 --repeats 1 -n 4 --sweep n=16,32 -- $EXAMPLES/decomposition --version {version} --n {n} --iterations 2",
+            "lathide study -q --contention none --seconds 3 --repeats 1 -n 4 --sweep n=16,32 -- $EXAMPLES/decomposition --version {version} --n {n} --iterations 2",
         ),
     ),
     (
@@ -73,13 +73,13 @@ const COMMANDS: &[(&str, How)] = &[
         ),
     ),
     (
-        "lathide study --hosts host0,host1,host2,host3 -n 4 --sweep words=1,10,100,1000 -- target/release/examples/multigrid --version {version} --message-words {words} --n 64 --cycles 2",
+        "lathide study --hosts host0,host1,host2,host3 -n 4 --contention none --sweep words=1,10,100,1000 -- target/release/examples/multigrid --version {version} --message-words {words} --n 64 --cycles 2",
         InClone(
             "lathide study -q --seconds 3 --repeats 1 -n 4 --sweep words=1,10 -- $EXAMPLES/multigrid --version {version} --message-words {words} --n 32 --cycles 2",
         ),
     ),
     (
-        "lathide study --hosts host0,host1,host2,host3 -n 4 --sweep n=60..480*2 -- target/release/examples/laplace --version {version} --decomposition blocks --n {n} --iterations 50",
+        "lathide study --hosts host0,host1,host2,host3 -n 4 --contention none --sweep n=60..480*2 -- target/release/examples/laplace --version {version} --decomposition blocks --n {n} --iterations 50",
         InClone(
             "lathide study -q --seconds 3 --repeats 1 -n 4 --sweep n=60,90 -- $EXAMPLES/laplace --version {version} --decomposition blocks --n {n} --iterations 5",
         ),

@@ -43,7 +43,8 @@ pub(crate) struct Args {
     /// result, which never count]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(super) classes: Option<Vec<String>>,
-    /// How many send at once in the prediction that the native version is compared with: one, as many as were observed, or all
+    /// How many send at once in the prediction of T_s that the native version is compared with: one, as many as were observed, or
+    /// all. The synchronised version is compared with all, or with one if this is none
     #[arg(long, value_name = "WHICH", default_value = "observed")]
     pub(super) contention: Contention,
     /// The region that is a unit of work: all is told for one [default: iteration or cycle, else the whole job]

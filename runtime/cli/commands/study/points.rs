@@ -33,7 +33,7 @@ pub(super) struct Sending {
     /// Of the prediction that was asked for: with the observed senders, or else with all.
     pub(super) native_error: Option<f64>,
     pub(super) synchronised_s: Option<Summary>,
-    /// Of the prediction with all senders.
+    /// Of the prediction with all senders, or without contention if that was asked for.
     pub(super) synchronised_error: Option<f64>,
     /// Whether the synchronised version sends other messages than the native one.
     #[serde(skip)]
@@ -198,7 +198,7 @@ fn sending(
     let observed_s = median(&own, |row| row.observed_s).map(|it| it.median);
     let [native_s, synchronised_s] = [&own, &theirs].map(|rows| median(rows, |row| row.measured_s));
     // Its own messages, should the synchronised version have others.
-    let full_s = theirs.first().map_or(base.full_s, |row| row.full_s);
+    let (alone_s, full_s) = theirs.first().map_or((base.alone_s, base.full_s), |row| (row.alone_s, row.full_s));
     let differs = own.first().zip(theirs.first()).is_some_and(|(own, theirs)| {
         (theirs.messages / own.messages - 1.0).abs().max((theirs.bytes / own.bytes - 1.0).abs()) > DIFFER
     });
@@ -221,7 +221,7 @@ fn sending(
             native_s,
         ),
         native_s,
-        synchronised_error: error(full_s, synchronised_s),
+        synchronised_error: error(if contention == Contention::None { alone_s } else { full_s }, synchronised_s),
         synchronised_s,
     })
 }
@@ -229,7 +229,8 @@ fn sending(
 fn receiving(at: Map<String, Value>, synchronised: &Priced<'_>) -> Option<Receiving> {
     let rows = Priced::sums(&synchronised.receiving);
     let first = rows.first()?;
-    let synchronised_s = median(&rows, |row| row.measured_s);
+    // What only collectives receive is not timed, and so not compared.
+    let synchronised_s = Some(median(&rows, |row| row.measured_s)?);
     Some(Receiving {
         at,
         messages: first.messages,
