@@ -1,6 +1,6 @@
 //! What is promised, which tests show it, and what no test shows yet.
 //!
-//! *Usual* is how often in `cargo test`, *scale 1* with `LATHIDE_TEST_SCALE=1`, as in the project's own checks; a night is scale 10. Counts
+//! *Usual* is how often in `cargo test`, *scale 1* in `.ci/run`; a night (`.ci/night`) is scale 10 (CONTRIBUTING.md says how to set it). Counts
 //! with "fixed" do not follow the scale. Paths in `runtime/` are unit tests (`cargo test --lib`), those in `tests/it/` run real
 //! processes (`cargo test -p lathide-cli --test it`). Files without a folder are in that of the test before.
 //!

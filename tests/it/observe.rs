@@ -205,15 +205,15 @@ fn messages_are_timed_until_they_have_left() {
         let sent: Vec<_> = halo.sent.iter().map(|sized| (sized.bytes, sized.timed, sized.messages)).collect();
         assert_eq!(sent, [(8, 1, 1), (1000, 1, 1), (3 << 20, 1, 1)], "{report}");
         assert!(!sums.sent.is_empty() && sums.sent.iter().all(|sized| sized.timed == sized.messages), "{sums:?}");
+        // None, if others that left before took all of it.
+        let is_time = |time_s: f64| (0.0..halo.within_s + sums.within_s).contains(&time_s);
         for sized in halo.sent.iter().chain(&halo.received).chain(&sums.sent) {
-            assert!(
-                sized.time_s.is_some_and(|time_s| time_s > 0.0 && time_s < halo.within_s + sums.within_s),
-                "{sized:?}"
-            );
+            assert!(sized.time_s.is_some_and(is_time), "{sized:?}");
         }
         let busy_s: f64 = halo.sending.iter().map(|[from, to]| to - from).sum();
         let all_s: f64 = halo.sent.iter().filter_map(|sized| sized.time_s).sum();
-        assert!((busy_s - all_s).abs() < 1e-6, "the host sends one message after the other: {halo:?}");
+        // Rounded to microseconds; what counts for another region's message is in between.
+        assert!(all_s > 0.0 && busy_s > all_s - 1e-5, "the host sends one message after the other: {halo:?}");
         assert!(halo.in_calls_s > 0.0 && halo.in_calls_s <= halo.within_s - 0.015, "three naps of 5 ms: {halo:?}");
     }
 }

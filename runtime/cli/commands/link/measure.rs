@@ -20,8 +20,8 @@ use lathide_models::fit::cluster::survey::{Cluster, SENDERS};
 const ENDING_S: f64 = 0.05;
 /// The share of the time for simultaneous pairs.
 const CONTENTION: f64 = 0.4;
-/// The share of that for sending times.
-const SENDING: f64 = 0.4;
+/// The share for sending times, beside that.
+const SENDING: f64 = 0.1;
 /// The shares where only parameters are wanted, and how often pairs are repeated if that fits, and otherwise.
 const SURVEY_ALONE: f64 = 0.1;
 const PAIRS_ALONE: f64 = 0.5;
@@ -38,14 +38,15 @@ pub(super) fn measure(target: &Target, options: &Options, wanted: Option<&Wanted
     let nodes = Nodes { target: &spread, command: "link", bar: bar.clone() };
     let background = BackgroundLoad::watch();
     let contention_s = wanted.map_or(0.0, |_| CONTENTION * options.seconds);
-    let options = &Options { seconds: options.seconds - contention_s, ..options.clone() };
+    let sending_s = wanted.map_or(0.0, |_| SENDING * options.seconds);
+    let options = &Options { seconds: options.seconds - contention_s - sending_s, ..options.clone() };
     let (probe, blocks, job_s) = survey(&nodes, options)?;
     let fragments = fragments(&nodes, &budget::sweep(options, &probe, job_s))?;
     let cluster = cluster(&nodes, options, &probe)?;
     let slots = Nodes { target, command: "link", bar };
-    let pairs = |wanted| contention::measure(&slots, wanted, (options, &probe), contention_s * (1.0 - SENDING));
+    let pairs = |wanted| contention::measure(&slots, wanted, (options, &probe), contention_s);
     let contention = wanted.map(pairs).transpose()?;
-    let sends = |wanted: &Wanted| sending::measure(&slots, wanted.hosts(), &probe, contention_s * SENDING);
+    let sends = |wanted: &Wanted| sending::measure(&slots, wanted.hosts(), &probe, sending_s);
     let sending = wanted.map(sends).transpose()?.flatten();
     let load = background.and_then(|background| background.share());
     let outcome = Outcome::new(target.describe(), probe, &blocks, fragments, cluster, load);
