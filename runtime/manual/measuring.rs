@@ -155,6 +155,10 @@
 //! while other programs had 60 to 80 % of two cores. Without `--shared` the same hosts are found to be switched
 //! (`benches/results/2026-11-23-contention.md`).
 //!
+//! Beside that, in a job of its own whose ranks note when messages have left ([sending times](super::observing#sending-times)): one rank
+//! sends to one other, one to up to four at once, and all to four at once, of these 4 KiB at most. `sending` of the JSON has T_s by case
+//! and size, and a_s and b_s of each.
+//!
 //! B_L: then all ranks of other hosts send to rank 0 at once, each 4 KiB to 2 MiB, three times. What TCP sends again
 //! (`RetransSegs` of each host, other programs' included) counts as lost, and eq. (4) maps the least flood with losses in
 //! most repetitions to the buffer. TCP may put less under way than it is given, above all with a congestion control that

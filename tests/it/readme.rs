@@ -59,7 +59,7 @@ const COMMANDS: &[(&str, How)] = &[
         ),
     ),
     ("lathide predict decomposition --n 1024 --t-s 35e-6 --t-w 0.23e-6 --procs 16", InClone("")),
-    ("lathide lab --hosts 4 --shared --rate 10mbit --host-rate 6.5mbit --delay 0.1ms -- bash", By("lab/commands.rs")),
+    ("lathide lab --hosts 4 --shared --rate 10mbit --host-rate 6.5mbit --delay 0.1ms -- bash", By("lab/network.rs")),
     (
         "lathide study --hosts host0,host1,host2,host3 -n 4 --contention none --sweep n=16..128*2 -- target/release/examples/decomposition --version {version} --n {n} --iterations 10",
         InClone(

@@ -81,9 +81,9 @@ impl Prices {
     /// # Errors
     /// If a number is not finite and at least 1, or b is too large for a number.
     pub fn sending(&self, senders: f64, together: f64) -> Result<Block, BadParameter> {
-        let alone = self.sending.of(together)?;
+        let (alone, n) = (self.sending.of(together)?, at_least_one("n", senders)?);
         // Alone a message meets nothing of the medium's that its own measured time does not have.
-        let shared = if senders > 1.0 { self.shared(senders)?.b_s_per_byte } else { at_least_one("n", senders)? * 0.0 };
+        let shared = if n > 1.0 { self.shared(n)?.b_s_per_byte } else { 0.0 };
         Block::new(alone.a_s, alone.b_s_per_byte.max(shared))
     }
 
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(sending.of(1.0).unwrap(), Block::new(10e-6, 2.5e-6).unwrap());
         assert_eq!(sending.of(4.0).unwrap(), several);
         near(sending.of(2.0).unwrap().a_s(), 50e-6);
-        near(sending.of(1e9).unwrap().a_s(), 90e-6);
+        near(sending.of(1e9).unwrap().a_s(), 90e-6 - 80e-6 / 1e9);
         near(Sending { together: 1.0, ..sending }.of(3.0).unwrap().a_s(), 10e-6);
         assert!(sending.of(0.5).is_err() && sending.of(f64::NAN).is_err());
         let prices = sparcstation().with_sending(sending);
