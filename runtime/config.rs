@@ -12,7 +12,10 @@ use crate::interfaces::Interfaces;
 use crate::overrides::Overrides;
 
 /// The default of [`Config::keepalive`].
-pub const KEEPALIVE: Duration = Duration::from_secs(10);
+pub const KEEPALIVE: Duration = Duration::from_secs(3);
+
+/// The default of [`Config::resume`].
+pub const RESUME: Duration = Duration::from_secs(30);
 
 /// A node's rank in its job, and its limits. [`Config::alone`] is a job of one rank. `lathide::init` reads the
 /// configuration from the environment ([`crate::manual::launching`]).
@@ -70,10 +73,14 @@ pub struct Config {
     pub join_timeout: Duration,
     /// How long no byte may move before waiting ranks report what they wait for (deadlock detection). `None`: never.
     pub deadlock_timeout: Option<Duration>,
-    /// How long a host may not answer: after that and one more attempt, its ranks are lost. `None`: as long as TCP
-    /// takes, which can be a quarter of an hour. The host answers for a rank that computes, so such a rank is not lost.
-    /// Use the same value on every rank ([`crate::manual::launching`]).
+    /// How long a host may not answer before its connections are suspected, and made anew
+    /// ([`Config::resume`]). `None`: as long as TCP takes, which can be a quarter of an hour. The host answers for a rank
+    /// that computes, so such a rank is not suspected. Use the same value on every rank ([`crate::manual::launching`]).
     pub keepalive: Option<Duration>,
+    /// For how long a connection that was cut, or is suspected, is made anew: the link goes on where it stopped, and nothing
+    /// is lost or comes twice. After that the peer is lost. `None`: the end of a connection is the loss of its peer at once.
+    /// Use the same value on every rank.
+    pub resume: Option<Duration>,
     /// How long `finalize` waits for peers to confirm that everything has arrived.
     pub linger: Duration,
     /// Whether the node records what it does ([`crate::Node::report`]). If not, reports are empty.
@@ -122,6 +129,7 @@ impl Config {
             join_timeout: Duration::from_secs(30),
             deadlock_timeout: Some(Duration::from_secs(3)),
             keepalive: Some(KEEPALIVE),
+            resume: Some(RESUME),
             linger: Duration::from_secs(5),
             observe: true,
             times_sends: false,

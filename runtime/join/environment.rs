@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::{Config, KEEPALIVE, Key, KeySource, Overlap};
+use crate::config::{Config, KEEPALIVE, Key, KeySource, Overlap, RESUME};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::overrides::Overrides;
@@ -197,6 +197,7 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     set(&mut config.socket_buffer_bytes, variables.parsed(&variables::SOCKET_BUFFER, SocketBuffer::read)?);
     set(&mut config.deadlock_timeout, variables.parsed(&variables::DEADLOCK, limit_or_off)?);
     config.keepalive = keepalive(variables.0)?;
+    config.resume = resume(variables.0)?;
     set(&mut config.join_timeout, variables.parsed(&variables::JOIN, |text| LIMIT.one(text))?);
     set(&mut config.linger, variables.parsed(&variables::LINGER, |text| LIMIT.one(text))?);
     set(&mut config.calibrate, variables.parsed(&variables::CALIBRATE, on_or_off)?);
@@ -231,6 +232,11 @@ pub fn keepalive(variables: &dyn Fn(&str) -> Option<String>) -> Result<Option<Du
     Variables(variables)
         .parsed(&variables::KEEPALIVE, limit_or_off)
         .map(|keepalive| keepalive.unwrap_or(Some(KEEPALIVE)))
+}
+
+/// For how long a connection that was cut is made anew.
+pub fn resume(variables: &dyn Fn(&str) -> Option<String>) -> Result<Option<Duration>> {
+    Variables(variables).parsed(&variables::RESUME, limit_or_off).map(|resume| resume.unwrap_or(Some(RESUME)))
 }
 
 fn limit_or_off(text: &str) -> std::result::Result<Option<Duration>, String> {

@@ -42,6 +42,7 @@ fn the_contract_of_lathide_run() {
         ("LATHIDE_SOCKET_BUFFER", "16KiB"),
         ("LATHIDE_DEADLOCK", "off"),
         ("LATHIDE_KEEPALIVE", "off"),
+        ("LATHIDE_RESUME", "90s"),
         ("LATHIDE_JOIN", "0.5"),
         ("LATHIDE_LINGER", "7s"),
         ("LATHIDE_INTERFACE", "!docker0"),
@@ -54,7 +55,7 @@ fn the_contract_of_lathide_run() {
     assert_eq!((config.overlap, config.encrypt, config.calibrate), (Overlap::Off, true, false));
     assert_eq!((config.window_bytes, config.fragment_bytes, config.envelopes_max), (2 << 20, 1024, 9));
     assert_eq!((config.budget_bytes, config.socket_buffer_bytes), (7 << 20, Some(16 << 10)));
-    assert_eq!((config.deadlock_timeout, config.keepalive), (None, None));
+    assert_eq!((config.deadlock_timeout, config.keepalive, config.resume), (None, None, Some(Duration::from_secs(90))));
     assert_eq!((config.ports, config.advertise), (Some(7000..=7063), Some("fd00::7".parse().unwrap())));
     assert_eq!(config.interface.map(|interface| interface.to_string()).as_deref(), Some("!docker0"));
     assert_eq!((config.join_timeout, config.linger), (Duration::from_millis(500), Duration::from_secs(7)));
@@ -111,6 +112,7 @@ fn sizes_and_times_are_written_as_everywhere() {
         ("LATHIDE_ENVELOPES", "1048577", "a whole number from 1 to 1048576"),
         ("LATHIDE_JOIN", "8785h", "a time from 1ns to 8784h"),
         ("LATHIDE_KEEPALIVE", "never", ", or off"),
+        ("LATHIDE_RESUME", "always", ", or off"),
         ("LATHIDE_SOCKET_BUFFER", "0", "a size from 2KiB to 1GiB"),
         ("LATHIDE_SOCKET_BUFFER", "2GiB", ", or default"),
     ] {

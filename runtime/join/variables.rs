@@ -79,7 +79,10 @@ variables! {
         CACHE = "LATHIDE_CACHE", "FILE or off", "~/.cache/lathide/links.json",
             "where rank 0 keeps what it has learnt of links for the next job on these hosts";
         DEADLOCK = "LATHIDE_DEADLOCK", "TIME or off", "3s", "time without any progress before ranks report";
-        KEEPALIVE = "LATHIDE_KEEPALIVE", "TIME or off", "10s", "time that a host may not answer before it is lost";
+        KEEPALIVE = "LATHIDE_KEEPALIVE", "TIME or off", "3s",
+            "time that a host may not answer before its connections are made anew";
+        RESUME = "LATHIDE_RESUME", "TIME or off", "30s",
+            "time after that, or after a cut, in which a link must go on; then its rank is lost";
         JOIN = "LATHIDE_JOIN", "TIME", "30s", "time in which a rank must join";
         LINGER = "LATHIDE_LINGER", "TIME", "5s", "time for which `finalize` waits for peers to confirm";
         TRACE = "LATHIDE_TRACE", "FILE", "none", "the file for a timeline of all ranks";

@@ -112,7 +112,7 @@ fn a_time_and_a_rate_are_the_same_everywhere() {
         for (option, follows) in TIMES {
             assert_eq!(takes(option, text, follows), is_time, "{option} {text}");
         }
-        for name in ["LATHIDE_DEADLOCK", "LATHIDE_KEEPALIVE", "LATHIDE_JOIN", "LATHIDE_LINGER"] {
+        for name in ["LATHIDE_DEADLOCK", "LATHIDE_KEEPALIVE", "LATHIDE_RESUME", "LATHIDE_JOIN", "LATHIDE_LINGER"] {
             assert_eq!(variable_takes(name, text), is_time, "{name}={text}");
         }
     }
