@@ -111,6 +111,12 @@ pub trait WriteBuffer: Send + Sync + Sized + 'static {
     fn flaw(&self) -> Option<String> {
         None
     }
+    /// Another that shares the memory, if that costs little: as [`Bytes`] and `Arc<[T]>` do. It is kept until the peer has
+    /// acknowledged the message, if that takes longer than `wait`. Of a buffer without such a copy, what is not acknowledged
+    /// then is copied.
+    fn share(&self) -> Option<Self> {
+        None
+    }
 }
 
 impl<T: Element> WriteBuffer for Vec<T> {
@@ -135,6 +141,9 @@ impl<T: Element> WriteBuffer for Arc<[T]> {
     fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(self)
     }
+    fn share(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 impl WriteBuffer for Bytes {
@@ -142,6 +151,9 @@ impl WriteBuffer for Bytes {
     const ELEMENT_BYTES: usize = 1;
     fn bytes(&self) -> &[u8] {
         self
+    }
+    fn share(&self) -> Option<Self> {
+        Some(self.clone())
     }
 }
 
@@ -156,6 +168,10 @@ impl WriteBuffer for BytesMut {
 /// A buffer on its way out, its type forgotten.
 pub(crate) trait SendBuffer: Send + Sync {
     fn bytes(&self) -> &[u8];
+    /// See [`WriteBuffer::share`].
+    fn share(&self) -> Option<Box<dyn SendBuffer>> {
+        None
+    }
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
 }
 
@@ -174,6 +190,11 @@ impl dyn SendBuffer {
 impl<B: WriteBuffer> SendBuffer for B {
     fn bytes(&self) -> &[u8] {
         WriteBuffer::bytes(self)
+    }
+    fn share(&self) -> Option<Box<dyn SendBuffer>> {
+        // The type may be the program's own.
+        let shared = catch_unwind(AssertUnwindSafe(|| WriteBuffer::share(self))).ok()??;
+        Some(Box::new(shared))
     }
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
         self

@@ -233,7 +233,7 @@ impl RawHandle {
     pub(crate) fn take(&self) -> Option<Result<Erased, Box<Failure>>> {
         Some(match self.completion.take()? {
             Outcome::Read(place, _) => Ok(place.into_any()),
-            Outcome::Written(source) => Ok(source.into_any()),
+            Outcome::Written(source) => Ok(source.take().into_any()),
             Outcome::Failed(failure) => {
                 let Failure { error, buffer } = *failure;
                 let error = error.during(self.completion.operation());

@@ -45,6 +45,8 @@ pub(super) struct Shared {
     pub(super) spent: Vec<Box<dyn Any + Send>>,
     /// Reads of any origin that wait.
     pub(super) any: AnyReads,
+    /// Links whose peers are to be told of what has come from them; each once.
+    pub(super) untold: Vec<Rank>,
 }
 
 impl Shared {
@@ -93,6 +95,8 @@ pub(super) struct Link {
     pub(super) sealed_since: Duration,
     /// Whether `Shared::pending` names this link.
     pub(super) is_pending: bool,
+    /// Whether `Shared::untold` does.
+    pub(super) is_untold: bool,
     pub(super) next_own_slot: u64,
 }
 
@@ -109,6 +113,7 @@ impl Link {
             sealed: VecDeque::new(),
             sealed_since: Duration::ZERO,
             is_pending: false,
+            is_untold: false,
             next_own_slot: 0,
         }
     }
@@ -245,12 +250,26 @@ impl Link {
     }
 
     pub(super) fn is_farewelled(&self) -> bool {
-        self.is_own() || self.farewell.confirmed || self.farewell.closed
+        // Who has heard the peer's goodbye stays until the peer knows: it waits for that, and would come again in vain.
+        let Farewell { confirmed, heard, failed, closed, .. } = self.farewell;
+        self.is_own() || closed || (confirmed && (failed || !heard || self.outgoing.is_acknowledged()))
     }
 
-    /// The connection has ended. Returns whether it might: after goodbye.
+    #[cfg(test)]
+    pub(super) fn is_closed(&self) -> bool {
+        self.farewell.closed
+    }
+
+    /// Whether nothing is left to say, so that the connection may end.
+    pub(super) fn may_end(&self) -> bool {
+        let Farewell { confirmed, heard, failed, closed, .. } = self.farewell;
+        closed || failed || confirmed || (heard && self.outgoing.is_acknowledged())
+    }
+
+    /// The connection has ended for good. Returns whether it might: after goodbye.
     pub(super) fn close(&mut self, shared: &mut Shared) -> bool {
         self.release_sealed(&mut shared.completions);
+        self.outgoing.retention.clear(&mut shared.spent);
         let known = self.farewell.closed;
         self.farewell.closed = true;
         known || self.farewell.heard || self.farewell.confirmed
@@ -260,6 +279,8 @@ impl Link {
     pub(super) fn fail(&mut self, error: &Error, shared: &mut Shared) {
         self.release_sealed(&mut shared.completions);
         let (reads, writes) = (self.incoming.clear(), self.outgoing.clear());
+        // Who fails goes on with no other connection.
+        self.outgoing.retention.clear(&mut shared.spent);
         self.collect_spent(shared);
         let fail = |op, error, buffer| Completed { op, outcome: Outcome::failed_with(error, buffer) };
         let reads = reads.into_iter().map(|(op, buffer)| fail(op, error.clone(), buffer));
@@ -275,19 +296,57 @@ impl Link {
         buffer: &mut [u8],
         read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> io::Result<Result<usize, WireError>> {
-        self.with_parser(shared, |parser, frames| parser.receive(frames, buffer, read))
+        let taken = self.with_parser(shared, |parser, frames| parser.receive(frames, buffer, read));
+        if let Ok(Ok(count)) = taken {
+            self.receives(count, shared);
+        }
+        taken
     }
 
     #[cfg(test)]
     pub(super) fn feed(&mut self, shared: &mut Shared, bytes: &[u8]) -> Result<(), WireError> {
-        self.with_parser(shared, |parser, frames| parser.feed(frames, bytes))
+        self.with_parser(shared, |parser, frames| parser.feed(frames, bytes))?;
+        self.receives(bytes.len(), shared);
+        Ok(())
+    }
+
+    /// So many bytes have come, and were acted on.
+    fn receives(&mut self, count: usize, shared: &mut Shared) {
+        let acknowledgement = &mut self.outgoing.acknowledgement;
+        acknowledgement.receives(count, self.parser.head_begun(), shared.now);
+        if acknowledgement.untold() > 0 && !self.is_untold {
+            self.is_untold = true;
+            shared.untold.push(self.peer);
+        }
+        self.announce_output(shared);
+    }
+
+    /// Has the peer told of what has come, if it is time at `now`. Returns when it will be.
+    pub(super) fn acknowledge(&mut self, now: Duration, shared: &mut Shared) -> Option<Duration> {
+        // A new connection tells it at its beginning.
+        let is_there = !self.outgoing.is_down && !self.farewell.closed;
+        let deadline = self.outgoing.acknowledgement.deadline().filter(|_| is_there)?;
+        if deadline > now {
+            return Some(deadline);
+        }
+        self.outgoing.acknowledgement.is_wanted();
+        self.announce_output(shared);
+        None
+    }
+
+    /// There is a new connection, and the peer has received all before `position`.
+    pub(super) fn resume(&mut self, position: u64, shared: &mut Shared) -> Result<u64, WireError> {
+        self.outgoing.retention.rewind(position, &mut shared.spent)?;
+        self.outgoing.acknowledgement.is_told();
+        self.outgoing.is_down = false;
+        self.announce_output(shared);
+        Ok(self.outgoing.retention.unsent())
     }
 
     fn with_parser<T>(&mut self, shared: &mut Shared, run: impl FnOnce(&mut Parser, &mut Acting<'_>) -> T) -> T {
         let mut parser = std::mem::take(&mut self.parser);
         let result = run(&mut parser, &mut Acting { link: self, shared });
         self.parser = parser;
-        self.announce_output(shared);
         result
     }
 
@@ -312,7 +371,7 @@ impl Link {
         shared.spent.append(&mut self.incoming.spent);
     }
 
-    fn announce_output(&mut self, shared: &mut Shared) {
+    pub(super) fn announce_output(&mut self, shared: &mut Shared) {
         self.collect_spent(shared);
         if let Some(bytes) = self.incoming.take_credit() {
             self.outgoing.control.push_back(Control::credit(bytes));
@@ -376,6 +435,8 @@ impl Link {
     /// The peer has heard this node's goodbye, and has given up what it had not sent: no read ends any more.
     fn hear_confirmation(&mut self, shared: &mut Shared) {
         self.farewell.confirmed = self.farewell.said;
+        // The peer stays until it knows that this has arrived.
+        self.outgoing.acknowledgement.is_wanted();
         if self.farewell.confirmed {
             let error = Error::Shutdown { rank: self.rank };
             let end = |(op, buffer)| Completed { op, outcome: Outcome::failed_with(error.clone(), buffer) };
@@ -423,7 +484,7 @@ impl Frames for Acting<'_> {
         let Acting { link, shared } = self;
         let Head { header, message_header, body } = head;
         let (flags, message_id) = (header.flags, header.message_id);
-        if link.farewell.heard && header.kind != Kind::GoodbyeAck {
+        if link.farewell.heard && !matches!(header.kind, Kind::GoodbyeAck | Kind::Acknowledgement) {
             return Err(WireError::AfterGoodbye);
         }
         let Link { outgoing, incoming, .. } = &mut **link;
@@ -475,6 +536,12 @@ impl Frames for Acting<'_> {
                 link.hear_goodbye(culprit, &body, shared);
             }
             (Kind::GoodbyeAck, _) => link.hear_confirmation(shared),
+            (Kind::Acknowledgement, _) => {
+                let position =
+                    body.first_chunk().ok_or(WireError::Handshake("an acknowledgement without its position"))?;
+                outgoing.acknowledgement.was_one();
+                outgoing.retention.acknowledge(u64::from_le_bytes(*position), &mut shared.spent)?;
+            }
             (Kind::Stamp, _) => {
                 let stamp = body.first_chunk().ok_or(WireError::Handshake("a stamp frame without its times"))?;
                 link.hear_stamp(flags & PING != 0, message_id, Stamp::decode(stamp), shared);

@@ -2,7 +2,8 @@
 
 use std::any::Any;
 
-use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
+use super::outgoing::Written;
+use crate::buffer::{ElementType, ReceiveBuffer};
 use crate::error::Error;
 use crate::ids::Rank;
 
@@ -21,7 +22,7 @@ pub(crate) enum Outcome {
     /// A read's buffer, filled and cut to the message; the message it has met, or none for the result of a collective.
     Read(Box<dyn ReceiveBuffer>, Option<Origin>),
     /// A write's buffer, free for reuse.
-    Written(Box<dyn SendBuffer>),
+    Written(Written),
     // Boxed: outcomes pass through several hands, and hardly any is this one.
     Failed(Box<Failure>),
     /// A read withdrawn before it met a message: its buffer, or none for what has none.

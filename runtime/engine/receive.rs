@@ -58,6 +58,11 @@ pub(super) trait Frames {
 }
 
 impl Parser {
+    /// How many bytes of a head are here that is not complete.
+    pub(super) fn head_begun(&self) -> usize {
+        self.stage.len()
+    }
+
     /// Takes bytes as they came, in pieces of any size.
     pub(super) fn feed(&mut self, frames: &mut impl Frames, mut bytes: &[u8]) -> Result<(), WireError> {
         while !bytes.is_empty() {

@@ -10,8 +10,10 @@ use std::ops::Range;
 use super::outgoing::{Body, Control, Express, Outgoing, Partial, Stage, TURN_FRAGMENTS};
 use super::{Completed, Progress};
 use crate::buffer::ElementType;
-use crate::ids::Rank;
-use crate::wire::frame::{ANSWER, CHARGED, CONTROL_BYTES_MAX, FAILED, FIRST, Header, Kind, MatchKey, MessageHeader};
+use crate::ids::{Rank, Tag};
+use crate::wire::frame::{
+    ANSWER, CHARGED, CONTROL_BYTES_MAX, Context, FAILED, FIRST, Header, Kind, MatchKey, MessageHeader,
+};
 use crate::wire::text;
 
 /// Slices in one vectored call: far below the system's limit of 1024, enough for 64 fragments.
@@ -61,6 +63,8 @@ enum Unsent {
 /// How to put a frame back.
 enum Undo {
     Control(Control),
+    /// It is made anew, of what has come by then.
+    Acknowledgement,
     /// A stamp that cannot follow its message at once is worth nothing; the message brings it again.
     Stamp,
     Envelope {
@@ -97,8 +101,25 @@ impl Outgoing {
         if self.is_mute {
             return Ok(Sent::All);
         }
+        if self.is_down {
+            return Ok(Sent::All);
+        }
         let mut burst = 0;
         loop {
+            if self.retention.unsent() > 0 {
+                match self.send_again(write) {
+                    Ok(true) => continue,
+                    Ok(false) => return Ok(Sent::Blocked),
+                    Err(Unsent::Socket(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                        return Ok(Sent::Blocked);
+                    }
+                    Err(Unsent::Socket(error)) => return Err(error),
+                    Err(Unsent::Buffer(message_header)) => {
+                        self.broken = Some(message_header);
+                        return Ok(Sent::Blocked);
+                    }
+                }
+            }
             self.fill(batch);
             let (offered, written) = match self.write_batch(batch, write) {
                 Ok((0, _)) => return Ok(Sent::All),
@@ -131,11 +152,47 @@ impl Outgoing {
         }
     }
 
+    /// Sends on of what the last connection has lost. Returns whether all that was offered was taken.
+    fn send_again(&mut self, write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>) -> Result<bool, Unsent> {
+        let under_way = |message_id| {
+            self.messages().find(|message| message.message_id == message_id).map(|message| &*message.source)
+        };
+        let bytes = self
+            .retention
+            .lost(CALL_BYTES_MAX, under_way)
+            .map_err(|message_id| Unsent::Buffer(self.header_of(message_id)))?;
+        let count = write_some(&[IoSlice::new(&bytes)], write)?;
+        self.retention.sent_again(count);
+        Ok(count == bytes.len())
+    }
+
+    /// What is known of a message that is under way or was.
+    fn header_of(&self, message_id: u64) -> MessageHeader {
+        let of_message = self.messages().find(|message| message.message_id == message_id);
+        let key = MatchKey::new(Context::Collective, Tag(0));
+        let unknown = MessageHeader { key, element: ElementType(0), total: 0 };
+        of_message.map_or_else(|| self.remembered_id(message_id).unwrap_or(unknown), |message| message.message_header)
+    }
+
     fn fill(&mut self, batch: &mut Batch) {
         batch.scratch.clear();
         batch.frames.clear();
+        if !self.has_room() {
+            // The peer may wait for this before it tells of what it has received itself.
+            if self.acknowledgement.is_due(false) {
+                batch.frames.extend([self.acknowledgement_frame(&mut batch.scratch)]);
+            }
+            if self.has_frames() {
+                self.retention.is_full();
+            }
+            return;
+        }
+        if self.acknowledgement.is_due(self.has_frames()) {
+            batch.frames.extend([self.acknowledgement_frame(&mut batch.scratch)]);
+        }
         let (mut slices, mut bytes) = (2, 0);
-        while slices + 2 <= SLICES_MAX && bytes < CALL_BYTES_MAX {
+        let most = CALL_BYTES_MAX.min(self.retention.call());
+        while slices + 2 <= SLICES_MAX && bytes < most {
             let Some(frame) = self.take_frame(&mut batch.scratch) else { return };
             // Adjacent heads without payload share a slice.
             let joins = batch.frames.last().is_some_and(|last: &Frame| last.payload.is_none());
@@ -180,13 +237,7 @@ impl Outgoing {
         if offered == 0 {
             return Ok((0, 0));
         }
-        loop {
-            match write(&slices[..count]) {
-                Ok(written) => return Ok((offered, written)),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Unsent::Socket(error)),
-            }
-        }
+        write_some(&slices[..count], write).map(|written| (offered, written))
     }
 
     /// Bytes of a message.
@@ -198,6 +249,9 @@ impl Outgoing {
     /// The first `written` bytes are gone: completes what they complete and puts the rest back.
     fn commit(&mut self, batch: &mut Batch, mut written: usize, completions: &mut VecDeque<Completed>) {
         if let Some(mut partial) = self.partial.take() {
+            let Partial { head, payload, is_acknowledgement, .. } = &partial;
+            let (of_head, of_payload) = taken(written, head.len(), payload);
+            self.keep(&head[..of_head], of_payload, *is_acknowledgement);
             written = partial.advance(written);
             if partial.is_written() {
                 self.finish(partial.finishes, completions);
@@ -217,6 +271,10 @@ impl Outgoing {
                 break;
             }
             kept += 1;
+            let is_acknowledgement = matches!(frame.undo, Undo::Acknowledgement);
+            let (of_head, of_payload) = taken(written, frame.head.len(), &frame.payload);
+            let head = &batch.scratch[frame.head.clone()];
+            self.keep(&head[..of_head], of_payload, is_acknowledgement);
             if written >= frame.bytes() {
                 written -= frame.bytes();
                 self.finish(frame.finishes, completions);
@@ -225,6 +283,7 @@ impl Outgoing {
                     head: batch.scratch[frame.head.clone()].to_vec(),
                     payload: frame.payload.clone(),
                     finishes: frame.finishes,
+                    is_acknowledgement,
                 };
                 written = partial.advance(written);
                 self.partial = Some(partial);
@@ -248,6 +307,7 @@ impl Outgoing {
             }
             match frame.undo {
                 Undo::Stamp => {}
+                Undo::Acknowledgement => self.acknowledgement.was_not_told(),
                 Undo::Control(control) if control.kind == Kind::Goodbye => self.goodbye = Some(control),
                 Undo::Control(control) => self.control.push_front(control),
                 Undo::Envelope { index, express_run } => {
@@ -304,6 +364,13 @@ impl Outgoing {
             return Some(self.control_frame(goodbye, scratch));
         }
         None
+    }
+
+    fn acknowledgement_frame(&mut self, scratch: &mut Vec<u8>) -> Frame {
+        let position = self.acknowledgement.tell();
+        let body = Body::Number(position);
+        let control = Control { body, ..Control::about(Kind::Acknowledgement, 0) };
+        Frame { undo: Undo::Acknowledgement, ..self.control_frame(control, scratch) }
     }
 
     fn control_frame(&mut self, control: Control, scratch: &mut Vec<u8>) -> Frame {
@@ -443,6 +510,32 @@ impl Outgoing {
             scratch.extend_from_slice(&message_header.encode());
         }
         start..scratch.len()
+    }
+}
+
+/// What `written` bytes are of a frame: of its head, and of its payload.
+fn taken(
+    written: usize,
+    head: usize,
+    payload: &Option<(usize, Range<usize>)>,
+) -> (usize, Option<(usize, Range<usize>)>) {
+    let of_head = written.min(head);
+    let rest =
+        |(index, Range { start, end }): &(usize, Range<usize>)| (*index, *start..(*end).min(start + written - of_head));
+    (of_head, payload.as_ref().map(rest))
+}
+
+/// Writes once, in spite of signals.
+fn write_some(
+    slices: &[IoSlice<'_>],
+    write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+) -> Result<usize, Unsent> {
+    loop {
+        match write(slices) {
+            Ok(written) => return Ok(written),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Unsent::Socket(error)),
+        }
     }
 }
 

@@ -46,6 +46,16 @@ pub enum WireError {
         /// Its tag.
         tag: Tag,
     },
+    /// A position beyond what was sent, or before what was acknowledged.
+    #[error("all before byte {got} acknowledged, of {from} to {to}")]
+    Position {
+        /// The received value.
+        got: u64,
+        /// What was acknowledged before.
+        from: u64,
+        /// What has been sent.
+        to: u64,
+    },
     /// Bytes after goodbye.
     #[error("a frame after goodbye")]
     AfterGoodbye,

@@ -196,7 +196,7 @@ impl Completion {
         let mut state = self.state.lock();
         let State::Done(outcome, _) = &mut *state else { return false };
         if let Outcome::Written(source) = std::mem::replace(outcome, Outcome::failed(error.clone())) {
-            *outcome = Outcome::failed_with(error.clone(), source.into_any());
+            *outcome = Outcome::failed_with(error.clone(), source.take().into_any());
         }
         true
     }

@@ -8,7 +8,7 @@ use super::buffers::{Finished, Gather, Part, Whole};
 use super::codec::{FLUSH_BYTES, REQUESTS, Refusal, Request, payload_key, reply_key};
 use super::posts::{Posts, Purpose};
 use crate::buffer::SendBuffer;
-use crate::engine::{Completed, OpId, Outcome};
+use crate::engine::{Completed, OpId, Outcome, Written};
 use crate::error::{Error, Misuse, WindowRefusal};
 use crate::ids::Rank;
 use crate::operation::{Operation, OperationKind};
@@ -151,7 +151,7 @@ impl Origin {
             let target = self.targets.entry(to).or_default();
             target.next_id = request.id.wrapping_add(1);
             target.remember(request.id, op);
-            self.ended.push_back(Ended::Otherwise(Completed { op, outcome: Outcome::Written(source) }));
+            self.ended.push_back(Ended::Otherwise(Completed { op, outcome: Outcome::Written(Written::whole(source)) }));
             return Ok(op);
         }
         let whole: Whole = Arc::new(source);
@@ -204,7 +204,7 @@ impl Origin {
                 flushed = bytes.map(|bytes| u64::from_le_bytes(*bytes));
             }
             // The last part gives the buffer back that it is of.
-            Outcome::Written(part) => drop(part),
+            Outcome::Written(part) => drop(part.take()),
             Outcome::Abandoned(_) => {}
             Outcome::Failed(failure) => return self.fail(posts, op, failure.error),
         }
@@ -233,7 +233,7 @@ impl Origin {
             },
             (Work::Write(whole), None) => {
                 self.targets.entry(to).or_default().remember(request.id, op);
-                Outcome::Written(Arc::into_inner(whole).expect("all parts have come back"))
+                Outcome::Written(Written::whole(Arc::into_inner(whole).expect("all parts have come back")))
             }
         };
         self.ended.push_back(Ended::Otherwise(Completed { op, outcome }));

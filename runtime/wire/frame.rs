@@ -67,6 +67,8 @@ pub(crate) enum Kind {
     GoodbyeAck = 10,
     /// Message `message_id` was all in the frames before, and posted at this time: [`Stamp`].
     Stamp = 11,
+    /// All bytes of the link before this position have arrived: u64.
+    Acknowledgement = 12,
 }
 
 impl Kind {
@@ -83,6 +85,7 @@ impl Kind {
             9 => Kind::Goodbye,
             10 => Kind::GoodbyeAck,
             11 => Kind::Stamp,
+            12 => Kind::Acknowledgement,
             kind => return Err(WireError::UnknownKind { kind }),
         })
     }
@@ -309,7 +312,7 @@ mod tests {
         #![proptest_config(crate::scale::cases(256))]
 
         #[test]
-        fn headers_come_back(kind in 1u8..=11, flags: u8, number: u32, message_id in 0u64..1 << 56, length in 0u32..=256) {
+        fn headers_come_back(kind in 1u8..=12, flags: u8, number: u32, message_id in 0u64..1 << 56, length in 0u32..=256) {
             let header = Header { kind: Kind::decode(kind).unwrap(), flags, number, message_id, length };
             prop_assert_eq!(Header::decode(&header.encode()), Ok(header));
         }
@@ -351,7 +354,7 @@ mod tests {
             let header = Header { kind: Kind::decode(kind).unwrap(), flags, number: 3, message_id: 5, length: 100 };
             [header.encode(), opening].concat()
         };
-        let corpus: Vec<Vec<u8>> = (1..=11).flat_map(|kind| [head(kind, 0), head(kind, 63)]).collect();
+        let corpus: Vec<Vec<u8>> = (1..=12).flat_map(|kind| [head(kind, 0), head(kind, 63)]).collect();
         crate::mutant::each_seed("heads_that_are_almost_right_are_frames_or_errors", HEADS, |chance| {
             let bytes = crate::mutant::bytes(chance, &corpus);
             let Some((head, rest)) = bytes.split_first_chunk() else { return false };

@@ -18,7 +18,7 @@ use super::seal::Seals;
 use crate::config::{Config, Key};
 
 /// The protocol versions this build speaks: first and last.
-pub const VERSIONS: (u16, u16) = (3, 3);
+pub const VERSIONS: (u16, u16) = (4, 4);
 /// What the kernel counts on when it dials or accepts: the size of each pass in bytes.
 pub(crate) const HELLO_BYTES: usize = 8 + 4 + 1 + OPTIONS_BYTES + 16 + 12 + 8 + 4 + NONCE_BYTES;
 /// CHALLENGE; not longer than HELLO, so that answering a stranger multiplies nothing.

@@ -7,7 +7,7 @@ use super::Incoming;
 use super::tables::{shrink, take_front};
 use crate::engine::arriving::{NO_MESSAGE, Posted, Sink, Unmatched};
 use crate::engine::notes::Progress;
-use crate::engine::outgoing::{Control, cost};
+use crate::engine::outgoing::{Control, Written, cost};
 use crate::engine::{Completed, Outcome};
 use crate::error::{Error, Mismatch};
 use crate::wire::frame::{MatchKey, MessageHeader};
@@ -74,7 +74,7 @@ impl Incoming {
                     }
                 };
                 let outcome = match failure {
-                    None => Outcome::Written(source),
+                    None => Outcome::Written(Written::whole(source)),
                     Some(error) => Outcome::failed_with(error, source.into_any()),
                 };
                 completions.push_back(Completed { op, outcome });

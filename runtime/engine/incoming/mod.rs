@@ -17,7 +17,7 @@ use super::arriving::{Arriving, NO_MESSAGE, Posted, Sink, Unmatched};
 use super::notes::{Notes, Progress};
 #[cfg(test)]
 use super::outgoing::MESSAGE_COST;
-use super::outgoing::{Control, cost};
+use super::outgoing::{Control, Written, cost};
 use super::{Completed, Limits, OpId, Origin, Outcome};
 use crate::buffer::SendBuffer;
 use crate::error::WireError;
@@ -355,7 +355,7 @@ impl Incoming {
             && let Some(message) = self.messages.get_mut(&message_id)
             && let Sink::Own { op, source } = std::mem::replace(&mut message.sink, Sink::Buffer(copy))
         {
-            completions.push_back(Completed { op, outcome: Outcome::Written(source) });
+            completions.push_back(Completed { op, outcome: Outcome::Written(Written::whole(source)) });
         }
     }
 

@@ -6,6 +6,8 @@
 //! posted at once the first is complete when its bytes have gone, and can be passed on while the others follow. A long
 //! message whose key has something to say later in `express` is opened there first.
 
+mod loan;
+mod retention;
 mod stamps;
 mod window;
 
@@ -13,12 +15,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
+use super::acknowledgement::Acknowledgement;
 use super::batch::Batch;
 use super::notes::{Notes, Progress};
+
 use super::{Completed, Limits, OpId, Outcome};
 use crate::buffer::SendBuffer;
 use crate::error::Error;
 use crate::wire::frame::{Kind, MatchKey, MessageHeader, Stamp};
+pub(crate) use loan::Written;
+pub(in crate::engine) use retention::BOUND_BYTES;
+use retention::Retention;
 
 /// What a message costs of the receiver's window beside its bytes: at least what the receiver keeps of it while no read
 /// has met it, with the memory that its tables and the allocator take (`Incoming::footprint`, tested there).
@@ -132,6 +139,14 @@ pub(super) struct Outgoing {
     pub(super) broken: Option<MessageHeader>,
     /// Half a frame has left that cannot be finished: nothing can follow it.
     pub(super) is_mute: bool,
+    /// What was sent and may have to be sent again.
+    pub(super) retention: Retention,
+    /// What the peer is to be told that it need not keep.
+    pub(super) acknowledgement: Acknowledgement,
+    /// Behind the last frame sent that is no acknowledgement.
+    said: u64,
+    /// There is no connection now, but there may be one again.
+    pub(super) is_down: bool,
     pub(super) fragment_bytes: usize,
     /// How many fragments share a header.
     pub(super) batch: Batch,
@@ -153,6 +168,7 @@ pub(super) struct Partial {
     pub(super) payload: Option<(usize, Range<usize>)>,
     /// The message that is complete once this is written.
     pub(super) finishes: Option<usize>,
+    pub(super) is_acknowledgement: bool,
 }
 
 impl Outgoing {
@@ -182,6 +198,10 @@ impl Outgoing {
             sent_log: VecDeque::new(),
             broken: None,
             is_mute: false,
+            retention: Retention::new(),
+            acknowledgement: Acknowledgement::default(),
+            said: 0,
+            is_down: false,
             fragment_bytes,
             batch: Batch::new(fragment_bytes),
             notes: Notes::default(),
@@ -227,9 +247,10 @@ impl Outgoing {
     /// Ends a refused message: the receiver learns that no more of it comes.
     pub(super) fn stop(&mut self, index: usize, completions: &mut VecDeque<Completed>) {
         let message = self.remove(index);
+        let source = self.retention.released(message.message_id, message.source);
         let Some(error) = message.stopped else { return };
         self.control.push_back(Control::about(Kind::Abort, message.message_id));
-        let outcome = Outcome::failed_with(error, message.source.into_any());
+        let outcome = Outcome::failed_with(error, source.into_any());
         completions.push_back(Completed { op: message.op, outcome });
     }
 
@@ -238,7 +259,8 @@ impl Outgoing {
         let message = self.remove(index);
         self.remember(message.message_id, message.op, message.message_header);
         self.notes.take(message.message_id, Progress::Leaves(message.op));
-        completions.push_back(Completed { op: message.op, outcome: Outcome::Written(message.source) });
+        let written = self.retention.written(message.message_id, message.source);
+        completions.push_back(Completed { op: message.op, outcome: Outcome::Written(written) });
     }
 
     /// Remembers a write that is over, in case the receiver refuses the message late.
@@ -254,11 +276,43 @@ impl Outgoing {
         self.sent_log.iter().rev().find(|(_, sent, _)| *sent == op).map(|(.., message_header)| message_header)
     }
 
-    /// Whether anything waits to be sent.
+    /// The same by the message.
+    pub(super) fn remembered_id(&self, message_id: u64) -> Option<MessageHeader> {
+        self.sent_log.iter().find(|(sent, ..)| *sent == message_id).map(|(.., message_header)| *message_header)
+    }
+
+    /// Some of a frame was sent: its head, which has these bytes there, and this of its message's payload.
+    pub(super) fn keep(&mut self, head: &[u8], payload: Option<(usize, Range<usize>)>, is_acknowledgement: bool) {
+        self.retention.copy(head);
+        if let Some((index, range)) = payload {
+            self.retention.name(self.message(index).message_id, range);
+        }
+        if !is_acknowledgement {
+            self.said = self.retention.sent();
+        }
+    }
+
+    /// Whether the peer has acknowledged all but acknowledgements, which it may not.
+    pub(super) fn is_acknowledged(&self) -> bool {
+        let (kept, said) = (self.retention.kept(), self.retention.sent().wrapping_sub(self.said));
+        kept <= said && !self.has_frames()
+    }
+
+    /// Whether anything waits to be sent, and may be now.
     pub(super) fn has_output(&self) -> bool {
-        if self.is_mute {
+        if self.is_mute || self.is_down {
             return false;
         }
+        self.retention.unsent() > 0 || self.acknowledgement.is_due(false) || (self.has_frames() && self.has_room())
+    }
+
+    /// Whether the peer has acknowledged so much that another call's worth may be sent.
+    pub(super) fn has_room(&self) -> bool {
+        self.retention.has_room()
+    }
+
+    /// Whether frames wait to be sent, acknowledgements not counted.
+    pub(super) fn has_frames(&self) -> bool {
         self.partial.is_some()
             || self.stamp_due.is_some()
             || !self.control.is_empty()
@@ -308,7 +362,8 @@ impl Outgoing {
             }
         }
         let mut ended = Vec::new();
-        for Message { op, message_header, stopped, source, .. } in self.messages.drain(..).flatten() {
+        for Message { op, message_id, message_header, stopped, source, .. } in self.messages.drain(..).flatten() {
+            let source = self.retention.released(message_id, source);
             ended.push(Ended { op, message_header, refused: stopped, source });
         }
         self.free.clear();
@@ -321,6 +376,13 @@ impl Outgoing {
         self.control.retain(|control| control.kind == Kind::Refuse);
         self.stamp_due = None;
         ended
+    }
+
+    #[cfg(test)]
+    pub(super) fn begin_at(&mut self, position: u64) {
+        self.retention.begin_at(position);
+        self.acknowledgement.begin_at(position);
+        self.said = position;
     }
 
     #[cfg(test)]

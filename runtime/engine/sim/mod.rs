@@ -2,6 +2,7 @@
 
 mod babble;
 mod costs;
+mod cuts;
 mod faulty;
 mod mutants;
 mod network;

@@ -17,6 +17,8 @@ pub(super) struct Pipe {
     /// Writes fail.
     pub(super) is_broken: bool,
     pub(super) is_clogged: bool,
+    /// Writes go nowhere.
+    pub(super) is_void: bool,
 }
 
 impl World {
@@ -38,6 +40,11 @@ impl World {
                 return Err(ErrorKind::WouldBlock.into());
             }
             let most = room.min(1 + rng.below(4 * piece));
+            if pipe.is_void {
+                let lost = slices.iter().map(|slice| slice.len()).sum::<usize>().min(most);
+                moved += lost;
+                return Ok(lost);
+            }
             let before = pipe.bytes.len();
             for slice in slices {
                 let left = most - (pipe.bytes.len() - before);
@@ -78,6 +85,7 @@ impl World {
             return self.lose(to, from, "the connection has ended");
         }
         let piece = (1 + self.rng.below(self.program.piece_bytes)).min(pipe.bytes.len());
+        let piece = self.cuts.before(from, to, piece);
         let (feeds, blocks) = (self.rng.once_in(3), self.rng.once_in(12));
         let (engine, predicted) = (&mut self.nodes[to].engine, &mut self.counts.predicted);
         let Some(cipher) = &mut self.ciphers[to * size + from] else {
@@ -96,6 +104,7 @@ impl World {
                 engine.receive(now, peer, &mut read).unwrap_or(0)
             };
             self.note(&[4, from as u64, to as u64, moved as u64]);
+            self.count_to_cut(from, to, moved);
             return self.settle(to);
         };
         let (mut moved, mut left) = (0, if blocks { 0 } else { piece });
@@ -128,6 +137,7 @@ impl World {
             }
         };
         self.note(&[4, from as u64, to as u64, moved as u64]);
+        self.count_to_cut(from, to, moved);
         if end.kind() != ErrorKind::WouldBlock {
             return self.lose(to, from, &end.to_string());
         }
@@ -136,6 +146,9 @@ impl World {
 
     /// `rank` learns that `peer` is gone.
     pub(super) fn lose(&mut self, rank: usize, peer: usize, cause: &str) -> Verdict {
+        if self.cuts.is_dead(rank, peer) {
+            return self.notice(rank, peer);
+        }
         self.nodes[rank].engine.handle_lost(Rank(peer as u32), cause);
         self.settle(rank)
     }

@@ -5,9 +5,13 @@ use std::time::Duration;
 use super::program::Message;
 use super::world::{End, Read, Verdict, World};
 use crate::buffer::Element;
+use crate::engine::link::Link;
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
 use crate::wire::frame::{Context, MatchKey};
+
+/// Bytes by which the last frame may go beyond what is kept: a batch of fragments, or a word about a message.
+const LONGEST_FRAME: u64 = 70 << 10;
 
 /// Whether the program is told of a write that was over before it was refused.
 fn is_told_late(key: MatchKey) -> bool {
@@ -130,10 +134,27 @@ impl World {
                     link.peer()
                 ));
             }
+            self.check_kept(rank, link)?;
             let envelopes = link.incoming.envelopes();
             if envelopes > limits.envelopes_max {
                 return Err(format!("rank {rank} holds {envelopes} envelopes of {:?}", link.peer()));
             }
+        }
+        Ok(())
+    }
+
+    /// What is kept is within its bound, and nothing is taken for received that is not.
+    fn check_kept(&self, rank: usize, link: &Link) -> Verdict {
+        let (peer, retention) = (link.peer(), &link.outgoing.retention);
+        let (kept, memory, most) = (retention.kept(), retention.memory() as u64, retention.bound() + LONGEST_FRAME);
+        if kept > most || memory > most {
+            return Err(format!("rank {rank} keeps {kept} bytes for {peer:?}, {memory} of its own; most {most}"));
+        }
+        let other = &self.nodes[peer.index()].engine;
+        let has_ended = self.allowed.damage || self.nodes[rank].engine.failure().is_some() || other.failure().is_some() || link.is_closed();
+        let received = other.received(Rank(rank as u32));
+        if !has_ended && peer.index() != rank && received.wrapping_sub(retention.acknowledged()) > kept {
+            return Err(format!("rank {rank} was told of more than {peer:?} has received"));
         }
         Ok(())
     }

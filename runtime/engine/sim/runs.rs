@@ -28,6 +28,9 @@ pub(super) struct Counts {
     pub(super) failures: u64,
     pub(super) predicted: u64,
     pub(super) stamps: u64,
+    pub(super) cuts: u64,
+    pub(super) resumed: u64,
+    pub(super) again: u64,
 }
 
 impl Counts {
@@ -42,6 +45,9 @@ impl Counts {
         self.failures += other.failures;
         self.predicted += other.predicted;
         self.stamps += other.stamps;
+        self.cuts += other.cuts;
+        self.resumed += other.resumed;
+        self.again += other.again;
     }
 }
 
@@ -196,7 +202,7 @@ fn end_all(mut world: World) -> Verdict<World> {
 }
 
 /// Simulates many jobs of a family.
-fn simulate(name: &str, seeds: u64, run: impl Fn(u64) -> Verdict<World> + Sync) {
+pub(super) fn simulate(name: &str, seeds: u64, run: impl Fn(u64) -> Verdict<World> + Sync) {
     each_seed(name, seeds, |seed| run(seed).map(|world| (world.counts, world.trace)));
 }
 

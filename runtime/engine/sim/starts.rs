@@ -7,6 +7,10 @@ use crate::engine::Engine;
 pub(crate) struct Starts {
     /// Frames of each direction of each link: both ends count alike.
     pub(crate) frames: u32,
+    /// Bytes of each direction of each link, likewise.
+    pub(crate) positions: u64,
+    /// What each link may keep, if not as much as usual.
+    pub(crate) bound: Option<u64>,
     /// Each engine's operations.
     pub(crate) ops: u64,
     /// Each sender's messages.
@@ -16,12 +20,15 @@ pub(crate) struct Starts {
 impl Starts {
     /// At zero, or a little before a power of two; `below` gives chance.
     pub(crate) fn random(below: &mut dyn FnMut(usize) -> usize) -> Self {
+        let bound = [None, Some(1000), Some(4000), Some(20_000)][below(4)];
         let mut before = |ends: &[u64]| match below(ends.len() + 1) {
             0 => 0,
             which => ends[which - 1] - below(12) as u64,
         };
         Starts {
             frames: before(&[u32::MAX.into()]) as u32,
+            positions: before(&[u32::MAX.into(), 1 << 63, u64::MAX]),
+            bound,
             ops: before(&[u32::MAX.into(), 1 << 63]),
             // The header carries 56 bits.
             message_ids: before(&[u32::MAX.into(), 1 << 48, (1 << 56) - (1 << 20)]),
@@ -37,6 +44,11 @@ impl Engine {
             link.next_own_slot = starts.message_ids;
             link.outgoing.next_message_id = starts.message_ids;
             (link.outgoing.number, link.parser.number) = (starts.frames, starts.frames);
+            link.outgoing.begin_at(starts.positions);
+            if let Some(bound) = starts.bound {
+                link.outgoing.retention.force_bound(bound);
+                link.outgoing.acknowledgement.set_at_once(bound / 4);
+            }
         }
     }
 }

@@ -5,12 +5,13 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::cuts::Cuts;
 use super::network::Pipe;
 use super::program::{Action, Program, Stream};
 use super::runs::Counts;
 use super::starts::Starts;
 use crate::chance::Chance;
-use crate::engine::{Arrival, Completed, Engine, LateRefusal, OpId, Outcome, Unposted};
+use crate::engine::{Arrival, Completed, Engine, LateRefusal, OpId, Outcome, Unposted, Written};
 use crate::error::Error;
 use crate::ids::Rank;
 use crate::wire::cipher::Cipher;
@@ -66,6 +67,12 @@ enum Move {
     Deliver(usize, usize),
     Program(usize),
     Send(usize, usize),
+    /// Peers are told of what has come.
+    Acknowledge(usize),
+    /// One end learns that its connection is gone.
+    Notice(usize, usize),
+    /// The lower rank dials again.
+    Dial(usize, usize),
 }
 
 /// What may happen in a run beside the program.
@@ -98,6 +105,11 @@ pub(super) struct World {
     read_of: Vec<Option<usize>>,
     clogs: bool,
     moves: Vec<Move>,
+    /// The connections, and what is to become of them.
+    pub(super) cuts: Cuts,
+    pub(super) starts: Starts,
+    /// Buffers that are back and that nobody has taken.
+    pub(super) written: Vec<(usize, Written)>,
     pub(super) trace: u64,
     pub(super) counts: Counts,
 }
@@ -135,6 +147,9 @@ impl World {
             read_of: vec![None; program.messages.len()],
             clogs: rng.once_in(3),
             moves: Vec::new(),
+            cuts: Cuts::none(size),
+            starts,
+            written: Vec::new(),
             trace: 0,
             counts: Counts { runs: 1, messages: program.messages.len() as u64, ..Counts::default() },
             rng,
@@ -163,6 +178,7 @@ impl World {
                 let at = self.rng.below(self.pipes.len());
                 self.pipes[at].is_clogged ^= true;
             }
+            self.cut_by_chance();
             self.find_moves();
             if self.moves.is_empty() {
                 let clogged = self.pipes.iter().filter(|pipe| pipe.is_clogged).count();
@@ -178,6 +194,9 @@ impl World {
                 Move::Program(rank) => self.step(rank)?,
                 Move::Send(from, to) => self.send(from, to)?,
                 Move::Deliver(from, to) => self.deliver(from, to)?,
+                Move::Acknowledge(rank) => self.acknowledge(rank)?,
+                Move::Notice(rank, peer) => self.notice(rank, peer)?,
+                Move::Dial(lower, higher) => self.dial(lower, higher)?,
             }
         }
         Ok(false)
@@ -198,6 +217,9 @@ impl World {
             if self.can_step(rank) {
                 self.moves.push(Move::Program(rank));
             }
+            if self.nodes[rank].engine.has_untold() {
+                self.moves.push(Move::Acknowledge(rank));
+            }
             for peer in (0..size).filter(|peer| *peer != rank) {
                 let (to, from) = (&self.pipes[rank * size + peer], &self.pipes[peer * size + rank]);
                 let room = to.bytes.len() < to.capacity || to.is_broken;
@@ -206,6 +228,12 @@ impl World {
                 }
                 if (!from.bytes.is_empty() || from.is_cut) && !from.is_clogged {
                     self.moves.push(Move::Deliver(peer, rank));
+                }
+                if self.cuts.is_unnoticed(rank, peer) {
+                    self.moves.push(Move::Notice(rank, peer));
+                }
+                if self.cuts.may_dial(rank, peer) {
+                    self.moves.push(Move::Dial(rank, peer));
                 }
             }
         }
@@ -368,10 +396,11 @@ impl World {
         };
         let end = match outcome {
             Outcome::Read(mut place, _) => End::Data(place.bytes_mut().to_vec()),
-            Outcome::Written(source) => {
+            Outcome::Written(written) => {
                 let Side::Write(message) = side else { return Err(format!("{side:?} was written")) };
-                if source.bytes() != self.program.messages[message].payload() {
-                    return Err(format!("message {message}'s buffer came back with other bytes"));
+                self.written.push((message, written));
+                if self.rng.once_in(2) {
+                    self.take_written()?;
                 }
                 End::Written
             }
@@ -391,6 +420,16 @@ impl World {
             (Side::Write(message), End::Written | End::Failed(_)) => self.writes[message] = end,
             (Side::Read(read), End::Data(_) | End::Failed(_) | End::Abandoned) => self.reads[read].end = end,
             _ => return Err(format!("rank {rank}: {side:?} ended with {end:?}")),
+        }
+        Ok(())
+    }
+
+    /// One of the buffers that are back is taken and gone, or never taken.
+    fn take_written(&mut self) -> Verdict {
+        let at = self.rng.below(self.written.len());
+        let (message, written) = self.written.swap_remove(at);
+        if !self.rng.once_in(8) && written.take().bytes() != self.program.messages[message].payload() {
+            return Err(format!("message {message}'s buffer came back with other bytes"));
         }
         Ok(())
     }
@@ -419,12 +458,18 @@ fn no_ciphers(size: usize) -> Vec<Option<Cipher>> {
 fn ciphers(size: usize, rng: &mut Chance) -> Vec<Option<Cipher>> {
     let mut ciphers = no_ciphers(size);
     for (one, other) in (0..size).flat_map(|one| (0..one).map(move |other| (one, other))) {
-        let mut pair = repeatable_pair();
-        pair.0.seal_records_of(rng.pick(&RECORD_BYTES));
-        pair.1.seal_records_of(rng.pick(&RECORD_BYTES));
-        (ciphers[other * size + one], ciphers[one * size + other]) = (Some(pair.0), Some(pair.1));
+        let (lower, higher) = cipher_pair(rng);
+        (ciphers[other * size + one], ciphers[one * size + other]) = (Some(lower), Some(higher));
     }
     ciphers
+}
+
+/// The ciphers of a connection's ends.
+pub(super) fn cipher_pair(rng: &mut Chance) -> (Cipher, Cipher) {
+    let mut pair = repeatable_pair();
+    pair.0.seal_records_of(rng.pick(&RECORD_BYTES));
+    pair.1.seal_records_of(rng.pick(&RECORD_BYTES));
+    pair
 }
 
 /// The longest records of a cipher.

@@ -10,7 +10,7 @@ use super::completion::Completion;
 use super::machine;
 use super::poller::{Poller, Ready};
 use crate::buffer::{Element, ReceiveBuffer};
-use crate::engine::{OpId, Origin, Outcome};
+use crate::engine::{OpId, Origin, Outcome, Written};
 use crate::error::Error;
 use crate::ids::Rank;
 
@@ -324,7 +324,7 @@ impl Core {
             }
             count += 1;
             self.links[peer].outgoing.pop_front();
-            self.engine.complete(op, Outcome::Written(Box::new(Vec::<u8>::new())));
+            self.engine.complete(op, Outcome::Written(Written::whole(Box::new(Vec::<u8>::new()))));
             // There is more, and the other links have their turn.
             if !self.links[peer].outgoing.is_empty() && machine::once_in(4) {
                 self.watch(peer, true);

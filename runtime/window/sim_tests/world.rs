@@ -309,7 +309,7 @@ impl World {
         assert!(matches!(node.ends[line], End::UnderWay), "line {line} ends once: {:?}", node.ends[line]);
         let result: Box<dyn Any> = match outcome {
             Outcome::Read(place, _) => place.into_any(),
-            Outcome::Written(source) => source.into_any(),
+            Outcome::Written(source) => source.take().into_any(),
             Outcome::Failed(failure) => {
                 let error = failure.error;
                 let is_told = matches!((&node.program[line], &error), (Line::Flush { .. }, Error::Window(_)));

@@ -342,7 +342,7 @@ impl World {
             let Some(line) = node.ops.remove(&op) else { continue };
             let result: Box<dyn Any> = match outcome {
                 Outcome::Read(place, _) => place.into_any(),
-                Outcome::Written(source) => source.into_any(),
+                Outcome::Written(source) => source.take().into_any(),
                 Outcome::Failed(failure) => {
                     node.ends[line] = End::Failed(failure.error);
                     continue;

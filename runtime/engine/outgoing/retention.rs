@@ -1,0 +1,351 @@
+//! What a link has sent and its peer has not acknowledged: kept, so that it can be sent again on another connection.
+//!
+//! Positions count the bytes of a link's frames from its beginning, over all its connections, in 64 bits. Frames follow each
+//! other without gaps, so a position says exactly what has arrived, also in the middle of a frame: nothing is taken back at
+//! either end when a connection breaks. Heads and small payloads are copied; longer payloads are named, as long as their
+//! buffers are there ([`super::loan`]).
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt};
+
+use super::loan::{Loan, Written};
+use crate::buffer::SendBuffer;
+use crate::error::WireError;
+
+/// What a link may have sent and not be acknowledged, if its path does not hold more.
+pub(crate) const BOUND_BYTES: u64 = 1 << 20;
+/// The same of a path of any length and rate.
+pub(crate) const BOUND_BYTES_MAX: u64 = 64 << 20;
+/// Memory that is kept for copies though there are none.
+const SPARE_BYTES: usize = 16 << 10;
+
+pub(in crate::engine) struct Retention {
+    /// All before it is acknowledged.
+    acknowledged: u64,
+    /// Behind the last byte that a connection has taken.
+    sent: u64,
+    /// What goes next: `sent`, but for a new connection, which begins with what the last one has lost.
+    next: u64,
+    pieces: VecDeque<Piece>,
+    /// The bytes of all copied pieces.
+    copied: VecDeque<u8>,
+    /// Messages that pieces name.
+    messages: HashMap<u64, Kept>,
+    /// See [`BOUND_BYTES`].
+    bound: u64,
+    /// Sending has stopped at the bound since it was asked.
+    was_full: bool,
+    /// Bytes sent again so far.
+    pub(in crate::engine) again: u64,
+}
+
+/// Some of the bytes sent, in order.
+enum Piece {
+    /// So many, copied.
+    Copied(usize),
+    /// These of a message.
+    Payload(u64, Range<usize>),
+}
+
+/// A message of which pieces are kept.
+struct Kept {
+    pieces: usize,
+    /// The payload that they reach over.
+    range: Range<usize>,
+    /// Once the message has ended.
+    loan: Option<Arc<Loan>>,
+}
+
+impl Retention {
+    pub(in crate::engine) fn new() -> Self {
+        Retention {
+            acknowledged: 0,
+            sent: 0,
+            next: 0,
+            pieces: VecDeque::new(),
+            copied: VecDeque::new(),
+            messages: HashMap::new(),
+            bound: BOUND_BYTES,
+            was_full: false,
+            again: 0,
+        }
+    }
+
+    /// Behind the last byte that a connection has taken.
+    pub(in crate::engine) fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Before it, all is acknowledged.
+    pub(in crate::engine) fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    /// Bytes that are not acknowledged.
+    pub(in crate::engine) fn kept(&self) -> u64 {
+        self.sent.wrapping_sub(self.acknowledged)
+    }
+
+    /// The bytes of one call, at most; more than one call's are kept, so that a link need not stand still.
+    pub(in crate::engine) fn call(&self) -> usize {
+        (self.bound / 4) as usize
+    }
+
+    /// Whether another call's worth may be sent before some is acknowledged.
+    pub(in crate::engine) fn has_room(&self) -> bool {
+        self.kept() + self.bound / 4 <= self.bound
+    }
+
+    /// Something was not sent for want of room.
+    pub(in crate::engine) fn is_full(&mut self) {
+        self.was_full = true;
+    }
+
+    /// Whether that has happened since the last time.
+    pub(in crate::engine) fn take_full(&mut self) -> bool {
+        std::mem::take(&mut self.was_full)
+    }
+
+    /// What may be kept from now on, if the path holds twice as much less.
+    pub(in crate::engine) fn set_bound(&mut self, bytes: u64) {
+        self.bound = bytes.clamp(BOUND_BYTES, BOUND_BYTES_MAX);
+    }
+
+    pub(in crate::engine) fn bound(&self) -> u64 {
+        self.bound
+    }
+
+    /// These bytes were sent.
+    pub(in crate::engine) fn copy(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.copied.extend(bytes);
+        match self.pieces.back_mut() {
+            Some(Piece::Copied(count)) => *count += bytes.len(),
+            _ => self.pieces.push_back(Piece::Copied(bytes.len())),
+        }
+        self.add(bytes.len());
+    }
+
+    /// These bytes of a message were sent, which is there until it ends.
+    pub(in crate::engine) fn name(&mut self, message_id: u64, range: Range<usize>) {
+        if range.is_empty() {
+            return;
+        }
+        let fresh = || Kept { pieces: 0, range: range.start..range.start, loan: None };
+        let kept = self.messages.entry(message_id).or_insert_with(fresh);
+        kept.pieces += 1;
+        kept.range.end = range.end;
+        self.add(range.len());
+        self.pieces.push_back(Piece::Payload(message_id, range));
+    }
+
+    fn add(&mut self, count: usize) {
+        debug_assert_eq!(self.next, self.sent, "what is new follows what is sent again");
+        self.sent = self.sent.wrapping_add(count as u64);
+        self.next = self.sent;
+    }
+
+    /// All of a message was sent: its buffer, free for reuse.
+    pub(in crate::engine) fn written(&mut self, message_id: u64, source: Box<dyn SendBuffer>) -> Written {
+        let Some(kept) = self.messages.get_mut(&message_id) else { return Written::whole(source) };
+        let loan = Loan::new(source, kept.range.clone());
+        kept.loan = Some(loan.clone());
+        Written::lent(loan)
+    }
+
+    /// No more of a message is sent, and its owner has the buffer back at once.
+    pub(in crate::engine) fn released(&mut self, message_id: u64, source: Box<dyn SendBuffer>) -> Box<dyn SendBuffer> {
+        self.written(message_id, source).take()
+    }
+
+    /// The peer has received all before `position`. Buffers that nobody wants any more go to `spent`.
+    pub(in crate::engine) fn acknowledge(
+        &mut self,
+        position: u64,
+        spent: &mut Vec<Box<dyn Any + Send>>,
+    ) -> Result<(), WireError> {
+        if self.acknowledged.wrapping_sub(position) < 1 << 63 {
+            // One that was sent again: a new connection has said more.
+            return Ok(());
+        }
+        // What is not sent again yet cannot have come, though the connection before may have taken it.
+        self.check(position, self.next)?;
+        self.drop_before(position, spent);
+        Ok(())
+    }
+
+    fn check(&self, got: u64, to: u64) -> Result<(), WireError> {
+        let from = self.acknowledged;
+        if got.wrapping_sub(from) > to.wrapping_sub(from) {
+            return Err(WireError::Position { got, from, to });
+        }
+        Ok(())
+    }
+
+    fn drop_before(&mut self, position: u64, spent: &mut Vec<Box<dyn Any + Send>>) {
+        let mut count = position.wrapping_sub(self.acknowledged);
+        self.acknowledged = position;
+        let mut copied = 0;
+        while count > 0 {
+            let Some(piece) = self.pieces.front_mut() else { break };
+            let length = piece.len() as u64;
+            if length > count {
+                copied += piece.cut(count as usize, &mut self.messages);
+                break;
+            }
+            count -= length;
+            match self.pieces.pop_front() {
+                Some(Piece::Copied(length)) => copied += length,
+                Some(Piece::Payload(message_id, range)) => self.forget(message_id, range.end, spent),
+                None => break,
+            }
+        }
+        self.copied.drain(..copied);
+        if self.copied.is_empty() && self.copied.capacity() > SPARE_BYTES {
+            self.copied = VecDeque::new();
+        }
+    }
+
+    /// A piece of a message, which ends at `to`, is acknowledged.
+    fn forget(&mut self, message_id: u64, to: usize, spent: &mut Vec<Box<dyn Any + Send>>) {
+        let Some(kept) = self.messages.get_mut(&message_id) else { return };
+        kept.pieces -= 1;
+        kept.range.start = to;
+        if let Some(loan) = &kept.loan {
+            loan.acknowledged(to);
+        }
+        if kept.pieces == 0
+            && let Some(Kept { loan: Some(loan), .. }) = self.messages.remove(&message_id)
+        {
+            spent.extend(Loan::end(loan));
+        }
+    }
+
+    /// The connection is gone, and the peer has received all before `position` on it.
+    pub(in crate::engine) fn rewind(
+        &mut self,
+        position: u64,
+        spent: &mut Vec<Box<dyn Any + Send>>,
+    ) -> Result<(), WireError> {
+        self.check(position, self.sent)?;
+        self.next = position;
+        self.drop_before(position, spent);
+        Ok(())
+    }
+
+    /// Bytes that a connection has lost and the next one has not taken.
+    pub(in crate::engine) fn unsent(&self) -> u64 {
+        self.sent.wrapping_sub(self.next)
+    }
+
+    /// The next of them, at most `most`; `under_way` has the buffers of messages that have not ended. `Err`: such a buffer does not
+    /// give its bytes.
+    pub(in crate::engine) fn lost<'a>(
+        &self,
+        most: usize,
+        under_way: impl Fn(u64) -> Option<&'a (dyn SendBuffer + 'static)>,
+    ) -> Result<Vec<u8>, u64> {
+        let mut bytes = Vec::new();
+        let (mut skip, mut at) = (self.next.wrapping_sub(self.acknowledged) as usize, 0);
+        for piece in &self.pieces {
+            let length = piece.len();
+            let from = skip.min(length);
+            let now = (length - from).min(most - bytes.len());
+            match piece {
+                Piece::Copied(_) => bytes.extend(self.copied.range(at + from..at + from + now)),
+                Piece::Payload(message_id, range) if now > 0 => {
+                    let part = range.start + from..range.start + from + now;
+                    let loan = self.messages.get(message_id).and_then(|kept| kept.loan.as_ref());
+                    let is_there = match loan {
+                        Some(loan) => loan.copy(part, &mut bytes),
+                        None => under_way(*message_id)
+                            .and_then(|source| source.part(part))
+                            .map(|part| bytes.extend_from_slice(part))
+                            .is_some(),
+                    };
+                    if !is_there {
+                        return Err(*message_id);
+                    }
+                }
+                Piece::Payload(..) => {}
+            }
+            if let Piece::Copied(length) = piece {
+                at += length;
+            }
+            skip -= from;
+            if bytes.len() == most {
+                break;
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// So many of them are taken.
+    pub(in crate::engine) fn sent_again(&mut self, count: usize) {
+        self.next = self.next.wrapping_add(count as u64);
+        self.again += count as u64;
+    }
+
+    /// The link is over: nothing is sent again.
+    pub(in crate::engine) fn clear(&mut self, spent: &mut Vec<Box<dyn Any + Send>>) {
+        let loans = self.messages.drain().filter_map(|(_, kept)| kept.loan);
+        spent.extend(loans.filter_map(Loan::end));
+        self.pieces.clear();
+        self.copied = VecDeque::new();
+        (self.acknowledged, self.next) = (self.sent, self.sent);
+    }
+
+    /// Memory that it takes: copies, those of buffers that went back among them.
+    #[cfg(test)]
+    pub(in crate::engine) fn memory(&self) -> usize {
+        let loans = self.messages.values().filter_map(|kept| kept.loan.as_ref());
+        self.copied.len() + loans.map(|loan| loan.copied()).sum::<usize>()
+    }
+
+    /// As [`Retention::set_bound`], without a limit.
+    #[cfg(test)]
+    pub(in crate::engine) fn force_bound(&mut self, bytes: u64) {
+        self.bound = bytes;
+    }
+
+    /// Both counters begin here; nothing has been sent.
+    #[cfg(test)]
+    pub(in crate::engine) fn begin_at(&mut self, position: u64) {
+        (self.acknowledged, self.sent, self.next) = (position, position, position);
+    }
+}
+
+impl Piece {
+    fn len(&self) -> usize {
+        match self {
+            Piece::Copied(count) => *count,
+            Piece::Payload(_, range) => range.len(),
+        }
+    }
+
+    /// Takes `count` bytes off the front, of which there are more. Returns how many of them were copied.
+    fn cut(&mut self, count: usize, messages: &mut HashMap<u64, Kept>) -> usize {
+        match self {
+            Piece::Copied(length) => {
+                *length -= count;
+                count
+            }
+            Piece::Payload(message_id, range) => {
+                range.start += count;
+                if let Some(kept) = messages.get_mut(message_id) {
+                    kept.range.start = range.start;
+                    if let Some(loan) = &kept.loan {
+                        loan.acknowledged(range.start);
+                    }
+                }
+                0
+            }
+        }
+    }
+}
