@@ -14,7 +14,7 @@ const AT_ONCE_BYTES: u64 = BOUND_BYTES / 4;
 /// What is worth a frame beside others.
 const BESIDE_BYTES: u64 = 16 << 10;
 /// How long the peer waits at most to be told of what has come.
-const DELAY: Duration = Duration::from_millis(10);
+pub(crate) const DELAY: Duration = Duration::from_millis(10);
 /// Bytes of an acknowledgement.
 pub(super) const ACKNOWLEDGEMENT_BYTES: u64 = HEADER_BYTES as u64 + 8;
 /// Acknowledgements are acknowledged, too, but few of them: two ends that have nothing else to say fall silent, and they take a

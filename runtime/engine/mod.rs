@@ -34,6 +34,7 @@ use crate::ids::{Rank, Tag};
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{Context, MatchKey, MessageHeader, Stamp};
 pub(crate) use crate::wire::handshake::Limits;
+pub(crate) use acknowledgement::DELAY as ACKNOWLEDGEMENT_DELAY;
 use arriving::Posted;
 use link::{Link, Shared};
 use notes::Notes;

@@ -3,7 +3,7 @@
 //! Rank 0 serves the rendezvous if nobody listens at its address yet. Every node listens on the address from which it
 //! reached the rendezvous, reports it, and gets the table of all. Then the lower rank of each pair dials the higher, all
 //! pairs at start: connections never cross, the first message pays for no set-up, and a pair that cannot talk is known
-//! before the program computes. When the mesh is complete, the listener closes.
+//! before the program computes. The listener stays, for links whose connections are cut later ([`super::rejoin`]).
 
 use std::future::poll_fn;
 use std::io;
@@ -32,6 +32,7 @@ use super::invitation::Posted;
 use super::keepalive::{self, EndedBy};
 use super::lines;
 use super::listening::{bind, bind_all};
+use super::rejoin::Rejoin;
 use super::socket_buffer::SocketBuffer;
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -68,6 +69,8 @@ pub(crate) struct Membership {
     pub(crate) may_poll: bool,
     /// The connection to the rendezvous; `None` for a job of one without any.
     pub(crate) control: Option<Control>,
+    /// What makes links anew whose connections are cut.
+    pub(crate) rejoin: Option<Rejoin>,
 }
 
 /// The connection to the rendezvous. Its tasks live on the runtime that called [`join`].
@@ -146,6 +149,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
             addresses: Vec::new(),
             may_poll: true,
             control: None,
+            rejoin: None,
         });
     }
     if config.discovery.as_ref().is_none_or(|discovery| discovery.has_key) {
@@ -220,7 +224,15 @@ async fn links(
     let ranks_per_core = table.ranks_per_core;
     let addresses = table.addresses.iter().map(SocketAddr::ip).collect();
     let deadline = Instant::now() + config.join_timeout;
-    let connected = connect(party, listener, buffer, table, control, deadline).await?;
+    // Both wait at the same port, one after the other: who comes between is not turned away.
+    let (listener, later) = twice(listener).map_err(|error| error.to_string())?;
+    let (told, incarnations) = (table.addresses.clone(), table.incarnations.clone());
+    let (connected, epochs) = connect(party.clone(), listener, buffer, table, control, deadline).await?;
+    let rejoin = config.resume.map(|_| {
+        let mut rejoin = Rejoin::new(party, told, incarnations, epochs, buffer);
+        rejoin.listen(later);
+        rejoin
+    });
     let mut links = Vec::new();
     let mut limits = Vec::new();
     for link in connected {
@@ -229,7 +241,7 @@ async fn links(
             .map(|(Connection { stream, cipher }, _)| stream.into_std().map(|stream| Connection { stream, cipher }));
         links.push(link.transpose().map_err(|error| error.to_string())?);
     }
-    Ok(Membership { links, limits, launcher, job, ranks_per_core, addresses, may_poll, control: None })
+    Ok(Membership { links, limits, launcher, job, ranks_per_core, addresses, may_poll, control: None, rejoin })
 }
 
 /// Opens the node's listener, on the address that reached the rendezvous unless other rules are set; and what the others
@@ -350,11 +362,19 @@ fn bad_news(notice: Notice) -> Failure {
     }
 }
 
+/// A listener, and another at the same port.
+fn twice(listener: TcpListener) -> io::Result<(TcpListener, TcpListener)> {
+    let listener = listener.into_std()?;
+    let other = listener.try_clone()?;
+    Ok((TcpListener::from_std(listener)?, TcpListener::from_std(other)?))
+}
+
 type Link = (Connection, Established);
 
 /// All that can happen while the mesh is built comes through one queue.
 enum Step {
-    Dialed(Rank, Box<Result<Link, String>>),
+    /// With the number of the connection that this took.
+    Dialed(Rank, Box<Result<(Link, u32), String>>),
     Guest(Box<Guest>),
     /// What came of letting a lower rank in with its connection of this number.
     Admitted(Rank, u32, Box<io::Result<Link>>),
@@ -371,13 +391,13 @@ async fn connect(
     table: Table,
     control: &mut Control,
     deadline: Instant,
-) -> Result<Vec<Option<Link>>, Failure> {
+) -> Result<(Vec<Option<Link>>, Vec<u32>), Failure> {
     let (own, size) = (party.rank, party.size);
     if table.addresses.len() != size as usize || table.incarnations.len() != size as usize {
         return Err("the rendezvous' table has another number of ranks".to_owned().into());
     }
     let (steps, mut inbox) = mpsc::channel(QUEUE_MAX);
-    // Dropped, and so ended, with this function: the listener closes when the mesh is complete.
+    // Dropped, and so ended, with this function.
     let mut tasks = JoinSet::new();
     let (guests, deaf, acceptor) = (steps.clone(), steps.clone(), party.clone());
     tasks.spawn(async move {
@@ -400,7 +420,7 @@ async fn connect(
         let missing = (0..size).filter(|&rank| rank != own && links[rank as usize].is_none());
         let missing: Vec<Rank> = missing.map(Rank).collect();
         if missing.is_empty() {
-            return Ok(links);
+            return Ok((links, epochs));
         }
         let step = async {
             let mut notices = std::pin::pin!(control.notices.recv());
@@ -413,7 +433,10 @@ async fn connect(
             .await
         };
         match tokio::time::timeout_at(deadline.into(), step).await {
-            Ok(Step::Dialed(rank, link)) => links[rank.index()] = Some((*link)?),
+            Ok(Step::Dialed(rank, link)) => {
+                let (link, epoch) = (*link)?;
+                (links[rank.index()], epochs[rank.index()]) = (Some(link), epoch);
+            }
             Ok(Step::Guest(guest)) => match fits(own, &guest.authenticated, &table, &epochs) {
                 // Neither is waited for: one that stands still on its way holds nobody up.
                 Err(refusal) => {
@@ -476,12 +499,12 @@ async fn dial_peer(
     buffer: SocketBuffer,
     incarnation: u64,
     deadline: Instant,
-) -> Result<Link, String> {
+) -> Result<(Link, u32), String> {
     let mut pauses = Pauses::new();
     for epoch in 1.. {
         let target = Target { purpose: Purpose::Link, rank: peer.0, incarnation: Some(incarnation), epoch };
         let error: DialError = match handshake::dial(address, party, target, 0, buffer).await {
-            Ok(link) => return Ok(link),
+            Ok(link) => return Ok((link, epoch)),
             Err(error) => error,
         };
         let pause = pauses.next();

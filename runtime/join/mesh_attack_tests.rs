@@ -254,7 +254,7 @@ async fn besieged(seed: u64) {
     let (mut last, _) = handshake::dial(address, &party(0), target(2, 1), 0, SocketBuffer::BY_SYSTEM)
         .await
         .expect("rank 0 belongs here");
-    let mut links = victim.await.unwrap().expect("all links are there");
+    let (mut links, _) = victim.await.unwrap().expect("all links are there");
     for (rank, own) in [(0, &mut last.stream), (1, &mut first)] {
         let (link, _) = links[rank].as_mut().expect("a link");
         link.stream.write_all(&[rank as u8]).await.unwrap();

@@ -30,6 +30,7 @@ pub(crate) mod lines;
 pub(crate) mod listening;
 pub(crate) mod mesh;
 mod pending;
+pub(crate) mod rejoin;
 pub(crate) mod rendezvous;
 pub(crate) mod socket_buffer;
 pub(crate) mod variables;

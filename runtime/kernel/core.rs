@@ -1,11 +1,12 @@
 //! The engine with its sockets, under one lock: whoever holds the lock drives.
 
+mod cuts;
 mod loss;
 mod observe;
 mod withdraw;
 
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
@@ -35,6 +36,7 @@ use crate::join::handshake::Connection;
 use crate::join::keepalive;
 use crate::window::Windows;
 use crate::wire::cipher::{Cipher, CipherError};
+pub(crate) use cuts::Down;
 
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;
@@ -78,14 +80,24 @@ pub(crate) struct Core {
     pub(crate) is_broken: bool,
     /// A thread that waits drives, not the task.
     pub(crate) is_helped: bool,
-    /// The bytes that went to each rank and came from it.
-    pub(super) traffic: (Vec<u64>, Vec<u64>),
+    /// The bytes that each rank's sockets have taken, sealed ones and those sent again among them.
+    pub(super) written: Vec<u64>,
+    /// Links that have no connection now.
+    pub(super) down: BTreeMap<Rank, Down>,
+    /// A timer runs for what peers are to be told of.
+    is_telling: bool,
+    /// Whether a connection that is cut is made anew.
+    pub(super) resumes: bool,
     /// What passes over the links, if that is counted.
     pub(crate) observed: Option<Observed>,
 }
 
 struct Socket {
     stream: TcpStream,
+    /// What earlier sockets of the link have taken.
+    taken_before: u64,
+    /// When it was last looked what its path holds.
+    looked: Duration,
     /// Seals and opens what passes, if the job wants it.
     cipher: Option<Box<Cipher>>,
     pacing: Pacing,
@@ -102,6 +114,8 @@ impl Socket {
         let pacing = Pacing::new(&SockRef::from(&stream), disabled.leaves(Controller::Pacing));
         Socket {
             stream,
+            taken_before: 0,
+            looked: Duration::ZERO,
             cipher,
             pacing,
             batching: Batching::new(disabled.leaves(Controller::Batching)),
@@ -131,7 +145,7 @@ impl Core {
             sockets.push(link.map(|link| Socket::new(link, disabled)));
         }
         let (completions, recent, refusals) = (HashMap::new(), VecDeque::new(), VecDeque::new());
-        let traffic = (vec![0; sockets.len()], vec![0; sockets.len()]);
+        let written = vec![0; sockets.len()];
         Ok(Core {
             engine,
             collectives,
@@ -152,7 +166,10 @@ impl Core {
             wake,
             is_broken: false,
             is_helped: false,
-            traffic,
+            written,
+            down: BTreeMap::new(),
+            is_telling: false,
+            resumes: false,
             observed: None,
         })
     }
@@ -362,7 +379,7 @@ impl Core {
             holds = cipher.as_ref().is_some_and(|cipher| cipher.holds());
             match result {
                 Ok(0) => {
-                    self.lost(
+                    self.ended(
                         peer,
                         "its connection was closed without goodbye: it crashed, was killed, or ended without finalize",
                     );
@@ -370,7 +387,6 @@ impl Core {
                 }
                 Ok(count) => {
                     turn += count;
-                    self.traffic.1[peer.index()] += count as u64;
                     self.observe_arrivals(peer);
                     if holds {
                         continue;
@@ -390,7 +406,7 @@ impl Core {
                 Err(error) => {
                     match CipherError::of(&error) {
                         Some(_) => self.tampered(peer),
-                        None => self.lost(peer, &keepalive::explain(&error)),
+                        None => self.ended(peer, &keepalive::explain(&error)),
                     }
                     break;
                 }
@@ -459,14 +475,15 @@ impl Core {
         if !pacing.is_settled() {
             pacing.wrote(written, self.clock.now(), &SockRef::from(&*stream));
         }
-        self.traffic.0[peer.index()] += written as u64;
+        self.written[peer.index()] += written as u64;
+        self.widen(peer);
         self.observe_progress(peer);
         self.observe_departures(peer);
         match sent {
             Ok(Sent::All) => {}
             // More to send: the poller says at once that there is room, and the other links have their turn.
             Ok(Sent::Blocked | Sent::More) => self.watch(peer, true),
-            Err(error) => self.lost(peer, &keepalive::explain(&error)),
+            Err(error) => self.ended(peer, &keepalive::explain(&error)),
         }
         written
     }
@@ -479,7 +496,7 @@ impl Core {
             return;
         }
         if let Err(error) = self.poller.watch_writable(peer, socket.stream.as_fd(), room) {
-            self.lost(peer, &format!("its connection cannot be watched: {error}"));
+            self.ended(peer, &format!("its connection cannot be watched: {error}"));
         }
     }
 }

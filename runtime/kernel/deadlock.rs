@@ -87,9 +87,10 @@ impl Kernel {
             keeps_asking || self.help.awaiting.load(Ordering::SeqCst) > 0 || threads::has_waits(self.names.node);
         let core = self.lock();
         // An operator may take long, and is no wait.
-        let moves = core.traffic != detector.traffic || core.collectives.is_running();
+        let traffic = core.traffic();
+        let moves = traffic != detector.traffic || core.collectives.is_running();
         if !waits || moves || core.engine.failure().is_some() {
-            (detector.moved, detector.traffic) = (now, core.traffic.clone());
+            (detector.moved, detector.traffic) = (now, traffic);
             drop(core);
             (detector.look, detector.alone, detector.has_said) = Default::default();
             return std::mem::take(&mut detector.has_reported).then_some(Report::Moving);
@@ -139,7 +140,7 @@ impl Kernel {
         let known: Vec<Rank> = waits.iter().flatten().copied().collect();
         waits.extend(core.awaited().filter(|peers| !peers.iter().all(|peer| known.contains(peer))));
         waits.sort();
-        let (sent, received) = core.traffic.clone();
+        let (sent, received) = core.traffic();
         let certain = !core.may_move();
         Snapshot { outstanding: self.outstanding(core), unread: unread(core), waits, certain, sent, received }
     }
@@ -198,7 +199,9 @@ fn unread(core: &Core) -> Vec<Unread> {
 impl Core {
     /// Whether something of this node's own may still happen without a message from outside.
     fn may_move(&self) -> bool {
-        self.engine.has_any_output() || self.has_due() || self.collectives.is_running()
+        // A link that has no connection may have one again, and a peer may wait to hear what has come.
+        let goes_on = !self.down.is_empty() || self.engine.has_untold();
+        goes_on || self.engine.has_any_output() || self.has_due() || self.collectives.is_running()
     }
 
     /// For each operation that a future waits for, the ranks that could complete it.

@@ -36,6 +36,9 @@ impl Kernel {
 
     /// Unlocks, then wakes those whose operations were completed meanwhile.
     pub(super) fn release(&self, mut core: Locked<'_>) {
+        if core.is_to_tell() {
+            self.wake.because(Reason::Untold);
+        }
         let wakers = core.take_wakers();
         let spent = core.take_spent();
         // A waiter in line gets the lock, not the thread that comes back for it at once.

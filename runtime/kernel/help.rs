@@ -85,7 +85,7 @@ impl Kernel {
             condition.completions().take(LOOKED_AT_MAX).any(|completion| completion.operation().bytes >= RESTED_BYTES);
         let mut has_begun = false;
         let mut core = self.lock_to_help();
-        core.flush();
+        core.acknowledge();
         loop {
             core = self.carry_on(core);
             let (is_met, is_due) = (condition.is_met(&mut core), core.has_due());

@@ -13,6 +13,7 @@ mod collectives;
 mod completion;
 mod conditions;
 mod core;
+mod cuts;
 mod deadlock;
 mod forked;
 mod groups;
@@ -109,7 +110,7 @@ impl Kernel {
     }
 
     fn prepare(config: &Config, membership: mesh::Membership) -> std::io::Result<Started> {
-        let mesh::Membership { links, control, limits, launcher, job, ranks_per_core, addresses, may_poll } =
+        let mesh::Membership { links, control, limits, launcher, job, ranks_per_core, addresses, may_poll, rejoin } =
             membership;
         let mut engine = Engine::new(config.rank, &limits);
         if !config.disabled.leaves(Controller::FragmentBatch) {
@@ -122,6 +123,7 @@ impl Kernel {
         }
         let mut core = Core::new(engine, links, poller.clone(), clock, wake.clone(), config.disabled)?;
         core.is_advised = control.is_some();
+        core.resumes = rejoin.is_some();
         let observer = Observer::new(config);
         core.observed = Observed::new(&observer, observer.open(job, || clock.now())?);
         core.record_departures().map_err(|error| {
@@ -160,7 +162,7 @@ impl Kernel {
             program: Program::default(),
             observer,
         };
-        Ok(Started { kernel: Arc::new(kernel), orders, control })
+        Ok(Started { kernel: Arc::new(kernel), orders, control, rejoin })
     }
 
     /// What the node has observed so far.
@@ -251,7 +253,7 @@ impl Kernel {
             finalized: failure.is_none(),
             error: failure.as_ref().map(Error::to_string),
             blames: failure.as_ref().and_then(Error::blames),
-            sent: self.lock().traffic.0.clone(),
+            sent: self.lock().traffic().0,
         });
         self.order(Order::Leave(last));
         let thread = self.task.handle.lock().take();
@@ -283,7 +285,7 @@ impl Kernel {
         self.unlock(core);
         let is_agreed = |core: &mut Core| core.is_agreed() && !core.is_suspicious();
         let is_over = |core: &mut Core| core.engine.failure().is_some() || is_agreed(core);
-        if !self.wait(&Until(self, is_over), Some(Instant::now() + self.settings.linger)) {
+        if !self.wait_for_links(&is_over, self.settings.linger) {
             tracing::warn!(rank = %self.rank, "not every rank has called as many collectives as this one");
         }
     }
@@ -294,7 +296,11 @@ impl Kernel {
         let patience = if is_failed { self.settings.linger.min(FAILED_LINGER) } else { self.settings.linger };
         let is_confirmed = |core: &mut Core| core.engine.is_farewelled() && !core.is_suspicious();
         let is_over = |core: &mut Core| is_confirmed(core) || (!is_failed && core.engine.failure().is_some());
-        let is_met = self.wait(&Until(self, is_over), Some(Instant::now() + patience));
+        let is_met = if is_failed {
+            self.wait(&Until(self, is_over), Some(Instant::now() + patience))
+        } else {
+            self.wait_for_links(&is_over, patience)
+        };
         let mut core = self.lock();
         core.confirm_loss();
         let failure = core.engine.failure().cloned();
@@ -303,6 +309,18 @@ impl Kernel {
             tracing::warn!(rank = %self.rank, "not every peer confirmed that all has arrived");
         }
         failure
+    }
+
+    /// Waits for at most `patience`, and as long as a link is down that may go on. Returns whether `condition` is met.
+    fn wait_for_links(&self, condition: &impl Fn(&mut Core) -> bool, patience: Duration) -> bool {
+        loop {
+            if self.wait(&Until(self, condition), Some(Instant::now() + patience)) {
+                return true;
+            }
+            if self.lock().down.is_empty() {
+                return false;
+            }
+        }
     }
 
     /// Gives the task an order that must reach it.

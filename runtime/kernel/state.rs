@@ -22,6 +22,7 @@ use crate::controllers::Disabled;
 use crate::ids::Rank;
 use crate::join::control::Report;
 use crate::join::mesh;
+use crate::join::rejoin::Rejoin;
 use crate::observe::Observer;
 
 /// What the node's threads and its task share.
@@ -68,6 +69,8 @@ pub(super) struct Settings {
     pub(super) deadlock_timeout: Option<Duration>,
     /// How long a peer's host may not answer.
     pub(super) keepalive: Option<Duration>,
+    /// How long a link may be down.
+    pub(super) resume: Option<Duration>,
     pub(super) linger: Duration,
     /// Whether the rendezvous is to hear what the node has observed.
     pub(super) reports: bool,
@@ -81,6 +84,7 @@ impl Settings {
             overlap: config.overlap,
             deadlock_timeout: config.deadlock_timeout,
             keepalive: config.keepalive,
+            resume: config.resume,
             linger: config.linger,
             reports: config.report,
             disabled: config.disabled,
@@ -155,4 +159,5 @@ pub(super) struct Started {
     pub(super) kernel: Arc<Kernel>,
     pub(super) orders: mpsc::Receiver<Order>,
     pub(super) control: Option<mesh::Control>,
+    pub(super) rejoin: Option<Rejoin>,
 }

@@ -21,9 +21,11 @@ use super::wake::Reason;
 use super::{Kernel, Order, Started, ownership};
 use crate::config::Config;
 use crate::controllers::Controller;
+use crate::engine::ACKNOWLEDGEMENT_DELAY;
 use crate::error::{Error, Result};
 use crate::join::control::{Notice, Report};
 use crate::join::mesh::{self, Control};
+use crate::join::rejoin::{Event, Rejoin};
 use crate::observe::threads::OwnThread;
 
 /// How long the rendezvous has to say who was lost first, when a connection ends without goodbye.
@@ -95,11 +97,11 @@ fn watch(task_set: TaskSetDescriptor) -> std::io::Result<AsyncFd<TaskSetDescript
 
 /// The task's life: until it is told to stop.
 async fn serve(started: Started, task_set: AsyncFd<TaskSetDescriptor>) {
-    let Started { kernel, mut orders, mut control } = started;
+    let Started { kernel, mut orders, mut control, rejoin } = started;
     let mut is_heard = control.is_some();
     // A report may be long, and the way to the rendezvous slow.
     let patience = if kernel.settings.reports { LEAVE_PATIENCE.max(kernel.settings.linger) } else { LEAVE_PATIENCE };
-    let mut task = Task::new(kernel, control.as_ref().map(Control::sender));
+    let mut task = Task::new(kernel, control.as_ref().map(Control::sender), rejoin);
     let last = loop {
         tokio::select! {
             ready = task_set.readable() => {
@@ -109,6 +111,7 @@ async fn serve(started: Started, task_set: AsyncFd<TaskSetDescriptor>) {
             }
             reasons = task.kernel.wake.reasons() => reasons.for_each(|reason| task.is_woken(reason)),
             timer = task.timers.ended() => task.time_has_come(timer),
+            event = next_event(&mut task.rejoin) => task.link_event(event),
             order = orders.recv() => match order {
                 Some(Order::Report(report)) => task.report(report),
                 Some(Order::Leave(last)) => break last,
@@ -131,8 +134,10 @@ async fn serve(started: Started, task_set: AsyncFd<TaskSetDescriptor>) {
 }
 
 /// What the task alone knows of its node.
-struct Task {
-    kernel: Arc<Kernel>,
+pub(super) struct Task {
+    pub(super) kernel: Arc<Kernel>,
+    /// What makes links anew, if that is wanted.
+    pub(super) rejoin: Option<Rejoin>,
     /// To the rendezvous, if it is there.
     reports: Option<mpsc::Sender<Report>>,
     timers: Timers,
@@ -141,12 +146,12 @@ struct Task {
 }
 
 impl Task {
-    fn new(kernel: Arc<Kernel>, reports: Option<mpsc::Sender<Report>>) -> Self {
+    fn new(kernel: Arc<Kernel>, reports: Option<mpsc::Sender<Report>>, rejoin: Option<Rejoin>) -> Self {
         let mut timers = Timers::default();
         timers.set(Timer::DetectDeadlock, kernel.looks().then_some(Duration::ZERO));
         timers.set(Timer::LookForSilence, kernel.look_for_silence());
         let poll_interval = PollInterval::new(kernel.settings.disabled.leaves(Controller::PollInterval));
-        Task { kernel, reports, timers, poll_interval, detector: Detector::default() }
+        Task { kernel, rejoin, reports, timers, poll_interval, detector: Detector::default() }
     }
 
     /// Another thread has woken the task: does what for.
@@ -157,6 +162,8 @@ impl Task {
             Reason::CollectiveAwaited => self.timers.set(Timer::AskRanks, Some(ASK_TICK)),
             Reason::WaitsFollow if self.timers.runs(Timer::Tick) => {}
             Reason::WaitsFollow => self.timers.set(Timer::Tick, Some(ownership::TICK)),
+            Reason::LinkDown => self.links_are_down(),
+            Reason::Untold => self.timers.set(Timer::Acknowledge, Some(ACKNOWLEDGEMENT_DELAY)),
             Reason::LossSuspected => self.timers.set(Timer::ConfirmLoss, Some(ADVICE_PATIENCE)),
         }
     }
@@ -166,6 +173,7 @@ impl Task {
         let kernel = &self.kernel;
         match timer {
             Timer::AskRanks => self.timers.set(timer, kernel.ask().then_some(ASK_TICK)),
+            Timer::Acknowledge => self.timers.set(timer, kernel.acknowledge()),
             Timer::ConfirmLoss => kernel.confirm_loss(),
             Timer::DetectDeadlock => {
                 self.timers.set(timer, Some(kernel.look_every()));
@@ -210,6 +218,13 @@ impl Task {
             // The queue is full only if the rendezvous does not read; it hears the next report.
             let _ = reports.try_send(report);
         }
+    }
+}
+
+async fn next_event(rejoin: &mut Option<Rejoin>) -> Event {
+    match rejoin {
+        Some(rejoin) => rejoin.next().await,
+        None => std::future::pending().await,
     }
 }
 

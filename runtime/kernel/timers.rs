@@ -9,6 +9,8 @@ use tokio::time::Instant;
 pub(super) enum Timer {
     /// Ask the ranks that collectives wait for, and again while some are under way.
     AskRanks,
+    /// Tell peers what has come from them.
+    Acknowledge,
     /// Take what was seen of a lost rank for the cause: the rendezvous has not said otherwise.
     ConfirmLoss,
     /// Look whether the node stands still.
@@ -22,8 +24,9 @@ pub(super) enum Timer {
 }
 
 impl Timer {
-    const ALL: [Timer; 6] = [
+    const ALL: [Timer; 7] = [
         Timer::AskRanks,
+        Timer::Acknowledge,
         Timer::ConfirmLoss,
         Timer::DetectDeadlock,
         Timer::LookForSilence,

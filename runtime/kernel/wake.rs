@@ -22,15 +22,21 @@ pub(crate) enum Reason {
     /// A connection has ended without goodbye. If the rendezvous does not say soon which rank was lost first, the task
     /// does.
     LossSuspected,
+    /// A connection has ended, and another is to be made.
+    LinkDown,
+    /// Something has come that peers are to be told of soon, and no timer runs for it.
+    Untold,
 }
 
 impl Reason {
-    pub(super) const ALL: [Reason; 5] = [
+    pub(super) const ALL: [Reason; 7] = [
         Reason::Gathered,
         Reason::CollectiveDue,
         Reason::CollectiveAwaited,
         Reason::WaitsFollow,
         Reason::LossSuspected,
+        Reason::LinkDown,
+        Reason::Untold,
     ];
 
     pub(super) fn bit(self) -> u32 {

@@ -42,6 +42,16 @@ pub fn round_trip(socket: BorrowedFd<'_>) -> io::Result<Duration> {
     Ok(Duration::from_micros(information(socket)?.shortest_round_trip_us.into()))
 }
 
+/// What the path of a TCP connection holds, in bytes: its shortest round trip at the rate at which data last arrived.
+///
+/// # Errors
+/// It is no TCP socket.
+pub fn holds(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    let info = information(socket)?;
+    let bytes = u128::from(info.delivery_rate) * u128::from(info.shortest_round_trip_us) / 1_000_000;
+    Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
+}
+
 fn information(socket: BorrowedFd<'_>) -> io::Result<Info> {
     let mut info = Info::default();
     let mut length = size_of::<Info>() as libc::socklen_t;
@@ -116,6 +126,8 @@ struct Info {
     rates_and_bytes: [u64; 4],
     segments: [u32; 3],
     shortest_round_trip_us: u32,
+    segments_of_data: [u32; 2],
+    delivery_rate: u64,
 }
 
 #[cfg(test)]

@@ -51,6 +51,9 @@ pub enum Refusal {
         /// It is the other one.
         theirs: bool,
     },
+    /// The link goes on no more.
+    #[error("it needs no connection any more: it has finished, or its job has failed")]
+    Over,
     /// The connection has another purpose than this listener.
     #[error("the address belongs to another service of the job (a rank's port for the rendezvous', or the reverse)")]
     Purpose,
@@ -82,6 +85,7 @@ impl Refusal {
             Refusal::Duplicate(rank) => (CODE_DUPLICATE, u64::from(rank)),
             Refusal::Encryption { theirs } => (CODE_ENCRYPTION, u64::from(!theirs)),
             Refusal::Purpose => (CODE_PURPOSE, 0),
+            Refusal::Over => (CODE_OVER, 0),
             Refusal::Told { code, detail } => (code, detail),
         }
     }
@@ -96,6 +100,7 @@ pub(super) const CODE_INCARNATION: u8 = 5;
 pub(super) const CODE_DUPLICATE: u8 = 6;
 pub(super) const CODE_PURPOSE: u8 = 7;
 pub(super) const CODE_ENCRYPTION: u8 = 8;
+pub(super) const CODE_OVER: u8 = 9;
 pub(super) const CODE_OTHER: u8 = 255;
 
 fn told(code: u8, detail: u64) -> String {
@@ -106,6 +111,7 @@ fn told(code: u8, detail: u64) -> String {
         CODE_SIZE => format!("it belongs to a job of {detail} ranks; give all ranks the same size"),
         CODE_INCARNATION => "it takes this process for one of an earlier run of the job".into(),
         CODE_DUPLICATE => Refusal::Duplicate(detail as u32).to_string(),
+        CODE_OVER => Refusal::Over.to_string(),
         CODE_PURPOSE => Refusal::Purpose.to_string(),
         CODE_ENCRYPTION => encrypts(detail != 0),
         _ => format!("it refused with code {code}, which this version does not know"),

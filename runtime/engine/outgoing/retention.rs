@@ -95,9 +95,9 @@ impl Retention {
         (self.bound / 4) as usize
     }
 
-    /// Whether another call's worth may be sent before some is acknowledged.
+    /// Whether another call's worth may be sent before some is acknowledged, and the batch of fragments by which that may be more.
     pub(in crate::engine) fn has_room(&self) -> bool {
-        self.kept() + self.bound / 4 <= self.bound
+        self.kept() + self.bound / 4 + self.bound / 16 <= self.bound
     }
 
     /// Something was not sent for want of room.

@@ -11,7 +11,7 @@ use crate::ids::{Rank, Tag};
 use crate::wire::frame::{Context, MatchKey};
 
 /// Bytes by which the last frame may go beyond what is kept: a batch of fragments, or a word about a message.
-const LONGEST_FRAME: u64 = 70 << 10;
+const LONGEST_FRAME: u64 = 80 << 10;
 
 /// Whether the program is told of a write that was over before it was refused.
 fn is_told_late(key: MatchKey) -> bool {
@@ -151,7 +151,10 @@ impl World {
             return Err(format!("rank {rank} keeps {kept} bytes for {peer:?}, {memory} of its own; most {most}"));
         }
         let other = &self.nodes[peer.index()].engine;
-        let has_ended = self.allowed.damage || self.nodes[rank].engine.failure().is_some() || other.failure().is_some() || link.is_closed();
+        let has_ended = self.allowed.damage
+            || self.nodes[rank].engine.failure().is_some()
+            || other.failure().is_some()
+            || link.is_closed();
         let received = other.received(Rank(rank as u32));
         if !has_ended && peer.index() != rank && received.wrapping_sub(retention.acknowledged()) > kept {
             return Err(format!("rank {rank} was told of more than {peer:?} has received"));

@@ -217,9 +217,6 @@ impl World {
             if self.can_step(rank) {
                 self.moves.push(Move::Program(rank));
             }
-            if self.nodes[rank].engine.has_untold() {
-                self.moves.push(Move::Acknowledge(rank));
-            }
             for peer in (0..size).filter(|peer| *peer != rank) {
                 let (to, from) = (&self.pipes[rank * size + peer], &self.pipes[peer * size + rank]);
                 let room = to.bytes.len() < to.capacity || to.is_broken;
@@ -236,6 +233,11 @@ impl World {
                     self.moves.push(Move::Dial(rank, peer));
                 }
             }
+        }
+        // Bytes may be long under way, but not each of them.
+        if self.moves.is_empty() || self.rng.once_in(50) {
+            let untold = (0..size).filter(|rank| !self.nodes[*rank].is_dead && self.nodes[*rank].engine.has_untold());
+            self.moves.extend(untold.map(Move::Acknowledge));
         }
     }
 

@@ -24,7 +24,7 @@ impl Core {
             let Some(socket) = &self.sockets[rank] else { continue };
             match keepalive::look(&socket.stream, keepalive) {
                 Ok(pause) => next = next.min(pause),
-                Err(error) => self.lost(Rank(rank as u32), &keepalive::explain(&error)),
+                Err(error) => self.ended(Rank(rank as u32), &keepalive::explain(&error)),
             }
         }
         next
@@ -32,7 +32,7 @@ impl Core {
 
     /// The connection to `peer` has ended. Without its goodbye, the peer is lost; but others may be too, and who
     /// was first only the rendezvous can tell. As long as it is there, it has a moment to say so.
-    pub(super) fn lost(&mut self, peer: Rank, cause: &str) {
+    pub(in crate::kernel) fn lost(&mut self, peer: Rank, cause: &str) {
         if let Some(socket) = self.sockets[peer.index()].take() {
             self.poller.remove(socket.stream.as_fd());
         }

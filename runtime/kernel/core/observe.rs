@@ -123,7 +123,7 @@ impl Core {
         for note in notes {
             let (peer, message_id) = (note.peer, note.message_id);
             if let (Some(sends), Progress::Leaves(op)) = (&mut sends, note.progress) {
-                sends.hands_over(op, peer.index(), self.traffic.0[peer.index()]);
+                sends.hands_over(op, peer.index(), self.written[peer.index()]);
             }
             let Some(tape) = tape else { continue };
             tape.tell(
@@ -162,7 +162,11 @@ impl Core {
         while let Ok(Some(Departure { byte, at })) = lathide_sys::departure::next(socket.stream.as_fd()) {
             // The node's clock began at this real time.
             let began = *node_began.get_or_insert_with(|| real_time().saturating_sub(self.clock.now()));
-            sends.leaves(peer.index(), byte, nanoseconds(at.saturating_sub(began)));
+            sends.leaves(
+                peer.index(),
+                byte.wrapping_add(socket.taken_before as _),
+                nanoseconds(at.saturating_sub(began)),
+            );
         }
         if node_began.is_some() {
             regions.settle(false);

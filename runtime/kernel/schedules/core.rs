@@ -277,6 +277,15 @@ impl Core {
         self.engine.unexpected.contains(&(peer, tag))
     }
 
+    /// What peers are told of is no part of the model.
+    pub(crate) fn acknowledge(&mut self) {
+        self.flush();
+    }
+
+    pub(crate) fn is_to_tell(&mut self) -> bool {
+        false
+    }
+
     pub(crate) fn take_wakers(&mut self) -> Vec<Waker> {
         self.wakers.extend(self.onlooker.take());
         std::mem::take(&mut self.wakers)

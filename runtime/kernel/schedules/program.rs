@@ -96,7 +96,9 @@ fn serve(kernel: &Kernel) {
                         Reason::Gathered => kernel.send_gathered(),
                         Reason::CollectiveDue => kernel.turn_for_collectives(),
                         Reason::WaitsFollow => is_ticking = true,
-                        Reason::CollectiveAwaited | Reason::LossSuspected => unreachable!("not modelled"),
+                        Reason::CollectiveAwaited | Reason::LinkDown | Reason::Untold | Reason::LossSuspected => {
+                            unreachable!("not modelled")
+                        }
                     }
                 }
             }

@@ -1,0 +1,168 @@
+//! Links whose connection is cut: until there is another, or none will come.
+
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use socket2::SockRef;
+
+use super::{Core, Socket};
+use crate::controllers::Disabled;
+use crate::error::Error;
+use crate::ids::Rank;
+use crate::join::handshake::Connection;
+use crate::join::keepalive::{self, EndedBy};
+use crate::kernel::wake::Reason;
+
+/// How long a link's path is not looked at again.
+const WIDEN_PAUSE: Duration = Duration::from_millis(20);
+
+/// A link that has no connection.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Down {
+    /// When it broke, or was found to be silent.
+    pub(crate) since: Duration,
+    /// How, for people.
+    pub(crate) cause: String,
+    /// The task has begun to make another.
+    pub(crate) is_known: bool,
+}
+
+impl Core {
+    /// The bytes of frames that went to each rank and came from it, each counted once.
+    pub(in crate::kernel) fn traffic(&self) -> (Vec<u64>, Vec<u64>) {
+        let ranks = || (0..self.sockets.len() as u32).map(Rank);
+        (ranks().map(|rank| self.engine.sent(rank)).collect(), ranks().map(|rank| self.engine.received(rank)).collect())
+    }
+
+    /// The connection to `peer` has ended, or is suspected to have. If all is said, so has the link; otherwise another
+    /// connection is to carry it on.
+    pub(super) fn ended(&mut self, peer: Rank, cause: &str) {
+        if !self.resumes || self.is_broken || self.engine.may_end(peer) {
+            return self.lost(peer, cause);
+        }
+        let Some(socket) = self.sockets[peer.index()].take() else { return };
+        self.poller.remove(socket.stream.as_fd());
+        self.engine.suspend(peer);
+        let down = Down { since: self.clock.now(), cause: cause.to_owned(), is_known: false };
+        self.down.entry(peer).or_insert(down);
+        self.wake.because(Reason::LinkDown);
+    }
+
+    /// Links that have gone down since they were asked for last.
+    pub(in crate::kernel) fn take_down(&mut self) -> Vec<Rank> {
+        let fresh = self.down.iter_mut().filter(|(_, down)| !down.is_known);
+        fresh
+            .map(|(peer, down)| {
+                down.is_known = true;
+                *peer
+            })
+            .collect()
+    }
+
+    /// `peer` has shown that its connection is gone: this end's, too, and what it has still to say is not heard. Returns what
+    /// has come by then; `None`: the link is over.
+    pub(in crate::kernel) fn let_go(&mut self, peer: Rank) -> Option<u64> {
+        if self.engine.failure().is_some() || self.engine.may_end(peer) {
+            return None;
+        }
+        self.ended(peer, "its connection was cut, as it says");
+        self.down.contains_key(&peer).then(|| self.engine.received(peer))
+    }
+
+    /// What has come from `peer`, whose link is down.
+    pub(in crate::kernel) fn received_from(&self, peer: Rank) -> Option<u64> {
+        self.down.contains_key(&peer).then(|| self.engine.received(peer))
+    }
+
+    /// There is a new connection to `peer`, which has received all before `position`. Returns how long the link was down, and
+    /// how many bytes are sent again; `None`: it is not wanted any more, or is of no use.
+    pub(in crate::kernel) fn resume(
+        &mut self,
+        peer: Rank,
+        connection: Connection<TcpStream>,
+        position: u64,
+        (keepalive, disabled): (Option<Duration>, Disabled),
+    ) -> Option<(Duration, u64)> {
+        let down = self.down.remove(&peer)?;
+        if self.engine.failure().is_some() {
+            return None;
+        }
+        let prepared = keepalive::limit(&connection.stream, keepalive, EndedBy::Look)
+            .and_then(|()| self.poller.add(peer, connection.stream.as_fd()));
+        if let Err(error) = prepared {
+            self.lost(peer, &format!("its new connection cannot be used: {error}"));
+            return None;
+        }
+        let again = match self.engine.resume(peer, position) {
+            Ok(again) => again,
+            Err(cause) => {
+                self.engine.fail(Error::Protocol { peer, cause });
+                return None;
+            }
+        };
+        // Where it cannot be recorded any more when messages leave, their times are missing.
+        if self.observed.as_mut().is_some_and(|observed| observed.regions.sends_mut().is_some()) {
+            let _ = lathide_sys::departure::record(connection.stream.as_fd());
+        }
+        let mut socket = Socket::new(connection, disabled);
+        socket.taken_before = self.written[peer.index()];
+        self.sockets[peer.index()] = Some(socket);
+        self.flush();
+        Some((self.clock.now().saturating_sub(down.since), again))
+    }
+
+    /// No connection to `peer` will follow: it is lost, if it has not said all.
+    pub(in crate::kernel) fn abandon(&mut self, peer: Rank, cause: &str) {
+        if let Some(down) = self.down.remove(&peer) {
+            let position = self.engine.acknowledged(peer);
+            let after = self.clock.now().saturating_sub(down.since).as_secs_f64();
+            let words = format!("{}; {cause}, {after:.1} s after; it had received {position} bytes", down.cause);
+            self.lost(peer, &words);
+        }
+    }
+
+    /// Has peers told of what has come from them, where it is time, and sends what there is. Returns how long until it is time
+    /// for the next.
+    pub(in crate::kernel) fn acknowledge(&mut self) -> Option<Duration> {
+        let mut next = None;
+        if self.engine.has_untold() {
+            let now = self.clock.now();
+            next = self.engine.acknowledge(now).map(|next| next.saturating_sub(now));
+        }
+        self.flush();
+        next
+    }
+
+    /// The timer has ended. Returns when it is to end again.
+    pub(in crate::kernel) fn tell(&mut self) -> Option<Duration> {
+        let next = self.acknowledge();
+        self.is_telling = next.is_some();
+        next
+    }
+
+    /// The timer has ended, and nothing may be sent now.
+    pub(in crate::kernel) fn tell_later(&mut self) {
+        self.is_telling = false;
+    }
+
+    /// Whether a timer is to be set for what peers are to be told of; once for each.
+    pub(in crate::kernel) fn is_to_tell(&mut self) -> bool {
+        self.engine.has_untold() && !std::mem::replace(&mut self.is_telling, true)
+    }
+
+    /// A link that has stopped for want of acknowledgements may carry more if its path holds more: twice what it holds.
+    pub(super) fn widen(&mut self, peer: Rank) {
+        let Some(bound) = self.engine.take_bound(peer) else { return };
+        let Some(socket) = &mut self.sockets[peer.index()] else { return };
+        let now = self.clock.now();
+        if now.saturating_sub(socket.looked) < WIDEN_PAUSE {
+            return;
+        }
+        socket.looked = now;
+        let Ok(holds) = lathide_sys::tcp::holds(SockRef::from(&socket.stream).as_fd()) else { return };
+        if 2 * holds > bound {
+            self.engine.set_bound(peer, 2 * holds);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What the task does about links whose connection is cut: has another made, and carries the link on with it.
+
+use tokio::time::Instant;
+
+use super::Kernel;
+use super::task::Task;
+use crate::ids::Rank;
+use crate::join::handshake::{Connection, Guest};
+use crate::join::rejoin::Event;
+use crate::observe::say;
+use crate::wire::handshake::Refusal;
+
+impl Task {
+    /// Links have gone down: has new connections made.
+    pub(super) fn links_are_down(&mut self) {
+        let Some(resume) = self.kernel.settings.resume else { return };
+        let (kernel, deadline) = (self.kernel.clone(), Instant::now() + resume);
+        let mut core = kernel.lock();
+        for peer in core.take_down() {
+            let position = core.received_from(peer);
+            if let (Some(rejoin), Some(position)) = (&mut self.rejoin, position) {
+                rejoin.begin(peer, position, deadline);
+            }
+        }
+        kernel.unlock(core);
+    }
+
+    /// Something has come of one.
+    pub(super) fn link_event(&mut self, event: Event) {
+        match event {
+            Event::Guest(guest) => self.admit(*guest),
+            Event::Connected(peer, epoch, connection, position) => {
+                if self.rejoin.as_ref().is_some_and(|rejoin| rejoin.is_latest(peer, epoch)) {
+                    self.connected(peer, *connection, position);
+                }
+            }
+            // The peer is about to come again; its deadline runs on.
+            Event::Broke => {}
+            Event::Lost(peer, why) => {
+                self.end(peer);
+                self.kernel.intervene(|core| core.abandon(peer, &why));
+            }
+        }
+    }
+
+    /// A lower rank has a new connection, and has shown that it is that rank: whatever there was before is over.
+    fn admit(&mut self, guest: Guest) {
+        let Some(rejoin) = &mut self.rejoin else { return };
+        let peer = match rejoin.fits(&guest) {
+            Ok(peer) => peer,
+            Err(refusal) => {
+                tracing::warn!(rank = guest.authenticated.rank, %refusal, "a new connection does not fit");
+                return rejoin.turn_away(guest, refusal);
+            }
+        };
+        let mut position = None;
+        self.kernel.intervene(|core| position = core.let_go(peer));
+        // Its link is watched from now on: it may come to nothing again.
+        self.links_are_down();
+        let Some(rejoin) = &mut self.rejoin else { return };
+        match position {
+            Some(position) => rejoin.admit(guest, position),
+            None => rejoin.turn_away(guest, Refusal::Over),
+        }
+    }
+
+    fn connected(&mut self, peer: Rank, connection: Connection<std::net::TcpStream>, position: u64) {
+        let settings = (self.kernel.settings.keepalive, self.kernel.settings.disabled);
+        let mut resumed = None;
+        self.kernel.intervene(|core| resumed = core.resume(peer, connection, position, settings));
+        self.end(peer);
+        // It may have been cut again by now.
+        self.links_are_down();
+        let Some((down, again)) = resumed else { return };
+        let address = self.rejoin.as_ref().and_then(|rejoin| rejoin.address(peer));
+        let at = address.map_or_else(String::new, |address| format!(" ({})", address.ip()));
+        let text = format!("link to rank {peer}{at} was cut for {:.1} s, resumed", down.as_secs_f64());
+        tracing::info!(%peer, again, "{text}");
+        say(self.kernel.rank, &text);
+    }
+
+    fn end(&mut self, peer: Rank) {
+        if let Some(rejoin) = &mut self.rejoin {
+            rejoin.end(peer);
+        }
+    }
+}
+
+impl Kernel {
+    /// Has peers told of what has come from them, if anything may be sent now. Returns when that is to be done again.
+    pub(super) fn acknowledge(&self) -> Option<std::time::Duration> {
+        let mut core = self.lock();
+        let next = if self.task_may_move() || self.help.is_held() {
+            core.tell()
+        } else {
+            core.tell_later();
+            None
+        };
+        self.unlock(core);
+        next
+    }
+}
