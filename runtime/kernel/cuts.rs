@@ -74,9 +74,16 @@ impl Task {
         let Some((down, again)) = resumed else { return };
         let address = self.rejoin.as_ref().and_then(|rejoin| rejoin.address(peer));
         let at = address.map_or_else(String::new, |address| format!(" ({})", address.ip()));
-        let text = format!("link to rank {peer}{at} was cut for {:.1} s, resumed", down.as_secs_f64());
-        tracing::info!(%peer, again, "{text}");
-        say(self.kernel.rank, &text);
+        let down = if down.as_secs_f64() < 0.1 {
+            format!("{} ms", down.as_millis().max(1))
+        } else {
+            format!("{:.1} s", down.as_secs_f64())
+        };
+        tracing::info!(%peer, again, "the link goes on after {down}");
+        // Once for each cut: both ends know of it.
+        if self.kernel.rank < peer {
+            say(self.kernel.rank, &format!("link to rank {peer}{at} was cut for {down}, resumed"));
+        }
     }
 
     fn end(&mut self, peer: Rank) {
