@@ -93,9 +93,15 @@ impl Job {
             return false;
         }
         let Some(work) = &mut self.part.work else { return false };
-        for (step, outcome) in self.ended.drain(..) {
-            if let (Outcome::Read(mut place, _), Action::Receive { from, into }) =
-                (outcome, self.part.progress.action(step))
+        for (step, mut outcome) in self.ended.drain(..) {
+            if let Outcome::Written(written) = outcome {
+                // The next steps may write where it was sent from.
+                drop(written.take());
+                self.part.progress.done(step);
+                continue;
+            }
+            if let (Outcome::Read(place, _), Action::Receive { from, into }) =
+                (&mut outcome, self.part.progress.action(step))
                 && place.bytes_mut().len() as u64 != into.count * work.element_bytes()
             {
                 // Digests that are equal by chance: once in a million disagreements.
