@@ -241,7 +241,6 @@ mod tests {
                     side.say(&number);
                 }
                 side.taken().await;
-                Vec::new()
             }
         };
         let heard = async |receiver: &mut mpsc::Receiver<u32>| {
