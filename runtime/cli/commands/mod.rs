@@ -67,7 +67,9 @@ enum Command {
     AgentResume,
     /// Says a launcher's last word to the agent behind a process group that is the way there.
     #[command(name = "__will", hide = true)]
-    Will { group: i32 },
+    Will {
+        group: i32,
+    },
     /// Ends what a launcher leaves: the processes of a job, if it was killed, or a lab.
     #[command(name = "__warden", hide = true)]
     Warden {

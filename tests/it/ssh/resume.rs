@@ -1,7 +1,8 @@
 //! Connections to agents that break while a job runs: the job goes on, and nothing of what it says is lost or comes twice.
 
 use std::io::{Read, Write};
-use std::process::{Child, Stdio};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -160,7 +161,7 @@ fn ranks_may_end_while_the_connection_is_cut() {
     let Some(server) = Server::start() else { return };
     let go = server.path("go");
     let script = format!("echo before; read line < {}; echo after; exit 4", go.display());
-    assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
+    assert!(Command::new("mkfifo").arg(&go).status().unwrap().success());
     let mut job = Job::start(&server, &[], &["--hosts", "127.0.0.2", "--tag", "never", "sh", "-c", &script]);
     job.wait_for("before");
     // Nobody comes in until the rank has ended.
@@ -270,4 +271,34 @@ fn a_launcher_that_is_interrupted_does_not_wait_for_a_cut_to_end() {
     assert!(ran.took < Duration::from_secs(25), "{:?}", ran.took);
     until("all ranks are gone", || alive(&mark).is_empty());
     nothing_is_left(&server);
+}
+
+/// What holds a launcher's will, for a way that is `sh -c script`. Returns that way, and the will's own process.
+fn will(script: &str) -> (Child, Child) {
+    let mut way = Command::new("sh");
+    way.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+    let mut way = way.spawn().unwrap();
+    let mut will = Command::new(env!("CARGO_BIN_EXE_lathide"));
+    will.arg("__will").arg(way.id().to_string()).stdin(Stdio::piped()).stdout(way.stdin.take().unwrap());
+    let will = will.spawn().unwrap();
+    (way, will)
+}
+
+#[test]
+fn the_last_word_is_said_for_a_launcher_that_was_killed() {
+    let (mut way, mut will) = will("cat");
+    thread::sleep(Duration::from_millis(50));
+    assert!(will.try_wait().unwrap().is_none(), "the launcher lives");
+    // The end of its input is the end of the launcher.
+    drop(will.stdin.take());
+    assert!(will.wait().unwrap().success());
+    let mut said = String::new();
+    way.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(said, "\nbye\n");
+    // It took so long because `cat` waited for more.
+    assert_eq!(way.wait().unwrap().signal(), Some(9), "a way that does not end is ended");
+    let (mut way, mut will) = self::will("exit 7");
+    assert_eq!(way.wait().unwrap().code(), Some(7));
+    drop(will.stdin.take());
+    assert!(will.wait().unwrap().success());
 }

@@ -96,10 +96,6 @@ impl Exchange {
         self.until(|state| state.is_urgent).await;
     }
 
-    pub(super) fn is_urgent(&self) -> bool {
-        self.state.lock().is_urgent
-    }
-
     async fn until(&self, condition: impl Fn(&State) -> bool) {
         loop {
             let mut changed = pin!(self.changed.notified());
@@ -153,7 +149,11 @@ impl Exchange {
                     let Ok(place) = incoming.reserve().await else { return Ended::Useless };
                     let Ok(message) = serde_json::from_slice(body) else { return Ended::Useless };
                     let is_new = self.state.lock().session.handle_message(number, acknowledged, body.len());
-                    is_new.map(|is_new| if is_new { place.send(message) })
+                    is_new.map(|is_new| {
+                        if is_new {
+                            place.send(message)
+                        }
+                    })
                 }
                 Err(error) => Err(error),
             };
@@ -267,7 +267,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn the_last_word_is_told_from_a_cut() {
-        let (sender, _heard) = mpsc::channel::<u32>(4);
+        let (sender, _heard) = mpsc::channel::<u32>(64);
         for (input, expected) in [
             ("", Ended::Cut),
             ("0 0 1\n", Ended::Cut),
@@ -279,8 +279,9 @@ mod tests {
             ("0 7 1\n", Ended::Useless),
         ] {
             let exchange = Exchange::default();
-            let ended = exchange.carry(&mut input.as_bytes(), &mut tokio::io::sink(), &sender).await;
-            assert_eq!(ended, expected, "{input:?}");
+            let (mut input, mut output) = (input.as_bytes(), tokio::io::sink());
+            let ended = timeout(WATCHDOG, exchange.carry(&mut input, &mut output, &sender)).await;
+            assert_eq!(ended, Ok(expected), "{input:?}");
         }
     }
 }

@@ -144,9 +144,9 @@ impl Fleet {
         }
     }
 
-    /// When all ranks have ended: lets the agents end what they have left, and takes the last of their messages.
-    pub(in crate::launch) async fn clean_up(&mut self) {
-        let is_urgent = self.exchanges.iter().any(|exchange| exchange.is_urgent());
+    /// When all ranks have ended: lets the agents end what they have left, and takes the last of their messages. If that
+    /// `is_urgent`, a cut in between may cost some.
+    pub(in crate::launch) async fn clean_up(&mut self, is_urgent: bool) {
         for exchange in self.exchanges.drain(..) {
             exchange.say(&ToAgent::Finish);
         }
@@ -221,11 +221,7 @@ async fn carry_input(exchange: Arc<Exchange>, taken: Arc<Notify>) {
 }
 
 /// Shows output; the agent may send more when that is done, so that a slow terminal holds up nothing else.
-async fn show(
-    mut outputs: mpsc::UnboundedReceiver<Output>,
-    lines: mpsc::Sender<Output>,
-    exchange: Arc<Exchange>,
-) {
+async fn show(mut outputs: mpsc::UnboundedReceiver<Output>, lines: mpsc::Sender<Output>, exchange: Arc<Exchange>) {
     while let Some(output) = outputs.recv().await {
         if lines.send(output).await.is_err() {
             return;

@@ -36,8 +36,11 @@ pub(super) async fn keep(
             agent.ended().await;
             return String::new();
         }
+        if ended == Ended::Useless {
+            return "what its agent says is not understood".into();
+        }
         let cause = agent.why_it_ended().await;
-        let (Ended::Cut, Some((way, resumption))) = (ended, &back) else { return cause };
+        let Some((way, resumption)) = &back else { return cause };
         // Whatever is left of the old way must not say the last word.
         agent.abandon().await;
         tracing::info!(%cause, "the connection to an agent was cut");
@@ -62,8 +65,7 @@ async fn again(
     let (deadline, first) = (Instant::now() + way.patience, *attempt);
     loop {
         *attempt += 1;
-        let greeting =
-            Greeting { resumption: resumption.clone(), attempt: *attempt, expected: exchange.expected() };
+        let greeting = Greeting { resumption: resumption.clone(), attempt: *attempt, expected: exchange.expected() };
         let left = deadline.saturating_duration_since(Instant::now()).max(LAST_TRY);
         let why = match Connection::again(way, &greeting, *attempt - first, left).await {
             Ok((connection, wanted)) => match exchange.resume(wanted) {

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 pub(super) struct PrivateDirectory(PathBuf);
 
 impl PrivateDirectory {
-    /// `name` is not to be one that somebody else may guess, if it stands between the job and its start.
+    /// # Errors
+    /// What the system refused; also if something of that name is there.
     pub(super) fn make(parent: &Path, name: &str) -> io::Result<Self> {
         let directory = parent.join(name);
-        // It is an error if it is there, even as a link to somewhere.
+        // A link of somebody else to somewhere is no new directory either.
         std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
         Ok(PrivateDirectory(directory))
     }
