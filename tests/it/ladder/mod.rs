@@ -73,7 +73,6 @@ const PURE_FILES: &[Room] = &[(
         "runtime/overrides.rs",
         "runtime/quantity",
         "runtime/quantity.rs",
-        "runtime/cli/launch/agent/messages.rs",
         "runtime/cli/launch/agent/resumption.rs",
         "runtime/cli/launch/agent/session.rs",
         "runtime/cli/launch/hosts",
