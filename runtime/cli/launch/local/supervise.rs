@@ -63,10 +63,10 @@ impl Holder {
         }
     }
 
-    async fn clean_up(&mut self) {
+    async fn clean_up(&mut self, is_urgent: bool) {
         match self {
             Holder::Launcher(processes) => processes.clean_up().await,
-            Holder::Agents(fleet) => fleet.clean_up().await,
+            Holder::Agents(fleet) => fleet.clean_up(is_urgent).await,
         }
     }
 }
@@ -144,7 +144,8 @@ impl<'a> Supervisor<'a> {
         };
         supervisor.watch(&mut events, &mut happened).await;
         drop(events);
-        supervisor.holder.clean_up().await;
+        let is_urgent = supervisor.outcome.interrupted_by_signal.is_some() || supervisor.outcome.timed_out;
+        supervisor.holder.clean_up(is_urgent).await;
         supervisor.hear_last_messages(&mut happened).await;
         let mut outcome = supervisor.finish();
         // Who shows the output may take its time, unless somebody wants the end now.
