@@ -8,41 +8,34 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsFd;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use rustix::thread::CpuSet;
-use tokio::io::AsyncWriteExt;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{sleep, timeout};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
-use super::control::{self, Notice, Report};
+use super::caller::Control;
+use super::control::{Notice, Report};
 use super::cores::Cores;
 use super::deadlock::listed;
 use super::descriptors;
 use super::discovery::{self, Found};
 use super::environment::{check_key, rank_out_of_range};
-use super::handshake::{self, Connection, DialError, Guest, Line, Pauses};
+use super::handshake::{self, Connection, DialError, Guest, Pauses};
 use super::invitation::Posted;
-use super::keepalive::{self, EndedBy};
-use super::lines;
 use super::listening::{bind, bind_all};
 use super::socket_buffer::SocketBuffer;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
 use crate::wire::handshake::{Authenticated, Established, Limits, Party, Purpose, Refusal, Target, VERSIONS};
-use crate::wire::seal::Seal;
 
-/// Reports and notices that may wait to be sent or read.
+/// Steps that may wait to be taken.
 const QUEUE_MAX: usize = 64;
-/// How long until it is looked again whether a report has arrived.
-const ARRIVAL_PAUSE: Duration = Duration::from_millis(2);
 const NO_CIPHER: &str = "its links are to be encrypted (LATHIDE_ENCRYPT), but this program was built without lathide's \
                          feature `encrypt`: add it to the dependency in Cargo.toml";
 /// How long the word that a node has failed to join may take.
@@ -68,57 +61,6 @@ pub(crate) struct Membership {
     pub(crate) may_poll: bool,
     /// The connection to the rendezvous; `None` for a job of one without any.
     pub(crate) control: Option<Control>,
-}
-
-/// The connection to the rendezvous. Its tasks live on the runtime that called [`join`].
-pub(crate) struct Control {
-    reports: mpsc::Sender<Report>,
-    /// What the rendezvous says. `None` from it: the rendezvous is gone, which ends nothing by itself.
-    pub(crate) notices: mpsc::Receiver<Notice>,
-    /// This node's address on the way to it.
-    local: IpAddr,
-    /// What is wrong with what came, if that has ended the notices.
-    forged: Arc<OnceLock<String>>,
-    writer: JoinHandle<()>,
-}
-
-impl Control {
-    fn new(Line { stream, seals }: Line, keepalive: Option<Duration>) -> io::Result<Self> {
-        let local = stream.local_addr()?.ip();
-        keepalive::limit(&stream, keepalive, EndedBy::System)?;
-        let (reader, writer) = stream.into_split();
-        let (reports, queue) = mpsc::channel(QUEUE_MAX);
-        let (sender, notices) = mpsc::channel(QUEUE_MAX);
-        let forged = Arc::new(OnceLock::new());
-        let writer = tokio::spawn(write_reports(writer, seals.outgoing, queue));
-        tokio::spawn(read_notices(reader, seals.incoming, sender, forged.clone()));
-        Ok(Control { reports, notices, local, forged, writer })
-    }
-
-    /// Why there are no more notices, if somebody between here and the rendezvous has had a hand in them.
-    pub(crate) fn forged(&self) -> Option<&str> {
-        self.forged.get().map(String::as_str)
-    }
-
-    /// A sender for reports that never blocks: `try_send` fails if the queue is full.
-    pub(crate) fn sender(&self) -> mpsc::Sender<Report> {
-        self.reports.clone()
-    }
-
-    /// Says the last word, if there is one, and waits until all is on its way, at most `patience`. All other senders
-    /// must be gone.
-    pub(crate) async fn leave(self, last: Option<Report>, patience: Duration) {
-        let Control { reports, notices, writer, .. } = self;
-        let _ = timeout(patience, async {
-            if let Some(last) = last {
-                let _ = reports.send(last).await;
-            }
-            drop(reports);
-            let _ = writer.await;
-        })
-        .await;
-        drop(notices);
-    }
 }
 
 /// Joins the job that `config` describes.
@@ -205,13 +147,13 @@ async fn links(
 ) -> Result<Membership, Failure> {
     let own = party.limits;
     let buffer = SocketBuffer::of(config.socket_buffer_bytes);
-    let (listener, address) = listen(control.local, config).await?;
+    let (listener, address) = listen(control.local(), config).await?;
     // Connections that it accepts have them from the start: nobody knows the address before the table does.
     buffer.set(&(&listener).into()).map_err(|error| error.to_string())?;
     let (process, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_string());
-    let cores = Box::new(cores(control.local));
+    let cores = Box::new(cores(control.local()));
     let join = Report::Join { address, process, version, keepalive: config.keepalive, cores };
-    let _ = control.reports.send(join).await;
+    let _ = control.sender().send(join).await;
     let table = table(control, root, config.join_timeout + TABLE_GRACE).await?;
     // All have found their way: the invitation and the key in it go.
     drop(posted);
@@ -267,53 +209,6 @@ fn cores(local: IpAddr) -> Cores {
 fn interfaces() -> Result<Vec<(String, IpAddr)>, String> {
     let all = if_addrs::get_if_addrs().map_err(|error| format!("its interfaces cannot be listed: {error}"))?;
     Ok(all.into_iter().map(|interface| (interface.name.clone(), interface.ip())).collect())
-}
-
-async fn write_reports(mut writer: OwnedWriteHalf, mut seal: Seal, mut queue: mpsc::Receiver<Report>) {
-    let mut has_observations = false;
-    while let Some(report) = queue.recv().await {
-        has_observations |= matches!(report, Report::Observed(_));
-        let frame = match control::seal_report(report, &mut seal) {
-            Ok(frame) => frame,
-            Err(error) => {
-                // What follows is to be heard all the same: the last word above all.
-                tracing::warn!(%error, "a report fits no frame");
-                continue;
-            }
-        };
-        if let Err(error) = writer.write_all(&frame).await {
-            tracing::debug!(%error, "a report could not be sent");
-            return;
-        }
-    }
-    // The process ends after this, and a launcher waits for its report not much longer than that. So who has a long one to send
-    // over a slow network stays until it is there.
-    let socket: &TcpStream = writer.as_ref();
-    while has_observations && lathide_sys::tcp::heard(socket.as_fd()).is_ok_and(|heard| heard.has_bytes_under_way) {
-        sleep(ARRIVAL_PAUSE).await;
-    }
-}
-
-async fn read_notices(
-    mut reader: OwnedReadHalf,
-    mut seal: Seal,
-    notices: mpsc::Sender<Notice>,
-    forged: Arc<OnceLock<String>>,
-) {
-    loop {
-        match lines::read_sealed(&mut reader, &mut seal).await {
-            Ok(notice) => {
-                if notices.send(notice).await.is_err() {
-                    return;
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                let _ = forged.set(format!("what the rendezvous said cannot be trusted: {error}"));
-                return;
-            }
-            Err(_) => return,
-        }
-    }
 }
 
 struct Table {

@@ -1,6 +1,6 @@
 //! Somebody without the key between a rank and the rendezvous, who understands what he reads: he has no word in it.
 
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::proxy_tests::{config, here, on_runtime, serve, settings};

@@ -6,6 +6,7 @@
 //! | `environment`, `variables`, `foreign`, `invitation` | who this process is: from our launcher, from another's variables, or by a file |
 //! | `interface`, `listening`, `discovery` | the addresses of this host, a port to listen on, and where the others meet |
 //! | `rendezvous`, `coordinator`, `events`, `lines`, `control` | the service that all ranks report to, its decisions, what reaches it, its connections and messages |
+//! | `caller` | a node's end of its connection to that service |
 //! | `handshake`, `pending`, `descriptors` | connections that authenticate, and how many may not have yet |
 //! | `mesh` | a link to each other rank |
 //! | `socket_buffer` | how large a link's buffers in the system are |
@@ -13,6 +14,7 @@
 //! | `deadlock` | who waits for whom, and whether that can end (pure) |
 //! | `cores` | whether each rank of a host has a core of its own (pure) |
 
+pub(crate) mod caller;
 pub(crate) mod control;
 mod coordinator;
 pub(crate) mod cores;

@@ -22,8 +22,9 @@ use super::{Kernel, Order, Started, ownership};
 use crate::config::Config;
 use crate::controllers::Controller;
 use crate::error::{Error, Result};
+use crate::join::caller::Control;
 use crate::join::control::{Notice, Report};
-use crate::join::mesh::{self, Control};
+use crate::join::mesh;
 use crate::observe::threads::OwnThread;
 
 /// How long the rendezvous has to say who was lost first, when a connection ends without goodbye.
