@@ -93,6 +93,10 @@ pub(crate) struct Line {
     pub(crate) stream: TcpStream,
     /// What tags the frames of both directions.
     pub(crate) seals: Seals,
+    /// The number of the connection.
+    pub(crate) epoch: u32,
+    /// What the other end has said of itself, and the next frame that it expects.
+    pub(crate) established: Established,
 }
 
 /// Connects to the rendezvous at `address`. `epoch` is greater each time, so that it lets one in again whose earlier
@@ -100,10 +104,21 @@ pub(crate) struct Line {
 pub(crate) async fn call(address: SocketAddr, party: &Party, epoch: u32) -> Result<Line, DialError> {
     let target = Target { epoch, ..RENDEZVOUS_OF_ANY };
     let shake = async {
-        let (stream, dialer, _) = authenticate(address, party, target, 0, SocketBuffer::BY_SYSTEM).await?;
-        Ok(Line { stream, seals: dialer.seals() })
+        let stream = connect(address, SocketBuffer::BY_SYSTEM).await?;
+        call_on(stream, party, target, 0).await
     };
     timeout(HANDSHAKE_TIMEOUT, shake).await.unwrap_or(Err(DialError::Silent))
+}
+
+/// Goes on with the rendezvous `target` on a new connection: `next_expected` is the next frame that this side expects.
+pub(super) async fn call_on(
+    stream: TcpStream,
+    party: &Party,
+    target: Target,
+    next_expected: u64,
+) -> Result<Line, DialError> {
+    let (stream, dialer, established) = authenticate(stream, party, target, next_expected).await?;
+    Ok(Line { stream, seals: dialer.seals(), epoch: target.epoch, established })
 }
 
 /// Opens a link to `target` at `address`.
@@ -115,7 +130,8 @@ pub async fn dial(
     buffer: SocketBuffer,
 ) -> Result<(Connection, Established), DialError> {
     let shake = async {
-        let (mut stream, dialer, established) = authenticate(address, party, target, next_expected, buffer).await?;
+        let stream = connect(address, buffer).await?;
+        let (mut stream, dialer, established) = authenticate(stream, party, target, next_expected).await?;
         let mut cipher = None;
         if let Some(secret) = dialer.secret() {
             let mut opening = Opening::dialer(&secret)?;
@@ -133,23 +149,26 @@ pub async fn dial(
 
 /// Whether the rendezvous of this job listens at `address`: has it authenticate itself, and then hangs up.
 pub(crate) async fn probe(address: SocketAddr, party: &Party) -> Result<(), DialError> {
-    let challenge = challenge(address, party, RENDEZVOUS_OF_ANY, 0, SocketBuffer::BY_SYSTEM);
+    let challenge = async {
+        let stream = connect(address, SocketBuffer::BY_SYSTEM).await?;
+        challenge(stream, party, RENDEZVOUS_OF_ANY, 0).await
+    };
     let challenged = timeout(HANDSHAKE_TIMEOUT, challenge).await;
     challenged.unwrap_or(Err(DialError::Silent)).map(drop)
 }
 
 /// Whoever it is that serves the rendezvous.
-const RENDEZVOUS_OF_ANY: Target = Target { purpose: Purpose::Control, rank: RENDEZVOUS, incarnation: None, epoch: 0 };
+pub(super) const RENDEZVOUS_OF_ANY: Target =
+    Target { purpose: Purpose::Control, rank: RENDEZVOUS, incarnation: None, epoch: 0 };
 
-/// Connects, and goes so far that both sides are authenticated and this one knows it.
+/// Goes so far that both sides are authenticated and this one knows it.
 async fn authenticate(
-    address: SocketAddr,
+    stream: TcpStream,
     party: &Party,
     target: Target,
     next_expected: u64,
-    buffer: SocketBuffer,
 ) -> Result<(TcpStream, Dialer, Established), DialError> {
-    let (mut stream, dialer, response) = challenge(address, party, target, next_expected, buffer).await?;
+    let (mut stream, dialer, response) = challenge(stream, party, target, next_expected).await?;
     stream.write_all(&response).await?;
     let mut ready = [0; READY_BYTES];
     stream.read_exact(&mut ready).await?;
@@ -157,26 +176,30 @@ async fn authenticate(
     Ok((stream, dialer, established))
 }
 
-/// Connects, and goes so far that the other side is authenticated. Returns this side's response.
-async fn challenge(
-    address: SocketAddr,
-    party: &Party,
-    target: Target,
-    next_expected: u64,
-    buffer: SocketBuffer,
-) -> Result<(TcpStream, Dialer, Vec<u8>), DialError> {
+/// Connects to a listener of the job, which it does not know yet to be one.
+pub(super) async fn connect(address: SocketAddr, buffer: SocketBuffer) -> io::Result<TcpStream> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // The window that may ever be announced is agreed on with the first packets.
     buffer.set(&(&socket).into())?;
-    let mut stream = match timeout(CONNECT_TIMEOUT, socket.connect(address)).await {
+    let stream = match timeout(CONNECT_TIMEOUT, socket.connect(address)).await {
         Ok(stream) => stream?,
-        Err(_) => return Err(io::Error::from(io::ErrorKind::TimedOut).into()),
+        Err(_) => return Err(io::ErrorKind::TimedOut.into()),
     };
     // A port that nobody listens on can be this socket's own.
     if stream.local_addr()? == stream.peer_addr()? {
-        return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
+        return Err(io::ErrorKind::ConnectionRefused.into());
     }
     prepare(&stream)?;
+    Ok(stream)
+}
+
+/// Goes so far that the other side is authenticated. Returns this side's response.
+async fn challenge(
+    mut stream: TcpStream,
+    party: &Party,
+    target: Target,
+    next_expected: u64,
+) -> Result<(TcpStream, Dialer, Vec<u8>), DialError> {
     let (mut dialer, hello) = Dialer::hello(party, target, &nonce()?);
     stream.write_all(&hello).await?;
     let mut challenge = [0; CHALLENGE_BYTES];
@@ -195,10 +218,12 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Lets a rank in at the rendezvous. Whether it knows, its first report will show.
-    pub(crate) async fn register(mut self) -> io::Result<Line> {
-        timeout(HANDSHAKE_TIMEOUT, self.stream.write_all(&self.acceptor.ready(Ok(0)))).await??;
-        Ok(Line { stream: self.stream, seals: self.acceptor.seals() })
+    /// Lets a rank in at the rendezvous, which expects its frame of this number next. Whether it knows, what it says will
+    /// show.
+    pub(crate) async fn register(mut self, next_expected: u64) -> io::Result<Line> {
+        timeout(HANDSHAKE_TIMEOUT, self.stream.write_all(&self.acceptor.ready(Ok(next_expected)))).await??;
+        let Authenticated { epoch, established, .. } = self.authenticated;
+        Ok(Line { stream: self.stream, seals: self.acceptor.seals(), epoch, established })
     }
 
     /// Lets a link in. It counts when its dialer has said that it knows.

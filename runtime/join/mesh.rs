@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::caller::Control;
+use super::caller::{Control, Patience};
 use super::control::{Notice, Report};
 use super::cores::Cores;
 use super::deadlock::listed;
@@ -106,8 +106,11 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
     };
     let deadline = Instant::now() + config.join_timeout;
     descriptors::ensure(u64::from(config.size), "its connections to the other ranks").map_err(&failed)?;
-    let Found { line, root, posted, served } = discovery::find(config, &mut party, deadline).await.map_err(&failed)?;
-    let mut control = Control::new(line, config.keepalive).map_err(|error| failed(error.to_string()))?;
+    let found = discovery::find(config, &mut party, deadline).await.map_err(&failed)?;
+    let Found { line, root, addresses, posted, served } = found;
+    let patience = Patience { keepalive: config.keepalive, resume: config.resume };
+    let control = Control::new(line, party.clone(), &addresses, patience);
+    let mut control = control.map_err(|error| failed(error.to_string()))?;
     match links(config, party, &mut control, &root, posted).await {
         Ok(membership) => Ok(Membership { control: Some(control), ..membership }),
         Err(Failure { cause, blames }) => {
@@ -152,7 +155,8 @@ async fn links(
     buffer.set(&(&listener).into()).map_err(|error| error.to_string())?;
     let (process, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_string());
     let cores = Box::new(cores(control.local()));
-    let join = Report::Join { address, process, version, keepalive: config.keepalive, cores };
+    let (keepalive, resume) = (config.keepalive, config.resume);
+    let join = Report::Join { address, process, version, keepalive, resume, cores };
     let _ = control.sender().send(join).await;
     let table = table(control, root, config.join_timeout + TABLE_GRACE).await?;
     // All have found their way: the invitation and the key in it go.
@@ -241,7 +245,9 @@ fn bad_news(notice: Notice) -> Failure {
             Failure { cause: format!("rank {rank} was lost while the ranks connected: {cause}"), blames: Some(rank) }
         }
         Notice::Deadlock { report } => report.into(),
-        Notice::Ask | Notice::Table { .. } => "the rendezvous said something out of turn".to_owned().into(),
+        Notice::Ask | Notice::Moved { .. } | Notice::Over | Notice::Table { .. } => {
+            "the rendezvous said something out of turn".to_owned().into()
+        }
     }
 }
 
@@ -337,6 +343,7 @@ async fn connect(
                 let error = handshake::explain(&error);
                 return Err(format!("it cannot accept the other ranks' connections: {error}").into());
             }
+            Ok(Step::Notice(Some(Notice::Moved { .. }))) => {}
             Ok(Step::Notice(Some(notice))) => return Err(bad_news(notice)),
             // Rank 0 may have served it and be done already.
             Ok(Step::Notice(None)) => match control.forged() {

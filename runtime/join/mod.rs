@@ -14,6 +14,7 @@
 //! | `deadlock` | who waits for whom, and whether that can end (pure) |
 //! | `cores` | whether each rank of a host has a core of its own (pure) |
 
+mod answering;
 pub(crate) mod caller;
 pub(crate) mod control;
 mod coordinator;
@@ -23,7 +24,9 @@ pub(crate) mod descriptors;
 pub(crate) mod discovery;
 pub(crate) mod environment;
 pub(crate) mod events;
+mod failures;
 pub(crate) mod foreign;
+pub(crate) mod framing;
 pub(crate) mod handshake;
 pub(crate) mod interface;
 pub(crate) mod invitation;
@@ -32,6 +35,8 @@ pub(crate) mod lines;
 pub(crate) mod listening;
 pub(crate) mod mesh;
 mod pending;
+mod redial;
 pub(crate) mod rendezvous;
+mod session;
 pub(crate) mod socket_buffer;
 pub(crate) mod variables;

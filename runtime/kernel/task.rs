@@ -22,7 +22,7 @@ use super::{Kernel, Order, Started, ownership};
 use crate::config::Config;
 use crate::controllers::Controller;
 use crate::error::{Error, Result};
-use crate::join::caller::Control;
+use crate::join::caller::{Control, Ended};
 use crate::join::control::{Notice, Report};
 use crate::join::mesh;
 use crate::observe::threads::OwnThread;
@@ -120,7 +120,7 @@ async fn serve(started: Started, task_set: AsyncFd<TaskSetDescriptor>) {
                 Some(notice) => task.kernel.hear(notice),
                 None => {
                     is_heard = false;
-                    task.kernel.lose_rendezvous(control.as_ref().and_then(Control::forged));
+                    task.kernel.lose_rendezvous(control.as_ref().and_then(Control::ended));
                 }
             },
         }
@@ -244,15 +244,17 @@ impl Kernel {
         });
     }
 
-    /// The rendezvous is gone. `forged`: what came from it last was not its own. A job does not outlive its launcher.
-    fn lose_rendezvous(&self, forged: Option<&str>) {
+    /// The rendezvous is gone; `ended`: for another reason than that its process has. A job does not outlive its launcher.
+    fn lose_rendezvous(&self, ended: Option<&Ended>) {
         self.lock().is_advised = false;
-        if let Some(forged) = forged {
-            self.fail_here(forged);
+        if let Some(Ended::Forged(why) | Ended::Unwanted(why)) = ended {
+            self.fail_here(why);
         }
         self.confirm_loss();
-        if self.names.has_launcher {
-            self.fail_here("its launcher is gone, and the job with it");
+        match ended {
+            Some(Ended::Cut(why)) if self.names.has_launcher => self.fail_here(why),
+            _ if self.names.has_launcher => self.fail_here("its launcher is gone, and the job with it"),
+            _ => {}
         }
     }
 
@@ -263,7 +265,9 @@ impl Kernel {
             Notice::Deadlock { .. } if self.names.has_launcher => Error::Deadlock { report: SHOWN_BY_LAUNCHER.into() },
             Notice::Deadlock { report } => Error::Deadlock { report: report.into() },
             Notice::Refused { cause } => Error::Join { rank: self.rank, cause: cause.into() },
-            Notice::Ask | Notice::Table { .. } => return,
+            // Links that are made again will go there.
+            Notice::Moved { .. } => return,
+            Notice::Ask | Notice::Over | Notice::Table { .. } => return,
         };
         self.intervene(|core| core.hear_failure(error));
     }
