@@ -209,3 +209,7 @@ fn explain(lost: Lost, why: &io::Error, resume: Duration) -> Option<Ended> {
         ))),
     }
 }
+
+#[cfg(test)]
+#[path = "caller_tests.rs"]
+mod tests;
