@@ -255,7 +255,7 @@ fn many_cuts_of_all_kinds_lose_and_repeat_nothing() {
             let mut fault = |_| {
                 let mut fault = Fault::default();
                 let of = chance.below(2_usize);
-                fault.after[of] = Some(chance.below(4000));
+                fault.after[of] = Some(chance.below(3000));
                 if chance.once_in(4) {
                     fault.stands_still = Duration::from_millis(chance.below(50));
                 }
@@ -264,9 +264,9 @@ fn many_cuts_of_all_kinds_lose_and_repeat_nothing() {
                 }
                 fault
             };
-            let faults: Vec<Fault> = (0..12).map(&mut fault).collect();
+            let faults: Vec<Fault> = (0..40).map(&mut fault).collect();
             println!("seed {seed}: {faults:?}");
-            cuts += talk(faults, 30, 100).await - 1;
+            cuts += talk(faults, 100, 100).await - 1;
         }
         println!("{seeds} seeds, {cuts} cuts");
     });
