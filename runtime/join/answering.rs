@@ -79,7 +79,7 @@ impl LineTask {
             let established = guest.authenticated.established;
             let contact = Contact { incarnation: established.incarnation, epoch: guest.authenticated.epoch };
             match self.carry(guest, &session, &keepalive).await {
-                Carried::Replaced(guest) => waiting = Some(guest),
+                Carried::Replaced(guest) => waiting = Some(*guest),
                 Carried::Over(End::Done) => return,
                 Carried::Over(End::Forged(why)) => {
                     let why = format!("what it said to the rendezvous cannot be trusted: {why}");
@@ -125,7 +125,7 @@ impl LineTask {
         };
         tokio::select! {
             end = lines::carry(line, session, &mut self.words, &self.inputs, hear) => Carried::Over(end),
-            Some(guest) = self.arrived.recv() => Carried::Replaced(guest),
+            Some(guest) = self.arrived.recv() => Carried::Replaced(Box::new(guest)),
         }
     }
 }
@@ -134,7 +134,7 @@ impl LineTask {
 enum Carried {
     Over(End),
     /// Its rank has come with another.
-    Replaced(Guest),
+    Replaced(Box<Guest>),
 }
 
 fn explain(error: &io::Error) -> String {

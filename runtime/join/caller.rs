@@ -164,9 +164,7 @@ impl LineTask {
                 End::Forged(why) => return Some(forged(&why)),
                 End::Broken(why) => why,
             };
-            let Some(resume) = self.patience.resume.filter(|_| !self.is_over.load(Ordering::Relaxed)) else {
-                return None;
-            };
+            let resume = self.patience.resume.filter(|_| !self.is_over.load(Ordering::Relaxed))?;
             tracing::info!(%why, cuts, "the connection to the rendezvous was cut");
             let (began, received) = (Instant::now(), session.lock().received());
             line = match self.caller.again(received, began + resume).await {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::answering::Answering;
@@ -14,6 +14,7 @@ use super::deadlock::{self, Seen, listed};
 use super::events::{Contact, Event, Input, Order, Settings};
 use super::failures::{Cause, Failures};
 use super::handshake::{self, Guest};
+use super::rank_slot::{Down, RankSlot};
 use super::redial;
 use crate::ids::Rank;
 use crate::wire::handshake::Refusal;
@@ -33,54 +34,6 @@ const WORD_PAUSE: Duration = Duration::from_secs(30);
 const ANSWER: Duration = Duration::from_millis(500);
 /// Longer than any job.
 const FOREVER: Duration = Duration::from_secs(366 * 86_400);
-
-/// A rank that has a connection, or had one.
-struct RankSlot {
-    contact: Contact,
-    /// Where its peers reach it, once it has said so: then it has joined.
-    address: Option<SocketAddr>,
-    cores: Cores,
-    /// How long it calls again after a cut, as it has said.
-    resume: Option<Duration>,
-    line: Answering,
-    /// While its connection is cut.
-    down: Option<Down>,
-    /// Whether it has said its last word.
-    has_left: bool,
-    /// Whether it has left or is lost.
-    gone: bool,
-}
-
-/// A rank whose connection is cut.
-struct Down {
-    /// How that was seen.
-    cause: String,
-    /// Finds out whether its process has ended.
-    search: AbortHandle,
-}
-
-impl Drop for Down {
-    fn drop(&mut self) {
-        self.search.abort();
-    }
-}
-
-impl RankSlot {
-    /// One that has not said yet where it is.
-    fn new(contact: Contact, line: Answering) -> Self {
-        let cores = Cores::default();
-        RankSlot { contact, address: None, cores, resume: None, line, down: None, has_left: false, gone: false }
-    }
-
-    /// Whether a connection continues the one that this rank has: the same process comes again. Before its first report
-    /// is here, it may just not know that it was in.
-    fn is_continued_by(&self, contact: Contact) -> bool {
-        self.contact.incarnation == contact.incarnation
-            && self.contact.epoch < contact.epoch
-            && (self.address.is_none() || self.resume.is_some())
-            && (!self.gone || self.has_left)
-    }
-}
 
 pub(super) struct Coordinator {
     settings: Settings,

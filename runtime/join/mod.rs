@@ -5,8 +5,10 @@
 //! | --- | --- |
 //! | `environment`, `variables`, `foreign`, `invitation` | who this process is: from our launcher, from another's variables, or by a file |
 //! | `interface`, `listening`, `discovery` | the addresses of this host, a port to listen on, and where the others meet |
-//! | `rendezvous`, `coordinator`, `events`, `lines`, `control` | the service that all ranks report to, its decisions, what reaches it, its connections and messages |
-//! | `caller` | a node's end of its connection to that service |
+//! | `rendezvous`, `coordinator`, `events`, `control` | the service that all ranks report to, its decisions, what reaches it, its messages |
+//! | `rank_slot`, `failures` | what it knows of each rank, and who has gone in which order |
+//! | `caller`, `answering`, `redial` | the line between a node and that service: both its ends, and calling again after a cut |
+//! | `lines`, `framing`, `session` | one connection of such a line, its frames, and what outlives it (the latter two are pure) |
 //! | `handshake`, `pending`, `descriptors` | connections that authenticate, and how many may not have yet |
 //! | `mesh` | a link to each other rank |
 //! | `socket_buffer` | how large a link's buffers in the system are |
@@ -35,6 +37,7 @@ pub(crate) mod lines;
 pub(crate) mod listening;
 pub(crate) mod mesh;
 mod pending;
+mod rank_slot;
 mod redial;
 pub(crate) mod rendezvous;
 mod session;

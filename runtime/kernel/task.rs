@@ -27,8 +27,9 @@ use crate::join::control::{Notice, Report};
 use crate::join::mesh;
 use crate::observe::threads::OwnThread;
 
-/// How long the rendezvous has to say who was lost first, when a connection ends without goodbye.
-const ADVICE_PATIENCE: Duration = Duration::from_millis(300);
+/// How long the rendezvous has to say who was lost first, when a connection ends without goodbye. Without a launcher it takes
+/// half a second to find out that a process has ended.
+const ADVICE_PATIENCE: Duration = Duration::from_secs(1);
 /// How long the last word to the rendezvous may take.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(1);
 
