@@ -27,9 +27,9 @@ use crate::join::control::{Notice, Report};
 use crate::join::mesh;
 use crate::observe::threads::OwnThread;
 
-/// How long the rendezvous has to say who was lost first, when a connection ends without goodbye. Without a launcher it takes
-/// half a second to find out that a process has ended.
-const ADVICE_PATIENCE: Duration = Duration::from_secs(1);
+/// How long the rendezvous has to say who was lost first, when a connection ends without goodbye: where a launcher tells it,
+/// and where it takes half a second to find out by itself that a process has ended.
+const ADVICE_PATIENCE: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(1));
 /// How long the last word to the rendezvous may take.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -159,7 +159,11 @@ impl Task {
             Reason::CollectiveAwaited => self.timers.set(Timer::AskRanks, Some(ASK_TICK)),
             Reason::WaitsFollow if self.timers.runs(Timer::Tick) => {}
             Reason::WaitsFollow => self.timers.set(Timer::Tick, Some(ownership::TICK)),
-            Reason::LossSuspected => self.timers.set(Timer::ConfirmLoss, Some(ADVICE_PATIENCE)),
+            Reason::LossSuspected => {
+                let (told, searched) = ADVICE_PATIENCE;
+                let patience = if self.kernel.names.has_launcher { told } else { searched };
+                self.timers.set(Timer::ConfirmLoss, Some(patience));
+            }
         }
     }
 
