@@ -60,7 +60,9 @@ pub(crate) struct Rejoin {
     sender: mpsc::Sender<Event>,
     /// What is done for each link that is down.
     under_way: HashMap<Rank, AbortHandle>,
-    /// These, the listener, and guests on their way in.
+    /// The guest of each link that is on its way in: the latest.
+    coming: HashMap<Rank, AbortHandle>,
+    /// These, the listener, and guests that are turned away.
     tasks: JoinSet<()>,
 }
 
@@ -83,6 +85,7 @@ impl Rejoin {
             events,
             sender,
             under_way: HashMap::new(),
+            coming: HashMap::new(),
             tasks: JoinSet::new(),
         }
     }
@@ -137,7 +140,7 @@ impl Rejoin {
                 buffer: self.buffer,
                 position,
             };
-            self.tasks.spawn(async move {
+            self.spawn(async move {
                 let event = match dialer.dial(first, deadline).await {
                     Ok((connection, theirs)) => Event::Connected(peer, None, Box::new(connection), theirs),
                     Err(why) => Event::Lost(peer, why),
@@ -145,7 +148,7 @@ impl Rejoin {
                 let _ = sender.send(event).await;
             })
         } else {
-            self.tasks.spawn(async move {
+            self.spawn(async move {
                 let why = addresses.watch(deadline).await;
                 let _ = sender.send(Event::Lost(peer, why)).await;
             })
@@ -153,7 +156,12 @@ impl Rejoin {
         if let Some(before) = self.under_way.insert(peer, task) {
             before.abort();
         }
+    }
+
+    /// Those that have ended make room first: a rank may come as often as it likes.
+    fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         while self.tasks.try_join_next().is_some() {}
+        self.tasks.spawn(task)
     }
 
     /// The link to `peer` is up again, or over.
@@ -185,7 +193,7 @@ impl Rejoin {
         let theirs = guest.authenticated.established.next_expected;
         self.epochs[rank.index()] = epoch;
         let sender = self.sender.clone();
-        self.tasks.spawn(async move {
+        let task = self.spawn(async move {
             let admitted = guest.admit(position).await.and_then(into_std);
             let event = match admitted {
                 Ok(connection) => Event::Connected(rank, Some(epoch), Box::new(connection), theirs),
@@ -196,6 +204,10 @@ impl Rejoin {
             };
             let _ = sender.send(event).await;
         });
+        // Who comes again has given up what came before.
+        if let Some(before) = self.coming.insert(rank, task) {
+            before.abort();
+        }
     }
 
     /// Whether no later connection of `peer` has come than this one.
@@ -205,7 +217,7 @@ impl Rejoin {
 
     /// Tells a guest why it does not come in.
     pub(crate) fn turn_away(&mut self, guest: Guest, refusal: Refusal) {
-        self.tasks.spawn(async move { guest.turn_away(&refusal).await });
+        self.spawn(async move { guest.turn_away(&refusal).await });
     }
 }
 
@@ -303,7 +315,8 @@ impl Dialer {
             };
             let target =
                 Target { purpose: Purpose::Link, rank: self.peer.0, incarnation: Some(self.incarnation), epoch };
-            epoch += 1;
+            // After the last number there is none: the peer refuses this one then, and says why.
+            epoch = epoch.saturating_add(1);
             let opened = timeout_at(deadline, handshake::open_link(stream, &self.party, target, self.position)).await;
             let error = match opened {
                 Ok(Ok((connection, established))) => match into_std(connection) {
@@ -372,3 +385,7 @@ impl Connects {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "rejoin_tests.rs"]
+mod tests;
