@@ -180,3 +180,7 @@ impl Core {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "cuts_tests.rs"]
+mod tests;
