@@ -56,7 +56,9 @@ pub(crate) struct Rejoin {
     sender: mpsc::Sender<Event>,
     /// What is done for each link that is down.
     under_way: HashMap<Rank, AbortHandle>,
-    /// These, the listener, and guests on their way in.
+    /// The guest of each link that is on its way in: the latest.
+    coming: HashMap<Rank, AbortHandle>,
+    /// These, the listener, and guests that are turned away.
     tasks: JoinSet<()>,
 }
 
@@ -82,6 +84,7 @@ impl Rejoin {
             events,
             sender,
             under_way: HashMap::new(),
+            coming: HashMap::new(),
             tasks: JoinSet::new(),
         }
     }
@@ -158,7 +161,7 @@ impl Rejoin {
                 buffer: self.buffer,
                 position,
             };
-            self.tasks.spawn(async move {
+            self.spawn(async move {
                 let event = match dialer.dial(first, deadline).await {
                     Ok((connection, theirs)) => Event::Connected(peer, None, Box::new(connection), theirs),
                     Err(why) => Event::Lost(peer, why),
@@ -166,7 +169,7 @@ impl Rejoin {
                 let _ = sender.send(event).await;
             })
         } else {
-            self.tasks.spawn(async move {
+            self.spawn(async move {
                 let why = addresses.watch(deadline).await;
                 let _ = sender.send(Event::Lost(peer, why)).await;
             })
@@ -174,7 +177,12 @@ impl Rejoin {
         if let Some(before) = self.under_way.insert(peer, task) {
             before.abort();
         }
+    }
+
+    /// Those that have ended make room first: a rank may come as often as it likes.
+    fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         while self.tasks.try_join_next().is_some() {}
+        self.tasks.spawn(task)
     }
 
     /// The link to `peer` is up again, or over.
@@ -206,7 +214,7 @@ impl Rejoin {
         let theirs = guest.authenticated.established.next_expected;
         self.epochs[rank.index()] = epoch;
         let sender = self.sender.clone();
-        self.tasks.spawn(async move {
+        let task = self.spawn(async move {
             let admitted = guest.admit(position).await.and_then(into_std);
             let event = match admitted {
                 Ok(connection) => Event::Connected(rank, Some(epoch), Box::new(connection), theirs),
@@ -217,6 +225,10 @@ impl Rejoin {
             };
             let _ = sender.send(event).await;
         });
+        // Who comes again has given up what came before.
+        if let Some(before) = self.coming.insert(rank, task) {
+            before.abort();
+        }
     }
 
     /// Whether no later connection of `peer` has come than this one.
@@ -226,7 +238,7 @@ impl Rejoin {
 
     /// Tells a guest why it does not come in.
     pub(crate) fn turn_away(&mut self, guest: Guest, refusal: Refusal) {
-        self.tasks.spawn(async move { guest.turn_away(&refusal).await });
+        self.spawn(async move { guest.turn_away(&refusal).await });
     }
 }
 
@@ -285,7 +297,7 @@ impl Dialer {
     /// Dials until it succeeds, the peer has ended, or `deadline` has passed.
     async fn dial(&self, first: u32, deadline: Instant) -> Result<(Connection<std::net::TcpStream>, u64), String> {
         let mut last = String::new();
-        for epoch in first.. {
+        for epoch in first..=u32::MAX {
             let addresses = || self.addresses.now();
             let (stream, took) = match timeout_at(deadline, redial::first(&addresses, self.buffer, &mut last)).await {
                 Ok(Some(connected)) => connected,
@@ -313,3 +325,7 @@ impl Dialer {
         Err(if last.is_empty() { OVERDUE.to_owned() } else { format!("{OVERDUE} ({last})") })
     }
 }
+
+#[cfg(test)]
+#[path = "rejoin_tests.rs"]
+mod tests;
