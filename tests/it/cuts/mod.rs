@@ -1,0 +1,5 @@
+//! Links whose TCP connections are cut, over real sockets: nothing is lost, nothing comes twice, and who is gone is named.
+
+mod proxy;
+mod traffic;
+mod verified;
