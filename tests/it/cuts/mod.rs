@@ -1,5 +1,6 @@
 //! Links whose TCP connections are cut, over real sockets: nothing is lost, nothing comes twice, and who is gone is named.
 
+mod blind;
 mod proxy;
 mod traffic;
 mod verified;
