@@ -236,14 +236,14 @@ impl Addresses {
             let Some(address) = self.now().last().copied() else { return "it has no address".to_owned() };
             let looked =
                 timeout_at(deadline, handshake::connect(address, SocketBuffer::BY_SYSTEM, CONNECT_PATIENCE)).await;
-            let Ok(result) = looked else { return OVERDUE.to_owned() };
+            let Ok(result) = looked else { return overdue(&[address]) };
             if refusals.count(&result) {
                 return refused(address);
             }
             let pause = if result.is_ok() { LOOK_PAUSE } else { ATTEMPT_PAUSE };
             drop(result);
             if timeout_at(deadline, sleep(pause)).await.is_err() {
-                return OVERDUE.to_owned();
+                return overdue(&[address]);
             }
         }
     }
@@ -273,7 +273,10 @@ impl Refusals {
     }
 }
 
-const OVERDUE: &str = "no new connection within LATHIDE_RESUME";
+fn overdue(addresses: &[SocketAddr]) -> String {
+    let addresses: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
+    format!("no new connection with {} within LATHIDE_RESUME", addresses.join(", "))
+}
 
 fn refused(address: SocketAddr) -> String {
     format!("its process has ended: nothing listens at {address} any more")
@@ -321,7 +324,8 @@ impl Dialer {
             tracing::debug!(peer = %self.peer, %error, "a new connection came to nothing");
             last = Some(error);
         }
-        Err(last.map_or_else(|| OVERDUE.to_owned(), |error| format!("{OVERDUE} ({error})")))
+        let overdue = overdue(&self.addresses.now());
+        Err(last.map_or_else(|| overdue.clone(), |error| format!("{overdue} ({error})")))
     }
 }
 
