@@ -271,12 +271,15 @@ impl Addresses {
     async fn watch(self, deadline: Instant) -> String {
         match timeout_at(deadline, redial::wait_for_end(|| self.latest())).await {
             Ok(()) => refused(self.latest()),
-            Err(_) => OVERDUE.to_owned(),
+            Err(_) => overdue(&self.now()),
         }
     }
 }
 
-const OVERDUE: &str = "no new connection within LATHIDE_RESUME";
+fn overdue(addresses: &[SocketAddr]) -> String {
+    let addresses: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
+    format!("no new connection with {} within LATHIDE_RESUME", addresses.join(", "))
+}
 
 fn refused(address: SocketAddr) -> String {
     format!("its process has ended: nothing listens at {address} any more")
@@ -322,7 +325,8 @@ impl Dialer {
             tracing::debug!(peer = %self.peer, error = last, "a new connection came to nothing");
             sleep_until(since + redial::PAUSE).await;
         }
-        Err(if last.is_empty() { OVERDUE.to_owned() } else { format!("{OVERDUE} ({last})") })
+        let overdue = overdue(&self.addresses.now());
+        Err(if last.is_empty() { overdue } else { format!("{overdue} ({last})") })
     }
 }
 

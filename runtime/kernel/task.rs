@@ -16,11 +16,12 @@ use super::collectives::ASK_TICK;
 use super::deadlock::Detector;
 use super::panics::wake;
 use super::poller::TaskSetDescriptor;
+use super::state::Settings;
 use super::timers::{Timer, Timers};
 use super::tuning::poll_interval::PollInterval;
 use super::wake::Reason;
 use super::{Kernel, Order, Started, ownership};
-use crate::config::Config;
+use crate::config::{Config, Overlap};
 use crate::controllers::Controller;
 use crate::engine::ACKNOWLEDGEMENT_DELAY;
 use crate::error::{Error, Result};
@@ -33,6 +34,8 @@ use crate::observe::threads::OwnThread;
 /// How long the rendezvous has to say who was lost first, when a connection ends without goodbye: where a launcher tells it,
 /// and where it takes half a second to find out by itself that a process has ended.
 const ADVICE_PATIENCE: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(1));
+/// Between two looks for connections that have ended.
+const ENDS_PAUSE: Duration = Duration::from_secs(1);
 /// How long the last word to the rendezvous may take.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -265,11 +268,21 @@ impl Kernel {
         let _ = catch_unwind(AssertUnwindSafe(|| wake(wakers)));
     }
 
-    /// Looks whether the peers' hosts are there. Returns how long until it is to look again.
+    /// Looks whether the peers' hosts are there, and in deferred mode whether connections are: a rank that computes is to dial
+    /// again, too. Returns how long until it is to look again.
     fn look_for_silence(&self) -> Option<Duration> {
-        let mut next = self.settings.keepalive?;
-        self.intervene(|core| next = core.look_for_silence(next));
-        Some(next)
+        let Settings { keepalive, resume, overlap, .. } = &self.settings;
+        let mut next = *keepalive;
+        self.intervene(|core| {
+            if let Some(keepalive) = keepalive {
+                next = Some(core.look_for_silence(*keepalive));
+            }
+            if resume.is_some() && *overlap == Overlap::Off {
+                core.look_for_ends();
+                next = Some(next.map_or(ENDS_PAUSE, |next| next.min(ENDS_PAUSE)));
+            }
+        });
+        next
     }
 
     fn confirm_loss(&self) {

@@ -26,6 +26,14 @@ pub fn heard(socket: BorrowedFd<'_>) -> io::Result<Heard> {
     Ok(Heard { since, is_awaited: has_bytes_under_way || info.probes > 1, has_bytes_under_way })
 }
 
+/// Whether a TCP connection is over, or its other end says no more; what has come may still be read.
+///
+/// # Errors
+/// It is no TCP socket.
+pub fn has_ended(socket: BorrowedFd<'_>) -> io::Result<bool> {
+    Ok(matches!(information(socket)?.state[0], CLOSE | CLOSE_WAIT))
+}
+
 /// How many segments of a TCP connection this end has sent again so far.
 ///
 /// # Errors
@@ -108,6 +116,10 @@ fn outcome(result: libc::c_int) -> io::Result<()> {
 
 /// `include/uapi/linux/tcp.h`; libc does not have it yet.
 const TCP_RTO_MAX_MS: libc::c_int = 44;
+
+/// `include/net/tcp_states.h`.
+const CLOSE: u8 = 7;
+const CLOSE_WAIT: u8 = 8;
 
 /// `struct tcp_info`, as far as every Linux has it: the system fills as much as it is given.
 #[repr(C)]

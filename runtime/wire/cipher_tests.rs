@@ -143,6 +143,35 @@ fn no_plain_byte_is_on_the_wire_and_every_changed_bit_is_noticed() {
     }
 }
 
+/// Who takes it for not sent sends it again, and its peer has it twice.
+#[test]
+fn what_went_before_a_socket_broke_counts() {
+    let message = [7; 100_000];
+    for records in 0..4 {
+        let (mut from, mut to) = pair();
+        let (mut wire, mut whole) = (VecDeque::new(), 0);
+        let mut send = |bytes: &[u8]| {
+            if whole == records {
+                return Err(io::ErrorKind::ConnectionReset.into());
+            }
+            whole += 1;
+            wire.extend(bytes);
+            Ok(bytes.len())
+        };
+        let count = from.write(&[IoSlice::new(&message)], &mut send).unwrap();
+        assert_eq!(from.write(&[IoSlice::new(&message)], &mut send).unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+        let (mut place, mut come) = (vec![0; message.len()], 0);
+        while let Ok(now @ 1..) = to.read(&mut [IoSliceMut::new(&mut place)], &mut |bytes| {
+            let now = bytes.len().min(wire.len());
+            bytes.iter_mut().zip(wire.drain(..now)).for_each(|(place, byte)| *place = byte);
+            Ok(now)
+        }) {
+            come += now;
+        }
+        assert!(come <= count, "{records} records: {come} bytes have come, and {count} went");
+    }
+}
+
 #[test]
 fn another_secret_opens_nothing() {
     assert!(open(Secret([1; 32]), Secret([2; 32])).is_err());

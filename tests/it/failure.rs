@@ -38,7 +38,7 @@ fn starts_and_modes() -> impl Iterator<Item = (Start, &'static str)> {
 }
 
 /// Every survivor has said that it lost `victim`, and no other, soon after `ended_ms`.
-fn check_survivors(ended: &Ended, size: u32, victim: u32, ended_ms: f64) -> f64 {
+pub(crate) fn check_survivors(ended: &Ended, size: u32, victim: u32, ended_ms: f64) -> f64 {
     assert!(ended.all("failed").is_empty() && ended.all("went-on").is_empty(), "another error, or none: {ended}");
     let mut latest = 0f64;
     for rank in (0..size).filter(|&rank| rank != victim) {

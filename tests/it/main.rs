@@ -10,6 +10,7 @@ mod chance;
 mod collectives;
 mod collectives_command;
 mod counts;
+mod cuts;
 mod encrypted;
 mod examples;
 mod failure;

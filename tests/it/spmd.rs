@@ -80,19 +80,37 @@ impl Job {
                 command.args(["run", "--grace", "30", "-n", &size.to_string()]).arg(this()).args(ARGUMENTS);
                 job.spawn(prepared(command, program, variables), &sender);
             }
-            Start::ByHand => {
-                let (root, key) = (free_root(), key_file(&KEY));
-                for rank in 0..size {
-                    let (rank, size) = (rank.to_string(), size.to_string());
-                    let mut command = Command::new(this());
-                    command.args(ARGUMENTS).env("LATHIDE_RANK", rank).env("LATHIDE_SIZE", size);
-                    command.env("LATHIDE_ROOT", &root).env("LATHIDE_KEY_FILE", &key);
-                    job.spawn(prepared(command, program, variables), &sender);
-                }
-                job.key = Some(key);
-            }
+            Start::ByHand => job.by_hand(&free_root(), size, program, variables, &sender),
         }
         job
+    }
+
+    /// As [`Start::ByHand`], with a rendezvous at `root` that is there.
+    pub(crate) fn start_at(root: &str, size: u32, program: &str, variables: &[(&str, &str)]) -> Job {
+        let (sender, lines) = channel();
+        let mut job =
+            Job { children: Vec::new(), lines, said: Vec::new(), errors: Vec::new(), readers: Vec::new(), key: None };
+        job.by_hand(root, size, program, variables, &sender);
+        job
+    }
+
+    fn by_hand(
+        &mut self,
+        root: &str,
+        size: u32,
+        program: &str,
+        variables: &[(&str, &str)],
+        lines: &Sender<Line>,
+    ) {
+        let key = key_file(&KEY);
+        for rank in 0..size {
+            let (rank, size) = (rank.to_string(), size.to_string());
+            let mut command = Command::new(this());
+            command.args(ARGUMENTS).env("LATHIDE_RANK", rank).env("LATHIDE_SIZE", size);
+            command.env("LATHIDE_ROOT", root).env("LATHIDE_KEY_FILE", &key);
+            self.spawn(prepared(command, program, variables), lines);
+        }
+        self.key = Some(key);
     }
 
     /// The job that this [`prepared`] command starts.

@@ -37,7 +37,17 @@ pub(crate) fn job_within<T: Send + 'static>(
     configure: impl Fn(&mut Config),
     program: impl Fn(Node) -> T + Clone + Send + 'static,
 ) -> Vec<T> {
-    let root = free_root();
+    job_at(free_root(), limit, size, configure, program)
+}
+
+/// [`job_within`] whose ranks meet at `root`.
+pub(crate) fn job_at<T: Send + 'static>(
+    root: String,
+    limit: Duration,
+    size: u32,
+    configure: impl Fn(&mut Config),
+    program: impl Fn(Node) -> T + Clone + Send + 'static,
+) -> Vec<T> {
     let (sender, receiver) = mpsc::channel();
     // A rank whose program fails before others have joined fails their joining.
     let joined = Arc::new(Barrier::new(size as usize));

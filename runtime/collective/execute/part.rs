@@ -94,14 +94,8 @@ impl Job {
         }
         let Some(work) = &mut self.part.work else { return false };
         for (step, mut outcome) in self.ended.drain(..) {
-            if let Outcome::Written(written) = outcome {
-                // The next steps may write where it was sent from.
-                drop(written.take());
-                self.part.progress.done(step);
-                continue;
-            }
-            if let (Outcome::Read(place, _), Action::Receive { from, into }) =
-                (&mut outcome, self.part.progress.action(step))
+            let action = self.part.progress.action(step);
+            if let (Outcome::Read(place, _), Action::Receive { from, into }) = (&mut outcome, action)
                 && place.bytes_mut().len() as u64 != into.count * work.element_bytes()
             {
                 // Digests that are equal by chance: once in a million disagreements.
@@ -111,6 +105,10 @@ impl Job {
                 );
                 self.end = Some(End::Failed(words));
                 return false;
+            }
+            if let Outcome::Written(written) = outcome {
+                // A later step may write there, though the peer has not acknowledged all of it.
+                drop(written.take());
             }
             self.part.progress.done(step);
         }

@@ -30,6 +30,16 @@ impl Core {
         next
     }
 
+    /// Hears the last of connections that have ended: nobody else reads them while the program computes in deferred mode.
+    pub(in crate::kernel) fn look_for_ends(&mut self) {
+        for rank in (0..self.sockets.len() as u32).map(Rank) {
+            let socket = self.sockets[rank.index()].as_ref();
+            if socket.is_some_and(|socket| lathide_sys::tcp::has_ended(socket.stream.as_fd()).unwrap_or(false)) {
+                self.hear(rank);
+            }
+        }
+    }
+
     /// The connection to `peer` has ended. Without its goodbye, the peer is lost; but others may be too, and who
     /// was first only the rendezvous can tell. As long as it is there, it has a moment to say so.
     pub(in crate::kernel) fn lost(&mut self, peer: Rank, cause: &str) {
@@ -71,17 +81,19 @@ impl Core {
     /// Reads what has come on every link, hands it on and passes on what that has to say: news of a failure may have
     /// overtaken it on their way by the rendezvous, and what ranks have said before, such as how they disagree, says more.
     pub(crate) fn hear_all(&mut self) {
-        for rank in (0..self.sockets.len() as u32).map(Rank) {
-            let mut count = 0;
-            // A read ends where the program could post the next.
-            while count < HEARD_MAX {
-                let more = self.read(rank);
-                self.flush();
-                if more == 0 {
-                    break;
-                }
-                count += more;
+        (0..self.sockets.len() as u32).map(Rank).for_each(|rank| self.hear(rank));
+    }
+
+    fn hear(&mut self, peer: Rank) {
+        let mut count = 0;
+        // A read ends where the program could post the next.
+        while count < HEARD_MAX {
+            let more = self.read(peer);
+            self.flush();
+            if more == 0 {
+                break;
             }
+            count += more;
         }
     }
 

@@ -10,7 +10,7 @@ use crate::examples::example;
 const LATHIDE: &str = env!("CARGO_BIN_EXE_lathide");
 
 /// Runs a shell script on host0 of a lab; `$1` is lathide, then come `args`.
-fn in_lab(options: &[&str], script: &str, args: &[&str]) -> (Option<i32>, String, Duration) {
+pub(super) fn in_lab(options: &[&str], script: &str, args: &[&str]) -> (Option<i32>, String, Duration) {
     let begin = Instant::now();
     let script = format!("exec 2>&1\n{script}");
     let all = [&["--quiet"], options, &["--", "sh", "-c", &script, "sh", LATHIDE], args].concat();
@@ -22,7 +22,7 @@ fn in_lab(options: &[&str], script: &str, args: &[&str]) -> (Option<i32>, String
     (status.code(), reader.join().expect("the reader"), begin.elapsed())
 }
 
-fn path(name: &str) -> String {
+pub(super) fn path(name: &str) -> String {
     example(name).display().to_string()
 }
 
@@ -187,7 +187,7 @@ fn cuts_of_up_to_nine_and_a_half_seconds_are_delays() {
         (9.5, "LATHIDE_OVERLAP=off", "none", &traffic),
         (9.5, "LATHIDE_OVERLAP=on", "quiet", &own),
         (9.5, "LATHIDE_OVERLAP=off", "full", &own),
-        // Longer than the ten seconds that are the default, and than TCP goes on if it tries again every second.
+        // Without suspicion, and for longer than TCP goes on if it tries again every second.
         (16.0, "LATHIDE_KEEPALIVE=30", "none", &traffic),
         (16.0, "LATHIDE_KEEPALIVE=off", "none", &traffic),
     ];
@@ -213,12 +213,14 @@ fn a_host_that_stays_cut_off_is_named_in_time_whatever_its_ranks_do() {
     let (stencil, own) = (path("stencil"), super::program::own_command());
     let traffic = [&stencil[..], "--steps", "1000000"];
     let own: Vec<&str> = own.iter().map(String::as_str).collect();
-    let cases: [(f64, &str, &str, &[&str]); 5] = [
-        (10.0, "LATHIDE_OVERLAP=on", "none", &traffic),
-        (10.0, "LATHIDE_OVERLAP=off", "none", &traffic),
-        (10.0, "LATHIDE_OVERLAP=on", "quiet", &own),
-        (10.0, "LATHIDE_OVERLAP=off", "full", &own),
-        (3.0, "LATHIDE_KEEPALIVE=3", "none", &traffic),
+    // Silence begins suspicion, and the link may be down for as long as LATHIDE_RESUME says.
+    let cases: [(f64, &str, &str, &[&str]); 6] = [
+        (10.0, "LATHIDE_KEEPALIVE=6 LATHIDE_RESUME=4 LATHIDE_OVERLAP=on", "none", &traffic),
+        (10.0, "LATHIDE_KEEPALIVE=6 LATHIDE_RESUME=4 LATHIDE_OVERLAP=off", "none", &traffic),
+        (10.0, "LATHIDE_RESUME=7 LATHIDE_OVERLAP=on", "quiet", &own),
+        (10.0, "LATHIDE_RESUME=7 LATHIDE_OVERLAP=off", "full", &own),
+        (5.0, "LATHIDE_RESUME=2", "none", &traffic),
+        (3.0, "LATHIDE_RESUME=off", "none", &traffic),
     ];
     std::thread::scope(|scope| {
         let labs: Vec<_> = cases.map(|case| (case, scope.spawn(move || cut_for(None, case.1, case.2, case.3)))).into();
@@ -253,11 +255,11 @@ fn a_host_that_stays_cut_off_is_named() {
     if !is_possible() {
         return;
     }
-    let script = format!("{EXCHANGES} wait $job; echo status $?");
+    let script = format!("export LATHIDE_RESUME=7; {EXCHANGES} wait $job; echo status $?");
     let stencil = path("stencil");
     let (_, text, took) = in_lab(&["--hosts", "2", "--delay", "1ms"], &script, &[&stencil]);
     assert!(!text.contains("status 0"), "{text}");
     assert!(text.contains("host1") && text.contains("rank 1"), "who it was is not said: {text}");
-    // Ten seconds of silence, the end of the others, and whatever a busy machine adds.
+    // Three seconds of silence, seven of attempts, the end of the others, and whatever a busy machine adds.
     assert!(took < Duration::from_secs(40), "{took:?}: {text}");
 }

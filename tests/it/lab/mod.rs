@@ -4,6 +4,7 @@
 
 mod commands;
 mod contention;
+mod cuts;
 mod ends;
 mod jobs;
 mod network;

@@ -39,6 +39,7 @@ fn role() {
         Ok("send") => send(),
         Ok("quiet") => quiet(),
         Ok("full") => full(),
+        Ok("collectives") => collectives(),
         Ok(role) => panic!("there is no role {role}"),
         Err(_) => {}
     }
@@ -84,6 +85,27 @@ fn full() {
         let read = ok(node.initread(0, 1, vec![0u8; MANY]));
         assert!(ok(read.wait()).iter().all(|&byte| byte == 7));
         println!("exchanged");
+    }
+    ok(node.finalize());
+}
+
+/// Collectives of which every element is checked, for as long as LATHIDE_LAB_TEST_SECONDS says.
+fn collectives() {
+    let node = ok(lathide::init());
+    let seconds: f64 = std::env::var("LATHIDE_LAB_TEST_SECONDS").expect("set").parse().expect("a number");
+    let (began, size, rank) = (Instant::now(), u64::from(node.size()), u64::from(node.rank().0));
+    for round in 0.. {
+        let goes_on = ok(node.broadcast(0, vec![u8::from(began.elapsed().as_secs_f64() < seconds)]))[0];
+        if goes_on == 0 {
+            println!("collectives={round}");
+            break;
+        }
+        let sum = ok(node.allreduce(&lathide::Operator::sum(), vec![rank + round; 20_000]));
+        assert!(sum.iter().all(|&value| value == size * (size - 1) / 2 + size * round), "round {round}");
+        let blocks = (0..size).flat_map(|to| vec![rank << 32 | to << 16 | round & 0xffff; 1000]).collect();
+        let got = ok(node.alltoall(blocks));
+        let expected = (0..size).flat_map(|from| vec![from << 32 | rank << 16 | round & 0xffff; 1000]);
+        assert!(got.into_iter().eq(expected), "round {round}");
     }
     ok(node.finalize());
 }
