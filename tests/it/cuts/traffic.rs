@@ -214,7 +214,9 @@ impl Traffic {
                 writes.extend(Write::start(node, to, tag, kind, message)?);
                 // Some are waited for at once, while their bytes may be on their way.
                 if way == 0 && to != own {
-                    writes.pop_back().map_or(Ok(()), |write: Write| if kind == 0 { wait_soon(write) } else { write.wait() })?;
+                    writes
+                        .pop_back()
+                        .map_or(Ok(()), |write: Write| if kind == 0 { wait_soon(write) } else { write.wait() })?;
                 }
             }
         }
@@ -273,9 +275,17 @@ impl Traffic {
         window.flush(right)?;
         assert!(window.get(right, 1 + 5000..1 + 5000 + count)?.wait()? == other, "round {round}: the second put");
         // Of each place as many as of the first, or one round's less.
-        let zero = window.accumulate(right, 1 + 10_000, before.iter().map(|n| n.wrapping_neg()).collect::<Vec<_>>(), Update::Sum)?;
+        let zero = window.accumulate(
+            right,
+            1 + 10_000,
+            before.iter().map(|n| n.wrapping_neg()).collect::<Vec<_>>(),
+            Update::Sum,
+        )?;
         zero.wait()?;
-        assert!(window.get(right, 1 + 10_000..1 + 10_000 + count)?.wait()?.iter().all(|n| *n == 0), "round {round}: sums");
+        assert!(
+            window.get(right, 1 + 10_000..1 + 10_000 + count)?.wait()?.iter().all(|n| *n == 0),
+            "round {round}: sums"
+        );
         Ok(())
     }
 

@@ -49,7 +49,8 @@ fn by_chance(seed: u64, contact: Contact, longest: u64) -> Plan {
     let piece = [64 << 10, 64 << 10, 1460, 7][chance.below(4_usize)];
     // Tiny pieces of long connections would take all day.
     let piece = if piece == 7 && strike.after > 50_000 { 1460 } else { piece };
-    let delay = if chance.once_in(8) && piece > 7 { Duration::from_micros(chance.below(300_u64)) } else { Duration::ZERO };
+    let delay =
+        if chance.once_in(8) && piece > 7 { Duration::from_micros(chance.below(300_u64)) } else { Duration::ZERO };
     Plan { strike: Some(strike), piece, delay }
 }
 
@@ -57,7 +58,9 @@ fn by_chance(seed: u64, contact: Contact, longest: u64) -> Plan {
 fn cut_traffic(kind: Kind, seed: u64, (cuts, bytes): (u64, u64), bytes_max: usize) -> (u64, Seen) {
     let began = Instant::now();
     let longest = 4 * bytes_max as u64;
-    let net = Arc::new(Net::start(RANKS, move |contact| if std::env::var_os("NOCUT").is_some() { Plan::open() } else { by_chance(seed, contact, longest) }));
+    let net = Arc::new(Net::start(RANKS, move |contact| {
+        if std::env::var_os("NOCUT").is_some() { Plan::open() } else { by_chance(seed, contact, longest) }
+    }));
     let configure = move |config: &mut Config| {
         (config.encrypt, config.overlap) = (kind.encrypted, kind.overlap);
         // Messages of more than this are held back until they are read.
