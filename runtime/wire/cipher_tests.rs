@@ -159,7 +159,10 @@ fn what_went_before_a_socket_broke_counts() {
             Ok(bytes.len())
         };
         let count = from.write(&[IoSlice::new(&message)], &mut send).unwrap();
-        assert_eq!(from.write(&[IoSlice::new(&message)], &mut send).unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+        assert_eq!(
+            from.write(&[IoSlice::new(&message)], &mut send).unwrap_err().kind(),
+            io::ErrorKind::ConnectionReset
+        );
         let (mut place, mut come) = (vec![0; message.len()], 0);
         while let Ok(now @ 1..) = to.read(&mut [IoSliceMut::new(&mut place)], &mut |bytes| {
             let now = bytes.len().min(wire.len());

@@ -94,14 +94,7 @@ impl Job {
         job
     }
 
-    fn by_hand(
-        &mut self,
-        root: &str,
-        size: u32,
-        program: &str,
-        variables: &[(&str, &str)],
-        lines: &Sender<Line>,
-    ) {
+    fn by_hand(&mut self, root: &str, size: u32, program: &str, variables: &[(&str, &str)], lines: &Sender<Line>) {
         let key = key_file(&KEY);
         for rank in 0..size {
             let (rank, size) = (rank.to_string(), size.to_string());

@@ -70,7 +70,9 @@ fn a_cut_at_any_byte_of_the_end_is_no_failure() {
             for (rank, end) in ends.into_iter().enumerate() {
                 let Err(error) = end else { continue };
                 assert!(matches!(error, Error::PeerLost { .. }), "{error}");
-                errors.push(format!("{fault:?} after {after} bytes of the dialer {of_dialer}, {overlap:?}: rank {rank}: {error}"));
+                errors.push(format!(
+                    "{fault:?} after {after} bytes of the dialer {of_dialer}, {overlap:?}: rank {rank}: {error}"
+                ));
             }
         }
     }

@@ -19,8 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn net_that_goes_down(size: u32) -> (Arc<Net>, Arc<AtomicBool>) {
     let is_down = Arc::new(AtomicBool::new(false));
     let flag = is_down.clone();
-    let script =
-        move |_| if flag.load(Ordering::SeqCst) { Plan::strike(Fault::Reset, true, 0) } else { Plan::open() };
+    let script = move |_| if flag.load(Ordering::SeqCst) { Plan::strike(Fault::Reset, true, 0) } else { Plan::open() };
     (Arc::new(Net::start(size, script)), is_down)
 }
 

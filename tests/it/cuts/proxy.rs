@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ pub(crate) enum Fault {
     HalfClose(Duration),
     /// What comes is taken and lost, for so long; the other way is open. Then as [`Fault::Reset`].
     Hole(Duration),
-    /// Nothing is taken, for so long; then it goes on.
+    /// Nothing is taken, for so long; then it goes on, and is reset as many bytes later.
     Stall(Duration),
     /// One end hears of it so much later than the other.
     Late { is_dialer: bool, by: Duration },
@@ -346,7 +346,7 @@ impl Way<'_> {
 
     /// The time has come. `None`: it goes on.
     async fn struck(&mut self, bytes: &mut [u8]) -> Option<End> {
-        let Strike { fault, .. } = self.strike.take()?;
+        let Strike { fault, of_dialer, after } = self.strike.take()?;
         match fault {
             Fault::Hole(most) => _ = timeout(most, swallow(self.from)).await,
             Fault::HalfClose(most) => {
@@ -356,6 +356,7 @@ impl Way<'_> {
             Fault::Stall(pause) => {
                 self.tally.stalls.fetch_add(1, Ordering::SeqCst);
                 sleep(pause).await;
+                self.strike = Some(Strike { fault: Fault::Reset, of_dialer, after: 2 * after + 1 });
                 return None;
             }
             Fault::Flip => {

@@ -1,9 +1,12 @@
 //! Cables that are cut for a while, again and again: results are the same, and late by little more than the cuts.
 
-use super::jobs::{in_lab, path};
+use std::time::Duration;
+
+use super::jobs::{in_lab_within, path};
 use super::{is_possible, program};
 
 const OPTIONS: [&str; 6] = ["--hosts", "4", "--delay", "5ms", "--rate", "100mbit"];
+const WATCHDOG: Duration = Duration::from_secs(600);
 const HOSTS: &str = "host0,host1,host2,host3";
 
 /// Seconds from a line that the script has printed, in nanoseconds.
@@ -26,7 +29,7 @@ fn stencil_with(cuts: u32, steps: u32) {
          cut=$((cut + $(date +%s%N) - from)); kill -0 $job 2>/dev/null && echo \"during $n\"; done; \
          wait $job; echo \"status $?\"; echo \"cut $(($(date +%s%N) - begin))\"; echo \"down $cut\""
     );
-    let (_, text, _) = in_lab(&OPTIONS, &script, &[&path("stencil")]);
+    let (_, text, _) = in_lab_within(WATCHDOG, &OPTIONS, &script, &[&path("stencil")]);
     assert!(text.contains("status 0") && text.matches("correct to the bit").count() == 2, "{text}");
     let (whole, cut, down) = (seconds(&text, "whole "), seconds(&text, "cut "), seconds(&text, "down "));
     let during = text.matches("during ").count();
@@ -67,7 +70,7 @@ fn partitions(cuts: &[u32]) {
          $l run --hosts {HOSTS} \"$@\" & job=$!; {} wait $job; echo \"status $?\"",
         each.concat()
     );
-    let (_, text, took) = in_lab(&OPTIONS, &script, &own);
+    let (_, text, took) = in_lab_within(WATCHDOG, &OPTIONS, &script, &own);
     assert!(text.contains("status 0") && text.contains("collectives="), "{text}");
     println!("partitions of {cuts:?} s: {took:.1?}; {}", text.matches("was cut for").count());
 }
@@ -97,6 +100,6 @@ fn a_host_may_change_its_address() {
          eval $in ip addr add 10.76.0.77/24 dev $device; eval $in ip addr del 10.76.0.3/24 dev $device; \
          wait $job; echo \"status $?\""
     );
-    let (_, text, _) = in_lab(&OPTIONS, &script, &[&path("stencil")]);
+    let (_, text, _) = in_lab_within(WATCHDOG, &OPTIONS, &script, &[&path("stencil")]);
     assert!(text.contains("status 0") && text.contains("correct to the bit"), "{text}");
 }
