@@ -40,8 +40,8 @@
 //! | [`manual`] | architecture, wire format, launching, hosts, lab, collectives, measuring, observing, applications, models |
 //!
 //! Limits: Linux only. Messages are ordered per (peer, tag), and not otherwise.
-//! Connections are authenticated, and encrypted on request ([`Config::encrypt`]). A connection that breaks ends the
-//! job.
+//! Connections are authenticated, and encrypted on request ([`Config::encrypt`]). A connection that is cut is made again, and
+//! nothing is lost or comes twice ([`Config::resume`]).
 
 // Tests may: their queues and clocks are not the product's.
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]

@@ -374,7 +374,7 @@ impl Link {
     pub(super) fn announce_output(&mut self, shared: &mut Shared) {
         self.collect_spent(shared);
         if let Some(bytes) = self.incoming.take_credit() {
-            self.outgoing.control.push_back(Control::credit(bytes));
+            self.outgoing.owe(bytes);
         }
         if self.farewell.said && self.outgoing.goodbye.is_none() {
             // Goodbye has left: credit, grants and wants for reads that nobody waits for must not follow it.

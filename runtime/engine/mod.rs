@@ -265,6 +265,12 @@ impl Engine {
         next
     }
 
+    /// Whether `peer` is to be told of what has come, and at once.
+    pub(crate) fn owes(&self, peer: Rank) -> bool {
+        let link = &self.links[peer.index()];
+        link.outgoing.acknowledgement.is_due(false) && link.has_output()
+    }
+
     /// Whether peers are to be told of what was received, some time.
     pub(crate) fn has_untold(&self) -> bool {
         !self.shared.untold.is_empty()

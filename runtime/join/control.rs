@@ -1,24 +1,18 @@
-//! What nodes and the rendezvous tell each other during a job, and its framing. Pure.
-//!
-//! A frame is its length in four little-endian bytes and that many bytes of JSON, at most [`FRAME_BYTES_MAX`]. A tag follows,
-//! which shows that it is the next one and unchanged ([`crate::wire::seal`]). Words come in harmless for a terminal
+//! What nodes and the rendezvous tell each other during a job. Pure. Words come in harmless for a terminal
 //! ([`crate::wire::text`]).
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::cores::Cores;
+use super::framing::{ControlError, encode};
 use crate::ids::{Rank, Tag};
 use crate::observe;
 use crate::operation::OperationKind;
-use crate::wire::seal::{Seal, TAG_BYTES};
 use crate::wire::text;
 
-/// The most a control frame may carry. A declared length beyond it ends the connection.
-pub(crate) const FRAME_BYTES_MAX: usize = 1 << 20;
 /// The most operations and the most waiting threads a [`Snapshot`] lists.
 pub(crate) const OUTSTANDING_MAX: usize = 1024;
 /// The most links a report names.
@@ -38,6 +32,9 @@ pub(crate) enum Report {
         version: String,
         /// How long its host may not answer.
         keepalive: Option<Duration>,
+        /// How long it then calls again.
+        #[serde(default)]
+        resume: Option<Duration>,
         /// Where it may run.
         cores: Box<Cores>,
     },
@@ -47,6 +44,11 @@ pub(crate) enum Report {
     Moving,
     /// What I wait for now, as asked.
     Shows(Snapshot),
+    /// Peers reach me elsewhere now: this host has another address.
+    Moved {
+        /// Where.
+        address: SocketAddr,
+    },
     /// What I have observed.
     Observed(Box<observe::Report>),
     /// My last word on this connection.
@@ -95,8 +97,17 @@ pub(crate) enum Notice {
         #[serde(deserialize_with = "text::string")]
         report: String,
     },
+    /// A rank is reached elsewhere now.
+    Moved {
+        /// Which.
+        rank: Rank,
+        /// Where.
+        address: SocketAddr,
+    },
     /// Say what you wait for.
     Ask,
+    /// The rendezvous ends, with the process that serves it: it is not to be called again.
+    Over,
     /// There will be no job.
     Refused {
         /// Why.
@@ -196,43 +207,8 @@ impl Outstanding {
     }
 }
 
-/// What is wrong with a control frame.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ControlError {
-    /// Its tag does not fit.
-    #[error("it was changed on its way, or is not the next one that was sent")]
-    Changed,
-    /// Its length is beyond the limit.
-    #[error("a control frame of {0} bytes; the most is {FRAME_BYTES_MAX}")]
-    TooLong(usize),
-    /// Its JSON is not what was due.
-    #[error("a control frame that is none: {0}")]
-    Malformed(#[from] serde_json::Error),
-}
-
-/// The frame of a report with its tag, cut to the limit if it lists too much.
-pub(crate) fn seal_report(report: Report, seal: &mut Seal) -> Result<Vec<u8>, ControlError> {
-    encode_report(report).map(|frame| sealed(frame, seal))
-}
-
-/// The frame of a notice with its tag. Its words are cut: a rank's own may be quoted in them, and all must hear it.
-pub(crate) fn seal_notice(notice: Notice, seal: &mut Seal) -> Result<Vec<u8>, ControlError> {
-    let notice = match notice {
-        Notice::Lost { rank, cause } => Notice::Lost { rank, cause: text::bounded(cause) },
-        Notice::Deadlock { report } => Notice::Deadlock { report: text::bounded(report) },
-        Notice::Refused { cause } => Notice::Refused { cause: text::bounded(cause) },
-        other => other,
-    };
-    encode(&notice).map(|frame| sealed(frame, seal))
-}
-
-fn sealed(mut frame: Vec<u8>, seal: &mut Seal) -> Vec<u8> {
-    let tag = seal.tag(&[&frame]);
-    frame.extend(tag);
-    frame
-}
-
-fn encode_report(report: Report) -> Result<Vec<u8>, ControlError> {
+/// The frame of a report, cut to the limit if it lists too much.
+pub(crate) fn report_frame(report: Report) -> Result<Vec<u8>, ControlError> {
     match report {
         Report::Stalled(snapshot) => encode(&Report::Stalled(snapshot.bounded())),
         Report::Shows(snapshot) => encode(&Report::Shows(snapshot.bounded())),
@@ -247,40 +223,20 @@ fn encode_report(report: Report) -> Result<Vec<u8>, ControlError> {
     }
 }
 
-/// The frame of a message, yet without its tag.
-pub(crate) fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, ControlError> {
-    let mut frame = vec![0; 4];
-    serde_json::to_writer(&mut frame, message)?;
-    let length = frame.len() - 4;
-    if length > FRAME_BYTES_MAX {
-        return Err(ControlError::TooLong(length));
-    }
-    frame[..4].copy_from_slice(&(length as u32).to_le_bytes());
-    Ok(frame)
-}
-
-/// The length a frame's first four bytes declare, if it is within the limit.
-pub(crate) fn frame_length(prefix: [u8; 4]) -> Result<usize, ControlError> {
-    let length = u32::from_le_bytes(prefix) as usize;
-    if length > FRAME_BYTES_MAX { Err(ControlError::TooLong(length)) } else { Ok(length) }
-}
-
-/// The message of a frame whose tag follows its payload.
-pub(crate) fn unseal<T: DeserializeOwned>(prefix: [u8; 4], rest: &[u8], seal: &mut Seal) -> Result<T, ControlError> {
-    match rest.split_last_chunk::<TAG_BYTES>() {
-        Some((payload, tag)) if seal.fits(&[&prefix, payload], *tag) => decode(payload),
-        _ => Err(ControlError::Changed),
-    }
-}
-
-/// The message of a frame's payload.
-pub(crate) fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, ControlError> {
-    Ok(serde_json::from_slice(payload)?)
+/// The frame of a notice. Its words are cut: a rank's own may be quoted in them, and all must hear it.
+pub(crate) fn notice_frame(notice: Notice) -> Result<Vec<u8>, ControlError> {
+    encode(&match notice {
+        Notice::Lost { rank, cause } => Notice::Lost { rank, cause: text::bounded(cause) },
+        Notice::Deadlock { report } => Notice::Deadlock { report: text::bounded(report) },
+        Notice::Refused { cause } => Notice::Refused { cause: text::bounded(cause) },
+        other => other,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::join::framing::{FRAME_BYTES_MAX, decode, frame_length};
 
     fn operation(n: u32) -> Outstanding {
         Outstanding {
@@ -312,17 +268,19 @@ mod tests {
                 process: 9,
                 version: "0.1.0".into(),
                 keepalive,
+                resume: Some(Duration::from_secs(30)),
                 cores,
             },
             Report::Stalled(snapshot.clone()),
             Report::Shows(snapshot),
             Report::Moving,
+            Report::Moved { address: "[::1]:81".parse().unwrap() },
             Report::Leaving {
                 finalized: false, error: Some("é\n".into()), blames: Some(Rank(2)), sent: vec![1 << 40]
             },
         ];
         for report in reports {
-            let frame = encode_report(report.clone()).unwrap();
+            let frame = report_frame(report.clone()).unwrap();
             assert_eq!(frame_length(frame[..4].try_into().unwrap()).unwrap(), frame.len() - 4);
             assert_eq!(decode::<Report>(&frame[4..]).unwrap(), report);
             for cut in 4..frame.len() {
@@ -351,12 +309,11 @@ mod tests {
     /// What a program's error says may be long, and is quoted to the others: with signs that take more room than before.
     #[test]
     fn no_words_are_too_long_to_be_passed_on() {
-        let seal = || Seal::new([1; 32]);
         for words in ["x".repeat(2 * FRAME_BYTES_MAX), "\u{80}\\\"".repeat(FRAME_BYTES_MAX / 8)] {
             let last =
                 Report::Leaving { finalized: false, error: Some(words), blames: None, sent: vec![u64::MAX; 1000] };
-            let frame = seal_report(last, &mut seal()).expect("it fits");
-            let Ok(Report::Leaving { error: Some(cause), .. }) = decode(&frame[4..frame.len() - TAG_BYTES]) else {
+            let frame = report_frame(last).expect("it fits");
+            let Ok(Report::Leaving { error: Some(cause), .. }) = decode(&frame[4..]) else {
                 panic!("it is another one")
             };
             assert!(cause.ends_with(" bytes more)"));
@@ -367,9 +324,9 @@ mod tests {
                 Notice::Deadlock { report: quoted.repeat(100) },
                 Notice::Refused { cause: quoted },
             ] {
-                let frame = seal_notice(notice, &mut seal()).expect("it fits");
+                let frame = notice_frame(notice).expect("it fits");
                 assert!(frame.len() < 200 << 10, "{} bytes", frame.len());
-                decode::<Notice>(&frame[4..frame.len() - TAG_BYTES]).expect("it is one");
+                decode::<Notice>(&frame[4..]).expect("it is one");
             }
         }
     }
@@ -379,7 +336,7 @@ mod tests {
         let outstanding = (0..100_000).map(|n| Outstanding { state: "y".repeat(1000), ..operation(n) }).collect();
         let waits = vec![vec![Rank(1); 100]; 1000];
         let snapshot = Snapshot { outstanding, waits, certain: true, ..Snapshot::default() };
-        let frame = encode_report(Report::Stalled(snapshot)).unwrap();
+        let frame = report_frame(Report::Stalled(snapshot)).unwrap();
         let Report::Stalled(cut) = decode(&frame[4..]).unwrap() else { panic!("another report") };
         assert_eq!((cut.outstanding.len(), cut.certain), (OUTSTANDING_MAX, false));
     }

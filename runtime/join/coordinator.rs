@@ -1,6 +1,5 @@
 //! What the rendezvous knows of a job, and what it does about what it hears.
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -8,12 +7,15 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::answering::Answering;
 use super::control::{Notice, Report, Snapshot};
 use super::cores::{self, Cores};
 use super::deadlock::{self, Seen, listed};
 use super::events::{Contact, Event, Input, Order, Settings};
-use super::handshake::{self, Guest, Line};
-use super::lines::{read_reports, write_notices};
+use super::failures::{Cause, Failures};
+use super::handshake::{self, Guest};
+use super::rank_slot::{Down, RankSlot};
+use super::redial;
 use crate::ids::Rank;
 use crate::wire::handshake::Refusal;
 
@@ -30,40 +32,20 @@ const STANDSTILL_WORD: Duration = Duration::from_secs(10);
 const WORD_PAUSE: Duration = Duration::from_secs(30);
 /// How long ranks may take to answer what they wait for.
 const ANSWER: Duration = Duration::from_millis(500);
-
-/// A rank that has a connection, or had one.
-struct RankSlot {
-    contact: Contact,
-    /// Where its peers reach it, once it has said so: then it has joined.
-    address: Option<SocketAddr>,
-    cores: Cores,
-    notices: mpsc::Sender<Notice>,
-    /// Whether it has said its last word, or its connection closed.
-    gone: bool,
-}
-
-/// A rank that has gone without finalize: its process has ended, its connection has closed, or it said so.
-struct PendingFailure {
-    rank: Rank,
-    /// The best cause so far.
-    cause: String,
-    /// Whether no better one is to come.
-    complete: bool,
-    /// Until when a better one is waited for.
-    until: Instant,
-}
+/// Longer than any job.
+const FOREVER: Duration = Duration::from_secs(366 * 86_400);
 
 pub(super) struct Coordinator {
     settings: Settings,
     events: mpsc::Sender<Event>,
     inputs: mpsc::Sender<Input>,
     tasks: JoinSet<()>,
-    writers: JoinSet<()>,
+    lines: JoinSet<()>,
     slots: Vec<Option<RankSlot>>,
     seen: Vec<Seen>,
     lost: Vec<bool>,
     /// Ranks that have gone without finalize, in the order in which that was seen, and are not yet announced.
-    pending_failures: VecDeque<PendingFailure>,
+    pending_failures: Failures,
     first_join: Option<Instant>,
     table_sent: bool,
     failed: Option<String>,
@@ -91,11 +73,11 @@ impl Coordinator {
             events,
             inputs,
             tasks,
-            writers: JoinSet::new(),
+            lines: JoinSet::new(),
             slots: (0..size).map(|_| None).collect(),
             seen: vec![Seen::default(); size],
             lost: vec![false; size],
-            pending_failures: VecDeque::new(),
+            pending_failures: Failures::default(),
             first_join: None,
             table_sent: false,
             failed: None,
@@ -125,17 +107,23 @@ impl Coordinator {
         match input {
             Input::Guest(guest) => self.welcome(*guest).await,
             Input::Report(rank, contact, report) => {
-                if self.is_current(rank, contact) {
+                // A report that has come counts, also if its connection has ended meanwhile.
+                if self.is_current(rank, |slot| slot.contact.incarnation == contact.incarnation) {
                     self.hear(rank, *report).await;
                 }
             }
             Input::Closed(rank, contact, why) => {
-                if self.is_current(rank, contact) {
+                if self.is_current(rank, |slot| slot.contact == contact) {
                     self.closed(rank, why).await;
                 }
             }
+            Input::Ended(rank, contact) => {
+                if self.is_current(rank, |slot| slot.contact == contact && slot.down.is_some()) {
+                    self.nobody_listens(rank).await;
+                }
+            }
             Input::Forged(rank, contact, why) => {
-                if self.is_current(rank, contact) {
+                if self.is_current(rank, |slot| slot.contact.incarnation == contact.incarnation) {
                     self.left(rank, Some(why), None).await;
                 }
             }
@@ -149,9 +137,8 @@ impl Coordinator {
         }
     }
 
-    fn is_current(&self, rank: Rank, contact: Contact) -> bool {
-        let slot = self.slots.get(rank.index()).and_then(Option::as_ref);
-        slot.is_some_and(|slot| slot.contact == contact)
+    fn is_current(&self, rank: Rank, holds: impl Fn(&RankSlot) -> bool) -> bool {
+        self.slots.get(rank.index()).and_then(Option::as_ref).is_some_and(holds)
     }
 
     async fn welcome(&mut self, guest: Guest) {
@@ -163,33 +150,41 @@ impl Coordinator {
             tracing::warn!(%rank, %refusal, "a process of this job does not fit");
             return guest.turn_away(&refusal).await;
         }
-        if self.slots[rank.index()].as_ref().is_some_and(|slot| self.keeps(slot, contact)) {
-            return guest.turn_away(&Refusal::Duplicate(rank.0)).await;
+        match &self.slots[rank.index()] {
+            Some(slot) if slot.is_continued_by(contact) => return self.resume(rank, contact, guest).await,
+            Some(slot) if self.table_sent || !slot.gone => {
+                return guest.turn_away(&Refusal::Duplicate(rank.0)).await;
+            }
+            _ => {}
         }
-        let Ok(Line { stream, seals }) = guest.register().await else { return };
-        let (reader, writer) = stream.into_split();
-        let (notices, queue) = mpsc::channel(self.settings.size as usize + 16);
-        self.writers.spawn(write_notices(writer, seals.outgoing, queue));
-        self.tasks.spawn(read_reports(reader, seals.incoming, (rank, contact), self.inputs.clone()));
-        self.slots[rank.index()] =
-            Some(RankSlot { contact, address: None, cores: Cores::default(), notices, gone: false });
+        // Room for a notice of each event that a job can have, and for ranks that move.
+        let notices_max = 2 * self.settings.size as usize + 16;
+        let line = Answering::new(rank, self.inputs.clone(), notices_max, &mut self.lines);
+        line.welcome(guest);
+        self.slots[rank.index()] = Some(RankSlot::new(contact, line));
     }
 
-    /// Whether `slot` stays its rank's though another connection has come for that rank.
-    fn keeps(&self, slot: &RankSlot, contact: Contact) -> bool {
-        // One that never knew that it was in, because its connection broke before, has said nothing, and comes again.
-        let comes_again = slot.address.is_none()
-            && slot.contact.incarnation == contact.incarnation
-            && slot.contact.epoch < contact.epoch;
-        self.table_sent || !(slot.gone || comes_again)
+    /// A rank has come again.
+    async fn resume(&mut self, rank: Rank, contact: Contact, guest: Guest) {
+        let Some(slot) = &mut self.slots[rank.index()] else { return };
+        if !slot.line.welcome(guest) {
+            // It was dropped, and the rank calls again.
+            return;
+        }
+        slot.contact = contact;
+        tracing::info!(%rank, epoch = contact.epoch, "a rank has come again");
+        if slot.down.take().is_some() {
+            self.pending_failures.withdraw(rank);
+            self.judge().await;
+        }
     }
 
     async fn hear(&mut self, rank: Rank, report: Report) {
         match report {
-            Report::Join { address, cores, .. } => {
+            Report::Join { address, cores, resume, .. } => {
                 self.first_join.get_or_insert_with(Instant::now);
                 if let Some(slot) = &mut self.slots[rank.index()] {
-                    (slot.address, slot.cores) = (Some(address), *cores);
+                    (slot.address, slot.cores, slot.resume) = (Some(address), *cores, resume);
                 }
                 match self.failed.clone() {
                     Some(cause) => {
@@ -209,6 +204,7 @@ impl Coordinator {
                 self.still[rank.index()] = None;
                 self.deadlock_sent = false;
             }
+            Report::Moved { address } => self.moved(rank, address),
             Report::Shows(snapshot) => self.answered(rank, snapshot).await,
             Report::Observed(mut report) => {
                 // Whoever it says it is: it has one report.
@@ -216,29 +212,53 @@ impl Coordinator {
                 self.emit(Event::Observed(rank, report)).await;
             }
             Report::Leaving { finalized, error, blames, sent } => {
-                if !finalized {
-                    return self.left(rank, error, blames).await;
-                }
                 if let Some(slot) = &mut self.slots[rank.index()] {
-                    slot.gone = true;
+                    slot.has_left = true;
                 }
-                self.seen[rank.index()].moved();
-                self.still[rank.index()] = None;
-                deadlock::finish(&mut self.seen, rank, sent);
-                self.emit(Event::Left { rank, at: Instant::now(), finalized, blames }).await;
-                self.pending_failures.retain(|failure| failure.rank != rank);
-                self.judge().await;
+                match finalized {
+                    true => self.finalized(rank, blames, sent).await,
+                    false => self.left(rank, error, blames).await,
+                }
+                // It has served this rendezvous, which ends with it.
+                if rank == 0 && !self.settings.launcher {
+                    self.tell_all(&Notice::Over);
+                }
             }
+        }
+    }
+
+    async fn finalized(&mut self, rank: Rank, blames: Option<Rank>, sent: Vec<u64>) {
+        self.part_with(rank);
+        deadlock::finish(&mut self.seen, rank, sent);
+        self.emit(Event::Left { rank, at: Instant::now(), finalized: true, blames }).await;
+        self.pending_failures.withdraw(rank);
+        self.judge().await;
+    }
+
+    /// Nothing more is expected of a rank.
+    fn part_with(&mut self, rank: Rank) {
+        if let Some(slot) = &mut self.slots[rank.index()] {
+            (slot.gone, slot.down) = (true, None);
+        }
+        self.seen[rank.index()].moved();
+        self.still[rank.index()] = None;
+    }
+
+    /// A rank's host has another address. Through an emulated link's relays nobody calls it there.
+    fn moved(&mut self, rank: Rank, address: SocketAddr) {
+        let Some(slot) = &mut self.slots[rank.index()] else { return };
+        slot.address = Some(address);
+        if !self.table_sent || self.kept.is_some() {
+            return;
+        }
+        for other in (0..self.settings.size).map(Rank).filter(|other| *other != rank) {
+            self.tell(other, Notice::Moved { rank, address });
         }
     }
 
     /// A rank has left without finalize, for a reason that is known.
     async fn left(&mut self, rank: Rank, why: Option<String>, blames: Option<Rank>) {
-        if let Some(slot) = &mut self.slots[rank.index()] {
-            slot.gone = true;
-        }
-        self.seen[rank.index()].moved();
-        self.still[rank.index()] = None;
+        self.part_with(rank);
         self.emit(Event::Left { rank, at: Instant::now(), finalized: false, blames }).await;
         let cause = why.unwrap_or_else(|| "it left the job without finalize".into());
         self.part(rank, cause, (true, OTHER_HALF), true).await;
@@ -277,15 +297,15 @@ impl Coordinator {
 
     /// The launcher saw a process end. What it said last may still be on its way; its connection's end comes after it.
     async fn ended(&mut self, rank: Rank, cause: String, in_peace: bool) {
-        let connected = self.slots.get(rank.index()).and_then(Option::as_ref).is_some_and(|slot| !slot.gone);
+        let connected = self.is_current(rank, |slot| !slot.gone && slot.down.is_none());
         let patience = if in_peace { LAST_WORD } else { OTHER_HALF };
         self.part(rank, cause, (!connected, patience), true).await;
     }
 
-    /// A connection ended. If its rank has not said goodbye, it is lost; the launcher knows better why.
+    /// A connection ended. If its rank has not said goodbye, it may come again, or is lost; the launcher knows better why.
     async fn closed(&mut self, rank: Rank, why: String) {
         let Some(slot) = &mut self.slots[rank.index()] else { return };
-        if std::mem::replace(&mut slot.gone, true) {
+        if slot.gone {
             return;
         }
         if slot.address.is_none() && !self.table_sent {
@@ -293,41 +313,65 @@ impl Coordinator {
             self.slots[rank.index()] = None;
             return;
         }
-        self.emit(Event::Left { rank, at: Instant::now(), finalized: false, blames: None }).await;
         let cause = match self.settings.hosts.get(rank.index()) {
             Some(host) => format!("{host}: {why}"),
             None => why,
         };
-        let both = !self.settings.launcher || self.pending_failures.iter().any(|failure| failure.rank == rank);
-        self.part(rank, cause, (both, OTHER_HALF), false).await;
+        let is_known = self.pending_failures.has(rank);
+        if let (Some(resume), false) = (slot.resume, is_known) {
+            return self.wait_for(rank, cause, resume);
+        }
+        slot.gone = true;
+        self.emit(Event::Left { rank, at: Instant::now(), finalized: false, blames: None }).await;
+        self.part(rank, cause, (!self.settings.launcher || is_known, OTHER_HALF), false).await;
+    }
+
+    /// A rank's connection was cut: it may come again for some time, unless its process has ended.
+    fn wait_for(&mut self, rank: Rank, cause: String, resume: Duration) {
+        let (Some(slot), inputs, now) = (&mut self.slots[rank.index()], self.inputs.clone(), Instant::now()) else {
+            return;
+        };
+        tracing::info!(%rank, %cause, "the connection to a rank was cut");
+        let (contact, address) = (slot.contact, slot.address);
+        let search = self.tasks.spawn(async move {
+            if let Some(address) = address {
+                redial::wait_for_end(|| address).await;
+                let _ = inputs.send(Input::Ended(rank, contact)).await;
+            }
+        });
+        let late = format!("{cause}; it did not come again for {resume:?} (LATHIDE_RESUME)");
+        slot.down = Some(Down { cause, search });
+        // What a member says may be more than a clock holds.
+        let until = now.checked_add(resume).unwrap_or(now + FOREVER);
+        self.pending_failures.add_cut(rank, late, now, until);
+    }
+
+    /// A rank that was cut has ended. The launcher, if there is one, may still say how.
+    async fn nobody_listens(&mut self, rank: Rank) {
+        let Some(RankSlot { address: Some(address), down: Some(down), .. }) = &self.slots[rank.index()] else { return };
+        let cause = format!("{}; nothing listens at {address} any more", down.cause);
+        let patience = if self.settings.launcher { OTHER_HALF } else { Duration::ZERO };
+        self.pending_failures.end_cut(rank, cause, Instant::now() + patience);
+        self.announce(Instant::now()).await;
     }
 
     /// A rank has gone. It is announced when all that can be known about it is, and after those that went before it:
     /// so everybody hears of the first cause first.
-    async fn part(&mut self, rank: Rank, cause: String, (complete, patience): (bool, Duration), knows_better: bool) {
+    async fn part(&mut self, rank: Rank, text: String, (is_complete, patience): (bool, Duration), is_better: bool) {
         let index = rank.index();
         if index >= self.lost.len() || self.seen[index].finished || self.lost[index] {
             return;
         }
-        match self.pending_failures.iter_mut().find(|failure| failure.rank == rank) {
-            Some(failure) => {
-                if knows_better && !failure.complete {
-                    failure.cause = cause;
-                }
-                // The first word and this one are the process's end and its connection's, in either order.
-                failure.complete = true;
-            }
-            None => {
-                let until = Instant::now() + patience;
-                self.pending_failures.push_back(PendingFailure { rank, cause, complete, until });
-            }
-        }
+        let until = Instant::now() + patience;
+        self.pending_failures.add(rank, Cause { text, is_complete, until, is_better });
         self.announce(Instant::now()).await;
     }
 
     async fn announce(&mut self, now: Instant) {
-        while self.pending_failures.front().is_some_and(|failure| failure.complete || failure.until <= now) {
-            let Some(failure) = self.pending_failures.pop_front() else { return };
+        while let Some(failure) = self.pending_failures.next(now) {
+            if let Some(at) = failure.cut_at {
+                self.emit(Event::Left { rank: failure.rank, at, finalized: false, blames: None }).await;
+            }
             self.lose(failure.rank, failure.cause).await;
         }
     }
@@ -335,10 +379,7 @@ impl Coordinator {
     async fn lose(&mut self, rank: Rank, cause: String) {
         let index = rank.index();
         self.lost[index] = true;
-        self.seen[index].moved();
-        if let Some(slot) = &mut self.slots[index] {
-            slot.gone = true;
-        }
+        self.part_with(rank);
         if self.table_sent {
             return self.tell_all(&Notice::Lost { rank, cause });
         }
@@ -436,7 +477,9 @@ impl Coordinator {
     }
 
     async fn judge(&mut self) {
-        if self.deadlock_sent || self.lost.contains(&true) {
+        // What a rank has said while it is cut off is still under way: others may be about to move by it.
+        let is_cut = self.slots.iter().flatten().any(|slot| slot.down.is_some());
+        if self.deadlock_sent || is_cut || self.lost.contains(&true) {
             return;
         }
         let set = deadlock::deadlocked(&self.seen);
@@ -466,8 +509,8 @@ impl Coordinator {
 
     fn tell(&mut self, rank: Rank, notice: Notice) {
         if let Some(slot) = &self.slots[rank.index()] {
-            // The queue holds a notice for each event a job can have; a rank that reads none of them is not listening.
-            if slot.notices.try_send(notice).is_err() {
+            // The queue has room for what a job can bring; a rank that reads none of it is not listening.
+            if !slot.line.tell(notice) {
                 tracing::debug!(%rank, "a notice found no room or no rank");
             }
         }
@@ -477,10 +520,11 @@ impl Coordinator {
         let _ = self.events.send(event).await;
     }
 
-    /// Lets the writers send what is queued, for a bounded time.
+    /// Lets the ranks hear what is queued, for a bounded time.
     pub(super) async fn flush(mut self) {
+        self.tell_all(&Notice::Over);
         self.slots.clear();
-        let all = async { while self.writers.join_next().await.is_some() {} };
+        let all = async { while self.lines.join_next().await.is_some() {} };
         let _ = timeout(Duration::from_secs(1), all).await;
     }
 }

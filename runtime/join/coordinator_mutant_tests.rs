@@ -7,10 +7,10 @@ use super::*;
 use crate::chance::Chance;
 use crate::config::Key;
 use crate::ids::Tag;
-use crate::join::control::{self, Outstanding, Unread, seal_notice};
+use crate::join::control::{Outstanding, Unread, notice_frame};
+use crate::join::framing;
 use crate::mutant;
 use crate::operation::OperationKind;
-use crate::wire::seal::Seal;
 
 const SIZE: u32 = 3;
 const CONTACT: Contact = Contact { incarnation: 1, epoch: 1 };
@@ -51,6 +51,7 @@ static SAID: LazyLock<Vec<String>> = LazyLock::new(|| {
             process: 9,
             version: "1".to_owned(),
             keepalive,
+            resume: None,
             cores,
         },
         Report::Stalled(snapshot(1)),
@@ -92,20 +93,18 @@ impl Heard {
         let mut coordinator = Coordinator::new(settings, sender, mpsc::channel(1).0, JoinSet::new());
         let mut notices = Vec::new();
         for slot in &mut coordinator.slots {
-            let (sender, queue) = mpsc::channel(100);
+            let (line, queue) = Answering::unanswered();
             notices.push(queue);
-            let (contact, cores) = (CONTACT, Cores::default());
-            *slot = Some(RankSlot { contact, address: None, cores, notices: sender, gone: false });
+            *slot = Some(RankSlot::new(CONTACT, line));
         }
         Heard { coordinator, notices, events }
     }
 
     /// What has come of it.
     fn check(&mut self) {
-        let mut seal = Seal::new([1; 32]);
         for queue in &mut self.notices {
             while let Ok(notice) = queue.try_recv() {
-                seal_notice(notice, &mut seal).expect("a notice fits a frame");
+                notice_frame(notice).expect("a notice fits a frame");
             }
         }
         while let Ok(event) = self.events.try_recv() {
@@ -117,7 +116,7 @@ impl Heard {
                 Event::AllJoined(_) | Event::Left { .. } => {}
             }
         }
-        assert!(self.coordinator.pending_failures.len() <= SIZE as usize);
+        assert!(self.coordinator.pending_failures.count() <= SIZE as usize);
     }
 }
 
@@ -136,7 +135,7 @@ async fn run(chance: &mut Chance) -> bool {
             _ => mutant::text(chance, &corpus),
         };
         let rank = if joins && at < 3 { Rank(at) } else { rank };
-        if let Ok(report) = control::decode::<Report>(text.as_bytes()) {
+        if let Ok(report) = framing::decode::<Report>(text.as_bytes()) {
             understood += 1;
             heard.coordinator.take(Input::Report(rank, CONTACT, Box::new(report))).await;
         }
@@ -157,7 +156,7 @@ async fn run(chance: &mut Chance) -> bool {
 #[test]
 fn ranks_may_say_anything_to_the_rendezvous() {
     for text in SAID.iter() {
-        control::decode::<Report>(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"));
+        framing::decode::<Report>(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     mutant::each_seed("ranks_may_say_anything_to_the_rendezvous", RUNS, |chance| runtime.block_on(run(chance)));
@@ -178,7 +177,7 @@ fn notices_that_are_almost_right_are_errors_or_notices() {
     let corpus = said.each_ref().map(String::as_str);
     mutant::each_seed("notices_that_are_almost_right_are_errors_or_notices", 10 * RUNS, |chance| {
         let text = mutant::text(chance, &corpus);
-        match control::decode::<Notice>(text.as_bytes()) {
+        match framing::decode::<Notice>(text.as_bytes()) {
             Ok(notice) => {
                 if let Notice::Table { ranks_per_core, .. } = notice {
                     assert!(!ranks_per_core.is_nan());
@@ -200,7 +199,7 @@ fn a_rank_reports_for_itself_only() {
     let mut heard = Heard::new();
     for claimed in 0..50 {
         let text = OBSERVED.replace("\"rank\":1", &format!("\"rank\":{claimed}"));
-        let report = control::decode::<Report>(text.as_bytes()).unwrap();
+        let report = framing::decode::<Report>(text.as_bytes()).unwrap();
         runtime.block_on(heard.coordinator.take(Input::Report(Rank(2), CONTACT, Box::new(report))));
         let Ok(Event::Observed(rank, report)) = heard.events.try_recv() else { panic!("it is passed on") };
         assert_eq!((rank, report.rank), (Rank(2), Rank(2)));

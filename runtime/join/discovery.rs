@@ -32,6 +32,8 @@ pub(super) struct Found {
     pub(super) line: Line,
     /// Where that is, for messages.
     pub(super) root: String,
+    /// All the addresses that it may have.
+    pub(super) addresses: Vec<SocketAddr>,
     /// Rank 0's invitation, to be kept until all ranks have joined.
     pub(super) posted: Option<Posted>,
     /// The rendezvous, if this process serves it.
@@ -45,8 +47,8 @@ pub(super) async fn find(config: &Config, party: &mut Party, deadline: Instant) 
         (Some(discovery), root) => accept(config, discovery, root, party, deadline).await,
         (None, Some(root)) => {
             let mut served = None;
-            let line = reach(root, party, deadline, config, &mut served).await?;
-            Ok(Found { line, root: root.to_owned(), posted: None, served })
+            let (line, addresses) = reach(root, party, deadline, config, &mut served).await?;
+            Ok(Found { line, root: root.to_owned(), addresses, posted: None, served })
         }
         (None, None) => Err("no rendezvous is known: set LATHIDE_ROOT to the host:port of rank 0".into()),
     }
@@ -89,8 +91,8 @@ async fn invite(
     };
     let key = (!discovery.has_key).then_some(party.key.0);
     let posted = place.post(&Invitation { key, roots })?;
-    let line = reach(&own, party, deadline, config, &mut served).await?;
-    Ok(Found { line, root: own, posted: Some(posted), served })
+    let (line, addresses) = reach(&own, party, deadline, config, &mut served).await?;
+    Ok(Found { line, root: own, addresses, posted: Some(posted), served })
 }
 
 /// What the others do: wait for an invitation that leads somewhere.
@@ -117,7 +119,7 @@ async fn accept(
                 }
                 let roots = root.map_or(invitation.roots, |root| vec![root.to_owned()]);
                 match call(&roots, party, epoch).await {
-                    Ok((line, root)) => return Ok(Found { line, root, posted: None, served: None }),
+                    Ok(found) => return Ok(found),
                     Err(cause) => format!("it leads nowhere ({cause})"),
                 }
             }
@@ -141,7 +143,7 @@ const UNLIKE: &str =
     "it and this rank do not agree whether a key was given: set LATHIDE_KEY_FILE on all ranks or on none";
 
 /// Connects to the first of `roots` that turns out to be this job's rendezvous.
-async fn call(roots: &[String], party: &Party, epoch: u32) -> Result<(Line, String), String> {
+async fn call(roots: &[String], party: &Party, epoch: u32) -> Result<Found, String> {
     let mut addresses = Vec::new();
     let mut causes = Vec::new();
     for root in roots {
@@ -155,7 +157,7 @@ async fn call(roots: &[String], party: &Party, epoch: u32) -> Result<(Line, Stri
         causes.join("; ")
     })?;
     match handshake::call(address, party, epoch).await {
-        Ok(line) => Ok((line, address.to_string())),
+        Ok(line) => Ok(Found { line, root: address.to_string(), addresses, posted: None, served: None }),
         Err(error) => Err(format!("{address}: {error}")),
     }
 }
@@ -278,7 +280,7 @@ async fn reach(
     deadline: Instant,
     config: &Config,
     served: &mut Option<JoinHandle<()>>,
-) -> Result<Line, String> {
+) -> Result<(Line, Vec<SocketAddr>), String> {
     let (mut pauses, mut epoch) = (Pauses::new(), 0);
     loop {
         if config.rank == 0 && served.is_none() {
@@ -288,10 +290,11 @@ async fn reach(
             Err(error) => format!("its name cannot be resolved: {error}"),
             Ok(addresses) => {
                 let mut cause = "its name has no address".to_string();
-                for address in addresses {
+                let addresses: Vec<SocketAddr> = addresses.collect();
+                for &address in &addresses {
                     epoch += 1;
                     match handshake::call(address, party, epoch).await {
-                        Ok(line) => return Ok(line),
+                        Ok(line) => return Ok((line, addresses)),
                         Err(error) if error.is_final() => {
                             return Err(format!("the rendezvous at {root} ({address}) refuses it: {error}"));
                         }

@@ -89,7 +89,7 @@ fn the_table_says_the_defaults() {
             said += 1;
         }
     }
-    assert_eq!(said, 14);
+    assert_eq!(said, 15);
 }
 
 #[test]

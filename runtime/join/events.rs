@@ -78,6 +78,8 @@ pub(super) enum Input {
     Guest(Box<Guest>),
     Report(Rank, Contact, Box<Report>),
     Closed(Rank, Contact, String),
+    /// Nobody listens any more where the rank's peers reach it.
+    Ended(Rank, Contact),
     /// What comes on the rank's connection is not what the rank has said.
     Forged(Rank, Contact, String),
     /// It cannot accept connections any more.

@@ -93,6 +93,10 @@ pub(crate) struct Line {
     pub(crate) stream: TcpStream,
     /// What tags the frames of both directions.
     pub(crate) seals: Seals,
+    /// The number of the connection.
+    pub(crate) epoch: u32,
+    /// What the other end has said of itself, and the next frame that it expects.
+    pub(crate) established: Established,
 }
 
 /// Connects to the rendezvous at `address`. `epoch` is greater each time, so that it lets one in again whose earlier
@@ -101,10 +105,20 @@ pub(crate) async fn call(address: SocketAddr, party: &Party, epoch: u32) -> Resu
     let target = Target { epoch, ..RENDEZVOUS_OF_ANY };
     let shake = async {
         let stream = connect(address, SocketBuffer::BY_SYSTEM, CONNECT_TIMEOUT).await?;
-        let (stream, dialer, _) = authenticate(stream, party, target, 0).await?;
-        Ok(Line { stream, seals: dialer.seals() })
+        call_on(stream, party, target, 0).await
     };
     timeout(HANDSHAKE_TIMEOUT, shake).await.unwrap_or(Err(DialError::Silent))
+}
+
+/// Goes on with the rendezvous `target` on a new connection: `next_expected` is the next frame that this side expects.
+pub(super) async fn call_on(
+    stream: TcpStream,
+    party: &Party,
+    target: Target,
+    next_expected: u64,
+) -> Result<Line, DialError> {
+    let (stream, dialer, established) = authenticate(stream, party, target, next_expected).await?;
+    Ok(Line { stream, seals: dialer.seals(), epoch: target.epoch, established })
 }
 
 /// Opens a link to `target` at `address`.
@@ -157,7 +171,8 @@ pub(crate) async fn probe(address: SocketAddr, party: &Party) -> Result<(), Dial
 }
 
 /// Whoever it is that serves the rendezvous.
-const RENDEZVOUS_OF_ANY: Target = Target { purpose: Purpose::Control, rank: RENDEZVOUS, incarnation: None, epoch: 0 };
+pub(super) const RENDEZVOUS_OF_ANY: Target =
+    Target { purpose: Purpose::Control, rank: RENDEZVOUS, incarnation: None, epoch: 0 };
 
 /// Goes so far that both sides are authenticated and this one knows it.
 async fn authenticate(
@@ -216,10 +231,12 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Lets a rank in at the rendezvous. Whether it knows, its first report will show.
-    pub(crate) async fn register(mut self) -> io::Result<Line> {
-        timeout(HANDSHAKE_TIMEOUT, self.stream.write_all(&self.acceptor.ready(Ok(0)))).await??;
-        Ok(Line { stream: self.stream, seals: self.acceptor.seals() })
+    /// Lets a rank in at the rendezvous, which expects its frame of this number next. Whether it knows, what it says will
+    /// show.
+    pub(crate) async fn register(mut self, next_expected: u64) -> io::Result<Line> {
+        timeout(HANDSHAKE_TIMEOUT, self.stream.write_all(&self.acceptor.ready(Ok(next_expected)))).await??;
+        let Authenticated { epoch, established, .. } = self.authenticated;
+        Ok(Line { stream: self.stream, seals: self.acceptor.seals(), epoch, established })
     }
 
     /// Lets a link in. It counts when its dialer has said that it knows.

@@ -53,9 +53,10 @@ pub(crate) fn limit(socket: &impl AsFd, keepalive: Option<Duration>, ended_by: E
 /// Whether the peer's host is there: how long until that is to be asked again.
 ///
 /// # Errors
-/// It has not answered for `keepalive` and the time of one more attempt.
-pub(crate) fn look(socket: &impl AsFd, keepalive: Duration) -> io::Result<Duration> {
-    let (patience, pause) = (patience(keepalive), pause(keepalive));
+/// It has not answered for `keepalive`; and if that is the end of its link, for the time of one more attempt.
+pub(crate) fn look(socket: &impl AsFd, keepalive: Duration, resumes: bool) -> io::Result<Duration> {
+    let patience = if resumes { keepalive } else { patience(keepalive) };
+    let pause = pause(keepalive);
     // A socket that has ended tells so by itself.
     let Ok(heard) = tcp::heard(socket.as_fd()) else { return Ok(patience) };
     // Between probes it may have been cut off for up to a pause before anybody asked.
@@ -132,9 +133,10 @@ mod tests {
     #[test]
     fn ten_seconds_are_asked_ten_times() {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
-        limit(&socket, Some(KEEPALIVE), EndedBy::Look).unwrap();
+        let ten = Duration::from_secs(10);
+        limit(&socket, Some(ten), EndedBy::Look).unwrap();
         assert_eq!(socket.tcp_keepalive_interval().unwrap(), Duration::from_secs(1));
-        assert_eq!(patience(KEEPALIVE), Duration::from_millis(11_500));
+        assert_eq!(patience(ten), Duration::from_millis(11_500));
         if let Ok(pause) = tcp::resends_every(socket.as_fd()) {
             assert_eq!(pause, Duration::from_secs(1));
             // TCP gives up after so many attempts: without a limit to the silence they must not follow each other so soon.
@@ -158,7 +160,7 @@ mod tests {
         // Several times what a silent host may take.
         for _ in 0..40 {
             std::thread::sleep(Duration::from_millis(100));
-            look(&near, keepalive).unwrap();
+            look(&near, keepalive, false).unwrap();
         }
         assert!(near.take_error().unwrap().is_none());
     }

@@ -8,6 +8,31 @@ use socket2::{Domain, Socket, Type};
 use tokio::net::TcpListener;
 
 use super::handshake;
+use crate::config::Config;
+
+/// Opens the node's listener, on the address that reached the rendezvous unless other rules are set; and what the others
+/// shall call.
+pub(super) async fn listen(local: IpAddr, config: &Config) -> Result<(TcpListener, SocketAddr), String> {
+    // A host's own idea of its address is often wrong (VPN, 127.0.1.1); the one a packet has taken is not.
+    let local = match &config.interface {
+        Some(rules) => rules.choose(&interfaces()?, local)?,
+        None => local,
+    };
+    // Behind a router, packets for the address that is told may come in at any, of either family.
+    let listener = if config.advertise.is_some_and(|told| told != local) {
+        bind_all(config.ports.clone()).await?
+    } else {
+        bind(local, config.ports.clone()).await?
+    };
+    let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+    Ok((listener, SocketAddr::new(config.advertise.unwrap_or(local), port)))
+}
+
+/// This host's interfaces, with their addresses.
+fn interfaces() -> Result<Vec<(String, IpAddr)>, String> {
+    let all = if_addrs::get_if_addrs().map_err(|error| format!("its interfaces cannot be listed: {error}"))?;
+    Ok(all.into_iter().map(|interface| (interface.name.clone(), interface.ip())).collect())
+}
 
 /// Listens on the first port of the range that is free, or on any.
 pub(crate) async fn bind(address: IpAddr, ports: Option<RangeInclusive<u16>>) -> Result<TcpListener, String> {

@@ -8,42 +8,35 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsFd;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use rustix::thread::CpuSet;
-use tokio::io::AsyncWriteExt;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{sleep, timeout};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
-use super::control::{self, Notice, Report};
+use super::caller::{Control, Patience};
+use super::control::{Notice, Report};
 use super::cores::Cores;
 use super::deadlock::listed;
 use super::descriptors;
 use super::discovery::{self, Found};
 use super::environment::{check_key, rank_out_of_range};
-use super::handshake::{self, Connection, DialError, Guest, Line, Pauses};
+use super::handshake::{self, Connection, DialError, Guest, Pauses};
 use super::invitation::Posted;
-use super::keepalive::{self, EndedBy};
-use super::lines;
-use super::listening::{bind, bind_all};
+use super::listening::listen;
 use super::rejoin::Rejoin;
 use super::socket_buffer::SocketBuffer;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
 use crate::wire::handshake::{Authenticated, Established, Limits, Party, Purpose, Refusal, Target, VERSIONS};
-use crate::wire::seal::Seal;
 
-/// Reports and notices that may wait to be sent or read.
+/// Steps that may wait to be taken.
 const QUEUE_MAX: usize = 64;
-/// How long until it is looked again whether a report has arrived.
-const ARRIVAL_PAUSE: Duration = Duration::from_millis(2);
 const NO_CIPHER: &str = "its links are to be encrypted (LATHIDE_ENCRYPT), but this program was built without lathide's \
                          feature `encrypt`: add it to the dependency in Cargo.toml";
 /// How long the word that a node has failed to join may take.
@@ -71,57 +64,6 @@ pub(crate) struct Membership {
     pub(crate) control: Option<Control>,
     /// What makes links anew whose connections are cut.
     pub(crate) rejoin: Option<Rejoin>,
-}
-
-/// The connection to the rendezvous. Its tasks live on the runtime that called [`join`].
-pub(crate) struct Control {
-    reports: mpsc::Sender<Report>,
-    /// What the rendezvous says. `None` from it: the rendezvous is gone, which ends nothing by itself.
-    pub(crate) notices: mpsc::Receiver<Notice>,
-    /// This node's address on the way to it.
-    local: IpAddr,
-    /// What is wrong with what came, if that has ended the notices.
-    forged: Arc<OnceLock<String>>,
-    writer: JoinHandle<()>,
-}
-
-impl Control {
-    fn new(Line { stream, seals }: Line, keepalive: Option<Duration>) -> io::Result<Self> {
-        let local = stream.local_addr()?.ip();
-        keepalive::limit(&stream, keepalive, EndedBy::System)?;
-        let (reader, writer) = stream.into_split();
-        let (reports, queue) = mpsc::channel(QUEUE_MAX);
-        let (sender, notices) = mpsc::channel(QUEUE_MAX);
-        let forged = Arc::new(OnceLock::new());
-        let writer = tokio::spawn(write_reports(writer, seals.outgoing, queue));
-        tokio::spawn(read_notices(reader, seals.incoming, sender, forged.clone()));
-        Ok(Control { reports, notices, local, forged, writer })
-    }
-
-    /// Why there are no more notices, if somebody between here and the rendezvous has had a hand in them.
-    pub(crate) fn forged(&self) -> Option<&str> {
-        self.forged.get().map(String::as_str)
-    }
-
-    /// A sender for reports that never blocks: `try_send` fails if the queue is full.
-    pub(crate) fn sender(&self) -> mpsc::Sender<Report> {
-        self.reports.clone()
-    }
-
-    /// Says the last word, if there is one, and waits until all is on its way, at most `patience`. All other senders
-    /// must be gone.
-    pub(crate) async fn leave(self, last: Option<Report>, patience: Duration) {
-        let Control { reports, notices, writer, .. } = self;
-        let _ = timeout(patience, async {
-            if let Some(last) = last {
-                let _ = reports.send(last).await;
-            }
-            drop(reports);
-            let _ = writer.await;
-        })
-        .await;
-        drop(notices);
-    }
 }
 
 /// Joins the job that `config` describes.
@@ -168,8 +110,11 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
     };
     let deadline = Instant::now() + config.join_timeout;
     descriptors::ensure(u64::from(config.size), "its connections to the other ranks").map_err(&failed)?;
-    let Found { line, root, posted, served } = discovery::find(config, &mut party, deadline).await.map_err(&failed)?;
-    let mut control = Control::new(line, config.keepalive).map_err(|error| failed(error.to_string()))?;
+    let found = discovery::find(config, &mut party, deadline).await.map_err(&failed)?;
+    let Found { line, root, addresses, posted, served } = found;
+    let patience = Patience { keepalive: config.keepalive, resume: config.resume };
+    let control = Control::new(line, party.clone(), &addresses, patience);
+    let mut control = control.map_err(|error| failed(error.to_string()))?;
     match links(config, party, &mut control, &root, posted).await {
         Ok(membership) => Ok(Membership { control: Some(control), ..membership }),
         Err(Failure { cause, blames }) => {
@@ -209,13 +154,14 @@ async fn links(
 ) -> Result<Membership, Failure> {
     let own = party.limits;
     let buffer = SocketBuffer::of(config.socket_buffer_bytes);
-    let (listener, address) = listen(control.local, config).await?;
+    let (listener, address) = listen(control.local(), config).await?;
     // Connections that it accepts have them from the start: nobody knows the address before the table does.
     buffer.set(&(&listener).into()).map_err(|error| error.to_string())?;
     let (process, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_string());
-    let cores = Box::new(cores(control.local));
-    let join = Report::Join { address, process, version, keepalive: config.keepalive, cores };
-    let _ = control.reports.send(join).await;
+    let cores = Box::new(cores(control.local()));
+    let (keepalive, resume) = (config.keepalive, config.resume);
+    let join = Report::Join { address, process, version, keepalive, resume, cores };
+    let _ = control.sender().send(join).await;
     let table = table(control, root, config.join_timeout + TABLE_GRACE).await?;
     // All have found their way: the invitation and the key in it go.
     drop(posted);
@@ -229,7 +175,7 @@ async fn links(
     let (told, incarnations) = (table.addresses.clone(), table.incarnations.clone());
     let (connected, epochs) = connect(party.clone(), listener, buffer, table, control, deadline).await?;
     let rejoin = config.resume.map(|_| {
-        let mut rejoin = Rejoin::new(party, told, incarnations, epochs, buffer);
+        let mut rejoin = Rejoin::new(party, told, incarnations, epochs, (buffer, config));
         rejoin.listen(later);
         rejoin
     });
@@ -244,24 +190,6 @@ async fn links(
     Ok(Membership { links, limits, launcher, job, ranks_per_core, addresses, may_poll, control: None, rejoin })
 }
 
-/// Opens the node's listener, on the address that reached the rendezvous unless other rules are set; and what the others
-/// shall call.
-async fn listen(local: IpAddr, config: &Config) -> Result<(TcpListener, SocketAddr), String> {
-    // A host's own idea of its address is often wrong (VPN, 127.0.1.1); the one a packet has taken is not.
-    let local = match &config.interface {
-        Some(rules) => rules.choose(&interfaces()?, local)?,
-        None => local,
-    };
-    // Behind a router, packets for the address that is told may come in at any, of either family.
-    let listener = if config.advertise.is_some_and(|told| told != local) {
-        bind_all(config.ports.clone()).await?
-    } else {
-        bind(local, config.ports.clone()).await?
-    };
-    let port = listener.local_addr().map_err(|error| error.to_string())?.port();
-    Ok((listener, SocketAddr::new(config.advertise.unwrap_or(local), port)))
-}
-
 /// Where this rank may run: as the thread that starts the node, which a launcher may have bound to a core.
 fn cores(local: IpAddr) -> Cores {
     let host = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
@@ -273,59 +201,6 @@ fn cores(local: IpAddr) -> Cores {
     let mut mask: Vec<u64> = (0..CpuSet::MAX_CPU / 64).map(word).collect();
     mask.truncate(mask.iter().rposition(|&bits| bits != 0).map_or(0, |last| last + 1));
     Cores { host, mask, at_once }
-}
-
-/// This host's interfaces, with their addresses.
-fn interfaces() -> Result<Vec<(String, IpAddr)>, String> {
-    let all = if_addrs::get_if_addrs().map_err(|error| format!("its interfaces cannot be listed: {error}"))?;
-    Ok(all.into_iter().map(|interface| (interface.name.clone(), interface.ip())).collect())
-}
-
-async fn write_reports(mut writer: OwnedWriteHalf, mut seal: Seal, mut queue: mpsc::Receiver<Report>) {
-    let mut has_observations = false;
-    while let Some(report) = queue.recv().await {
-        has_observations |= matches!(report, Report::Observed(_));
-        let frame = match control::seal_report(report, &mut seal) {
-            Ok(frame) => frame,
-            Err(error) => {
-                // What follows is to be heard all the same: the last word above all.
-                tracing::warn!(%error, "a report fits no frame");
-                continue;
-            }
-        };
-        if let Err(error) = writer.write_all(&frame).await {
-            tracing::debug!(%error, "a report could not be sent");
-            return;
-        }
-    }
-    // The process ends after this, and a launcher waits for its report not much longer than that. So who has a long one to send
-    // over a slow network stays until it is there.
-    let socket: &TcpStream = writer.as_ref();
-    while has_observations && lathide_sys::tcp::heard(socket.as_fd()).is_ok_and(|heard| heard.has_bytes_under_way) {
-        sleep(ARRIVAL_PAUSE).await;
-    }
-}
-
-async fn read_notices(
-    mut reader: OwnedReadHalf,
-    mut seal: Seal,
-    notices: mpsc::Sender<Notice>,
-    forged: Arc<OnceLock<String>>,
-) {
-    loop {
-        match lines::read_sealed(&mut reader, &mut seal).await {
-            Ok(notice) => {
-                if notices.send(notice).await.is_err() {
-                    return;
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                let _ = forged.set(format!("what the rendezvous said cannot be trusted: {error}"));
-                return;
-            }
-            Err(_) => return,
-        }
-    }
 }
 
 struct Table {
@@ -358,7 +233,9 @@ fn bad_news(notice: Notice) -> Failure {
             Failure { cause: format!("rank {rank} was lost while the ranks connected: {cause}"), blames: Some(rank) }
         }
         Notice::Deadlock { report } => report.into(),
-        Notice::Ask | Notice::Table { .. } => "the rendezvous said something out of turn".to_owned().into(),
+        Notice::Ask | Notice::Moved { .. } | Notice::Over | Notice::Table { .. } => {
+            "the rendezvous said something out of turn".to_owned().into()
+        }
     }
 }
 
@@ -465,6 +342,7 @@ async fn connect(
                 let error = handshake::explain(&error);
                 return Err(format!("it cannot accept the other ranks' connections: {error}").into());
             }
+            Ok(Step::Notice(Some(Notice::Moved { .. }))) => {}
             Ok(Step::Notice(Some(notice))) => return Err(bad_news(notice)),
             // Rank 0 may have served it and be done already.
             Ok(Step::Notice(None)) => match control.forged() {

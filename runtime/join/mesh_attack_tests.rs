@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::*;
@@ -231,10 +231,7 @@ async fn besieged(seed: u64) {
         may_poll: vec![],
         ranks_per_core: 1.0,
     };
-    let (reports, _queue) = mpsc::channel(1);
-    let (_sender, notices) = mpsc::channel(1);
-    let mut control =
-        Control { reports, notices, local: address.ip(), forged: Arc::default(), writer: tokio::spawn(async {}) };
+    let (mut control, _other_end) = Control::silent(address.ip());
     let deadline = Instant::now() + Duration::from_secs(300);
     let victim = tokio::spawn(async move {
         connect(party(2), listener, SocketBuffer::BY_SYSTEM, table, &mut control, deadline).await

@@ -3,6 +3,8 @@ use std::net::TcpListener as StdListener;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 
+use tokio::io::AsyncWriteExt;
+
 use super::*;
 use crate::config::Key;
 use crate::join::{events, rendezvous};

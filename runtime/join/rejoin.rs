@@ -2,36 +2,27 @@
 //!
 //! The node's listener and the addresses of its peers are kept while the job lives. As at the start the lower rank of a pair
 //! dials, so connections never cross; each attempt has a greater epoch than any before, and the greatest that is authenticated
-//! replaces what is left of earlier ones. A new attempt begins [`ATTEMPT_PAUSE`] after the last, at every address that the peer has
-//! ever told; attempts that are under way go on, so a path that is slow to connect is found as well as one that was mended just now.
-//! Whoever does not dial looks at the peer's listener: where nothing listens any more, the process has ended.
+//! replaces what is left of earlier ones. Whoever does not dial looks at the peer's listener: where nothing listens any more, the
+//! process has ended ([`super::redial`]).
 
 use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::handshake::{self, Connection, DialError, Guest};
+use super::listening;
+use super::redial;
 use super::socket_buffer::SocketBuffer;
+use crate::config::Config;
 use crate::ids::Rank;
 use crate::wire::handshake::{Party, Purpose, Refusal, Target};
 
-/// From one attempt to the next.
-pub(super) const ATTEMPT_PAUSE: Duration = Duration::from_millis(250);
-/// How long one may take to connect: several round trips of any path.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
-/// A process has ended if its address refuses so many connections in a row, over at least so long.
-const REFUSALS: u32 = 3;
-const REFUSED_FOR: Duration = Duration::from_millis(500);
-/// Between two looks at a listener that is there.
-const LOOK_PAUSE: Duration = Duration::from_secs(1);
 /// Events that may wait.
 const QUEUE_MAX: usize = 64;
 
@@ -45,6 +36,8 @@ pub(crate) enum Event {
     Broke,
     /// None will come: why.
     Lost(Rank, String),
+    /// This node may be reached at another address from now on, which the others are to be told.
+    Moved(SocketAddr),
 }
 
 /// A node's side of all links that may be made anew.
@@ -56,11 +49,16 @@ pub(crate) struct Rejoin {
     /// The greatest epoch of each link so far: this node's next is greater, and so must a guest's be.
     epochs: Vec<u32>,
     buffer: SocketBuffer,
+    /// Where this node listens, and how it does.
+    own: Vec<IpAddr>,
+    config: Box<Config>,
     events: mpsc::Receiver<Event>,
     sender: mpsc::Sender<Event>,
     /// What is done for each link that is down.
     under_way: HashMap<Rank, AbortHandle>,
-    /// These, the listener, and guests on their way in.
+    /// The guest of each link that is on its way in: the latest.
+    coming: HashMap<Rank, AbortHandle>,
+    /// These, the listener, and guests that are turned away.
     tasks: JoinSet<()>,
 }
 
@@ -70,9 +68,10 @@ impl Rejoin {
         addresses: Vec<SocketAddr>,
         incarnations: Vec<u64>,
         epochs: Vec<u32>,
-        buffer: SocketBuffer,
+        (buffer, config): (SocketBuffer, &Config),
     ) -> Self {
         let (sender, events) = mpsc::channel(QUEUE_MAX);
+        let own = vec![addresses[party.rank as usize].ip()];
         let addresses = addresses.into_iter().map(|address| vec![address]).collect();
         Rejoin {
             party,
@@ -80,9 +79,12 @@ impl Rejoin {
             incarnations,
             epochs,
             buffer,
+            own,
+            config: Box::new(config.clone()),
             events,
             sender,
             under_way: HashMap::new(),
+            coming: HashMap::new(),
             tasks: JoinSet::new(),
         }
     }
@@ -94,6 +96,28 @@ impl Rejoin {
             let error =
                 handshake::receive(listener, party, Purpose::Link, guests, |guest| Event::Guest(Box::new(guest))).await;
             tracing::warn!(%error, "no connection can be accepted any more: links that are cut will be lost");
+        });
+    }
+
+    /// This node has another address, towards the rendezvous: lets in who comes to it there, too.
+    pub(crate) fn move_to(&mut self, local: IpAddr) {
+        // Where others are told of an address, that stays.
+        if self.config.advertise.is_some() || self.own.contains(&local) {
+            return;
+        }
+        self.own.push(local);
+        let (config, buffer, party, sender) =
+            (self.config.clone(), self.buffer, self.party.clone(), self.sender.clone());
+        self.tasks.spawn(async move {
+            let (listener, address) = match listening::listen(local, &config).await {
+                Ok(listening) => listening,
+                Err(why) => return tracing::warn!(why, "the new address {local} is of no use to others"),
+            };
+            let _ = buffer.set(&(&listener).into());
+            let _ = sender.send(Event::Moved(address)).await;
+            let wrap = |guest| Event::Guest(Box::new(guest));
+            let error = handshake::receive(listener, party, Purpose::Link, sender, wrap).await;
+            tracing::warn!(%error, "no connection can be accepted at {local} any more");
         });
     }
 
@@ -137,7 +161,7 @@ impl Rejoin {
                 buffer: self.buffer,
                 position,
             };
-            self.tasks.spawn(async move {
+            self.spawn(async move {
                 let event = match dialer.dial(first, deadline).await {
                     Ok((connection, theirs)) => Event::Connected(peer, None, Box::new(connection), theirs),
                     Err(why) => Event::Lost(peer, why),
@@ -145,7 +169,7 @@ impl Rejoin {
                 let _ = sender.send(event).await;
             })
         } else {
-            self.tasks.spawn(async move {
+            self.spawn(async move {
                 let why = addresses.watch(deadline).await;
                 let _ = sender.send(Event::Lost(peer, why)).await;
             })
@@ -153,7 +177,12 @@ impl Rejoin {
         if let Some(before) = self.under_way.insert(peer, task) {
             before.abort();
         }
+    }
+
+    /// Those that have ended make room first: a rank may come as often as it likes.
+    fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         while self.tasks.try_join_next().is_some() {}
+        self.tasks.spawn(task)
     }
 
     /// The link to `peer` is up again, or over.
@@ -185,7 +214,7 @@ impl Rejoin {
         let theirs = guest.authenticated.established.next_expected;
         self.epochs[rank.index()] = epoch;
         let sender = self.sender.clone();
-        self.tasks.spawn(async move {
+        let task = self.spawn(async move {
             let admitted = guest.admit(position).await.and_then(into_std);
             let event = match admitted {
                 Ok(connection) => Event::Connected(rank, Some(epoch), Box::new(connection), theirs),
@@ -196,6 +225,10 @@ impl Rejoin {
             };
             let _ = sender.send(event).await;
         });
+        // Who comes again has given up what came before.
+        if let Some(before) = self.coming.insert(rank, task) {
+            before.abort();
+        }
     }
 
     /// Whether no later connection of `peer` has come than this one.
@@ -205,7 +238,7 @@ impl Rejoin {
 
     /// Tells a guest why it does not come in.
     pub(crate) fn turn_away(&mut self, guest: Guest, refusal: Refusal) {
-        self.tasks.spawn(async move { guest.turn_away(&refusal).await });
+        self.spawn(async move { guest.turn_away(&refusal).await });
     }
 }
 
@@ -225,50 +258,20 @@ struct Addresses {
 }
 
 impl Addresses {
+    /// The one told last comes first.
     fn now(&self) -> Vec<SocketAddr> {
-        self.all.lock()[self.peer.index()].clone()
+        self.all.lock()[self.peer.index()].iter().rev().copied().collect()
+    }
+
+    fn latest(&self) -> SocketAddr {
+        *self.all.lock()[self.peer.index()].last().expect("every rank has told where it is")
     }
 
     /// Looks at the peer's listener until it is gone or `deadline` has passed. Returns why the peer is lost.
     async fn watch(self, deadline: Instant) -> String {
-        let mut refusals = Refusals::default();
-        loop {
-            let Some(address) = self.now().last().copied() else { return "it has no address".to_owned() };
-            let looked =
-                timeout_at(deadline, handshake::connect(address, SocketBuffer::BY_SYSTEM, CONNECT_PATIENCE)).await;
-            let Ok(result) = looked else { return overdue(&[address]) };
-            if refusals.count(&result) {
-                return refused(address);
-            }
-            let pause = if result.is_ok() { LOOK_PAUSE } else { ATTEMPT_PAUSE };
-            drop(result);
-            if timeout_at(deadline, sleep(pause)).await.is_err() {
-                return overdue(&[address]);
-            }
-        }
-    }
-}
-
-/// Whether an address refuses all connections.
-#[derive(Default)]
-struct Refusals {
-    count: u32,
-    since: Option<Instant>,
-}
-
-impl Refusals {
-    /// Whether, after this attempt, nothing listens there any more.
-    fn count<T>(&mut self, result: &io::Result<T>) -> bool {
-        match result {
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                self.count += 1;
-                let since = *self.since.get_or_insert_with(Instant::now);
-                self.count >= REFUSALS && since.elapsed() >= REFUSED_FOR
-            }
-            _ => {
-                *self = Refusals::default();
-                false
-            }
+        match timeout_at(deadline, redial::wait_for_end(|| self.latest())).await {
+            Ok(()) => refused(self.latest()),
+            Err(_) => overdue(&self.now()),
         }
     }
 }
@@ -296,83 +299,37 @@ struct Dialer {
 impl Dialer {
     /// Dials until it succeeds, the peer has ended, or `deadline` has passed.
     async fn dial(&self, first: u32, deadline: Instant) -> Result<(Connection<std::net::TcpStream>, u64), String> {
-        let (mut epoch, mut last) = (first, None);
-        let mut connects = Connects::default();
-        loop {
-            let stream = match timeout_at(deadline, connects.next(self)).await {
-                Ok(Ok(stream)) => stream,
-                Ok(Err(address)) => return Err(refused(address)),
+        let mut last = String::new();
+        for epoch in first..=u32::MAX {
+            let addresses = || self.addresses.now();
+            let (stream, took) = match timeout_at(deadline, redial::first(&addresses, self.buffer, &mut last)).await {
+                Ok(Some(connected)) => connected,
+                Ok(None) => return Err(refused(self.addresses.latest())),
                 Err(_) => break,
             };
+            let since = Instant::now();
             let target =
                 Target { purpose: Purpose::Link, rank: self.peer.0, incarnation: Some(self.incarnation), epoch };
-            epoch += 1;
-            let opened = timeout_at(deadline, handshake::open_link(stream, &self.party, target, self.position)).await;
-            let error = match opened {
-                Ok(Ok((connection, established))) => match into_std(connection) {
-                    Ok(connection) => return Ok((connection, established.next_expected)),
-                    Err(error) => DialError::Io(error),
-                },
-                Ok(Err(error)) => error,
-                Err(_) => break,
-            };
-            if let DialError::Refused(refusal) = &error
-                && refusal.is_final()
+            let until = deadline.min(since + redial::shake_patience(took));
+            let opened = timeout_at(until, handshake::open_link(stream, &self.party, target, self.position)).await;
+            match opened
+                .unwrap_or(Err(DialError::Silent))
+                .and_then(|(connection, established)| Ok((into_std(connection)?, established.next_expected)))
             {
-                return Err(format!("it refuses a new connection: {refusal}"));
+                Ok(link) => return Ok(link),
+                Err(DialError::Refused(refusal)) if refusal.is_final() => {
+                    return Err(format!("it refuses a new connection: {refusal}"));
+                }
+                Err(error) => last = error.to_string(),
             }
-            tracing::debug!(peer = %self.peer, %error, "a new connection came to nothing");
-            last = Some(error);
+            tracing::debug!(peer = %self.peer, error = last, "a new connection came to nothing");
+            sleep_until(since + redial::PAUSE).await;
         }
         let overdue = overdue(&self.addresses.now());
-        Err(last.map_or_else(|| overdue.clone(), |error| format!("{overdue} ({error})")))
+        Err(if last.is_empty() { overdue } else { format!("{overdue} ({last})") })
     }
 }
 
-/// Attempts to connect, several at a time.
-#[derive(Default)]
-struct Connects {
-    tasks: JoinSet<(SocketAddr, io::Result<TcpStream>)>,
-    began: Option<Instant>,
-    refusals: HashMap<SocketAddr, Refusals>,
-}
-
-impl Connects {
-    /// The next that succeeds. `Err`: every address refuses connections, this one last.
-    async fn next(&mut self, dialer: &Dialer) -> Result<TcpStream, SocketAddr> {
-        loop {
-            let due = self.began.map_or_else(Instant::now, |began| began + ATTEMPT_PAUSE);
-            let ended = match self.tasks.is_empty() {
-                true => None,
-                false => timeout_at(due, self.tasks.join_next()).await.ok().flatten(),
-            };
-            match ended {
-                // Those beside it are not needed; a later attempt has a greater epoch.
-                Some(Ok((_, Ok(stream)))) => {
-                    self.tasks.abort_all();
-                    return Ok(stream);
-                }
-                Some(Ok((address, result @ Err(_)))) => {
-                    let is_refused = self.refusals.entry(address).or_default().count(&result);
-                    let all = dialer.addresses.now();
-                    let refuses =
-                        |address| self.refusals.get(address).is_some_and(|refusals| refusals.count >= REFUSALS);
-                    if is_refused && all.iter().all(refuses) {
-                        return Err(address);
-                    }
-                }
-                Some(Err(_)) => {}
-                None => {
-                    tokio::time::sleep_until(due).await;
-                    self.began = Some(Instant::now());
-                    for address in dialer.addresses.now() {
-                        let buffer = dialer.buffer;
-                        let attempt =
-                            async move { (address, handshake::connect(address, buffer, CONNECT_PATIENCE).await) };
-                        self.tasks.spawn(attempt);
-                    }
-                }
-            }
-        }
-    }
-}
+#[cfg(test)]
+#[path = "rejoin_tests.rs"]
+mod tests;

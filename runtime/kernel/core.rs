@@ -388,6 +388,10 @@ impl Core {
                 Ok(count) => {
                     turn += count;
                     self.observe_arrivals(peer);
+                    if self.engine.owes(peer) {
+                        // Who sends a long message may wait for it, and is not to wait until the turn is over.
+                        self.write(peer);
+                    }
                     if holds {
                         continue;
                     }

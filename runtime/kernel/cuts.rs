@@ -1,10 +1,13 @@
 //! What the task does about links whose connection is cut: has another made, and carries the link on with it.
 
+use std::net::{IpAddr, SocketAddr};
+
 use tokio::time::Instant;
 
 use super::Kernel;
 use super::task::Task;
 use crate::ids::Rank;
+use crate::join::control::Report;
 use crate::join::handshake::{Connection, Guest};
 use crate::join::rejoin::Event;
 use crate::observe::say;
@@ -34,6 +37,7 @@ impl Task {
                     self.connected(peer, *connection, position);
                 }
             }
+            Event::Moved(address) => self.report(Report::Moved { address }),
             // The peer is about to come again; its deadline runs on.
             Event::Broke => {}
             Event::Lost(peer, why) => {
@@ -83,6 +87,20 @@ impl Task {
         // Once for each cut: both ends know of it.
         if self.kernel.rank < peer {
             say(self.kernel.rank, &format!("link to rank {peer}{at} was cut for {down}, resumed"));
+        }
+    }
+
+    /// This node has another address.
+    pub(super) fn moves_to(&mut self, local: IpAddr) {
+        if let Some(rejoin) = &mut self.rejoin {
+            rejoin.move_to(local);
+        }
+    }
+
+    /// A peer has.
+    pub(super) fn has_moved(&mut self, peer: Rank, address: SocketAddr) {
+        if let Some(rejoin) = &mut self.rejoin {
+            rejoin.moved(peer, address);
         }
     }
 

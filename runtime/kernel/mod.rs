@@ -170,7 +170,8 @@ impl Kernel {
         let mut core = self.lock();
         (0..self.size).for_each(|peer| core.observe_departures(Rank(peer)));
         let observed = core.observed.as_ref();
-        let links = observed.map(|observed| observed.links()).unwrap_or_default();
+        let mut links = observed.map(|observed| observed.links()).unwrap_or_default();
+        links.iter_mut().for_each(|(peer, link)| link.downs.again = core.engine.sent_again(*peer));
         let regions = observed.map(|observed| self.observer.region_reports(&observed.regions)).unwrap_or_default();
         let refusals: Vec<String> = core.refusals().map(|error| format!("not told yet: {error}")).collect();
         self.unlock(core);

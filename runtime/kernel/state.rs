@@ -20,8 +20,8 @@ use super::wake::TaskWake;
 use crate::config::{Config, Overlap};
 use crate::controllers::Disabled;
 use crate::ids::Rank;
+use crate::join::caller::Control;
 use crate::join::control::Report;
-use crate::join::mesh;
 use crate::join::rejoin::Rejoin;
 use crate::observe::Observer;
 
@@ -158,6 +158,6 @@ pub(crate) enum Order {
 pub(super) struct Started {
     pub(super) kernel: Arc<Kernel>,
     pub(super) orders: mpsc::Receiver<Order>,
-    pub(super) control: Option<mesh::Control>,
+    pub(super) control: Option<Control>,
     pub(super) rejoin: Option<Rejoin>,
 }

@@ -2,6 +2,7 @@
 //! collectives that nobody waits for run on its thread, in slices between which it looks at the links.
 
 use std::any::Any;
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::collectives::ASK_TICK;
 use super::deadlock::Detector;
@@ -24,13 +25,15 @@ use crate::config::{Config, Overlap};
 use crate::controllers::Controller;
 use crate::engine::ACKNOWLEDGEMENT_DELAY;
 use crate::error::{Error, Result};
+use crate::join::caller::{Control, Ended};
 use crate::join::control::{Notice, Report};
-use crate::join::mesh::{self, Control};
+use crate::join::mesh;
 use crate::join::rejoin::{Event, Rejoin};
 use crate::observe::threads::OwnThread;
 
-/// How long the rendezvous has to say who was lost first, when a connection ends without goodbye.
-const ADVICE_PATIENCE: Duration = Duration::from_millis(300);
+/// How long the rendezvous has to say who was lost first, when a connection ends without goodbye: where a launcher tells it,
+/// and where it takes half a second to find out by itself that a process has ended.
+const ADVICE_PATIENCE: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(1));
 /// Between two looks for connections that have ended.
 const ENDS_PAUSE: Duration = Duration::from_secs(1);
 /// How long the last word to the rendezvous may take.
@@ -102,6 +105,7 @@ fn watch(task_set: TaskSetDescriptor) -> std::io::Result<AsyncFd<TaskSetDescript
 async fn serve(started: Started, task_set: AsyncFd<TaskSetDescriptor>) {
     let Started { kernel, mut orders, mut control, rejoin } = started;
     let mut is_heard = control.is_some();
+    let mut locals = control.as_ref().map(Control::locals);
     // A report may be long, and the way to the rendezvous slow.
     let patience = if kernel.settings.reports { LEAVE_PATIENCE.max(kernel.settings.linger) } else { LEAVE_PATIENCE };
     let mut task = Task::new(kernel, control.as_ref().map(Control::sender), rejoin);
@@ -115,17 +119,19 @@ async fn serve(started: Started, task_set: AsyncFd<TaskSetDescriptor>) {
             reasons = task.kernel.wake.reasons() => reasons.for_each(|reason| task.is_woken(reason)),
             timer = task.timers.ended() => task.time_has_come(timer),
             event = next_event(&mut task.rejoin) => task.link_event(event),
+            local = changed(&mut locals) => task.moves_to(local),
             order = orders.recv() => match order {
                 Some(Order::Report(report)) => task.report(report),
                 Some(Order::Leave(last)) => break last,
                 None => return,
             },
             notice = hear(&mut control), if is_heard => match notice {
+                Some(Notice::Moved { rank, address }) => task.has_moved(rank, address),
                 Some(Notice::Ask) => task.report(Report::Shows(task.kernel.shows())),
                 Some(notice) => task.kernel.hear(notice),
                 None => {
                     is_heard = false;
-                    task.kernel.lose_rendezvous(control.as_ref().and_then(Control::forged));
+                    task.kernel.lose_rendezvous(control.as_ref().and_then(Control::ended));
                 }
             },
         }
@@ -167,7 +173,11 @@ impl Task {
             Reason::WaitsFollow => self.timers.set(Timer::Tick, Some(ownership::TICK)),
             Reason::LinkDown => self.links_are_down(),
             Reason::Untold => self.timers.set(Timer::Acknowledge, Some(ACKNOWLEDGEMENT_DELAY)),
-            Reason::LossSuspected => self.timers.set(Timer::ConfirmLoss, Some(ADVICE_PATIENCE)),
+            Reason::LossSuspected => {
+                let (told, searched) = ADVICE_PATIENCE;
+                let patience = if self.kernel.names.has_launcher { told } else { searched };
+                self.timers.set(Timer::ConfirmLoss, Some(patience));
+            }
         }
     }
 
@@ -216,12 +226,23 @@ impl Task {
     }
 
     /// Tells the rendezvous, if it is there.
-    fn report(&self, report: Report) {
+    pub(super) fn report(&self, report: Report) {
         if let Some(reports) = &self.reports {
             // The queue is full only if the rendezvous does not read; it hears the next report.
             let _ = reports.try_send(report);
         }
     }
+}
+
+/// This node's address on the way to the rendezvous, when it is another.
+async fn changed(locals: &mut Option<watch::Receiver<IpAddr>>) -> IpAddr {
+    if let Some(changes) = locals
+        && changes.changed().await.is_ok()
+    {
+        return *changes.borrow_and_update();
+    }
+    *locals = None;
+    std::future::pending().await
 }
 
 async fn next_event(rejoin: &mut Option<Rejoin>) -> Event {
@@ -271,15 +292,17 @@ impl Kernel {
         });
     }
 
-    /// The rendezvous is gone. `forged`: what came from it last was not its own. A job does not outlive its launcher.
-    fn lose_rendezvous(&self, forged: Option<&str>) {
+    /// The rendezvous is gone; `ended`: for another reason than that its process has. A job does not outlive its launcher.
+    fn lose_rendezvous(&self, ended: Option<&Ended>) {
         self.lock().is_advised = false;
-        if let Some(forged) = forged {
-            self.fail_here(forged);
+        if let Some(Ended::Forged(why) | Ended::Unwanted(why)) = ended {
+            self.fail_here(why);
         }
         self.confirm_loss();
-        if self.names.has_launcher {
-            self.fail_here("its launcher is gone, and the job with it");
+        match ended {
+            Some(Ended::Cut(why)) if self.names.has_launcher => self.fail_here(why),
+            _ if self.names.has_launcher => self.fail_here("its launcher is gone, and the job with it"),
+            _ => {}
         }
     }
 
@@ -290,7 +313,9 @@ impl Kernel {
             Notice::Deadlock { .. } if self.names.has_launcher => Error::Deadlock { report: SHOWN_BY_LAUNCHER.into() },
             Notice::Deadlock { report } => Error::Deadlock { report: report.into() },
             Notice::Refused { cause } => Error::Join { rank: self.rank, cause: cause.into() },
-            Notice::Ask | Notice::Table { .. } => return,
+            // Links that are made again will go there.
+            Notice::Moved { .. } => return,
+            Notice::Ask | Notice::Over | Notice::Table { .. } => return,
         };
         self.intervene(|core| core.hear_failure(error));
     }

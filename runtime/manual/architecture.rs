@@ -120,6 +120,20 @@
 //!
 //! So a program that completes when each wait may block until its partner has started completes here in bounded memory.
 //!
+//! # Cuts
+//!
+//! A link is the session between two ranks; it outlives its TCP connection. `engine/outgoing/retention` keeps what was sent
+//! and not acknowledged, `engine/acknowledgement` decides when the peer is told what has come. Both count the bytes of
+//! frames from the link's beginning, so nothing has to be rolled back when a connection breaks in the middle of a frame:
+//! the parser goes on at the next byte. [Wire format](super::wire_format) has the rules and the bounds.
+//!
+//! If a connection ends and not all is said, the core takes the socket out and suspends the link (`kernel/core/cuts`).
+//! The task has another made (`kernel/cuts`, `join/rejoin`), and hands it to the core with the peer's position. The
+//! listener and the peers' addresses are kept for that while the job lives.
+//!
+//! What has come is acknowledged by whoever drives. For what remains, the task has a timer of 10 ms, which runs only as
+//! long as something is to be told. In deferred mode it says nothing outside of waits.
+//!
 //! # Reads of any origin
 //!
 //! They wait beside the links, by tag. A message meets the oldest read that waits for it, of its link or of any origin;
@@ -174,7 +188,7 @@
 //!
 //! # Lost ranks
 //!
-//! A connection that ends without goodbye makes its peer a suspect. The victims of a failure end too, so for 300 ms the
+//! A link that has been down for too long, or whose peer's process has ended, makes its peer a suspect. The victims of a failure end too, so for 300 ms the
 //! coordinator may say which rank was lost first; then the node's own observation counts. Every operation of every rank
 //! fails with [`crate::Error::PeerLost`], which names that rank, and so does every later call. Data that has arrived on
 //! the links by then is processed first, since a message of the coordinator may overtake it. Bytes on an encrypted link

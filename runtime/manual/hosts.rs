@@ -96,11 +96,27 @@
 //! | --- | --- |
 //! | a host cannot be reached, or refuses | no rank starts; status 125 |
 //! | the program is not found | the error names host and path; status 127 (126 if it cannot be executed) |
-//! | a host or its session is lost during the job | its ranks are lost, the others end; names the host; status 1 |
+//! | the ssh connection to a host breaks during the job | a delay, if it can be made again within `LATHIDE_RESUME` |
+//! | a host or its agent is lost during the job | its ranks are lost, the others end; names the host; status 1 |
 //! | the launcher is killed | every host ends its ranks and what they have started, within five seconds |
 //!
-//! ssh notices a silently cut connection after nine seconds. The other side of the connection does not notice; ranks
-//! there end when their peers are lost.
+//! # When the ssh connection breaks
+//!
+//! Each message between the launcher and a host's agent has a number and is kept until the other side has it. When a
+//! connection breaks, the launcher starts ssh again, at once and then every quarter of a second, for `LATHIDE_RESUME`
+//! (30 s, or `off`). Both sides then go on at the first message that the other one lacks: lines, exit statuses, signals and
+//! input arrive exactly once and in order. Meanwhile a rank that writes much waits, as for a slow terminal. ssh ends by
+//! itself when a host has not answered for `LATHIDE_KEEPALIVE`, rounded up to a multiple of four seconds.
+//!
+//! - The agent waits on a socket in a new directory below `$TMPDIR` (`/tmp`) that only its user can enter, and lets in only
+//!   who knows the job's token. Its directory goes when it ends.
+//! - The launcher says a last word when it ends, also if it was killed: a process of its own does that. A connection that
+//!   ends without it was cut. If that process was killed too, the agent finds that nobody listens at the launcher's
+//!   address any more, and ends after a second. Only if the launcher dies while the network is cut, the agent and its
+//!   ranks may stay for as long as a cut may take.
+//! - A job that ends its ranks by KILL does not wait for a host whose connection is cut.
+//! - Before the ranks are started, with `srun`, and with `LATHIDE_RESUME=off`, a broken connection loses the host.
+//! - A host that ends all processes of a user with the last session (`KillUserProcesses` of logind) loses its agent.
 //!
 //! # Slurm
 //!

@@ -109,21 +109,27 @@
 //!
 //! # Network cuts and keepalive
 //!
-//! A cut that ends in time is a delay; a host that does not answer is lost. `LATHIDE_KEEPALIVE` (10 s, or `off`) is the
-//! limit for all connections of a job: links, connections to the coordinator (at both ends), and ssh. The hosts'
-//! systems answer, not the ranks. So a rank may compute, be stopped, or read nothing, for any time.
+//! A cut of the network is a delay: every message still arrives exactly once, byte for byte. It does not matter how the
+//! connection ended: by a reset, by a firewall that forgot it, by silence, by a change of the host's address.
 //!
-//! Each connection probes its other end ten times in that time: once a second, by TCP's keepalive or by retransmission.
-//! After a cut of up to 9.5 s the job goes on within a second. A host that does not return is lost 11.5 s after it was
-//! last heard of, or 11.8 s if nothing was in flight: one more attempt, and the time for its answer. Other limits work
-//! in the same way, with whole seconds between two attempts.
+//! A connection that ends without goodbye is *down*. The lower rank of the two dials again at once, and then every 250 ms.
+//! A host that is silent for `LATHIDE_KEEPALIVE` (3 s, or `off`) is suspected, and its connections are made anew too. The
+//! hosts' systems answer, not the ranks, so a rank may compute, be stopped, or read nothing, for any time. A link that is
+//! down for `LATHIDE_RESUME` (30 s) is lost, and the job ends: the error names the rank, its address, the position up to
+//! which it had acknowledged, and the cause. With `LATHIDE_RESUME=off` a connection that breaks is a lost rank at once.
+//! Use the same values on every rank.
 //!
-//! - Linux before 6.15 has no limit for the retransmission timeout (`TCP_RTO_MAX_MS`). It doubles each time, and
-//!   attempts follow after some 0.2, 0.6, 1.4, 3, 6 and 13 s. While messages are in flight, a cut of up to six seconds
-//!   is a delay, and a longer one may end the job. With `LATHIDE_KEEPALIVE=30` the limit is 25 s.
-//! - TCP itself gives up after 15 attempts, here 14 s. A `net.ipv4.tcp_retries2` below its default of 15 shortens that.
-//! - Above 200 s the intervals are TCP's own, up to two minutes. With `off` only TCP decides, after a quarter of an
-//!   hour.
+//! One line on standard error tells of each cut: `link to rank 3 (10.0.0.3) was cut for 1.4 s, resumed`. The report has
+//! the number of cuts per link, the seconds down, and the bytes sent again; the timeline shows when.
+//!
+//! A process that has died is not waited for: the launcher tells the others, or its host refuses three connections in
+//! half a second. The connections to the coordinator and those of ssh survive the same cuts ([`super::hosts`]).
+//! `finalize` waits for links that are down, too.
+//!
+//! - `Arc<[T]>` and `Bytes` that come back from `wait` may have a second owner for some milliseconds, until the peer has
+//!   acknowledged them: use `Arc::make_mut`, not `Arc::get_mut`.
+//! - A middlebox that answers for a dead host with refusals looks like a process that has ended.
+//! - With `LATHIDE_KEEPALIVE=off` only TCP notices a silent host, after a quarter of an hour.
 //!
 //! # The emulated link
 //!

@@ -56,6 +56,12 @@
 //!
 //! A message beyond the window waits for its read first and carries no timestamp.
 //!
+//! # Cuts
+//!
+//! A link whose connection is cut goes on over another. The report says of each link that was cut how often, for how long it was down, and
+//! how many bytes were sent a second time (`cuts`, `down_s`, `sent_again_bytes` of [`LinkReport`](crate::observe::LinkReport)), each end
+//! as it saw it; the closing report of the job has the sum. Without cuts nothing is said.
+//!
 //! # Regions
 //!
 //! A program says what its messages are for: as long as the guard of [`Node::region`](crate::Node::region) lives, the
@@ -117,6 +123,8 @@
 //! - Rows of a thread: compute, initread, initwrite, wait (with `helped` if the thread moved bytes itself,
 //!   `handed_over` if another did), finalize; and the regions of the program, around them.
 //! - Rows of messages: from the post to the completion, with the first and the last fragment.
+//! - Rows of links: `link to N down`, from the moment when its connection was cut until another followed, with the cause and the bytes
+//!   that were sent again.
 //! - Arrows: from an initwrite to the wait that got its message.
 //! - `otherData`, for each rank: *hidden*, the fraction of the time with messages in flight in which no thread of the
 //!   rank waited (without any model); how its clock was aligned, with a bound on the error; and how many events were

@@ -2,15 +2,15 @@
 //!
 //! # Connections
 //!
-//! There is one TCP connection per pair of ranks, dialed at the start by the lower rank. It begins with five handshake
-//! messages of fixed size:
+//! There is one TCP connection per pair of ranks, dialed by the lower rank: at the start, and again after a cut. It begins
+//! with five handshake messages of fixed size:
 //!
 //! | message | from | what |
 //! | --- | --- | --- |
 //! | HELLO | dialer | magic, versions, options, job, ranks, incarnation, epoch, nonce |
 //! | CHALLENGE | acceptor | nonce, and a keyed BLAKE3 hash of all bytes so far |
-//! | RESPONSE | dialer | the dialer's keyed hash |
-//! | READY | acceptor | the acceptor accepts |
+//! | RESPONSE | dialer | what the dialer has received of the link so far, and its keyed hash |
+//! | READY | acceptor | the acceptor accepts, and what it has received |
 //! | OPEN | dialer | READY has arrived |
 //!
 //! The hashes cover labels, both ranks and both nonces, so nothing can be replayed, reflected or relayed. A peer that
@@ -69,6 +69,7 @@
 //! | 9 | goodbye | text | nothing else follows; FAILED: `message_id` is the rank at fault, the text the cause |
 //! | 10 | goodbye ack | | everything has arrived |
 //! | 11 | stamp | sent u64, echo i64 | timestamp of the message whose last frame came just before |
+//! | 12 | acknowledgement | position u64 | all bytes before the position have arrived |
 //!
 //! A stamp has the time at which the message was posted, by the sender's clock in ns, and the smallest recent
 //! difference between the sender's own clock and the stamps that it received. With PING it belongs to no message, and
@@ -88,6 +89,27 @@
 //!
 //! Message headers leave in the order of posting, so matching is in order per tag. After its first batch, a long
 //! message takes turns of four fragments with others. Messages of one fragment go first.
+//!
+//! # Positions, acknowledgements and resumption
+//!
+//! A *position* counts the plain bytes of a link's frames in one direction, in 64 bits, over all its connections. Frames
+//! follow each other without gaps, so a position says exactly what has arrived, also in the middle of a frame. The sender
+//! keeps all bytes that are not acknowledged: headers and small payloads as a copy, longer payloads by reference to the
+//! message's buffer. If the program takes a buffer back before the peer has acknowledged it, its unacknowledged part is
+//! copied; of `Bytes` and `Arc<[T]>` a clone is kept. `wait` never waits for an acknowledgement.
+//!
+//! At most 1 MiB per link is kept, or twice what the path holds (its shortest round trip at its delivery rate), up to 64
+//! MiB. A sender at the bound sends nothing but acknowledgements until it is acknowledged itself. A receiver acknowledges
+//! 256 KiB at once, 16 KiB together with other frames, and the rest 10 ms after it has come. Acknowledgements are
+//! frames like others, and are acknowledged after 3 KiB of them, so two ranks that have nothing to say are silent.
+//!
+//! When a connection is gone, the lower rank dials again, with a greater epoch. RESPONSE and READY tell what each side has
+//! received; each side sends from there. Before READY the acceptor closes what is left of the connection before and reads
+//! nothing more from it. So a new connection begins at the byte at which the last one stopped: nothing is rolled back. A
+//! position that was never sent, or that lies before one acknowledged earlier, ends the link with an error.
+//!
+//! With encryption, each connection has its own Noise handshake and keys, and what is sent again is sealed again. Both
+//! ends change keys after 2^20 records (32 GiB), each by its own count.
 //!
 //! # Windows
 //!

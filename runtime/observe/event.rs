@@ -57,6 +57,10 @@ pub(crate) enum What {
     Region { name: String },
     /// It leaves the innermost that it is in.
     RegionEnds,
+    /// The link to a rank has no connection any more, and why.
+    LinkDown { peer: Rank, cause: String },
+    /// It goes on with another, on which so many bytes are sent again; `None`: it is lost.
+    LinkUp { peer: Rank, again: Option<u64> },
     /// The peer's clock was compared with the node's.
     Clock { peer: Rank, offset: Offset },
 }

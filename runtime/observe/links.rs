@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::downs::Downs;
 use super::offset::{LinkClock, Offset};
 use crate::engine::Arrival;
 use crate::ids::Rank;
@@ -56,6 +57,7 @@ pub(crate) struct Link {
     alone: [Ring; CLASSES],
     /// When that arrived, by the clock of this rank.
     arrived_ns: u64,
+    pub(crate) downs: Downs,
 }
 
 /// The newest samples of a class.
@@ -160,6 +162,20 @@ impl Links {
             link.arrived_ns = now_ns;
         }
         (answers > 0).then(|| Stamp { sent_ns: now_ns, echo_ns: link.clock.echo() })
+    }
+
+    /// The link to `peer` goes down.
+    pub(crate) fn goes_down(&mut self, now_ns: u64, peer: Rank) {
+        if let Some(link) = self.links.get_mut(peer.index()) {
+            link.downs.begins(now_ns);
+        }
+    }
+
+    /// It goes on, or is given up.
+    pub(crate) fn is_down_no_more(&mut self, now_ns: u64, peer: Rank) {
+        if let Some(link) = self.links.get_mut(peer.index()) {
+            link.downs.ends(now_ns);
+        }
     }
 
     /// A stamp for every link, to ask for the peer's clock with.

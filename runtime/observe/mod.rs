@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `phases` | time outside calls (t_calc), in posts, in waits; per thread, a few stores per call |
 //! | `links` | messages and bytes by size class; a bounded sample of one-way times |
+//! | `downs` | when a link had no connection |
 //! | `offset` | clock offsets, by the minimum round trip |
 //! | `regions` | messages by the region of the program in which they were posted |
 //! | `sends` | when messages have left the host, for their sending times; only if asked for |
@@ -17,6 +18,7 @@
 //! time. `cargo bench --bench observe` measures the cost; `LATHIDE_OBSERVE=off` switches observation off.
 
 mod advice;
+mod downs;
 pub(crate) mod event;
 pub mod file;
 pub(crate) mod links;

@@ -110,6 +110,15 @@ pub struct LinkReport {
     pub hyperbolic: Option<HyperbolicReport>,
     /// Why there is no fit, or why it is poor.
     pub note: Option<String>,
+    /// How often its connection was cut, as seen from here.
+    #[serde(default)]
+    pub cuts: u64,
+    /// How long it had none, in seconds, all together.
+    #[serde(default)]
+    pub down_s: f64,
+    /// Bytes that were sent a second time, since a connection had lost them.
+    #[serde(default)]
+    pub sent_again_bytes: u64,
 }
 
 /// One size class of messages.
@@ -165,8 +174,10 @@ impl Report {
         let Facts { rank, size, overlap, elapsed_s, threads, times, kernel_s, links } = *facts;
         let mut notes = Vec::new();
         let used: Vec<&(Rank, Link)> =
-            links.iter().filter(|(peer, link)| *peer != rank && messages(link) > 0).collect();
-        let (reports, services): (Vec<_>, Vec<_>) = used.iter().map(|(peer, link)| observed(*peer, link)).unzip();
+            links.iter().filter(|(peer, link)| *peer != rank && (messages(link) > 0 || link.downs.cuts > 0)).collect();
+        let now_ns = (elapsed_s * 1e9) as u64;
+        let (reports, services): (Vec<_>, Vec<_>) =
+            used.iter().map(|(peer, link)| observed(*peer, link, now_ns)).unzip();
         let t_com_s = communication_s(&used, &services, &mut notes);
         let Times { calc_s, covered_s, post_s, wait_s, exposed_s } = times;
         let over_calc = |value: f64| (calc_s > 0.0).then(|| value / calc_s);
@@ -239,7 +250,7 @@ fn messages(link: &Link) -> u64 {
 }
 
 /// Sums one link up.
-fn observed(peer: Rank, link: &Link) -> (LinkReport, Service) {
+fn observed(peer: Rank, link: &Link, now_ns: u64) -> (LinkReport, Service) {
     let (sent, received) = (Link::total(&link.sent), Link::total(&link.received));
     let mut sizes = [None; CLASSES];
     link.samples().zip(&mut sizes).for_each(|(samples, size)| *size = summed(samples));
@@ -257,6 +268,9 @@ fn observed(peer: Rank, link: &Link) -> (LinkReport, Service) {
         sizes: sizes.iter().flatten().copied().collect(),
         hyperbolic: fitted,
         note,
+        cuts: link.downs.cuts,
+        down_s: link.downs.lasted_ns(now_ns) as f64 * 1e-9,
+        sent_again_bytes: link.downs.again,
     };
     let model = fitted.map(|fit| hyperbolic::Hyperbolic { a_s: fit.a_s, b_s_per_byte: fit.b_s_per_byte });
     (report, Service { sizes, fitted: model })
@@ -305,7 +319,7 @@ fn summed(samples: &[Sample]) -> Option<SizeReport> {
 fn communication_s(used: &[&(Rank, Link)], services: &[Service], notes: &mut Vec<String>) -> Option<f64> {
     let mut sum_s = 0.0;
     let mut unseen = Vec::new();
-    for ((peer, link), service) in used.iter().zip(services) {
+    for ((peer, link), service) in used.iter().zip(services).filter(|((_, link), _)| messages(link) > 0) {
         // A link that has shown nothing is taken to be like the others.
         let others = services.iter().find(|service| service.is_known());
         let service = if service.is_known() {
@@ -411,6 +425,10 @@ impl fmt::Display for LinkReport {
         }
         if let Some(note) = &self.note {
             write!(f, "; {note}")?;
+        }
+        if self.cuts > 0 {
+            let times = if self.cuts == 1 { "once".to_owned() } else { format!("{} times", self.cuts) };
+            write!(f, "; cut {times}, down for {}, {} bytes sent again", Time(self.down_s), self.sent_again_bytes)?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::engine::Arrival;
 use crate::observe::advice::Limit;
+use crate::observe::closing;
 use crate::observe::links::{Links, Typical};
 use crate::wire::frame::Stamp;
 
@@ -124,6 +125,51 @@ fn the_slower_direction_counts() {
     let both_s = report(TIMES, &links).t_com_s.unwrap();
     links[1].1.received = [Count::default(); CLASSES];
     assert_eq!(report(TIMES, &links).t_com_s, Some(both_s), "out alone takes as long as both at once");
+}
+
+#[test]
+fn cuts_are_told_where_there_were_some() {
+    let mut links = Links::new(Arc::new(Typical::new(3)));
+    links.posts(10, Rank(1), 8);
+    let all = |links: &Links| links.iter().map(|(peer, link)| (peer, link.clone())).collect::<Vec<_>>();
+    let quiet = report(TIMES, &all(&links));
+    assert!(!quiet.to_string().contains("cut") && quiet.links.len() == 1, "{quiet}");
+    links.goes_down(1_000_000_000, Rank(1));
+    links.is_down_no_more(1_250_000_000, Rank(1));
+    links.goes_down(9_500_000_000, Rank(1));
+    // A link that has carried nothing, and adds no words about times that are not known.
+    links.goes_down(2_000_000_000, Rank(2));
+    links.is_down_no_more(2_001_000_000, Rank(2));
+    let mut all = all(&links);
+    all[1].1.downs.again = 777;
+    let report = report(TIMES, &all);
+    let [one, two] = &report.links[..] else { panic!("{report}") };
+    assert_eq!((one.cuts, one.sent_again_bytes, two.cuts), (2, 777, 1));
+    assert!((one.down_s - 0.75).abs() < 1e-9 && (two.down_s - 1e-3).abs() < 1e-9, "the second is not over: {report:?}");
+    let text = report.to_string();
+    for words in ["; cut 2 times, down for 750.000 ms, 777 bytes sent again", "; cut once, down for 1.000 ms, 0 bytes"]
+    {
+        assert!(text.contains(words), "{text}");
+    }
+    assert_eq!((report.t_com_s, &report.notes), (quiet.t_com_s, &quiet.notes));
+    assert!(closing(&[quiet], 3).iter().all(|line| !line.contains("cut")));
+    let lines = closing(&[report], 3).join("\n");
+    assert!(
+        lines.contains("2 links were cut 3 times for 0.751 s in all, 777 bytes were sent again; ranks 0 and 1"),
+        "{lines}"
+    );
+}
+
+/// Files of versions that knew no cuts.
+#[test]
+fn reports_without_cuts_are_read() {
+    let report = report(TIMES, &links(&[(64, 5)]));
+    let mut json = serde_json::to_value(&report).unwrap();
+    let link = json["links"][0].as_object_mut().unwrap();
+    for name in ["cuts", "down_s", "sent_again_bytes"] {
+        assert!(link.remove(name).is_some(), "{name}");
+    }
+    assert_eq!(serde_json::from_value::<Report>(json).unwrap(), report);
 }
 
 #[test]

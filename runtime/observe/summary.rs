@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::advice::Limit;
 use super::report::Report;
+use crate::ids::Rank;
 
 /// The summary of a job: what was observed, what limits it, what would improve it. One line each.
 ///
@@ -16,8 +17,55 @@ pub fn closing(reports: &[Report], size: u32) -> Vec<String> {
     if (reports.len() as u32) < size {
         lines.push(format!("{} of {size} ranks have not reported", size - reports.len() as u32));
     }
+    lines.extend(cuts(reports));
     lines.push(limits(reports, size));
     lines
+}
+
+/// Of a link that was cut.
+struct Cut {
+    ranks: (Rank, Rank),
+    cuts: u64,
+    down_s: f64,
+    again_bytes: u64,
+}
+
+/// The links that were cut, most often first. Both ends know of a cut: what one saw that saw more, and what both sent again.
+fn all_cuts(reports: &[Report]) -> Vec<Cut> {
+    let mut all: Vec<Cut> = Vec::new();
+    for (rank, link) in reports.iter().flat_map(|report| report.links.iter().map(|link| (report.rank, link))) {
+        if link.cuts == 0 {
+            continue;
+        }
+        let ranks = (rank.min(link.peer), rank.max(link.peer));
+        let fresh = Cut { ranks, cuts: link.cuts, down_s: link.down_s, again_bytes: link.sent_again_bytes };
+        match all.iter_mut().find(|cut| cut.ranks == ranks) {
+            Some(cut) => {
+                (cut.cuts, cut.down_s) = (cut.cuts.max(link.cuts), cut.down_s.max(link.down_s));
+                cut.again_bytes = cut.again_bytes.saturating_add(link.sent_again_bytes);
+            }
+            None => all.push(fresh),
+        }
+    }
+    all.sort_by_key(|cut| (std::cmp::Reverse(cut.cuts), cut.ranks));
+    all
+}
+
+fn cuts(reports: &[Report]) -> Option<String> {
+    let all = all_cuts(reports);
+    let worst = all.first()?;
+    let (one, other) = worst.ranks;
+    let sum: u64 = all.iter().map(|cut| cut.cuts).sum();
+    let down_s: f64 = all.iter().map(|cut| cut.down_s).sum();
+    let again = all.iter().fold(0u64, |sum, cut| sum.saturating_add(cut.again_bytes));
+    let times = |count: u64| if count == 1 { "once".to_owned() } else { format!("{count} times") };
+    let of_worst = if all.len() > 1 {
+        format!("; ranks {one} and {other} {}, for {:.3} s", times(worst.cuts), worst.down_s)
+    } else {
+        format!(" between ranks {one} and {other}")
+    };
+    let links = if all.len() == 1 { "a link was".to_owned() } else { format!("{} links were", all.len()) };
+    Some(format!("{links} cut {} for {down_s:.3} s in all, {again} bytes were sent again{of_worst}", times(sum)))
 }
 
 /// Medians over the ranks, with minimum and maximum.
@@ -73,7 +121,6 @@ mod tests {
     use super::super::phases::Times;
     use super::super::report::Facts;
     use super::*;
-    use crate::ids::Rank;
 
     fn report(rank: u32, gamma: f64, limit: Limit, wait_s: f64) -> Report {
         let times = Times { wait_s, ..Times::default() };

@@ -61,6 +61,9 @@ mod noise {
     const SEALED_BYTES_MAX: usize = LENGTH_BYTES + RECORD_BYTES + TAG_BYTES;
     /// Sealed bytes that one read may bring.
     const INBOUND_BYTES: usize = 4 * SEALED_BYTES_MAX;
+    /// Records after which both ends go on with a new key: far below the 2^24.5 full records up to which AES-GCM keeps its
+    /// margin (RFC 8446, section 5.5). Each end counts for itself, so nothing has to be said.
+    const RECORDS_PER_KEY: u64 = 1 << 20;
 
     /// A cipher that is being agreed on.
     pub(crate) struct Opening(snow::HandshakeState);
@@ -94,6 +97,9 @@ mod noise {
             Ok(Cipher {
                 noise: self.0.into_transport_mode()?,
                 record_bytes: RECORD_BYTES,
+                records_per_key: RECORDS_PER_KEY,
+                sealed_records: 0,
+                opened_records: 0,
                 plain: Vec::new(),
                 outbound: vec![0; SEALED_BYTES_MAX],
                 unsent: 0..0,
@@ -126,6 +132,11 @@ mod noise {
         noise: snow::TransportState,
         /// Plain bytes in one record, at most: [`RECORD_BYTES`], or fewer in tests.
         record_bytes: usize,
+        /// [`RECORDS_PER_KEY`], or fewer in tests.
+        records_per_key: u64,
+        /// Records since the cipher began, each way.
+        sealed_records: u64,
+        opened_records: u64,
         /// The plain bytes of one record, gathered.
         plain: Vec<u8>,
         /// The record under way, and what of it the socket has not taken.
@@ -150,6 +161,12 @@ mod noise {
         #[cfg(test)]
         pub(crate) fn seal_records_of(&mut self, bytes: usize) {
             self.record_bytes = bytes;
+        }
+
+        /// Goes on with a new key after as few records.
+        #[cfg(test)]
+        pub(crate) fn change_keys_after(&mut self, records: u64) {
+            self.records_per_key = records;
         }
 
         /// Writes as [`std::io::Write::write_vectored`] does: returns how many plain bytes were taken. `send` is a
@@ -211,6 +228,10 @@ mod noise {
 
         fn seal(&mut self) -> Result<(), CipherError> {
             let length = self.noise.write_message(&self.plain, &mut self.outbound[LENGTH_BYTES..])?;
+            self.sealed_records += 1;
+            if self.sealed_records.is_multiple_of(self.records_per_key) {
+                self.noise.rekey_outgoing();
+            }
             // Below 64 KiB: see the sizes above.
             self.outbound[..LENGTH_BYTES].copy_from_slice(&(length as u16).to_le_bytes());
             self.unsent = 0..LENGTH_BYTES + length;
@@ -269,6 +290,10 @@ mod noise {
             let Some(sealed) = self.sealed() else { return Ok(()) };
             self.arrived.start = sealed.end;
             let count = self.noise.read_message(&self.inbound[sealed], &mut self.clear)?;
+            self.opened_records += 1;
+            if self.opened_records.is_multiple_of(self.records_per_key) {
+                self.noise.rekey_incoming();
+            }
             if count == 0 {
                 // Nobody sends nothing; a reader would take it for the end.
                 return Err(snow::Error::Input.into());

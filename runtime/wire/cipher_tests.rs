@@ -205,3 +205,42 @@ fn garbage_ends_the_link_and_never_panics() {
         assert_eq!(read.unwrap_err().kind(), io::ErrorKind::InvalidData, "a record of {length}");
     }
 }
+
+/// Passes `count` records of a few bytes. Returns how many came as they went.
+fn records_that_come(from: &mut Cipher, to: &mut Cipher, count: u8) -> u8 {
+    let mut wire = Vec::new();
+    for record in 0..count {
+        let mut send = |bytes: &[u8]| {
+            wire.extend_from_slice(bytes);
+            Ok(bytes.len())
+        };
+        assert_eq!(from.write(&[IoSlice::new(&[record; 9])], &mut send).unwrap(), 9);
+        let mut place = [0; 9];
+        let mut take = |bytes: &mut [u8]| {
+            let now = wire.len().min(bytes.len());
+            bytes[..now].copy_from_slice(&wire[..now]);
+            wire.drain(..now);
+            Ok(now)
+        };
+        match to.read(&mut [IoSliceMut::new(&mut place)], &mut take) {
+            Ok(9) => assert_eq!(place, [record; 9]),
+            _ => return record,
+        }
+    }
+    count
+}
+
+#[test]
+fn both_ends_change_keys_after_as_many_records() {
+    let (mut one, mut other) = pair();
+    one.change_keys_after(3);
+    other.change_keys_after(3);
+    for _ in 0..5 {
+        assert_eq!(records_that_come(&mut one, &mut other, 20), 20);
+        assert_eq!(records_that_come(&mut other, &mut one, 7), 7);
+    }
+    // What is sealed with the next key opens with no other.
+    let (mut one, mut other) = pair();
+    one.change_keys_after(3);
+    assert_eq!(records_that_come(&mut one, &mut other, 20), 3);
+}

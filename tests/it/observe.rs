@@ -1,5 +1,7 @@
 //! What nodes see of themselves: reports, clocks, timelines.
 
+pub(crate) mod cuts;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};

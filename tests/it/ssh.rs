@@ -2,6 +2,7 @@
 //!
 //! Without OpenSSH's server the tests say that they are skipped, and fail if `LATHIDE_SSH_REQUIRED=1`.
 
+mod resume;
 pub(crate) mod server;
 
 use std::io::{Read, Write};
@@ -182,7 +183,7 @@ fn a_host_that_dies_ends_the_job_and_is_named() {
     let mark = marker();
     let script = format!("echo ready; sleep {mark}; :");
     let child = started(&server, 3, &["--hosts", "localhost,127.0.0.2:2", "sh", "-c", &script]);
-    server.kill_sessions();
+    server.kill_host();
     let ran = finished(child);
     assert_eq!(ran.status, 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("host 127.0.0.2 was lost with ranks 1 and 2"), "{}", ran.stderr);

@@ -62,6 +62,14 @@ enum Command {
     /// Starts the ranks of one host.
     #[command(name = "__agent", hide = true)]
     Agent,
+    /// Leads a launcher whose connection was cut to its agent on this host.
+    #[command(name = "__agent-resume", hide = true)]
+    AgentResume,
+    /// Says a launcher's last word to the agent behind a process group that is the way there.
+    #[command(name = "__will", hide = true)]
+    Will {
+        group: i32,
+    },
     /// Ends what a launcher leaves: the processes of a job, if it was killed, or a lab.
     #[command(name = "__warden", hide = true)]
     Warden {
@@ -90,13 +98,12 @@ pub(crate) fn main() -> ExitCode {
         Command::Lab(args) => lab::run(*args),
         Command::InHost(args) => lab::run_in_host(&args),
         Command::Start { launcher, command } => start(launcher, &command),
-        Command::Agent => match crate::launch::agent::serve() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("lathide: the agent cannot work: {error}");
-                ExitCode::from(125)
-            }
-        },
+        Command::Agent => served(crate::launch::agent::serve()),
+        Command::AgentResume => served(crate::launch::agent::resume()),
+        Command::Will { group } => {
+            crate::launch::agent::carry_out(group);
+            ExitCode::SUCCESS
+        }
         Command::Warden { kind, name } => {
             if kind == "lab" {
                 crate::launch::lab::warden(&name);
@@ -104,6 +111,16 @@ pub(crate) fn main() -> ExitCode {
                 crate::launch::local::warden(&name.to_string_lossy());
             }
             ExitCode::SUCCESS
+        }
+    }
+}
+
+fn served(result: std::io::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lathide: the agent cannot work: {error}");
+            ExitCode::from(125)
         }
     }
 }

@@ -75,6 +75,7 @@ impl Loan {
     }
 
     /// Bytes of its own memory.
+    #[cfg(test)]
     pub(super) fn copied(&self) -> usize {
         self.lock().tail.len()
     }

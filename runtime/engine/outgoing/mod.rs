@@ -292,6 +292,14 @@ impl Outgoing {
         }
     }
 
+    /// The peer is to have credit for so much more. What it has not read yet of earlier credit grows instead of piling up.
+    pub(super) fn owe(&mut self, bytes: u64) {
+        match self.control.back_mut() {
+            Some(Control { kind: Kind::Credit, body: Body::Number(owed), .. }) => *owed = owed.saturating_add(bytes),
+            _ => self.control.push_back(Control::credit(bytes)),
+        }
+    }
+
     /// Whether the peer has acknowledged all but acknowledgements, which it may not.
     pub(super) fn is_acknowledged(&self) -> bool {
         let (kept, said) = (self.retention.kept(), self.retention.sent().wrapping_sub(self.said));

@@ -21,7 +21,7 @@ use crate::wire::frame::{
 
 pub(super) const PEER: Rank = Rank(1);
 pub(super) const LIMITS: Limits = Limits { window_bytes: 3000, envelopes_max: 3, fragment_bytes: 4096 };
-pub(super) const KINDS: [Kind; 15] = [
+pub(super) const KINDS: [Kind; 16] = [
     Kind::Data,
     Kind::Data,
     Kind::Data,
@@ -37,7 +37,13 @@ pub(super) const KINDS: [Kind; 15] = [
     Kind::Goodbye,
     Kind::GoodbyeAck,
     Kind::Stamp,
+    Kind::Acknowledgement,
 ];
+
+/// What may be kept for a peer that acknowledges nothing, and the batch by which that may be more.
+pub(super) const KEPT_MAX: usize = (1 << 20) + (128 << 10);
+/// Control frames that may wait for one that does not read.
+const CONTROL_MAX: usize = 200;
 
 #[test]
 fn well_formed_nonsense_ends_the_link_only() {
@@ -120,6 +126,10 @@ fn babble(seed: u64) -> Verdict<(Counts, u64)> {
         for _ in 0..victim.rng.below(3) {
             victim.act()?;
         }
+        if victim.rng.once_in(40) {
+            victim.goes_on(true, &mut counts)?;
+        }
+        babbler.heard = (victim.engine.acknowledged(PEER), victim.engine.sent(PEER));
         let bytes = babbler.frame(&mut victim.rng);
         counts.bytes += bytes.len() as u64;
         counts.steps += 1;
@@ -145,6 +155,36 @@ impl Victim {
         self.engine.fail(Error::Shutdown { rank: Rank(0) });
         self.settle(counts)?;
         if self.ops.is_empty() { Ok(()) } else { Err(format!("{:?} never ended", self.ops)) }
+    }
+
+    /// Its connection is cut, and the peer comes again with a position that is possible, or mostly so if it `lies`.
+    pub(super) fn goes_on(&mut self, lies: bool, counts: &mut Counts) -> Verdict {
+        let (from, to) = (self.engine.acknowledged(PEER), self.engine.sent(PEER));
+        let is_false = lies && self.rng.once_in(8);
+        let outside =
+            [from.wrapping_sub(1), to.wrapping_add(1), from.wrapping_add(1 << 63), from.wrapping_sub(1 << 32)];
+        let position = match is_false {
+            true => self.rng.pick(&outside),
+            false => from.wrapping_add(self.rng.below(to.wrapping_sub(from) + 1)),
+        };
+        self.engine.suspend(PEER);
+        let kept = self.engine.links[PEER.index()].outgoing.retention.memory();
+        match self.engine.resume(PEER, position) {
+            Ok(_) if is_false => return Err(format!("{position} is not in {from} to {to}, and it goes on")),
+            Ok(again) if again != to.wrapping_sub(position) => {
+                return Err(format!("{again} bytes again, from {position} to {to}"));
+            }
+            Err(error) if !is_false => return Err(format!("{position} is in {from} to {to}: {error}")),
+            Ok(again) => {
+                counts.again += again;
+                counts.resumed += 1;
+            }
+            Err(cause) => self.engine.fail(Error::Protocol { peer: PEER, cause }),
+        }
+        if self.engine.links[PEER.index()].outgoing.retention.memory() > kept {
+            return Err("a new connection takes memory".to_owned());
+        }
+        self.settle(counts)
     }
 
     fn act(&mut self) -> Verdict {
@@ -218,6 +258,11 @@ impl Victim {
         if self.engine.has_left(PEER) && self.engine.outstanding().iter().any(waits) {
             return Err("a read waits for a peer that has left".to_owned());
         }
+        let outgoing = &self.engine.links[PEER.index()].outgoing;
+        let (kept, control) = (outgoing.retention.memory(), outgoing.control.len());
+        if kept > KEPT_MAX || control > CONTROL_MAX {
+            return Err(format!("{kept} bytes are kept, {control} control frames wait"));
+        }
         let (buffered, envelopes) = (self.engine.buffered_bytes(), self.engine.envelopes());
         let incoming = &self.engine.links[PEER.index()].incoming;
         let (takes, most) = (incoming.footprint(), incoming.footprint_max());
@@ -242,9 +287,18 @@ struct Babbler {
     next_message_id: u64,
     /// Messages it has opened, and the bytes it has not sent.
     opened: Vec<(u64, u64)>,
+    /// Of what the victim has sent: what is acknowledged, and all.
+    heard: (u64, u64),
 }
 
 impl Babbler {
+    /// What it says that it has received: mostly so, seldom more than there was.
+    fn position(&self, rng: &mut Chance) -> u64 {
+        let (from, to) = self.heard;
+        let odd = [from.wrapping_sub(1), to.wrapping_add(1), 0, to.wrapping_add(1 << 40)];
+        if rng.once_in(20) { rng.pick(&odd) } else { from.wrapping_add(rng.below(to.wrapping_sub(from) + 1)) }
+    }
+
     /// A frame whose number is right, and the rest likely.
     fn frame(&mut self, rng: &mut Chance) -> Vec<u8> {
         let mut kind = rng.pick(&KINDS);
@@ -265,7 +319,7 @@ impl Babbler {
         let length = match kind {
             Kind::Data if wild => rng.below(800),
             Kind::Data => rng.pick(&[0, 1, 100, 700]).min(left as usize),
-            Kind::Credit => 8,
+            Kind::Credit | Kind::Acknowledgement => 8,
             Kind::Stamp => 16,
             _ if wild => rng.below(20),
             _ => 0,
@@ -296,6 +350,7 @@ impl Babbler {
             bytes.extend(MessageHeader { key: key(rng), element, total }.encode());
         }
         let credit = rng.pick(&[0, 100, 1000, u64::MAX]);
+        let credit = if kind == Kind::Acknowledgement && !wild { self.position(rng) } else { credit };
         bytes.extend(credit.to_le_bytes().into_iter().chain(std::iter::repeat(7)).take(length));
         bytes
     }

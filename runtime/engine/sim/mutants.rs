@@ -20,6 +20,8 @@ use crate::mutant;
 use crate::wire::frame::{Context, HEADER_BYTES, Header, Kind, MESSAGE_HEADER_BYTES, MatchKey, MessageHeader, Stamp};
 
 const NOW: Duration = Duration::ZERO;
+/// After so many bytes the peer acknowledges.
+const AT_ONCE_BYTES: u64 = 1000;
 const VICTIM: Rank = Rank(0);
 /// Seeds, at scale 1.
 const STREAMS: u64 = 100_000;
@@ -130,6 +132,8 @@ fn receive(engine: &mut Engine, from: Rank, mut bytes: &[u8], mut piece: impl Fn
 fn record(fragment_bytes: u32) -> Recorded {
     let limits = [LIMITS, Limits { fragment_bytes, ..LIMITS }];
     let (mut victim, mut peer) = (Engine::new(VICTIM, &limits), Engine::new(PEER, &limits));
+    // Told of soon, so that there are acknowledgements among so few bytes.
+    peer.links[VICTIM.index()].outgoing.acknowledgement.set_at_once(AT_ONCE_BYTES);
     let mut ops = Vec::new();
     let mut parts = Parts::<Vec<u8>>::default();
     answer(&mut peer);
@@ -182,6 +186,11 @@ fn change(chance: &mut Chance, frames: &mut Vec<Frame>) {
         2 => frame.header.message_id = chance.pick(&[id, id + 1, id.saturating_sub(1), extreme]),
         3 => frame.header.length = chance.pick(&[0, 1, 255, 256, 1 << 20, (1 << 24) - 1]),
         4 => drop(frames.remove(at)),
+        // What it says that it has received: within what there is, and anywhere.
+        9 if frame.header.kind == Kind::Acknowledgement => {
+            let position = chance.pick(&[chance.0 % 6000, extreme, extreme << 8, u64::MAX - extreme]);
+            frame.rest = position.to_le_bytes().to_vec();
+        }
         5 => {
             let again = frame.clone();
             frames.insert(other, again);
@@ -239,8 +248,8 @@ fn encode(frames: &[Frame], number: &mut u32) -> Vec<Vec<u8>> {
     pieces
 }
 
-/// A victim receives these bytes.
-fn replay(chance: Chance, parts: &Parts<Vec<Vec<u8>>>) -> Verdict<(Counts, u64)> {
+/// A victim receives these bytes, by connections that are cut now and then. `lies`: what the peer says then is not always possible.
+fn replay(chance: Chance, parts: &Parts<Vec<Vec<u8>>>, lies: bool) -> Verdict<(Counts, u64)> {
     let mut counts = Counts { runs: 1, ..Counts::default() };
     let mut pieces = Chance(chance.0);
     let most = if pieces.once_in(30) { 1 } else { pieces.pick(&[90, 300, 1000, 100_000]) };
@@ -256,6 +265,9 @@ fn replay(chance: Chance, parts: &Parts<Vec<Vec<u8>>>) -> Verdict<(Counts, u64)>
             }
             receive(&mut victim.engine, PEER, piece, || 1 + pieces.below(most));
             steps += 1;
+            if victim.engine.failure().is_none() && pieces.once_in(8) {
+                victim.goes_on(lies, &mut counts)?;
+            }
             counts.bytes += piece.len() as u64;
             sent(&mut victim.engine, PEER);
             victim.settle(&mut counts)?;
@@ -294,7 +306,7 @@ fn mutant(seed: u64) -> Verdict<(Counts, u64)> {
         let at = chance.below(part.len());
         part[at] = mutant::bytes(&mut chance, &part[at..]);
     }
-    replay(chance, &bytes)
+    replay(chance, &bytes, true)
 }
 
 #[test]
@@ -308,7 +320,7 @@ fn what_was_recorded_is_accepted() {
         let mut number = 0;
         let bytes = recorded.parts.each_ref().map(|frames| encode(frames, &mut number));
         for seed in 0..20 {
-            let (counts, _) = replay(Chance(seed), &bytes).unwrap();
+            let (counts, _) = replay(Chance(seed), &bytes, false).unwrap();
             assert_eq!((counts.failures, counts.abandoned), (0, 1), "{counts:?}");
         }
     }

@@ -471,6 +471,9 @@ pub(super) fn cipher_pair(rng: &mut Chance) -> (Cipher, Cipher) {
     let mut pair = repeatable_pair();
     pair.0.seal_records_of(rng.pick(&RECORD_BYTES));
     pair.1.seal_records_of(rng.pick(&RECORD_BYTES));
+    let records = 1 + rng.below(50) as u64;
+    pair.0.change_keys_after(records);
+    pair.1.change_keys_after(records);
     pair
 }
 

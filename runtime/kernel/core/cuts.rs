@@ -46,6 +46,7 @@ impl Core {
         self.engine.suspend(peer);
         let down = Down { since: self.clock.now(), cause: cause.to_owned(), is_known: false };
         self.down.entry(peer).or_insert(down);
+        self.observe_down(peer, cause);
         self.wake.because(Reason::LinkDown);
     }
 
@@ -82,9 +83,22 @@ impl Core {
         peer: Rank,
         connection: Connection<TcpStream>,
         position: u64,
-        (keepalive, disabled): (Option<Duration>, Disabled),
+        settings: (Option<Duration>, Disabled),
     ) -> Option<(Duration, u64)> {
         let down = self.down.remove(&peer)?;
+        let again = self.go_on(peer, connection, position, settings);
+        self.observe_up(peer, again);
+        self.flush();
+        Some((self.clock.now().saturating_sub(down.since), again?))
+    }
+
+    fn go_on(
+        &mut self,
+        peer: Rank,
+        connection: Connection<TcpStream>,
+        position: u64,
+        (keepalive, disabled): (Option<Duration>, Disabled),
+    ) -> Option<u64> {
         if self.engine.failure().is_some() {
             return None;
         }
@@ -108,13 +122,13 @@ impl Core {
         let mut socket = Socket::new(connection, disabled);
         socket.taken_before = self.written[peer.index()];
         self.sockets[peer.index()] = Some(socket);
-        self.flush();
-        Some((self.clock.now().saturating_sub(down.since), again))
+        Some(again)
     }
 
     /// No connection to `peer` will follow: it is lost, if it has not said all.
     pub(in crate::kernel) fn abandon(&mut self, peer: Rank, cause: &str) {
         if let Some(down) = self.down.remove(&peer) {
+            self.observe_up(peer, None);
             let position = self.engine.acknowledged(peer);
             let after = self.clock.now().saturating_sub(down.since).as_secs_f64();
             let words = format!("{}; {cause}, {after:.1} s after; it had received {position} bytes", down.cause);
@@ -166,3 +180,7 @@ impl Core {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "cuts_tests.rs"]
+mod tests;

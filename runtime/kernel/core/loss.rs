@@ -22,7 +22,7 @@ impl Core {
         let mut next = keepalive.clamp(LOOK_MIN, LOOK_MAX);
         for rank in 0..self.sockets.len() {
             let Some(socket) = &self.sockets[rank] else { continue };
-            match keepalive::look(&socket.stream, keepalive) {
+            match keepalive::look(&socket.stream, keepalive, self.resumes) {
                 Ok(pause) => next = next.min(pause),
                 Err(error) => self.ended(Rank(rank as u32), &keepalive::explain(&error)),
             }

@@ -108,6 +108,26 @@ impl Core {
         }
     }
 
+    /// The link to `peer` has no connection any more.
+    pub(in crate::kernel) fn observe_down(&mut self, peer: Rank, cause: &str) {
+        let Some(Observed { links, tape, .. }) = &mut self.observed else { return };
+        let now = nanoseconds(self.clock.now());
+        links.goes_down(now, peer);
+        if let Some(tape) = tape {
+            tape.tell(now, What::LinkDown { peer, cause: cause.to_owned() });
+        }
+    }
+
+    /// It goes on with another, on which so many bytes are sent again; or it is lost.
+    pub(in crate::kernel) fn observe_up(&mut self, peer: Rank, again: Option<u64>) {
+        let Some(Observed { links, tape, .. }) = &mut self.observed else { return };
+        let now = nanoseconds(self.clock.now());
+        links.is_down_no_more(now, peer);
+        if let Some(tape) = tape {
+            tape.tell(now, What::LinkUp { peer, again });
+        }
+    }
+
     /// Messages to or from `peer` may have come further.
     pub(in crate::kernel) fn observe_progress(&mut self, peer: Rank) {
         let Some(Observed { tape, regions, .. }) = &mut self.observed else { return };

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::event::{Awaited, What};
 use super::align::{Alignment, align};
+use super::downs::{Down, End};
 use super::messages::{Message, Operation, Operations, messages, under_way};
 use super::spans::Spans;
 use super::track::Track;
@@ -65,6 +66,8 @@ pub(super) fn write(file: &mut impl Write, tracks: &[Track]) -> io::Result<()> {
         let pid = ranks[at].rank.0;
         entries.extend(slices.iter().map(|slice| scale.slice(pid, slice)));
         ranks[at].all.iter().for_each(|operation| scale.operation(&mut entries, pid, operation, ends[at]));
+        let downs = Down::all(&tracks[at], &alignments[at]);
+        downs.iter().enumerate().for_each(|(number, down)| scale.down(&mut entries, pid, number, down));
     }
     let waits: Vec<HashMap<u64, &Slice>> = slices.iter().map(|slices| waits_of(slices)).collect();
     for (number, message) in messages.iter().enumerate() {
@@ -311,6 +314,30 @@ impl Scale {
             entries.push(entry("last fragment".to_owned(), "n", at, Value::Null));
         }
         entries.push(entry(name, "e", end, Value::Null));
+    }
+
+    /// A row of its own for links that have no connection.
+    fn down(&self, entries: &mut Vec<Entry>, pid: u32, number: usize, down: &Down<'_>) {
+        let entry = |ph: &'static str, at: i64, args: Value| Entry {
+            name: format!("link to {} down", down.peer),
+            cat: "link",
+            ph,
+            ts: self.us(at),
+            dur: None,
+            pid,
+            tid: down.thread,
+            id: Some(format!("{pid}.down.{number}")),
+            bp: None,
+            args,
+        };
+        let mut args = json!({ "peer": down.peer, "cause": down.cause });
+        match down.end {
+            End::Resumed(bytes) => args["sent_again_bytes"] = json!(bytes),
+            End::Lost => args["lost"] = json!(true),
+            End::Open => args["unfinished"] = json!(true),
+        }
+        entries.push(entry("b", down.from, args));
+        entries.push(entry("e", down.to, Value::Null));
     }
 
     /// From an initwrite to the wait that got its message, if one waited for it.

@@ -2,11 +2,12 @@
 //!
 //! `ui.perfetto.dev` and `chrome://tracing` show it: one process per rank, one row per thread, with what the thread did
 //! (compute, initread, initwrite, wait, finalize), one row per message under way, and an arrow from each initwrite to the
-//! wait that got its message. `otherData` says of each rank how its clock was aligned and how wrong that can be, how
+//! wait that got its message; and a row for the times at which a link had no connection. `otherData` says of each rank how its clock was aligned and how wrong that can be, how
 //! much of its communication was hidden, and what was dropped.
 
 mod align;
 mod chrome;
+mod downs;
 mod messages;
 mod spans;
 mod track;

@@ -124,6 +124,35 @@ fn two_ranks_by_hand() {
     }
 }
 
+#[test]
+fn links_that_are_down_have_a_beginning_and_an_end() {
+    let mut tracks = tracks([Some("a"), Some("a")], 0);
+    let down = |peer| What::LinkDown { peer: Rank(peer), cause: "reset".to_owned() };
+    let up = |peer, again| What::LinkUp { peer: Rank(peer), again };
+    let more = [
+        at(50, up(1, None)),
+        at(60, down(1)),
+        at(70, down(2)),
+        at(90, up(1, Some(8))),
+        at(95, down(1)),
+        at(99, up(2, None)),
+    ];
+    tracks[0].events.extend(more);
+    tracks[0].events.sort_by_key(|event| event.at_ns);
+    let json = json(&tracks);
+    let times = |phase| {
+        let entries = entries(&json, phase, "link to ").into_iter();
+        entries.map(|(rank, at, _)| (rank, at)).collect::<Vec<_>>()
+    };
+    assert_eq!(times("b"), [(0, 60.0), (0, 70.0), (0, 95.0)]);
+    assert_eq!(times("e"), [(0, 90.0), (0, 99.0), (0, 600.0)], "the last is down to the end");
+    let events = json["traceEvents"].as_array().unwrap().iter();
+    let args: Vec<&Value> =
+        events.filter(|event| event["cat"] == "link" && event["ph"] == "b").map(|event| &event["args"]).collect();
+    assert_eq!((&args[0]["sent_again_bytes"], &args[0]["cause"]), (&Value::from(8), &Value::from("reset")));
+    assert_eq!((&args[1]["lost"], &args[2]["unfinished"]), (&Value::from(true), &Value::from(true)));
+}
+
 /// Calculation is cut where a region begins and ends, so that slices lie within each other.
 #[test]
 fn regions_are_slices_that_hold_others() {

@@ -73,6 +73,8 @@ const PURE_FILES: &[Room] = &[(
         "runtime/overrides.rs",
         "runtime/quantity",
         "runtime/quantity.rs",
+        "runtime/cli/launch/agent/resumption.rs",
+        "runtime/cli/launch/agent/session.rs",
         "runtime/cli/launch/hosts",
         "runtime/cli/launch/lab/address.rs",
         "runtime/cli/launch/lab/cable.rs",

@@ -41,6 +41,7 @@ fn program() {
         ["collectives"] => collectives(),
         ["operations"] => super::super::collectives::results::operations(),
         ["observed", ending] => super::super::observe::program(ending),
+        ["observed-cuts"] => super::super::observe::cuts::program(),
         ["panics", how] => super::super::panics::program(how),
         ["soak", seconds, seed, bytes_max] => {
             super::super::soak::program(seconds.parse().unwrap(), seed.parse().unwrap(), bytes_max.parse().unwrap())

@@ -49,8 +49,9 @@ impl Server {
         let settings = format!(
             "Port {port}\nListenAddress 127.0.0.2\nHostKey {shown}/host\nAuthorizedKeysFile {shown}/user.pub\n\
              StrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n\
-             SetEnv XDG_CACHE_HOME={shown}/cache\nMaxStartups 100\n"
+             SetEnv XDG_CACHE_HOME={shown}/cache TMPDIR={shown}/tmp\nMaxStartups 100\n"
         );
+        std::fs::create_dir(directory.join("tmp")).unwrap();
         std::fs::write(directory.join("settings"), settings).unwrap();
         let host_key = std::fs::read_to_string(directory.join("host.pub")).unwrap();
         std::fs::write(directory.join("known"), format!("[127.0.0.2]:{port} {host_key}")).unwrap();
@@ -84,15 +85,51 @@ impl Server {
         self.directory.join(name)
     }
 
-    /// Kills the server's end of every session, as the death of its host would.
-    pub(super) fn kill_sessions(&self) {
-        for session in descendants(self.child.id()) {
-            let name = std::fs::read_to_string(format!("/proc/{session}/comm")).unwrap_or_default();
-            if name.starts_with("sshd") {
-                let _ = kill_process(Pid::from_raw(session as i32).unwrap(), Signal::KILL);
-            }
+    /// Sends a signal to the server's end of every session. Killed, they cut the connections.
+    pub(super) fn signal_sessions(&self, signal: Signal) {
+        for session in descendants(self.child.id()).into_iter().filter(|process| name(*process).starts_with("sshd")) {
+            send(session, signal);
         }
     }
+
+    /// Sends a signal to the server itself, which lets nobody in any more when it is stopped or killed.
+    pub(super) fn signal_listener(&self, signal: Signal) {
+        send(self.child.id(), signal);
+    }
+
+    /// Kills the agents alone.
+    pub(super) fn kill_agents(&self) {
+        for agent in descendants(self.child.id()).into_iter().filter(|process| is_agent(*process)) {
+            send(agent, Signal::KILL);
+        }
+    }
+
+    /// Kills every process of every session, as the death of its host would.
+    pub(super) fn kill_host(&self) {
+        let all = descendants(self.child.id());
+        // So that none acts on the death of another.
+        all.iter().for_each(|process| send(*process, Signal::STOP));
+        descendants(self.child.id()).into_iter().for_each(|process| send(process, Signal::KILL));
+    }
+
+    /// What agents have left on the disk.
+    pub(super) fn left(&self) -> Vec<PathBuf> {
+        std::fs::read_dir(self.path("tmp")).unwrap().flatten().map(|entry| entry.path()).collect()
+    }
+}
+
+pub(super) fn name(process: u32) -> String {
+    std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default().trim_end().to_owned()
+}
+
+fn is_agent(process: u32) -> bool {
+    let arguments = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    arguments.split(|&byte| byte == 0).any(|argument| argument == b"__agent")
+}
+
+/// A process that has ended meanwhile needs no signal.
+pub(super) fn send(process: u32, signal: Signal) {
+    let _ = kill_process(Pid::from_raw(process as i32).unwrap(), signal);
 }
 
 impl Drop for Server {
@@ -103,7 +140,7 @@ impl Drop for Server {
     }
 }
 
-fn descendants(process: u32) -> Vec<u32> {
+pub(super) fn descendants(process: u32) -> Vec<u32> {
     let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
     let children = children.split_whitespace().filter_map(|child| child.parse().ok());
     children.flat_map(|child| [vec![child], descendants(child)].concat()).collect()

@@ -49,6 +49,12 @@ impl Image {
             + r#"find "$d" -name "new-*" -mtime +1 -exec rm -f {} +; fi; exec "$a" __agent"#
     }
 
+    /// The same for the way back to an agent that runs there.
+    pub(super) fn resume_script(&self) -> String {
+        let Image { hash, .. } = self;
+        format!(r#"exec "${{XDG_CACHE_HOME:-$HOME/.cache}}/lathide/agent-{hash}" __agent-resume"#)
+    }
+
     /// Whether a host of that kind, as `uname -sm` says it, can execute the program.
     pub(super) fn fits(&self, machine: &str) -> Result<(), String> {
         if machine == self.machine {
@@ -69,6 +75,10 @@ pub(super) enum Hello {
     Need(String),
     /// The agent is there, and speaks this protocol.
     Ready(u32),
+    /// The agent that was there goes on, and expects the message of this number.
+    Resumed(u64),
+    /// It does not; why.
+    Gone(String),
 }
 
 impl Hello {
@@ -77,6 +87,8 @@ impl Hello {
         let (what, rest) = line.trim_end().strip_prefix(MARK)?.split_once(' ')?;
         match what {
             "need" => Some(Hello::Need(printable(rest))),
+            "resumed" => rest.parse().ok().map(Hello::Resumed),
+            "gone" => Some(Hello::Gone(printable(rest))),
             "ready" => rest.split(' ').next()?.parse().ok().map(Hello::Ready),
             _ => None,
         }
@@ -86,6 +98,16 @@ impl Hello {
 /// The agent's first line.
 pub(super) fn ready_line(protocol: u32) -> String {
     format!("{MARK}ready {protocol} {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// The first line of an agent that goes on.
+pub(super) fn resumed_line(expected: u64) -> String {
+    format!("{MARK}resumed {expected}\n")
+}
+
+/// The line that says that no agent goes on, and why.
+pub(super) fn gone_line(why: &str) -> String {
+    format!("{MARK}gone {}\n", printable(why))
 }
 
 #[cfg(test)]
@@ -98,10 +120,11 @@ mod tests {
 
     #[test]
     fn the_script_survives_any_login_shell() {
-        let script = image().script();
-        assert!(!script.contains(['\'', '!', '\\', '\n']), "{script}");
-        let checked = std::process::Command::new("sh").args(["-n", "-c", &script]).status().unwrap();
-        assert!(checked.success(), "{script}");
+        for script in [image().script(), image().resume_script()] {
+            assert!(!script.contains(['\'', '!', '\\', '\n']), "{script}");
+            let checked = std::process::Command::new("sh").args(["-n", "-c", &script]).status().unwrap();
+            assert!(checked.success(), "{script}");
+        }
     }
 
     #[test]
@@ -110,6 +133,8 @@ mod tests {
         assert_eq!(Hello::parse("lathide-agent need Linux x86_64\n"), Some(Hello::Need("Linux x86_64".into())));
         assert_eq!(Hello::parse(&ready_line(7)), Some(Hello::Ready(7)));
         assert_eq!(Hello::parse("lathide-agent ready x"), None);
+        assert_eq!(Hello::parse(&resumed_line(u64::MAX)), Some(Hello::Resumed(u64::MAX)));
+        assert_eq!(Hello::parse(&gone_line("it is\nno more")), Some(Hello::Gone(printable("it is\nno more"))));
         assert!(image().fits(&image().machine).is_ok());
         assert!(image().fits("Linux riscv64").unwrap_err().contains("--agent"));
     }

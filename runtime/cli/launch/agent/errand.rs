@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,8 @@ pub(super) struct Errand {
     pub(super) roots: Option<Vec<SocketAddr>>,
     /// Whether a timeline is wanted.
     pub(super) trace: bool,
+    /// How long the launcher may take to come back when the connection was cut; without it, that ends the agent.
+    pub(super) patience: Option<Duration>,
 }
 
 /// How an agent comes to the job's key.
@@ -58,6 +61,7 @@ impl Errand {
                 _ => Some(addresses::candidates(port, hosts.reach.advertise, hosts.reach.net.as_ref())),
             },
             trace: job.trace.is_some(),
+            patience: None,
         }
     }
 

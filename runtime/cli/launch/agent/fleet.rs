@@ -4,22 +4,22 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tokio::io::AsyncWriteExt;
-use tokio::process::ChildStdin;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::connection::{Connection, unexpected};
 use super::errand::{Errand, Secret};
+use super::exchange::Exchange;
 use super::hosts::Hosts;
-use super::lines;
+use super::keep::{Back, keep};
 use super::messages::{FromAgent, ToAgent};
-use super::starter::Program;
+use super::starter::{Program, WayBack};
 use super::together::together;
 use crate::launch::failed::Failed;
 use crate::launch::hosts::Host;
@@ -33,7 +33,7 @@ use lathide::launcher::timeline::rank_file;
 
 /// How long an agent may take to look whether it can do what it shall.
 const PREPARE: Duration = Duration::from_secs(15);
-/// How long agents may take to clean up: longer than they take by their own clocks.
+/// How long agents may take to clean up: longer than they take by their own clocks. A cut may come in between.
 const CLEAN_UP: Duration = Duration::from_secs(12);
 /// A job for several hosts, and where its news go.
 pub(in crate::launch) struct Plan<'a> {
@@ -50,8 +50,10 @@ pub(in crate::launch) struct Plan<'a> {
 
 /// The agents at work.
 pub(in crate::launch) struct Fleet {
-    /// To each agent. They close the agents' inputs when they are dropped.
-    orders: Vec<mpsc::UnboundedSender<ToAgent>>,
+    /// With each agent.
+    exchanges: Vec<Arc<Exchange>>,
+    /// How long agents may take to clean up.
+    clean_up: Duration,
     /// One task per agent, until it is done or lost, and one that shows what its ranks write.
     readers: JoinSet<()>,
     others: JoinSet<()>,
@@ -77,58 +79,89 @@ impl Fleet {
             let causes: Vec<&str> = failed.iter().map(|failed| failed.message.as_str()).collect();
             return Err(Failed { message: causes.join("\nlathide: "), status });
         }
-        let mut ready: Vec<(Connection, Option<SocketAddr>)> = prepared.into_iter().flatten().collect();
-        let here = root_here(ready.iter().filter_map(|(_, root)| *root), plan.port, hosts.reach.net.as_ref());
-        for ((agent, root), (host, _)) in ready.iter_mut().zip(&hosts.places) {
-            let started = agent.send(&ToAgent::Start(root.unwrap_or(here))).await;
+        let mut ready: Vec<Prepared> = prepared.into_iter().flatten().collect();
+        let here = root_here(ready.iter().filter_map(|agent| agent.root), plan.port, hosts.reach.net.as_ref());
+        for (agent, (host, _)) in ready.iter_mut().zip(&hosts.places) {
+            let started = agent.connection.send(&ToAgent::Start(agent.root.unwrap_or(here))).await;
             started.map_err(|failed| Failed::launcher(format!("{}: {failed}", host.name)))?;
         }
-        let mut fleet = Fleet { orders: Vec::new(), readers: JoinSet::new(), others: JoinSet::new() };
-        for ((agent, _), (host, ranks)) in ready.into_iter().zip(&hosts.places) {
+        let patience = ready.iter().filter_map(|agent| agent.back.as_ref()).map(|(way, _)| way.agents_patience()).max();
+        let clean_up = CLEAN_UP + patience.unwrap_or_default();
+        let mut fleet = Fleet { exchanges: Vec::new(), clean_up, readers: JoinSet::new(), others: JoinSet::new() };
+        for (agent, (host, ranks)) in ready.into_iter().zip(&hosts.places) {
             fleet.adopt(&plan, agent, (host.name.clone(), ranks.clone()));
         }
         Ok(fleet)
     }
 
     /// Talks to the agent of a host that starts its ranks now.
-    fn adopt(&mut self, plan: &Plan<'_>, mut agent: Connection, (host, ranks): (String, Vec<u32>)) {
-        let (orders, queue) = queue_of_credits();
+    fn adopt(&mut self, plan: &Plan<'_>, agent: Prepared, (host, ranks): (String, Vec<u32>)) {
+        let Prepared { mut connection, back, .. } = agent;
+        let exchange = Arc::new(Exchange::new(std::mem::take(&mut connection.session)));
         let (outputs, shown) = queue_of_credits();
         let taken = Arc::new(Notify::new());
         if plan.job.stdin != Stdin::Null && ranks.contains(&0) {
-            self.others.spawn(carry_input(orders.clone(), taken.clone()));
+            self.others.spawn(carry_input(exchange.clone(), taken.clone()));
         }
-        if let Some(stdin) = agent.child.stdin.take() {
-            self.others.spawn(write_orders(stdin, queue));
-        }
-        self.readers.spawn(show(shown, plan.lines.clone(), orders.clone()));
-        self.orders.push(orders);
+        self.readers.spawn(show(shown, plan.lines.clone(), exchange.clone()));
+        self.exchanges.push(exchange.clone());
         let (events, trace) = (plan.events.clone(), plan.job.trace.clone());
         self.readers.spawn(async move {
-            if let Err(cause) = listen(&mut agent, outputs, taken, &events, trace.as_deref()).await {
-                let _ = events.send(Event::HostLost { host, ranks, cause }).await;
-            } else {
-                // It goes by itself; the starter's session too.
-                let _ = timeout(Duration::from_secs(1), agent.child.wait()).await;
-            }
+            let (incoming, messages) = mpsc::channel(16);
+            let mut kept = pin!(keep(connection, back, &exchange, incoming));
+            let mut heard = pin!(listen(messages, outputs, &taken, &events, trace.as_deref()));
+            let (mut why, mut is_kept) = (String::new(), true);
+            let heard = loop {
+                tokio::select! {
+                    heard = &mut heard => break heard,
+                    lost = &mut kept, if is_kept => (why, is_kept) = (lost, false),
+                }
+            };
+            let cause = match heard {
+                Heard::Done => {
+                    exchange.finish();
+                    if is_kept {
+                        // It goes by itself; the starter's session too.
+                        let _ = timeout(Duration::from_secs(1), kept).await;
+                    }
+                    return;
+                }
+                Heard::Failed(cause) => cause,
+                Heard::Nothing => why,
+            };
+            let _ = events.send(Event::HostLost { host, ranks, cause }).await;
         });
     }
 
     /// Sends a signal to every rank that has not ended.
     pub(in crate::launch) fn signal(&self, signal: Signal) {
-        for orders in &self.orders {
-            let _ = orders.send(ToAgent::Signal(signal.as_raw()));
+        for exchange in &self.exchanges {
+            exchange.say(&ToAgent::Signal(signal.as_raw()));
+            if signal == Signal::KILL {
+                // The end of a job does not wait for the end of a cut.
+                exchange.hurry();
+            }
         }
     }
 
-    /// When all ranks have ended: lets the agents end what they have left, and takes the last of their messages.
-    pub(in crate::launch) async fn clean_up(&mut self) {
-        for orders in self.orders.drain(..) {
-            let _ = orders.send(ToAgent::Finish);
+    /// When all ranks have ended: lets the agents end what they have left, and takes the last of their messages. If that
+    /// `is_urgent`, a cut in between may cost some.
+    pub(in crate::launch) async fn clean_up(&mut self, is_urgent: bool) {
+        for exchange in self.exchanges.drain(..) {
+            exchange.say(&ToAgent::Finish);
         }
         let all = async { while self.readers.join_next().await.is_some() {} };
-        let _ = timeout(CLEAN_UP, all).await;
+        let _ = timeout(if is_urgent { CLEAN_UP } else { self.clean_up }, all).await;
     }
+}
+
+/// An agent that has found all that its ranks need.
+struct Prepared {
+    connection: Connection,
+    /// Where it reaches the rendezvous, if it looked for that.
+    root: Option<SocketAddr>,
+    /// How it is found again.
+    back: Back,
 }
 
 /// The address at which ranks on the launcher's own host shall reach it: the one the other hosts use, because a node
@@ -140,51 +173,47 @@ fn root_here(remote: impl Iterator<Item = SocketAddr> + Clone, port: u16, rules:
     SocketAddr::new(used.or(usual).unwrap_or_else(interface::loopback), port)
 }
 
-/// The agent on one host, when it has found all that its ranks need, and where it reaches the rendezvous, if it looked for
-/// that.
+/// The agent on one host, when it has found all that its ranks need.
 async fn prepare(
     plan: &Plan<'_>,
     own: &Program,
     (host, ranks): (&Host, &[u32]),
     secret: Secret,
-) -> Result<(Connection, Option<SocketAddr>), Failed> {
+) -> Result<Prepared, Failed> {
+    let way = WayBack::to(plan.hosts, host, own);
+    let patience = way.as_ref().map(WayBack::agents_patience);
     let errand = Errand::new(plan.job, plan.hosts, (host, ranks.to_vec()), secret, plan.port);
-    let mut agent = Connection::open(plan.hosts, host, own).await?;
-    match agent.ask(&ToAgent::Prepare(Box::new(errand)), PREPARE).await? {
-        FromAgent::Ready { root, note } => {
+    let errand = Errand { patience, ..errand };
+    let mut connection = Connection::open(plan.hosts, host, own).await?;
+    if way.is_some() {
+        connection.leave_will();
+    }
+    match connection.ask(&ToAgent::Prepare(Box::new(errand)), PREPARE).await? {
+        FromAgent::Ready { root, note, resumption } => {
             if let Some(note) = note {
                 let _ = plan.lines.send(Output::note(&format!("{}: {note}", host.name))).await;
             }
-            Ok((agent, root))
+            Ok(Prepared { connection, root, back: way.zip(resumption) })
         }
         other => Err(unexpected(&other)),
     }
 }
 
 /// A queue whose sender must not wait. It is bounded all the same: the agent sends no more output than it has been told is
-/// taken, and a piece of input follows when the one before is taken.
+/// taken.
 #[expect(clippy::disallowed_methods, reason = "bounded by credits")]
 fn queue_of_credits<T>() -> (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T>) {
     mpsc::unbounded_channel()
 }
 
-async fn write_orders(mut stdin: ChildStdin, mut orders: mpsc::UnboundedReceiver<ToAgent>) {
-    while let Some(order) = orders.recv().await {
-        let Ok(line) = lines::encode(&order) else { continue };
-        // An agent that has gone is noticed by who reads its messages.
-        if stdin.write_all(&line).await.is_err() {
-            return;
-        }
-    }
-}
-
 /// Carries the launcher's input to rank 0, a piece at a time; an empty one is the end.
-async fn carry_input(orders: mpsc::UnboundedSender<ToAgent>, taken: Arc<Notify>) {
+async fn carry_input(exchange: Arc<Exchange>, taken: Arc<Notify>) {
     let mut pieces = inputs::read_input();
     loop {
         let piece = pieces.recv().await.unwrap_or_default();
         let is_last = piece.is_empty();
-        if orders.send(ToAgent::Input(piece)).is_err() || is_last {
+        exchange.say(&ToAgent::Input(piece));
+        if is_last {
             return;
         }
         taken.notified().await;
@@ -192,47 +221,52 @@ async fn carry_input(orders: mpsc::UnboundedSender<ToAgent>, taken: Arc<Notify>)
 }
 
 /// Shows output; the agent may send more when that is done, so that a slow terminal holds up nothing else.
-async fn show(
-    mut outputs: mpsc::UnboundedReceiver<Output>,
-    lines: mpsc::Sender<Output>,
-    orders: mpsc::UnboundedSender<ToAgent>,
-) {
+async fn show(mut outputs: mpsc::UnboundedReceiver<Output>, lines: mpsc::Sender<Output>, exchange: Arc<Exchange>) {
     while let Some(output) = outputs.recv().await {
         if lines.send(output).await.is_err() {
             return;
         }
-        let _ = orders.send(ToAgent::Taken);
+        exchange.say(&ToAgent::Taken);
     }
 }
 
-/// Takes an agent's messages until it is done; otherwise returns why it has failed.
+/// How an agent's messages ended.
+enum Heard {
+    Done,
+    /// It cannot go on; why.
+    Failed(String),
+    /// Before their time.
+    Nothing,
+}
+
+/// Takes an agent's messages until there are no more.
 async fn listen(
-    agent: &mut Connection,
+    mut messages: mpsc::Receiver<FromAgent>,
     outputs: mpsc::UnboundedSender<Output>,
-    taken: Arc<Notify>,
+    taken: &Notify,
     events: &mpsc::Sender<Event>,
     trace: Option<&Path>,
-) -> Result<(), String> {
-    loop {
-        match lines::read(&mut agent.stdout).await {
-            Ok(FromAgent::Output(output)) => _ = outputs.send(output),
-            Ok(FromAgent::Ended { rank, end }) => _ = events.send(Event::Ended(rank, end)).await,
-            Ok(FromAgent::InputTaken) => taken.notify_one(),
-            Ok(FromAgent::Events { rank, bytes }) => {
-                if let Some(Err(error)) = trace.map(|trace| keep(&rank_file(trace, rank), &bytes)) {
+) -> Heard {
+    while let Some(message) = messages.recv().await {
+        match message {
+            FromAgent::Output(output) => _ = outputs.send(output),
+            FromAgent::Ended { rank, end } => _ = events.send(Event::Ended(rank, end)).await,
+            FromAgent::InputTaken => taken.notify_one(),
+            FromAgent::Events { rank, bytes } => {
+                if let Some(Err(error)) = trace.map(|trace| keep_events(&rank_file(trace, rank), &bytes)) {
                     // They are missing in the timeline.
                     tracing::warn!(rank, %error, "events cannot be kept");
                 }
             }
-            Ok(FromAgent::Failed(failed)) => return Err(failed.message),
-            Ok(FromAgent::Done) => return Ok(()),
-            Ok(_) => {}
-            Err(_) => return Err(agent.why_it_ended().await),
+            FromAgent::Failed(failed) => return Heard::Failed(failed.message),
+            FromAgent::Done => return Heard::Done,
+            FromAgent::Ready { .. } | FromAgent::Examined(_) | FromAgent::Reached(..) => {}
         }
     }
+    Heard::Nothing
 }
 
 /// Adds to what a rank has left for the timeline.
-fn keep(file: &Path, events: &[u8]) -> io::Result<()> {
+fn keep_events(file: &Path, events: &[u8]) -> io::Result<()> {
     File::options().create(true).append(true).open(file)?.write_all(events)
 }

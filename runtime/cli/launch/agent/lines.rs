@@ -17,14 +17,19 @@ pub(super) fn encode(message: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// The next message.
-pub(super) async fn read<T: DeserializeOwned>(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<T> {
+/// The next line, with its newline unless the end came first.
+pub(super) async fn next(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     from.take(LINE_BYTES_MAX).read_until(b'\n', &mut line).await?;
     if line.is_empty() {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    Ok(serde_json::from_slice(&line)?)
+    Ok(line)
+}
+
+/// The next message.
+pub(super) async fn read<T: DeserializeOwned>(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<T> {
+    Ok(serde_json::from_slice(&next(from).await?)?)
 }
 
 /// For serde: bytes that are mostly text, a character for each, so that text stays readable and short.

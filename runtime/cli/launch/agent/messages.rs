@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::errand::Errand;
 use super::lines::raw;
+use super::resumption::Resumption;
 use crate::launch::failed::Failed;
 use crate::launch::local::event::End;
 use crate::launch::local::output::Output;
 use lathide::launcher::text;
 
 /// Changes with every change to the messages: a launcher and an agent of different numbers do not talk.
-pub(super) const PROTOCOL: u32 = 4;
+pub(super) const PROTOCOL: u32 = 5;
 /// How many messages with output an agent may send before the launcher has shown them.
 pub(super) const OUTPUT_CREDIT: usize = 128;
 
@@ -47,6 +48,8 @@ pub(super) enum FromAgent {
         /// What a person should know.
         #[serde(deserialize_with = "text::option")]
         note: Option<String>,
+        /// How to find the agent again when the connection was cut; without it, that ends the agent.
+        resumption: Option<Resumption>,
     },
     /// It cannot.
     Failed(Failed),

@@ -1,22 +1,30 @@
 //! The agent: starts the ranks of one host, and ends them when the launcher says so or is gone.
+//!
+//! If only the connection is gone, it waits for the launcher to come back ([`super::stay`]).
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tokio::io::{AsyncWriteExt, BufReader};
+use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::errand::Errand;
+use super::exchange::Exchange;
+use super::haven::Haven;
 use super::messages::{FromAgent, OUTPUT_CREDIT, PROTOCOL, ToAgent};
-use super::{addresses, examine, lines};
+use super::private::PrivateDirectory;
+use super::resumption::Resumption;
+use super::stay::{Shelter, stay};
+use super::{addresses, examine};
 use crate::launch::failed::{Failed, system};
 use crate::launch::local::output::Output;
 use crate::launch::local::processes::Processes;
@@ -39,17 +47,23 @@ pub(crate) fn serve() -> io::Result<()> {
     // This thread starts the ranks and lives as long as they: their parent-death signal is tied to it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
+        let (incoming, told) = mpsc::channel(64);
         let (sender, mut orders) = mpsc::channel(64);
         let (messages, queue) = mpsc::channel(64);
-        let credit = Arc::new(Semaphore::new(OUTPUT_CREDIT));
-        tokio::spawn(read_orders(sender, credit.clone()));
-        let writer = tokio::spawn(write_messages(queue));
-        attend(&mut orders, messages, credit).await;
+        let (shelter, promised) = oneshot::channel();
+        let (exchange, credit) = (Arc::new(Exchange::default()), Arc::new(Semaphore::new(OUTPUT_CREDIT)));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(stay(exchange.clone(), incoming, promised));
+        tasks.spawn(sort_orders(told, sender, credit.clone()));
+        let writer = tokio::spawn(write_messages(queue, exchange));
+        attend(&mut orders, messages, credit, shelter).await;
         // A launcher that has gone takes no messages; one that has not takes all.
         tokio::select! {
             _ = writer => {}
             () = gone(&mut orders) => {}
         }
+        // They take along what is on the disk.
+        tasks.shutdown().await;
     });
     // A thread of the runtime waits for orders, and would for ever.
     runtime.shutdown_background();
@@ -57,9 +71,8 @@ pub(crate) fn serve() -> io::Result<()> {
 }
 
 /// `credit`: what may be written before the launcher has taken more.
-async fn read_orders(orders: mpsc::Sender<ToAgent>, credit: Arc<Semaphore>) {
-    let mut input = BufReader::new(tokio::io::stdin());
-    while let Ok(order) = lines::read(&mut input).await {
+async fn sort_orders(mut told: mpsc::Receiver<ToAgent>, orders: mpsc::Sender<ToAgent>, credit: Arc<Semaphore>) {
+    while let Some(order) = told.recv().await {
         if let ToAgent::Taken = order {
             credit.add_permits(1);
         } else if orders.send(order).await.is_err() {
@@ -68,14 +81,13 @@ async fn read_orders(orders: mpsc::Sender<ToAgent>, credit: Arc<Semaphore>) {
     }
 }
 
-async fn write_messages(mut messages: mpsc::Receiver<FromAgent>) {
-    let mut output = tokio::io::stdout();
+/// Returns when the launcher has taken all.
+async fn write_messages(mut messages: mpsc::Receiver<FromAgent>, exchange: Arc<Exchange>) {
     while let Some(message) = messages.recv().await {
-        let Ok(line) = lines::encode(&message) else { return };
-        if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
-            return;
-        }
+        exchange.room().await;
+        exchange.say(&message);
     }
+    exchange.taken().await;
 }
 
 /// Waits until the launcher is no more.
@@ -83,9 +95,14 @@ async fn gone(orders: &mut mpsc::Receiver<ToAgent>) {
     while orders.recv().await.is_some() {}
 }
 
-async fn attend(orders: &mut mpsc::Receiver<ToAgent>, messages: mpsc::Sender<FromAgent>, credit: Arc<Semaphore>) {
+async fn attend(
+    orders: &mut mpsc::Receiver<ToAgent>,
+    messages: mpsc::Sender<FromAgent>,
+    credit: Arc<Semaphore>,
+    shelter: oneshot::Sender<Shelter>,
+) {
     let attended = match orders.recv().await {
-        Some(ToAgent::Prepare(errand)) => run(*errand, orders, &messages, credit).await,
+        Some(ToAgent::Prepare(errand)) => run(*errand, orders, &messages, credit, shelter).await,
         Some(ToAgent::Examine(errand)) => examine::attend(*errand, orders, &messages).await,
         _ => Ok(()),
     };
@@ -100,25 +117,30 @@ async fn run(
     orders: &mut mpsc::Receiver<ToAgent>,
     messages: &mpsc::Sender<FromAgent>,
     credit: Arc<Semaphore>,
+    shelter: oneshot::Sender<Shelter>,
 ) -> Result<(), Failed> {
     let note = errand.choose_directory();
-    let Errand { key, mut job, ranks, roots, trace, .. } = errand;
+    let Errand { key, mut job, ranks, roots, trace, patience, .. } = errand;
     let secret = key.open()?;
     let mut common = Common::new(&job, secret).map_err(|failed| same_path(failed, job.directory.as_deref()))?;
     let root = match roots {
         None => None,
         Some(roots) => Some(addresses::first_that_answers(&roots, &addresses::party(secret, 0, job.size)?).await?),
     };
-    let kept = trace.then(|| PrivateDirectory::make(&common.id)).transpose()?;
-    job.trace = kept.as_ref().map(|directory| directory.0.join("events"));
+    let kept = trace.then(|| events_directory(&common.id)).transpose()?;
+    job.trace = kept.as_ref().map(|directory| directory.path().join("events"));
     // Several agents of a job may be on one host: each ends its own ranks' left-overs.
     common.id += &format!("-{}", ranks.first().copied().unwrap_or_default());
-    if messages.send(FromAgent::Ready { root, note }).await.is_err() {
+    let left = kept.iter().map(|kept| kept.path().to_owned());
+    let (resumption, haven) = patience.and_then(|patience| take_shelter(patience, root, shelter)).unzip();
+    let left: Vec<PathBuf> = left.chain(haven).collect();
+    if messages.send(FromAgent::Ready { root, note, resumption }).await.is_err() {
         return Ok(());
     }
     let Some(ToAgent::Start(root)) = orders.recv().await else { return Ok(()) };
     let (lines, written) = mpsc::channel(16);
     let mut processes = Processes::start(&job, &common, root, &ranks, &lines)?;
+    left.iter().for_each(|directory| processes.leaves(directory));
     drop(lines);
     // They pass on what the ranks write, and rank 0's input.
     let mut tasks = JoinSet::new();
@@ -137,7 +159,7 @@ async fn run(
         while tasks.join_next().await.is_some() {}
     };
     tokio::select! {
-        _ = timeout(FLUSH_PATIENCE, all) => {}
+        _ = timeout(FLUSH_PATIENCE + patience.unwrap_or_default(), all) => {}
         () = gone(orders) => return Ok(()),
     }
     if let Some(trace) = &job.trace {
@@ -153,22 +175,27 @@ fn same_path(failed: Failed, directory: Option<&OsStr>) -> Failed {
     Failed { message: format!("{message}{place}; it must be at the same path on every host"), status: NOT_FOUND }
 }
 
-/// A new directory that only this user can enter, until it is dropped: for the ranks' events.
-struct PrivateDirectory(PathBuf);
-
-impl PrivateDirectory {
-    fn make(job: &str) -> Result<Self, Failed> {
-        let directory = std::env::temp_dir().join(format!("lathide-{job}-{}", std::process::id()));
-        let made = std::fs::DirBuilder::new().mode(0o700).create(&directory);
-        made.map_err(system(format!("the ranks' events cannot be written to {}", directory.display())))?;
-        Ok(PrivateDirectory(directory))
-    }
+/// For the ranks' events.
+fn events_directory(job: &str) -> Result<PrivateDirectory, Failed> {
+    let (parent, name) = (std::env::temp_dir(), format!("lathide-{job}-{}", std::process::id()));
+    let made = PrivateDirectory::make(&parent, &name);
+    made.map_err(system(format!("the ranks' events cannot be written to {}", parent.join(name).display())))
 }
 
-impl Drop for PrivateDirectory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// From now on a cut is waited out. Returns where, and what is to be removed if this process is killed; nothing if the
+/// system refuses it: then a cut is the end, as without.
+fn take_shelter(
+    patience: Duration,
+    root: Option<SocketAddr>,
+    shelter: oneshot::Sender<Shelter>,
+) -> Option<(Resumption, PathBuf)> {
+    let (haven, resumption) = Haven::open().ok()?;
+    // Whoever ends a session may tell its processes so; a handler, unlike being ignored, is not inherited by the ranks.
+    let mut hangups = signal(SignalKind::hangup()).ok()?;
+    tokio::spawn(async move { while hangups.recv().await.is_some() {} });
+    let directory = haven.directory().to_owned();
+    shelter.send(Shelter { haven, patience, root }).ok()?;
+    Some((resumption, directory))
 }
 
 /// Until the launcher says that all ranks of the job have ended. Returns whether it did.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group, set_child_subreaper};
@@ -97,6 +98,15 @@ impl Processes {
         });
     }
 
+    /// This directory is to be removed too if this process is killed.
+    pub(crate) fn leaves(&mut self, directory: &Path) {
+        let name = directory.display().to_string();
+        // The warden is told in a line. One that was killed cannot do it.
+        if !name.contains('\n') {
+            let _ = self.warden.tell(name);
+        }
+    }
+
     /// The next rank to end, and how. `None`: all have ended.
     pub(crate) async fn next_end(&mut self) -> Option<(u32, End)> {
         let (rank, end) = self.waiters.join_next().await?.ok()?;
@@ -122,7 +132,7 @@ impl Processes {
     fn kill_left_overs(&mut self) {
         kill_left_overs(&self.job, &self.all_groups);
         // A warden that was killed need not be told that nothing is left to do.
-        let _ = self.warden.tell("done");
+        let _ = self.warden.tell(spawn::DONE);
     }
 
     /// When all ranks have ended: ends what they have left, and passes the last of their output on.

@@ -1,5 +1,6 @@
 //! A job from its beginning to its end: what it needs on this host, its rendezvous, its supervisor.
 
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -65,6 +66,8 @@ fn start(job: Job, sink: Sink) -> Result<Outcome, Failed> {
             hosts: job.hosts.as_ref().map(Hosts::names).unwrap_or_default(),
             rewrite: (!job.link.is_loopback()).then(|| relay(&job)),
         };
+        // As long as the launcher lives, nobody is refused there: by that an agent whose connection was cut knows it.
+        let _alive = listener.as_fd().try_clone_to_owned().map_err(system("the rendezvous cannot listen"))?;
         let (orders, received) = mpsc::channel(job.size as usize + 16);
         let (events, happened) = mpsc::channel(64);
         let server = tokio::spawn(rendezvous::serve(listener, settings, received, events));

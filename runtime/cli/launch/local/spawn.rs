@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -125,12 +125,24 @@ pub(crate) fn start(launcher: u32, program: &OsStr, args: &[OsString]) -> io::Er
     std::process::Command::new(program).args(args).exec()
 }
 
-/// The hidden warden: waits for the launcher to say that all is done or to die, and then ends the job's left-overs.
+/// What the warden is told when it has nothing to do.
+pub(super) const DONE: &str = "done";
+
+/// The hidden warden: waits for the launcher to say that all is done or to die, and then ends the job's left-overs and
+/// removes the directories that it was told of.
 pub(crate) fn warden(job: &str) {
-    let mut byte = [0];
-    // One byte: all is done. The end of the input without it: the launcher died.
-    if !matches!(io::stdin().read(&mut byte), Ok(1)) {
-        kill_left_overs(job, &[]);
+    let mut directories = Vec::new();
+    for line in io::stdin().lines().map_while(Result::ok) {
+        if line == DONE {
+            return;
+        }
+        directories.push(line);
+    }
+    // The end of the input without that word: the launcher died.
+    kill_left_overs(job, &[]);
+    for directory in directories {
+        // It may have removed it itself.
+        let _ = std::fs::remove_dir_all(directory);
     }
 }
 

@@ -63,10 +63,10 @@ impl Holder {
         }
     }
 
-    async fn clean_up(&mut self) {
+    async fn clean_up(&mut self, is_urgent: bool) {
         match self {
             Holder::Launcher(processes) => processes.clean_up().await,
-            Holder::Agents(fleet) => fleet.clean_up().await,
+            Holder::Agents(fleet) => fleet.clean_up(is_urgent).await,
         }
     }
 }
@@ -90,8 +90,8 @@ pub(super) struct Supervisor<'a> {
     notes: mpsc::Sender<Output>,
     /// The order in which ranks failed by themselves.
     failures: Vec<usize>,
-    /// The order in which ranks left the rendezvous without finalize.
-    partings: Vec<usize>,
+    /// The ranks that left the rendezvous without finalize, in the order in which they did.
+    partings: Vec<(Instant, usize)>,
     /// What is still to be done, and when, while ranks are left.
     steps: VecDeque<(Instant, Step)>,
     ending: bool,
@@ -144,7 +144,8 @@ impl<'a> Supervisor<'a> {
         };
         supervisor.watch(&mut events, &mut happened).await;
         drop(events);
-        supervisor.holder.clean_up().await;
+        let is_urgent = supervisor.outcome.interrupted_by_signal.is_some() || supervisor.outcome.timed_out;
+        supervisor.holder.clean_up(is_urgent).await;
         supervisor.hear_last_messages(&mut happened).await;
         let mut outcome = supervisor.finish();
         // Who shows the output may take its time, unless somebody wants the end now.
@@ -273,7 +274,9 @@ impl<'a> Supervisor<'a> {
                     process.blames = blames;
                 }
                 if !finalized {
-                    self.partings.push(rank.index());
+                    // Of one that was cut off, it is known later than of others that it will not come back.
+                    let place = self.partings.partition_point(|(other, _)| *other <= at);
+                    self.partings.insert(place, (at, rank.index()));
                 }
                 blames.and_then(|blamed| self.stopped(Some(blamed)))
             }
@@ -359,7 +362,8 @@ impl<'a> Supervisor<'a> {
     }
 
     fn finish(mut self) -> Outcome {
-        self.outcome.finish(verdict::first(&self.outcome.ranks, &self.failures, &self.partings));
+        let partings: Vec<usize> = self.partings.iter().map(|(_, rank)| *rank).collect();
+        self.outcome.finish(verdict::first(&self.outcome.ranks, &self.failures, &partings));
         self.outcome
     }
 }

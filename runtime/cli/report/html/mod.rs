@@ -82,7 +82,7 @@ svg text { font: 11px system-ui, sans-serif; fill: var(--dim); } .mid { text-anc
 .s0 { color: var(--s0); } .s1 { color: var(--s1); } .s2 { color: var(--s2); } .s3 { color: var(--s3); }
 .s4 { color: var(--s4); } .s5 { color: var(--s5); } .line, .range { stroke: currentColor; } .point, rect { fill: currentColor; }
 .t-compute { color: #4c9a6a; } .t-initread { color: #e0a13e; } .t-initwrite { color: #b9722d; } .t-wait { color: #d1495b; }
-.t-finalize, .t-other { color: #8a94a0; } .t-in { color: #4f83c4; } .t-out { color: #86b5dd; } .t-in, .t-out { fill-opacity: .75; }
+.t-finalize, .t-other { color: #8a94a0; } .t-in { color: #4f83c4; } .t-out { color: #86b5dd; } .t-in, .t-out { fill-opacity: .75; } .t-down { color: #7b2d8b; }
 table { border-collapse: collapse; margin: .6em 0 1.2em; font-variant-numeric: tabular-nums; display: block; overflow-x: auto; }
 th, td { text-align: right; white-space: nowrap; padding: .15em .8em; border-bottom: 1px solid var(--rule); }
 th { font-weight: 600; color: var(--dim); } th:first-child, td:first-child { text-align: left; padding-left: 0; }

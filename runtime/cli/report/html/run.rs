@@ -17,6 +17,17 @@ pub(super) fn section(file: &str, reports: &Value) -> Section {
     results::section(file, &results)
 }
 
+fn cut_links(reports: &[Report]) -> Vec<Value> {
+    let links = reports.iter().flat_map(|report| report.links.iter().map(move |link| (report.rank, link)));
+    let cut = links.filter(|(_, link)| link.cuts > 0).map(|(rank, link)| {
+        json!({
+            "rank": rank, "peer": link.peer, "cuts": link.cuts, "down_s": link.down_s,
+            "sent_again_bytes": link.sent_again_bytes,
+        })
+    });
+    cut.collect()
+}
+
 fn show(results: &mut Results, reports: &[Report]) {
     let size = reports.first().map_or(0, |report| report.size);
     closing(reports, size).into_iter().for_each(|line| _ = results.text(line));
@@ -34,6 +45,17 @@ fn show(results: &mut Results, reports: &[Report]) {
             .column("gain_observed", "G observed", Form::Fixed(3))
             .column("gain_model", "G eq. (4)", Form::Fixed(3)),
     );
+    let cut = cut_links(reports);
+    if !cut.is_empty() {
+        results.text("Links whose connection was cut, as each end saw it:").table(
+            Table::with(cut)
+                .column("rank", "rank", Form::Count)
+                .column("peer", "link to", Form::Count)
+                .column("cuts", "cuts", Form::Count)
+                .column("down_s", "down for", Form::Seconds)
+                .column("sent_again_bytes", "bytes sent again", Form::Count),
+        );
+    }
     for report in reports {
         let figures = report.advice.figures.iter().filter_map(|figure| serde_json::to_value(figure).ok());
         results.text(format!("Advice for rank {}: {}.", report.rank, report.advice.words)).table(

@@ -21,12 +21,14 @@ struct Bar {
     to: f64,
 }
 
-/// The rows of one rank: its threads, then one for messages each way.
+/// The rows of one rank: its threads, then one for messages each way, and one for links that were down.
 #[derive(Clone, PartialEq, Debug, Default)]
 struct Rank {
     threads: BTreeMap<u64, Vec<Bar>>,
     reads: Vec<Bar>,
     writes: Vec<Bar>,
+    /// Links without a connection; mostly there are none, and no row for them.
+    downs: Vec<Bar>,
 }
 
 const WIDTH: f64 = 1080.0;
@@ -57,6 +59,9 @@ pub(super) fn section(file: &str, trace: &Value) -> Section {
             writeln!(body, "<h3>{} about the middle</h3>{}", time(length * 1e-6), picture(&ranks, from, from + length));
     }
     body += LEGEND;
+    if ranks.values().any(|rank| !rank.downs.is_empty()) {
+        body += DOWN_LEGEND;
+    }
     body += &observed(trace);
     Section { title: format!("Timeline: {}", escaped(file)), body }
 }
@@ -67,10 +72,13 @@ const LEGEND: &str = "<p class=\"legend\"><span><b class=\"t-compute\">&#9632;</
     <span><b class=\"t-in\">&#9632;</b> read under way</span> <span><b class=\"t-out\">&#9632;</b> write under way</span></p>\n\
     <p>Open the file itself in ui.perfetto.dev to zoom and to see fragments, tags and arrows.</p>\n";
 
+const DOWN_LEGEND: &str = "<p class=\"legend\"><span><b class=\"t-down\">&#9632;</b> a link was down: its connection was cut, \
+    and no other had followed yet</span></p>\n";
+
 /// The trace's entries by rank.
 fn ranks(trace: &Value) -> BTreeMap<u64, Rank> {
     let mut ranks: BTreeMap<u64, Rank> = BTreeMap::new();
-    let mut open: HashMap<&str, (f64, bool)> = HashMap::new();
+    let mut open: HashMap<&str, (f64, fn(&mut Rank) -> &mut Vec<Bar>)> = HashMap::new();
     for entry in list(trace, "traceEvents") {
         let (Some(phase), Some(pid), Some(from)) =
             (entry["ph"].as_str(), entry["pid"].as_u64(), entry["ts"].as_f64().filter(|ts| ts.is_finite()))
@@ -85,12 +93,19 @@ fn ranks(trace: &Value) -> BTreeMap<u64, Rank> {
                 let thread = rank.threads.entry(entry["tid"].as_u64().unwrap_or(0)).or_default();
                 thread.push(Bar { name: name.to_owned(), from, to });
             }
-            "b" => _ = open.insert(entry["id"].as_str().unwrap_or_default(), (from, name.starts_with("read"))),
+            "b" => {
+                let row: fn(&mut Rank) -> &mut Vec<Bar> = match entry["cat"].as_str() {
+                    Some("link") => |rank| &mut rank.downs,
+                    _ if name.starts_with("read") => |rank| &mut rank.reads,
+                    _ => |rank| &mut rank.writes,
+                };
+                open.insert(entry["id"].as_str().unwrap_or_default(), (from, row));
+            }
             "e" => {
-                let Some((since, is_read)) = open.remove(entry["id"].as_str().unwrap_or_default()) else { continue };
+                let Some((since, row)) = open.remove(entry["id"].as_str().unwrap_or_default()) else { continue };
                 let rank = ranks.entry(pid).or_default();
                 let bar = Bar { name: name.to_owned(), from: since, to: from };
-                if is_read { rank.reads.push(bar) } else { rank.writes.push(bar) }
+                row(rank).push(bar);
             }
             _ => {}
         }
@@ -112,7 +127,8 @@ fn typical(ranks: &BTreeMap<u64, Rank>) -> Option<(f64, f64)> {
 }
 
 fn picture(ranks: &BTreeMap<u64, Rank>, from: f64, to: f64) -> String {
-    let of = |rank: &Rank| rank.threads.len() as f64 * ROW + 2.0 * MESSAGES + GAP;
+    let thin_rows = |rank: &Rank| 2.0 + f64::from(u8::from(!rank.downs.is_empty()));
+    let of = |rank: &Rank| rank.threads.len() as f64 * ROW + thin_rows(rank) * MESSAGES + GAP;
     let height = ranks.values().take(RANKS_MAX).map(of).sum::<f64>() + 28.0;
     let mut svg = format!("<svg class=\"wide\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\">\n");
     let scale = (WIDTH - LEFT - 8.0) / (to - from).max(1e-3);
@@ -127,7 +143,8 @@ fn picture(ranks: &BTreeMap<u64, Rank>, from: f64, to: f64) -> String {
             draw(&mut svg, bars, (from, to, scale), (y, 13.0), |bar| format!("t-{}", class(&bar.name)));
             y += ROW;
         }
-        for (bars, class) in [(&rank.reads, "t-in"), (&rank.writes, "t-out")] {
+        let downs = (!rank.downs.is_empty()).then_some((&rank.downs, "t-down"));
+        for (bars, class) in [(&rank.reads, "t-in"), (&rank.writes, "t-out")].into_iter().chain(downs) {
             draw(&mut svg, bars, (from, to, scale), (y, 7.0), |_| class.to_owned());
             y += MESSAGES;
         }
@@ -215,6 +232,19 @@ mod tests {
         assert_eq!(body.matches("<rect").count(), 4, "{body}");
         assert!(body.contains("t-other") && !body.contains("<script>") && !body.contains("<b>,"), "{body}");
         assert!(body.contains("50 %"), "{body}");
+    }
+
+    #[test]
+    fn a_link_that_was_down_has_a_row() {
+        let mut trace = trace();
+        assert!(!section("t", &trace).body.contains("t-down"), "no noise without cuts");
+        for (phase, ts) in [("b", 200.0), ("e", 600.0)] {
+            let entry = json!({"ph": phase, "cat": "link", "pid": 1, "tid": 0, "ts": ts, "id": "1.down.0", "name": "link to 0 down"});
+            trace["traceEvents"].as_array_mut().unwrap().push(entry);
+        }
+        assert_eq!(ranks(&trace)[&1].downs, [Bar { name: "link to 0 down".into(), from: 200.0, to: 600.0 }]);
+        let body = section("t", &trace).body;
+        assert!(body.matches("t-down").count() == 2 && body.contains("link to 0 down, 400"), "{body}");
     }
 
     #[test]

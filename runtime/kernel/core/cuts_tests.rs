@@ -1,0 +1,178 @@
+//! A core whose link's other end is the test, and knows how links go on: what it says then may be anything.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::buffer::{Element, ElementType, WriteBuffer};
+use crate::config::Config;
+use crate::engine::{Engine, Limits};
+use crate::ids::Tag;
+use crate::kernel::clock::Clock;
+use crate::kernel::poller::Poller;
+use crate::kernel::wake::TaskWake;
+use crate::wire::frame::{Header, Kind, MatchKey};
+
+const PEER: Rank = Rank(1);
+const PATIENCE: Duration = Duration::from_secs(30);
+fn settings() -> (Option<Duration>, Disabled) {
+    (None, Disabled::default())
+}
+const KEY: MatchKey = MatchKey::new(crate::wire::frame::Context::User, Tag(1));
+
+/// A connection: the core's end, and the test's.
+fn connection() -> (Connection<TcpStream>, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (stream, _) = listener.accept().unwrap();
+    stream.set_nonblocking(true).unwrap();
+    (Connection { stream, cipher: None }, far)
+}
+
+/// A core of rank 0 of 2 whose links go on.
+fn linked() -> (Core, TcpStream) {
+    let (near, far) = connection();
+    let limits = [Limits::of(&Config::alone()), Limits::of(&Config::alone())];
+    let (poller, wake) = (Arc::new(Poller::new().unwrap()), Arc::new(TaskWake::new()));
+    let links = vec![None, Some(near)];
+    let mut core =
+        Core::new(Engine::new(Rank(0), &limits), links, poller, Clock::start(), wake, Disabled::default()).unwrap();
+    core.resumes = true;
+    (core, far)
+}
+
+/// Has the connection to `far` end, and waits until that is known. `reset`: what the core has sent is thrown away.
+fn cut(core: &mut Core, far: TcpStream) {
+    drop(far);
+    let began = Instant::now();
+    while core.received_from(PEER).is_none() && core.engine.failure().is_none() {
+        core.read(PEER);
+        assert!(began.elapsed() < PATIENCE, "the end of the connection is not seen");
+        std::thread::yield_now();
+    }
+}
+
+/// A write of which the peer has taken some, and its link is down.
+fn half_written(source: impl WriteBuffer) -> Core {
+    let (mut core, mut far) = linked();
+    core.engine.initwrite(Duration::ZERO, PEER, KEY, u8::TYPE, Box::new(source)).unwrap();
+    core.engine.initread(Duration::ZERO, PEER, KEY, u8::TYPE, Box::new(vec![0u8; 8])).unwrap();
+    core.flush();
+    far.read_exact(&mut [0; 100]).unwrap();
+    cut(&mut core, far);
+    core
+}
+
+fn failed(core: &Core) -> String {
+    core.engine.failure().expect("it has failed").to_string()
+}
+
+#[test]
+fn a_position_that_cannot_be_is_a_named_failure() {
+    for beyond in [1, 1 << 20, 1 << 40, u64::MAX / 2, u64::MAX - (1 << 30)] {
+        let mut core = half_written(vec![1u8; 10_000]);
+        let sent = core.engine.sent(PEER);
+        let (connection, _far) = connection();
+        assert_eq!(core.resume(PEER, connection, sent.wrapping_add(beyond), settings()), None);
+        let text = failed(&core);
+        assert!(text.contains("rank 1") && text.contains("acknowledged, of 0 to"), "{text}");
+        core.hand_on();
+        assert!(core.received_from(PEER).is_none() && core.sockets[1].is_none(), "nothing of it is used");
+    }
+}
+
+#[test]
+fn who_comes_again_and_again_takes_no_memory_and_no_descriptor() {
+    let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let mut core = half_written(vec![1u8; 10_000]);
+    let before = descriptors();
+    for _ in 0..500 {
+        let (near, far) = connection();
+        assert!(core.resume(PEER, near, 0, settings()).is_some());
+        assert_eq!(core.let_go(PEER), Some(0), "a later one has come");
+        assert_eq!(core.take_down(), [PEER]);
+        drop(far);
+    }
+    // Other tests run beside this one.
+    assert!(descriptors() < before + 300, "{before}, {}", descriptors());
+    let (near, mut far) = connection();
+    assert!(core.resume(PEER, near, 0, settings()).is_some());
+    far.read_exact(&mut [0; 10_000]).unwrap();
+    core.abandon(PEER, "it is up");
+    assert!(core.engine.failure().is_none(), "it is not down");
+}
+
+#[test]
+fn a_new_connection_for_a_link_that_is_over_is_not_wanted() {
+    let (mut core, mut far) = linked();
+    core.engine.goodbye(None);
+    core.flush();
+    let frame = |kind, number| Header { kind, flags: 0, number, message_id: 0, length: 0 }.encode();
+    far.write_all(&[frame(Kind::GoodbyeAck, 0), frame(Kind::Goodbye, 1)].concat()).unwrap();
+    let began = Instant::now();
+    while !core.engine.has_left(PEER) {
+        core.read(PEER);
+        assert!(began.elapsed() < PATIENCE, "goodbye is not heard");
+    }
+    core.flush();
+    drop(far);
+    while core.sockets[1].is_some() {
+        core.read(PEER);
+        assert!(began.elapsed() < PATIENCE, "the end of the connection is not seen");
+    }
+    assert_eq!(core.let_go(PEER), None);
+    assert!(core.engine.failure().is_none());
+    let (near, _far) = connection();
+    assert_eq!(core.resume(PEER, near, 0, settings()), None);
+    core.engine.fail_lost(PEER, "it is gone");
+    assert_eq!(core.let_go(PEER), None, "after a failure nobody comes again");
+}
+
+/// Goes wrong once its link is down.
+struct Faulty {
+    bytes: Vec<u8>,
+    is_wrong: Arc<std::sync::atomic::AtomicBool>,
+    panics: bool,
+}
+
+impl WriteBuffer for Faulty {
+    const TYPE: ElementType = u8::TYPE;
+    const ELEMENT_BYTES: usize = 1;
+    fn bytes(&self) -> &[u8] {
+        let is_wrong = self.is_wrong.load(std::sync::atomic::Ordering::Relaxed);
+        assert!(!(is_wrong && self.panics), "the buffer of this test panics");
+        if is_wrong { &self.bytes[..10] } else { &self.bytes }
+    }
+}
+
+#[test]
+fn a_buffer_that_fails_while_its_link_is_down_fails_the_node_by_name() {
+    for panics in [true, false] {
+        let is_wrong = Arc::<std::sync::atomic::AtomicBool>::default();
+        let mut core = half_written(Faulty { bytes: vec![1; 10_000], is_wrong: is_wrong.clone(), panics });
+        is_wrong.store(true, std::sync::atomic::Ordering::Relaxed);
+        let (near, mut far) = connection();
+        assert!(core.resume(PEER, near, 50, settings()).is_some());
+        let text = failed(&core);
+        assert!(text.contains("rank 0's initwrite to rank 1 (tag 1") && text.contains("`bytes`"), "{text}");
+        core.hand_on();
+        assert_eq!(core.under_way().count(), 0);
+        core.break_down("its thread has panicked");
+        far.set_read_timeout(Some(PATIENCE)).unwrap();
+        let _ = far.read_to_end(&mut Vec::new());
+    }
+}
+
+#[test]
+fn a_core_that_breaks_while_a_link_is_down_resumes_nothing() {
+    let mut core = half_written(vec![1u8; 10_000]);
+    core.break_down("its thread has panicked");
+    let text = failed(&core);
+    assert!(text.contains("panicked"), "{text}");
+    let (near, _far) = connection();
+    assert_eq!((core.let_go(PEER), core.resume(PEER, near, 0, settings())), (None, None));
+    core.abandon(PEER, "no new connection");
+    assert_eq!(failed(&core), text, "the first failure stands");
+}
