@@ -40,7 +40,8 @@ fn cut_handshakes(encrypted: bool, cuts: Vec<Vec<(Fault, bool, u64)>>) {
         for cut in 1..=count as u32 {
             node.barrier().unwrap();
             if node.rank() == 0 {
-                (place.store(0, Ordering::SeqCst), at.store(cut - 1, Ordering::SeqCst));
+                place.store(0, Ordering::SeqCst);
+                at.store(cut - 1, Ordering::SeqCst);
                 given.cut_all();
             }
             exchange(&node, cut);
@@ -134,7 +135,8 @@ fn a_flipped_bit_in_a_redials_handshake_does_no_harm() {
             for cut in 0..count {
                 node.barrier().unwrap();
                 if node.rank() == 0 {
-                    (at.store(cut, Ordering::SeqCst), is_armed.store(1, Ordering::SeqCst));
+                    at.store(cut, Ordering::SeqCst);
+                    is_armed.store(1, Ordering::SeqCst);
                     given.cut_all();
                 }
                 exchange(&node, cut);

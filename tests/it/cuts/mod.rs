@@ -5,5 +5,6 @@ mod goodbye;
 mod handshake;
 mod loss;
 mod proxy;
+mod system;
 mod traffic;
 mod verified;

@@ -63,7 +63,7 @@ pub(crate) enum Fault {
     HalfClose(Duration),
     /// What comes is taken and lost, for so long; the other way is open. Then as [`Fault::Reset`].
     Hole(Duration),
-    /// Nothing is taken, for so long; then it goes on.
+    /// Nothing is taken, for so long; then it goes on, and is reset as many bytes later.
     Stall(Duration),
     /// One end hears of it so much later than the other.
     Late { is_dialer: bool, by: Duration },
@@ -199,18 +199,15 @@ async fn accept(relay: TcpListener, rank: u32, target: SocketAddr, shared: Arc<S
         let shared = shared.clone();
         tokio::spawn(async move {
             let cut = pin!(shared.cut.notified());
-            let is_cut = {
-                let mut near_far = (near, far);
-                let done = {
-                    let relayed = pin!(relayed(&mut near_far, rank, &shared));
-                    tokio::select! { end = relayed => Some(end), () = cut => None }
-                };
-                let (near, far) = near_far;
-                end(near, far, done.unwrap_or(End::Cut(Fault::Reset))).await
+            let mut near_far = (near, far);
+            let done = {
+                let relayed = pin!(relayed(&mut near_far, rank, &shared));
+                tokio::select! { end = relayed => Some(end), () = cut => None }
             };
-            if is_cut {
+            if done.is_none() {
                 shared.tally.cuts.fetch_add(1, Ordering::SeqCst);
             }
+            end(near_far, done.unwrap_or(End::Cut(Fault::Reset))).await;
         });
     }
 }
@@ -224,28 +221,21 @@ enum End {
     Cut(Fault),
 }
 
-/// Has both ends hear how it ended. Returns whether that was the script's work.
-async fn end(near: TcpStream, far: TcpStream, end: End) -> bool {
+/// Has both ends hear how it ended.
+async fn end((near, far): (TcpStream, TcpStream), end: End) {
     match end {
-        End::Over => return false,
-        End::Broken => {
-            reset(near);
-            reset(far);
-            return false;
-        }
-        End::Cut(Fault::Close) => drop((near, far)),
+        End::Over | End::Cut(Fault::Close) => drop((near, far)),
         End::Cut(Fault::Late { is_dialer, by }) => {
             let (first, last) = if is_dialer { (far, near) } else { (near, far) };
             reset(first);
             let _ = timeout(by, swallow(&last)).await;
             reset(last);
         }
-        End::Cut(_) => {
+        End::Broken | End::Cut(_) => {
             reset(near);
             reset(far);
         }
     }
-    true
 }
 
 /// Ends it with a reset.
@@ -346,7 +336,13 @@ impl Way<'_> {
 
     /// The time has come. `None`: it goes on.
     async fn struck(&mut self, bytes: &mut [u8]) -> Option<End> {
-        let Strike { fault, .. } = self.strike.take()?;
+        let Strike { fault, of_dialer, after } = self.strike.take()?;
+        let count = match fault {
+            Fault::Stall(_) => &self.tally.stalls,
+            Fault::Flip => &self.tally.flips,
+            _ => &self.tally.cuts,
+        };
+        count.fetch_add(1, Ordering::SeqCst);
         match fault {
             Fault::Hole(most) => _ = timeout(most, swallow(self.from)).await,
             Fault::HalfClose(most) => {
@@ -354,12 +350,11 @@ impl Way<'_> {
                 let _ = timeout(most, swallow(self.from)).await;
             }
             Fault::Stall(pause) => {
-                self.tally.stalls.fetch_add(1, Ordering::SeqCst);
                 sleep(pause).await;
+                self.strike = Some(Strike { fault: Fault::Reset, of_dialer, after: 2 * after + 1 });
                 return None;
             }
             Fault::Flip => {
-                self.tally.flips.fetch_add(1, Ordering::SeqCst);
                 bytes[0] ^= 16;
                 return None;
             }

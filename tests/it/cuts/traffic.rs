@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use lathide::{
@@ -124,6 +125,8 @@ pub(crate) struct Traffic {
     /// Messages are not longer.
     pub(crate) bytes_max: usize,
     pattern: Pattern,
+    /// Bytes that all ranks have checked so far.
+    verified: Arc<AtomicU64>,
 }
 
 /// What one rank has seen.
@@ -137,18 +140,20 @@ pub(crate) struct Seen {
 }
 
 impl Traffic {
-    pub(crate) fn new(seed: u64, bytes_max: usize) -> Traffic {
-        Traffic { seed, bytes_max, pattern: Pattern::new(seed) }
+    pub(crate) fn new(seed: u64, bytes_max: usize, verified: Arc<AtomicU64>) -> Traffic {
+        Traffic { seed, bytes_max, pattern: Pattern::new(seed), verified }
     }
 
     /// Rounds until rank 0 wants no more.
-    pub(crate) fn run(&self, node: &Node, mut goes_on: impl FnMut(u64) -> bool) -> Result<Seen> {
+    pub(crate) fn run(&self, node: &Node, goes_on: impl Fn() -> bool) -> Result<Seen> {
         let mut seen = Seen::default();
         let window = node.window(vec![0u64; 1 + 3 * 5000])?;
         loop {
-            let is_last = node.rank() == 0 && !goes_on(seen.rounds);
+            let is_last = node.rank() == 0 && !goes_on();
             let is_last = node.broadcast(0, vec![u8::from(is_last)])?[0] == 1;
+            let before = seen.bytes;
             self.round(node, &window, &mut seen)?;
+            self.verified.fetch_add(seen.bytes - before, Ordering::Relaxed);
             seen.rounds += 1;
             if is_last {
                 break;

@@ -1,9 +1,12 @@
 //! Cables that are cut for a while, again and again: results are the same, and late by little more than the cuts.
 
-use super::jobs::{in_lab, path};
+use std::time::Duration;
+
+use super::jobs::{in_lab_within, path};
 use super::{is_possible, program};
 
 const OPTIONS: [&str; 6] = ["--hosts", "4", "--delay", "5ms", "--rate", "100mbit"];
+const WATCHDOG: Duration = Duration::from_secs(600);
 const HOSTS: &str = "host0,host1,host2,host3";
 
 /// Seconds from a line that the script has printed, in nanoseconds.
@@ -12,8 +15,8 @@ fn seconds(text: &str, name: &str) -> f64 {
     line.trim().parse::<f64>().expect("a number") / 1e9
 }
 
-/// The stencil without a cut and then with so many, each of five seconds, every ten.
-fn stencil_with(cuts: u32, steps: u32) {
+/// The stencil without a cut and then with so many, each of five seconds, with so many seconds between.
+fn stencil_with(cuts: u32, pause: u32, steps: u32) {
     if !is_possible() {
         return;
     }
@@ -22,11 +25,11 @@ fn stencil_with(cuts: u32, steps: u32) {
         "l=$1; begin=$(date +%s%N); $l run --hosts {HOSTS} $2 --steps {steps} || exit 9; \
          echo \"whole $(($(date +%s%N) - begin))\"; begin=$(date +%s%N); cut=0; \
          $l run --hosts {HOSTS} $2 --steps {steps} & job=$!; \
-         for n in $(seq {cuts}); do sleep 5; from=$(date +%s%N); $l lab cut host2; sleep 5; $l lab mend host2; \
+         for n in $(seq {cuts}); do sleep {pause}; from=$(date +%s%N); $l lab cut host2; sleep 5; $l lab mend host2; \
          cut=$((cut + $(date +%s%N) - from)); kill -0 $job 2>/dev/null && echo \"during $n\"; done; \
          wait $job; echo \"status $?\"; echo \"cut $(($(date +%s%N) - begin))\"; echo \"down $cut\""
     );
-    let (_, text, _) = in_lab(&OPTIONS, &script, &[&path("stencil")]);
+    let (_, text, _) = in_lab_within(WATCHDOG, &OPTIONS, &script, &[&path("stencil")]);
     assert!(text.contains("status 0") && text.matches("correct to the bit").count() == 2, "{text}");
     let (whole, cut, down) = (seconds(&text, "whole "), seconds(&text, "cut "), seconds(&text, "down "));
     let during = text.matches("during ").count();
@@ -43,13 +46,13 @@ fn stencil_with(cuts: u32, steps: u32) {
 
 #[test]
 fn a_stencil_is_late_by_little_more_than_two_cuts() {
-    stencil_with(2, 700);
+    stencil_with(2, 2, 1200);
 }
 
 #[test]
 #[ignore = "two minutes; for the night"]
 fn a_stencil_is_late_by_little_more_than_its_cuts_of_two_minutes() {
-    stencil_with(12, 4000);
+    stencil_with(12, 5, 10_000);
 }
 
 /// Cuts host2 off for so many seconds each time while collectives are under way.
@@ -67,7 +70,7 @@ fn partitions(cuts: &[u32]) {
          $l run --hosts {HOSTS} \"$@\" & job=$!; {} wait $job; echo \"status $?\"",
         each.concat()
     );
-    let (_, text, took) = in_lab(&OPTIONS, &script, &own);
+    let (_, text, took) = in_lab_within(WATCHDOG, &OPTIONS, &script, &own);
     assert!(text.contains("status 0") && text.contains("collectives="), "{text}");
     println!("partitions of {cuts:?} s: {took:.1?}; {}", text.matches("was cut for").count());
 }
@@ -85,18 +88,21 @@ fn collectives_go_on_after_long_partitions() {
 
 /// The host has another address from one moment to the next, and keeps that.
 #[test]
-#[ignore = "a rank whose host has another address does not announce it yet"]
+#[ignore = "the lab passes nothing to an address that it has not given itself"]
 fn a_host_may_change_its_address() {
     if !is_possible() {
         return;
     }
     let script = format!(
-        "l=$1; $l run --hosts {HOSTS} $2 --steps 700 & job=$!; sleep 5; \
-         in='$l __in-host host2'; eval $in ip route; \
-         device=$(eval $in ip -o -4 addr show to 10.76.0.3 | cut -d' ' -f2); \
-         eval $in ip addr add 10.76.0.77/24 dev $device; eval $in ip addr del 10.76.0.3/24 dev $device; \
-         wait $job; echo \"status $?\""
+        "l=$1; $l run --hosts {HOSTS} $2 --steps 1000 & job=$!; sleep 4; host() {{ $l __in-host host2 ip \"$@\"; }}; \
+         old=$(host -o -4 addr show | sed -n 's/.* \\(10[.]76[.]0[.]3\\/[0-9]*\\) .*/\\1/p'); \
+         device=$(host -o -4 addr show to 10.76.0.3 | awk '{{print $2}}'); \
+         host addr add 10.76.0.77/${{old#*/}} dev $device && host addr del $old dev $device && \
+         kill -0 $job && echo \"moved from $old on $device\"; \
+         host -o -4 addr show dev $device; wait $job; echo \"status $?\""
     );
-    let (_, text, _) = in_lab(&OPTIONS, &script, &[&path("stencil")]);
+    let (_, text, _) = in_lab_within(WATCHDOG, &OPTIONS, &script, &[&path("stencil")]);
+    println!("{text}");
+    assert!(text.contains("moved from 10.76.0.3/"), "the address has not changed: {text}");
     assert!(text.contains("status 0") && text.contains("correct to the bit"), "{text}");
 }

@@ -26,7 +26,12 @@ pub(super) fn started(command: &mut Command) -> (Child, String) {
 
 /// Waits for a launcher's end.
 pub(super) fn ended(lab: &mut Child) -> ExitStatus {
-    let end = Instant::now() + WATCHDOG;
+    ended_within(lab, WATCHDOG)
+}
+
+/// The same, of one that has so long.
+pub(super) fn ended_within(lab: &mut Child, limit: Duration) -> ExitStatus {
+    let end = Instant::now() + limit;
     loop {
         if let Some(status) = lab.try_wait().expect("the child is ours") {
             return status;

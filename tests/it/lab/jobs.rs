@@ -3,14 +3,24 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::ends::ended;
+use super::ends::ended_within;
 use super::{is_possible, lathide};
 use crate::examples::example;
 
 const LATHIDE: &str = env!("CARGO_BIN_EXE_lathide");
 
 /// Runs a shell script on host0 of a lab; `$1` is lathide, then come `args`.
-pub(super) fn in_lab(options: &[&str], script: &str, args: &[&str]) -> (Option<i32>, String, Duration) {
+fn in_lab(options: &[&str], script: &str, args: &[&str]) -> (Option<i32>, String, Duration) {
+    in_lab_within(Duration::from_secs(60), options, script, args)
+}
+
+/// The same, of a script that has so long.
+pub(super) fn in_lab_within(
+    limit: Duration,
+    options: &[&str],
+    script: &str,
+    args: &[&str],
+) -> (Option<i32>, String, Duration) {
     let begin = Instant::now();
     let script = format!("exec 2>&1\n{script}");
     let all = [&["--quiet"], options, &["--", "sh", "-c", &script, "sh", LATHIDE], args].concat();
@@ -18,7 +28,7 @@ pub(super) fn in_lab(options: &[&str], script: &str, args: &[&str]) -> (Option<i
     let mut child = lab.stdout(Stdio::piped()).spawn().expect("lathide");
     let output = child.stdout.take().expect("a pipe");
     let reader = std::thread::spawn(move || std::io::read_to_string(output).expect("text"));
-    let status = ended(&mut child);
+    let status = ended_within(&mut child, limit);
     (status.code(), reader.join().expect("the reader"), begin.elapsed())
 }
 
