@@ -69,17 +69,17 @@ const ARRIVALS_MAX: usize = 16;
 
 /// How far the farewell has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Farewell {
+pub(super) struct Farewell {
     /// The peer has said goodbye.
-    heard: bool,
+    pub(super) heard: bool,
     /// It said that the job has failed: all operations are about to.
-    failed: bool,
+    pub(super) failed: bool,
     /// This node has.
-    said: bool,
+    pub(super) said: bool,
     /// The peer has confirmed it.
-    confirmed: bool,
+    pub(super) confirmed: bool,
     /// The connection has ended.
-    closed: bool,
+    pub(super) closed: bool,
 }
 
 pub(super) struct Link {
@@ -88,7 +88,7 @@ pub(super) struct Link {
     pub(super) outgoing: Outgoing,
     pub(super) incoming: Incoming,
     pub(super) parser: Parser,
-    farewell: Farewell,
+    pub(super) farewell: Farewell,
     /// Writes whose last bytes are in a sealed record that the socket has not taken.
     pub(super) sealed: VecDeque<Completed>,
     /// The time of the last event before.
@@ -260,12 +260,6 @@ impl Link {
         self.farewell.closed
     }
 
-    /// Whether nothing is left to say, so that the connection may end.
-    pub(super) fn may_end(&self) -> bool {
-        let Farewell { confirmed, heard, failed, closed, .. } = self.farewell;
-        closed || failed || confirmed || (heard && self.outgoing.is_answer_acknowledged())
-    }
-
     /// The connection has ended for good. Returns whether it might: after goodbye.
     pub(super) fn close(&mut self, shared: &mut Shared) -> bool {
         self.release_sealed(&mut shared.completions);
@@ -319,28 +313,6 @@ impl Link {
             shared.untold.push(self.peer);
         }
         self.announce_output(shared);
-    }
-
-    /// Has the peer told of what has come, if it is time at `now`. Returns when it will be.
-    pub(super) fn acknowledge(&mut self, now: Duration, shared: &mut Shared) -> Option<Duration> {
-        // A new connection tells it at its beginning.
-        let is_there = !self.outgoing.is_down && !self.farewell.closed;
-        let deadline = self.outgoing.acknowledgement.deadline().filter(|_| is_there)?;
-        if deadline > now {
-            return Some(deadline);
-        }
-        self.outgoing.acknowledgement.is_wanted();
-        self.announce_output(shared);
-        None
-    }
-
-    /// There is a new connection, and the peer has received all before `position`.
-    pub(super) fn resume(&mut self, position: u64, shared: &mut Shared) -> Result<u64, WireError> {
-        self.outgoing.retention.rewind(position, &mut shared.spent)?;
-        self.outgoing.acknowledgement.is_told();
-        self.outgoing.is_down = false;
-        self.announce_output(shared);
-        Ok(self.outgoing.retention.unsent())
     }
 
     fn with_parser<T>(&mut self, shared: &mut Shared, run: impl FnOnce(&mut Parser, &mut Acting<'_>) -> T) -> T {

@@ -9,17 +9,12 @@ use std::ops::Range;
 
 use super::outgoing::{Body, Control, Express, Outgoing, Partial, Stage, TURN_FRAGMENTS};
 use super::{Completed, Progress};
-use crate::buffer::ElementType;
-use crate::ids::{Rank, Tag};
-use crate::wire::frame::{
-    ANSWER, CHARGED, CONTROL_BYTES_MAX, Context, FAILED, FIRST, Header, Kind, MatchKey, MessageHeader,
-};
-use crate::wire::text;
+use crate::wire::frame::{ANSWER, CHARGED, FIRST, Header, Kind, MessageHeader};
 
 /// Slices in one vectored call: far below the system's limit of 1024, enough for 64 fragments.
 const SLICES_MAX: usize = 130;
 /// Payload bytes in one vectored call.
-const CALL_BYTES_MAX: usize = 256 << 10;
+pub(super) const CALL_BYTES_MAX: usize = 256 << 10;
 /// Bytes one turn sends to one link before reading again.
 const BURST_BYTES_MAX: usize = 1 << 20;
 /// Payloads up to this are copied beside their header: a copy is cheaper than two more slices.
@@ -54,7 +49,7 @@ struct Frame {
 }
 
 /// Why nothing of a call was sent.
-enum Unsent {
+pub(super) enum Unsent {
     Socket(io::Error),
     /// The message's buffer does not give its bytes.
     Buffer(MessageHeader),
@@ -150,28 +145,6 @@ impl Outgoing {
                 return Ok(Sent::More);
             }
         }
-    }
-
-    /// Sends on of what the last connection has lost. Returns whether all that was offered was taken.
-    fn send_again(&mut self, write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>) -> Result<bool, Unsent> {
-        let under_way = |message_id| {
-            self.messages().find(|message| message.message_id == message_id).map(|message| &*message.source)
-        };
-        let bytes = self
-            .retention
-            .lost(CALL_BYTES_MAX, under_way)
-            .map_err(|message_id| Unsent::Buffer(self.header_of(message_id)))?;
-        let count = write_some(&[IoSlice::new(&bytes)], write)?;
-        self.retention.sent_again(count);
-        Ok(count == bytes.len())
-    }
-
-    /// What is known of a message that is under way or was.
-    fn header_of(&self, message_id: u64) -> MessageHeader {
-        let of_message = self.messages().find(|message| message.message_id == message_id);
-        let key = MatchKey::new(Context::Collective, Tag(0));
-        let unknown = MessageHeader { key, element: ElementType(0), total: 0 };
-        of_message.map_or_else(|| self.remembered_id(message_id).unwrap_or(unknown), |message| message.message_header)
     }
 
     fn fill(&mut self, batch: &mut Batch) {
@@ -527,7 +500,7 @@ fn taken(
 }
 
 /// Writes once, in spite of signals.
-fn write_some(
+pub(super) fn write_some(
     slices: &[IoSlice<'_>],
     write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
 ) -> Result<usize, Unsent> {
@@ -536,39 +509,6 @@ fn write_some(
             Ok(written) => return Ok(written),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(Unsent::Socket(error)),
-        }
-    }
-}
-
-impl Control {
-    pub(super) fn about(kind: Kind, message_id: u64) -> Self {
-        Control { kind, flags: 0, message_id, body: Body::Empty }
-    }
-
-    pub(super) fn credit(bytes: u64) -> Self {
-        Control { body: Body::Number(bytes), ..Control::about(Kind::Credit, 0) }
-    }
-
-    pub(super) fn want(key: MatchKey, element: ElementType, capacity: u64) -> Self {
-        Control {
-            body: Body::MessageHeader(MessageHeader { key, element, total: capacity }),
-            ..Control::about(Kind::Want, 0)
-        }
-    }
-
-    pub(super) fn refuse(message_id: u64, posted: MessageHeader, message: MessageHeader) -> Self {
-        Control { body: Body::MessageHeaders(posted, message), ..Control::about(Kind::Refuse, message_id) }
-    }
-
-    /// `cause`: by which rank's fault the job failed, if it did, and why; cut to what a control frame may carry.
-    pub(super) fn goodbye(cause: Option<(Rank, &str)>) -> Self {
-        let goodbye = Control::about(Kind::Goodbye, 0);
-        match cause {
-            None => goodbye,
-            Some((culprit, cause)) => {
-                let words = text::cut(cause, CONTROL_BYTES_MAX).to_owned();
-                Control { flags: FAILED, message_id: culprit.0.into(), body: Body::Words(words), ..goodbye }
-            }
         }
     }
 }

@@ -21,6 +21,7 @@ use socket2::SockRef;
 
 use super::clock::Clock;
 use super::completion::Completion;
+use super::down::Down;
 use super::observed::Observed;
 use super::poller::{Poller, Ready};
 use super::tuning::batching::Batching;
@@ -36,7 +37,6 @@ use crate::join::handshake::Connection;
 use crate::join::keepalive;
 use crate::window::Windows;
 use crate::wire::cipher::{Cipher, CipherError};
-pub(crate) use cuts::Down;
 
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;

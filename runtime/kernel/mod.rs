@@ -15,6 +15,7 @@ mod conditions;
 mod core;
 mod cuts;
 mod deadlock;
+mod down;
 mod forked;
 mod groups;
 mod hand_over;

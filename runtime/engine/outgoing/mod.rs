@@ -6,6 +6,7 @@
 //! posted at once the first is complete when its bytes have gone, and can be passed on while the others follow. A long
 //! message whose key has something to say later in `express` is opened there first.
 
+mod control;
 mod loan;
 mod retention;
 mod stamps;
@@ -23,6 +24,7 @@ use super::{Completed, Limits, OpId, Outcome};
 use crate::buffer::SendBuffer;
 use crate::error::Error;
 use crate::wire::frame::{Kind, MatchKey, MessageHeader, Stamp};
+pub(super) use control::{Body, Control};
 pub(crate) use loan::Written;
 pub(in crate::engine) use retention::BOUND_BYTES;
 use retention::Retention;
@@ -83,26 +85,6 @@ impl Express {
             Express::Envelope(index) | Express::Message(index) => index,
         }
     }
-}
-
-/// A control frame that waits for its turn.
-#[derive(Clone, Debug)]
-pub(super) struct Control {
-    pub(super) kind: Kind,
-    pub(super) flags: u8,
-    pub(super) message_id: u64,
-    pub(super) body: Body,
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum Body {
-    Empty,
-    Number(u64),
-    MessageHeader(MessageHeader),
-    /// What a read takes, and the message that does not fit.
-    MessageHeaders(MessageHeader, MessageHeader),
-    Stamp(Stamp),
-    Words(String),
 }
 
 pub(super) struct Outgoing {

@@ -12,21 +12,11 @@ use crate::error::Error;
 use crate::ids::Rank;
 use crate::join::handshake::Connection;
 use crate::join::keepalive::{self, EndedBy};
+use crate::kernel::down::Down;
 use crate::kernel::wake::Reason;
 
 /// How long a link's path is not looked at again.
 const WIDEN_PAUSE: Duration = Duration::from_millis(20);
-
-/// A link that has no connection.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Down {
-    /// When it broke, or was found to be silent.
-    pub(crate) since: Duration,
-    /// How, for people.
-    pub(crate) cause: String,
-    /// The task has begun to make another.
-    pub(crate) is_known: bool,
-}
 
 impl Core {
     /// The bytes of frames that went to each rank and came from it, each counted once.
