@@ -56,6 +56,9 @@ mod controllers;
 pub mod cost;
 mod engine;
 pub mod error;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzz;
 pub mod handle;
 pub mod ids;
 mod interfaces;

@@ -24,6 +24,9 @@ macro_rules! eprintln {
 #[path = "../../tests/chance.rs"]
 mod chance;
 mod commands;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzz;
 mod launch;
 mod log;
 #[cfg(test)]

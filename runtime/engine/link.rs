@@ -252,7 +252,7 @@ impl Link {
     pub(super) fn is_farewelled(&self) -> bool {
         // Who has heard the peer's goodbye stays until the peer knows: it waits for that, and would come again in vain.
         let Farewell { confirmed, heard, failed, closed, .. } = self.farewell;
-        self.is_own() || closed || (confirmed && (failed || !heard || self.outgoing.is_acknowledged()))
+        self.is_own() || closed || (confirmed && (failed || !heard || self.outgoing.is_answer_acknowledged()))
     }
 
     #[cfg(test)]
@@ -263,7 +263,7 @@ impl Link {
     /// Whether nothing is left to say, so that the connection may end.
     pub(super) fn may_end(&self) -> bool {
         let Farewell { confirmed, heard, failed, closed, .. } = self.farewell;
-        closed || failed || confirmed || (heard && self.outgoing.is_acknowledged())
+        closed || failed || confirmed || (heard && self.outgoing.is_answer_acknowledged())
     }
 
     /// The connection has ended for good. Returns whether it might: after goodbye.

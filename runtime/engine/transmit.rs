@@ -249,9 +249,9 @@ impl Outgoing {
     /// The first `written` bytes are gone: completes what they complete and puts the rest back.
     fn commit(&mut self, batch: &mut Batch, mut written: usize, completions: &mut VecDeque<Completed>) {
         if let Some(mut partial) = self.partial.take() {
-            let Partial { head, payload, is_acknowledgement, .. } = &partial;
+            let Partial { head, payload, .. } = &partial;
             let (of_head, of_payload) = taken(written, head.len(), payload);
-            self.keep(&head[..of_head], of_payload, *is_acknowledgement);
+            self.keep(&head[..of_head], of_payload);
             written = partial.advance(written);
             if partial.is_written() {
                 self.finish(partial.finishes, completions);
@@ -271,10 +271,12 @@ impl Outgoing {
                 break;
             }
             kept += 1;
-            let is_acknowledgement = matches!(frame.undo, Undo::Acknowledgement);
+            if matches!(&frame.undo, Undo::Control(control) if control.kind == Kind::GoodbyeAck) {
+                self.answers(frame.bytes());
+            }
             let (of_head, of_payload) = taken(written, frame.head.len(), &frame.payload);
             let head = &batch.scratch[frame.head.clone()];
-            self.keep(&head[..of_head], of_payload, is_acknowledgement);
+            self.keep(&head[..of_head], of_payload);
             if written >= frame.bytes() {
                 written -= frame.bytes();
                 self.finish(frame.finishes, completions);
@@ -283,7 +285,6 @@ impl Outgoing {
                     head: batch.scratch[frame.head.clone()].to_vec(),
                     payload: frame.payload.clone(),
                     finishes: frame.finishes,
-                    is_acknowledgement,
                 };
                 written = partial.advance(written);
                 self.partial = Some(partial);

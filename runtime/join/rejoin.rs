@@ -299,8 +299,8 @@ struct Dialer {
 impl Dialer {
     /// Dials until it succeeds, the peer has ended, or `deadline` has passed.
     async fn dial(&self, first: u32, deadline: Instant) -> Result<(Connection<std::net::TcpStream>, u64), String> {
-        let mut last = String::new();
-        for epoch in first..=u32::MAX {
+        let (mut epoch, mut last) = (first, String::new());
+        loop {
             let addresses = || self.addresses.now();
             let (stream, took) = match timeout_at(deadline, redial::first(&addresses, self.buffer, &mut last)).await {
                 Ok(Some(connected)) => connected,
@@ -310,6 +310,8 @@ impl Dialer {
             let since = Instant::now();
             let target =
                 Target { purpose: Purpose::Link, rank: self.peer.0, incarnation: Some(self.incarnation), epoch };
+            // After the last number there is none: the peer refuses this one then, and says why.
+            epoch = epoch.saturating_add(1);
             let until = deadline.min(since + redial::shake_patience(took));
             let opened = timeout_at(until, handshake::open_link(stream, &self.party, target, self.position)).await;
             match opened

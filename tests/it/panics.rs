@@ -4,13 +4,14 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
 use lathide::{Element, ElementType, Error, Node, Result, WriteBuffer};
 
+use crate::observe::cuts;
 use crate::spmd::programs::{block_on, join, say};
 use crate::spmd::{Job, STARTS, Start};
 
@@ -28,24 +29,28 @@ struct Faulty {
     asked: AtomicU32,
     at: u32,
     shrinks: bool,
+    /// Not counted before this.
+    counts: Arc<AtomicBool>,
 }
 
 impl WriteBuffer for Faulty {
     const TYPE: ElementType = u8::TYPE;
     const ELEMENT_BYTES: usize = 1;
     fn bytes(&self) -> &[u8] {
-        let is_wrong = self.asked.fetch_add(1, Ordering::Relaxed) >= self.at;
+        let counts = self.counts.load(Ordering::Relaxed);
+        let is_wrong = counts && self.asked.fetch_add(1, Ordering::Relaxed) >= self.at;
         assert!(self.shrinks || !is_wrong, "the buffer of this test panics");
         if is_wrong { &self.bytes[..10] } else { &self.bytes }
     }
 }
 
 /// One rank's program: rank 1 goes wrong while a future of it, and perhaps threads, wait; rank 0 waits for it. `how`: what
-/// is wrong, at which of its calls, and whether threads wait meanwhile or the program computes.
+/// is wrong, at which of its calls, and whether threads wait meanwhile or the program computes; perhaps the link is cut, and the calls count
+/// from then on.
 pub(crate) fn program(how: &str) -> Result<()> {
     let words: Vec<String> = how.split(',').map(str::to_owned).collect();
     let node = join()?;
-    let count = if words[2] == "waits" { 2 } else { 0 };
+    let count = if words[2].ends_with("waits") { 2 } else { 0 };
     let mut others: Vec<_> = (0..count).map(|tag| waiter(node.clone(), tag)).collect();
     if node.rank() == 0 {
         let node = node.clone();
@@ -85,8 +90,13 @@ fn says(who: &str, result: Result<()>) -> Result<()> {
     result
 }
 
+fn cut() {
+    say("cut", cuts::reset_accepted());
+}
+
 fn goes_wrong(node: &Node, words: &[String]) {
     let [kind, at, meanwhile] = words else { panic!("kind,call,meanwhile") };
+    let is_cut = meanwhile.starts_with("cut-");
     if kind == "waker" {
         struct Panics;
         impl Wake for Panics {
@@ -97,14 +107,23 @@ fn goes_wrong(node: &Node, words: &[String]) {
         let waker = Waker::from(Arc::new(Panics));
         let mut read = pin!(node.initread(0, 6, vec![0u8]).unwrap());
         assert!(read.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        node.initwrite(0, 5, vec![0u8; LONG]).unwrap().wait().unwrap();
+        let write = node.initwrite(0, 5, vec![0u8; LONG]).unwrap();
+        if is_cut {
+            cut();
+        }
+        write.wait().unwrap();
         thread::sleep(COMPUTES);
         return;
     }
     let (at, shrinks) = (at.parse().unwrap(), kind == "shrinks");
-    let buffer = Faulty { bytes: vec![7; LONG], asked: AtomicU32::new(0), at, shrinks };
+    let counts = Arc::new(AtomicBool::new(!is_cut));
+    let buffer = Faulty { bytes: vec![7; LONG], asked: AtomicU32::new(0), at, shrinks, counts: counts.clone() };
     let write = node.initwrite(0, 5, buffer).unwrap();
-    if meanwhile == "computes" {
+    if is_cut {
+        counts.store(true, Ordering::Relaxed);
+        cut();
+    }
+    if meanwhile.ends_with("computes") {
         thread::sleep(COMPUTES);
     }
     let _ = write.wait();
@@ -112,10 +131,19 @@ fn goes_wrong(node: &Node, words: &[String]) {
 
 #[test]
 fn a_panic_inside_a_call_or_on_the_kernels_thread_fails_the_node_and_hangs_nobody() {
-    let mut runs = vec!["waker,0,computes".to_owned()];
+    check(vec!["waker,0,computes".to_owned()], &["waits", "computes"], &[1, 2, 3, 5, 20]);
+}
+
+/// The same while the link is down, or its bytes are sent again.
+#[test]
+fn a_panic_while_a_link_is_down_or_resumed_fails_the_node_and_hangs_nobody() {
+    check(vec!["waker,0,cut-computes".to_owned()], &["cut-waits", "cut-computes"], &[0, 1, 2, 9]);
+}
+
+fn check(mut runs: Vec<String>, ways: &[&str], calls: &[u32]) {
     for kind in ["panics", "shrinks"] {
-        for at in [1, 2, 3, 5, 20] {
-            runs.extend(["waits", "computes"].map(|meanwhile| format!("{kind},{at},{meanwhile}")));
+        for at in calls {
+            runs.extend(ways.iter().map(|meanwhile| format!("{kind},{at},{meanwhile}")));
         }
     }
     let jobs: Vec<_> = runs.iter().flat_map(|run| STARTS.iter().map(move |&start| (run.clone(), start))).collect();
@@ -138,6 +166,10 @@ fn has_panicked(run: &str, start: Start) -> bool {
         assert!(words.iter().any(|words| line.rest.starts_with(words)), "{run}: {line:?}: {ended}");
     }
     assert!(!ended.all("reader").is_empty(), "{run}: {ended}");
+    let is_possible = ended.all("cut").iter().all(|line| line.rest == "true");
+    if !is_possible {
+        println!("{run}: the link could not be cut here");
+    }
     let future = &ended.of(1, "future").rest;
     if run.starts_with("waker") {
         let words = "the kernel's thread panicked: the waker of this test panics";

@@ -7,6 +7,8 @@ mod gain;
 mod lab;
 mod link;
 mod predict;
+#[cfg(fuzzing)]
+pub(crate) use predict::fuzz;
 mod report;
 mod run;
 mod study;

@@ -143,8 +143,8 @@ pub(super) struct Outgoing {
     pub(super) retention: Retention,
     /// What the peer is to be told that it need not keep.
     pub(super) acknowledgement: Acknowledgement,
-    /// Behind the last frame sent that is no acknowledgement.
-    said: u64,
+    /// Behind the answer to the peer's goodbye, once that is sent.
+    answered: Option<u64>,
     /// There is no connection now, but there may be one again.
     pub(super) is_down: bool,
     pub(super) fragment_bytes: usize,
@@ -168,7 +168,6 @@ pub(super) struct Partial {
     pub(super) payload: Option<(usize, Range<usize>)>,
     /// The message that is complete once this is written.
     pub(super) finishes: Option<usize>,
-    pub(super) is_acknowledgement: bool,
 }
 
 impl Outgoing {
@@ -200,7 +199,7 @@ impl Outgoing {
             is_mute: false,
             retention: Retention::new(),
             acknowledgement: Acknowledgement::default(),
-            said: 0,
+            answered: None,
             is_down: false,
             fragment_bytes,
             batch: Batch::new(fragment_bytes),
@@ -282,14 +281,21 @@ impl Outgoing {
     }
 
     /// Some of a frame was sent: its head, which has these bytes there, and this of its message's payload.
-    pub(super) fn keep(&mut self, head: &[u8], payload: Option<(usize, Range<usize>)>, is_acknowledgement: bool) {
+    pub(super) fn keep(&mut self, head: &[u8], payload: Option<(usize, Range<usize>)>) {
         self.retention.copy(head);
         if let Some((index, range)) = payload {
             self.retention.name(self.message(index).message_id, range);
         }
-        if !is_acknowledgement {
-            self.said = self.retention.sent();
-        }
+    }
+
+    /// The answer to the peer's goodbye is about to be sent, in so many bytes.
+    pub(super) fn answers(&mut self, bytes: usize) {
+        self.answered = Some(self.retention.sent().wrapping_add(bytes as u64));
+    }
+
+    /// Whether the peer has acknowledged the answer to its goodbye: then it waits for nothing more.
+    pub(super) fn is_answer_acknowledged(&self) -> bool {
+        self.answered.is_some_and(|answered| self.retention.acknowledged().wrapping_sub(answered) < 1 << 63)
     }
 
     /// The peer is to have credit for so much more. What it has not read yet of earlier credit grows instead of piling up.
@@ -298,12 +304,6 @@ impl Outgoing {
             Some(Control { kind: Kind::Credit, body: Body::Number(owed), .. }) => *owed = owed.saturating_add(bytes),
             _ => self.control.push_back(Control::credit(bytes)),
         }
-    }
-
-    /// Whether the peer has acknowledged all but acknowledgements, which it may not.
-    pub(super) fn is_acknowledged(&self) -> bool {
-        let (kept, said) = (self.retention.kept(), self.retention.sent().wrapping_sub(self.said));
-        kept <= said && !self.has_frames()
     }
 
     /// Whether anything waits to be sent, and may be now.
@@ -390,7 +390,6 @@ impl Outgoing {
     pub(super) fn begin_at(&mut self, position: u64) {
         self.retention.begin_at(position);
         self.acknowledgement.begin_at(position);
-        self.said = position;
     }
 
     #[cfg(test)]

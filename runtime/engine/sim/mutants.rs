@@ -326,6 +326,43 @@ fn what_was_recorded_is_accepted() {
     }
 }
 
+/// The streams as inputs of the fuzzer (`runtime/fuzz/engine.rs`).
+#[test]
+#[ignore = "writes tests/fuzz/corpus/engine"]
+fn what_was_recorded_is_where_the_fuzzer_begins() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/engine");
+    std::fs::create_dir_all(&folder).unwrap();
+    let acts = |what: u8, all: &[(u8, usize)]| {
+        let step = |(tag, bytes): &(u8, usize)| [what + 8 * (tag % 4), (*bytes as f64).sqrt() as u8];
+        all.iter().flat_map(step).collect::<Vec<u8>>()
+    };
+    let (reads, writes) = ([(0, 9), (1, 676), (1, 676), (2, 2809), (3, 9)], [(0, 9), (1, 676), (2, 2809), (3, 2809)]);
+    let begin = [acts(0, &reads), acts(1, &writes), vec![2, 255]].concat();
+    for (which, recorded) in RECORDED.iter().enumerate() {
+        for (at, part) in recorded.parts.iter().enumerate() {
+            let mut number = 0;
+            let mut input = begin.clone();
+            for frame in part {
+                let bytes = encode(std::slice::from_ref(frame), &mut number).concat();
+                for (at, piece) in bytes.chunks(255).enumerate() {
+                    input.extend([if at == 0 { 7 } else { 6 }, piece.len() as u8]);
+                    input.extend(piece);
+                }
+                input.extend([2, 255]);
+            }
+            input.extend([3, 100, 2, 255, 4, 20]);
+            input.truncate(4000);
+            std::fs::write(folder.join(format!("recorded-{which}-{at}")), &input).unwrap();
+        }
+    }
+    // Frames that the fuzzer makes itself: credit, a hold, an envelope, acknowledgements, and cuts between them.
+    let own = [
+        5, 4, 0, 0, 8, 1, 2, 3, 4, 5, 6, 7, 0, 2, 99, 5, 5, 1, 0, 0, 3, 50, 2, 255, 5, 12, 0, 0, 0, 125, 3, 250, 5, 9,
+        0, 0, 0, 4, 255,
+    ];
+    std::fs::write(folder.join("own"), [&begin[..], &own].concat()).unwrap();
+}
+
 #[test]
 fn a_stream_that_was_changed_ends_its_link_or_nothing() {
     each_seed("a_stream_that_was_changed_ends_its_link_or_nothing", STREAMS, mutant);

@@ -98,5 +98,14 @@ fn read(path: &Path) -> io::Result<Track> {
     Track::read(BufReader::new(File::open(path)?), &path.display().to_string())
 }
 
+/// A timeline of ranks that have left these files.
+#[cfg(fuzzing)]
+pub(crate) fn fuzz<'a>(files: impl Iterator<Item = &'a [u8]>) -> io::Result<Vec<u8>> {
+    let tracks: Vec<Track> = files.filter_map(|text| Track::read(text, "it").ok()).collect();
+    let mut out = Vec::new();
+    chrome::write(&mut out, &tracks)?;
+    Ok(out)
+}
+
 #[cfg(test)]
 mod tests;

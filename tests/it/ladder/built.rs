@@ -4,7 +4,7 @@ use syn::punctuated::Punctuated;
 use syn::{Attribute, ImplItem, Item, Meta, Token, TraitItem};
 
 /// Conditions that hold for no program that is shipped. Of all others, both answers are read.
-const TEST_ONLY: &[&str] = &["test", "doctest", "shuttle", "loom"];
+const TEST_ONLY: &[&str] = &["test", "doctest", "shuttle", "loom", "fuzzing"];
 
 /// Whether what has these attributes is part of a program, and not only of its tests.
 pub(crate) fn is_built(attributes: &[Attribute]) -> bool {

@@ -25,17 +25,30 @@ const LONG_BYTES: usize = 32 << 20;
 const LIST_BYTES: usize = 8192;
 const CUTS: u64 = 3;
 
-/// The connected sockets of this process, with both their addresses.
-fn sockets() -> Vec<((SocketAddr, SocketAddr), OwnedFd)> {
+/// The sockets of this process, with their addresses, and those of the other end if there is one.
+fn all_sockets() -> Vec<(SocketAddr, Option<SocketAddr>, OwnedFd)> {
     let own = pidfd_open(getpid(), PidfdFlags::empty()).expect("this process is there");
     let files = std::fs::read_dir("/proc/self/fd").expect("a list of descriptors");
     let numbers = files.filter_map(|file| file.ok()?.file_name().to_str()?.parse().ok());
     let sockets = numbers.filter_map(|number| {
         let socket = pidfd_getfd(&own, number, PidfdGetfdFlags::empty()).ok()?;
-        let ends = (getsockname(&socket).ok()?.try_into().ok()?, getpeername(&socket).ok()??.try_into().ok()?);
-        Some((ends, socket))
+        let other = getpeername(&socket).ok().flatten().and_then(|other| other.try_into().ok());
+        Some((getsockname(&socket).ok()?.try_into().ok()?, other, socket))
     });
     sockets.collect()
+}
+
+/// Those that are connected.
+fn sockets() -> Vec<((SocketAddr, SocketAddr), OwnedFd)> {
+    all_sockets().into_iter().filter_map(|(own, other, socket)| Some(((own, other?), socket))).collect()
+}
+
+/// Resets every connection that has come to a listener of this process: the links to lower ranks, if it serves no rendezvous.
+pub(crate) fn reset_accepted() -> bool {
+    let all = all_sockets();
+    let listening: Vec<u16> = all.iter().filter(|(_, other, _)| other.is_none()).map(|(own, ..)| own.port()).collect();
+    let accepted = all.iter().filter(|(own, other, _)| other.is_some() && listening.contains(&own.port()));
+    accepted.filter(|(.., socket)| connect_unspec(socket).is_ok()).count() > 0
 }
 
 /// One rank's program: rank 0 resets its connection to rank 1 again and again while much is under way both ways.

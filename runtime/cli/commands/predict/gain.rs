@@ -3,6 +3,8 @@
 mod halo;
 mod study;
 mod tasks;
+#[cfg(fuzzing)]
+pub(crate) use tasks::fuzz;
 mod verdict;
 
 use crate::report::results::Look;

@@ -85,12 +85,27 @@ impl Predict for Args {
         Path::new(&[Block::FREE])?.behind(self.handshake)?;
         let is_input = self.file.as_os_str() == "-";
         let name = if is_input { "standard input".to_owned() } else { self.file.display().to_string() };
-        let text = input::read(&name, &self.file, FILE_MAX)?;
+        self.answer_to(&name, &input::read(&name, &self.file, FILE_MAX)?)
+    }
+}
+
+/// What comes of a file's text.
+#[cfg(fuzzing)]
+pub(crate) fn fuzz(text: &str) {
+    let args = Args { file: "-".into(), bytes: values::sizes("64..1MiB*4").expect("a list of sizes"), handshake: 1e-6 };
+    if let Err(problem) = args.answer_to("it", text) {
+        assert!(problem.to_string().len() > 4, "{problem}");
+    }
+}
+
+impl Args {
+    /// What comes of the file of that name.
+    fn answer_to(&self, name: &str, text: &str) -> Result<Answer, Problem> {
         let wrong = |Wrong { line, message }| match line {
             Some(line) => Problem::new(format!("{name}, line {line}: {message}")),
             None => Problem::new(format!("{name}: {message}")),
         };
-        let Patterns { small, large } = file::parse(&text).map_err(wrong)?;
+        let Patterns { small, large } = file::parse(text).map_err(wrong)?;
         let located =
             |(sent, error): (&Sent, GraphError)| wrong(Wrong { line: Some(sent.line), message: error.to_string() });
         let reduced = self.reduced(&small, large.as_ref()).map_err(located)?;
@@ -98,11 +113,9 @@ impl Predict for Args {
         if let Some(large) = &large {
             stages.extend(self::stages(large, "large").map_err(located)?);
         }
-        self.answer(&name, &reduced, stages)
+        self.answer(name, &reduced, stages)
     }
-}
 
-impl Args {
     /// The messages that are in both graphs.
     fn reduced<'a>(
         &self,

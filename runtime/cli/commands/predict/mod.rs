@@ -120,5 +120,7 @@ fn located(problem: Problem, saved: Option<&Saved>) -> Problem {
     }
 }
 
+#[cfg(fuzzing)]
+pub(crate) mod fuzz;
 #[cfg(test)]
 mod mutant_tests;

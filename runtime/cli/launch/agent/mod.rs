@@ -34,3 +34,13 @@ pub(crate) use hosts::{Hosts, ReachOptions};
 pub(crate) use messages::Facts;
 pub(crate) use serve::serve;
 pub(crate) use will::carry_out;
+
+/// What launcher and agents tell each other, if it is that.
+#[cfg(fuzzing)]
+pub(crate) fn fuzz(line: &[u8]) {
+    let orders = serde_json::from_slice::<messages::ToAgent>(line).ok().map(|said| serde_json::to_vec(&said));
+    let answers = serde_json::from_slice::<messages::FromAgent>(line).ok().map(|said| serde_json::to_vec(&said));
+    for said in [orders, answers].into_iter().flatten() {
+        said.expect("what was read can be written");
+    }
+}

@@ -31,6 +31,9 @@ struct Rank {
     downs: Vec<Bar>,
 }
 
+/// One of a rank's rows.
+type Row = fn(&mut Rank) -> &mut Vec<Bar>;
+
 const WIDTH: f64 = 1080.0;
 const LEFT: f64 = 74.0;
 const ROW: f64 = 16.0;
@@ -78,7 +81,7 @@ const DOWN_LEGEND: &str = "<p class=\"legend\"><span><b class=\"t-down\">&#9632;
 /// The trace's entries by rank.
 fn ranks(trace: &Value) -> BTreeMap<u64, Rank> {
     let mut ranks: BTreeMap<u64, Rank> = BTreeMap::new();
-    let mut open: HashMap<&str, (f64, fn(&mut Rank) -> &mut Vec<Bar>)> = HashMap::new();
+    let mut open: HashMap<&str, (f64, Row)> = HashMap::new();
     for entry in list(trace, "traceEvents") {
         let (Some(phase), Some(pid), Some(from)) =
             (entry["ph"].as_str(), entry["pid"].as_u64(), entry["ts"].as_f64().filter(|ts| ts.is_finite()))
@@ -94,7 +97,7 @@ fn ranks(trace: &Value) -> BTreeMap<u64, Rank> {
                 thread.push(Bar { name: name.to_owned(), from, to });
             }
             "b" => {
-                let row: fn(&mut Rank) -> &mut Vec<Bar> = match entry["cat"].as_str() {
+                let row: Row = match entry["cat"].as_str() {
                     Some("link") => |rank| &mut rank.downs,
                     _ if name.starts_with("read") => |rank| &mut rank.reads,
                     _ => |rank| &mut rank.writes,

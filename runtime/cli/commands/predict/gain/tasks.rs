@@ -123,6 +123,13 @@ fn one(calculation: &str, communication: &str) -> Result<Task, String> {
     Task::new(TIME.one(calculation)?, TIME.one(communication)?).map_err(|bad| bad.to_string())
 }
 
+#[cfg(fuzzing)]
+pub(crate) fn fuzz(text: &str) {
+    for tasks in [in_list(text), in_file("it", text)].into_iter().flatten() {
+        let _ = gain::job(&tasks, 0.9, 0.1);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
