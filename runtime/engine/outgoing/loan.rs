@@ -3,7 +3,9 @@
 
 use std::any::Any;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::buffer::SendBuffer;
 
@@ -30,20 +32,15 @@ impl Loan {
         Arc::new(Loan(Mutex::new(state)))
     }
 
-    /// A panic of a buffer's type cannot leave it half changed: it is called before anything changes.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The peer has acknowledged all bytes before `from`.
     pub(super) fn acknowledged(&self, from: usize) {
-        self.lock().from = from;
+        self.0.lock().from = from;
     }
 
     /// The buffer, which its owner may change from now on; what may have to be sent again stays here: by a cheap clone if the
     /// buffer has such, else by a copy.
     pub(super) fn take(&self) -> Option<Box<dyn SendBuffer>> {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let source = state.source.take()?;
         let kept = state.from..state.to;
         if kept.is_empty() {
@@ -60,7 +57,7 @@ impl Loan {
 
     /// The bytes in `range`, to be sent again.
     pub(super) fn copy(&self, range: Range<usize>, into: &mut Vec<u8>) -> bool {
-        let state = self.lock();
+        let state = self.0.lock();
         let bytes = match &state.source {
             Some(source) => source.part(range),
             None => state.tail.get(range.start.wrapping_sub(state.tail_from)..range.end.wrapping_sub(state.tail_from)),
@@ -70,14 +67,14 @@ impl Loan {
 
     /// The link needs it no more. Returns the buffer if nobody else is to have it.
     pub(super) fn end(loan: Arc<Self>) -> Option<Box<dyn Any + Send>> {
-        let state = Arc::into_inner(loan)?.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let state = Arc::into_inner(loan)?.0.into_inner();
         state.source.map(|source| source.into_any())
     }
 
     /// Bytes of its own memory.
     #[cfg(test)]
     pub(super) fn copied(&self) -> usize {
-        self.lock().tail.len()
+        self.0.lock().tail.len()
     }
 }
 
