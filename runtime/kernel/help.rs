@@ -85,7 +85,12 @@ impl Kernel {
             condition.completions().take(LOOKED_AT_MAX).any(|completion| completion.operation().bytes >= RESTED_BYTES);
         let mut has_begun = false;
         let mut core = self.lock_to_help();
-        core.acknowledge();
+        if self.task_may_move() {
+            core.flush();
+        } else {
+            // In deferred mode the task tells nobody what has come.
+            core.acknowledge();
+        }
         loop {
             core = self.carry_on(core);
             let (is_met, is_due) = (condition.is_met(&mut core), core.has_due());
