@@ -36,7 +36,7 @@ impl Kernel {
 
     /// Unlocks, then wakes those whose operations were completed meanwhile.
     pub(super) fn release(&self, mut core: Locked<'_>) {
-        if core.is_to_tell() {
+        if core.is_to_tell(|| self.task_may_move() || self.help.is_held()) {
             self.wake.because(Reason::Untold);
         }
         let wakers = core.take_wakers();

@@ -349,3 +349,35 @@ impl Piece {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_kept_than_the_bound() {
+        let mut retention = Retention::new();
+        for _ in 0..64 {
+            if retention.has_room() {
+                retention.copy(&[7; 256 << 10]);
+            }
+        }
+        assert!(retention.kept() <= BOUND_BYTES && retention.kept() > BOUND_BYTES / 2, "{}", retention.kept());
+    }
+
+    #[test]
+    fn a_buffer_that_is_taken_leaves_just_what_is_not_acknowledged() {
+        for acknowledged in [0, 1, 999, 1000, 1001, 1999] {
+            let bytes: Vec<u8> = (0..2000).map(|at| (at % 251) as u8).collect();
+            let (mut retention, mut spent) = (Retention::new(), Vec::new());
+            retention.name(1, 0..1000);
+            retention.name(1, 1000..2000);
+            let written = retention.written(1, Box::new(bytes.clone()));
+            retention.acknowledge(acknowledged, &mut spent).unwrap();
+            assert_eq!(written.take().bytes(), bytes);
+            assert_eq!(retention.memory(), 2000 - acknowledged as usize);
+            retention.rewind(acknowledged, &mut spent).unwrap();
+            assert_eq!(retention.lost(4000, |_| None).unwrap(), bytes[acknowledged as usize..]);
+        }
+    }
+}

@@ -425,3 +425,13 @@ fn what_is_outstanding_is_known() {
     assert!(arriving.done > 0 && arriving.done < 1000, "{} bytes", arriving.done);
     assert!(op.is_ok() && own.is_ok());
 }
+
+/// Whoever has heard a goodbye, and whose answer has arrived, is waited for no more, and makes no connection anew.
+#[test]
+fn a_link_may_end_once_the_answer_to_its_goodbye_has_arrived() {
+    let mut pair = Pair::new(1 << 20, 16, 9000);
+    assert!(!pair.engines[0].may_end(Rank(1)) && !pair.engines[1].may_end(Rank(0)));
+    pair.engines[0].goodbye(None);
+    pair.run();
+    assert!(pair.engines[0].may_end(Rank(1)) && pair.engines[1].may_end(Rank(0)));
+}

@@ -150,9 +150,12 @@ impl Core {
         self.is_telling = false;
     }
 
-    /// Whether a timer is to be set for what peers are to be told of; once for each.
-    pub(in crate::kernel) fn is_to_tell(&mut self) -> bool {
-        self.engine.has_untold() && !std::mem::replace(&mut self.is_telling, true)
+    /// Whether a timer is to be set for what peers are to be told of, which then runs; `may`: whether anything may be sent. If not,
+    /// a timer would only wake a core that computes.
+    pub(in crate::kernel) fn is_to_tell(&mut self, may: impl FnOnce() -> bool) -> bool {
+        let is_to = self.engine.has_untold() && !self.is_telling && may();
+        self.is_telling |= is_to;
+        is_to
     }
 
     /// A link that has stopped for want of acknowledgements may carry more if its path holds more: twice what it holds.

@@ -282,7 +282,7 @@ impl Core {
         self.flush();
     }
 
-    pub(crate) fn is_to_tell(&mut self) -> bool {
+    pub(crate) fn is_to_tell(&mut self, _may: impl FnOnce() -> bool) -> bool {
         false
     }
 
