@@ -124,6 +124,11 @@ impl Engine {
         Ok(op)
     }
 
+    /// Whether a message of `bytes` to `to` would leave with the next call that the socket takes.
+    pub(crate) fn takes_at_once(&self, to: Rank, bytes: u64) -> bool {
+        self.links[to.index()].outgoing.takes_at_once(bytes)
+    }
+
     /// Has the write `op`, just posted to `to`, tell the receiver when that was; if its time on the way says something
     /// about the link.
     pub(crate) fn stamp(&mut self, to: Rank, op: OpId, stamp: Stamp) {

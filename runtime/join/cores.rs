@@ -1,4 +1,4 @@
-//! Whether every rank of a host can have a core of its own: only then does it pay to poll. Pure.
+//! Whether every rank of a host can have a core of its own, and so how it waits. Pure.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,8 +15,31 @@ pub(crate) struct Cores {
     pub(crate) at_once: u32,
 }
 
+/// Whether a rank's threads poll while they wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Polling {
+    /// They sleep at once.
+    Never,
+    /// Ranks share cores: a thread yields its core between two looks, so that the peer which is waited for may run there.
+    Shared,
+    /// Every rank of the host has a core of its own.
+    Own,
+}
+
 /// As many as a rank may say: 4096 processors.
 const WORDS_MAX: usize = 64;
+
+impl Cores {
+    /// How this rank waits; `has_core`: every rank of the host can have a core of its own. Polling uses up a quota, which may be
+    /// missing then where something is calculated.
+    pub(crate) fn polling(&self, has_core: bool) -> Polling {
+        match has_core {
+            true => Polling::Own,
+            false if count(&self.mask) > self.at_once as usize => Polling::Never,
+            false => Polling::Shared,
+        }
+    }
+}
 
 /// The ranks that may poll, among all of a job: those on hosts where each rank can have a core of its own.
 pub(crate) fn may_poll(ranks: &[Cores]) -> Vec<bool> {
@@ -120,6 +143,13 @@ mod tests {
 
     fn on(host: &str, mask: &[u64]) -> Cores {
         Cores { host: host.into(), mask: mask.into(), at_once: count(mask) as u32 }
+    }
+
+    #[test]
+    fn a_rank_yields_its_core_to_others_but_does_not_poll_at_the_cost_of_a_quota() {
+        let cores = on("a", &[3]);
+        assert_eq!((cores.polling(true), cores.polling(false)), (Polling::Own, Polling::Shared));
+        assert_eq!(Cores { at_once: 1, ..cores }.polling(false), Polling::Never);
     }
 
     fn one_host(masks: &[&[u64]]) -> bool {

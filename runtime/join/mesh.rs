@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use super::caller::{Control, Patience};
 use super::control::{Notice, Report};
-use super::cores::Cores;
+use super::cores::{Cores, Polling};
 use super::deadlock::listed;
 use super::descriptors;
 use super::discovery::{self, Found};
@@ -58,8 +58,8 @@ pub(crate) struct Membership {
     pub(crate) ranks_per_core: f64,
     /// Where each rank is, as all of them see it.
     pub(crate) addresses: Vec<IpAddr>,
-    /// Each rank of this host can have a core of its own.
-    pub(crate) may_poll: bool,
+    /// How this rank's threads wait, by how many ranks of this host there are for a core.
+    pub(crate) polling: Polling,
     /// The connection to the rendezvous; `None` for a job of one without any.
     pub(crate) control: Option<Control>,
     /// What makes links anew whose connections are cut.
@@ -89,7 +89,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
             job: 0,
             ranks_per_core: 1.0,
             addresses: Vec::new(),
-            may_poll: true,
+            polling: Polling::Own,
             control: None,
             rejoin: None,
         });
@@ -160,12 +160,13 @@ async fn links(
     let (process, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_string());
     let cores = Box::new(cores(control.local()));
     let (keepalive, resume) = (config.keepalive, config.resume);
-    let join = Report::Join { address, process, version, keepalive, resume, cores };
+    let join = Report::Join { address, process, version, keepalive, resume, cores: cores.clone() };
     let _ = control.sender().send(join).await;
     let table = table(control, root, config.join_timeout + TABLE_GRACE).await?;
     // All have found their way: the invitation and the key in it go.
     drop(posted);
-    let (launcher, may_poll) = (table.launcher, table.may_poll.get(config.rank.index()) == Some(&true));
+    let (launcher, has_core) = (table.launcher, table.may_poll.get(config.rank.index()) == Some(&true));
+    let polling = cores.polling(has_core);
     let job = table.incarnations.iter().fold(0, |job: u64, one| job.rotate_left(9) ^ one);
     let ranks_per_core = table.ranks_per_core;
     let addresses = table.addresses.iter().map(SocketAddr::ip).collect();
@@ -187,7 +188,7 @@ async fn links(
             .map(|(Connection { stream, cipher }, _)| stream.into_std().map(|stream| Connection { stream, cipher }));
         links.push(link.transpose().map_err(|error| error.to_string())?);
     }
-    Ok(Membership { links, limits, launcher, job, ranks_per_core, addresses, may_poll, control: None, rejoin })
+    Ok(Membership { links, limits, launcher, job, ranks_per_core, addresses, polling, control: None, rejoin })
 }
 
 /// Where this rank may run: as the thread that starts the node, which a launcher may have bound to a core.

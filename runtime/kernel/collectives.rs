@@ -103,7 +103,7 @@ impl Kernel {
         let left = self.clock.now();
         self.observer.leaves_post(now, left, (op, operation), false);
         if let Some(choice) = completion.choice() {
-            self.observer.tell(|| left, What::Chosen { op: op.0, choice: choice.to_string() });
+            self.observer.tell(|| left, || What::Chosen { op: op.0, choice: choice.to_string() });
         }
         self.ownership.program_leaves(left);
         Ok(completion)

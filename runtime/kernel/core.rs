@@ -220,7 +220,8 @@ impl Core {
 
     /// A write of `bytes` to `peer` begins, at `now`. Returns whether it may wait for others to leave with.
     pub(crate) fn gathers(&mut self, peer: Rank, bytes: u64, now: Duration) -> bool {
-        self.sockets[peer.index()].as_mut().is_some_and(|socket| socket.batching.gathers(bytes, now))
+        let socket = self.sockets[peer.index()].as_mut().filter(|socket| !socket.is_blocked);
+        socket.is_some_and(|socket| socket.batching.gathers(bytes, now))
     }
 
     /// Sends a write to `peer` that does not wait for others, and all before it.

@@ -62,10 +62,10 @@ impl Kernel {
         loop {
             if self.help.try_take() {
                 let _owning = Owning(self);
-                self.observer.tell(|| self.clock.now(), What::Help);
+                self.observer.tell(|| self.clock.now(), || What::Help);
                 return self.help_until(condition, deadline, &mut wait);
             }
-            self.observer.tell(|| self.clock.now(), What::HandOver);
+            self.observer.tell(|| self.clock.now(), || What::HandOver);
             self.park(condition, deadline);
             if condition.is_met_outside() {
                 return true;

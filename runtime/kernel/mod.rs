@@ -58,6 +58,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::join::control::Report;
+use crate::join::cores::Polling;
 use crate::join::{keepalive, mesh};
 use crate::observe::{self, Observer};
 use cache::Cache;
@@ -111,7 +112,7 @@ impl Kernel {
     }
 
     fn prepare(config: &Config, membership: mesh::Membership) -> std::io::Result<Started> {
-        let mesh::Membership { links, control, limits, launcher, job, ranks_per_core, addresses, may_poll, rejoin } =
+        let mesh::Membership { links, control, limits, launcher, job, ranks_per_core, addresses, polling, rejoin } =
             membership;
         let mut engine = Engine::new(config.rank, &limits);
         if !config.disabled.leaves(Controller::FragmentBatch) {
@@ -141,6 +142,7 @@ impl Kernel {
         let planner = Planner::new(config.rank, cost_model, config.overrides.clone(), calibrates);
         let cache = config.cache.as_ref().filter(|_| calibrates && config.rank == 0);
         let cache = cache.and_then(|path| Cache::of(path, &addresses));
+        let polling = if config.disabled.leaves(Controller::Spin) { polling } else { Polling::Never };
         let kernel = Kernel {
             rank: config.rank,
             size: config.size,
@@ -154,7 +156,7 @@ impl Kernel {
             settings: Settings::of(config),
             clock,
             core: Mutex::new(core),
-            help: Help::new(poller.clone(), Spin::new(may_poll && config.disabled.leaves(Controller::Spin))),
+            help: Help::new(poller.clone(), Spin::new(polling)),
             poller,
             ownership: Ownership::new(),
             wake,

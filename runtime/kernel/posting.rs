@@ -12,7 +12,7 @@ use super::helper::HasCompletion;
 use super::ready::Ready;
 use super::wake::Reason;
 use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
-use crate::engine::{OpId, Unposted};
+use crate::engine::{Completed, OpId, Outcome, Unposted, Written};
 use crate::error::Result;
 use crate::ids::Rank;
 use crate::observe::regions;
@@ -21,6 +21,46 @@ use crate::wire::frame::MatchKey;
 
 /// Posting so many bytes may take as long as a short computation: they are sent from within the call.
 const BURST_BYTES: u64 = 64 << 10;
+
+/// What has been posted.
+struct Posted {
+    op: OpId,
+    /// It waits for others to leave with.
+    gathers: bool,
+    /// The buffer of a write whose bytes were copied: it may be reused at once.
+    copied: Option<Box<dyn SendBuffer>>,
+}
+
+impl Posted {
+    fn new(op: OpId) -> Self {
+        Posted { op, gathers: false, copied: None }
+    }
+}
+
+impl Core {
+    /// Posts a write. One that `gathers` is copied, if the link is sure to take it: so whoever waits for it need not send it, and
+    /// the next one can leave with it. A receiver that refuses it does so when it has left, as with any small message.
+    fn post_write(
+        &mut self,
+        now: Duration,
+        (to, key): (Rank, MatchKey),
+        element: ElementType,
+        source: Box<dyn SendBuffer>,
+        gathers: bool,
+    ) -> Result<Posted, Unposted> {
+        if gathers
+            && let Some(copy) = source.all().map(<[u8]>::to_vec)
+            && self.engine.takes_at_once(to, copy.len() as u64)
+        {
+            return match self.engine.initwrite(now, to, key, element, Box::new(copy)) {
+                Ok(op) => Ok(Posted { op, gathers, copied: Some(source) }),
+                Err(unposted) => Err(Unposted { buffer: source.into_any(), ..unposted }),
+            };
+        }
+        let op = self.engine.initwrite(now, to, key, element, source)?;
+        Ok(Posted { op, gathers, copied: None })
+    }
+}
 
 impl Kernel {
     /// Posts a read.
@@ -36,7 +76,7 @@ impl Kernel {
         if let Err(error) = self.check_open() {
             return Err(Unposted { error, buffer: place.into_any() });
         }
-        self.post(operation, key, |core, now| core.engine.initread(now, from, key, element, place))
+        self.post(operation, key, |core, now| core.engine.initread(now, from, key, element, place).map(Posted::new))
     }
 
     /// Posts a read of any origin.
@@ -51,7 +91,7 @@ impl Kernel {
         if let Err(error) = self.check_open() {
             return Err(Unposted { error, buffer: place.into_any() });
         }
-        self.post(operation, key, |core, now| core.engine.initread_any(now, key, element, place))
+        self.post(operation, key, |core, now| core.engine.initread_any(now, key, element, place).map(Posted::new))
     }
 
     /// Posts a write and sends its first burst, if it may go and there is room.
@@ -67,7 +107,11 @@ impl Kernel {
         if let Err(error) = self.check_open() {
             return Err(Unposted { error, buffer: source.into_any() });
         }
-        self.post(operation, key, |core, now| core.engine.initwrite(now, to, key, element, source))
+        let may_move = self.task_may_move();
+        self.post(operation, key, |core, now| {
+            let gathers = may_move && core.gathers(to, bytes, now);
+            core.post_write(now, (to, key), element, source, gathers)
+        })
     }
 
     fn check_open(&self) -> Result<()> {
@@ -81,7 +125,7 @@ impl Kernel {
         &self,
         operation: Operation,
         key: MatchKey,
-        post: impl FnOnce(&mut Core, Duration) -> Result<OpId, Unposted>,
+        post: impl FnOnce(&mut Core, Duration) -> Result<Posted, Unposted>,
     ) -> Result<Arc<Completion>, Unposted> {
         let now = self.clock.now();
         self.ownership.program_enters(now);
@@ -89,7 +133,7 @@ impl Kernel {
         let mut core = self.lock();
         // Who posts goes on to compute, as far as can be known; a wait says otherwise.
         core.is_helped = self.help.is_held();
-        let op = post(&mut core, now)
+        let Posted { op, gathers, copied } = post(&mut core, now)
             .map_err(|unposted| Unposted { error: unposted.error.during(operation), ..unposted })?;
         let completion = Arc::new(match operation.kind {
             OperationKind::ReadAny => Completion::of_any(operation, op, key, self.everyone.clone()),
@@ -97,10 +141,11 @@ impl Kernel {
         });
         core.expect(completion.clone());
         core.observe_post(&completion, regions::current(self.names.node), now);
-        let may_move = self.task_may_move();
+        if let Some(source) = copied {
+            core.fill_slot(Completed { op, outcome: Outcome::Written(Written::whole(source)) });
+        }
         let is_write = operation.kind == OperationKind::Write;
-        let gathers = may_move && is_write && core.gathers(operation.peer, operation.bytes, now);
-        match (may_move && !gathers, is_write) {
+        match (self.task_may_move() && !gathers, is_write) {
             (true, true) => core.send(operation.peer),
             (true, false) => core.flush(),
             (false, _) => core.hand_on(),

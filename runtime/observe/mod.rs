@@ -144,9 +144,9 @@ impl Observer {
     }
 
     /// Tells of an event on the calling thread, if a timeline is asked for.
-    pub(crate) fn tell(&self, now: impl FnOnce() -> Duration, what: What) {
+    pub(crate) fn tell(&self, now: impl FnOnce() -> Duration, what: impl FnOnce() -> What) {
         if let Some(tape) = self.tape.get() {
-            tape.tell(nanoseconds(now()), what);
+            tape.tell(nanoseconds(now()), what());
         }
     }
 
@@ -166,7 +166,7 @@ impl Observer {
     pub(crate) fn begins(&self, now: Duration) {
         if self.is_on {
             self.phases.begins(nanoseconds(now));
-            self.tell(|| now, What::Begin);
+            self.tell(|| now, || What::Begin);
         }
     }
 
@@ -175,7 +175,7 @@ impl Observer {
         if self.is_on {
             self.phases.enters(nanoseconds(now));
             self.ended.store(nanoseconds(now), Ordering::Relaxed);
-            self.tell(|| now, What::Finalize);
+            self.tell(|| now, || What::Finalize);
         }
     }
 
@@ -197,7 +197,7 @@ impl Observer {
             let since_ns = nanoseconds(entered);
             self.phases.leaves_post(since_ns, nanoseconds(now), is_short);
             let Operation { kind, peer, tag, bytes, .. } = of;
-            self.tell(|| now, What::Post { since_ns, op: op.0, kind, peer, tag, bytes });
+            self.tell(|| now, || What::Post { since_ns, op: op.0, kind, peer, tag, bytes });
         }
     }
 
@@ -210,7 +210,7 @@ impl Observer {
                 Awaited { op: op.0, kind, peer, tag, bytes }
             });
             let count = u64::from(first.is_some()) + operations.count() as u64;
-            self.tell(|| now, What::Wait { first, count });
+            self.tell(|| now, || What::Wait { first, count });
         }
     }
 
@@ -225,7 +225,7 @@ impl Observer {
             return;
         }
         let typical = |(_, of): (OpId, Operation)| self.typical.time_ns(of.peer, of.bytes);
-        self.tell(|| now, What::Waited);
+        self.tell(|| now, || What::Waited);
         if self.ended.load(Ordering::Relaxed) > 0 {
             // It was finalize's.
             return self.phases.leaves(nanoseconds(now));
@@ -240,14 +240,14 @@ impl Observer {
             return None;
         }
         let now = now();
-        self.tell(|| now, What::Region { name: name.to_owned() });
+        self.tell(|| now, || What::Region { name: name.to_owned() });
         Some(self.regions.enter(node, name, nanoseconds(now), self.phases.outside(nanoseconds(now))))
     }
 
     /// It leaves it.
     pub(crate) fn leaves_region(&self, now: Duration, visit: &Visit) {
         Regions::leave(visit, nanoseconds(now), self.phases.outside(nanoseconds(now)));
-        self.tell(|| now, What::RegionEnds);
+        self.tell(|| now, || What::RegionEnds);
     }
 
     /// What is to be counted of regions.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Control, Express, HELD_ORDER_MIN, Message, Outgoing, Stage, WANTS_MAX, cost};
+use super::{Control, Express, HELD_ORDER_MIN, MESSAGE_COST, Message, Outgoing, Stage, WANTS_MAX, cost};
 use crate::buffer::SendBuffer;
 use crate::engine::OpId;
 use crate::wire::frame::{HOLDING, Kind, MatchKey, MessageHeader};
@@ -46,6 +46,12 @@ impl Outgoing {
         } else {
             self.hold(index);
         }
+    }
+
+    /// Whether a message of `bytes` would be ready when it is posted, and nothing but the socket could keep it from leaving.
+    pub(in crate::engine) fn takes_at_once(&self, bytes: u64) -> bool {
+        let has_credit = self.held.is_empty() && bytes.saturating_add(MESSAGE_COST) <= self.credit;
+        has_credit && self.has_room() && !self.is_down && !self.is_mute
     }
 
     /// The receiver has room again.

@@ -83,7 +83,7 @@ struct Settings {
 struct Unobserved;
 
 impl Unobserved {
-    fn tell(&self, _: impl FnOnce() -> Duration, _: What) {}
+    fn tell(&self, _: impl FnOnce() -> Duration, _: impl FnOnce() -> What) {}
     fn enters_wait(&self, _: Duration, _: impl Iterator<Item = (OpId, Operation)>) {}
     fn leaves_wait(&self, _: Duration, _: Duration, _: impl Iterator<Item = (OpId, Operation)>) {}
 }

@@ -1,8 +1,11 @@
 //! How long a waiting thread polls before it sleeps: a sleep and its wake-up are by far the dearest step of a
-//! short message, but polling pays only while cores are free and messages come soon.
+//! short message, but polling pays only while messages come soon, and while nobody computes on the core. Where ranks share
+//! cores, a thread that polls yields its core between two looks: the peer that it waits for may be next there.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+
+use crate::join::cores::Polling;
 
 /// The longest poll: about a round trip on a local network. Whoever waits longer loses little by sleeping.
 const LIMIT_US: u32 = 100;
@@ -17,6 +20,9 @@ const INTERRUPTED: Duration = Duration::from_micros(40);
 const REST: Duration = Duration::from_micros(2);
 /// Waits that sleep at once after an interruption.
 const INTERRUPTED_WAITS: u32 = 64;
+/// Where ranks share cores, a look is followed by a turn of all others on the core. If they wait too, that takes some
+/// microseconds for each; this long, somebody computes.
+const SHARED_INTERRUPTED: Duration = Duration::from_micros(400);
 
 /// What a look at the sockets has found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,7 +36,7 @@ pub(crate) enum Look {
 
 /// What earlier waits have taught. Shared by all threads of a node; only hints, so nothing is ordered by it.
 pub(crate) struct Spin {
-    is_allowed: bool,
+    polling: Polling,
     /// Waiting for a message to begin.
     beginning: Habit,
     /// Waiting for more of one that is under way: on a fast link soon, on a slow one not.
@@ -45,15 +51,15 @@ struct Habit {
 }
 
 impl Spin {
-    /// `is_allowed`: every rank of this host has a core of its own.
-    pub(crate) fn new(is_allowed: bool) -> Self {
-        Spin { is_allowed, beginning: Habit::new(), more: Habit::new() }
+    pub(crate) fn new(polling: Polling) -> Self {
+        Spin { polling, beginning: Habit::new(), more: Habit::new() }
     }
 
     /// Polls `look` until it finds what is waited for, or the time is better slept. Returns whether it did.
     /// `is_long`: a long message is waited for; `has_begun`: a message is under way.
     pub(crate) fn poll(&self, is_long: bool, mut has_begun: bool, mut look: impl FnMut() -> Look) -> bool {
         let Some(mut budget) = self.budget(has_begun) else { return false };
+        let interrupted = if self.polling == Polling::Shared { SHARED_INTERRUPTED } else { INTERRUPTED };
         let (mut since, mut last) = (Instant::now(), Instant::now());
         loop {
             let found = look();
@@ -70,7 +76,7 @@ impl Spin {
                     budget = more;
                 }
                 // A long message is coming in: whoever interrupts is probably its sender.
-                Look::Nothing if now - last > INTERRUPTED && !has_begun => {
+                Look::Nothing if now - last > interrupted && !has_begun => {
                     self.beginning.pause.store(INTERRUPTED_WAITS, Ordering::Relaxed);
                     return false;
                 }
@@ -85,7 +91,7 @@ impl Spin {
     }
 
     fn budget(&self, has_begun: bool) -> Option<Duration> {
-        if self.is_allowed { self.habit(has_begun).budget() } else { None }
+        if self.polling == Polling::Never { None } else { self.habit(has_begun).budget() }
     }
 
     fn habit(&self, has_begun: bool) -> &Habit {
@@ -142,7 +148,7 @@ mod tests {
 
     #[test]
     fn polling_is_given_up_after_it_was_in_vain_and_tried_again() {
-        let spin = Spin::new(true);
+        let spin = Spin::new(Polling::Own);
         let waits = |count: u32| {
             (0..count).filter(|_| spin.budget(false).inspect(|_| spin.beginning.is_in_vain()).is_some()).count()
         };
@@ -157,7 +163,7 @@ mod tests {
 
     #[test]
     fn an_interrupted_poll_makes_the_next_waits_sleep() {
-        let spin = Spin::new(true);
+        let spin = Spin::new(Polling::Own);
         assert!(!spin.poll(false, false, || {
             std::thread::sleep(2 * INTERRUPTED);
             Look::Nothing
@@ -166,7 +172,7 @@ mod tests {
     }
 
     /// Which of two ranks poll, each started by a thread that may run on these processors only.
-    fn polling(processors: [&[usize]; 2]) -> Vec<bool> {
+    fn polling(processors: [&[usize]; 2]) -> Vec<Polling> {
         let root = std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).unwrap();
         let start = |(rank, processors): (u32, &[usize])| {
             let mut mask = CpuSet::new();
@@ -180,26 +186,36 @@ mod tests {
         };
         let threads: Vec<_> = (0..).zip(processors).map(start).collect();
         let kernels: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
-        let polling = kernels.iter().map(|kernel| kernel.help.spin.is_allowed).collect();
+        let polling = kernels.iter().map(|kernel| kernel.help.spin.polling).collect();
         let ends = kernels.into_iter().map(|kernel| std::thread::spawn(move || kernel.finish(None)));
         ends.collect::<Vec<_>>().into_iter().for_each(|end| end.join().unwrap().unwrap());
         polling
     }
 
     #[test]
-    fn ranks_poll_that_are_bound_to_a_core_each_and_not_those_that_share_one() {
+    fn ranks_that_share_a_core_yield_it_while_they_poll() {
         let all = sched_getaffinity(None).unwrap();
         let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&processor| all.is_set(processor)).collect();
         let &[first, second, ..] = &all[..] else { return };
-        assert_eq!(polling([&[first], &[second]]), [true; 2], "each on its own");
-        assert_eq!(polling([&[first], &[first]]), [false; 2], "both on one");
-        assert_eq!(polling([&[first, second], &[second]]), [true; 2]);
-        assert_eq!(polling([&all, &all]), [true; 2], "not bound");
+        assert_eq!(polling([&[first], &[second]]), [Polling::Own; 2], "each on its own");
+        assert_eq!(polling([&[first], &[first]]), [Polling::Shared; 2], "both on one");
+        assert_eq!(polling([&[first, second], &[second]]), [Polling::Own; 2]);
+        assert_eq!(polling([&all, &all]), [Polling::Own; 2], "not bound");
     }
 
     #[test]
-    fn nobody_polls_without_a_core_of_its_own() {
-        let spin = Spin::new(false);
+    fn whoever_shares_a_core_sleeps_after_somebody_has_computed_there() {
+        let spin = Spin::new(Polling::Shared);
+        assert!(!spin.poll(false, false, || {
+            std::thread::sleep(2 * SHARED_INTERRUPTED);
+            Look::Nothing
+        }));
+        assert_eq!(spin.budget(false), None);
+    }
+
+    #[test]
+    fn nobody_polls_where_it_is_switched_off() {
+        let spin = Spin::new(Polling::Never);
         assert!(!spin.poll(false, false, || Look::Met));
     }
 }
