@@ -43,6 +43,42 @@ pub(crate) fn sizes_arrive_exactly(sizes: &[usize], configure: impl Fn(&mut Conf
     });
 }
 
+/// Small writes in a row, each waited for: they gather, their buffer is reused at once, and the last ones leave though their
+/// program does not call any more. Longer ones in between keep the order.
+#[test]
+fn small_writes_in_a_row_carry_what_was_written() {
+    const MANY: u64 = 5000;
+    let length = |count: u64| if count % 97 == 96 { 900 } else { 1 + (count % 60) as usize };
+    for encrypt in [false, true] {
+        let configure = |config: &mut Config| config.encrypt = encrypt;
+        job_within(Duration::from_secs(60), 2, configure, move |node| {
+            if node.rank() == 0 {
+                for round in 0..3 {
+                    for count in 0..MANY {
+                        let mut buffer = vec![round * MANY + count; length(count)];
+                        buffer = node.initwrite(1, 5, buffer).unwrap().wait().unwrap();
+                        buffer.fill(u64::MAX);
+                    }
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                // The other says that all have come while this thread sleeps on.
+                std::thread::sleep(Duration::from_millis(300));
+                let read = node.initread(1, 6, vec![0u8]).unwrap();
+                assert_eq!(read.wait().unwrap(), [1]);
+            } else {
+                for round in 0..3 {
+                    for count in 0..MANY {
+                        let got = node.initread(0, 5, vec![0u64; 900]).unwrap().wait().unwrap();
+                        assert!(got == vec![round * MANY + count; length(count)], "{round}, {count}: {got:?}");
+                    }
+                }
+                node.initwrite(0, 6, vec![1u8]).unwrap().wait().unwrap();
+            }
+            node.finalize().unwrap();
+        });
+    }
+}
+
 /// The paper's (I.1) with blocking writes: both wait for a long write before either has posted its read.
 #[test]
 fn both_ranks_write_60_mib_before_either_reads() {
