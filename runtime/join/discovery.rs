@@ -162,7 +162,8 @@ async fn call(roots: &[String], party: &Party, epoch: u32) -> Result<Found, Stri
     }
 }
 
-/// The first of `roots` at which this job's rendezvous authenticates itself; otherwise what came of each.
+/// The first of `roots` at which this job's rendezvous authenticates itself; otherwise what came of each. One that is silent,
+/// behind a cable that is cut for a moment, say, is asked again for as long as there is patience.
 pub async fn first_that_answers(
     roots: &[SocketAddr],
     party: &Party,
@@ -173,7 +174,12 @@ pub async fn first_that_answers(
         let party = party.clone();
         tries.spawn(async move {
             sleep(HEAD_START * index).await;
-            (root, handshake::probe(root, &party).await.map_err(|error| error.to_string()))
+            loop {
+                match handshake::probe(root, &party).await {
+                    Err(error) if error.is_silence() => {}
+                    probed => return (root, probed.map_err(|error| error.to_string())),
+                }
+            }
         });
     }
     let mut causes = Vec::new();

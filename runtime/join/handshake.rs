@@ -57,6 +57,15 @@ impl DialError {
             DialError::Cipher(_) | DialError::Silent => false,
         }
     }
+
+    /// Whether nothing came back at all, in a time that an attempt takes.
+    pub(super) fn is_silence(&self) -> bool {
+        match self {
+            DialError::Io(error) => error.kind() == io::ErrorKind::TimedOut,
+            DialError::Silent => true,
+            DialError::Refused(_) | DialError::Cipher(_) => false,
+        }
+    }
 }
 
 /// An error of the operating system with the next thing to look at.

@@ -55,6 +55,26 @@ pub(super) enum NotBack {
     Failed(String),
 }
 
+/// Why an agent does not do what it was asked.
+pub(super) enum NotReady {
+    /// The connection to it broke.
+    Cut(Failed),
+    /// Another one would not help.
+    Failed(Failed),
+}
+
+impl From<Failed> for NotReady {
+    fn from(failed: Failed) -> Self {
+        NotReady::Failed(failed)
+    }
+}
+
+impl From<NotReady> for Failed {
+    fn from((NotReady::Cut(failed) | NotReady::Failed(failed)): NotReady) -> Self {
+        failed
+    }
+}
+
 impl Connection {
     /// Starts the agent on `host`, and sends it the program if it needs it.
     pub(super) async fn open(hosts: &Hosts, host: &Host, own: &Program) -> Result<Self, Failed> {
@@ -175,20 +195,25 @@ impl Connection {
     }
 
     /// What the agent answers; an error if it cannot do it, or takes longer than `patience`.
-    pub(super) async fn ask(&mut self, question: &ToAgent, patience: Duration) -> Result<FromAgent, Failed> {
-        self.send(question).await?;
-        Err(Failed::launcher(match timeout(patience, self.hear()).await {
-            Ok(Ok(FromAgent::Failed(failed))) => return Err(failed),
+    pub(super) async fn ask(&mut self, question: &ToAgent, patience: Duration) -> Result<FromAgent, NotReady> {
+        self.send(question).await.map_err(NotReady::Cut)?;
+        Err(NotReady::Failed(Failed::launcher(match timeout(patience, self.hear()).await {
+            Ok(Ok(FromAgent::Failed(failed))) => return Err(failed.into()),
             Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => self.why_it_ended().await,
+            Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Err(NotReady::Cut(Failed::launcher(self.why_it_ended().await)));
+            }
             Ok(Err(error)) => format!("what it says is not understood: {error}"),
             Err(_) => format!("its agent said nothing for {} s", patience.as_secs()),
-        }))
+        })))
     }
 
     async fn hear(&mut self) -> io::Result<FromAgent> {
         loop {
             let line = lines::next(&mut self.stdout).await?;
+            if !line.ends_with(b"\n") {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
             match Line::parse(&line).map_err(io::Error::other)? {
                 Line::Message { number, acknowledged, body } => {
                     let heard = self.session.handle_message(number, acknowledged, body.len());
