@@ -34,6 +34,9 @@ const NOISE_BYTES_MAX: usize = 1 << 20;
 /// How many of the starter's last lines are shown.
 const COMPLAINTS_MAX: usize = 8;
 
+/// What ssh says of a connection that was there.
+const BROKEN: [&str; 4] = ["Connection reset by", "Connection closed by", "closed by remote host", "Broken pipe"];
+
 /// A started agent, and the process that is the way to it: ssh, say. Dropped, the agent ends.
 pub(super) struct Connection {
     /// That process. Its input goes to the agent.
@@ -61,6 +64,14 @@ pub(super) enum NotReady {
     Cut(Failed),
     /// Another one would not help.
     Failed(Failed),
+}
+
+impl NotReady {
+    /// What kept the starter from its work: ssh says whether its connection was there and broke.
+    pub(super) fn of_starter(failed: Failed) -> Self {
+        let is_cut = BROKEN.iter().any(|part| failed.message.contains(part));
+        if is_cut { NotReady::Cut(failed) } else { NotReady::Failed(failed) }
+    }
 }
 
 impl From<Failed> for NotReady {

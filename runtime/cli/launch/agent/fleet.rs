@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::connection::{Connection, NotReady, unexpected};
 use super::errand::{Errand, Secret};
@@ -35,6 +35,7 @@ use lathide::launcher::timeline::rank_file;
 const PREPARE: Duration = Duration::from_secs(15);
 /// How often an agent is started, if its connection breaks before it is ready.
 const STARTS: u32 = 3;
+const START_PAUSE: Duration = Duration::from_millis(250);
 /// How long agents may take to clean up: longer than they take by their own clocks. A cut may come in between.
 const CLEAN_UP: Duration = Duration::from_secs(12);
 /// A job for several hosts, and where its news go.
@@ -190,6 +191,7 @@ async fn prepare(
             Err(NotReady::Cut(why)) if goes_on => {
                 tracing::info!(host = host.name, %why, "the connection to an agent was cut before it was ready");
                 starts += 1;
+                sleep(START_PAUSE).await;
             }
             prepared => return Ok(prepared?),
         }
@@ -206,7 +208,7 @@ async fn prepare_once(
     let patience = way.as_ref().map(WayBack::agents_patience);
     let errand = Errand::new(plan.job, plan.hosts, (host, ranks.to_vec()), secret, plan.port);
     let errand = Errand { patience, ..errand };
-    let mut connection = Connection::open(plan.hosts, host, own).await?;
+    let mut connection = Connection::open(plan.hosts, host, own).await.map_err(NotReady::of_starter)?;
     if way.is_some() {
         connection.leave_will();
     }
