@@ -159,10 +159,13 @@ impl LineTask {
                 is_over.fetch_or(is_last, Ordering::Relaxed);
                 (!is_last).then_some(notice)
             };
-            let own = *self.locals.borrow();
+            let (own, resumes) = (*self.locals.borrow(), self.patience.resume.is_some());
             let end = tokio::select! {
                 end = lines::carry(line, &session, &mut self.words, &self.notices, hear) => end,
-                () = changes.lost(own) => End::Broken(io::Error::other(format!("this host has lost its address {own}"))),
+                // Where the end of a connection is that of the line, the address may rather come back.
+                () = changes.lost(own), if resumes => {
+                    End::Broken(io::Error::other(format!("this host has lost its address {own}")))
+                }
             };
             let why = match end {
                 End::Done => return None,

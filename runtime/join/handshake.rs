@@ -58,10 +58,13 @@ impl DialError {
         }
     }
 
-    /// Whether nothing came back at all, in a time that an attempt takes.
+    /// Whether nothing came back, as over a cable that is cut.
     pub(super) fn is_silence(&self) -> bool {
+        use io::ErrorKind::{HostUnreachable, NetworkDown, NetworkUnreachable, TimedOut};
         match self {
-            DialError::Io(error) => error.kind() == io::ErrorKind::TimedOut,
+            DialError::Io(error) => {
+                matches!(error.kind(), TimedOut | HostUnreachable | NetworkUnreachable | NetworkDown)
+            }
             DialError::Silent => true,
             DialError::Refused(_) | DialError::Cipher(_) => false,
         }

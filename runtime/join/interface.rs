@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::os::fd::OwnedFd;
 
+use rustix::io::Errno;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, bind, recv, socket_with};
 use tokio::io::Interest;
@@ -63,7 +64,8 @@ impl Changes {
         while is_here(address) {
             let Ok(mut ready) = told.readable().await else { return pending().await };
             // Which it is does not matter, nor whether some found no room.
-            while recv(told, &mut [0; 512][..], RecvFlags::empty()).err() != Some(rustix::io::Errno::AGAIN) {}
+            let take = || recv(told, &mut [0; 512][..], RecvFlags::empty()).map(drop);
+            while matches!(take(), Ok(()) | Err(Errno::NOBUFS | Errno::INTR)) {}
             ready.clear_ready();
         }
     }
