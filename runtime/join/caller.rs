@@ -19,6 +19,7 @@ use tokio::time::timeout;
 
 use super::control::{self, Notice, Report};
 use super::handshake::Line;
+use super::interface::Changes;
 use super::keepalive::{self, EndedBy};
 use super::lines::{self, End, Words};
 use super::redial::{Caller, Lost};
@@ -150,7 +151,7 @@ struct LineTask {
 impl LineTask {
     /// Until the line has ended. Returns why, unless all was said or the rendezvous has gone.
     async fn live(&mut self, mut line: Line) -> Option<Ended> {
-        let session = Mutex::new(Session::default());
+        let (session, changes) = (Mutex::new(Session::default()), Changes::listen());
         for cuts in 1_u64.. {
             let is_over = &self.is_over;
             let hear = |_: &TcpStream, notice: Notice| {
@@ -158,7 +159,15 @@ impl LineTask {
                 is_over.fetch_or(is_last, Ordering::Relaxed);
                 (!is_last).then_some(notice)
             };
-            let why = match lines::carry(line, &session, &mut self.words, &self.notices, hear).await {
+            let (own, resumes) = (*self.locals.borrow(), self.patience.resume.is_some());
+            let end = tokio::select! {
+                end = lines::carry(line, &session, &mut self.words, &self.notices, hear) => end,
+                // Where the end of a connection is that of the line, the address may rather come back.
+                () = changes.lost(own), if resumes => {
+                    End::Broken(io::Error::other(format!("this host has lost its address {own}")))
+                }
+            };
+            let why = match end {
                 End::Done => return None,
                 End::Forged(why) => return Some(forged(&why)),
                 End::Broken(why) => why,

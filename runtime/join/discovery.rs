@@ -173,30 +173,36 @@ pub async fn first_that_answers(
         let party = party.clone();
         tries.spawn(async move {
             sleep(HEAD_START * index).await;
-            (root, handshake::probe(root, &party).await.map_err(|error| error.to_string()))
+            (root, answers(root, &party, patience).await)
         });
     }
     let mut causes = Vec::new();
-    let search = async {
-        while let Some(tried) = tries.join_next().await {
-            match tried {
-                Ok((root, Ok(()))) => return Some(root),
-                Ok((root, Err(cause))) => causes.push((root, cause)),
-                Err(_) => {}
+    while let Some(tried) = tries.join_next().await {
+        match tried {
+            Ok((root, Ok(()))) => return Ok(root),
+            Ok((root, Err(cause))) => causes.push(format!("{root}: {cause}")),
+            Err(_) => {}
+        }
+    }
+    Err(causes)
+}
+
+/// Whether the rendezvous is at `root`. One that is silent is asked again for so long: a cable may be cut for a moment.
+async fn answers(root: SocketAddr, party: &Party, patience: Duration) -> Result<(), String> {
+    let (mut pauses, mut last) = (Pauses::new(), "no answer; a firewall may drop the packets".to_owned());
+    let asking = async {
+        loop {
+            match handshake::probe(root, party).await {
+                Err(error) if error.is_silence() => last = error.to_string(),
+                probed => return probed.map_err(|error| error.to_string()),
             }
+            sleep(pauses.next()).await;
         }
-        None
     };
-    if let Ok(Some(root)) = timeout(patience, search).await {
-        return Ok(root);
+    match timeout(patience, asking).await {
+        Ok(answered) => answered,
+        Err(_) => Err(format!("for {} s: {last}", patience.as_secs())),
     }
-    for &root in roots {
-        if !causes.iter().any(|(tried, _)| *tried == root) {
-            let cause = format!("no answer for {} s; a firewall may drop the packets", patience.as_secs());
-            causes.push((root, cause));
-        }
-    }
-    Err(causes.into_iter().map(|(root, cause)| format!("{root}: {cause}")).collect())
 }
 
 /// This host's addresses that ranks on others may call.

@@ -57,6 +57,18 @@ impl DialError {
             DialError::Cipher(_) | DialError::Silent => false,
         }
     }
+
+    /// Whether nothing came back, as over a cable that is cut.
+    pub(super) fn is_silence(&self) -> bool {
+        use io::ErrorKind::{HostUnreachable, NetworkDown, NetworkUnreachable, TimedOut};
+        match self {
+            DialError::Io(error) => {
+                matches!(error.kind(), TimedOut | HostUnreachable | NetworkUnreachable | NetworkDown)
+            }
+            DialError::Silent => true,
+            DialError::Refused(_) | DialError::Cipher(_) => false,
+        }
+    }
 }
 
 /// An error of the operating system with the next thing to look at.

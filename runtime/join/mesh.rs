@@ -350,7 +350,7 @@ async fn connect(
                 Some(forged) => return Err(forged.to_owned().into()),
                 None => rendezvous_gone = true,
             },
-            Err(_) => return Err(overdue(own, &missing, &table).into()),
+            Err(_) => return Err(overdue(own, &missing, &table)),
         }
     }
 }
@@ -396,10 +396,11 @@ async fn dial_peer(
     Err(format!("rank {peer} cannot be reached at {address}"))
 }
 
-fn overdue(own: u32, missing: &[Rank], table: &Table) -> String {
+fn overdue(own: u32, missing: &[Rank], table: &Table) -> Failure {
     let at = table.addresses[own as usize];
     let (who, has) = (listed(missing), if missing.len() == 1 { "has" } else { "have" });
-    format!("{who} {has} not connected in time; can the other machines reach this one at {at} (firewall)?")
+    let cause = format!("{who} {has} not connected in time; can the other machines reach this one at {at} (firewall)?");
+    Failure { cause, blames: Some(missing[0]).filter(|_| missing.len() == 1) }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use tokio::time::Instant;
 
 use super::Kernel;
+use super::core::Core;
 use super::task::Task;
 use crate::ids::Rank;
 use crate::join::control::Report;
@@ -90,17 +91,21 @@ impl Task {
         }
     }
 
-    /// This node has another address.
+    /// This node has another address. Links from one that it has not any more are dead.
     pub(super) fn moves_to(&mut self, local: IpAddr) {
-        if let Some(rejoin) = &mut self.rejoin {
-            rejoin.move_to(local);
-        }
+        let Some(rejoin) = &mut self.rejoin else { return };
+        rejoin.move_to(local);
+        self.kernel.intervene(Core::cut_homeless);
+        self.links_are_down();
     }
 
-    /// A peer has.
+    /// A peer has. If this node is the one to dial, it does so at once: the peer may have lost the address before, and waits.
     pub(super) fn has_moved(&mut self, peer: Rank, address: SocketAddr) {
-        if let Some(rejoin) = &mut self.rejoin {
-            rejoin.moved(peer, address);
+        let Some(rejoin) = &mut self.rejoin else { return };
+        rejoin.moved(peer, address);
+        if self.kernel.rank < peer {
+            self.kernel.intervene(|core| core.cut_elsewhere(peer, address.ip()));
+            self.links_are_down();
         }
     }
 

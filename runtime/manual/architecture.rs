@@ -131,6 +131,10 @@
 //! The task has another made (`kernel/cuts`, `join/rejoin`), and hands it to the core with the peer's position. The
 //! listener and the peers' addresses are kept for that while the job lives.
 //!
+//! TCP does not say that a connection's own address is gone. The line to the rendezvous listens to the system's news of
+//! addresses (`join/interface`): it calls again from another one, the core takes down the links that have none any more, and
+//! the rendezvous tells the others where to dial (`Report::Moved`).
+//!
 //! What has come is acknowledged by whoever drives. For what remains, the task has a timer of 10 ms, which runs only as
 //! long as something is to be told. In deferred mode it says nothing outside of waits.
 //!

@@ -79,7 +79,7 @@
 //! A rank listens on the address from which it has reached the launcher, and announces that address to the others. No
 //! host name is resolved to a rank's own address. `--net eth0`, `--net 10.0.0.0/8` or `--net '!docker0'` selects
 //! another address (on every host). `addr=` in the hostfile announces the address of a router in front of that host.
-//! When all pairs are connected, ranks stop listening.
+//! Ranks listen as long as the job runs, for connections that are made again.
 //!
 //! Hosts may have only IPv6 addresses: `--hosts 'me@[fd00::3]:4'`, `--advertise fd00::1`, `--net fd00::/8`,
 //! `addr=fd00::3`, `LATHIDE_ROOT=[fd00::1]:7000` all work. Link-local addresses (`fe80::`) are not used: they are not
@@ -95,6 +95,7 @@
 //! | | |
 //! | --- | --- |
 //! | a host cannot be reached, or refuses | no rank starts; status 125 |
+//! | the network is cut while the job starts | a delay of up to 8 s while a host looks for the launcher, then of up to `LATHIDE_JOIN`; beyond that an error that names the host, or the rank and its host |
 //! | the program is not found | the error names host and path; status 127 (126 if it cannot be executed) |
 //! | the ssh connection to a host breaks during the job | a delay, if it can be made again within `LATHIDE_RESUME` |
 //! | a host or its agent is lost during the job | its ranks are lost, the others end; names the host; status 1 |
@@ -112,10 +113,18 @@
 //!   who knows the job's token. Its directory goes when it ends.
 //! - The launcher says a last word when it ends, also if it was killed: a process of its own does that. A connection that
 //!   ends without it was cut. If that process was killed too, the agent finds that nobody listens at the launcher's
-//!   address any more, and ends after a second. Only if the launcher dies while the network is cut, the agent and its
-//!   ranks may stay for as long as a cut may take.
+//!   address any more, and ends after a second.
+//! - If the launcher dies while the network is cut, no host can know: an agent stays as long as it would wait for a launcher
+//!   that lives, `LATHIDE_RESUME` and some seconds after it has noticed the cut. When the network is mended, the end of the ssh
+//!   connection reaches the host, at once if a rank writes something, else when the launcher's system sends it again: after as
+//!   long again as the cut has lasted, at most. From then on it takes two seconds. If the launcher's machine is gone
+//!   for good, ranks of lathide end after `LATHIDE_KEEPALIVE` and `LATHIDE_RESUME`; an agent, whose own end nobody hears, and
+//!   other programs that are silent, when the system gives the connection up (a quarter of an hour, or what `ClientAliveInterval`
+//!   of that host's sshd says).
 //! - A job that ends its ranks by KILL does not wait for a host whose connection is cut.
-//! - Before the ranks are started, with `srun`, and with `LATHIDE_RESUME=off`, a broken connection loses the host.
+//! - Before an agent is ready, a connection that breaks is no reason to look for it again: the launcher starts another one,
+//!   up to three in all. From then on the same agent is found again, also if its ranks are not started yet.
+//! - With `srun`, and with `LATHIDE_RESUME=off`, a broken connection loses the host.
 //! - A host that ends all processes of a user with the last session (`KillUserProcesses` of logind) loses its agent.
 //!
 //! # Slurm

@@ -17,10 +17,16 @@
 //! $ lathide lab status                                # what each host has sent and received, and what was dropped
 //! $ lathide lab cut host1                             # packets from and to host1 are lost,
 //! $ lathide lab mend host1                            #   until now
+//! $ lathide lab move host1 10.76.0.77                 # another address, which its name means from now on
 //! $ lathide lab change host1 --rate 1mbit --loss 1%   # changes only what is named
 //! $ lathide lab change --delay 100ms                  # of all hosts
 //! $ exit                                              # and nothing is left of it
 //! ```
+//!
+//! `move` takes the former address from the host's interface, so connections from and to it are dead without a word, as when
+//! a machine gets another lease or network. It takes any free address in 10.76.0.0/16 or fd76:6c61:7468::/64; the host keeps that
+//! of the other kind. A job goes on ([network cuts](super::launching#network-cuts-and-keepalive)), unless it is the host of its
+//! launcher.
 //!
 //! Another shell with the same `LATHIDE_LAB` reaches the lab: `lathide lab cut host1` there cuts the link of a program
 //! that runs here. Only the lab's user can do that, since the directory is private.
@@ -28,7 +34,7 @@
 //! | within a lab | |
 //! | --- | --- |
 //! | `LATHIDE_LAB`, `LATHIDE_LAB_HOSTS` | [the environment](super::launching#environment) |
-//! | `10.76.0.1`, `fd76:6c61:7468::1` | `host0`'s addresses, and so on |
+//! | `10.76.0.1`, `fd76:6c61:7468::1` | `host0`'s addresses, and so on, unless it is moved |
 //! | `lathide __in-host NAME PROGRAM ARGS…` | runs PROGRAM on that host, as the same process |
 //!
 //! Programs within a lab reach its hosts and nothing else, not even the machine's own network. Files and terminals are

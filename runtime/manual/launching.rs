@@ -126,6 +126,16 @@
 //! half a second. The connections to the coordinator and those of ssh survive the same cuts ([`super::hosts`]).
 //! `finalize` waits for links that are down, too.
 //!
+//! A host may have another address from one moment to the next, as a laptop in another network has. A rank hears from the
+//! system that its host has lost an address. It reaches the rendezvous from the new one, listens there, and has it announced
+//! to the others, who dial it at once. That takes some round trips, also with `LATHIDE_KEEPALIVE=off`.
+//!
+//! - The rendezvous itself keeps its addresses: if the launcher's host (or rank 0's, without a launcher) moves, the job ends
+//!   after `LATHIDE_RESUME`, with an error that says from where the rendezvous could not be reached again.
+//! - An address given with `--advertise`, `addr=` or `LATHIDE_ADVERTISE` stays the one at which others call a rank.
+//! - ssh calls a host by the name in `--hosts`: if that is the former address, the launcher does not find it again.
+//! - If another machine has the former address meanwhile, and refuses connections there, the rank is taken for ended.
+//!
 //! - `Arc<[T]>` and `Bytes` that come back from `wait` may have a second owner for some milliseconds, until the peer has
 //!   acknowledged them: use `Arc::make_mut`, not `Arc::get_mut`.
 //! - A middlebox that answers for a dead host with refusals looks like a process that has ended.

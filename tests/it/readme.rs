@@ -105,6 +105,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("lathide lab --hosts 2 --delay 25ms --rate 50mbit -- bash", By("lab/commands.rs")),
     ("lathide run --hosts host0,host1 ./stencil", By("lab/jobs.rs")),
     ("lathide lab cut host1", By("lab/commands.rs")),
+    ("lathide lab move host1 10.76.0.77", By("lab/moves.rs")),
 ];
 
 /// The commands of the `console` blocks, without their comments.

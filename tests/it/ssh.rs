@@ -4,6 +4,7 @@
 
 mod resume;
 pub(crate) mod server;
+mod start;
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -23,6 +24,7 @@ Examples:
   lathide lab --hosts 2 --delay 25ms --rate 50mbit -- bash      a shell on host0; ping host1 works in it
   lathide lab --hosts 4 --delay 50us --rate 10mbit --shared -- ./experiment    the papers' Ethernet
   lathide lab cut host1                       from within, or from another shell with the same LATHIDE_LAB
+  lathide lab move host1 10.76.0.77           host1 has another address; its name means that one
   lathide lab change host1 --rate 1mbit       only what is named becomes different
   lathide lab status --json
 
@@ -67,6 +69,12 @@ enum Action {
     Cut { host: String },
     /// Mend a cable that was cut
     Mend { host: String },
+    /// Give a host another address: what was connected with the former one gets no packet any more
+    Move {
+        host: String,
+        /// Within the lab's networks, such as 10.76.0.77 or fd76:6c61:7468::77; the host keeps that of the other kind
+        address: IpAddr,
+    },
     /// Make a host's cable, or all cables, different: only in what is named
     #[command(group(ArgGroup::new("what").args(["delay", "rate", "host_rate", "loss", "queue"]).required(true).multiple(true)))]
     Change {
@@ -145,6 +153,7 @@ fn act(action: Action) -> Result<ExitCode, Failed> {
     match action {
         Action::Cut { host } => ask(Request::Cut(host))?,
         Action::Mend { host } => ask(Request::Mend(host))?,
+        Action::Move { host, address } => ask(Request::Move(host, address))?,
         Action::Change { host, cable } => ask(Request::Change(host, cable))?,
         Action::Status { json: true } => return Ok(print_json(COMMAND, &ask(Request::Status)?)),
         Action::Status { json: false } => return Ok(print(COMMAND, &table(&ask(Request::Status)?).join("\n"))),

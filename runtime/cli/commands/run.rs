@@ -194,6 +194,10 @@ fn explain(job: &Job, outcome: &Outcome, quiet: bool) {
         End::Exited(_) => eprintln!("lathide: rank {}{place} failed{first}: it {failure}", failure.rank),
         _ => eprintln!("lathide: rank {}{place} {failure}", failure.rank),
     }
+    let blamed = outcome.ranks[failure.rank.index()].blames.and_then(|rank| outcome.ranks.get(rank.index()));
+    if let Some((rank, host)) = blamed.and_then(|blamed| Some((blamed.rank, blamed.host.as_ref()?))) {
+        eprintln!("lathide: it failed for want of rank {rank} on {host}");
+    }
     if job.size > 1 && !quiet && !failure.stderr.is_empty() {
         eprintln!("lathide: its last lines on standard error:");
         for line in &failure.stderr {

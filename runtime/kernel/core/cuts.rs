@@ -1,6 +1,6 @@
 //! Links whose connection is cut: until there is another, or none will come.
 
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use crate::controllers::Disabled;
 use crate::error::Error;
 use crate::ids::Rank;
 use crate::join::handshake::Connection;
+use crate::join::interface::is_here;
 use crate::join::keepalive::{self, EndedBy};
 use crate::kernel::down::Down;
 use crate::kernel::wake::Reason;
@@ -59,6 +60,24 @@ impl Core {
         }
         self.ended(peer, "its connection was cut, as it says");
         self.down.contains_key(&peer).then(|| self.engine.received(peer))
+    }
+
+    /// Takes down the links whose connections have a local address that this host has lost.
+    pub(in crate::kernel) fn cut_homeless(&mut self) {
+        for peer in (0..self.sockets.len() as u32).map(Rank) {
+            let local = self.sockets[peer.index()].as_ref().and_then(|socket| socket.stream.local_addr().ok());
+            if local.is_some_and(|local| !is_here(local.ip())) {
+                self.ended(peer, "its connection had an address that this host has lost");
+            }
+        }
+    }
+
+    /// Takes down the link to `peer` if its connection does not go to this address.
+    pub(in crate::kernel) fn cut_elsewhere(&mut self, peer: Rank, address: IpAddr) {
+        let remote = self.sockets[peer.index()].as_ref().and_then(|socket| socket.stream.peer_addr().ok());
+        if remote.is_some_and(|remote| remote.ip() != address) {
+            self.ended(peer, "its host has another address");
+        }
     }
 
     /// What has come from `peer`, whose link is down.

@@ -29,10 +29,13 @@ const KINDS: [Kind; 4] = [
     Kind { encrypted: true, overlap: Overlap::Off },
 ];
 
+fn chance_of(seed: u64, Contact { dialer, acceptor, number }: Contact) -> Chance {
+    Chance(seed ^ u64::from(dialer) << 48 ^ u64::from(acceptor) << 40 ^ u64::from(number))
+}
+
 /// What becomes of a connection, by chance: most are cut, at any byte of the handshake or after it.
 fn by_chance(seed: u64, contact: Contact, longest: u64) -> Plan {
-    let Contact { dialer, acceptor, number } = contact;
-    let mut chance = Chance(seed ^ u64::from(dialer) << 48 ^ u64::from(acceptor) << 40 ^ u64::from(number));
+    let mut chance = chance_of(seed, contact);
     let mut short = |most_ms: u64| Duration::from_millis(chance.below(most_ms + 1));
     let (pause, late) = (short(30), short(120));
     let faults = [
@@ -56,11 +59,32 @@ fn by_chance(seed: u64, contact: Contact, longest: u64) -> Plan {
     Plan { strike: Some(strike), piece, delay }
 }
 
-/// Runs traffic until so many connections were cut and so many bytes were verified.
-fn cut_traffic(kind: Kind, seed: u64, (cuts, bytes): (u64, u64), bytes_max: usize) -> (u64, Seen) {
-    let began = Instant::now();
+/// A connection that passes some bytes, then loses what comes one way for 0.1 to 5 s, and is reset.
+fn black_hole(seed: u64, contact: Contact) -> Plan {
+    let mut chance = chance_of(seed, contact);
+    let lasts = Duration::from_millis(100 + chance.below(4_901_u64));
+    Plan::strike(Fault::Hole(lasts), chance.once_in(2), 1_000 + chance.below(300_000_u64))
+}
+
+/// Runs traffic until so many connections were cut, at any moment, and so many bytes were verified.
+fn cut_traffic(kind: Kind, seed: u64, least: (u64, u64), bytes_max: usize) -> (u64, Seen) {
     let longest = 4 * bytes_max as u64;
-    let net = Arc::new(Net::start(RANKS, move |contact| by_chance(seed, contact, longest)));
+    let net = Net::start(RANKS, move |contact| by_chance(seed, contact, longest));
+    // Some MB/s, also where other tests want the machine.
+    let limit = Duration::from_secs(120 + least.0 + least.1 / 4_000_000);
+    traffic_over(net, kind, seed, least, bytes_max, limit)
+}
+
+/// Runs traffic over `net`, within `limit`, until so many connections were cut and so many bytes were verified.
+fn traffic_over(
+    net: Net,
+    kind: Kind,
+    seed: u64,
+    (cuts, bytes): (u64, u64),
+    bytes_max: usize,
+    limit: Duration,
+) -> (u64, Seen) {
+    let (net, began) = (Arc::new(net), Instant::now());
     let configure = move |config: &mut Config| {
         (config.encrypt, config.overlap) = (kind.encrypted, kind.overlap);
         // Messages of more than this are held back until they are read.
@@ -68,8 +92,6 @@ fn cut_traffic(kind: Kind, seed: u64, (cuts, bytes): (u64, u64), bytes_max: usiz
         config.join_timeout = Duration::from_secs(60);
     };
     let (tally, verified) = (net.tally.clone(), Arc::new(AtomicU64::new(0)));
-    // Some MB/s, also where other tests want the machine.
-    let limit = Duration::from_secs(120 + cuts + bytes / 4_000_000);
     let seen = job_at(net.root.clone(), limit, RANKS, configure, move |node| {
         let traffic = Traffic::new(seed, bytes_max, verified.clone());
         let seen = traffic.run(&node, || tally.cuts() < cuts || verified.load(Ordering::Relaxed) < bytes);
@@ -117,4 +139,40 @@ fn much_traffic_goes_right_while_connections_are_cut_very_often() {
         (cuts_all, bytes_all) = (cuts_all + cuts, bytes_all + seen.bytes);
     }
     println!("{cuts_all} cuts, {bytes_all} bytes verified; LATHIDE_SEED={seed} repeats it");
+}
+
+/// Black holes of all links at a time, a job for each kind beside the others. Returns how many, and how many bytes went right.
+fn black_holes(seed: u64, for_each_kind: u64) -> (u64, u64) {
+    let job = |(number, kind): (u64, Kind)| {
+        let seed = seed * 1000 + number;
+        let net = Net::start(RANKS, move |contact| black_hole(seed, contact));
+        // One after the other they would take five seconds each at most, and the messages between them.
+        let limit = Duration::from_secs(120 + 10 * for_each_kind);
+        let (holes, seen) = traffic_over(net, kind, seed, (for_each_kind, 0), 100_000, limit);
+        (holes, seen.bytes)
+    };
+    std::thread::scope(|scope| {
+        let jobs: Vec<_> = (0..).zip(KINDS).map(|one| scope.spawn(move || job(one))).collect();
+        let ended = jobs.into_iter().map(|ended| ended.join().expect("a job that goes right"));
+        ended.fold((0, 0), |all, (holes, bytes)| (all.0 + holes, all.1 + bytes))
+    })
+}
+
+#[test]
+fn a_black_hole_is_a_delay() {
+    let (holes, bytes) = black_holes(7, 2);
+    println!("{holes} black holes, {bytes} bytes verified");
+    assert!(holes >= 8, "{holes}");
+}
+
+/// All of the promise: 500 black holes of 0.1 to 5 s.
+#[test]
+#[ignore = "500 black holes of up to 5 s; for the night"]
+fn black_holes_are_delays_very_often() {
+    let seed =
+        std::env::var("LATHIDE_SEED").map_or_else(|_| getrandom::u64().unwrap() >> 40, |text| text.parse().unwrap());
+    println!("LATHIDE_SEED={seed} repeats it");
+    let share = scale().min(10.0) / 10.0 / KINDS.len() as f64;
+    let (holes, bytes) = black_holes(seed, (500.0 * share).ceil() as u64);
+    println!("{holes} black holes, {bytes} bytes verified; LATHIDE_SEED={seed} repeats it");
 }

@@ -7,8 +7,10 @@ mod contention;
 mod cuts;
 mod ends;
 mod jobs;
+mod moves;
 mod network;
 mod program;
+mod start;
 
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;

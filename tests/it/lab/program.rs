@@ -58,16 +58,28 @@ fn echo() {
 /// How long the ranks of `quiet` and `full` do not call the node.
 const COMPUTES: Duration = Duration::from_secs(14);
 
+/// Says that the job runs, in a file that LATHIDE_LAB_TEST_READY names.
+fn ready() {
+    if let Some(file) = std::env::var_os("LATHIDE_LAB_TEST_READY") {
+        std::fs::write(file, "").expect("a file");
+    }
+}
+
 /// Two ranks that have nothing under way for a while.
 fn quiet() {
     let node = ok(lathide::init());
     let other = 1 - node.rank().0;
-    for _ in 0..2 {
+    for round in 0..2 {
         let write = ok(node.initwrite(other, 1, vec![7u8]));
         let read = ok(node.initread(other, 1, vec![0u8]));
         assert_eq!(ok(read.wait()), [7]);
         ok(write.wait());
         println!("exchanged");
+        // Only then has the other one what it waits for.
+        ok(node.barrier());
+        if round == 0 && other == 1 {
+            ready();
+        }
         std::thread::sleep(COMPUTES);
     }
     ok(node.finalize());
@@ -79,6 +91,7 @@ fn full() {
     let node = ok(lathide::init());
     if node.rank() == 0 {
         let write = ok(node.initwrite(1, 1, vec![7u8; MANY]));
+        ready();
         ok(write.wait());
     } else {
         std::thread::sleep(COMPUTES);

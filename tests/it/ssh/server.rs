@@ -92,6 +92,16 @@ impl Server {
         }
     }
 
+    /// Kills the server's end of the sessions in which a process of this name runs.
+    pub(super) fn cut_sessions_with(&self, program: &str) {
+        let sessions =
+            children(self.child.id()).into_iter().map(|session| [vec![session], descendants(session)].concat());
+        for session in sessions.filter(|all| all.iter().any(|process| name(*process) == program)) {
+            let ends = session.into_iter().filter(|process| name(*process).starts_with("sshd"));
+            ends.for_each(|end| send(end, Signal::KILL));
+        }
+    }
+
     /// Sends a signal to the server itself, which lets nobody in any more when it is stopped or killed.
     pub(super) fn signal_listener(&self, signal: Signal) {
         send(self.child.id(), signal);
@@ -140,10 +150,13 @@ impl Drop for Server {
     }
 }
 
-pub(super) fn descendants(process: u32) -> Vec<u32> {
+fn children(process: u32) -> Vec<u32> {
     let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
-    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
-    children.flat_map(|child| [vec![child], descendants(child)].concat()).collect()
+    children.split_whitespace().filter_map(|child| child.parse().ok()).collect()
+}
+
+pub(super) fn descendants(process: u32) -> Vec<u32> {
+    children(process).into_iter().flat_map(|child| [vec![child], descendants(child)].concat()).collect()
 }
 
 /// An argument of `sleep` that no other process has: so its processes can be counted.

@@ -34,6 +34,9 @@ const NOISE_BYTES_MAX: usize = 1 << 20;
 /// How many of the starter's last lines are shown.
 const COMPLAINTS_MAX: usize = 8;
 
+/// What ssh says of a connection that was there.
+const BROKEN: [&str; 4] = ["Connection reset by", "Connection closed by", "closed by remote host", "Broken pipe"];
+
 /// A started agent, and the process that is the way to it: ssh, say. Dropped, the agent ends.
 pub(super) struct Connection {
     /// That process. Its input goes to the agent.
@@ -53,6 +56,34 @@ pub(super) enum NotBack {
     Gone,
     /// It may be next time.
     Failed(String),
+}
+
+/// Why an agent does not do what it was asked.
+pub(super) enum NotReady {
+    /// The connection to it broke.
+    Cut(Failed),
+    /// Another one would not help.
+    Failed(Failed),
+}
+
+impl NotReady {
+    /// What kept the starter from its work: ssh says whether its connection was there and broke.
+    pub(super) fn of_starter(failed: Failed) -> Self {
+        let is_cut = BROKEN.iter().any(|part| failed.message.contains(part));
+        if is_cut { NotReady::Cut(failed) } else { NotReady::Failed(failed) }
+    }
+}
+
+impl From<Failed> for NotReady {
+    fn from(failed: Failed) -> Self {
+        NotReady::Failed(failed)
+    }
+}
+
+impl From<NotReady> for Failed {
+    fn from((NotReady::Cut(failed) | NotReady::Failed(failed)): NotReady) -> Self {
+        failed
+    }
 }
 
 impl Connection {
@@ -175,20 +206,25 @@ impl Connection {
     }
 
     /// What the agent answers; an error if it cannot do it, or takes longer than `patience`.
-    pub(super) async fn ask(&mut self, question: &ToAgent, patience: Duration) -> Result<FromAgent, Failed> {
-        self.send(question).await?;
-        Err(Failed::launcher(match timeout(patience, self.hear()).await {
-            Ok(Ok(FromAgent::Failed(failed))) => return Err(failed),
+    pub(super) async fn ask(&mut self, question: &ToAgent, patience: Duration) -> Result<FromAgent, NotReady> {
+        self.send(question).await.map_err(NotReady::Cut)?;
+        Err(NotReady::Failed(Failed::launcher(match timeout(patience, self.hear()).await {
+            Ok(Ok(FromAgent::Failed(failed))) => return Err(failed.into()),
             Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => self.why_it_ended().await,
+            Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Err(NotReady::Cut(Failed::launcher(self.why_it_ended().await)));
+            }
             Ok(Err(error)) => format!("what it says is not understood: {error}"),
             Err(_) => format!("its agent said nothing for {} s", patience.as_secs()),
-        }))
+        })))
     }
 
     async fn hear(&mut self) -> io::Result<FromAgent> {
         loop {
             let line = lines::next(&mut self.stdout).await?;
+            if !line.ends_with(b"\n") {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
             match Line::parse(&line).map_err(io::Error::other)? {
                 Line::Message { number, acknowledged, body } => {
                     let heard = self.session.handle_message(number, acknowledged, body.len());

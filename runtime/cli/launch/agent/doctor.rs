@@ -125,7 +125,7 @@ async fn reach(agent: &mut Connection, peer: u32, addresses: Vec<SocketAddr>) ->
     let (route, in_vain) = match agent.ask(&ToAgent::Reach { peer, addresses }, PATIENCE).await {
         Ok(FromAgent::Reached(route, in_vain)) => (route, in_vain),
         Ok(other) => (None, vec![unexpected(&other).message]),
-        Err(failed) => (None, vec![failed.message]),
+        Err(error) => (None, vec![Failed::from(error).message]),
     };
     (route, in_vain.iter().map(|cause| printable(cause)).collect())
 }

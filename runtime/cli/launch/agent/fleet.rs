@@ -11,9 +11,9 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-use super::connection::{Connection, unexpected};
+use super::connection::{Connection, NotReady, unexpected};
 use super::errand::{Errand, Secret};
 use super::exchange::Exchange;
 use super::hosts::Hosts;
@@ -33,6 +33,9 @@ use lathide::launcher::timeline::rank_file;
 
 /// How long an agent may take to look whether it can do what it shall.
 const PREPARE: Duration = Duration::from_secs(15);
+/// How often an agent is started, if its connection breaks before it is ready.
+const STARTS: u32 = 3;
+const START_PAUSE: Duration = Duration::from_millis(250);
 /// How long agents may take to clean up: longer than they take by their own clocks. A cut may come in between.
 const CLEAN_UP: Duration = Duration::from_secs(12);
 /// A job for several hosts, and where its news go.
@@ -79,25 +82,23 @@ impl Fleet {
             let causes: Vec<&str> = failed.iter().map(|failed| failed.message.as_str()).collect();
             return Err(Failed { message: causes.join("\nlathide: "), status });
         }
-        let mut ready: Vec<Prepared> = prepared.into_iter().flatten().collect();
+        let ready: Vec<Prepared> = prepared.into_iter().flatten().collect();
         let here = root_here(ready.iter().filter_map(|agent| agent.root), plan.port, hosts.reach.net.as_ref());
-        for (agent, (host, _)) in ready.iter_mut().zip(&hosts.places) {
-            let started = agent.connection.send(&ToAgent::Start(agent.root.unwrap_or(here))).await;
-            started.map_err(|failed| Failed::launcher(format!("{}: {failed}", host.name)))?;
-        }
         let patience = ready.iter().filter_map(|agent| agent.back.as_ref()).map(|(way, _)| way.agents_patience()).max();
         let clean_up = CLEAN_UP + patience.unwrap_or_default();
         let mut fleet = Fleet { exchanges: Vec::new(), clean_up, readers: JoinSet::new(), others: JoinSet::new() };
         for (agent, (host, ranks)) in ready.into_iter().zip(&hosts.places) {
-            fleet.adopt(&plan, agent, (host.name.clone(), ranks.clone()));
+            fleet.adopt(&plan, agent, here, (host.name.clone(), ranks.clone()));
         }
         Ok(fleet)
     }
 
-    /// Talks to the agent of a host that starts its ranks now.
-    fn adopt(&mut self, plan: &Plan<'_>, agent: Prepared, (host, ranks): (String, Vec<u32>)) {
-        let Prepared { mut connection, back, .. } = agent;
+    /// Has the agent of a host start its ranks, and talks to it. `here`: where they find each other, unless it has looked. Its
+    /// connection may have been cut since it was ready.
+    fn adopt(&mut self, plan: &Plan<'_>, agent: Prepared, here: SocketAddr, (host, ranks): (String, Vec<u32>)) {
+        let Prepared { mut connection, root, back } = agent;
         let exchange = Arc::new(Exchange::new(std::mem::take(&mut connection.session)));
+        exchange.say(&ToAgent::Start(root.unwrap_or(here)));
         let (outputs, shown) = queue_of_credits();
         let taken = Arc::new(Notify::new());
         if plan.job.stdin != Stdin::Null && ranks.contains(&0) {
@@ -174,28 +175,56 @@ fn root_here(remote: impl Iterator<Item = SocketAddr> + Clone, port: u16, rules:
 }
 
 /// The agent on one host, when it has found all that its ranks need.
+///
+/// If its connection breaks before, nothing has been started there that anybody needs: another agent does as well.
 async fn prepare(
     plan: &Plan<'_>,
     own: &Program,
     (host, ranks): (&Host, &[u32]),
     secret: Secret,
 ) -> Result<Prepared, Failed> {
-    let way = WayBack::to(plan.hosts, host, own);
+    let mut starts = 1;
+    loop {
+        let way = WayBack::to(plan.hosts, host, own);
+        let goes_on = way.is_some() && starts < STARTS;
+        match prepare_once(plan, own, (host, ranks), secret.clone(), way).await {
+            Err(NotReady::Cut(why)) if goes_on => {
+                tracing::info!(host = host.name, %why, "the connection to an agent was cut before it was ready");
+                starts += 1;
+                sleep(START_PAUSE).await;
+            }
+            prepared => return Ok(prepared?),
+        }
+    }
+}
+
+async fn prepare_once(
+    plan: &Plan<'_>,
+    own: &Program,
+    (host, ranks): (&Host, &[u32]),
+    secret: Secret,
+    way: Option<WayBack>,
+) -> Result<Prepared, NotReady> {
     let patience = way.as_ref().map(WayBack::agents_patience);
     let errand = Errand::new(plan.job, plan.hosts, (host, ranks.to_vec()), secret, plan.port);
     let errand = Errand { patience, ..errand };
-    let mut connection = Connection::open(plan.hosts, host, own).await?;
+    let mut connection = Connection::open(plan.hosts, host, own).await.map_err(NotReady::of_starter)?;
     if way.is_some() {
         connection.leave_will();
     }
-    match connection.ask(&ToAgent::Prepare(Box::new(errand)), PREPARE).await? {
-        FromAgent::Ready { root, note, resumption } => {
+    match connection.ask(&ToAgent::Prepare(Box::new(errand)), PREPARE).await {
+        Ok(FromAgent::Ready { root, note, resumption }) => {
             if let Some(note) = note {
                 let _ = plan.lines.send(Output::note(&format!("{}: {note}", host.name))).await;
             }
             Ok(Prepared { connection, root, back: way.zip(resumption) })
         }
-        other => Err(unexpected(&other)),
+        Ok(other) => Err(unexpected(&other).into()),
+        Err(NotReady::Cut(why)) => {
+            connection.abandon().await;
+            Err(NotReady::Cut(why))
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Who may reach the directory may change the lab; the directory is its owner's alone.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::IpAddr;
 use std::num::NonZeroU64;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::address;
 use super::cable::{Cable, Traffic};
 use super::host::Host;
+use super::names::Names;
 use super::switch::Switch;
 use super::wire::Frame;
 use crate::launch::alarm::clock_ns;
@@ -36,6 +38,8 @@ pub(crate) enum Request {
     Cut(String),
     /// The end of that.
     Mend(String),
+    /// A host has another address.
+    Move(String, IpAddr),
     /// A host's cable, or every cable, becomes different.
     Change(Option<String>, Cable),
     /// Nothing, only the status.
@@ -89,6 +93,7 @@ type Answer = Result<Status, String>;
 pub(super) struct Control {
     pub(super) hosts: Arc<Vec<Host>>,
     pub(super) switch: Arc<Mutex<Switch<Frame>>>,
+    pub(super) names: Names,
 }
 
 impl Control {
@@ -127,12 +132,24 @@ impl Control {
         match request {
             Request::Cut(name) => self.switch.lock().host(clock_ns(), find(name)?).cut(),
             Request::Mend(name) => self.switch.lock().host(clock_ns(), find(name)?).is_cut = false,
+            Request::Move(name, address) => self.move_host(find(name)?, *address)?,
             Request::Change(Some(name), change) => self.change(find(name)?, change)?,
             Request::Change(None, change) => (0..hosts).try_for_each(|host| self.change(host, change))?,
             Request::Find(name) => drop(find(name)?),
             Request::Status => {}
         }
         Ok(())
+    }
+
+    fn move_host(&self, host: usize, address: IpAddr) -> Result<(), String> {
+        let mut switch = self.switch.lock();
+        let before = switch.addresses.change(host, address)?;
+        if let Err(error) = self.hosts[host].change_address(before, address) {
+            // It was its own before, so this cannot fail.
+            let _ = switch.addresses.change(host, before);
+            return Err(format!("{} cannot be given the address {address}: {error}", address::name(host)));
+        }
+        self.names.show(&switch.addresses).map_err(|error| format!("the hosts' names cannot be changed: {error}"))
     }
 
     fn change(&self, host: usize, change: &Cable) -> Result<(), String> {
@@ -155,7 +172,7 @@ impl Control {
         let switch = self.switch.lock();
         let hosts = switch.hosts.iter().enumerate().map(|(number, host)| HostStatus {
             host: address::name(number),
-            address: address::addresses(number).0,
+            address: switch.addresses.of(number).0,
             delay_s: host.cable.delay().as_secs_f64(),
             rate_bits_per_s: host.cable.rate,
             host_rate_bits_per_s: host.cable.host_rate,

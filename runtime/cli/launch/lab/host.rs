@@ -2,12 +2,14 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::net::IpAddr;
 use std::thread;
 
 use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
-use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 use tun_rs::{DeviceBuilder, SyncDevice};
@@ -85,6 +87,22 @@ impl Host {
         let (queue, trains) = (DEVICE_QUEUE_PACKETS, cable.train_bytes());
         let properties = vec![LinkAttribute::TxQueueLen(queue), LinkAttribute::GsoMaxSize(trains)];
         set_link(&self.netlink, self.interface, LinkFlags::empty(), properties)
+    }
+
+    /// Gives the host another address instead of one that it has. Connections from and to that one are dead.
+    pub(super) fn change_address(&self, from: IpAddr, to: IpAddr) -> io::Result<()> {
+        let message = |address: IpAddr| {
+            let mut message = AddressMessage::default();
+            (message.header.index, message.header.family, message.header.prefix_len) = match address {
+                IpAddr::V4(_) => (self.interface, AddressFamily::Inet, PREFIX_4),
+                IpAddr::V6(_) => (self.interface, AddressFamily::Inet6, PREFIX_6),
+            };
+            message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
+            message
+        };
+        // In this order: with the first address of a network its others would go.
+        ask(&self.netlink, RouteNetlinkMessage::DelAddress(message(from)), 0)?;
+        ask(&self.netlink, RouteNetlinkMessage::NewAddress(message(to)), NLM_F_CREATE | NLM_F_EXCL)
     }
 
     /// Gives the host's network card its rate, if the cable says one.

@@ -11,6 +11,7 @@ mod cable;
 mod control;
 mod enter;
 mod host;
+mod names;
 mod namespace;
 mod packet;
 mod run;

@@ -1,7 +1,7 @@
 //! The life of a lab: makes the hosts, runs the command, passes signals on, takes everything away.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
+use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixListener;
@@ -16,13 +16,13 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
 use parking_lot::Mutex;
-use rustix::mount::mount_bind;
 
-use super::address::{hosts_file, name};
+use super::address::name;
 use super::cable::Cable;
 use super::control::{self, Control, Request, Status, ask};
 use super::enter::show;
 use super::host::Host;
+use super::names::Names;
 use super::namespace::{self, LabError};
 use super::switch::Switch;
 use super::wire::Wire;
@@ -70,7 +70,7 @@ impl Lab {
         let mut warden = Warden::start(&starter, "lab", &directory)?;
         DirBuilder::new().mode(0o700).create(&directory).map_err(system(directory.display()))?;
         namespace::enter_own()?;
-        name_hosts(self, &directory);
+        let names = Names::new(&directory, self.hosts as usize);
         let hosts = Host::make_all(self.hosts, &self.cable)?;
         for host in &hosts {
             let told = host.network.metadata().and_then(|network| warden.tell(network.ino()));
@@ -78,7 +78,7 @@ impl Lab {
         }
         // Only now, and before there are threads: where there can be no lab, the caller goes on without.
         let signals = signals().map_err(system("signals cannot be received"))?;
-        let (control, service) = network(self, &directory, hosts)?;
+        let (control, service) = network(self, &directory, hosts, names)?;
         let mut command = start(self, stdout, &starter, &directory)?;
         let exit = attend(&mut command, &signals).map_err(system("the lab's command cannot be watched"))?;
         // What the command has left behind would otherwise still use the network.
@@ -100,27 +100,14 @@ impl Lab {
     }
 }
 
-/// The lab's own names for its hosts, in its directory.
-const NAMES: &str = "names";
-
 /// The place of the lab's directory, which nobody else has.
 fn directory() -> PathBuf {
     let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
     own.unwrap_or_else(std::env::temp_dir).join(format!("lathide-lab-{:016x}", fastrand::u64(..)))
 }
 
-/// Makes the hosts' names resolve within the lab. Without them it still works, by addresses.
-fn name_hosts(lab: &Lab, directory: &Path) {
-    let own = fs::read_to_string("/etc/hosts").unwrap_or_default();
-    let file = directory.join(NAMES);
-    let written = fs::write(&file, hosts_file(lab.hosts as usize, &own));
-    if let Err(error) = written.and_then(|()| mount_bind(&file, "/etc/hosts").map_err(io::Error::from)) {
-        tracing::warn!("host names do not resolve within the lab, only addresses: /etc/hosts: {error}");
-    }
-}
-
 /// Starts the threads between the hosts: the switch, and what answers requests.
-fn network(lab: &Lab, directory: &Path, hosts: Vec<Host>) -> Result<(Arc<Control>, Service), Failed> {
+fn network(lab: &Lab, directory: &Path, hosts: Vec<Host>, names: Names) -> Result<(Arc<Control>, Service), Failed> {
     let switch = Switch::new(hosts.len(), lab.cable, lab.shared, fastrand::u64(..));
     show(directory, &hosts).map_err(system(directory.display()))?;
     let (hosts, switch) = (Arc::new(hosts), Arc::new(Mutex::new(switch)));
@@ -129,7 +116,7 @@ fn network(lab: &Lab, directory: &Path, hosts: Vec<Host>) -> Result<(Arc<Control
     let service = service.map_err(system("the lab's switch cannot be started"))?;
     let listener = UnixListener::bind(directory.join(control::SOCKET));
     let listener = listener.map_err(system(format!("a socket in {}", directory.display())))?;
-    let control = Arc::new(Control { hosts, switch });
+    let control = Arc::new(Control { hosts, switch, names });
     let answering = control.clone();
     let thread = thread::Builder::new().name("lab-control".into()).spawn(move || answering.serve(&listener));
     thread.map_err(system("the lab's threads cannot be started"))?;

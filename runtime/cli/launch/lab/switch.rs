@@ -9,11 +9,13 @@
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
+use super::address::Addresses;
 use super::cable::{Cable, Count, Traffic};
 
 /// The switch, its hosts, and all packets on their way. `T` is what a packet carries.
 pub(super) struct Switch<T> {
     pub(super) hosts: Vec<Host<T>>,
+    pub(super) addresses: Addresses,
     /// If there is one medium for all: when it is free, and who had it last.
     shared: Option<(u64, usize)>,
     random: fastrand::Rng,
@@ -70,6 +72,7 @@ impl<T: Default> Switch<T> {
         let host = |_| Host { cable, is_cut: false, up: Line::default(), down: Line::default() };
         Switch {
             hosts: (0..hosts).map(host).collect(),
+            addresses: Addresses::new(hosts),
             shared: shared.then_some((0, 0)),
             random: fastrand::Rng::with_seed(seed),
             arrived: VecDeque::new(),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustix::event::epoll::EventFlags;
 
-use super::address::owner;
 use super::cable::MTU;
 use super::host::Host;
 use super::packet::{HEADER_BYTES, parse};
@@ -117,7 +116,9 @@ impl Wire {
             let Some((to, count)) = parse(&self.scratch[..bytes]) else { continue };
             let frame = self.scratch[..bytes].to_vec();
             let since_ns = self.ears[number].empty_ns;
-            self.switch.lock().send(since_ns..=clock_ns(), number, owner(to, self.hosts.len()), count, frame);
+            let mut switch = self.switch.lock();
+            let to = switch.addresses.owner(to);
+            switch.send(since_ns..=clock_ns(), number, to, count, frame);
         }
         let rest_ns = self.rest_ns();
         let ear = &mut self.ears[number];
