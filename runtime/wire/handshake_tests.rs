@@ -5,7 +5,7 @@ const LIMITS: Limits = Limits { window_bytes: 1 << 20, envelopes_max: 7, fragmen
 
 fn party(rank: u32) -> Party {
     let (key, incarnation) = (Key([7; 32]), 100 + u64::from(rank));
-    Party { key, rank, size: 4, incarnation, limits: LIMITS, encrypts: false, versions: VERSIONS }
+    Party { key, rank, size: 4, incarnation, limits: LIMITS, encrypts: false, checks: false, versions: VERSIONS }
 }
 
 fn target(rank: u32) -> Target {

@@ -2,9 +2,11 @@
 //! codec; text that came from elsewhere. Pure.
 
 mod authentication;
+pub(crate) mod checksum;
 pub(crate) mod cipher;
 pub(crate) mod frame;
 pub(crate) mod handshake;
+pub(crate) mod records;
 mod refusal;
 pub(crate) mod seal;
 pub mod text;
