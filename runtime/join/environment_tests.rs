@@ -91,7 +91,7 @@ fn the_table_says_the_defaults() {
             said += 1;
         }
     }
-    assert_eq!(said, 15);
+    assert_eq!(said, 16);
 }
 
 #[test]

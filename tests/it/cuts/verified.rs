@@ -13,7 +13,7 @@ use crate::scale::scale;
 use crate::support::job_at;
 
 /// More than most machines that run tests have cores.
-const RANKS: u32 = 5;
+pub(super) const RANKS: u32 = 5;
 
 /// How links are used.
 #[derive(Clone, Copy, Debug)]
@@ -58,22 +58,36 @@ fn by_chance(seed: u64, contact: Contact, longest: u64) -> Plan {
 
 /// Runs traffic until so many connections were cut and so many bytes were verified.
 fn cut_traffic(kind: Kind, seed: u64, (cuts, bytes): (u64, u64), bytes_max: usize) -> (u64, Seen) {
-    let began = Instant::now();
     let longest = 4 * bytes_max as u64;
-    let net = Arc::new(Net::start(RANKS, move |contact| by_chance(seed, contact, longest)));
+    let net = Net::start(RANKS, move |contact| by_chance(seed, contact, longest));
+    let configure = move |config: &mut Config| (config.encrypt, config.overlap) = (kind.encrypted, kind.overlap);
+    let all = traffic_over(&net, configure, (seed, bytes_max), (cuts, bytes), &format!("{kind:?}"));
+    (net.tally.cuts(), all)
+}
+
+/// Runs traffic of a seed, in messages of at most so many bytes, until so many faults were made and so many bytes were verified.
+pub(super) fn traffic_over(
+    net: &Net,
+    configure: impl Fn(&mut Config),
+    (seed, bytes_max): (u64, usize),
+    (faults, bytes): (u64, u64),
+    what: &str,
+) -> Seen {
+    let began = Instant::now();
     let configure = move |config: &mut Config| {
-        (config.encrypt, config.overlap) = (kind.encrypted, kind.overlap);
+        configure(config);
         // Messages of more than this are held back until they are read.
         config.window_bytes = 256 << 10;
         config.join_timeout = Duration::from_secs(60);
     };
     let (tally, verified) = (net.tally.clone(), Arc::new(AtomicU64::new(0)));
     // Some MB/s, also where other tests want the machine.
-    let limit = Duration::from_secs(120 + cuts + bytes / 4_000_000);
+    let limit = Duration::from_secs(120 + faults + bytes / 4_000_000);
     let seen = job_at(net.root.clone(), limit, RANKS, configure, move |node| {
         let traffic = Traffic::new(seed, bytes_max, verified.clone());
-        let seen = traffic.run(&node, || tally.cuts() < cuts || verified.load(Ordering::Relaxed) < bytes);
-        let seen = seen.unwrap_or_else(|error| panic!("seed {seed}, rank {}: {error}", node.rank()));
+        let seen = traffic.run(&node, || tally.faults() < faults || verified.load(Ordering::Relaxed) < bytes);
+        let mut seen = seen.unwrap_or_else(|error| panic!("seed {seed}, rank {}: {error}", node.rank()));
+        seen.wrong_checksums = node.report().links.iter().map(|link| link.wrong_checksums).sum();
         node.finalize().unwrap_or_else(|error| panic!("seed {seed}, finalize: {error}"));
         seen
     });
@@ -81,14 +95,16 @@ fn cut_traffic(kind: Kind, seed: u64, (cuts, bytes): (u64, u64), bytes_max: usiz
     for seen in seen {
         all.messages += seen.messages;
         all.bytes += seen.bytes;
+        all.wrong_checksums += seen.wrong_checksums;
     }
-    let Seen { rounds, messages, bytes, .. } = all;
+    let Seen { rounds, messages, bytes, wrong_checksums, .. } = all;
     println!(
-        "{kind:?}, seed {seed}: {:?}; {rounds} rounds, {messages} messages, {bytes} bytes in {:.1?}",
+        "{what}, seed {seed}: {:?}; {rounds} rounds, {messages} messages, {bytes} bytes in {:.1?}, {wrong_checksums} \
+         wrong checksums",
         net.tally,
         began.elapsed()
     );
-    (net.tally.cuts(), all)
+    all
 }
 
 #[test]
