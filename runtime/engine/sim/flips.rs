@@ -128,6 +128,6 @@ fn without_checksums_flips_do_harm() {
     let (programs, wrong, counts) = flip_at_any_byte(crate::scale::scaled(10), false, 4000);
     let Counts { runs, .. } = counts;
     println!("without_checksums_flips_do_harm: {programs} programs, {wrong} flips did harm, {runs} did not");
-    // Those that do not are in times of stamps, and in what acknowledgements say too little.
+    // Those that do not are in stamps of no message, and in what acknowledgements say too little.
     assert!(wrong > runs, "{wrong} of {}", wrong + runs);
 }

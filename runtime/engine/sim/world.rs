@@ -391,6 +391,9 @@ impl World {
         }
         self.counts.stamps += 1;
         let message = arrival.stamp.echo_ns.unwrap_or(-1) as usize;
+        if message >= self.program.messages.len() {
+            return Err(format!("rank {rank}: {arrival:?} is of no message"));
+        }
         let (from, sent) = (self.stream(message).from, self.program.messages[message].bytes as u64);
         let was = self.now().as_nanos() as u64;
         if (Rank(from), sent) == (arrival.peer, bytes) && arrival.stamp.sent_ns <= was {
