@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use super::records::RECORD_BYTES;
+use super::RECORD_BYTES;
 
 const LENGTH_BYTES: usize = 2;
 const CHECKSUM_BYTES: usize = 4;

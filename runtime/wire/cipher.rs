@@ -16,7 +16,7 @@ const TAG_BYTES: usize = 16;
 /// What a record has beside its plain bytes.
 pub(super) const MORE_BYTES: usize = LENGTH_BYTES + TAG_BYTES;
 /// Room that one needs when it is opened.
-pub(super) const CLEAR_BYTES: usize = super::records::RECORD_BYTES + TAG_BYTES;
+pub(super) const CLEAR_BYTES: usize = super::RECORD_BYTES + TAG_BYTES;
 
 /// What both ends of one connection know, and nobody else: it follows from the job's key and this handshake.
 pub(crate) struct Secret(
@@ -56,7 +56,7 @@ impl From<CipherError> for std::io::Error {
 
 #[cfg(feature = "encrypt")]
 mod noise {
-    use super::super::records::RECORD_BYTES;
+    use super::super::RECORD_BYTES;
     use super::{CipherError, LENGTH_BYTES, MORE_BYTES, OPENING_BYTES, PATTERN, Secret};
 
     /// Records after which both ends go on with a new key: far below the 2^24.5 full records up to which AES-GCM keeps its

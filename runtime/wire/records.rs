@@ -6,12 +6,10 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::ops::Range;
 
+use super::RECORD_BYTES;
 use super::checksum::{self, Checksum};
 use super::cipher::{self, Cipher};
 
-/// Plain bytes in one record, at most. Long enough that its price per byte is the coding's alone, short enough that
-/// the peer opens one while the next is on its way.
-pub(super) const RECORD_BYTES: usize = 32 << 10;
 /// The longest record of any coding.
 const RECORD_BYTES_MAX: usize =
     RECORD_BYTES + if checksum::MORE_BYTES > cipher::MORE_BYTES { checksum::MORE_BYTES } else { cipher::MORE_BYTES };
