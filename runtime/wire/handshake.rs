@@ -397,7 +397,7 @@ impl Options {
 
     fn encode(&self, bytes: &mut Vec<u8>) {
         bytes.push(self.byte_order);
-        bytes.push(u8::from(self.encrypts) * ENCRYPTS | u8::from(self.checks) * CHECKS);
+        bytes.push((u8::from(self.encrypts) * ENCRYPTS) | (u8::from(self.checks) * CHECKS));
         bytes.extend(self.limits.window_bytes.to_le_bytes());
         bytes.extend(self.limits.envelopes_max.to_le_bytes());
         bytes.extend(self.limits.fragment_bytes.to_le_bytes());
