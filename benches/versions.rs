@@ -3,7 +3,8 @@
 //! `cargo bench --bench versions -- --against PATH`, where PATH is this bench's program of another build
 //! (`target/release/deps/versions-...` there). Each build runs in processes of its own, A B A B; the first turn of each warms
 //! up. A figure is the ratio of both builds' medians, with the least and the greatest ratio of a turn. Without `--against` the build
-//! is compared with itself: that shows what no difference looks like. Under `cargo test --benches` a few rounds only show
+//! is compared with itself: that shows what no difference looks like; with `--checksum` instead, links with checksums (now) with
+//! links without (before): what these cost. Under `cargo test --benches` a few rounds only show
 //! that it runs.
 
 #[path = "twice.rs"]
@@ -38,12 +39,13 @@ fn main() {
         return memory_per_link();
     }
     let other = args.iter().position(|arg| arg == "--against").and_then(|at| args.get(at + 1));
-    compare(other.map(String::as_str), has("--bench"));
+    compare(other.map(String::as_str), has("--checksum"), has("--bench"));
 }
 
 fn join(rank: u32, size: u32, root: String) -> Node {
     let mut config = Config::new(rank, size, Some(root));
     config.key = Key::from_bytes(KEY);
+    config.checksum = std::env::args().any(|arg| arg == "--checksum");
     lathide::init_with(config).expect("all join")
 }
 
@@ -186,14 +188,15 @@ fn memory_per_link() {
 
 type Figures = BTreeMap<String, Vec<f64>>;
 
-fn compare(other: Option<&str>, is_full: bool) {
+fn compare(other: Option<&str>, checks: bool, is_full: bool) {
     let this = std::env::current_exe().expect("this program has a path").display().to_string();
-    let builds = [other.unwrap_or(&this), &this];
+    let builds = [(other.unwrap_or(&this), None), (&this, checks.then_some("--checksum"))];
     let (turns, short) = if is_full { (11, None) } else { (2, Some("--short")) };
     let mut figures = [Figures::new(), Figures::new()];
     for turn in 0..=turns {
-        for (build, figures) in builds.iter().zip(&mut figures) {
-            let output = Command::new(build).arg("--measure").args(short).output().expect("a bench of this project");
+        for ((build, checksum), figures) in builds.iter().zip(&mut figures) {
+            let mut bench = Command::new(build);
+            let output = bench.arg("--measure").args(short).args(checksum).output().expect("a bench of this project");
             let said = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{build} failed: {said}");
             for line in String::from_utf8_lossy(&output.stdout).lines().filter(|_| turn > 0) {

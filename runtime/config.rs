@@ -43,6 +43,10 @@ pub struct Config {
     /// Whether links are encrypted (`LATHIDE_ENCRYPT=on`). Must be the same on every rank. Needs the feature `encrypt`.
     /// What ranks send to the coordinator (addresses, failures, reports) is authenticated, not encrypted.
     pub encrypt: bool,
+    /// Whether what links carry has checksums, CRC-32C (`LATHIDE_CHECKSUM=on`): a connection on which bits have flipped is ended before
+    /// anything wrong is delivered, and the link goes on over another ([`Config::resume`]). Must be the same on every rank.
+    /// Without effect on links that are encrypted, where every change is found anyway ([`crate::Error::Tampered`]).
+    pub checksum: bool,
     /// Whether messages move while the program computes.
     pub overlap: Overlap,
     /// The maximum payload of a fragment. Default: the paper's 4 KiB.
@@ -116,6 +120,7 @@ impl Config {
             advertise: None,
             key: Key::default(),
             encrypt: false,
+            checksum: false,
             overlap: Overlap::On,
             fragment_bytes: 4096,
             window_bytes: 64 << 20,

@@ -30,7 +30,7 @@
 //! | [`node`](Node), [`handle`], [`WaitSet`] | the primitives, their handles, and waiting for many; [groups](Group), [grids](Grid) and collectives |
 //! | [`buffer`] | element types, send and receive buffers |
 //! | [`config`], `controllers`, [`cost`], [`error`], [`ids`], `interfaces`, `operation`, `overrides`, `quantity` | plain data |
-//! | `wire` | frames, handshakes, encryption |
+//! | `wire` | frames, handshakes, checksums, encryption |
 //! | `engine` | the protocol, without I/O |
 //! | `kernel` | the progress thread, the sockets, the waiting threads |
 //! | `collective` | schedules of collectives, their predicted time, the selection |
@@ -40,7 +40,7 @@
 //! | [`manual`] | architecture, wire format, launching, hosts, lab, collectives, measuring, observing, applications, models |
 //!
 //! Limits: Linux only. Messages are ordered per (peer, tag), and not otherwise.
-//! Connections are authenticated, and encrypted on request ([`Config::encrypt`]). A connection that is cut is made again, and
+//! Connections are authenticated; they are encrypted ([`Config::encrypt`]) or have checksums ([`Config::checksum`]) on request. A connection that is cut is made again, and
 //! nothing is lost or comes twice ([`Config::resume`]).
 
 // Tests may: their queues and clocks are not the product's.

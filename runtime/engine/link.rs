@@ -89,7 +89,7 @@ pub(super) struct Link {
     pub(super) incoming: Incoming,
     pub(super) parser: Parser,
     pub(super) farewell: Farewell,
-    /// Writes whose last bytes are in a sealed record that the socket has not taken.
+    /// Writes whose last bytes are in a record that the socket has not taken.
     pub(super) sealed: VecDeque<Completed>,
     /// The time of the last event before.
     pub(super) sealed_since: Duration,

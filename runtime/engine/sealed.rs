@@ -1,10 +1,10 @@
-//! Sending by way of a cipher.
+//! Sending by way of records, which have checksums or are encrypted.
 //!
-//! A frame that was offered and not taken may be put back, to let another pass; but what a cipher has taken is sealed under
-//! the next nonce and cannot be. So a cipher takes whole records: all bytes of one count as written, and what the socket
-//! has no room for the cipher keeps. Two things follow. The link has something to send as long as the cipher has, even if
-//! the engine has nothing more. And a write is over when its bytes have left for the socket, not for the cipher: in
-//! deferred mode nothing else would move them before the next call. So completions wait until the cipher is empty.
+//! A frame that was offered and not taken may be put back, to let another pass; but what is in a record is sealed under its
+//! number and cannot be. So all bytes of a record count as written, and what the socket has no room for is kept with the records.
+//! Two things follow. The link has something to send as long as they have, even if the engine has nothing more. And a write is
+//! over when its bytes have left for the socket, not for a record: in deferred mode nothing else would move them before
+//! the next call. So completions wait until no part of a record is left.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,29 +12,29 @@ use std::io;
 use super::link::Link;
 use super::{Completed, Engine, Sent};
 use crate::ids::Rank;
-use crate::wire::cipher::Cipher;
 use crate::wire::frame::MessageHeader;
+use crate::wire::records::Records;
 
 impl Engine {
-    /// As [`Engine::transmit`], by way of `cipher`; `send` is a non-blocking write of sealed bytes.
+    /// As [`Engine::transmit`], by way of `records`; `send` is a non-blocking write of what they are made of.
     ///
     /// # Errors
     /// What `send` fails with, to be handled as a lost peer.
     pub(crate) fn transmit_sealed(
         &mut self,
         to: Rank,
-        cipher: &mut Cipher,
+        records: &mut Records,
         send: &mut dyn FnMut(&[u8]) -> io::Result<usize>,
     ) -> io::Result<Sent> {
-        match cipher.flush(send) {
+        match records.flush(send) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Sent::Blocked),
             Err(error) => return Err(error),
         }
         self.links[to.index()].release_sealed(&mut self.shared.completions);
         let before = self.shared.completions.len();
-        let sent = self.transmit(to, &mut |slices| cipher.write(slices, send))?;
-        if !cipher.has_unsent() {
+        let sent = self.transmit(to, &mut |slices| records.write(slices, send))?;
+        if !records.has_unsent() {
             return Ok(sent);
         }
         if self.failure.is_none() {
@@ -50,12 +50,12 @@ impl Engine {
 }
 
 impl Link {
-    /// The writes whose last bytes wait, sealed, for room in the socket.
+    /// The writes whose last bytes wait, in a record, for room in the socket.
     pub(super) fn sealed(&self) -> impl Iterator<Item = &MessageHeader> {
         self.sealed.iter().filter_map(|completion| self.outgoing.remembered(completion.op))
     }
 
-    /// The cipher holds nothing of these writes any more, or never will send it.
+    /// No record holds anything of these writes any more, or it will never be sent.
     pub(super) fn release_sealed(&mut self, completions: &mut VecDeque<Completed>) {
         completions.append(&mut self.sealed);
     }

@@ -6,7 +6,16 @@ use crate::wire::handshake::{Acceptor, Dialer, Limits, Party, Purpose, Target, V
 fn party(rank: u32) -> Party {
     let limits = Limits { window_bytes: 1 << 20, envelopes_max: 7, fragment_bytes: 4096 };
     let key = Key::from_bytes(*b"a key that only these tests know");
-    Party { key, rank, size: 4, incarnation: 100 + u64::from(rank), limits, encrypts: false, versions: VERSIONS }
+    Party {
+        key,
+        rank,
+        size: 4,
+        incarnation: 100 + u64::from(rank),
+        limits,
+        encrypts: false,
+        checks: false,
+        versions: VERSIONS,
+    }
 }
 
 /// What somebody does to the passes: a pass, where, and by what it is changed, three bytes each; or, after 255, bytes in a pass's stead.

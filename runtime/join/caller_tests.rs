@@ -144,6 +144,7 @@ async fn node(rank: u32, size: u32, root: SocketAddr, resume: Option<Duration>) 
         incarnation: 100 + u64::from(rank),
         limits: Limits::of(&Config::alone()),
         encrypts: false,
+        checks: false,
         versions: VERSIONS,
     };
     let mut epoch = 0;
@@ -465,6 +466,7 @@ fn connections_that_do_not_continue_a_line_do_not_disturb_it() {
             incarnation,
             limits: Limits::of(&Config::alone()),
             encrypts: false,
+            checks: false,
             versions: VERSIONS,
         };
         for (incarnation, epoch) in [(7, 100), (101, 0), (101, 1)] {

@@ -180,6 +180,7 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     let overlap = |text: &str| Ok(if on_or_off(text)? { Overlap::On } else { Overlap::Off });
     set(&mut config.overlap, variables.parsed(&variables::OVERLAP, overlap)?);
     set(&mut config.encrypt, variables.parsed(&variables::ENCRYPT, on_or_off)?);
+    set(&mut config.checksum, variables.parsed(&variables::CHECKSUM, on_or_off)?);
     let observe = |text: &str| match text {
         "sends" => Ok((true, true)),
         _ => on_or_off(text).map(|observe| (observe, false)).map_err(|_| "this is on, off or sends".to_owned()),

@@ -49,10 +49,12 @@ fn the_contract_of_lathide_run() {
         ("LATHIDE_PORTS", "7000-7063"),
         ("LATHIDE_ADVERTISE", "fd00::7"),
         ("LATHIDE_ENCRYPT", "on"),
+        ("LATHIDE_CHECKSUM", "on"),
         ("LATHIDE_CALIBRATE", "off"),
     ];
     let (config, _) = from(&[JOB.as_slice(), &settings].concat()).unwrap();
     assert_eq!((config.overlap, config.encrypt, config.calibrate), (Overlap::Off, true, false));
+    assert!(config.checksum);
     assert_eq!((config.window_bytes, config.fragment_bytes, config.envelopes_max), (2 << 20, 1024, 9));
     assert_eq!((config.budget_bytes, config.socket_buffer_bytes), (7 << 20, Some(16 << 10)));
     assert_eq!((config.deadlock_timeout, config.keepalive, config.resume), (None, None, Some(Duration::from_secs(90))));
@@ -89,7 +91,7 @@ fn the_table_says_the_defaults() {
             said += 1;
         }
     }
-    assert_eq!(said, 15);
+    assert_eq!(said, 16);
 }
 
 #[test]
@@ -152,6 +154,7 @@ fn every_bad_value_names_its_variable() {
         ("LATHIDE_DEADLOCK", "never"),
         ("LATHIDE_KEEPALIVE", "0"),
         ("LATHIDE_ENCRYPT", "yes"),
+        ("LATHIDE_CHECKSUM", "crc32c"),
         ("LATHIDE_REPORT", "1"),
         ("LATHIDE_JOIN", "inf"),
         ("LATHIDE_JOIN", "nan"),

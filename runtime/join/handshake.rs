@@ -15,11 +15,12 @@ use super::keepalive::{self, EndedBy};
 use super::pending::{self, Authentication, Pending};
 use super::socket_buffer::SocketBuffer;
 use crate::config::KEEPALIVE;
-use crate::wire::cipher::{Cipher, CipherError, OPENING_BYTES, Opening};
+use crate::wire::cipher::{CipherError, OPENING_BYTES, Opening};
 use crate::wire::handshake::{
     Acceptor, Authenticated, CHALLENGE_BYTES, Dialer, Established, HELLO_BYTES, Nonce, OPEN_BYTES, Party, Purpose,
     READY_BYTES, RENDEZVOUS, RESPONSE_BYTES, Refusal, Target,
 };
+use crate::wire::records::Records;
 use crate::wire::seal::Seals;
 
 /// How long one handshake may take; a side that is slower is cut off.
@@ -95,8 +96,8 @@ pub(crate) fn explain(error: &io::Error) -> String {
 pub struct Connection<S = TcpStream> {
     /// The socket.
     pub stream: S,
-    /// What encrypts it, if it is a link of a job that wants it.
-    pub(crate) cipher: Option<Box<Cipher>>,
+    /// What it carries, if it is a link of a job that wants checksums or encryption.
+    pub(crate) records: Option<Box<Records>>,
 }
 
 /// An authenticated connection between a rank and the rendezvous.
@@ -157,17 +158,17 @@ pub(super) async fn open_link(
 ) -> Result<(Connection, Established), DialError> {
     let shake = async {
         let (mut stream, dialer, established) = authenticate(stream, party, target, next_expected).await?;
-        let mut cipher = None;
+        let mut records = dialer.checks().then(Records::checked);
         if let Some(secret) = dialer.secret() {
             let mut opening = Opening::dialer(&secret)?;
             stream.write_all(&opening.write()?).await?;
             let mut answer = [0; OPENING_BYTES];
             stream.read_exact(&mut answer).await?;
             opening.read(&answer)?;
-            cipher = Some(Box::new(opening.finish()?));
+            records = Some(Records::sealed(opening.finish()?));
         }
         stream.write_all(&dialer.open()).await?;
-        Ok((Connection { stream, cipher }, established))
+        Ok((Connection { stream, records: records.map(Box::new) }, established))
     };
     timeout(HANDSHAKE_TIMEOUT, shake).await.unwrap_or(Err(DialError::Silent))
 }
@@ -259,21 +260,21 @@ impl Guest {
     async fn open(mut self, next_expected: u64) -> io::Result<Connection> {
         let secret = self.acceptor.secret();
         self.stream.write_all(&self.acceptor.ready(Ok(next_expected))).await?;
-        let mut cipher = None;
+        let mut records = self.acceptor.checks().then(Records::checked);
         if let Some(secret) = secret {
             let mut opening = Opening::acceptor(&secret)?;
             let mut message = [0; OPENING_BYTES];
             self.stream.read_exact(&mut message).await?;
             opening.read(&message)?;
             self.stream.write_all(&opening.write()?).await?;
-            cipher = Some(Box::new(opening.finish()?));
+            records = Some(Records::sealed(opening.finish()?));
         }
         let mut open = [0; OPEN_BYTES];
         self.stream.read_exact(&mut open).await?;
         if !self.acceptor.is_open(open) {
             return Err(io::Error::other(Refusal::Unauthenticated));
         }
-        Ok(Connection { stream: self.stream, cipher })
+        Ok(Connection { stream: self.stream, records: records.map(Box::new) })
     }
 
     /// Tells it why not, and hangs up.

@@ -106,6 +106,7 @@ pub(crate) async fn join(config: &Config) -> Result<Membership> {
         incarnation,
         limits: own,
         encrypts: config.encrypt,
+        checks: config.checksum,
         versions: VERSIONS,
     };
     let deadline = Instant::now() + config.join_timeout;
@@ -185,7 +186,7 @@ async fn links(
     for link in connected {
         limits.push(link.as_ref().map_or(own, |(_, established)| established.limits));
         let link = link
-            .map(|(Connection { stream, cipher }, _)| stream.into_std().map(|stream| Connection { stream, cipher }));
+            .map(|(Connection { stream, records }, _)| stream.into_std().map(|stream| Connection { stream, records }));
         links.push(link.transpose().map_err(|error| error.to_string())?);
     }
     Ok(Membership { links, limits, launcher, job, ranks_per_core, addresses, polling, control: None, rejoin })

@@ -38,7 +38,7 @@ struct Attack {
 fn party(rank: u32) -> Party {
     let limits = Limits::of(&Config::alone());
     let (key, incarnation) = (Key::from_bytes(KEY), 100 + u64::from(rank));
-    Party { key, rank, size: 3, incarnation, limits, encrypts: false, versions: VERSIONS }
+    Party { key, rank, size: 3, incarnation, limits, encrypts: false, checks: false, versions: VERSIONS }
 }
 
 fn target(rank: u32, epoch: u32) -> Target {

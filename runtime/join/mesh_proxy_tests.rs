@@ -261,6 +261,7 @@ async fn attempts_beside_a_flood(from: &'static str, pause: Option<Duration>) ->
         incarnation: 7,
         limits: Limits::of(&Config::alone()),
         encrypts: false,
+        checks: false,
         versions: VERSIONS,
     };
     let ((listener, address), (front, by_way)) = (here().await, here().await);

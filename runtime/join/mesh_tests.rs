@@ -166,6 +166,7 @@ fn noise_on_a_ranks_listener_has_no_effect() {
             incarnation: 7,
             limits: Limits::of(&Config::alone()),
             encrypts: false,
+            checks: false,
             versions: VERSIONS,
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

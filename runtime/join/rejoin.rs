@@ -13,7 +13,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::handshake::{self, Connection, DialError, Guest};
 use super::listening;
@@ -145,8 +145,9 @@ impl Rejoin {
         }
     }
 
-    /// The link to `peer`, of which all before `position` has come, is down: dials, or waits to be dialed, until `deadline`.
-    pub(crate) fn begin(&mut self, peer: Rank, position: u64, deadline: Instant) {
+    /// The link to `peer`, of which all before `position` has come, is down: dials, or waits to be dialed, until `deadline`. If
+    /// the last connection was `in_vain`, there is a pause before the next.
+    pub(crate) fn begin(&mut self, peer: Rank, position: u64, deadline: Instant, in_vain: bool) {
         let (sender, addresses) = (self.sender.clone(), Addresses { all: self.addresses.clone(), peer });
         let task = if self.party.rank < peer.0 {
             let epoch = &mut self.epochs[peer.index()];
@@ -162,6 +163,9 @@ impl Rejoin {
                 position,
             };
             self.spawn(async move {
+                if in_vain {
+                    sleep(redial::PAUSE).await;
+                }
                 let event = match dialer.dial(first, deadline).await {
                     Ok((connection, theirs)) => Event::Connected(peer, None, Box::new(connection), theirs),
                     Err(why) => Event::Lost(peer, why),
@@ -247,8 +251,8 @@ const ADDRESSES_MAX: usize = 8;
 /// Attempts that one cut may take, far more than there is time for.
 const EPOCHS_PER_CUT: u32 = 1 << 12;
 
-fn into_std(Connection { stream, cipher }: Connection) -> io::Result<Connection<std::net::TcpStream>> {
-    Ok(Connection { stream: stream.into_std()?, cipher })
+fn into_std(Connection { stream, records }: Connection) -> io::Result<Connection<std::net::TcpStream>> {
+    Ok(Connection { stream: stream.into_std()?, records })
 }
 
 /// Where a peer may be reached now.

@@ -18,7 +18,7 @@ const WATCHDOG: Duration = Duration::from_secs(120);
 fn party(rank: u32) -> Party {
     let limits = Limits::of(&Config::alone());
     let (key, incarnation) = (Key::from_bytes(KEY), 100 + u64::from(rank));
-    Party { key, rank, size: SIZE, incarnation, limits, encrypts: false, versions: VERSIONS }
+    Party { key, rank, size: SIZE, incarnation, limits, encrypts: false, checks: false, versions: VERSIONS }
 }
 
 fn target(epoch: u32) -> Target {
@@ -160,7 +160,7 @@ fn the_last_epoch_is_followed_by_none() {
         dialer.party = party(PEER);
         dialer.addresses = Arc::new(Mutex::new(vec![vec![address]; SIZE as usize]));
         dialer.epochs[OWN as usize] = u32::MAX - 1;
-        dialer.begin(Rank(OWN), 0, Instant::now() + Duration::from_secs(60));
+        dialer.begin(Rank(OWN), 0, Instant::now() + Duration::from_secs(60), false);
         // The first attempt is stopped on its way in: the next has no greater number.
         let came = next_guest(&mut rejoin).await;
         assert_eq!((came.authenticated.epoch, rejoin.fits(&came)), (u32::MAX, Ok(Rank(PEER))));

@@ -32,6 +32,7 @@ pub async fn serve(
         incarnation: handshake::incarnation()?,
         limits,
         encrypts: false,
+        checks: false,
         versions: VERSIONS,
     };
     let (sender, mut inputs) = mpsc::channel(256);

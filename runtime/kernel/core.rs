@@ -21,7 +21,7 @@ use socket2::SockRef;
 
 use super::clock::Clock;
 use super::completion::Completion;
-use super::down::Down;
+use super::down::{Down, Standstill};
 use super::observed::Observed;
 use super::poller::{Poller, Ready};
 use super::tuning::batching::Batching;
@@ -36,7 +36,7 @@ use crate::ids::Rank;
 use crate::join::handshake::Connection;
 use crate::join::keepalive;
 use crate::window::Windows;
-use crate::wire::cipher::{Cipher, CipherError};
+use crate::wire::records::Records;
 
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;
@@ -80,14 +80,16 @@ pub(crate) struct Core {
     pub(crate) is_broken: bool,
     /// A thread that waits drives, not the task.
     pub(crate) is_helped: bool,
-    /// The bytes that each rank's sockets have taken, sealed ones and those sent again among them.
+    /// The bytes that each rank's sockets have taken, those of records and those sent again among them.
     pub(super) written: Vec<u64>,
     /// Links that have no connection now.
     pub(super) down: BTreeMap<Rank, Down>,
+    /// How far links were when they were cut last.
+    standstills: BTreeMap<Rank, Standstill>,
     /// A timer runs for what peers are to be told of.
     is_telling: bool,
-    /// Whether a connection that is cut is made anew.
-    pub(super) resumes: bool,
+    /// For how long a connection that is cut is made anew, if it is.
+    pub(super) resumes: Option<Duration>,
     /// What passes over the links, if that is counted.
     pub(crate) observed: Option<Observed>,
 }
@@ -96,10 +98,12 @@ struct Socket {
     stream: TcpStream,
     /// What earlier sockets of the link have taken.
     taken_before: u64,
+    /// When it was connected.
+    began: Duration,
     /// When it was last looked what its path holds.
     looked: Duration,
-    /// Seals and opens what passes, if the job wants it.
-    cipher: Option<Box<Cipher>>,
+    /// What passes, if the job wants checksums or encryption.
+    records: Option<Box<Records>>,
     pacing: Pacing,
     batching: Batching,
     notsent_lowat: NotsentLowat,
@@ -110,13 +114,14 @@ struct Socket {
 }
 
 impl Socket {
-    fn new(Connection { stream, cipher }: Connection<TcpStream>, disabled: Disabled) -> Self {
+    fn new(Connection { stream, records }: Connection<TcpStream>, disabled: Disabled) -> Self {
         let pacing = Pacing::new(&SockRef::from(&stream), disabled.leaves(Controller::Pacing));
         Socket {
             stream,
             taken_before: 0,
+            began: Duration::ZERO,
             looked: Duration::ZERO,
-            cipher,
+            records,
             pacing,
             batching: Batching::new(disabled.leaves(Controller::Batching)),
             notsent_lowat: NotsentLowat::new(disabled.leaves(Controller::NotsentLowat)),
@@ -168,8 +173,9 @@ impl Core {
             is_helped: false,
             written,
             down: BTreeMap::new(),
+            standstills: BTreeMap::new(),
             is_telling: false,
-            resumes: false,
+            resumes: None,
             observed: None,
         })
     }
@@ -367,17 +373,17 @@ impl Core {
         self.observe_departures(peer);
         let (mut turn, mut holds) = (0, false);
         while holds || turn < READ_TURN_BYTES {
-            let Some(Socket { stream, cipher, .. }) = &mut self.sockets[peer.index()] else { break };
+            let Some(Socket { stream, records, .. }) = &mut self.sockets[peer.index()] else { break };
             let mut offered = 0;
             let result = self.engine.receive(self.clock.now(), peer, &mut |slices| {
                 offered = slices.iter().map(|slice| slice.len()).sum();
-                match cipher {
+                match records {
                     None => read_now(stream, slices),
-                    Some(cipher) => cipher.read(slices, &mut |bytes| read_now(stream, &mut [IoSliceMut::new(bytes)])),
+                    Some(records) => records.read(slices, &mut |bytes| read_now(stream, &mut [IoSliceMut::new(bytes)])),
                 }
             });
-            // Of what the cipher holds, no poller tells.
-            holds = cipher.as_ref().is_some_and(|cipher| cipher.holds());
+            // Of what is held here, no poller tells.
+            holds = records.as_ref().is_some_and(|records| records.holds());
             match result {
                 Ok(0) => {
                     self.ended(
@@ -409,10 +415,7 @@ impl Core {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => {
-                    match CipherError::of(&error) {
-                        Some(_) => self.tampered(peer),
-                        None => self.ended(peer, &keepalive::explain(&error)),
-                    }
+                    self.broke(peer, &error);
                     break;
                 }
             }
@@ -453,13 +456,13 @@ impl Core {
         if socket.is_blocked {
             return 0;
         }
-        let Socket { stream, cipher, notsent_lowat, pacing, .. } = socket;
+        let Socket { stream, records, notsent_lowat, pacing, .. } = socket;
         let (mut written, mut before) = (0, 0);
         let sent = loop {
             let mut write = |slices: &[IoSlice<'_>]| write_now(stream, slices).inspect(|count| written += count);
-            let sent = match cipher {
+            let sent = match records {
                 None => self.engine.transmit(peer, &mut write),
-                Some(cipher) => self.engine.transmit_sealed(peer, cipher, &mut |bytes| write(&[IoSlice::new(bytes)])),
+                Some(records) => self.engine.transmit_sealed(peer, records, &mut |bytes| write(&[IoSlice::new(bytes)])),
             };
             notsent_lowat.took(written - before);
             before = written;

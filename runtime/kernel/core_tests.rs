@@ -15,15 +15,15 @@ const PEER: Rank = Rank(1);
 const PLAIN: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A core of rank 0 of 2, the socket of the other end, and its cipher.
-fn linked() -> (Core, TcpStream, Cipher) {
+/// A core of rank 0 of 2, the socket of the other end, and its records.
+fn linked() -> (Core, TcpStream, Records) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (stream, _) = listener.accept().unwrap();
     stream.set_nonblocking(true).unwrap();
     let (own, theirs) = pair();
     let limits = [Limits::of(&Config::alone()), Limits::of(&Config::alone())];
-    let links = vec![None, Some(Connection { stream, cipher: Some(Box::new(own)) })];
+    let links = vec![None, Some(Connection { stream, records: Some(Box::new(own)) })];
     let (poller, wake) = (Arc::new(Poller::new().unwrap()), Arc::new(TaskWake::new()));
     let core =
         Core::new(Engine::new(Rank(0), &limits), links, poller, Clock::start(), wake, Disabled::default()).unwrap();

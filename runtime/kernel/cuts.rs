@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use super::Kernel;
 use super::core::Core;
+use super::down::{Gone, Resumed};
 use super::task::Task;
 use crate::ids::Rank;
 use crate::join::control::Report;
@@ -18,12 +19,14 @@ impl Task {
     /// Links have gone down: has new connections made.
     pub(super) fn links_are_down(&mut self) {
         let Some(resume) = self.kernel.settings.resume else { return };
-        let (kernel, deadline) = (self.kernel.clone(), Instant::now() + resume);
+        let kernel = self.kernel.clone();
         let mut core = kernel.lock();
-        for peer in core.take_down() {
+        for Gone { peer, stood, in_vain } in core.take_down() {
+            // One that comes no further has no more time than one that does not come.
+            let deadline = Instant::now() + resume.saturating_sub(stood);
             let position = core.received_from(peer);
             if let (Some(rejoin), Some(position)) = (&mut self.rejoin, position) {
-                rejoin.begin(peer, position, deadline);
+                rejoin.begin(peer, position, deadline, in_vain);
             }
         }
         kernel.unlock(core);
@@ -76,17 +79,20 @@ impl Task {
         self.end(peer);
         // It may have been cut again by now.
         self.links_are_down();
-        let Some((down, again)) = resumed else { return };
+        let Some(Resumed { after, again, by_checksum }) = resumed else { return };
         let address = self.rejoin.as_ref().and_then(|rejoin| rejoin.address(peer));
         let at = address.map_or_else(String::new, |address| format!(" ({})", address.ip()));
-        let down = if down.as_secs_f64() < 0.1 {
-            format!("{} ms", down.as_millis().max(1))
+        let down = if after.as_secs_f64() < 0.1 {
+            format!("{} ms", after.as_millis().max(1))
         } else {
-            format!("{:.1} s", down.as_secs_f64())
+            format!("{:.1} s", after.as_secs_f64())
         };
         tracing::info!(%peer, again, "the link goes on after {down}");
-        // Once for each cut: both ends know of it.
-        if self.kernel.rank < peer {
+        // Once for each cut, of which both ends know; but only one of them of a checksum.
+        if by_checksum {
+            let why = "since bytes from there were changed on their way (checksum)";
+            say(self.kernel.rank, &format!("link to rank {peer}{at} was cut for {down} {why}, resumed"));
+        } else if self.kernel.rank < peer {
             say(self.kernel.rank, &format!("link to rank {peer}{at} was cut for {down}, resumed"));
         }
     }

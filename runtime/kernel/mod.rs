@@ -125,7 +125,7 @@ impl Kernel {
         }
         let mut core = Core::new(engine, links, poller.clone(), clock, wake.clone(), config.disabled)?;
         core.is_advised = control.is_some();
-        core.resumes = rejoin.is_some();
+        core.resumes = config.resume.filter(|_| rejoin.is_some());
         let observer = Observer::new(config);
         core.observed = Observed::new(&observer, observer.open(job, || clock.now())?);
         core.record_departures().map_err(|error| {

@@ -16,7 +16,7 @@
 //! | room | what | main files |
 //! | --- | --- | --- |
 //! | plain data | ranks, tags, configuration, errors, buffers, the cost model | `runtime/*.rs`, `error/` |
-//! | `wire` | bytes of frames and handshakes; encryption | `frame`, `handshake`, `authentication`, `cipher` |
+//! | `wire` | bytes of frames and handshakes; checksums, encryption | `frame`, `handshake`, `records`, `checksum`, `cipher` |
 //! | `engine` | the protocol without I/O; its simulator | `incoming`, `outgoing`, `transmit`, `receive`, `sim` |
 //! | `collective` | schedules, their predicted time, the selection | one per operation, `schedule`, `choose`, `execute` |
 //! | `observe` | what a node records of itself | `phases`, `links`, `report`, `advice`, `timeline` |
@@ -135,6 +135,10 @@
 //! addresses (`join/interface`): it calls again from another one, the core takes down the links that have none any more, and
 //! the rendezvous tells the others where to dial (`Report::Moved`).
 //!
+//! With checksums or encryption, `wire/records` stands between the engine and the socket: what leaves is put in records, and nothing of a
+//! record that has come is looked at before it is found right. A wrong checksum ends the connection, and is then a cut like
+//! any other. Without either, the core reads and writes the socket directly.
+//!
 //! What has come is acknowledged by whoever drives. For what remains, the task has a timer of 10 ms, which runs only as
 //! long as something is to be told. In deferred mode it says nothing outside of waits.
 //!
@@ -224,6 +228,7 @@
 //! | `socket2`, `rustix` | both | socket options and system calls, in safe Rust |
 //! | `bytes`, `bytemuck` | library | `Bytes` as a send buffer; elements as bytes without `unsafe` |
 //! | `parking_lot` | both | a mutex that hands over, without poison |
+//! | `crc32c` | library | checksums of links, by the processor's instruction where it has one |
 //! | `crossbeam-channel` | library | the bounded channel of events |
 //! | `foldhash` | library | hash tables of message ids, on the path of every message |
 //! | `blake3`, `getrandom` | both | the handshake's keyed hashes, tags of control frames, digests of signatures; nonces |

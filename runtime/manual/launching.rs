@@ -16,7 +16,7 @@
 //! `lathide --help` shows the same. How a SIZE and a TIME are written is [below](#sizes-times-rates-and-lists).
 #![doc = crate::join::variables::table!()]
 //!
-//! See [`super::collectives`] for `LATHIDE_COLLECTIVE`, [`super::wire_format`] for `LATHIDE_ENCRYPT`,
+//! See [`super::collectives`] for `LATHIDE_COLLECTIVE`, [`super::wire_format`] for `LATHIDE_ENCRYPT` and `LATHIDE_CHECKSUM`,
 //! [`super::architecture`] for `LATHIDE_DEADLOCK`, [`super::observing`] for `LATHIDE_OBSERVE`, [`super::hosts`] for
 //! `LATHIDE_SSH`, [`super::lab`] for `LATHIDE_LAB`, and below for `LATHIDE_KEEPALIVE`.
 //!

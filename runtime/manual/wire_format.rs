@@ -26,10 +26,39 @@
 //! changed, repeated, reordered, dropped or forged, it is ignored and the connection ends; the job ends with an error
 //! that says so.
 //!
+//! The options in HELLO and CHALLENGE have a byte of flags: 1, the rank encrypts its links; 2, it puts checksums in them. At most one
+//! is set. Ranks that differ get an error that says so.
+//!
+//! # Checksums
+//!
+//! With `LATHIDE_CHECKSUM=on` a link carries, from OPEN on, records of at most 32 KiB of plain bytes:
+//!
+//! ```text
+//! record   length u16 | checksum of the plain bytes u32 | checksum of the head u32 | plain bytes
+//! ```
+//!
+//! The length is that of the plain bytes, at least 1. Both checksums are CRC-32C (Castagnoli; RFC 3720). The second one covers the
+//! number of the record (u64, from 0, in this direction of this connection; it does not travel), the length, and the first
+//! checksum. So a wrong length is found when the head is there, and nobody waits for bytes that do not come; and a record that is
+//! missing, repeated or out of order is found, too. Frames and records are independent.
+//!
+//! A receiver looks at nothing before its record is found right. If a checksum is wrong it ends the connection, counts that
+//! (`LinkReport::wrong_checksums`), and says so when the link goes on: both ends state their positions, as after any cut, and what was
+//! damaged is sent again on the next connection. What came before the damage counts. Up to three flipped bits in a record are
+//! found for certain, and so are changes within 32 bits in succession; other damage is missed once in 2^32. TCP's own checksum, 16
+//! bits, misses much more, and is computed anew by everything that rewrites packets.
+//!
+//! Checksums are against accidents. Who changes bytes on purpose changes the checksum with them: that takes encryption, which finds every
+//! change itself. So an encrypted link has no checksums, whatever `LATHIDE_CHECKSUM` says, and a change ends the job
+//! with [`crate::Error::Tampered`]. The handshake is covered by its hashes in any case: a dialer whose handshake was damaged dials again.
+//! The connection to the coordinator has authentication tags: damage there ends the job with an error.
+//!
+//! At each end checksums cost a copy and a check of every byte, and up to 200 KiB of memory per link. `cargo bench --bench versions --
+//! --checksum` measures it (`benches/results/2026-11-24-cuts.md`).
+//!
 //! # Encryption
 //!
-//! The options in HELLO say whether a rank encrypts its links (feature `encrypt`, `LATHIDE_ENCRYPT=on`). Ranks that
-//! differ get an error that says so.
+//! A rank encrypts its links with the feature `encrypt` and `LATHIDE_ENCRYPT=on`.
 //!
 //! After READY the dialer sends the first message of `Noise_NNpsk0_25519_AESGCM_SHA256` (48 bytes), and the acceptor
 //! the second. The pre-shared key is BLAKE3's `derive_key("lathide v1 cipher", job key | hash of HELLO to RESPONSE)`.
@@ -107,6 +136,11 @@
 //! received; each side sends from there. Before READY the acceptor closes what is left of the connection before and reads
 //! nothing more from it. So a new connection begins at the byte at which the last one stopped: nothing is rolled back. A
 //! position that was never sent, or that lies before one acknowledged earlier, ends the link with an error.
+//!
+//! The link must go on within `LATHIDE_RESUME`. That time does not begin anew for a connection that opens and then brings nothing in
+//! either direction though something was to be sent, as where a path damages or drops every long packet: if a row of such connections
+//! takes that long, the peer is lost, and the error says how many there were. From the second of a row on there is a pause of 250 ms
+//! before each.
 //!
 //! With encryption, each connection has its own Noise handshake and keys, and what is sent again is sealed again. Both
 //! ends change keys after 2^20 records (32 GiB), each by its own count.

@@ -9,6 +9,8 @@ pub(crate) struct Downs {
     since_ns: Option<u64>,
     /// How long the others were, all together.
     ended_ns: u64,
+    /// How many since a checksum was wrong.
+    pub(crate) by_checksum: u64,
     /// Bytes sent again so far.
     pub(crate) again: u64,
 }

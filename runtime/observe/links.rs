@@ -164,6 +164,13 @@ impl Links {
         (answers > 0).then(|| Stamp { sent_ns: now_ns, echo_ns: link.clock.echo() })
     }
 
+    /// The link to `peer` is about to go down, since a checksum was wrong.
+    pub(crate) fn is_damaged(&mut self, peer: Rank) {
+        if let Some(link) = self.links.get_mut(peer.index()) {
+            link.downs.by_checksum += 1;
+        }
+    }
+
     /// The link to `peer` goes down.
     pub(crate) fn goes_down(&mut self, now_ns: u64, peer: Rank) {
         if let Some(link) = self.links.get_mut(peer.index()) {

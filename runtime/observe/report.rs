@@ -113,6 +113,9 @@ pub struct LinkReport {
     /// How often its connection was cut, as seen from here.
     #[serde(default)]
     pub cuts: u64,
+    /// Connections that this end has ended since a checksum of what came was wrong ([`crate::Config::checksum`]).
+    #[serde(default)]
+    pub wrong_checksums: u64,
     /// How long it had none, in seconds, all together.
     #[serde(default)]
     pub down_s: f64,
@@ -269,6 +272,7 @@ fn observed(peer: Rank, link: &Link, now_ns: u64) -> (LinkReport, Service) {
         hyperbolic: fitted,
         note,
         cuts: link.downs.cuts,
+        wrong_checksums: link.downs.by_checksum,
         down_s: link.downs.lasted_ns(now_ns) as f64 * 1e-9,
         sent_again_bytes: link.downs.again,
     };
@@ -428,7 +432,12 @@ impl fmt::Display for LinkReport {
         }
         if self.cuts > 0 {
             let times = if self.cuts == 1 { "once".to_owned() } else { format!("{} times", self.cuts) };
-            write!(f, "; cut {times}, down for {}, {} bytes sent again", Time(self.down_s), self.sent_again_bytes)?;
+            let of_checksums = match self.wrong_checksums {
+                0 => String::new(),
+                count => format!(" ({count} by a wrong checksum)"),
+            };
+            let (down, again) = (Time(self.down_s), self.sent_again_bytes);
+            write!(f, "; cut {times}{of_checksums}, down for {down}, {again} bytes sent again")?;
         }
         Ok(())
     }

@@ -134,6 +134,7 @@ fn cuts_are_told_where_there_were_some() {
     let all = |links: &Links| links.iter().map(|(peer, link)| (peer, link.clone())).collect::<Vec<_>>();
     let quiet = report(TIMES, &all(&links));
     assert!(!quiet.to_string().contains("cut") && quiet.links.len() == 1, "{quiet}");
+    links.is_damaged(Rank(1));
     links.goes_down(1_000_000_000, Rank(1));
     links.is_down_no_more(1_250_000_000, Rank(1));
     links.goes_down(9_500_000_000, Rank(1));
@@ -145,17 +146,20 @@ fn cuts_are_told_where_there_were_some() {
     let report = report(TIMES, &all);
     let [one, two] = &report.links[..] else { panic!("{report}") };
     assert_eq!((one.cuts, one.sent_again_bytes, two.cuts), (2, 777, 1));
+    assert_eq!((one.wrong_checksums, two.wrong_checksums), (1, 0));
     assert!((one.down_s - 0.75).abs() < 1e-9 && (two.down_s - 1e-3).abs() < 1e-9, "the second is not over: {report:?}");
     let text = report.to_string();
-    for words in ["; cut 2 times, down for 750.000 ms, 777 bytes sent again", "; cut once, down for 1.000 ms, 0 bytes"]
-    {
+    for words in [
+        "; cut 2 times (1 by a wrong checksum), down for 750.000 ms, 777 bytes sent again",
+        "; cut once, down for 1.000 ms, 0 bytes",
+    ] {
         assert!(text.contains(words), "{text}");
     }
     assert_eq!((report.t_com_s, &report.notes), (quiet.t_com_s, &quiet.notes));
     assert!(closing(&[quiet], 3).iter().all(|line| !line.contains("cut")));
     let lines = closing(&[report], 3).join("\n");
     assert!(
-        lines.contains("2 links were cut 3 times for 0.751 s in all, 777 bytes were sent again; ranks 0 and 1"),
+        lines.contains("2 links were cut 3 times for 0.751 s in all, 777 bytes were sent again; ranks 0 and 1 2 times, for 0.750 s; 1 by a wrong checksum"),
         "{lines}"
     );
 }
@@ -166,7 +170,7 @@ fn reports_without_cuts_are_read() {
     let report = report(TIMES, &links(&[(64, 5)]));
     let mut json = serde_json::to_value(&report).unwrap();
     let link = json["links"][0].as_object_mut().unwrap();
-    for name in ["cuts", "down_s", "sent_again_bytes"] {
+    for name in ["cuts", "wrong_checksums", "down_s", "sent_again_bytes"] {
         assert!(link.remove(name).is_some(), "{name}");
     }
     assert_eq!(serde_json::from_value::<Report>(json).unwrap(), report);

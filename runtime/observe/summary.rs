@@ -26,6 +26,7 @@ pub fn closing(reports: &[Report], size: u32) -> Vec<String> {
 struct Cut {
     ranks: (Rank, Rank),
     cuts: u64,
+    wrong_checksums: u64,
     down_s: f64,
     again_bytes: u64,
 }
@@ -38,10 +39,12 @@ fn all_cuts(reports: &[Report]) -> Vec<Cut> {
             continue;
         }
         let ranks = (rank.min(link.peer), rank.max(link.peer));
-        let fresh = Cut { ranks, cuts: link.cuts, down_s: link.down_s, again_bytes: link.sent_again_bytes };
+        let (cuts, wrong_checksums) = (link.cuts, link.wrong_checksums);
+        let fresh = Cut { ranks, cuts, wrong_checksums, down_s: link.down_s, again_bytes: link.sent_again_bytes };
         match all.iter_mut().find(|cut| cut.ranks == ranks) {
             Some(cut) => {
                 (cut.cuts, cut.down_s) = (cut.cuts.max(link.cuts), cut.down_s.max(link.down_s));
+                cut.wrong_checksums = cut.wrong_checksums.saturating_add(link.wrong_checksums);
                 cut.again_bytes = cut.again_bytes.saturating_add(link.sent_again_bytes);
             }
             None => all.push(fresh),
@@ -65,7 +68,12 @@ fn cuts(reports: &[Report]) -> Option<String> {
         format!(" between ranks {one} and {other}")
     };
     let links = if all.len() == 1 { "a link was".to_owned() } else { format!("{} links were", all.len()) };
-    Some(format!("{links} cut {} for {down_s:.3} s in all, {again} bytes were sent again{of_worst}", times(sum)))
+    let of_checksums = match all.iter().fold(0u64, |sum, cut| sum.saturating_add(cut.wrong_checksums)) {
+        0 => String::new(),
+        count => format!("; {count} by a wrong checksum"),
+    };
+    let times = times(sum);
+    Some(format!("{links} cut {times} for {down_s:.3} s in all, {again} bytes were sent again{of_worst}{of_checksums}"))
 }
 
 /// Medians over the ranks, with minimum and maximum.

@@ -90,6 +90,8 @@ pub struct Party {
     pub limits: Limits,
     /// Whether it encrypts its links.
     pub encrypts: bool,
+    /// Whether it puts checksums in its links; none where it encrypts, which finds more.
+    pub checks: bool,
     /// The versions it speaks.
     pub versions: (u16, u16),
 }
@@ -97,6 +99,22 @@ pub struct Party {
 impl Party {
     fn encrypts(&self, purpose: Purpose) -> bool {
         self.encrypts && purpose == Purpose::Link
+    }
+
+    fn checks(&self, purpose: Purpose) -> bool {
+        self.checks && !self.encrypts && purpose == Purpose::Link
+    }
+
+    /// Whether the other side of a connection does with what it carries what this one does.
+    fn agrees(&self, purpose: Purpose, theirs: &Options) -> Result<(), Refusal> {
+        let ours = Options::of(self);
+        if purpose == Purpose::Link && theirs.encrypts != ours.encrypts {
+            Err(Refusal::Encryption { theirs: theirs.encrypts })
+        } else if purpose == Purpose::Link && theirs.checks != ours.checks {
+            Err(Refusal::Checksum { theirs: theirs.checks })
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -175,9 +193,7 @@ impl Dialer {
         if options.byte_order != BYTE_ORDER {
             return Err(Refusal::ByteOrder);
         }
-        if self.target.purpose == Purpose::Link && options.encrypts != self.party.encrypts {
-            return Err(Refusal::Encryption { theirs: options.encrypts });
-        }
+        self.party.agrees(self.target.purpose, &options)?;
         if self.target.incarnation.is_some_and(|wanted| wanted != incarnation) {
             return Err(Refusal::Incarnation);
         }
@@ -193,6 +209,11 @@ impl Dialer {
     /// What opens the connection's cipher, if it is to have one. CHALLENGE has been taken.
     pub(crate) fn secret(&self) -> Option<Secret> {
         self.party.encrypts(self.target.purpose).then(|| secret(&self.party.key, &self.transcript))
+    }
+
+    /// Whether what the connection carries has checksums.
+    pub(crate) fn checks(&self) -> bool {
+        self.party.checks(self.target.purpose)
     }
 
     /// Takes READY: the connection is open, or an authenticated peer says why not.
@@ -297,6 +318,11 @@ impl Acceptor {
         self.party.encrypts(self.purpose).then(|| secret(&self.party.key, &self.transcript))
     }
 
+    /// Whether what the connection carries has checksums.
+    pub(crate) fn checks(&self) -> bool {
+        self.party.checks(self.purpose)
+    }
+
     /// The bytes are READY, with the next frame expected or with what does not fit.
     pub(crate) fn ready(&self, verdict: Result<u64, &Refusal>) -> Vec<u8> {
         let (code, detail) = match verdict {
@@ -337,9 +363,7 @@ impl Acceptor {
         if hello.purpose != self.purpose as u8 {
             return Err(Refusal::Purpose);
         }
-        if self.purpose == Purpose::Link && hello.options.encrypts != self.party.encrypts {
-            return Err(Refusal::Encryption { theirs: hello.options.encrypts });
-        }
+        self.party.agrees(self.purpose, &hello.options)?;
         if hello.to != rank {
             return Err(Refusal::WrongPeer { wanted: hello.to, theirs: rank });
         }
@@ -354,29 +378,36 @@ impl Acceptor {
 struct Options {
     byte_order: u8,
     encrypts: bool,
+    checks: bool,
     limits: Limits,
 }
 
 /// Elements travel as the machine holds them: 1 little-endian, 2 big-endian.
 const BYTE_ORDER: u8 = if cfg!(target_endian = "little") { 1 } else { 2 };
 
+/// What is done with what a link carries: of these one at most.
+const ENCRYPTS: u8 = 1;
+const CHECKS: u8 = 2;
+
 impl Options {
     fn of(party: &Party) -> Self {
-        Options { byte_order: BYTE_ORDER, encrypts: party.encrypts, limits: party.limits }
+        let checks = party.checks(Purpose::Link);
+        Options { byte_order: BYTE_ORDER, encrypts: party.encrypts, checks, limits: party.limits }
     }
 
     fn encode(&self, bytes: &mut Vec<u8>) {
         bytes.push(self.byte_order);
-        bytes.push(u8::from(self.encrypts));
+        bytes.push((u8::from(self.encrypts) * ENCRYPTS) | (u8::from(self.checks) * CHECKS));
         bytes.extend(self.limits.window_bytes.to_le_bytes());
         bytes.extend(self.limits.envelopes_max.to_le_bytes());
         bytes.extend(self.limits.fragment_bytes.to_le_bytes());
     }
 
     fn decode(fields: &mut Fields<'_>) -> Self {
-        let (byte_order, encrypts) = (fields.u8(), fields.u8() != 0);
+        let (byte_order, flags) = (fields.u8(), fields.u8());
+        let (encrypts, checks) = (flags & ENCRYPTS != 0, flags & CHECKS != 0);
         let limits = Limits { window_bytes: fields.u64(), envelopes_max: fields.u32(), fragment_bytes: fields.u32() };
-        Options { byte_order, encrypts, limits }
+        Options { byte_order, encrypts, checks, limits }
     }
 }
 

@@ -5,7 +5,7 @@ const LIMITS: Limits = Limits { window_bytes: 1 << 20, envelopes_max: 7, fragmen
 
 fn party(rank: u32) -> Party {
     let (key, incarnation) = (Key([7; 32]), 100 + u64::from(rank));
-    Party { key, rank, size: 4, incarnation, limits: LIMITS, encrypts: false, versions: VERSIONS }
+    Party { key, rank, size: 4, incarnation, limits: LIMITS, encrypts: false, checks: false, versions: VERSIONS }
 }
 
 fn target(rank: u32) -> Target {
@@ -168,6 +168,21 @@ fn what_does_not_fit_is_named_to_a_proved_peer() {
     assert_eq!(dialer, Err(Refusal::Encryption { theirs: false }));
     assert!(dialer.unwrap_err().to_string().contains("it does not encrypt its links, this side does"));
     assert!(shake(&sealed(1), &sealed(2), target(2), None).0.is_ok());
+    // The same of checksums. Where links are encrypted, nobody asks.
+    let checked = |rank| Party { checks: true, ..party(rank) };
+    let (dialer, _) = shake(&party(1), &checked(2), target(2), None);
+    assert_eq!(dialer, Err(Refusal::Checksum { theirs: true }));
+    let (dialer, _) = shake(&checked(1), &party(2), target(2), None);
+    assert_eq!(dialer, Err(Refusal::Checksum { theirs: false }));
+    for words in ["it has no checksums in its links, this side has them", "LATHIDE_CHECKSUM"] {
+        assert!(dialer.as_ref().unwrap_err().to_string().contains(words), "{dialer:?}");
+    }
+    let (dialer, _) = shake(&checked(1), &sealed(2), target(2), None);
+    assert_eq!(dialer, Err(Refusal::Encryption { theirs: true }));
+    let both = |rank| Party { checks: true, ..sealed(rank) };
+    for (one, other) in [(checked(1), checked(2)), (both(1), sealed(2)), (sealed(1), both(2))] {
+        assert!(shake(&one, &other, target(2), None).0.is_ok(), "{one:?} and {other:?}");
+    }
     assert!(Refusal::Incarnation.is_final() && !Refusal::Unauthenticated.is_final());
 
     // Versions: the newer acceptor says so through READY, the dialer of an older one sees it in CHALLENGE.

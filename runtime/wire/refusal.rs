@@ -51,6 +51,12 @@ pub enum Refusal {
         /// It is the other one.
         theirs: bool,
     },
+    /// One side puts checksums in its links.
+    #[error("{}", checks(*.theirs))]
+    Checksum {
+        /// It is the other one.
+        theirs: bool,
+    },
     /// The link goes on no more.
     #[error("it needs no connection any more: it has finished, or its job has failed")]
     Over,
@@ -84,6 +90,7 @@ impl Refusal {
             Refusal::Incarnation => (CODE_INCARNATION, 0),
             Refusal::Duplicate(rank) => (CODE_DUPLICATE, u64::from(rank)),
             Refusal::Encryption { theirs } => (CODE_ENCRYPTION, u64::from(!theirs)),
+            Refusal::Checksum { theirs } => (CODE_CHECKSUM, u64::from(!theirs)),
             Refusal::Purpose => (CODE_PURPOSE, 0),
             Refusal::Over => (CODE_OVER, 0),
             Refusal::Told { code, detail } => (code, detail),
@@ -101,6 +108,7 @@ pub(super) const CODE_DUPLICATE: u8 = 6;
 pub(super) const CODE_PURPOSE: u8 = 7;
 pub(super) const CODE_ENCRYPTION: u8 = 8;
 pub(super) const CODE_OVER: u8 = 9;
+pub(super) const CODE_CHECKSUM: u8 = 10;
 pub(super) const CODE_OTHER: u8 = 255;
 
 fn told(code: u8, detail: u64) -> String {
@@ -114,6 +122,7 @@ fn told(code: u8, detail: u64) -> String {
         CODE_OVER => Refusal::Over.to_string(),
         CODE_PURPOSE => Refusal::Purpose.to_string(),
         CODE_ENCRYPTION => encrypts(detail != 0),
+        CODE_CHECKSUM => checks(detail != 0),
         _ => format!("it refused with code {code}, which this version does not know"),
     }
 }
@@ -121,6 +130,11 @@ fn told(code: u8, detail: u64) -> String {
 fn encrypts(theirs: bool) -> String {
     let (theirs, ours) = if theirs { ("does", "does not") } else { ("does not", "does") };
     format!("it {theirs} encrypt its links, this side {ours}; give all ranks the same LATHIDE_ENCRYPT")
+}
+
+fn checks(theirs: bool) -> String {
+    let (theirs, ours) = if theirs { ("has", "has none") } else { ("has no", "has them") };
+    format!("it {theirs} checksums in its links, this side {ours}; give all ranks the same LATHIDE_CHECKSUM")
 }
 
 fn station(rank: u32) -> String {

@@ -7,6 +7,7 @@ mod applications;
 mod buffers;
 #[path = "../chance.rs"]
 mod chance;
+mod checksum;
 mod collectives;
 mod collectives_command;
 mod counts;

@@ -72,6 +72,9 @@ pub(crate) struct Arguments {
     /// Encrypt what passes between the ranks; their program must be built with lathide's feature `encrypt`
     #[arg(long)]
     encrypt: bool,
+    /// Put checksums in what passes between the ranks, so that flipped bits are found and healed
+    #[arg(long)]
+    checksum: bool,
     /// Set a variable for every rank; NAME alone passes the launcher's own value (may be repeated)
     #[arg(short = 'x', value_name = "NAME[=V]", value_parser = variable)]
     variables: Vec<(OsString, OsString)>,
@@ -107,10 +110,14 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
 }
 
 fn start(arguments: Arguments) -> Result<ExitCode, Failed> {
-    let Arguments { mut ranks, mut hosts, mut link, tag, timeout, grace, encrypt, mut variables, .. } = arguments;
+    let Arguments { mut ranks, mut hosts, mut link, tag, timeout, grace, encrypt, checksum, mut variables, .. } =
+        arguments;
     let Arguments { wdir, trace, report, quiet, json, mut program, .. } = arguments;
     if encrypt {
         variables.push((variables::ENCRYPT.name.into(), "on".into()));
+    }
+    if checksum {
+        variables.push((variables::CHECKSUM.name.into(), "on".into()));
     }
     // What begins with a dash is an option of the program only behind the program.
     if program[0].as_encoded_bytes().starts_with(b"-") {

@@ -3,7 +3,7 @@
 use super::network::Pipe;
 use super::program::{Family, Program};
 use super::runs::simulate;
-use super::world::{Allowed, Verdict, World, cipher_pair};
+use super::world::{Allowed, Kind, Verdict, World};
 use crate::chance::Chance;
 use crate::ids::Rank;
 
@@ -36,6 +36,12 @@ struct At {
 impl Cuts {
     pub(super) fn none(size: usize) -> Self {
         Cuts { size, lines: vec![Line::default(); size * size], left: 0, steps: 1, at: None }
+    }
+
+    /// Some, by chance.
+    pub(super) fn chance_makes(&mut self, rng: &mut Chance) {
+        self.left = 1 + rng.below(20) as u32;
+        self.steps = [3, 20, 100, 1000][rng.below(4)];
     }
 
     fn line(&mut self, one: usize, other: usize) -> &mut Line {
@@ -91,7 +97,7 @@ impl World {
     }
 
     /// The connection breaks. Some of what is on its way still arrives, unless the end that it goes to notices first.
-    fn cut(&mut self, one: usize, other: usize) {
+    pub(super) fn cut(&mut self, one: usize, other: usize) {
         self.counts.cuts += 1;
         self.note(&[6, one as u64, other as u64]);
         *self.cuts.line(one, other) = Line { is_dead: true, noticed: [false; 2] };
@@ -126,10 +132,10 @@ impl World {
             let pipe = self.pipe(from, to);
             *pipe = Pipe { capacity: pipe.capacity, is_clogged: pipe.is_clogged, ..Pipe::default() };
         }
-        if self.ciphers[lower * self.size() + higher].is_some() {
-            let (dialer, acceptor) = cipher_pair(&mut self.rng);
-            let size = self.size();
-            (self.ciphers[lower * size + higher], self.ciphers[higher * size + lower]) = (Some(dialer), Some(acceptor));
+        let size = self.size();
+        if let Some(records) = &self.records[lower * size + higher] {
+            let (dialer, acceptor) = Kind::of(records).pair(&mut self.rng);
+            (self.records[lower * size + higher], self.records[higher * size + lower]) = (Some(dialer), Some(acceptor));
         }
         let [of_lower, of_higher] =
             [(lower, ranks[1]), (higher, ranks[0])].map(|(rank, peer)| self.nodes[rank].engine.received(peer));
@@ -188,12 +194,11 @@ fn cut_at_random(seed: u64) -> Verdict<World> {
     let misfits = family == Family::Misfitting;
     let allowed = Allowed { misfits, early_goodbye: !misfits && rng.once_in(4), ..Allowed::default() };
     let mut world = World::new(rng, program, allowed);
-    world.cuts.left = 1 + world.rng.below(20) as u32;
-    world.cuts.steps = [3, 20, 100, 1000][world.rng.below(4)];
+    world.cuts.chance_makes(&mut world.rng);
     finish(world)
 }
 
-fn finish(mut world: World) -> Verdict<World> {
+pub(super) fn finish(mut world: World) -> Verdict<World> {
     world.run_out()?;
     world.check_results()?;
     if !world.allowed.early_goodbye {
@@ -203,7 +208,7 @@ fn finish(mut world: World) -> Verdict<World> {
     Ok(world)
 }
 
-/// Small programs, cut at each byte that goes from one rank to another: with and without a cipher, with windows and without.
+/// Small programs, cut at each byte that goes from one rank to another: with and without records, with windows and without.
 #[test]
 fn a_cut_at_any_byte_is_only_a_delay() {
     let (mut cuts, mut programs, mut seed) = (0, 0, 0);

@@ -4,6 +4,7 @@ mod babble;
 mod costs;
 mod cuts;
 mod faulty;
+mod flips;
 mod hostile;
 mod mutants;
 mod network;

@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use super::world::{Verdict, World};
 use crate::engine::Sent;
 use crate::ids::Rank;
+use crate::wire::checksum::Damaged;
 
 /// What lies between two sockets, in one direction.
 #[derive(Default)]
@@ -24,7 +25,7 @@ pub(super) struct Pipe {
 impl World {
     pub(super) fn send(&mut self, from: usize, to: usize) -> Verdict {
         let size = self.size();
-        let (pipe, rng) = (&mut self.pipes[from * size + to], &mut self.rng);
+        let (pipe, rng, flips) = (&mut self.pipes[from * size + to], &mut self.rng, &mut self.flips);
         let (mut moved, piece) = (0, self.program.piece_bytes);
         let mut write = |slices: &[IoSlice<'_>]| {
             if pipe.is_broken {
@@ -51,12 +52,13 @@ impl World {
                 pipe.bytes.extend(&slice[..left.min(slice.len())]);
             }
             moved += pipe.bytes.len() - before;
+            flips.strike((from, to), pipe, before, rng);
             Ok(pipe.bytes.len() - before)
         };
         let (engine, peer) = (&mut self.nodes[from].engine, Rank(to as u32));
-        let sent = match &mut self.ciphers[from * size + to] {
+        let sent = match &mut self.records[from * size + to] {
             None => engine.transmit(peer, &mut write),
-            Some(cipher) => engine.transmit_sealed(peer, cipher, &mut |bytes| write(&[IoSlice::new(bytes)])),
+            Some(records) => engine.transmit_sealed(peer, records, &mut |bytes| write(&[IoSlice::new(bytes)])),
         };
         self.note(&[2, from as u64, to as u64, moved as u64]);
         match sent {
@@ -88,7 +90,7 @@ impl World {
         let piece = self.cuts.before(from, to, piece);
         let (feeds, blocks) = (self.rng.once_in(3), self.rng.once_in(12));
         let (engine, predicted) = (&mut self.nodes[to].engine, &mut self.counts.predicted);
-        let Some(cipher) = &mut self.ciphers[to * size + from] else {
+        let Some(records) = &mut self.records[to * size + from] else {
             let moved = if feeds {
                 let bytes: Vec<u8> = pipe.bytes.drain(..piece).collect();
                 engine.handle_bytes(now, peer, &bytes);
@@ -115,11 +117,11 @@ impl World {
                 Ok(taken)
             }
         };
-        // As the kernel does: what the cipher holds is read at once, since no poller tells of it.
+        // As the kernel does: what is held is read at once, since no poller tells of it.
         let end = loop {
             let mut read = |slices: &mut [IoSliceMut<'_>]| {
                 *predicted += u64::from(slices.len() > 1);
-                cipher.read(slices, &mut take)
+                records.read(slices, &mut take)
             };
             let result = if feeds {
                 let mut bytes = vec![0; piece];
@@ -132,16 +134,29 @@ impl World {
                 Ok(count) => moved += count,
                 Err(error) => break error,
             }
-            if !cipher.holds() {
+            if !records.holds() {
                 break ErrorKind::WouldBlock.into();
             }
         };
         self.note(&[4, from as u64, to as u64, moved as u64]);
         self.count_to_cut(from, to, moved);
+        if Damaged::is(&end) {
+            return self.damaged(to, from);
+        }
         if end.kind() != ErrorKind::WouldBlock {
             return self.lose(to, from, &end.to_string());
         }
         self.settle(to)
+    }
+
+    /// `rank` ends its connection to `peer`, on which a checksum was wrong.
+    fn damaged(&mut self, rank: usize, peer: usize) -> Verdict {
+        self.counts.damaged += 1;
+        self.note(&[9, rank as u64, peer as u64]);
+        if !self.cuts.is_dead(rank, peer) {
+            self.cut(rank, peer);
+        }
+        self.notice(rank, peer)
     }
 
     /// `rank` learns that `peer` is gone.

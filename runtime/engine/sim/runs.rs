@@ -31,6 +31,10 @@ pub(super) struct Counts {
     pub(super) cuts: u64,
     pub(super) resumed: u64,
     pub(super) again: u64,
+    /// Bits that were flipped.
+    pub(super) flips: u64,
+    /// Connections that were ended since a checksum was wrong.
+    pub(super) damaged: u64,
 }
 
 impl Counts {
@@ -48,6 +52,8 @@ impl Counts {
         self.cuts += other.cuts;
         self.resumed += other.resumed;
         self.again += other.again;
+        self.flips += other.flips;
+        self.damaged += other.damaged;
     }
 }
 

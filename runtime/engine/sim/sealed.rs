@@ -1,5 +1,5 @@
-//! Links with a cipher between engine and socket, over sockets that are full at every byte. (Half of the simulated jobs of
-//! `runs` have ciphers too; here the lengths are chosen.)
+//! Links with records between engine and socket, over sockets that are full at every byte. (Half of the simulated jobs of
+//! `runs` have records too; here the lengths are chosen.)
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind, IoSliceMut};
@@ -9,17 +9,18 @@ use crate::buffer::Element;
 use crate::chance::Chance;
 use crate::engine::{Engine, Limits, OpId, Outcome, Sent};
 use crate::ids::{Rank, Tag};
-use crate::wire::cipher::Cipher;
 use crate::wire::cipher::tests::repeatable_pair;
 use crate::wire::frame::{MatchKey, Stamp};
+use crate::wire::records::Records;
 
 const NOW: Duration = Duration::ZERO;
 const RECORD_BYTES: usize = 32 << 10;
+const RECORDS_BYTES: [usize; 5] = [1, 16, 17, 100, RECORD_BYTES];
 
-/// Two engines, their ciphers, and sockets with little room.
+/// Two engines, their records, and sockets with little room.
 struct Sealed {
     engines: [Engine; 2],
-    ciphers: [Cipher; 2],
+    records: [Records; 2],
     wires: [VecDeque<u8>; 2],
     /// Bytes that a socket takes before it is full.
     room: [usize; 2],
@@ -29,10 +30,10 @@ struct Sealed {
 }
 
 impl Sealed {
-    fn new(ciphers: [Cipher; 2], fragment_bytes: u32, what: String) -> Self {
+    fn new(records: [Records; 2], fragment_bytes: u32, what: String) -> Self {
         let limits = [Limits { window_bytes: 1 << 20, envelopes_max: 16, fragment_bytes }; 2];
         let engines = [0, 1].map(|rank| Engine::new(Rank(rank), &limits));
-        Sealed { engines, ciphers, wires: Default::default(), room: [0; 2], done: Default::default(), what }
+        Sealed { engines, records, wires: Default::default(), room: [0; 2], done: Default::default(), what }
     }
 
     fn write(&mut self, from: usize, tag: u32, bytes: Vec<u8>) -> OpId {
@@ -53,19 +54,19 @@ impl Sealed {
             *room -= now;
             if now == 0 { Err(ErrorKind::WouldBlock.into()) } else { Ok(now) }
         };
-        let (engine, cipher, to) = (&mut self.engines[from], &mut self.ciphers[from], Rank(1 - from as u32));
+        let (engine, records, to) = (&mut self.engines[from], &mut self.records[from], Rank(1 - from as u32));
         let (waited, before) = (engine.links[to.index()].sealed.len(), engine.shared.completions.len());
-        let sent = engine.transmit_sealed(to, cipher, &mut send).unwrap();
-        let is_left = engine.has_output(to) || cipher.has_unsent();
+        let sent = engine.transmit_sealed(to, records, &mut send).unwrap();
+        let is_left = engine.has_output(to) || records.has_unsent();
         assert_eq!(sent != Sent::All, is_left, "{}: what is left is to be sent on", self.what);
         let ended = engine.shared.completions.len() - before;
-        assert!(ended <= waited || !cipher.has_unsent(), "{}: a write ends when it has left", self.what);
+        assert!(ended <= waited || !records.has_unsent(), "{}: a write ends when it has left", self.what);
         self.settle(from);
         sent
     }
 
     fn receive(&mut self, rank: usize, most: usize) -> bool {
-        let (wire, cipher) = (&mut self.wires[1 - rank], &mut self.ciphers[rank]);
+        let (wire, records) = (&mut self.wires[1 - rank], &mut self.records[rank]);
         let mut left = most;
         let mut take = |bytes: &mut [u8]| {
             let now = bytes.len().min(left).min(wire.len());
@@ -74,7 +75,7 @@ impl Sealed {
             if now == 0 { Err(io::Error::from(ErrorKind::WouldBlock)) } else { Ok(now) }
         };
         loop {
-            let mut read = |slices: &mut [IoSliceMut<'_>]| cipher.read(slices, &mut take);
+            let mut read = |slices: &mut [IoSliceMut<'_>]| records.read(slices, &mut take);
             match self.engines[rank].receive(NOW, Rank(1 - rank as u32), &mut read) {
                 Ok(_) => {}
                 Err(error) => {
@@ -125,9 +126,9 @@ impl Sealed {
         self.engines.iter().flat_map(Engine::outstanding).collect()
     }
 
-    fn end(self) -> [Cipher; 2] {
+    fn end(self) -> [Records; 2] {
         assert!(self.outstanding().is_empty(), "{}: this is left: {:?}", self.what, self.outstanding());
-        self.ciphers
+        self.records
     }
 }
 
@@ -136,18 +137,20 @@ fn pattern(seed: usize, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| (at.wrapping_mul(31) ^ (at >> 8) ^ seed) as u8).collect()
 }
 
-fn ciphers(record_bytes: usize) -> [Cipher; 2] {
-    let (mut one, mut other) = repeatable_pair();
-    one.seal_records_of(record_bytes);
-    other.seal_records_of(record_bytes);
+/// The records of both ends: encrypted, or with checksums.
+fn records(is_encrypted: bool, record_bytes: usize) -> [Records; 2] {
+    let (mut one, mut other) = if is_encrypted { repeatable_pair() } else { (Records::checked(), Records::checked()) };
+    one.of_at_most(record_bytes);
+    other.of_at_most(record_bytes);
     [one, other]
 }
 
 /// What was not begun may let others pass; so a short message is posted at each such moment.
 #[test]
 fn a_socket_may_be_full_at_every_byte() {
-    for record_bytes in [1, 16, 17, 100, RECORD_BYTES] {
-        let mut ciphers = ciphers(record_bytes);
+    let kinds = [true, false].into_iter().flat_map(|is_encrypted| RECORDS_BYTES.map(|bytes| (is_encrypted, bytes)));
+    for (is_encrypted, record_bytes) in kinds {
+        let mut records = records(is_encrypted, record_bytes);
         let mut passes_all = false;
         for room in (0..).take_while(|room| *room < 8000) {
             if passes_all {
@@ -159,7 +162,8 @@ fn a_socket_may_be_full_at_every_byte() {
                 continue;
             }
             let mut rng = Chance(room as u64);
-            let mut sealed = Sealed::new(ciphers, 256, format!("records of {record_bytes}, room for {room}"));
+            let what = format!("encrypted {is_encrypted}, records of {record_bytes}, room for {room}");
+            let mut sealed = Sealed::new(records, 256, what);
             let sizes = [1001, 17, 0, 513, 1];
             let mut reads = Vec::new();
             for rank in 0..2 {
@@ -177,7 +181,7 @@ fn a_socket_may_be_full_at_every_byte() {
             for (rank, read, seed, bytes) in reads {
                 sealed.check(rank, read, &pattern(seed, bytes));
             }
-            ciphers = sealed.end();
+            records = sealed.end();
         }
         assert!(passes_all || record_bytes < 100, "no room was enough");
     }
@@ -187,11 +191,16 @@ fn a_socket_may_be_full_at_every_byte() {
 fn lengths_of_every_residue_pass_and_are_answered() {
     let around = |middle: usize| middle.saturating_sub(20)..middle + 20;
     let lengths: Vec<usize> = [0, 4096, 8192, RECORD_BYTES, 2 * RECORD_BYTES].into_iter().flat_map(around).collect();
-    let mut ciphers = ciphers(RECORD_BYTES);
-    for (seed, bytes) in lengths.into_iter().enumerate().chain([(1000, 60_000), (1001, 32_623)]) {
+    for is_encrypted in [true, false] {
+        lengths_pass(&lengths, records(is_encrypted, RECORD_BYTES));
+    }
+}
+
+fn lengths_pass(lengths: &[usize], mut records: [Records; 2]) {
+    for (seed, bytes) in lengths.iter().copied().enumerate().chain([(1000, 60_000), (1001, 32_623)]) {
         let mut rng = Chance(seed as u64);
         let piece = rng.pick(&[500, 5000, 70_000]);
-        let mut sealed = Sealed::new(ciphers, 4096, format!("seed {seed}, {bytes} bytes, pieces of {piece}"));
+        let mut sealed = Sealed::new(records, 4096, format!("seed {seed}, {bytes} bytes, pieces of {piece}"));
         for rank in 0..2 {
             // One of them finds the socket full.
             sealed.write(rank, 1, pattern(1, 60_000));
@@ -212,6 +221,6 @@ fn lengths_of_every_residue_pass_and_are_answered() {
             sealed.check(rank, second[rank], &pattern(2, bytes));
         }
         sealed.check(0, answer, &[3]);
-        ciphers = sealed.end();
+        records = sealed.end();
     }
 }

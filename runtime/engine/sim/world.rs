@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::cuts::Cuts;
+use super::flips::Flips;
 use super::network::Pipe;
 use super::program::{Action, Program, Stream};
 use super::runs::Counts;
@@ -14,9 +15,9 @@ use crate::chance::Chance;
 use crate::engine::{Arrival, Completed, Engine, LateRefusal, OpId, Outcome, Unposted, Written};
 use crate::error::Error;
 use crate::ids::Rank;
-use crate::wire::cipher::Cipher;
 use crate::wire::cipher::tests::repeatable_pair;
 use crate::wire::frame::Stamp;
+use crate::wire::records::Records;
 
 /// `Err`: what is wrong with the run.
 pub(super) type Verdict<T = ()> = Result<T, String>;
@@ -96,8 +97,8 @@ pub(super) struct World {
     pub(super) allowed: Allowed,
     pub(super) nodes: Vec<Node>,
     pub(super) pipes: Vec<Pipe>,
-    /// Each rank's cipher towards each other, if the job's links are encrypted.
-    pub(super) ciphers: Vec<Option<Cipher>>,
+    /// Each rank's records towards each other, if the job's links have checksums or are encrypted.
+    pub(super) records: Vec<Option<Records>>,
     pub(super) writes: Vec<End>,
     /// All reads in the order of posting.
     pub(super) reads: Vec<Read>,
@@ -107,6 +108,7 @@ pub(super) struct World {
     moves: Vec<Move>,
     /// The connections, and what is to become of them.
     pub(super) cuts: Cuts,
+    pub(super) flips: Flips,
     pub(super) starts: Starts,
     /// Buffers that are back and that nobody has taken.
     pub(super) written: Vec<(usize, Written)>,
@@ -141,13 +143,18 @@ impl World {
         World {
             nodes,
             pipes: (0..size * size).map(|_| pipe()).collect(),
-            ciphers: if size <= 3 && rng.once_in(2) { ciphers(size, &mut rng) } else { no_ciphers(size) },
+            records: if size <= 3 && rng.once_in(2) {
+                Kind::any(&mut rng).all(size, &mut rng)
+            } else {
+                no_records(size)
+            },
             writes: program.messages.iter().map(|_| End::NotPosted).collect(),
             reads: Vec::new(),
             read_of: vec![None; program.messages.len()],
             clogs: rng.once_in(3),
             moves: Vec::new(),
             cuts: Cuts::none(size),
+            flips: Flips::none(size),
             starts,
             written: Vec::new(),
             trace: 0,
@@ -384,6 +391,9 @@ impl World {
         }
         self.counts.stamps += 1;
         let message = arrival.stamp.echo_ns.unwrap_or(-1) as usize;
+        if message >= self.program.messages.len() {
+            return Err(format!("rank {rank}: {arrival:?} is of no message"));
+        }
         let (from, sent) = (self.stream(message).from, self.program.messages[message].bytes as u64);
         let was = self.now().as_nanos() as u64;
         if (Rank(from), sent) == (arrival.peer, bytes) && arrival.stamp.sent_ns <= was {
@@ -452,32 +462,53 @@ impl World {
     }
 }
 
-fn no_ciphers(size: usize) -> Vec<Option<Cipher>> {
+pub(super) fn no_records(size: usize) -> Vec<Option<Records>> {
     (0..size * size).map(|_| None).collect()
 }
 
-/// Each end of each link's cipher, from row to column. Its records end where chance will.
-fn ciphers(size: usize, rng: &mut Chance) -> Vec<Option<Cipher>> {
-    let mut ciphers = no_ciphers(size);
-    for (one, other) in (0..size).flat_map(|one| (0..one).map(move |other| (one, other))) {
-        let (lower, higher) = cipher_pair(rng);
-        (ciphers[other * size + one], ciphers[one * size + other]) = (Some(lower), Some(higher));
+/// What records are for.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    Checked,
+    Encrypted,
+}
+
+impl Kind {
+    fn any(rng: &mut Chance) -> Kind {
+        rng.pick(&[Kind::Checked, Kind::Encrypted])
     }
-    ciphers
+
+    /// Each end of each link's records, from row to column. They end where chance will.
+    pub(super) fn all(self, size: usize, rng: &mut Chance) -> Vec<Option<Records>> {
+        let mut records = no_records(size);
+        for (one, other) in (0..size).flat_map(|one| (0..one).map(move |other| (one, other))) {
+            let (lower, higher) = self.pair(rng);
+            (records[other * size + one], records[one * size + other]) = (Some(lower), Some(higher));
+        }
+        records
+    }
+
+    /// Those of a connection's ends.
+    pub(super) fn pair(self, rng: &mut Chance) -> (Records, Records) {
+        let mut pair = match self {
+            Kind::Checked => (Records::checked(), Records::checked()),
+            Kind::Encrypted => repeatable_pair(),
+        };
+        pair.0.of_at_most(rng.pick(&RECORD_BYTES));
+        pair.1.of_at_most(rng.pick(&RECORD_BYTES));
+        let records = 1 + rng.below(50) as u64;
+        pair.0.change_keys_after(records);
+        pair.1.change_keys_after(records);
+        pair
+    }
+
+    /// What these are.
+    pub(super) fn of(records: &Records) -> Kind {
+        if records.are_encrypted() { Kind::Encrypted } else { Kind::Checked }
+    }
 }
 
-/// The ciphers of a connection's ends.
-pub(super) fn cipher_pair(rng: &mut Chance) -> (Cipher, Cipher) {
-    let mut pair = repeatable_pair();
-    pair.0.seal_records_of(rng.pick(&RECORD_BYTES));
-    pair.1.seal_records_of(rng.pick(&RECORD_BYTES));
-    let records = 1 + rng.below(50) as u64;
-    pair.0.change_keys_after(records);
-    pair.1.change_keys_after(records);
-    pair
-}
-
-/// The longest records of a cipher.
+/// The longest records.
 const RECORD_BYTES: [usize; 8] = [1, 7, 15, 17, 33, 100, 500, 32 << 10];
 
 fn trace_of(end: &End) -> u64 {

@@ -13,11 +13,12 @@ use crate::ids::Rank;
 use crate::join::handshake::Connection;
 use crate::join::interface::is_here;
 use crate::join::keepalive::{self, EndedBy};
-use crate::kernel::down::Down;
+use crate::kernel::down::{Cut, Down, Gone, Resumed, Standstill};
 use crate::kernel::wake::Reason;
 
 /// How long a link's path is not looked at again.
 const WIDEN_PAUSE: Duration = Duration::from_millis(20);
+const DAMAGED: &str = "its connection carried bytes that were changed on their way: a checksum was wrong";
 
 impl Core {
     /// The bytes of frames that went to each rank and came from it, each counted once.
@@ -29,25 +30,41 @@ impl Core {
     /// The connection to `peer` has ended, or is suspected to have. If all is said, so has the link; otherwise another
     /// connection is to carry it on.
     pub(super) fn ended(&mut self, peer: Rank, cause: &str) {
-        if !self.resumes || self.is_broken || self.engine.may_end(peer) {
+        let Some(limit) = self.resumes.filter(|_| !self.is_broken && !self.engine.may_end(peer)) else {
             return self.lost(peer, cause);
-        }
+        };
         let Some(socket) = self.sockets[peer.index()].take() else { return };
         self.poller.remove(socket.stream.as_fd());
         self.engine.suspend(peer);
-        let down = Down { since: self.clock.now(), cause: cause.to_owned(), is_known: false };
+        let (at, has) = (self.clock.now(), self.engine.acknowledged(peer));
+        let (positions, owes) = ((self.engine.received(peer), has), self.engine.sent(peer) != has);
+        let cut = Cut { at, began: socket.began, positions, owes };
+        let standstill = Standstill::after(self.standstills.get(&peer).copied(), cut, limit);
+        self.standstills.insert(peer, standstill);
+        let down = Down { since: at, cause: cause.to_owned(), by_checksum: false, is_known: false };
         self.down.entry(peer).or_insert(down);
         self.observe_down(peer, cause);
         self.wake.because(Reason::LinkDown);
     }
 
+    /// What came from `peer` is not what it sent; nothing of that was looked at.
+    pub(super) fn damaged(&mut self, peer: Rank) {
+        self.observe_damage(peer);
+        self.ended(peer, DAMAGED);
+        if let Some(down) = self.down.get_mut(&peer) {
+            down.by_checksum = true;
+        }
+    }
+
     /// Links that have gone down since they were asked for last.
-    pub(in crate::kernel) fn take_down(&mut self) -> Vec<Rank> {
+    pub(in crate::kernel) fn take_down(&mut self) -> Vec<Gone> {
+        let (standstills, now) = (&self.standstills, self.clock.now());
         let fresh = self.down.iter_mut().filter(|(_, down)| !down.is_known);
         fresh
             .map(|(peer, down)| {
                 down.is_known = true;
-                *peer
+                let (since, cuts) = standstills.get(peer).map_or((now, 1), |stands| (stands.since, stands.cuts));
+                Gone { peer: *peer, stood: now.saturating_sub(since), in_vain: cuts > 1 }
             })
             .collect()
     }
@@ -85,20 +102,20 @@ impl Core {
         self.down.contains_key(&peer).then(|| self.engine.received(peer))
     }
 
-    /// There is a new connection to `peer`, which has received all before `position`. Returns how long the link was down, and
-    /// how many bytes are sent again; `None`: it is not wanted any more, or is of no use.
+    /// There is a new connection to `peer`, which has received all before `position`. `None`: it is not wanted any more, or is of no use.
     pub(in crate::kernel) fn resume(
         &mut self,
         peer: Rank,
         connection: Connection<TcpStream>,
         position: u64,
         settings: (Option<Duration>, Disabled),
-    ) -> Option<(Duration, u64)> {
+    ) -> Option<Resumed> {
         let down = self.down.remove(&peer)?;
         let again = self.go_on(peer, connection, position, settings);
         self.observe_up(peer, again);
         self.flush();
-        Some((self.clock.now().saturating_sub(down.since), again?))
+        let after = self.clock.now().saturating_sub(down.since);
+        Some(Resumed { after, again: again?, by_checksum: down.by_checksum })
     }
 
     fn go_on(
@@ -129,7 +146,7 @@ impl Core {
             let _ = lathide_sys::departure::record(connection.stream.as_fd());
         }
         let mut socket = Socket::new(connection, disabled);
-        socket.taken_before = self.written[peer.index()];
+        (socket.taken_before, socket.began) = (self.written[peer.index()], self.clock.now());
         self.sockets[peer.index()] = Some(socket);
         Some(again)
     }
@@ -139,8 +156,14 @@ impl Core {
         if let Some(down) = self.down.remove(&peer) {
             self.observe_up(peer, None);
             let position = self.engine.acknowledged(peer);
-            let after = self.clock.now().saturating_sub(down.since).as_secs_f64();
-            let words = format!("{}; {cause}, {after:.1} s after; it had received {position} bytes", down.cause);
+            let stands = self.standstills.get(&peer).filter(|stands| stands.since < down.since);
+            let since = stands.map_or(down.since, |stands| stands.since);
+            let in_vain = stands.map_or_else(String::new, |stands| {
+                format!("; nothing has got through on its last {} connections", stands.cuts)
+            });
+            let after = self.clock.now().saturating_sub(since).as_secs_f64();
+            let words =
+                format!("{}; {cause}, {after:.1} s after{in_vain}; it had received {position} bytes", down.cause);
             self.lost(peer, &words);
         }
     }

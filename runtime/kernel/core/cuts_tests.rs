@@ -1,6 +1,6 @@
 //! A core whose link's other end is the test, and knows how links go on: what it says then may be anything.
 
-use std::io::{Read as _, Write as _};
+use std::io::{IoSlice, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::poller::Poller;
 use crate::kernel::wake::TaskWake;
 use crate::wire::frame::{Header, Kind, MatchKey};
+use crate::wire::records::Records;
 
 const PEER: Rank = Rank(1);
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -28,7 +29,7 @@ fn connection() -> (Connection<TcpStream>, TcpStream) {
     let far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (stream, _) = listener.accept().unwrap();
     stream.set_nonblocking(true).unwrap();
-    (Connection { stream, cipher: None }, far)
+    (Connection { stream, records: None }, far)
 }
 
 /// A core of rank 0 of 2 whose links go on.
@@ -39,7 +40,7 @@ fn linked() -> (Core, TcpStream) {
     let links = vec![None, Some(near)];
     let mut core =
         Core::new(Engine::new(Rank(0), &limits), links, poller, Clock::start(), wake, Disabled::default()).unwrap();
-    core.resumes = true;
+    core.resumes = Some(PATIENCE);
     (core, far)
 }
 
@@ -92,7 +93,7 @@ fn who_comes_again_and_again_takes_no_memory_and_no_descriptor() {
         let (near, far) = connection();
         assert!(core.resume(PEER, near, 0, settings()).is_some());
         assert_eq!(core.let_go(PEER), Some(0), "a later one has come");
-        assert_eq!(core.take_down(), [PEER]);
+        assert_eq!(core.take_down().first().map(|gone| gone.peer), Some(PEER));
         drop(far);
     }
     // Other tests run beside this one.
@@ -175,4 +176,67 @@ fn a_core_that_breaks_while_a_link_is_down_resumes_nothing() {
     assert_eq!((core.let_go(PEER), core.resume(PEER, near, 0, settings())), (None, None));
     core.abandon(PEER, "no new connection");
     assert_eq!(failed(&core), text, "the first failure stands");
+}
+
+/// A link with checksums, on which the other end has sent a frame that is no harm, and a bit of it has flipped.
+fn damaged(resumes: Option<Duration>) -> (Core, TcpStream) {
+    let (mut core, mut far) = linked();
+    core.resumes = resumes;
+    core.sockets[PEER.index()].as_mut().unwrap().records = Some(Box::new(Records::checked()));
+    let frame = Header { kind: Kind::Grant, flags: 0, number: 0, message_id: 0, length: 0 }.encode();
+    let mut wire = Vec::new();
+    let mut send = |bytes: &[u8]| {
+        wire.extend_from_slice(bytes);
+        Ok(bytes.len())
+    };
+    Records::checked().write(&[IoSlice::new(&frame)], &mut send).unwrap();
+    wire[12] ^= 4;
+    far.write_all(&wire).unwrap();
+    let began = Instant::now();
+    while core.sockets[PEER.index()].is_some() {
+        core.read(PEER);
+        assert!(began.elapsed() < PATIENCE, "the flipped bit is not seen");
+        std::thread::yield_now();
+    }
+    (core, far)
+}
+
+#[test]
+fn a_wrong_checksum_is_a_cut_of_which_nothing_was_believed() {
+    let (mut core, _far) = damaged(Some(PATIENCE));
+    assert_eq!((core.received_from(PEER), core.engine.failure().is_none()), (Some(0), true));
+    assert!(core.down[&PEER].cause.contains("checksum"), "{:?}", core.down);
+    let (near, _far) = connection();
+    let resumed = core.resume(PEER, near, 0, settings());
+    assert!(resumed.is_some_and(|resumed| resumed.by_checksum), "{resumed:?}");
+}
+
+#[test]
+fn a_wrong_checksum_is_a_loss_with_its_cause_where_links_do_not_go_on() {
+    let (core, _far) = damaged(None);
+    let text = failed(&core);
+    assert!(text.contains("rank 1 is lost") && text.contains("a checksum was wrong"), "{text}");
+}
+
+/// Connections that stand only until something is sent, as where a path damages all of it.
+#[test]
+fn a_link_that_comes_no_further_has_no_more_time_with_each_connection() {
+    const PAUSE: Duration = Duration::from_millis(30);
+    let mut core = half_written(vec![1u8; 10_000]);
+    let mut stood = Vec::new();
+    for _ in 0..4 {
+        stood.extend(core.take_down());
+        let (near, far) = connection();
+        std::thread::sleep(PAUSE);
+        assert!(core.resume(PEER, near, 0, settings()).is_some());
+        cut(&mut core, far);
+    }
+    assert!(!stood[0].in_vain && stood[1..].iter().all(|gone| gone.in_vain), "{stood:?}");
+    assert!(stood[0].stood < stood[1].stood && stood[1].stood + PAUSE <= stood[3].stood, "{stood:?}");
+    let (near, far) = connection();
+    assert!(core.resume(PEER, near, 100, settings()).is_some(), "it has");
+    cut(&mut core, far);
+    assert!(core.take_down().iter().all(|gone| !gone.in_vain));
+    core.abandon(PEER, "no new connection");
+    assert!(!failed(&core).contains("nothing has got through"), "{}", failed(&core));
 }

@@ -1,5 +1,6 @@
 //! Peers that are lost: whose connection has ended, whose host is silent, who sends what was not sealed.
 
+use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -8,6 +9,8 @@ use crate::error::Error;
 use crate::ids::Rank;
 use crate::join::keepalive;
 use crate::kernel::wake::Reason;
+use crate::wire::checksum::Damaged;
+use crate::wire::cipher::CipherError;
 
 /// Between two looks for silent peers, if none is silent.
 const LOOK_MIN: Duration = Duration::from_secs(1);
@@ -22,7 +25,7 @@ impl Core {
         let mut next = keepalive.clamp(LOOK_MIN, LOOK_MAX);
         for rank in 0..self.sockets.len() {
             let Some(socket) = &self.sockets[rank] else { continue };
-            match keepalive::look(&socket.stream, keepalive, self.resumes) {
+            match keepalive::look(&socket.stream, keepalive, self.resumes.is_some()) {
                 Ok(pause) => next = next.min(pause),
                 Err(error) => self.ended(Rank(rank as u32), &keepalive::explain(&error)),
             }
@@ -51,6 +54,17 @@ impl Core {
         }
         let cause = format!("{cause}; look for the first failure in that rank's output");
         self.suspect(peer, cause);
+    }
+
+    /// A read from `peer` has failed.
+    pub(super) fn broke(&mut self, peer: Rank, error: &io::Error) {
+        if CipherError::of(error).is_some() {
+            self.tampered(peer);
+        } else if Damaged::is(error) {
+            self.damaged(peer);
+        } else {
+            self.ended(peer, &keepalive::explain(error));
+        }
     }
 
     /// What came from `peer` is not what it sealed. That is certain, whatever else has happened.

@@ -30,7 +30,7 @@ fn told(is_advised: bool) -> (Core, TcpStream) {
     let (stream, _) = listener.accept().unwrap();
     stream.set_nonblocking(true).unwrap();
     let limits = [Limits::of(&Config::alone()), Limits::of(&Config::alone())];
-    let links = vec![None, Some(Connection { stream, cipher: None })];
+    let links = vec![None, Some(Connection { stream, records: None })];
     let (poller, wake) = (Arc::new(Poller::new().unwrap()), Arc::new(TaskWake::new()));
     let mut core =
         Core::new(Engine::new(OWN, &limits), links, poller, Clock::start(), wake, Disabled::default()).unwrap();

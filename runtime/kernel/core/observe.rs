@@ -118,6 +118,13 @@ impl Core {
         }
     }
 
+    /// A checksum of what came from `peer` was wrong.
+    pub(in crate::kernel) fn observe_damage(&mut self, peer: Rank) {
+        if let Some(Observed { links, .. }) = &mut self.observed {
+            links.is_damaged(peer);
+        }
+    }
+
     /// It goes on with another, on which so many bytes are sent again; or it is lost.
     pub(in crate::kernel) fn observe_up(&mut self, peer: Rank, again: Option<u64>) {
         let Some(Observed { links, tape, .. }) = &mut self.observed else { return };

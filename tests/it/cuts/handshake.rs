@@ -11,7 +11,7 @@ use crate::scale::is_whole;
 use crate::support::job_at;
 
 /// What each side says in a handshake: HELLO, PROOF and OPEN; CHALLENGE and READY; and what opens a cipher.
-const DIALER_BYTES: u64 = 103 + 40 + 32;
+pub(super) const DIALER_BYTES: u64 = 103 + 40 + 32;
 const ACCEPTOR_BYTES: u64 = 92 + 41;
 const OPENING_BYTES: u64 = 48;
 

@@ -67,7 +67,7 @@ pub(crate) enum Fault {
     Stall(Duration),
     /// One end hears of it so much later than the other.
     Late { is_dialer: bool, by: Duration },
-    /// The next byte loses one of its bits to another; nothing is cut.
+    /// The next byte has one of its bits flipped, which one says its place; nothing is cut.
     Flip,
 }
 
@@ -95,6 +95,11 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// Cuts and flips.
+    pub(crate) fn faults(&self) -> u64 {
+        self.cuts() + self.flips.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn cuts(&self) -> u64 {
         self.cuts.load(Ordering::SeqCst)
     }
@@ -355,7 +360,7 @@ impl Way<'_> {
                 return None;
             }
             Fault::Flip => {
-                bytes[0] ^= 16;
+                bytes[0] ^= 1 << (after % 8);
                 return None;
             }
             Fault::Reset | Fault::Close | Fault::Late { .. } => {}

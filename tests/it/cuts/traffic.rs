@@ -135,6 +135,8 @@ pub(crate) struct Seen {
     pub(crate) rounds: u64,
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
+    /// Connections that the ranks have ended since a checksum was wrong.
+    pub(crate) wrong_checksums: u64,
     /// What a counter of all ranks said last.
     pub(crate) ticket: Option<u64>,
 }

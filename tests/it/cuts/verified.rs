@@ -13,7 +13,7 @@ use crate::scale::scale;
 use crate::support::job_at;
 
 /// More than most machines that run tests have cores.
-const RANKS: u32 = 5;
+pub(super) const RANKS: u32 = 5;
 
 /// How links are used.
 #[derive(Clone, Copy, Debug)]
@@ -66,27 +66,39 @@ fn black_hole(seed: u64, contact: Contact) -> Plan {
     Plan::strike(Fault::Hole(lasts), chance.once_in(2), 1_000 + chance.below(300_000_u64))
 }
 
+impl Kind {
+    fn set(self, config: &mut Config) {
+        (config.encrypt, config.overlap) = (self.encrypted, self.overlap);
+    }
+}
+
+/// How long so many faults and bytes may take: some MB/s, also where other tests want the machine.
+pub(super) fn patience(faults: u64, bytes: u64) -> Duration {
+    Duration::from_secs(120 + faults + bytes / 4_000_000)
+}
+
 /// Runs traffic until so many connections were cut, at any moment, and so many bytes were verified.
 fn cut_traffic(kind: Kind, seed: u64, least: (u64, u64), bytes_max: usize) -> (u64, Seen) {
     let longest = 4 * bytes_max as u64;
     let net = Net::start(RANKS, move |contact| by_chance(seed, contact, longest));
-    // Some MB/s, also where other tests want the machine.
-    let limit = Duration::from_secs(120 + least.0 + least.1 / 4_000_000);
-    traffic_over(net, kind, seed, least, bytes_max, limit)
+    let limit = patience(least.0, least.1);
+    println!("{kind:?}:");
+    let seen = traffic_over(&net, move |config| kind.set(config), (seed, bytes_max), least, limit);
+    (net.tally.cuts(), seen)
 }
 
-/// Runs traffic over `net`, within `limit`, until so many connections were cut and so many bytes were verified.
-fn traffic_over(
-    net: Net,
-    kind: Kind,
-    seed: u64,
-    (cuts, bytes): (u64, u64),
-    bytes_max: usize,
+/// Runs traffic of a seed over `net`, in messages of at most so many bytes, within `limit`, until so many faults were made and so
+/// many bytes were verified.
+pub(super) fn traffic_over(
+    net: &Net,
+    configure: impl Fn(&mut Config),
+    (seed, bytes_max): (u64, usize),
+    (faults, bytes): (u64, u64),
     limit: Duration,
-) -> (u64, Seen) {
-    let (net, began) = (Arc::new(net), Instant::now());
+) -> Seen {
+    let began = Instant::now();
     let configure = move |config: &mut Config| {
-        (config.encrypt, config.overlap) = (kind.encrypted, kind.overlap);
+        configure(config);
         // Messages of more than this are held back until they are read.
         config.window_bytes = 256 << 10;
         config.join_timeout = Duration::from_secs(60);
@@ -94,8 +106,9 @@ fn traffic_over(
     let (tally, verified) = (net.tally.clone(), Arc::new(AtomicU64::new(0)));
     let seen = job_at(net.root.clone(), limit, RANKS, configure, move |node| {
         let traffic = Traffic::new(seed, bytes_max, verified.clone());
-        let seen = traffic.run(&node, || tally.cuts() < cuts || verified.load(Ordering::Relaxed) < bytes);
-        let seen = seen.unwrap_or_else(|error| panic!("seed {seed}, rank {}: {error}", node.rank()));
+        let seen = traffic.run(&node, || tally.faults() < faults || verified.load(Ordering::Relaxed) < bytes);
+        let mut seen = seen.unwrap_or_else(|error| panic!("seed {seed}, rank {}: {error}", node.rank()));
+        seen.wrong_checksums = node.report().links.iter().map(|link| link.wrong_checksums).sum();
         node.finalize().unwrap_or_else(|error| panic!("seed {seed}, finalize: {error}"));
         seen
     });
@@ -103,14 +116,16 @@ fn traffic_over(
     for seen in seen {
         all.messages += seen.messages;
         all.bytes += seen.bytes;
+        all.wrong_checksums += seen.wrong_checksums;
     }
-    let Seen { rounds, messages, bytes, .. } = all;
+    let Seen { rounds, messages, bytes, wrong_checksums, .. } = all;
     println!(
-        "{kind:?}, seed {seed}: {:?}; {rounds} rounds, {messages} messages, {bytes} bytes in {:.1?}",
+        "seed {seed}: {:?}; {rounds} rounds, {messages} messages, {bytes} bytes in {:.1?}, {wrong_checksums} \
+         wrong checksums",
         net.tally,
         began.elapsed()
     );
-    (net.tally.cuts(), all)
+    all
 }
 
 #[test]
@@ -148,8 +163,8 @@ fn black_holes(seed: u64, for_each_kind: u64) -> (u64, u64) {
         let net = Net::start(RANKS, move |contact| black_hole(seed, contact));
         // One after the other they would take five seconds each at most, and the messages between them.
         let limit = Duration::from_secs(120 + 10 * for_each_kind);
-        let (holes, seen) = traffic_over(net, kind, seed, (for_each_kind, 0), 100_000, limit);
-        (holes, seen.bytes)
+        let seen = traffic_over(&net, move |config| kind.set(config), (seed, 100_000), (for_each_kind, 0), limit);
+        (net.tally.cuts(), seen.bytes)
     };
     std::thread::scope(|scope| {
         let jobs: Vec<_> = (0..).zip(KINDS).map(|one| scope.spawn(move || job(one))).collect();

@@ -74,7 +74,7 @@ pub(super) async fn first_that_answers(roots: &[SocketAddr], party: &Party) -> R
 pub(super) fn party(secret: [u8; 32], rank: u32, size: u32) -> Result<Party, Failed> {
     let incarnation = handshake::incarnation().map_err(system("no random numbers"))?;
     let (key, limits) = (Key::from_bytes(secret), Limits::of(&Config::alone()));
-    Ok(Party { key, rank, size, incarnation, limits, encrypts: false, versions: VERSIONS })
+    Ok(Party { key, rank, size, incarnation, limits, encrypts: false, checks: false, versions: VERSIONS })
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ fn cut_links(reports: &[Report]) -> Vec<Value> {
     let cut = links.filter(|(_, link)| link.cuts > 0).map(|(rank, link)| {
         json!({
             "rank": rank, "peer": link.peer, "cuts": link.cuts, "down_s": link.down_s,
-            "sent_again_bytes": link.sent_again_bytes,
+            "wrong_checksums": link.wrong_checksums, "sent_again_bytes": link.sent_again_bytes,
         })
     });
     cut.collect()
@@ -52,6 +52,7 @@ fn show(results: &mut Results, reports: &[Report]) {
                 .column("rank", "rank", Form::Count)
                 .column("peer", "link to", Form::Count)
                 .column("cuts", "cuts", Form::Count)
+                .column("wrong_checksums", "by a wrong checksum", Form::Count)
                 .column("down_s", "down for", Form::Seconds)
                 .column("sent_again_bytes", "bytes sent again", Form::Count),
         );
