@@ -90,3 +90,19 @@ fn every_variable_is_in_the_table() {
     }
     assert!(named.len() > 20, "{named:?}");
 }
+
+/// What `tests/faults/run` changes stands once where its list says.
+#[test]
+fn every_fault_fits_its_file() {
+    let list = fs::read_to_string(root().join("tests/faults/list.txt")).expect("the list");
+    let faults = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let count = faults
+        .inspect(|line| {
+            let parts: Vec<&str> = line.split(" ||| ").collect();
+            let &[file, old, new] = &parts[..] else { panic!("no file, code and fault: {line}") };
+            let text = fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+            assert!(text.contains(old) && old != new, "{file} has no {old}");
+        })
+        .count();
+    assert!(count >= 40, "{count} faults");
+}
