@@ -34,11 +34,13 @@
 //! A thread that has bytes to move takes the lock and drives the engine. No thread sleeps while it holds the lock.
 //!
 //! 1. `initwrite` sends the first burst from the calling thread. A small message has left before the call returns.
-//! 2. A thread that waits *helps*. It polls the sockets for up to 100 us, if every rank of the host can have a core of
-//!    its own, and yields its core between two looks. The coordinator decides that: it compares the cores on which the
-//!    ranks may run, also for bound ranks and containers. Then the thread sleeps in epoll on the sockets themselves, so
-//!    the system wakes it directly. One thread at a time helps. Others park until their operation is complete, or until
-//!    the helper passes the ownership of progress on.
+//! 2. A thread that waits *helps*. It polls the sockets for up to 100 us, and yields its core between two looks. The
+//!    coordinator compares the cores on which the ranks may run, also for bound ranks. Where ranks share cores, the peer
+//!    that is waited for may be next on this one: if the others there wait too, a turn of all of them takes some
+//!    microseconds, less than a sleep with its wake-up. If one of them computes, or the rank has a quota of processor
+//!    time (containers), nothing is polled. Then the thread sleeps in epoll on the sockets themselves, so the system
+//!    wakes it directly. One thread at a time helps. Others park until their operation is complete, or until the helper
+//!    passes the ownership of progress on.
 //! 3. Whether polling pays is learnt from earlier waits. Waits for the start of a message and waits for the rest of one
 //!    are learnt separately: on a fast link the rest comes soon, on a slow link it does not.
 //! 4. While the program computes, the task owns progress. It watches all links through one descriptor: an epoll
@@ -86,7 +88,8 @@
 //!
 //! **Small-message batching.** Writes of up to 512 bytes that follow each other without a pause are batched from the
 //! fourth on. Up to 64 leave in one system call: with the next call that is no small write, or by the task, which is
-//! notified. A write that is followed by a wait or a computation leaves within its own call.
+//! notified. Their bytes are copied when they are posted, so the buffer of each is free at once, and a wait for it sends
+//! nothing. A write that does not follow others leaves within its own call.
 //!
 //! **Pacing.** A connection within a host starts with the system's congestion control. Once it has carried 1 MiB at
 //! more than 10 Gbit/s it changes to `reno`. BBR, the default of many systems, paces: over loopback that costs half of
