@@ -144,6 +144,8 @@ impl World {
             return self.damaged(to, from);
         }
         if end.kind() != ErrorKind::WouldBlock {
+            // As the kernel does: nobody looks at the connection any more.
+            self.pipe(from, to).bytes.clear();
             return self.lose(to, from, &end.to_string());
         }
         self.settle(to)
