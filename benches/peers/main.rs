@@ -1,0 +1,144 @@
+//! lathide side by side with Open MPI, MPICH, ZeroMQ and raw TCP, each over TCP on this machine.
+//!
+//! `cargo bench --bench peers` (`-- --only latency,collectives-4 --rounds 7 --json FILE`). The peers' programs are C, in this folder; they are
+//! built when the bench starts, and whoever cannot be built or started here is left out with a word. The same cells are written
+//! for each as a program of that library would have them: `mpi.c` for both MPIs, `zmq.c`, [`ranks`] for lathide and raw
+//! TCP. A turn starts a contender's processes, which go through all cells of a section; turns go round, A B C … A B C …, the first round
+//! warms up and does not count. A row has the median of the rounds with the least and the greatest; a ratio is always of times, lathide's over
+//! the best peer's. Without `--bench` (under `cargo test --benches`) a little of everything only shows that it runs.
+
+mod contender;
+mod job;
+mod ranks;
+mod report;
+mod section;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use contender::{Contender, Kind};
+use report::{Report, Rounds};
+use section::Section;
+
+fn main() -> ExitCode {
+    if let Ok(place) = std::env::var(ranks::PLACE) {
+        ranks::run(&place);
+        return ExitCode::SUCCESS;
+    }
+    match Options::parse().and_then(|options| compare(&options)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("peers: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+struct Options {
+    /// Beginnings of sections' keys; all without any.
+    only: Vec<String>,
+    /// Beside the first, which warms up.
+    rounds: usize,
+    json: Option<PathBuf>,
+    /// What of each cell's time is spent on it.
+    scale: f64,
+}
+
+impl Options {
+    fn parse() -> Result<Self, String> {
+        let mut options = Self { only: Vec::new(), rounds: 1, json: None, scale: 0.01 };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
+            match argument.as_str() {
+                "--bench" => (options.rounds, options.scale) = (5, 1.0),
+                "--only" => options.only.extend(value()?.split(',').map(str::to_owned)),
+                "--rounds" => options.rounds = value()?.parse().map_err(|_| "--rounds: a number".to_owned())?,
+                "--json" => options.json = Some(value()?.into()),
+                // Of the test harness.
+                _ => {}
+            }
+        }
+        Ok(options)
+    }
+
+    fn wants(&self, section: &Section) -> bool {
+        self.only.is_empty() || self.only.iter().any(|key| section.key.starts_with(key))
+    }
+}
+
+fn compare(options: &Options) -> Result<(), String> {
+    let folder = Folder::new()?;
+    let contenders = contenders(&folder.0);
+    let mut report = Report::default();
+    for section in section::all().iter().filter(|section| options.wants(section)) {
+        let rounds = measure(section, &contenders, options, &folder.0);
+        if !rounds.contains_key(&Kind::Lathide) {
+            return Err(format!("lathide has no value in {}", section.key));
+        }
+        report.add(section, &rounds);
+    }
+    if let Some(summary) = report.summary() {
+        println!("\n{summary}");
+    }
+    if let Some(path) = &options.json {
+        let text = serde_json::json!({"rows": report.rows()}).to_string();
+        std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Those that can be had here; the others are left out with a word.
+fn contenders(folder: &Path) -> Vec<Contender> {
+    let mut contenders = Vec::new();
+    for kind in Kind::ALL {
+        match Contender::build(kind, folder) {
+            Ok(contender) => {
+                println!("{:<18} {}", kind.name(), contender.transport);
+                contenders.push(contender);
+            }
+            Err(why) => println!("{:<18} left out: {why}", kind.name()),
+        }
+    }
+    contenders
+}
+
+/// All rounds of a section. Who fails once has no part in the rest.
+fn measure(section: &Section, contenders: &[Contender], options: &Options, folder: &Path) -> Rounds {
+    let mut rounds = Rounds::new();
+    let mut here: Vec<&Contender> = contenders.iter().filter(|contender| contender.joins(section)).collect();
+    let warm_up = usize::from(options.rounds > 1);
+    for round in 0..options.rounds + warm_up {
+        let scale = if round < warm_up { options.scale / 4.0 } else { options.scale };
+        here.retain(|contender| match contender.turn(section, scale, folder) {
+            Ok(_) if round < warm_up => true,
+            Ok(values) => {
+                rounds.entry(contender.kind).or_default().push(values);
+                true
+            }
+            Err(why) => {
+                println!("{}: left out of {}: {why}", contender.kind.name(), section.key);
+                rounds.remove(&contender.kind);
+                false
+            }
+        });
+    }
+    rounds
+}
+
+/// Where programs are built, for as long as the bench runs.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Self, String> {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("peers-{}", std::process::id()));
+        std::fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,205 @@
+//! What is measured: sections of cells that the same processes go through.
+
+use std::time::Duration;
+
+use rustix::thread::{CpuSet, sched_getaffinity};
+
+use super::contender::Kind;
+
+/// Where the ranks of a section run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Placement {
+    Free,
+    /// Each on a core of its own.
+    Bound,
+    /// Both on the same.
+    OneCore,
+}
+
+impl Placement {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Placement::Free => "not bound",
+            Placement::Bound => "bound to a core each",
+            Placement::OneCore => "bound to one core",
+        }
+    }
+}
+
+/// In what a value is told. Values are seconds: of a unit, a message or a MiB.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Microseconds,
+    /// Messages per second.
+    Rate,
+    /// MB/s, of messages of the cell's bytes.
+    Bandwidth,
+    /// Microseconds per MiB, of messages of the cell's bytes.
+    PerMib,
+}
+
+/// One thing that is measured.
+pub(crate) struct Cell {
+    /// What the programs call it.
+    kind: &'static str,
+    bytes: usize,
+    milliseconds: f64,
+    /// What of its values is shown: a name, which one, and in what.
+    pub(crate) shown: Vec<(String, usize, Unit)>,
+}
+
+impl Cell {
+    fn new(kind: &'static str, bytes: usize, milliseconds: f64, shown: &[(&str, usize, Unit)]) -> Self {
+        let shown = shown.iter().map(|&(name, at, unit)| (format!("{name}{}", size(bytes)), at, unit)).collect();
+        Self { kind, bytes, milliseconds, shown }
+    }
+
+    /// As the programs read it.
+    pub(crate) fn plan(&self, scale: f64) -> String {
+        format!("{}:{}:{}", self.kind, self.bytes, self.milliseconds * scale)
+    }
+
+    /// As the programs name it.
+    pub(crate) fn name(&self) -> String {
+        format!("{}:{}", self.kind, self.bytes)
+    }
+
+    /// A value in its unit.
+    pub(crate) fn show(&self, seconds: f64, unit: Unit) -> f64 {
+        match unit {
+            Unit::Microseconds => seconds * 1e6,
+            Unit::Rate => 1.0 / seconds,
+            Unit::Bandwidth => self.bytes as f64 / seconds * 1e-6,
+            Unit::PerMib => seconds * 1e6 * f64::from(1 << 20) / self.bytes as f64,
+        }
+    }
+}
+
+impl Unit {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Unit::Microseconds => "us",
+            Unit::Rate => "messages/s",
+            Unit::Bandwidth => "MB/s",
+            Unit::PerMib => "us/MiB",
+        }
+    }
+}
+
+/// Bytes, for people.
+fn size(bytes: usize) -> String {
+    match bytes {
+        0 => String::new(),
+        _ if bytes >= 1 << 20 => format!(" {} MiB", bytes >> 20),
+        _ if bytes >= 1 << 10 => format!(" {} KiB", bytes >> 10),
+        _ => format!(" {bytes} B"),
+    }
+}
+
+/// Cells that the same processes go through, one after the other.
+pub(crate) struct Section {
+    /// What `--only` selects it by.
+    pub(crate) key: String,
+    pub(crate) title: String,
+    pub(crate) ranks: u32,
+    pub(crate) placement: Placement,
+    pub(crate) cells: Vec<Cell>,
+    /// Who else than lathide and the MPIs has a part.
+    pub(crate) kinds: Vec<Kind>,
+    /// Whether its cells count in the bench's last line.
+    pub(crate) is_collective: bool,
+}
+
+impl Section {
+    /// Whether ranks have to share cores.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.placement == Placement::OneCore || self.ranks as usize > cores().len()
+    }
+
+    /// What a turn may take, at most.
+    pub(crate) fn limit(&self) -> Duration {
+        Duration::from_secs(30 + 2 * self.cells.len() as u64)
+    }
+}
+
+/// The cores that this process may use.
+pub(crate) fn cores() -> Vec<usize> {
+    let all = sched_getaffinity(None).expect("this process may run somewhere");
+    (0..CpuSet::MAX_CPU).filter(|&core| all.is_set(core)).collect()
+}
+
+const MS: f64 = 100.0;
+
+/// All of them, in order.
+pub(crate) fn all() -> Vec<Section> {
+    let mut sections = Vec::new();
+    let two = |key: &str, what: &str, placement: Placement, cells: Vec<Cell>| Section {
+        key: key.to_owned(),
+        title: format!("{what}, {}", placement.name()),
+        ranks: 2,
+        placement,
+        cells,
+        kinds: vec![Kind::ZeroMq, Kind::Raw, Kind::RawPolled],
+        is_collective: false,
+    };
+    let mut placements = vec![Placement::Free];
+    if cores().len() > 1 {
+        placements.insert(0, Placement::Bound);
+    }
+    for &placement in &placements {
+        sections.push(two("latency", "one way (half a ping-pong) and exchange", placement, latency()));
+    }
+    let one_core = vec![Cell::new("pingpong", 8, MS, &[("one way", 0, Unit::Microseconds)])];
+    sections.push(two("one-core", "one way (half a ping-pong)", Placement::OneCore, one_core));
+    for &placement in &placements {
+        sections.push(two("rate", "messages in a row, with an answer after each 1000", placement, rate()));
+    }
+    for &placement in &placements {
+        sections.push(two(
+            "bandwidth",
+            "long messages in a row; processor time of both processes",
+            placement,
+            bandwidth(),
+        ));
+    }
+    for ranks in [2, 4, 8] {
+        sections.push(Section {
+            key: format!("collectives-{ranks}"),
+            title: format!("collectives of {ranks} ranks over loopback, time per call, not bound"),
+            ranks,
+            placement: Placement::Free,
+            cells: collectives(MS),
+            kinds: Vec::new(),
+            is_collective: true,
+        });
+    }
+    sections
+}
+
+fn latency() -> Vec<Cell> {
+    let one_way = [8, 1024].map(|bytes| Cell::new("pingpong", bytes, MS, &[("one way", 0, Unit::Microseconds)]));
+    let exchange = [8, 1024].map(|bytes| Cell::new("exchange", bytes, MS, &[("exchange", 0, Unit::Microseconds)]));
+    one_way.into_iter().chain(exchange).collect()
+}
+
+fn rate() -> Vec<Cell> {
+    vec![
+        Cell::new("rate", 8, MS, &[("written in turn", 0, Unit::Rate)]),
+        Cell::new("posted", 8, MS, &[("posted at once", 0, Unit::Rate)]),
+    ]
+}
+
+fn bandwidth() -> Vec<Cell> {
+    let shown = [("bandwidth", 0, Unit::Bandwidth), ("processor time", 1, Unit::PerMib)];
+    [64 << 10, 1 << 20, 16 << 20].map(|bytes| Cell::new("stream", bytes, 2.0 * MS, &shown)).into()
+}
+
+fn collectives(milliseconds: f64) -> Vec<Cell> {
+    let mut cells = vec![Cell::new("barrier", 0, milliseconds, &[("barrier", 0, Unit::Microseconds)])];
+    for kind in ["broadcast", "allreduce", "gather", "allgather", "alltoall"] {
+        for bytes in [8, 64 << 10, 1 << 20] {
+            cells.push(Cell::new(kind, bytes, milliseconds, &[(kind, 0, Unit::Microseconds)]));
+        }
+    }
+    cells
+}
