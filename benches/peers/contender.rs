@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::job;
 use super::ranks::{CORES, PLACE};
-use super::section::{Placement, Section};
+use super::section::{Cell, Placement, Section};
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,13 +126,19 @@ impl Contender {
         }
     }
 
+    /// Whether it has a way to do this.
+    fn does(&self, cell: &Cell) -> bool {
+        // A write of raw TCP is not posted, it is done.
+        !(matches!(self.kind, Raw | RawPolled) && cell.kind == "posted")
+    }
+
     /// The processes of one turn.
-    pub(crate) fn commands(&self, section: &Section, plan: &[String]) -> Vec<Command> {
+    fn commands(&self, section: &Section, plan: &[String]) -> Vec<Command> {
         let cores = section.placement.cores();
         let seconds = section.limit().as_secs().to_string();
         let mut commands = self.launched(section, &seconds, plan);
         for command in &mut commands {
-            command.env_remove(CORES);
+            command.env_remove(CORES).env("RUST_BACKTRACE", "0");
             if let Some(cores) = &cores {
                 command.env(CORES, cores);
             }
@@ -176,7 +182,8 @@ impl Contender {
 
     /// One turn: rank 0's values of every cell.
     pub(crate) fn turn(&self, section: &Section, scale: f64, folder: &Path) -> Result<Vec<(String, Vec<f64>)>, String> {
-        let plan: Vec<String> = section.cells.iter().map(|cell| cell.plan(scale)).collect();
+        let plan: Vec<String> =
+            section.cells.iter().filter(|cell| self.does(cell)).map(|cell| cell.plan(scale)).collect();
         let text = job::run(self.commands(section, &plan), folder, section.limit())?;
         let parse = |line: &str| {
             let mut words = line.split('\t');

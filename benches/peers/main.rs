@@ -40,18 +40,19 @@ struct Options {
     /// Beside the first, which warms up.
     rounds: usize,
     json: Option<PathBuf>,
+    is_smoke: bool,
     /// What of each cell's time is spent on it.
     scale: f64,
 }
 
 impl Options {
     fn parse() -> Result<Self, String> {
-        let mut options = Self { only: Vec::new(), rounds: 1, json: None, scale: 0.01 };
+        let mut options = Self { only: Vec::new(), rounds: 1, json: None, is_smoke: true, scale: 0.01 };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
             match argument.as_str() {
-                "--bench" => (options.rounds, options.scale) = (5, 1.0),
+                "--bench" => (options.rounds, options.is_smoke, options.scale) = (5, false, 1.0),
                 "--only" => options.only.extend(value()?.split(',').map(str::to_owned)),
                 "--rounds" => options.rounds = value()?.parse().map_err(|_| "--rounds: a number".to_owned())?,
                 "--json" => options.json = Some(value()?.into()),
@@ -71,7 +72,7 @@ fn compare(options: &Options) -> Result<(), String> {
     let folder = Folder::new()?;
     let contenders = contenders(&folder.0);
     let mut report = Report::default();
-    for section in section::all().iter().filter(|section| options.wants(section)) {
+    for section in section::all(options.is_smoke).iter().filter(|section| options.wants(section)) {
         let rounds = measure(section, &contenders, options, &folder.0);
         if !rounds.contains_key(&Kind::Lathide) {
             return Err(format!("lathide has no value in {}", section.key));
@@ -93,37 +94,78 @@ fn contenders(folder: &Path) -> Vec<Contender> {
     let mut contenders = Vec::new();
     for kind in Kind::ALL {
         match Contender::build(kind, folder) {
-            Ok(contender) => {
-                println!("{:<18} {}", kind.name(), contender.transport);
-                contenders.push(contender);
-            }
+            Ok(contender) => match over_loopback(&contender, folder) {
+                Ok(how) => {
+                    println!("{:<18} {}; {how}", kind.name(), contender.transport);
+                    contenders.push(contender);
+                }
+                Err(why) => println!("{:<18} left out: {}: {why}", kind.name(), contender.transport),
+            },
             Err(why) => println!("{:<18} left out: {why}", kind.name()),
         }
     }
     contenders
 }
 
+/// That what a contender sends passes the network's loopback device, and not memory that its processes share.
+fn over_loopback(contender: &Contender, folder: &Path) -> Result<String, String> {
+    let received = || -> Result<f64, String> {
+        let text = std::fs::read_to_string("/proc/net/dev").map_err(|error| format!("/proc/net/dev: {error}"))?;
+        let line = text.lines().find_map(|line| line.trim().strip_prefix("lo:")).ok_or("there is no lo")?;
+        line.split_whitespace().next().and_then(|bytes| bytes.parse().ok()).ok_or("lo has no bytes".to_owned())
+    };
+    let before = received()?;
+    let values = contender.turn(&section::transport(), 1.0, folder)?;
+    let passed = received()? - before;
+    let payload = values.first().and_then(|(_, values)| values.get(2)).copied().unwrap_or(f64::INFINITY);
+    let mib = |bytes: f64| bytes / f64::from(1 << 20);
+    let how = format!("of {:.0} MiB sent, {:.0} MiB and what warmed up passed lo", mib(payload), mib(passed));
+    if passed >= payload { Ok(how) } else { Err(format!("it does not use TCP: {how}")) }
+}
+
 /// All rounds of a section. Who fails once has no part in the rest.
 fn measure(section: &Section, contenders: &[Contender], options: &Options, folder: &Path) -> Rounds {
-    let mut rounds = Rounds::new();
+    let (mut warm_up, mut rounds) = (Rounds::new(), Rounds::new());
     let mut here: Vec<&Contender> = contenders.iter().filter(|contender| contender.joins(section)).collect();
-    let warm_up = usize::from(options.rounds > 1);
-    for round in 0..options.rounds + warm_up {
-        let scale = if round < warm_up { options.scale / 4.0 } else { options.scale };
+    let first = usize::from(!options.is_smoke);
+    for round in 0..options.rounds + first {
+        let (into, scale) = match round < first {
+            true => (&mut warm_up, options.scale / 4.0),
+            false => (&mut rounds, options.scale),
+        };
         here.retain(|contender| match contender.turn(section, scale, folder) {
-            Ok(_) if round < warm_up => true,
             Ok(values) => {
-                rounds.entry(contender.kind).or_default().push(values);
+                into.entry(contender.kind).or_default().push(values);
                 true
             }
             Err(why) => {
                 println!("{}: left out of {}: {why}", contender.kind.name(), section.key);
-                rounds.remove(&contender.kind);
+                into.remove(&contender.kind);
                 false
             }
         });
+        here.retain(|contender| {
+            let faster = is_hopeless(contender.kind, &warm_up).filter(|_| section.is_crowded() && round < first);
+            if let Some(faster) = faster {
+                let (kind, key) = (contender.kind.name(), &section.key);
+                println!("{kind}: left out of {key}: {} is more than twice as fast in every cell", faster.name());
+            }
+            faster.is_none()
+        });
     }
     rounds
+}
+
+/// Of peers that share cores, who only waits in a loop is slower by far, and would take most of the bench's time: it has
+/// no part in the rest if another peer is twice as fast in every cell.
+fn is_hopeless(kind: Kind, warm_up: &Rounds) -> Option<Kind> {
+    let times = |kind: &Kind| warm_up.get(kind).and_then(|turns| turns.first());
+    let own = times(&kind).filter(|_| kind.is_peer())?;
+    let is_twice_as_fast = |other: &&Kind| {
+        let pairs = times(other).into_iter().flatten().zip(own);
+        pairs.clone().count() > 0 && pairs.into_iter().all(|((_, fast), (_, slow))| 2.0 * fast[0] < slow[0])
+    };
+    warm_up.keys().filter(|other| other.is_peer()).find(is_twice_as_fast).copied()
 }
 
 /// Where programs are built, for as long as the bench runs.

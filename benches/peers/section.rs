@@ -41,7 +41,7 @@ pub(crate) enum Unit {
 /// One thing that is measured.
 pub(crate) struct Cell {
     /// What the programs call it.
-    kind: &'static str,
+    pub(crate) kind: &'static str,
     bytes: usize,
     milliseconds: f64,
     /// What of its values is shown: a name, which one, and in what.
@@ -130,10 +130,9 @@ pub(crate) fn cores() -> Vec<usize> {
 
 const MS: f64 = 100.0;
 
-/// All of them, in order.
-pub(crate) fn all() -> Vec<Section> {
-    let mut sections = Vec::new();
-    let two = |key: &str, what: &str, placement: Placement, cells: Vec<Cell>| Section {
+/// Cells of two ranks.
+fn two(key: &str, what: &str, placement: Placement, cells: Vec<Cell>) -> Section {
+    Section {
         key: key.to_owned(),
         title: format!("{what}, {}", placement.name()),
         ranks: 2,
@@ -141,9 +140,19 @@ pub(crate) fn all() -> Vec<Section> {
         cells,
         kinds: vec![Kind::ZeroMq, Kind::Raw, Kind::RawPolled],
         is_collective: false,
-    };
+    }
+}
+
+/// What shows on what way messages go.
+pub(crate) fn transport() -> Section {
+    two("transport", "", Placement::Free, vec![Cell::new("stream", 1 << 20, 20.0, &[])])
+}
+
+/// All of them, in order; a little of each to show that it runs.
+pub(crate) fn all(is_smoke: bool) -> Vec<Section> {
+    let mut sections = Vec::new();
     let mut placements = vec![Placement::Free];
-    if cores().len() > 1 {
+    if cores().len() > 1 && !is_smoke {
         placements.insert(0, Placement::Bound);
     }
     for &placement in &placements {
@@ -162,7 +171,7 @@ pub(crate) fn all() -> Vec<Section> {
             bandwidth(),
         ));
     }
-    for ranks in [2, 4, 8] {
+    for &ranks in if is_smoke { &[2] } else { &[2, 4, 8][..] } {
         sections.push(Section {
             key: format!("collectives-{ranks}"),
             title: format!("collectives of {ranks} ranks over loopback, time per call, not bound"),
@@ -172,6 +181,9 @@ pub(crate) fn all() -> Vec<Section> {
             kinds: Vec::new(),
             is_collective: true,
         });
+    }
+    if is_smoke {
+        sections.iter_mut().for_each(|section| section.cells.retain(|cell| cell.bytes <= 64 << 10));
     }
     sections
 }
