@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::job;
-use super::ranks::{CORES, PLACE};
-use super::section::{Cell, Placement, Section};
+use super::ranks::{CORES, PROGRAM, RANK, RATE};
+use super::section::{Cell, Link, Placement, Section};
+use super::star;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,22 +15,29 @@ pub(crate) enum Kind {
     OpenMpi,
     /// Open MPI that gives the core away while it waits.
     OpenMpiYielding,
+    /// Open MPI with a thread that moves bytes.
+    OpenMpiThread,
     Mpich,
+    /// MPICH with a thread that moves bytes.
+    MpichThread,
     ZeroMq,
     Raw,
     RawPolled,
 }
-use Kind::{Lathide, Mpich, OpenMpi, OpenMpiYielding, Raw, RawPolled, ZeroMq};
+use Kind::{Lathide, Mpich, MpichThread, OpenMpi, OpenMpiThread, OpenMpiYielding, Raw, RawPolled, ZeroMq};
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 7] = [Lathide, OpenMpi, OpenMpiYielding, Mpich, ZeroMq, Raw, RawPolled];
+    pub(crate) const ALL: [Kind; 9] =
+        [Lathide, OpenMpi, OpenMpiYielding, OpenMpiThread, Mpich, MpichThread, ZeroMq, Raw, RawPolled];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Lathide => "lathide",
             OpenMpi => "Open MPI",
             OpenMpiYielding => "Open MPI yielding",
+            OpenMpiThread => "Open MPI thread",
             Mpich => "MPICH",
+            MpichThread => "MPICH thread",
             ZeroMq => "ZeroMQ",
             Raw => "raw",
             RawPolled => "raw polled",
@@ -38,7 +46,7 @@ impl Kind {
 
     /// Whether it is one of those that lathide is to be compared with.
     pub(crate) fn is_peer(self) -> bool {
-        matches!(self, OpenMpi | OpenMpiYielding | Mpich | ZeroMq)
+        !self.is_own()
     }
 
     fn is_own(self) -> bool {
@@ -72,48 +80,46 @@ const OPEN_MPI: [&str; 11] = [
 const MPICH: [(&str, &str); 2] = [("MPIR_CVAR_NOLOCAL", "1"), ("UCX_TLS", "tcp,self")];
 
 impl Contender {
-    /// Builds it into `folder`; says why not if it cannot be had here. `places` names folders to look for an MPI in.
+    /// Builds it into `folder`; says why not if it cannot be had here.
     pub(crate) fn build(kind: Kind, folder: &Path) -> Result<Self, String> {
-        let own = || std::env::current_exe().map_err(|error| error.to_string());
-        let made = |program, launcher, transport| Ok(Self { kind, program, launcher, transport });
-        match kind {
-            Lathide => made(own()?, PathBuf::new(), format!("lathide {}", env!("CARGO_PKG_VERSION"))),
-            Raw => made(own()?, PathBuf::new(), "std::net, blocking, TCP_NODELAY".into()),
-            RawPolled => made(own()?, PathBuf::new(), "std::net, nonblocking in a loop, TCP_NODELAY".into()),
-            ZeroMq => {
-                let program = compile("cc", "zmq.c", &folder.join("zmq"), &["-lzmq"])?;
-                made(
-                    program,
-                    PathBuf::new(),
-                    "ZeroMQ, a PAIR socket each, tcp://, one thread for input and output".into(),
-                )
-            }
-            OpenMpi | OpenMpiYielding => {
-                let launcher = found("mpirun.openmpi")?;
-                let version = first_line(&launcher, "--version")?;
-                let program = folder.join("openmpi");
-                if !program.exists() {
-                    compile("mpicc.openmpi", "mpi.c", &program, &[])?;
-                }
-                let yields = if kind == OpenMpiYielding { ", mpi_yield_when_idle 1" } else { "" };
-                made(program, launcher, format!("{version}, pml ob1, btl tcp,self on lo{yields}"))
-            }
-            Mpich => {
-                let launcher = found("mpiexec.hydra")?;
-                let device = Command::new("mpichversion").output().map_err(|error| format!("mpichversion: {error}"))?;
-                let text = String::from_utf8_lossy(&device.stdout).into_owned();
-                let word =
-                    |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or("?").trim().to_owned();
-                let (version, device) = (word("MPICH Version:"), word("MPICH Device:"));
-                let program = compile("mpicc.mpich", "mpi.c", &folder.join("mpich"), &[])?;
-                let settings = MPICH.map(|(name, value)| format!("{name}={value}")).join(" ");
-                made(
-                    program,
-                    launcher,
-                    format!("MPICH {version} {device}, {settings} UCX_NET_DEVICES=lo FI_PROVIDER=tcp"),
-                )
-            }
+        let made = |program: PathBuf, launcher, transport| Ok(Self { kind, program, launcher, transport });
+        if kind.is_own() {
+            let transport = match kind {
+                Lathide => concat!("lathide ", env!("CARGO_PKG_VERSION"), ", the default configuration"),
+                Raw => "std::net, blocking, TCP_NODELAY",
+                _ => "std::net, nonblocking in a loop, TCP_NODELAY",
+            };
+            let this = std::env::current_exe().map_err(|error| error.to_string())?;
+            return made(this, PathBuf::new(), transport.to_owned());
         }
+        let (compiler, launcher, source, name) = match kind {
+            ZeroMq => ("cc", "cc", "zmq.c", "zmq"),
+            Mpich | MpichThread => ("mpicc.mpich", "mpiexec.hydra", "mpi.c", "mpich"),
+            _ => ("mpicc.openmpi", "mpirun.openmpi", "mpi.c", "openmpi"),
+        };
+        let (launcher, program) = (found(launcher)?, folder.join(name));
+        compile(compiler, source, &program, if kind == ZeroMq { &["-lzmq"] } else { &[] })?;
+        let transport = match kind {
+            ZeroMq => "ZeroMQ, a PAIR socket each, tcp://, one thread for input and output".to_owned(),
+            Mpich | MpichThread => {
+                let text = said("mpichversion", &[])?;
+                let line =
+                    |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or("?").trim().to_owned();
+                let settings = MPICH.map(|(name, value)| format!("{name}={value}")).join(" ");
+                let more = if kind == MpichThread { " MPIR_CVAR_ASYNC_PROGRESS=1" } else { "" };
+                format!("MPICH {}, {}, {settings}{more}", line("MPICH Version:"), line("MPICH Device:"))
+            }
+            _ => {
+                let more = match kind {
+                    OpenMpiYielding => ", mpi_yield_when_idle 1",
+                    OpenMpiThread => ", btl_tcp_progress_thread 1",
+                    _ => "",
+                };
+                let text = said("mpirun.openmpi", &["--version"])?;
+                format!("{}, pml ob1, btl tcp,self{more}", text.lines().next().unwrap_or("?"))
+            }
+        };
+        made(program, launcher, transport)
     }
 
     /// Whether it has a part in a section.
@@ -121,62 +127,94 @@ impl Contender {
         match self.kind {
             // Where every rank has a core, it only makes Open MPI slower.
             OpenMpiYielding => section.is_crowded(),
-            ZeroMq | Raw | RawPolled => section.kinds.contains(&self.kind),
+            OpenMpiThread | MpichThread | ZeroMq | Raw | RawPolled => section.kinds.contains(&self.kind),
             _ => true,
         }
     }
 
     /// Whether it has a way to do this.
     fn does(&self, cell: &Cell) -> bool {
-        // A write of raw TCP is not posted, it is done.
-        !(matches!(self.kind, Raw | RawPolled) && cell.kind == "posted")
+        match self.kind {
+            // A write of raw TCP is not posted, it is done.
+            Raw | RawPolled => cell.kind != "posted" && !cell.kind.starts_with("overlap-"),
+            // What ZeroMQ writes is posted, always.
+            ZeroMq => cell.kind != "rate",
+            _ => true,
+        }
     }
 
     /// The processes of one turn.
-    fn commands(&self, section: &Section, plan: &[String]) -> Vec<Command> {
-        let cores = section.placement.cores();
-        let seconds = section.limit().as_secs().to_string();
-        let mut commands = self.launched(section, &seconds, plan);
+    fn commands(&self, section: &Section, plan: &[String], folder: &Path) -> Vec<Command> {
+        let is_own = self.kind.is_own() || self.kind == ZeroMq;
+        let mut commands = match section.link {
+            Link::Loopback if is_own => {
+                let address = free_address();
+                let one = |rank: u32| {
+                    let mut command = self.program(&address, section, plan);
+                    command.env(RANK, rank.to_string());
+                    command
+                };
+                (0..section.ranks).map(one).collect()
+            }
+            Link::Loopback => vec![then(self.launcher("lo", section), &self.program("-", section, plan))],
+            Link::Star(rate, _) => {
+                let program = self.program(star::ADDRESS, section, plan);
+                let mut launcher = Command::new("sh");
+                launcher.args(["-c", star::EACH]).arg(folder).arg(section.ranks.to_string());
+                let mut launcher = if is_own { launcher } else { self.launcher(star::INTERFACE, section) };
+                launcher.args(["sh", "-c", star::INSIDE]).arg(folder);
+                launcher
+                    .env("PMIX_MCA_ptl_base_if_include", star::LAUNCHER)
+                    .env("PMIX_MCA_ptl_base_remote_connections", "1");
+                vec![then(star::network(section.ranks, rate, folder), &then(launcher, &program))]
+            }
+        };
         for command in &mut commands {
             command.env_remove(CORES).env("RUST_BACKTRACE", "0");
-            if let Some(cores) = &cores {
+            if let Some(cores) = section.placement.cores() {
                 command.env(CORES, cores);
             }
         }
         commands
     }
 
-    fn launched(&self, section: &Section, seconds: &str, plan: &[String]) -> Vec<Command> {
-        let ranks = section.ranks.to_string();
-        if self.kind.is_own() || self.kind == ZeroMq {
-            let address = free_address();
-            return (0..section.ranks).map(|rank| self.process(rank, section.ranks, &address, seconds, plan)).collect();
-        }
+    /// What starts an MPI's ranks.
+    fn launcher(&self, interface: &str, section: &Section) -> Command {
         let mut command = Command::new(&self.launcher);
-        command.args(["-n", &ranks]);
-        if self.kind == Mpich {
-            command.envs(MPICH).env("UCX_NET_DEVICES", "lo").env("FI_PROVIDER", "tcp").env("FI_TCP_IFACE", "lo");
-        } else {
-            let yields = if self.kind == OpenMpiYielding { "1" } else { "0" };
-            command.args(OPEN_MPI).args(["--mca", "btl_tcp_if_include", "lo", "--mca", "mpi_yield_when_idle", yields]);
+        command.args(["-n", &section.ranks.to_string()]);
+        match self.kind {
+            Mpich | MpichThread => {
+                command.envs(MPICH).env("UCX_NET_DEVICES", interface).env("FI_PROVIDER", "tcp");
+                command.env("MPIR_CVAR_ASYNC_PROGRESS", if self.kind == MpichThread { "1" } else { "0" });
+            }
+            _ => {
+                let yields = if self.kind == OpenMpiYielding { "1" } else { "0" };
+                let thread = if self.kind == OpenMpiThread { "1" } else { "0" };
+                command.args(OPEN_MPI).args(["--mca", "btl_tcp_if_include", interface]);
+                command.args(["--mca", "mpi_yield_when_idle", yields, "--mca", "btl_tcp_progress_thread", thread]);
+            }
         }
-        command.arg(&self.program).arg(seconds).args(plan);
-        vec![command]
+        command
     }
 
-    fn process(&self, rank: u32, size: u32, address: &str, seconds: &str, plan: &[String]) -> Command {
+    /// A rank's program, which is told its rank by whoever starts it.
+    fn program(&self, address: &str, section: &Section, plan: &[String]) -> Command {
         let mut command = Command::new(&self.program);
-        command.arg(seconds);
+        command.arg(section.limit().as_secs().to_string()).arg(address).args(plan);
         let name = match self.kind {
-            ZeroMq => {
-                command.args([rank.to_string(), format!("tcp://{address}")]).args(plan);
-                return command;
-            }
-            Raw => "raw",
+            Lathide => "lathide",
             RawPolled => "polled",
-            _ => "lathide",
+            _ => "raw",
         };
-        command.args(plan).env(PLACE, format!("{name} {rank} {size} {address}"));
+        if matches!(self.kind, OpenMpiThread | MpichThread) {
+            command.env("PEERS_THREADS", "1");
+        }
+        if self.kind.is_own() {
+            command.env(PROGRAM, format!("{name} {}", section.ranks));
+        }
+        if let Link::Star(_, bytes_per_s) = section.link {
+            command.env(RATE, bytes_per_s.to_string());
+        }
         command
     }
 
@@ -184,7 +222,7 @@ impl Contender {
     pub(crate) fn turn(&self, section: &Section, scale: f64, folder: &Path) -> Result<Vec<(String, Vec<f64>)>, String> {
         let plan: Vec<String> =
             section.cells.iter().filter(|cell| self.does(cell)).map(|cell| cell.plan(scale)).collect();
-        let text = job::run(self.commands(section, &plan), folder, section.limit())?;
+        let text = job::run(self.commands(section, &plan, folder), folder, section.limit())?;
         let parse = |line: &str| {
             let mut words = line.split('\t');
             let name = words.next().filter(|name| name.contains(':'))?.to_owned();
@@ -208,6 +246,17 @@ impl Placement {
     }
 }
 
+/// `first` with another command's words and variables behind its own.
+fn then(mut first: Command, second: &Command) -> Command {
+    first.arg(second.get_program()).args(second.get_args());
+    for (name, value) in second.get_envs() {
+        if let Some(value) = value {
+            first.env(name, value);
+        }
+    }
+    first
+}
+
 fn free_address() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     listener.expect("a free port on loopback").to_string()
@@ -220,26 +269,33 @@ fn found(program: &str) -> Result<PathBuf, String> {
     all.into_iter().find(|file| file.is_file()).ok_or(format!("{program} is not installed"))
 }
 
-fn first_line(program: &Path, argument: &str) -> Result<String, String> {
-    let output =
-        Command::new(program).arg(argument).output().map_err(|error| format!("{}: {error}", program.display()))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.lines().next().unwrap_or("?").to_owned())
+/// What a program prints.
+fn said(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(program).args(arguments).output().map_err(|error| format!("{program}: {error}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Compiles one of this bench's sources.
-fn compile(compiler: &str, source: &str, program: &Path, more: &[&str]) -> Result<PathBuf, String> {
-    let compiler = found(compiler)?;
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers").join(source);
-    let mut command = Command::new(&compiler);
-    command.args(["-O2", "-w", "-o"]).arg(program).arg(source).args(more);
-    let output = command.output().map_err(|error| format!("{}: {error}", compiler.display()))?;
-    match output.status.success() {
-        true => Ok(program.to_owned()),
-        false => {
-            let text = String::from_utf8_lossy(&output.stderr).into_owned();
-            let line = text.lines().find(|line| line.contains("error")).or(text.lines().last()).unwrap_or("?");
-            Err(format!("{}: {}", compiler.display(), line.trim()))
-        }
+/// Sources, as they were when this bench was built.
+const SOURCES: [(&str, &str); 3] =
+    [("plan.h", include_str!("plan.h")), ("mpi.c", include_str!("mpi.c")), ("zmq.c", include_str!("zmq.c"))];
+
+/// Compiles one of them, unless it has been.
+fn compile(compiler: &str, source: &str, program: &Path, more: &[&str]) -> Result<(), String> {
+    if program.exists() {
+        return Ok(());
     }
+    let compiler = found(compiler)?;
+    let folder = program.parent().ok_or("a folder is missing")?;
+    for (name, text) in SOURCES {
+        std::fs::write(folder.join(name), text).map_err(|error| format!("{name}: {error}"))?;
+    }
+    let mut command = Command::new(&compiler);
+    command.args(["-O2", "-w", "-o"]).arg(program).arg(folder.join(source)).args(more);
+    let output = command.output().map_err(|error| format!("{}: {error}", compiler.display()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let line = text.lines().find(|line| line.contains("error")).or(text.lines().last()).unwrap_or("?");
+    Err(format!("{}: {}", compiler.display(), line.trim()))
 }

@@ -12,17 +12,18 @@ mod job;
 mod ranks;
 mod report;
 mod section;
+mod star;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use contender::{Contender, Kind};
 use report::{Report, Rounds};
-use section::Section;
+use section::{Link, Section};
 
 fn main() -> ExitCode {
-    if let Ok(place) = std::env::var(ranks::PLACE) {
-        ranks::run(&place);
+    if let Ok(program) = std::env::var(ranks::PROGRAM) {
+        ranks::run(&program);
         return ExitCode::SUCCESS;
     }
     match Options::parse().and_then(|options| compare(&options)) {
@@ -71,8 +72,15 @@ impl Options {
 fn compare(options: &Options) -> Result<(), String> {
     let folder = Folder::new()?;
     let contenders = contenders(&folder.0);
+    let has_star = star::check(&folder.0);
+    if let Err(why) = &has_star {
+        println!("no links of a given rate: {why}");
+    }
     let mut report = Report::default();
     for section in section::all(options.is_smoke).iter().filter(|section| options.wants(section)) {
+        if section.link != Link::Loopback && has_star.is_err() {
+            continue;
+        }
         let rounds = measure(section, &contenders, options, &folder.0);
         if !rounds.contains_key(&Kind::Lathide) {
             return Err(format!("lathide has no value in {}", section.key));

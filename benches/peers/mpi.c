@@ -72,12 +72,73 @@ static int collective(const char *kind, char *mine, char *all, int bytes, int ro
     return 1;
 }
 
+static double slowest(double own) {
+    double most;
+    MPI_Allreduce(&own, &most, 1, MPI_DOUBLE, MPI_MAX, US);
+    return most;
+}
+
+/* Seconds of so many steps of a message and a calculation. */
+static double steps(const char *kind, char *mine, char *all, int bytes, long count, long work) {
+    MPI_Barrier(US);
+    double began = now();
+    for (long at = 0; at < count; at++) {
+        MPI_Request message = MPI_REQUEST_NULL;
+        int root = at % 2;
+        if (!kind) { /* the calculation alone */
+        } else if (is(kind, "overlap-broadcast")) MPI_Ibcast(mine, bytes, MPI_BYTE, root, US, &message);
+        else if (is(kind, "overlap-allreduce")) MPI_Iallreduce(mine, all, bytes / sizeof(double), MPI_DOUBLE, MPI_SUM, US, &message);
+        else if (rank == root) MPI_Isend(mine, bytes, MPI_BYTE, 1 - rank, 4, US, &message);
+        else MPI_Irecv(mine, bytes, MPI_BYTE, root, 4, US, &message);
+        calculate(work);
+        MPI_Wait(&message, ANY);
+    }
+    return slowest(now() - began);
+}
+
+static double overlap(const char *kind, char *mine, char *all, int bytes, long count, double *values) {
+    long work = steps_of(link_time(bytes));
+    double before = steps(NULL, mine, all, bytes, count, work);
+    double alone = steps(kind, mine, all, bytes, count, 0);
+    double total = steps(kind, mine, all, bytes, count, work);
+    double calculation = (before + steps(NULL, mine, all, bytes, count, work)) / 2;
+    values[0] = total / count;
+    values[1] = (total - calculation) / alone;
+    return total;
+}
+
+/* Short messages to and fro until a long one from rank 0 has left. */
+static double beside(char *buffer, int bytes, double *values) {
+    static double samples[1 << 20];
+    size_t count = 0;
+    int last = 0;
+    long ping = 0;
+    MPI_Request bulk;
+    MPI_Barrier(US);
+    double began = now();
+    if (rank == 0) MPI_Isend(buffer, bytes, MPI_BYTE, 1, 5, US, &bulk);
+    else MPI_Irecv(buffer, bytes, MPI_BYTE, 0, 5, US, &bulk);
+    while (!last) {
+        double sent = now();
+        if (rank == 0) {
+            MPI_Test(&bulk, &last, ANY);
+            ping = last;
+        }
+        ping_pong((char *)&ping, sizeof ping);
+        last = ping;
+        if (count < sizeof samples / sizeof *samples) samples[count++] = (now() - sent) / 2;
+    }
+    MPI_Wait(&bulk, ANY);
+    quantiles(samples, count, values);
+    return now() - began;
+}
+
 static double cell(const char *kind, size_t bytes, long count, double *values) {
     int depth = is(kind, "stream") ? bytes < (1 << 19) ? (1 << 20) / bytes : 2 : 0;
     int parts = depth ? depth : is(kind, "alltoall") ? size : 2;
     char *mine = memory(bytes * parts), *all = memory(depth ? 0 : bytes * size);
     /* Sums of ones, and of what is no number elsewhere. */
-    if (is(kind, "allreduce")) memset(mine, 0, bytes);
+    if (strstr(kind, "allreduce")) memset(mine, 0, bytes);
     MPI_Barrier(US);
     double began = now(), before = processor(), took, unit = count;
     if (is(kind, "pingpong")) {
@@ -93,26 +154,27 @@ static double cell(const char *kind, size_t bytes, long count, double *values) {
         double own = processor() - before, theirs = answer(own);
         values[1] = (own + theirs) / count;
         values[2] = count * (double)bytes;
-    } else {
+    } else if (strncmp(kind, "overlap", 7) != 0 && !is(kind, "beside")) {
         for (long at = 0; at < count; at++)
             if (!collective(kind, mine, all, bytes, at % size)) fail("no such cell");
     }
-    double own_took = now() - began;
-    MPI_Allreduce(&own_took, &took, 1, MPI_DOUBLE, MPI_MAX, US);
-    values[0] = took / unit;
+    took = slowest(now() - began);
+    if (strncmp(kind, "overlap", 7) == 0) took = overlap(kind, mine, all, bytes, count, values);
+    else if (is(kind, "beside")) took = slowest(beside(mine, bytes, values));
+    else values[0] = took / unit;
     free(mine);
     free(all);
     return took;
 }
 
 int main(int argc, char **argv) {
-    const char *own_rank = getenv("OMPI_COMM_WORLD_RANK");
-    if (argc < 2) return 2;
-    begin(own_rank ? own_rank : getenv("PMI_RANK"), argv[1]);
-    MPI_Init(&argc, &argv);
+    if (argc < 3) return 2;
+    begin(argv[1]);
+    int level;
+    MPI_Init_thread(&argc, &argv, getenv("PEERS_THREADS") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(US, &rank);
     MPI_Comm_size(US, &size);
-    run(argv + 2);
+    run(argv + 3);
     MPI_Finalize();
     return 0;
 }

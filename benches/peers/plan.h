@@ -46,10 +46,52 @@ static void *memory(size_t bytes) {
     return block;
 }
 
+/* A calculation that touches nothing but registers: as many steps as take so long alone. */
+static void calculate(long steps) {
+    volatile unsigned long state = 1;
+    unsigned long own = state;
+    for (long at = 0; at < steps; at++) {
+        own = own * 6364136223846793005 + 1;
+        __asm__ volatile("" : "+r"(own));
+    }
+    state = own;
+}
+
+static long steps_of(double seconds) {
+    static double step;
+    for (int turn = 0; turn < 5; turn++) {
+        double began = now();
+        calculate(1000000);
+        double own = 1e-6 * (now() - began);
+        if (!step || own < step) step = own;
+    }
+    return seconds / step;
+}
+
+/* What the link needs for so many bytes, in seconds. */
+static double link_time(size_t bytes) {
+    const char *rate = getenv("PEERS_RATE");
+    return rate ? bytes / atof(rate) : 1e-3;
+}
+
+static int less(const void *one, const void *other) {
+    double a = *(const double *)one, b = *(const double *)other;
+    return (a > b) - (a < b);
+}
+
+/* The median and the 99th percentile. */
+static void quantiles(double *samples, size_t count, double *values) {
+    qsort(samples, count, sizeof *samples, less);
+    values[0] = samples[count / 2];
+    values[1] = samples[(size_t)(0.99 * (count - 1))];
+}
+
 /* Ends with whoever started it, and after `seconds` at the latest; stays on the core that PEERS_CORES names for it,
    a list of one per rank. */
-static void begin(const char *own_rank, const char *seconds) {
-    rank = own_rank ? atoi(own_rank) : 0;
+static void begin(const char *seconds) {
+    const char *names[] = {"PEERS_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}, *own = NULL;
+    for (int at = 0; at < 3 && !own; at++) own = getenv(names[at]);
+    rank = own ? atoi(own) : 0;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     alarm(atoi(seconds));
     const char *cores = getenv("PEERS_CORES");

@@ -35,7 +35,8 @@ impl Report {
                 let row = Row { name, cell, unit: *unit, values: values(rounds, &cell.name(), *at) };
                 row.print();
                 if let Some((ratio, _)) = row.to_best(Kind::is_peer).filter(|_| section.is_collective) {
-                    self.collectives.push((ratio, format!("{name} of {} ranks", section.ranks)));
+                    self.collectives
+                        .push((ratio, format!("{name} of {} ranks over {}", section.ranks, section.link.name())));
                 }
                 self.json.push(row.json(section));
             }
@@ -77,6 +78,9 @@ impl Row<'_> {
 
     /// Time of lathide over that of the best of some others, and who that is.
     fn to_best(&self, is_one: fn(Kind) -> bool) -> Option<(f64, Kind)> {
+        if self.unit == Unit::Hidden {
+            return None;
+        }
         let others = self.values.iter().filter(|(kind, _)| is_one(*kind));
         let (best, kind) =
             others.map(|(kind, values)| (median(values), *kind)).min_by(|one, other| one.0.total_cmp(&other.0))?;
@@ -117,7 +121,7 @@ impl Row<'_> {
         }
         let best = self.to_best(Kind::is_peer);
         json!({
-            "section": section.key, "ranks": section.ranks, "placement": section.placement.name(),
+            "section": section.key, "ranks": section.ranks, "placement": section.placement.name(), "link": section.link.name(),
             "name": self.name, "unit": self.unit.name(), "contenders": contenders,
             "best_peer": best.map(|(_, kind)| kind.name()), "time_to_best_peer": best.map(|(ratio, _)| ratio),
             "time_to_raw": self.to_best(|kind| kind == Kind::Raw).map(|(ratio, _)| ratio),

@@ -26,6 +26,26 @@ impl Placement {
     }
 }
 
+/// What joins the ranks of a section.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Link {
+    Loopback,
+    /// A switch, and links that pass so much each way: for `tc`, and in bytes per second.
+    Star(&'static str, f64),
+}
+
+const GIGABIT: Link = Link::Star("1gbit", 125e6);
+const SLOW: Link = Link::Star("100mbit", 12.5e6);
+
+impl Link {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Link::Loopback => "loopback",
+            Link::Star(rate, _) => rate,
+        }
+    }
+}
+
 /// In what a value is told. Values are seconds: of a unit, a message or a MiB.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
@@ -36,6 +56,8 @@ pub(crate) enum Unit {
     Bandwidth,
     /// Microseconds per MiB, of messages of the cell's bytes.
     PerMib,
+    /// The part that is hidden; the value is the other part.
+    Hidden,
 }
 
 /// One thing that is measured.
@@ -70,6 +92,7 @@ impl Cell {
             Unit::Microseconds => seconds * 1e6,
             Unit::Rate => 1.0 / seconds,
             Unit::Bandwidth => self.bytes as f64 / seconds * 1e-6,
+            Unit::Hidden => 1.0 - seconds,
             Unit::PerMib => seconds * 1e6 * f64::from(1 << 20) / self.bytes as f64,
         }
     }
@@ -82,6 +105,7 @@ impl Unit {
             Unit::Rate => "messages/s",
             Unit::Bandwidth => "MB/s",
             Unit::PerMib => "us/MiB",
+            Unit::Hidden => "",
         }
     }
 }
@@ -103,6 +127,7 @@ pub(crate) struct Section {
     pub(crate) title: String,
     pub(crate) ranks: u32,
     pub(crate) placement: Placement,
+    pub(crate) link: Link,
     pub(crate) cells: Vec<Cell>,
     /// Who else than lathide and the MPIs has a part.
     pub(crate) kinds: Vec<Kind>,
@@ -137,6 +162,7 @@ fn two(key: &str, what: &str, placement: Placement, cells: Vec<Cell>) -> Section
         title: format!("{what}, {}", placement.name()),
         ranks: 2,
         placement,
+        link: Link::Loopback,
         cells,
         kinds: vec![Kind::ZeroMq, Kind::Raw, Kind::RawPolled],
         is_collective: false,
@@ -171,19 +197,20 @@ pub(crate) fn all(is_smoke: bool) -> Vec<Section> {
             bandwidth(),
         ));
     }
-    for &ranks in if is_smoke { &[2] } else { &[2, 4, 8][..] } {
-        sections.push(Section {
-            key: format!("collectives-{ranks}"),
-            title: format!("collectives of {ranks} ranks over loopback, time per call, not bound"),
-            ranks,
-            placement: Placement::Free,
-            cells: collectives(MS),
-            kinds: Vec::new(),
-            is_collective: true,
-        });
+    let ranks: &[u32] = if is_smoke { &[2] } else { &[2, 4, 8] };
+    sections.extend(ranks.iter().map(|&ranks| collectives(ranks, Link::Loopback)));
+    sections.extend(ranks.iter().map(|&ranks| collectives(ranks, GIGABIT)));
+    for link in [GIGABIT, SLOW] {
+        sections.push(overlap(link));
     }
+    sections.push(beside(if is_smoke { 64 << 10 } else { 32 << 20 }));
     if is_smoke {
-        sections.iter_mut().for_each(|section| section.cells.retain(|cell| cell.bytes <= 64 << 10));
+        for section in &mut sections {
+            section.cells.retain(|cell| cell.bytes <= 64 << 10);
+            // They wait in a loop, with a thread more than there are cores.
+            section.kinds.retain(|kind| !matches!(kind, Kind::OpenMpiThread | Kind::MpichThread));
+        }
+        sections.retain(|section| !section.cells.is_empty());
     }
     sections
 }
@@ -206,12 +233,50 @@ fn bandwidth() -> Vec<Cell> {
     [64 << 10, 1 << 20, 16 << 20].map(|bytes| Cell::new("stream", bytes, 2.0 * MS, &shown)).into()
 }
 
-fn collectives(milliseconds: f64) -> Vec<Cell> {
-    let mut cells = vec![Cell::new("barrier", 0, milliseconds, &[("barrier", 0, Unit::Microseconds)])];
+fn collectives(ranks: u32, link: Link) -> Section {
+    let mut cells = vec![Cell::new("barrier", 0, MS, &[("barrier", 0, Unit::Microseconds)])];
     for kind in ["broadcast", "allreduce", "gather", "allgather", "alltoall"] {
         for bytes in [8, 64 << 10, 1 << 20] {
-            cells.push(Cell::new(kind, bytes, milliseconds, &[(kind, 0, Unit::Microseconds)]));
+            cells.push(Cell::new(kind, bytes, MS, &[(kind, 0, Unit::Microseconds)]));
         }
     }
-    cells
+    Section {
+        key: format!("{}collectives-{ranks}", if link == Link::Loopback { "" } else { "shaped-" }),
+        title: format!("collectives of {ranks} ranks over {}, time per call, not bound", link.name()),
+        ranks,
+        placement: Placement::Free,
+        link,
+        cells,
+        kinds: Vec::new(),
+        is_collective: true,
+    }
+}
+
+/// Behind a calculation that takes as long as the link needs for the message.
+fn overlap(link: Link) -> Section {
+    let mut cells = Vec::new();
+    for kind in ["overlap", "overlap-broadcast", "overlap-allreduce"] {
+        for bytes in [64 << 10, 1 << 20, 8 << 20] {
+            let name = kind.trim_start_matches("overlap-").replace("overlap", "write");
+            let shown = [(name.as_str(), 0, Unit::Microseconds), ("  overlap", 1, Unit::Hidden)];
+            cells.push(Cell::new(kind, bytes, 2.0 * MS, &shown));
+        }
+    }
+    Section {
+        key: format!("overlap-{}", link.name()),
+        link,
+        kinds: vec![Kind::OpenMpiThread, Kind::MpichThread, Kind::Raw],
+        ..two("", &format!("a step of message and calculation over {}", link.name()), Placement::Bound, cells)
+    }
+}
+
+/// Short messages to and fro while a long one is on its way.
+fn beside(bytes: usize) -> Section {
+    let shown = [("median, long", 0, Unit::Microseconds), ("p99, long", 1, Unit::Microseconds)];
+    let cells = vec![Cell::new("beside", bytes, MS, &shown)];
+    Section {
+        link: GIGABIT,
+        kinds: vec![Kind::OpenMpiThread, Kind::MpichThread, Kind::Raw],
+        ..two("beside", "8 B one way beside a long message over 1gbit", Placement::Free, cells)
+    }
 }

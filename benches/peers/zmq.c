@@ -83,12 +83,14 @@ static double cell(const char *kind, size_t bytes, long count, double *values) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 4) return 2;
-    begin(argv[2], argv[1]);
+    if (argc < 3) return 2;
+    char address[64];
+    snprintf(address, sizeof address, "tcp://%s", argv[2]);
+    begin(argv[1]);
     void *context = zmq_ctx_new();
     pair = zmq_socket(context, ZMQ_PAIR);
-    if (rank == 0 ? zmq_bind(pair, argv[3]) : zmq_connect(pair, argv[3])) fail("no connection");
-    run(argv + 4);
+    if (rank == 0 ? zmq_bind(pair, address) : zmq_connect(pair, address)) fail("no connection");
+    run(argv + 3);
     zmq_close(pair);
     zmq_ctx_term(context);
     return 0;

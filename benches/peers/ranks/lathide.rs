@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use lathide::{Config, Key, Node, Operator, wait_all};
 
-use super::{ROW, Rank, Took, processor_s};
+use super::{Calculation, ROW, Rank, Took, overlapped, processor_s, quantiles};
 
 /// Not secret: all processes are of one user, on one machine, for some seconds.
 const KEY: [u8; 32] = *b"of benches, where nobody attacks";
@@ -124,9 +124,76 @@ impl Lathide {
         }
     }
 
+    /// Seconds of so many steps of a message and a calculation, by the slowest rank.
+    fn steps(&self, kind: &str, bytes: usize, count: u64, work: &Calculation) -> f64 {
+        let (node, sum) = (&self.0, Operator::sum());
+        let (mut block, mut numbers) = (vec![1u8; bytes], vec![0.0f64; bytes / 8]);
+        node.barrier().expect("two ranks");
+        let began = Instant::now();
+        for at in 0..count {
+            let root = (at % 2) as u32;
+            match kind {
+                "" => work.run(),
+                "overlap-allreduce" => {
+                    let handle = node.initallreduce(&sum, std::mem::take(&mut numbers)).expect("all call it");
+                    work.run();
+                    numbers = handle.wait().expect("all call it");
+                }
+                _ => {
+                    let own = std::mem::take(&mut block);
+                    let handle = match (kind, node.rank() == root) {
+                        ("overlap-broadcast", _) => node.initbroadcast(root, own),
+                        (_, true) => node.initwrite(self.peer(), 4, own),
+                        (_, false) => node.initread(self.peer(), 4, own),
+                    };
+                    let handle = handle.expect("two ranks");
+                    work.run();
+                    block = handle.wait().expect("the other rank is there");
+                }
+            }
+        }
+        self.most(began.elapsed().as_secs_f64())
+    }
+
+    fn overlap(&self, kind: &str, bytes: usize, count: u64) -> Took {
+        let (work, none) = (Calculation::of_link(bytes), Calculation(0));
+        let passes = [("", &work), (kind, &none), (kind, &work), ("", &work)];
+        overlapped(passes.map(|(kind, work)| self.steps(kind, bytes, count, work)), count)
+    }
+
+    /// Short messages to and fro until a long one from rank 0 has left.
+    fn beside(&self, bytes: usize) -> Took {
+        let (leads, buffer) = (self.0.rank() == 0, vec![1u8; bytes]);
+        let (mut ping, mut samples) = (vec![0u8; 8], Vec::new());
+        self.0.barrier().expect("two ranks");
+        let began = Instant::now();
+        let bulk = match leads {
+            true => self.0.initwrite(1, 5, buffer).expect("two ranks"),
+            false => self.0.initread(0, 5, buffer).expect("two ranks"),
+        };
+        while ping[0] == 0 {
+            let sent = Instant::now();
+            if leads {
+                ping[0] = u8::from(bulk.is_complete());
+                ping = self.write(1, ping);
+            }
+            ping = self.read(1, ping);
+            if !leads {
+                ping = self.write(1, ping);
+            }
+            samples.push(sent.elapsed().as_secs_f64() / 2.0);
+        }
+        bulk.wait().expect("the other rank is there");
+        quantiles(began, samples)
+    }
+
+    fn most(&self, own_s: f64) -> f64 {
+        self.0.allreduce(&Operator::max(), vec![own_s]).expect("all call it")[0]
+    }
+
     /// As long as the slowest rank.
     fn slowest(&self, own: Took) -> Took {
-        let total_s = self.0.allreduce(&Operator::max(), vec![own.total_s]).expect("all call it")[0];
+        let total_s = self.most(own.total_s);
         let scale = total_s / own.total_s;
         Took { total_s, values: [own.values[0] * scale, own.values[1], own.values[2], own.values[3]] }
     }
@@ -150,6 +217,8 @@ impl Rank for Lathide {
                 units = ROW * count;
             }
             "stream" => return self.stream(bytes, count),
+            "beside" => return self.beside(bytes),
+            _ if kind.starts_with("overlap") => return self.overlap(kind, bytes, count),
             _ => self.collectives(kind, bytes, count),
         }
         self.slowest(Took::since(began, units))

@@ -9,9 +9,13 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Tells a process of this program what it is: `lathide RANK SIZE ADDRESS`, `raw …` or `polled …`. Its arguments are seconds
-/// that it may take, and the plan.
-pub(crate) const PLACE: &str = "LATHIDE_BENCH_PLACE";
+/// Tells a process of this program what it is: `lathide SIZE`, `raw SIZE` or `polled SIZE`. Its arguments are seconds
+/// that it may take, rank 0's address, and the plan.
+pub(crate) const PROGRAM: &str = "PEERS_PROGRAM";
+/// Its rank, as `plan.h` reads it, too.
+pub(crate) const RANK: &str = "PEERS_RANK";
+/// Bytes per second of the link; a calculation behind a message takes as long as the link needs for it.
+pub(crate) const RATE: &str = "PEERS_RATE";
 /// A list of processors, one per rank, on which each stays; as `plan.h` reads it.
 pub(crate) const CORES: &str = "PEERS_CORES";
 /// Messages of a row that the reader answers at its end; as in `plan.h`.
@@ -43,12 +47,12 @@ trait Rank {
 }
 
 /// One process.
-pub(crate) fn run(place: &str) {
-    let words: Vec<&str> = place.split(' ').collect();
-    let [program, rank, size, address] = words[..] else { panic!("{PLACE}={place}") };
-    let rank: u32 = rank.parse().expect("a rank");
+pub(crate) fn run(program: &str) {
+    let (program, size) = program.split_once(' ').expect("a program and a size");
+    let rank: u32 = std::env::var(RANK).ok().and_then(|rank| rank.parse().ok()).expect("a rank");
     let mut arguments = std::env::args().skip(1);
     begin(rank, arguments.next().and_then(|seconds| seconds.parse().ok()).expect("seconds"));
+    let address = &arguments.next().expect("an address");
     let mut this: Box<dyn Rank> = match program {
         "lathide" => Box::new(lathide::Lathide::join(rank, size.parse().expect("a size"), address)),
         _ => Box::new(raw::Raw::connect(rank == 0, address, program == "polled")),
@@ -98,6 +102,43 @@ fn measure(this: &mut dyn Rank, is_first: bool, cell: &str) -> Took {
         }
         (count, is_warm) = (next, true);
     }
+}
+
+/// A calculation that touches nothing but registers: as many steps as take so long alone.
+struct Calculation(u64);
+
+impl Calculation {
+    /// As long as the link needs for so many bytes.
+    fn of_link(bytes: usize) -> Self {
+        let rate = std::env::var(RATE).ok().and_then(|rate| rate.parse().ok()).unwrap_or(1e9);
+        let some = Self(1_000_000);
+        let times = (0..5).map(|_| {
+            let began = Instant::now();
+            some.run();
+            began.elapsed().as_secs_f64() / some.0 as f64
+        });
+        Self((bytes as f64 / rate / times.fold(f64::INFINITY, f64::min)) as u64)
+    }
+
+    fn run(&self) {
+        let mut state = 1_u64;
+        for _ in 0..self.0 {
+            state = std::hint::black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+        }
+    }
+}
+
+/// What steps of a calculation took before and after, the message alone, and both.
+fn overlapped([before_s, alone_s, total_s, after_s]: [f64; 4], count: u64) -> Took {
+    let exposed = (total_s - f64::midpoint(before_s, after_s)) / alone_s;
+    Took { total_s, values: [total_s / count as f64, exposed, 0.0, 0.0] }
+}
+
+/// The median and the 99th percentile of some times.
+fn quantiles(began: Instant, mut samples: Vec<f64>) -> Took {
+    samples.sort_by(f64::total_cmp);
+    let [median, p99] = [0.5, 0.99].map(|part| samples[(part * (samples.len() - 1) as f64) as usize]);
+    Took { total_s: began.elapsed().as_secs_f64(), values: [median, p99, 0.0, 0.0] }
 }
 
 /// Seconds of processor that this process has had.

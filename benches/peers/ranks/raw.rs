@@ -5,29 +5,33 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{ROW, Rank, Took, processor_s};
+use super::{Calculation, ROW, Rank, Took, overlapped, processor_s, quantiles};
 
 /// Bytes per call of a stream.
 const CALL_BYTES: usize = 256 << 10;
 
 pub(super) struct Raw {
     connection: TcpStream,
+    /// For what is long, so that short messages need not wait behind it.
+    second: TcpStream,
     is_first: bool,
 }
 
 impl Raw {
     pub(super) fn connect(is_first: bool, address: &str, is_polled: bool) -> Self {
-        let connection = match is_first {
-            true => TcpListener::bind(address).and_then(|listener| listener.accept()).expect("a free port").0,
-            false => loop {
+        let listener = is_first.then(|| TcpListener::bind(address).expect("a free port"));
+        let connect = || match &listener {
+            Some(listener) => listener.accept().expect("the other process connects").0,
+            None => loop {
                 match TcpStream::connect(address) {
                     Ok(connection) => break connection,
                     Err(_) => thread::sleep(Duration::from_millis(5)),
                 }
             },
         };
+        let (connection, second) = (connect(), connect());
         connection.set_nodelay(true).and_then(|()| connection.set_nonblocking(is_polled)).expect("a TCP socket");
-        Self { connection, is_first }
+        Self { connection, second, is_first }
     }
 
     fn write(&mut self, mut bytes: &[u8]) {
@@ -97,6 +101,70 @@ impl Raw {
         took
     }
 
+    /// Seconds of so many steps of a message and a calculation: what the socket takes or has is moved before the calculation,
+    /// the rest behind it.
+    fn steps(&mut self, bytes: usize, count: u64, moves: bool, work: &Calculation) -> f64 {
+        let mut buffer = vec![1; if moves { bytes } else { 0 }];
+        self.synchronise();
+        let began = Instant::now();
+        for at in 0..count {
+            let writes = (at % 2 == 0) == self.is_first;
+            self.connection.set_nonblocking(true).expect("a TCP socket");
+            let mut done = 0;
+            while done < buffer.len() {
+                let moved = match writes {
+                    true => self.connection.write(&buffer[done..]),
+                    false => self.connection.read(&mut buffer[done..]),
+                };
+                match moved {
+                    Ok(moved) if moved > 0 => done += moved,
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                    other => panic!("the other process is there: {other:?}"),
+                }
+            }
+            work.run();
+            self.connection.set_nonblocking(false).expect("a TCP socket");
+            if writes { self.write(&buffer[done..]) } else { self.read(&mut buffer[done..]) }
+        }
+        let own_s = began.elapsed().as_secs_f64();
+        let theirs_s = self.answer(own_s);
+        own_s.max(theirs_s)
+    }
+
+    fn overlap(&mut self, bytes: usize, count: u64) -> Took {
+        let (work, none) = (Calculation::of_link(bytes), Calculation(0));
+        let passes = [(false, &work), (true, &none), (true, &work), (false, &work)];
+        overlapped(passes.map(|(moves, work)| self.steps(bytes, count, moves, work)), count)
+    }
+
+    /// Short messages to and fro until a long one has left, which has a thread and a connection of its own.
+    fn beside(&mut self, bytes: usize) -> Took {
+        let (is_first, mut buffer) = (self.is_first, vec![1; bytes]);
+        let mut second = self.second.try_clone().expect("a TCP socket");
+        self.synchronise();
+        let (began, mut samples) = (Instant::now(), Vec::new());
+        thread::scope(|scope| {
+            let bulk = scope.spawn(move || {
+                let done = if is_first { second.write_all(&buffer) } else { second.read_exact(&mut buffer) };
+                done.expect("the other process is there");
+            });
+            let mut ping = [0; 8];
+            while ping[0] == 0 {
+                let sent = Instant::now();
+                if is_first {
+                    ping[0] = u8::from(bulk.is_finished());
+                    self.write(&ping);
+                }
+                self.read(&mut ping);
+                if !is_first {
+                    self.write(&ping);
+                }
+                samples.push(sent.elapsed().as_secs_f64() / 2.0);
+            }
+        });
+        quantiles(began, samples)
+    }
+
     fn synchronise(&mut self) {
         self.agree(0);
         self.answer(0.0);
@@ -136,6 +204,8 @@ impl Rank for Raw {
                 (0..count).for_each(|_| self.row(bytes));
             }
             "stream" => return self.stream(bytes, count),
+            "overlap" => return self.overlap(bytes, count),
+            "beside" => return self.beside(bytes),
             _ => panic!("{kind}: no such cell"),
         }
         Took::since(began, units)
