@@ -14,12 +14,14 @@ mod report;
 mod section;
 mod star;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use contender::{Contender, Kind};
 use report::{Report, Rounds};
 use section::{Link, Section};
+use serde_json::json;
 
 fn main() -> ExitCode {
     if let Ok(program) = std::env::var(ranks::PROGRAM) {
@@ -87,14 +89,23 @@ fn compare(options: &Options) -> Result<(), String> {
         }
         report.add(section, &rounds);
     }
-    if let Some(summary) = report.summary() {
+    let summary = report.summary();
+    if let Some(summary) = &summary {
         println!("\n{summary}");
     }
     if let Some(path) = &options.json {
-        let text = serde_json::json!({"rows": report.rows()}).to_string();
+        let who: BTreeMap<&str, &str> =
+            contenders.iter().map(|contender| (contender.kind.name(), contender.transport.as_str())).collect();
+        let machine = json!({"cores": section::cores().len(), "kernel": kernel()});
+        let rows = report.rows();
+        let text = json!({"machine": machine, "contenders": who, "rows": rows, "summary": summary}).to_string();
         std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(())
+}
+
+fn kernel() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned()
 }
 
 /// Those that can be had here; the others are left out with a word.

@@ -29,14 +29,21 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn add(&mut self, section: &Section, rounds: &Rounds) {
-        println!("\n{} [{}]", section.title, section.key);
+        println!("\n{}, {} [{}]", section.title, section.placement.name(), section.key);
         for cell in &section.cells {
             for (name, at, unit) in &cell.shown {
                 let row = Row { name, cell, unit: *unit, values: values(rounds, &cell.name(), *at) };
                 row.print();
                 if let Some((ratio, _)) = row.to_best(Kind::is_peer).filter(|_| section.is_collective) {
-                    self.collectives
-                        .push((ratio, format!("{name} of {} ranks over {}", section.ranks, section.link.name())));
+                    self.collectives.push((
+                        ratio,
+                        format!(
+                            "{name}, {} ranks over {}, {}",
+                            section.ranks,
+                            section.link.name(),
+                            section.placement.name()
+                        ),
+                    ));
                 }
                 self.json.push(row.json(section));
             }

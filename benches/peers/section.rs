@@ -159,7 +159,7 @@ const MS: f64 = 100.0;
 fn two(key: &str, what: &str, placement: Placement, cells: Vec<Cell>) -> Section {
     Section {
         key: key.to_owned(),
-        title: format!("{what}, {}", placement.name()),
+        title: what.to_owned(),
         ranks: 2,
         placement,
         link: Link::Loopback,
@@ -198,7 +198,8 @@ pub(crate) fn all(is_smoke: bool) -> Vec<Section> {
         ));
     }
     let ranks: &[u32] = if is_smoke { &[2] } else { &[2, 4, 8] };
-    sections.extend(ranks.iter().map(|&ranks| collectives(ranks, Link::Loopback)));
+    sections.extend(placements.iter().map(|&placement| Section { placement, ..collectives(2, Link::Loopback) }));
+    sections.extend(ranks[1..].iter().map(|&ranks| collectives(ranks, Link::Loopback)));
     sections.extend(ranks.iter().map(|&ranks| collectives(ranks, GIGABIT)));
     for link in [GIGABIT, SLOW] {
         sections.push(overlap(link));
@@ -242,7 +243,7 @@ fn collectives(ranks: u32, link: Link) -> Section {
     }
     Section {
         key: format!("{}collectives-{ranks}", if link == Link::Loopback { "" } else { "shaped-" }),
-        title: format!("collectives of {ranks} ranks over {}, time per call, not bound", link.name()),
+        title: format!("collectives of {ranks} ranks over {}, time per call", link.name()),
         ranks,
         placement: Placement::Free,
         link,
