@@ -49,6 +49,16 @@ impl Kind {
         !self.is_own()
     }
 
+    /// Whether it has a part in a section.
+    pub(crate) fn joins(self, section: &Section) -> bool {
+        match self {
+            // Where every rank has a core, it only makes Open MPI slower.
+            OpenMpiYielding => section.is_crowded(),
+            OpenMpiThread | MpichThread | ZeroMq | Raw | RawPolled => section.kinds.contains(&self),
+            _ => true,
+        }
+    }
+
     fn is_own(self) -> bool {
         matches!(self, Lathide | Raw | RawPolled)
     }
@@ -120,16 +130,6 @@ impl Contender {
             }
         };
         made(program, launcher, transport)
-    }
-
-    /// Whether it has a part in a section.
-    pub(crate) fn joins(&self, section: &Section) -> bool {
-        match self.kind {
-            // Where every rank has a core, it only makes Open MPI slower.
-            OpenMpiYielding => section.is_crowded(),
-            OpenMpiThread | MpichThread | ZeroMq | Raw | RawPolled => section.kinds.contains(&self.kind),
-            _ => true,
-        }
     }
 
     /// Whether it has a way to do this.

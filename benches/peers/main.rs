@@ -73,13 +73,15 @@ impl Options {
 
 fn compare(options: &Options) -> Result<(), String> {
     let folder = Folder::new()?;
-    let contenders = contenders(&folder.0);
+    let all = section::all(options.is_smoke);
+    let wanted: Vec<&Section> = all.iter().filter(|section| options.wants(section)).collect();
+    let contenders = contenders(&wanted, &folder.0);
     let has_star = star::check(&folder.0);
     if let Err(why) = &has_star {
         println!("no links of a given rate: {why}");
     }
     let mut report = Report::default();
-    for section in section::all(options.is_smoke).iter().filter(|section| options.wants(section)) {
+    for section in wanted {
         if section.link != Link::Loopback && has_star.is_err() {
             continue;
         }
@@ -109,9 +111,9 @@ fn kernel() -> String {
 }
 
 /// Those that can be had here; the others are left out with a word.
-fn contenders(folder: &Path) -> Vec<Contender> {
+fn contenders(sections: &[&Section], folder: &Path) -> Vec<Contender> {
     let mut contenders = Vec::new();
-    for kind in Kind::ALL {
+    for kind in Kind::ALL.into_iter().filter(|kind| sections.iter().any(|section| kind.joins(section))) {
         match Contender::build(kind, folder) {
             Ok(contender) => match over_loopback(&contender, folder) {
                 Ok(how) => {
@@ -145,7 +147,7 @@ fn over_loopback(contender: &Contender, folder: &Path) -> Result<String, String>
 /// All rounds of a section. Who fails once has no part in the rest.
 fn measure(section: &Section, contenders: &[Contender], options: &Options, folder: &Path) -> Rounds {
     let (mut warm_up, mut rounds) = (Rounds::new(), Rounds::new());
-    let mut here: Vec<&Contender> = contenders.iter().filter(|contender| contender.joins(section)).collect();
+    let mut here: Vec<&Contender> = contenders.iter().filter(|contender| contender.kind.joins(section)).collect();
     let first = usize::from(!options.is_smoke);
     for round in 0..options.rounds + first {
         let (into, scale) = match round < first {
