@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::job;
 use super::ranks::{CORES, PROGRAM, RANK, RATE};
-use super::section::{Cell, Link, Placement, Section};
+use super::section::{Cell, Link, Placement, Section, cores};
 use super::star;
 
 /// What is measured.
@@ -54,7 +54,9 @@ impl Kind {
         match self {
             // Where every rank has a core, it only makes Open MPI slower.
             OpenMpiYielding => section.is_crowded(),
-            OpenMpiThread | MpichThread | ZeroMq | Raw | RawPolled => section.kinds.contains(&self),
+            // Its thread waits in a loop: without a core of its own it takes that of the calculation.
+            MpichThread => section.kinds.contains(&self) && cores().len() >= 2 * section.ranks as usize,
+            OpenMpiThread | ZeroMq | Raw | RawPolled => section.kinds.contains(&self),
             _ => true,
         }
     }
@@ -237,7 +239,7 @@ impl Contender {
 impl Placement {
     /// A core for each rank, as the programs read it.
     fn cores(self) -> Option<String> {
-        let cores = super::section::cores();
+        let cores = cores();
         match self {
             Placement::Free => None,
             Placement::Bound => Some(cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",")),
