@@ -31,11 +31,7 @@ impl Draw {
 /// let interval = interval.unwrap();
 /// assert!(interval.low < mean(&samples) && mean(&samples) < interval.high);
 /// ```
-pub fn bootstrap(
-    seed: u64,
-    resamples: u32,
-    mut statistic: impl FnMut(&mut Draw) -> Option<f64>,
-) -> Option<Interval> {
+pub fn bootstrap(seed: u64, resamples: u32, mut statistic: impl FnMut(&mut Draw) -> Option<f64>) -> Option<Interval> {
     let mut draw = Draw(fastrand::Rng::with_seed(seed));
     let values: Vec<f64> =
         (0..resamples).filter_map(|_| statistic(&mut draw)).filter(|value| value.is_finite()).collect();

@@ -9,7 +9,10 @@ fn medians_and_quantiles_by_hand() {
     assert_eq!((median(&[4.0, 1.0]), median(&[9.0, 1.0, 2.0])), (Some(2.5), Some(2.0)));
     assert_eq!((median(&[]), median(&[1.0, f64::NAN])), (None, None));
     let hundred: Vec<f64> = (1..=100).rev().map(f64::from).collect();
-    assert_eq!([0.0, 0.5, 0.99, 1.0, 7.0].map(|share| quantile(&hundred, share)), [1.0, 50.0, 99.0, 100.0, 100.0].map(Some));
+    assert_eq!(
+        [0.0, 0.5, 0.99, 1.0, 7.0].map(|share| quantile(&hundred, share)),
+        [1.0, 50.0, 99.0, 100.0, 100.0].map(Some)
+    );
     assert_eq!(quantile(&[], 0.5), None);
 }
 
