@@ -38,7 +38,8 @@ fn the_stencil_on_an_emulated_link() {
     assert!(result["gain_at_1"]["gain"].is_f64() && result["gain_at_1"]["interval"].is_null(), "{result}");
     let sequence: Vec<f64> =
         result["rounds"].as_array().expect("rounds").iter().map(|it| number(it, "sequence")).collect();
-    assert_eq!(sequence, [0.0, 1.0]);
+    // What was disturbed is measured again.
+    assert!(sequence.len() >= 2 && sequence.iter().zip(0..).all(|(at, turn)| *at == f64::from(turn)), "{sequence:?}");
     // I.1 is measured twice at the granularity nearest to 1.
     assert_eq!(result["comparisons"].as_array().map(Vec::len), Some(4), "{result}");
     let hosts = result["hosts"].as_array().expect("hosts");

@@ -46,6 +46,9 @@ struct Point {
 const WORK_FEW: u32 = 1;
 const WORK_MANY: u32 = 33;
 const CHECK_STEPS: u32 = 3;
+/// How often calibration looks; once if this part of a firm time is over by then.
+const LOOKS: u32 = 3;
+const SHORT: f64 = 0.15;
 impl Session<'_> {
     fn run(&mut self) -> Result<()> {
         self.progress("checking all versions against the sequential calculation".to_owned())?;
@@ -53,7 +56,9 @@ impl Session<'_> {
         self.progress("calibrating".to_owned())?;
         let shape = Shape { rows: self.plan.rows, columns: COLUMNS_MAX, work: WORK_FEW };
         let mut strip = Strip::new(shape, self.pair.side);
-        let (costs, t_com_s) = self.calibrate(&mut strip)?;
+        // Where the time is short, one look must do.
+        let is_short = self.plan.is_firm && self.elapsed_s()? > SHORT * self.plan.deadline_s;
+        let (costs, t_com_s) = self.calibrate(&mut strip, if is_short { 1 } else { LOOKS })?;
         let point = |at: usize| {
             let gamma = self.plan.gammas[at];
             let (wanted_s, steps) = (gamma * t_com_s, self.plan.steps(gamma, t_com_s));
@@ -155,10 +160,10 @@ impl Session<'_> {
 
     /// What a calculation costs, and how many seconds an exchange takes. Both nodes come to the same result, since they
     /// see the same times. The least times count: whatever disturbs, prolongs.
-    fn calibrate(&mut self, strip: &mut Strip) -> Result<(Costs, f64)> {
+    fn calibrate(&mut self, strip: &mut Strip, looks: u32) -> Result<(Costs, f64)> {
         let mut least = |step, work| -> Result<f64> {
             strip.restart(work);
-            let times: Result<Vec<f64>> = (0..3).map(|_| Ok(self.pair.block(step, strip, 1)?.total_s)).collect();
+            let times: Result<Vec<f64>> = (0..looks).map(|_| Ok(self.pair.block(step, strip, 1)?.total_s)).collect();
             Ok(times?.into_iter().fold(f64::MAX, f64::min))
         };
         let t_com_s = least(Step::Exchange, WORK_FEW)?;
