@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | where is the median of what would be measured? | [`median_interval`]: between two order statistics of what was |
 //! | do two variants differ? | [`Comparison`]: ratios within pairs, and the exact [`sign_test`] |
-//! | how sure is a number that follows from many samples, such as a fit? | [`bootstrap`] |
+//! | how sure is a number that follows from many samples, such as a fit? | [`bootstrap()`] |
 //!
 //! ```
 //! use lathide_models::stats::{Comparison, median_interval};

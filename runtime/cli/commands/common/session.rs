@@ -29,6 +29,7 @@ struct Found {
 
 impl Session {
     /// One that begins now.
+    #[allow(clippy::disallowed_methods, reason = "the date of a result is the calendar's; no time is taken by it")]
     pub(crate) fn new() -> Self {
         Session { began: Instant::now(), started: SystemTime::now(), found: Arc::default() }
     }

@@ -166,7 +166,7 @@ impl Measured {
     pub(super) fn all(gammas: &[f64], seen: &[Seen]) -> Vec<Self> {
         let at = |(at, gamma): (usize, &f64)| {
             let own = || seen.iter().filter(move |seen| seen.at == at);
-            let last = own().last()?;
+            let last = own().next_back()?;
             let rounds = own().map(|seen| seen.round).collect();
             Some(Measured { gamma_wanted: *gamma, shape: last.shape, steps: last.steps, rounds })
         };
