@@ -83,7 +83,7 @@ impl Session<'_> {
         report(Rank(0), Event::Probed(probe))?;
         let mut schedule = budget::schedule(options, &probe, self.calculation.unit_s());
         let of = schedule.len() as u64 * u64::from(options.repeats + 1);
-        let mut done = 0;
+        let (mut done, mut measured) = (0, 0);
         let elapsed_s = || start.elapsed().as_secs_f64();
         let is_over = |share: f64| options.deadline_s.is_some_and(|deadline_s| elapsed_s() > share * deadline_s);
         for round in 0..=options.repeats {
@@ -96,7 +96,8 @@ impl Session<'_> {
                 if round == 0 && (is_over(WARM) || order.kind == Kind::Alone && is_over(WARM_SHORT)) {
                     continue;
                 }
-                if is_over(1.0) {
+                // Something is measured in any case.
+                if is_over(1.0) && measured > 0 {
                     break;
                 }
                 progress(Rank(0), (done, of), format!("{} {} bytes, {when}", order.kind.in_words(), order.bytes))?;
@@ -104,6 +105,7 @@ impl Session<'_> {
                 *order = budget::correct(&block);
                 if round > 0 {
                     report(Rank(0), Event::Measured(block))?;
+                    measured += 1;
                 }
                 done += 1;
             }
