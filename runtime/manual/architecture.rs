@@ -242,7 +242,7 @@
 //! | `thiserror`, `tracing` | both | error types; what a program's own subscriber may hear |
 //! | `clap`, `comfy-table`, `indicatif` | command | options, tables, progress |
 //! | `tracing-subscriber` | command | `RUST_LOG`; without the filter that needs regular expressions |
-//! | `fastrand` | command | jitter and losses of emulated links, the same in every run |
+//! | `fastrand` | command, models | jitter and losses of emulated links, resampling in the bootstrap: the same in every run |
 //! | `shell-words` | command | commands for remote shells, quoted right |
 //! | `nix` | command | `unshare` and signal masks, which `rustix` offers as `unsafe` only; the names of signals |
 //! | `netlink-*`, `tun-rs` | command | the lab's interfaces: rtnetlink messages and TUN devices are long to get right |

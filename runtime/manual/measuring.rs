@@ -1,5 +1,63 @@
 //! What the numbers of the measuring commands mean, and how they are measured.
 //!
+//! # The verdict
+//!
+//! Every measurement ends with one verdict, computed once from the data. The terminal's conclusion and the page of `lathide report` begin
+//! with it, JSON has it as `verdict: {kind, reasons}`, and with `--strict` the exit status is 3 unless it is valid.
+//!
+//! | `kind` | when |
+//! | --- | --- |
+//! | `valid` | none of the rest |
+//! | `disturbed` | other programs had 5 % of the processors' time on a host, or the host of a virtual machine took 2 % (steal time); in `gain` the same calculation took 5 % longer at one time than at another; or fewer than six repetitions were calm |
+//! | `partial` | a signal (Ctrl-C) ended it: what was measured before is shown and the exit status is 128 + the signal |
+//! | `impossible` | G is above eq. (1), by more than repetitions differ: the lower end of the interval of their ratio is above 1.01 |
+//!
+//! The processors are those that a host's ranks may use. What the ranks and their launcher (with the emulated link in it) did is not counted
+//! as another program's, nor are interrupts. `gain` judges the repetitions that count: it repeats a disturbed one while there is time, at
+//! most as often again, takes the calmest, and marks a point with fewer than six calm ones (`is_disturbed`; in the table `<-`). Of such
+//! a point, and of a whole run that contradicts eq. (1), nobody says that overlap pays. `link` and `collectives` judge the whole run;
+//! `study` and `gain -- PROGRAM` the machine of the launcher.
+//!
+//! # Statistics
+//!
+//! | rule of Hoefler and Belli (2015) | here |
+//! | --- | --- |
+//! | 1 speed-up with its base | S is against one node, G against I.1, and beside it against raw TCP |
+//! | 2 why a subset | `--gamma`, `--bytes` and `--seconds` say what was left out; warnings name what there was no time for |
+//! | 3 and 4 means of costs and of ratios | medians. A ratio is that within a repetition, since drift slows both parts of it; the ratio of medians stands beside it |
+//! | 5 variability | medians have 95 % intervals from six repetitions on |
+//! | 6 normality | not assumed: order statistics, the sign test, the bootstrap |
+//! | 7 and 8 comparisons | the exact two-sided sign test of pairs at 0.05 (`comparisons`); p50, p99 and the greatest of one-way times |
+//! | 9 set-up | `hosts` and `run` in JSON |
+//! | 10 parallel time | both nodes begin at an agreed moment; the slower one counts |
+//! | 11 bounds | eq. (1), raw TCP, the verdict `impossible` |
+//! | 12 plots | curves are models, points are measured, with least and greatest |
+//!
+//! - *The interval of a median* is that of order statistics: from the k-th least to the k-th greatest repetition
+//!   ([`median_interval`](lathide_models::stats::median_interval)). Of six to eight it is the least and the greatest; with fewer there is none.
+//!   In `link` and `collectives` these are the `_min` and `_max` beside each median; `median_interval` has their probability.
+//! - *The headline of `gain`* is G at gamma = 1 by the fit of eq. (4) to all points (`gain_at_1`). Its interval is the percentile bootstrap: 400
+//!   times the repetitions of each point are drawn again, from a fixed seed. The greatest measured G beside it is biased upwards, as the
+//!   greatest of several medians is.
+//! - *A/A*: each run compares something with itself, by the same test: I.1 twice at the gamma nearest to 1, lathide twice with the shortest
+//!   message, a run of a program beside the next with the same setting. At most one in twenty differs by chance; simulations in
+//!   `lathide-models` hold that to 65 of 1 000, and that 20 % are found.
+//! - *`rounds`* has all samples in the order of measurement: in `gain` each repetition with its shares of disturbance, and whether it `counts`;
+//!   in `link` what each node found out in every block; in `collectives` the times of every point.
+//!
+//! # The set-up
+//!
+//! `hosts` of the JSON object has for each host of the job, as its own ranks found it: processor, cores and the core of each rank's
+//! program, kernel, virtual or not, clock source, congestion control, `tcp_rmem`, `tcp_wmem`, interfaces with MTU and queueing discipline, round
+//! trip, version. `run` has the command line, the date, and the seconds it took. `link` says whether the link was emulated, by a relay
+//! or by a lab, and with which parameters.
+//!
+//! # The time
+//!
+//! `--seconds` of `gain`, `link` and `collectives` is kept to by fewer repetitions, and if need be by less to repeat: `gain` begins with
+//! the gammas nearest to 1, and `link` leaves sizes, fragments and the cluster model out. What was left out stands in `warnings`. One block is
+//! always measured. With `--repeats` the number counts, not the time. What it takes to log in on other hosts comes on top.
+//!
 //! # `lathide gain`
 //!
 //! Two nodes run the explicit heat equation of Strumpen's section 2 with long columns (section 4.2). Each step sends
@@ -40,8 +98,8 @@
 //!
 //! The *error* is cross-validated: every other gamma is fitted and the rest predicted, then the other way round
 //! (`model_error` with `median`, `p90`, `max`). That needs at least four gammas, two on either side of 1/(f + Omega).
-//! All values are medians of ratios within one repetition. A repetition is repeated, within limits, if other programs
-//! took the processor or if the same calculation did not take the same time. A note below the table says what remains.
+//! All values are medians of ratios within one repetition. The work of the calculation is set before each repetition by what calculation
+//! and exchange took last, so that gamma is the one that was asked for; a gamma that was missed by more than 10 % is named.
 //!
 //! *Extension*: if the computing core itself moves the bytes, what a step loses is proportional to its traffic, not to
 //! its calculation: [`Omega = omega_com t_com / t_calc`](lathide_models::fit::traffic). It is fitted beside eq. (4),
@@ -80,7 +138,7 @@
 //! # `lathide gain -- PROGRAM`
 //!
 //! Runs a program unchanged with `LATHIDE_OVERLAP=on` and `off`, alternately. G is the ratio of the times from the
-//! moment when all ranks have joined to the moment when the last has left.
+//! moment when all ranks have joined to the moment when the last has left. Overlap pays, or costs time, where the sign test says so.
 //!
 //! # `lathide link`
 //!
@@ -102,6 +160,8 @@
 //! - *Overlap* = 1 - (t_total - t_calc) / t_com, for transfers behind a calculation of 1.1 t_com on both nodes:
 //!   messages in one direction, with the nodes writing in turns, and messages in both directions at once. t_calc is
 //!   measured before and after each time, on both nodes at once.
+//! - *OSU* and *IMB*: the same as other benchmarks define overlap. The OSU micro-benchmarks (osu_iallreduce and its like) print ours, not below
+//!   0; the Intel MPI Benchmarks (IMB-NBC) print (t_com + t_calc - t_total) / max(t_com, t_calc), between 0 and 1.
 //! - *Effective overlap*: the processor time of lathide's own threads is added to t_total, as if they shared the
 //!   calculation's processor. A thread that spins hides nothing.
 //! - *Availability*: t_calc over the time of the same calculation while the transfer runs. Also measured while the
@@ -165,7 +225,7 @@
 //! paces (BBR); so this is what the network holds of what TCP sends, and without a loss a lower bound. It is not measured on
 //! a shared medium, where senders together are no faster than the receiver.
 //!
-//! Background load, the share of the processors that other programs use, is printed if it is more than 5 %.
+//! `background_load` is the share of other programs on the host where they had most.
 //!
 //! # `lathide collectives`
 //!

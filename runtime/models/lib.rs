@@ -12,6 +12,7 @@
 //! | [`multigrid`] | Matheson, Tarjan 1993 | how a multigrid V-cycle runs on a mesh of message-passing processors |
 //! | [`decomposition`] | Hanuliak 2014 | strips or blocks, collectives on a shared medium, hops, isoefficiency |
 //! | [`fit`] | all of them | the parameters of a model from what was measured, and its error |
+//! | [`stats`] | Hoefler, Belli 2015 | what repeated measurements say: medians with intervals, comparisons, the bootstrap |
 //!
 //! Every function checks its arguments: a wrong one is a [`BadParameter`] that names it. No NaN and no infinity
 //! goes in or comes out.
@@ -36,6 +37,7 @@ pub mod gain;
 pub mod hyperbolic;
 pub mod logp;
 pub mod multigrid;
+pub mod stats;
 
 #[cfg(test)]
 #[path = "../../tests/chance.rs"]

@@ -19,7 +19,8 @@ fn number(object: &Value, member: &str) -> f64 {
 #[test]
 fn few_points_as_json() {
     let what = "--operations broadcast,alltoall,barrier --bytes 8,64KiB --ranks 3,2";
-    let finished = collectives(&format!("{what} --link delay=1ms,rate=200mbit --seconds 2 --json --quiet")).succeeded();
+    let finished = collectives(&format!("{what} --link delay=1ms,rate=200mbit --seconds 2 --repeats 6 --json --quiet"))
+        .succeeded();
     assert!(finished.stderr.is_empty(), "{finished:?}");
     let result: Value = serde_json::from_str(&finished.stdout).expect("one JSON object");
     assert_eq!(result["schema"], "lathide-collectives-2");
@@ -27,7 +28,12 @@ fn few_points_as_json() {
         (&result["link"]["emulated"], &result["link"]["spec"]),
         (&true.into(), &"delay=1ms,rate=200mbit".into())
     );
-    assert!(number(&result, "repeats") >= 5.0 && number(&result["machine"], "cores") >= 1.0, "{result}");
+    assert!(number(&result, "repeats") >= 6.0 && number(&result["machine"], "cores") >= 1.0, "{result}");
+    assert_eq!(result["median_interval"]["ends"], serde_json::json!(["_min", "_max"]), "{result}");
+    let rounds = result["rounds"].as_array().expect("rounds");
+    assert!(rounds.iter().all(|round| round["times_s"].as_array().is_some_and(|times| times.len() >= 6)), "{rounds:?}");
+    assert!(result["comparisons"].to_string().contains("(A/A)") && result["verdict"]["kind"].is_string(), "{result}");
+    assert!(result["hosts"][0]["ranks"].as_array().is_some_and(|ranks| ranks.len() == 3), "{}", result["hosts"]);
     let points = result["points"].as_array().expect("points");
     // Of each number of ranks a barrier, four broadcasts and two exchanges of everybody, both in two sizes.
     assert_eq!(points.len(), 2 * (1 + 2 * (4 + 2)), "{points:?}");
@@ -73,12 +79,30 @@ fn few_points_as_json() {
 #[test]
 fn tables_for_people() {
     let finished =
-        collectives("-n 2 --operations gather --algorithms simple,windowed/1 --bytes 8,4KiB --seconds 1").succeeded();
+        collectives("-n 2 --operations gather --algorithms simple,windowed/1 --bytes 8,4KiB --seconds 1 --repeats 1")
+            .succeeded();
     assert!(finished.stderr.contains("lathide collectives: measuring over loopback"), "{finished:?}");
     for part in ["windowed/1", "predicted", "2 ranks: a = ", "within 10 % of it"] {
         assert!(finished.stdout.contains(part), "{part} is missing: {}", finished.stdout);
     }
     assert!(!finished.stdout.contains('\x1b'), "no colour where no terminal is: {}", finished.stdout);
+}
+
+#[test]
+fn a_time_that_is_too_short_for_all_is_said_to_be() {
+    let line = "-n 2 --operations gather,broadcast,scatter,barrier --bytes 8 --seconds 0.5 --json --quiet";
+    let finished = collectives(line);
+    // A busy machine may have no time for anything.
+    if finished.status == Some(1) {
+        assert!(finished.stderr.contains("nothing was measured: there was no time"), "{finished:?}");
+        return;
+    }
+    let result: Value = serde_json::from_str(&finished.succeeded().stdout).expect("one JSON object");
+    let operations = result["parameters"].as_array().expect("parameters").len();
+    if operations < 4 || number(&result, "repeats") < 6.0 {
+        assert!(result["verdict"]["kind"] != "valid", "{result}");
+    }
+    assert_eq!(operations < 4, result["warnings"].to_string().contains("no time for"), "{result}");
 }
 
 #[test]

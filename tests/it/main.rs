@@ -42,6 +42,7 @@ mod recipes;
 mod report;
 #[path = "../scale.rs"]
 mod scale;
+mod schemas;
 mod slurm;
 mod soak;
 mod spmd;

@@ -6,7 +6,6 @@ use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
-use std::time::Duration;
 
 use crate::launch::failed::Failed;
 use crate::launch::lab::{
@@ -16,6 +15,7 @@ use crate::launch::link::LinkSpec;
 use clap::{ArgGroup, Args as ClapArgs, Subcommand};
 
 use crate::commands::common::console::{fail, not_executed, print, print_json};
+use crate::commands::common::lab_link::cable;
 
 const COMMAND: &str = "lathide lab";
 
@@ -195,16 +195,7 @@ fn table(status: &Status) -> Vec<String> {
             text
         };
         let cut = if host.is_cut { " (cut)" } else { "" };
-        let delay = Duration::from_secs_f64(host.delay_s);
-        let link = LinkSpec { delay, rate_bits_per_s: host.rate_bits_per_s, ..LinkSpec::default() };
-        let mut cable = if link.is_loopback() { "unlimited".to_owned() } else { link.to_string() };
-        if let Some(rate) = host.host_rate_bits_per_s {
-            let card = LinkSpec { rate_bits_per_s: Some(rate), ..LinkSpec::default() };
-            cable += &format!(",host-{card}");
-        }
-        if host.loss > 0.0 {
-            cable += &format!(",loss={}%", 100.0 * host.loss);
-        }
+        let cable = cable(host);
         let (sent, received) = (part("sent", &host.sent), part("received", &host.received));
         lines.push(format!("{} {}{cut}: {cable}; {sent}; {received}", host.host, host.address));
     }

@@ -4,11 +4,13 @@ mod axis;
 pub(crate) mod description;
 pub(crate) mod format;
 pub(crate) mod html;
+mod place;
 pub(crate) mod plot;
 pub(crate) mod results;
 pub(crate) mod summary;
 pub(crate) mod table;
 pub(crate) mod text;
+pub(crate) mod verdict;
 
 /// The width that every table and curve fits into, in columns.
 pub(crate) const WIDTH: usize = 100;

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::axis::{Range, Scale, short, size};
 pub(crate) use super::format::Form;
 use super::format::seconds;
+use super::verdict::Verdict;
 
 /// What a command has found out.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -26,10 +27,16 @@ pub(crate) struct Results {
     pub(crate) layout: Vec<Part>,
     /// What was assumed.
     pub(crate) notes: Vec<String>,
+    /// What a measurement is worth; none of what was not measured, and of results of old.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) verdict: Option<Verdict>,
     /// What it means.
     pub(crate) conclusion: String,
     /// When not to trust the numbers.
     pub(crate) warnings: Vec<String>,
+    /// The signal that ended the measurement early, if one did.
+    #[serde(skip)]
+    pub(crate) ended_by_signal: Option<i32>,
 }
 
 /// A part of what is shown.
@@ -129,9 +136,17 @@ impl Results {
             data,
             layout: Vec::new(),
             notes: Vec::new(),
+            verdict: None,
             conclusion: String::new(),
             warnings: Vec::new(),
+            ended_by_signal: None,
         }
+    }
+
+    /// What it is worth and what it means: the verdict first, since it says how to read the rest.
+    pub(super) fn meaning(&self) -> String {
+        let verdict = self.verdict.as_ref().map(Verdict::in_words).unwrap_or_default();
+        format!("{verdict} {}", self.conclusion).trim().to_owned()
     }
 
     /// Shows a paragraph next, if it is not empty.
@@ -167,33 +182,6 @@ impl Results {
     /// The rows in a member; none if it is no list.
     pub(crate) fn rows(&self, member: &str) -> &[Value] {
         self.data.get(member).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
-    }
-
-    /// Warns of what other programs had of the processors, if that is much.
-    pub(crate) fn warn_of(&mut self, background_load: Option<f64>) {
-        if let Some(share) = background_load.filter(|share| *share >= BACKGROUND_MIN) {
-            self.warnings.push(format!(
-                "Other programs had {:.0} % of the processors' time: measure again when the machine is quiet.",
-                100.0 * share
-            ));
-        }
-    }
-
-    /// Where and how it was measured, if it was: a sentence each.
-    pub(super) fn place(&self) -> Vec<String> {
-        let mut place = Vec::new();
-        if let Some(how) = self.data.get("link").and_then(|link| link["how"].as_str()) {
-            place.push(format!("Link: {how}."));
-        }
-        if let Some(machine @ Value::Object(_)) = self.data.get("machine") {
-            let word = |member: &str| machine[member].as_str().unwrap_or("unknown");
-            let (kernel, control) = (word("kernel"), word("congestion_control"));
-            place.push(format!("Machine: {} cores, {kernel}, TCP {control}.", machine["cores"]));
-        }
-        if let Some(repeats) = self.data.get("repeats").and_then(Value::as_u64) {
-            place.push(format!("Medians of {repeats} repetitions."));
-        }
-        place
     }
 }
 
@@ -347,8 +335,6 @@ impl Chart {
     }
 }
 
-/// From here on the reader is warned.
-const BACKGROUND_MIN: f64 = 0.05;
 /// How finely a curve is drawn.
 const SAMPLES: u32 = 160;
 

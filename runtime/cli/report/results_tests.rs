@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::report::summary::Summary;
+use crate::report::verdict::{Evidence, Verdict};
 
 fn results() -> Results {
     let time = Summary { median: 2.0, min: 1.0, max: 4.0 };
@@ -26,7 +27,8 @@ fn what_is_saved_is_read_again() {
     let axes = [Axis::log("x", Form::Bytes), Axis::linear("t", Form::Seconds)];
     let [x, y] = axes;
     let chart = Chart::new(x, y).points("t", results.series("points", "x", "t_s"));
-    results.chart(chart).text("In words.").warn_of(Some(0.5));
+    results.chart(chart).text("In words.");
+    results.verdict = Some(Verdict::of(&Evidence { drift: Some(0.5), ..Evidence::default() }));
     let json = serde_json::to_value(&results).unwrap();
     assert_eq!((&json["schema"], &json["repeats"]), (&json!("lathide-test-1"), &json!(5)));
     assert_eq!(Results::deserialize(&json).unwrap(), results);
@@ -67,12 +69,13 @@ fn samples_go_from_end_to_end() {
 }
 
 #[test]
-fn much_background_load_is_warned_of() {
-    let warned = |share| {
-        let mut results = results();
-        results.warn_of(share);
-        results.warnings.join(" ")
-    };
-    assert_eq!((warned(None), warned(Some(0.01))), (String::new(), String::new()));
-    assert!(warned(Some(0.25)).contains("25 %"));
+fn the_verdict_comes_first_and_results_of_old_have_none() {
+    let mut results = results();
+    results.conclusion = "It pays.".to_owned();
+    assert_eq!(results.meaning(), "It pays.");
+    let old = serde_json::to_value(&results).unwrap();
+    assert!(old.get("verdict").is_none(), "{old}");
+    assert_eq!(Results::deserialize(&old).unwrap().verdict, None);
+    results.verdict = Some(Verdict::of(&Evidence::default()));
+    assert_eq!(results.meaning(), "Verdict: valid. It pays.");
 }

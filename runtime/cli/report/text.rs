@@ -26,7 +26,7 @@ pub(crate) fn text(results: &Results, colour: bool) -> String {
             Part::Chart(chart) => parts.push(plot::render(chart, colour)),
         }
     }
-    parts.push(wrap(&results.conclusion));
+    parts.push(wrap(&results.meaning()));
     parts.push(wrap(&results.warnings.join(" ")));
     parts.retain(|part| !part.is_empty());
     parts.join("\n\n")

@@ -189,6 +189,15 @@ pub fn fit(points: &[Point]) -> Result<FittedGain, FitError> {
     Ok(FittedGain { model, quality: quality(&errors), held_out })
 }
 
+/// Fits f and Omega to one point for each granularity, without an error: for who fits very often, as a bootstrap does.
+///
+/// # Errors
+/// As [`fit`].
+pub fn fit_model(points: &[Point]) -> Result<Gain, FitError> {
+    check_points(points)?;
+    Ok(fit_points(points))
+}
+
 /// Whether two parameters can be fitted to `points`.
 pub(super) fn check_points(points: &[Point]) -> Result<(), FitError> {
     for (index, point) in points.iter().enumerate() {

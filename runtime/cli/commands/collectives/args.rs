@@ -6,7 +6,7 @@ use lathide::Collective;
 use lathide::launcher::quantity::{Quantity, SIZE, WHOLE};
 
 use crate::commands::common::options::{List, list, message_sizes, one, seconds};
-use crate::commands::common::output::Output;
+use crate::commands::common::output::{Judged, Output};
 use crate::commands::common::target::Place;
 
 /// Measure collectives by every algorithm, beside what the model predicts, and how good the choice is
@@ -29,10 +29,13 @@ pub(crate) struct Args {
     /// [default: as many as the time allows, up to 1 MiB]
     #[arg(long, value_name = "LIST", value_parser = message_sizes)]
     pub(super) bytes: Option<List<usize>>,
-    /// About how long it may take; everything is measured at least five times (with --papers three)
+    /// How long it takes, with fewer repetitions and sizes if need be; about so long with --repeats and --papers
     /// [default: 45s, with --papers 75s]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub(super) seconds: Option<f64>,
+    /// How often everything is measured at least, however long it takes [default: as often as the time allows]
+    #[arg(long, value_name = "N", value_parser = one::<u32>(WHOLE.within("1", "30")), conflicts_with = "papers")]
+    pub(super) repeats: Option<u32>,
     /// Measure gather, broadcast and neighbour exchange as Tam and Wang and as Stoica, Sultan and Keyes did, beside their
     /// equations
     #[arg(long, conflicts_with_all = ["operations", "algorithms", "bytes"])]
@@ -46,6 +49,8 @@ pub(crate) struct Args {
     pub(super) from: Option<PathBuf>,
     #[command(flatten)]
     pub(super) output: Output,
+    #[command(flatten)]
+    pub(super) judged: Judged,
     // Last, since what follows would stand under the heading of its hosts.
     #[command(flatten)]
     pub(super) place: Place,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lathide::{Collective, Node, Rank, Tag};
 
 use super::call::Data;
-use super::plan::{Hidden, Point, REPEATS_MIN, Times};
+use super::plan::{Hidden, Point, Times};
 use super::together::{Together, goes_on, slowest};
 use crate::commands::common::blocks::{self, BLOCK_S, CALCULATION, Messages, WORK_MAX};
 use crate::commands::common::calculation::Calculation;
@@ -25,22 +25,23 @@ const REPEATS_MAX: u32 = 15;
 /// may pass at once.
 const GROWTH: u32 = 4;
 
-/// Measures the overlap in the grid's sizes, by the library's choice of algorithm, the first ones as often as all is
-/// measured, further ones while there is time.
+/// Measures the overlap in the grid's sizes, by the library's choice of algorithm, `repeats` times at least: where it `is_whole`, the
+/// first ones in any case, further ones while there is time.
 pub(super) fn measure(
     together: &Together<'_>,
     operation: Collective,
     points: &[Point],
+    (repeats, is_whole): (u32, bool),
     has_time: impl Fn() -> bool,
 ) -> Result<Vec<Hidden>> {
     let (node, sizes, mut all) = (together.node, sizes(operation, points), Vec::new());
     for (done, &bytes) in sizes.iter().enumerate() {
-        if !goes_on(node, done < SIZES_MIN || has_time())? {
+        if !goes_on(node, (is_whole && done < SIZES_MIN) || has_time())? {
             break;
         }
         let what = format!("overlap of {operation} of {bytes} bytes");
         progress(node.rank(), (done as u64, sizes.len() as u64), what)?;
-        all.push(hidden(together, operation, bytes, &has_time)?);
+        all.push(hidden(together, operation, bytes, (repeats, &has_time))?);
     }
     Ok(all)
 }
@@ -56,7 +57,12 @@ pub(super) fn sizes(operation: Collective, points: &[Point]) -> Vec<u64> {
 /// The collective, and messages of as many bytes: one from the root to the next rank where it has a root, else one from
 /// every rank to the next. Roots change from step to step, so that none runs ahead of the others, and each direction is
 /// used.
-fn hidden(together: &Together<'_>, operation: Collective, bytes: u64, has_time: impl Fn() -> bool) -> Result<Hidden> {
+fn hidden(
+    together: &Together<'_>,
+    operation: Collective,
+    bytes: u64,
+    (repeats, has_time): (u32, impl Fn() -> bool),
+) -> Result<Hidden> {
     let (node, root) = (together.node, |step| Rank(step % together.node.size()));
     let mut data = Data::new(node, operation, bytes);
     let mut collective = |step, meanwhile: &mut dyn FnMut()| data.call(node, (operation, root(step)), bytes, meanwhile);
@@ -69,7 +75,7 @@ fn hidden(together: &Together<'_>, operation: Collective, bytes: u64, has_time: 
     };
     let mut subjects = [Subject::new(together, &mut collective)?, Subject::new(together, &mut messages)?];
     for repeat in 0..REPEATS_MAX {
-        if !goes_on(node, repeat < REPEATS_MIN || has_time())? {
+        if !goes_on(node, repeat < repeats || has_time())? {
             break;
         }
         let order = if repeat.is_multiple_of(2) { [0, 1] } else { [1, 0] };

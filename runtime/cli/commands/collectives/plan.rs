@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// Elements of a reduction are f64.
 const ELEMENT_BYTES: u64 = 8;
-/// Everything is measured so often at least, beside once to warm up.
-pub(super) const REPEATS_MIN: u32 = 5;
+/// Everything is measured so often, beside once to warm up, if there is time: a median has an interval from six repetitions on.
+pub(super) const REPEATS_MIN: u32 = 6;
 /// The sizes that are tried unless told otherwise.
 const BYTES: [usize; 7] = [8, 512, 4 << 10, 32 << 10, 128 << 10, 512 << 10, 1 << 20];
 /// What a collective costs at least, in seconds, beside its price: processes share processors.
@@ -25,6 +25,8 @@ pub(super) struct Plan {
     pub(super) bytes: Option<Vec<usize>>,
     /// About how many seconds the nodes may take.
     pub(super) seconds: f64,
+    /// How often everything is measured at least; `None` if the time is firm.
+    pub(super) repeats_min: Option<u32>,
 }
 
 /// What rank 0 reports.
@@ -115,9 +117,16 @@ pub(super) fn plans(
     algorithms: BTreeMap<Collective, Vec<String>>,
     bytes: Option<&[usize]>,
     (seconds, times): (f64, usize),
+    repeats_min: Option<u32>,
 ) -> Vec<Plan> {
     let seconds = seconds / (times * algorithms.len()).max(1) as f64;
-    let plan = |(operation, algorithms)| Plan { operation, algorithms, bytes: bytes.map(<[usize]>::to_vec), seconds };
+    let plan = |(operation, algorithms)| Plan {
+        operation,
+        algorithms,
+        bytes: bytes.map(<[usize]>::to_vec),
+        seconds,
+        repeats_min,
+    };
     algorithms.into_iter().map(plan).collect()
 }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::plan::{Hidden, Measured, Parameters, Point, Times};
+use crate::commands::common::compared::{self, Compared, median_interval};
 use crate::commands::common::console::Link;
 
 /// The version changes when a member of the JSON object changes its meaning or goes.
@@ -37,6 +38,9 @@ struct Row<'a> {
 /// The results; `None` if nothing was measured. In the JSON object:
 ///
 /// - `repeats`: repetitions, at what was repeated least.
+/// - `median_interval`: with which probability `_min` and `_max` hold the median; null with fewer than six repetitions.
+/// - `comparisons`: of each operation a repetition beside the next one (A/A).
+/// - `rounds`: of each point the seconds of every repetition, in the order of measurement.
 /// - `background_load`: the share of all processors' time that other programs had; unknown on some systems.
 /// - `errors`: absolute relative errors of each operation's predictions.
 /// - `choice`: of how many operations, sizes and numbers of ranks the chosen algorithm and another were measured, where it
@@ -55,7 +59,10 @@ pub(super) fn results(link: Link, measured: &[Measured], background_load: Option
         "machine": machine,
         "parameters": measured.iter().map(|measured| measured.parameters).collect::<Vec<_>>(),
         "repeats": measured.iter().flat_map(|measured| &measured.points).map(|point| point.times_s.len()).min(),
+        "median_interval": measured.iter().flat_map(|it| &it.points).map(|it| it.times_s.len()).min().map(median_interval),
         "background_load": background_load,
+        "comparisons": measured.iter().filter_map(same).collect::<Vec<_>>(),
+        "rounds": measured.iter().flat_map(rounds).collect::<Vec<_>>(),
         "points": rows,
         "errors": Collective::ALL.into_iter().filter_map(|of| errors(of, &rows)).collect::<Vec<_>>(),
         "choice": { "points": over.len(), "good": good, "share": share },
@@ -88,6 +95,7 @@ pub(super) fn results(link: Link, measured: &[Measured], background_load: Option
             .column("median", "median\nerror", Form::Percent(0))
             .column("p90", "p90\nerror", Form::Percent(0)),
     );
+    results.table(compared::table());
     results.conclusion = share.map_or(
         "Nothing was to be chosen: of no operation the chosen algorithm and another were measured.".to_owned(),
         |share| {
@@ -97,8 +105,25 @@ pub(super) fn results(link: Link, measured: &[Measured], background_load: Option
             )
         },
     );
-    results.warn_of(background_load);
     Some(results)
+}
+
+/// The chosen algorithm with the shortest messages, a repetition beside the next one: the same, so no difference.
+fn same(measured: &Measured) -> Option<Compared> {
+    let Measured { parameters, points, .. } = measured;
+    let point = points.iter().filter(|point| point.is_chosen).min_by_key(|point| point.bytes)?;
+    let Parameters { operation, ranks, .. } = parameters;
+    let what = format!("{operation} of {} B, {ranks} ranks, over the next (A/A)", point.bytes);
+    let pairs = point.times_s.chunks_exact(2).map(|pair| (pair[0], pair[1]));
+    Compared::of(what, pairs).filter(|same| same.pairs > 0)
+}
+
+/// All repetitions of every point.
+fn rounds(measured: &Measured) -> impl Iterator<Item = Value> {
+    let Parameters { operation, ranks, .. } = measured.parameters;
+    measured.points.iter().map(move |Point { algorithm, bytes, times_s, .. }| {
+        json!({ "operation": operation, "ranks": ranks, "algorithm": algorithm, "bytes": bytes, "times_s": times_s })
+    })
 }
 
 fn overlap_table(ranks: usize, cores: usize) -> Table {

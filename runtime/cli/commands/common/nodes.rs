@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::launch::local::{Job, Outcome, Output, Stream};
 use indicatif::ProgressBar;
@@ -14,8 +15,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::console;
+use super::load::Moment;
+use super::session::Session;
+use super::setup::{self, HostSetup};
 use super::target::Target;
 use crate::launch::failed::Failed;
+use crate::report::verdict::HostLoad;
 
 /// What rank 0 of the nodes says, one line of JSON each.
 #[derive(Serialize, Deserialize)]
@@ -24,6 +29,10 @@ enum Line<E> {
     Progress { done: u64, of: u64, now: String },
     /// What it has found out.
     Event(E),
+    /// The hosts of all ranks.
+    Hosts(Vec<HostSetup>),
+    /// By rank, what else its host had to do, and in how many seconds.
+    Beside(f64, Vec<(f64, f64)>),
 }
 
 /// Nodes that measure for a command: processes of this same program.
@@ -33,12 +42,38 @@ pub(crate) struct Nodes<'a> {
     pub(crate) command: &'static str,
     /// Shows how far they are.
     pub(crate) bar: ProgressBar,
+    /// The measurement of which they are a part.
+    pub(crate) session: Session,
 }
 
 impl Nodes<'_> {
     /// Runs so many nodes by this plan to their end; `set` are further variables of theirs. What rank 0 has found out, and how
     /// the job went.
+    ///
+    /// # Errors
+    /// If the job fails, or a signal ends it.
     pub(crate) fn run<E>(
+        &self,
+        ranks: u32,
+        plan: &impl Serialize,
+        set: &[(&str, &str)],
+    ) -> Result<(Vec<E>, Outcome), Failed>
+    where
+        E: DeserializeOwned + Send + 'static,
+    {
+        let (events, outcome) = self.run_as_far_as_it_goes(ranks, plan, set)?;
+        match outcome.interrupted_by_signal {
+            None => Ok((events, outcome)),
+            Some(_) => Err(Failed { message: why(&outcome), status: outcome.exit_status }),
+        }
+    }
+
+    /// The same; if a signal ends the job, what rank 0 had found out before. Then nothing more is to be begun
+    /// ([`Session::is_interrupted`]).
+    ///
+    /// # Errors
+    /// If the job fails.
+    pub(crate) fn run_as_far_as_it_goes<E>(
         &self,
         ranks: u32,
         plan: &impl Serialize,
@@ -52,7 +87,7 @@ impl Nodes<'_> {
         job.env =
             [("LATHIDE_OVERLAP", "on")].iter().chain(set).map(|(name, value)| (name.into(), value.into())).collect();
         let events = Arc::new(Mutex::new(Vec::new()));
-        let (sink, bar) = (Arc::clone(&events), self.bar.clone());
+        let (sink, bar, session) = (Arc::clone(&events), self.bar.clone(), self.session.clone());
         let outcome = follow(job, move |line| match line {
             Line::Progress { done, of, now } => {
                 bar.set_length(of);
@@ -60,10 +95,34 @@ impl Nodes<'_> {
                 bar.set_message(now);
             }
             Line::Event(event) => sink.lock().push(event),
+            Line::Hosts(hosts) => session.on(hosts),
+            Line::Beside(seconds, shares) => {
+                let load = |(rank, &(others, stolen)): (u32, &(f64, f64))| HostLoad {
+                    host: session.host(rank),
+                    others,
+                    stolen,
+                };
+                session.beside(seconds, by_host((0..).zip(&shares).map(load)));
+            }
         })?;
+        if let Some(signal) = outcome.interrupted_by_signal {
+            self.session.interrupted(signal);
+        }
         let events = std::mem::take(&mut *events.lock());
         Ok((events, outcome))
     }
+}
+
+/// One for each host.
+fn by_host(loads: impl Iterator<Item = HostLoad>) -> Vec<HostLoad> {
+    let mut hosts: Vec<HostLoad> = Vec::new();
+    for load in loads {
+        match hosts.iter_mut().find(|known| known.host == load.host) {
+            Some(known) => known.others = known.others.max(load.others),
+            None => hosts.push(load),
+        }
+    }
+    hosts
 }
 
 impl Drop for Nodes<'_> {
@@ -80,8 +139,14 @@ pub(crate) fn measuring<P: DeserializeOwned>(
 ) -> ExitCode {
     let measured = serde_json::from_str(plan).map_err(Failed::from).and_then(|plan| {
         let node = lathide::init()?;
-        keep_to_one_core(node.rank());
+        let core = keep_to_one_core(node.rank());
+        let hosts = setup::gather(&node, core)?;
+        say(node.rank(), &Line::<()>::Hosts(hosts))?;
+        let (began, before) = (Instant::now(), Moment::now());
         measure(&node, &plan)?;
+        let seconds = began.elapsed().as_secs_f64();
+        let shares = before.shares(&node)?.into_iter().map(|shares| (shares.others, shares.stolen)).collect();
+        say(node.rank(), &Line::<()>::Beside(seconds, shares))?;
         Ok(node.finalize()?)
     });
     match measured {
@@ -102,6 +167,7 @@ fn follow<E: DeserializeOwned>(job: Job, take: impl FnMut(E) + Send + 'static) -
     let broken = broken.lock().take();
     match (outcome.exit_status, broken) {
         (0, None) => Ok(outcome),
+        (_, _) if outcome.interrupted_by_signal.is_some() => Ok(outcome),
         (0, Some(line)) => Err(Failed::new(format!("a node reported something else than measurements: {line}"))),
         (status, _) => Err(Failed { message: why(&outcome), status }),
     }
@@ -183,14 +249,15 @@ fn say(rank: Rank, line: &impl Serialize) -> Result<(), Failed> {
 
 /// Gives this thread a core of its own, as if each node were a machine. Left alone, both nodes may share one for a
 /// while: they sleep and wake too often to be moved apart. The node's kernel, already started, may run anywhere.
-/// Where the system refuses, all goes on without it.
-fn keep_to_one_core(rank: Rank) {
-    let Ok(allowed) = sched_getaffinity(None) else { return };
+/// Where the system refuses, all goes on without it. Returns that core.
+fn keep_to_one_core(rank: Rank) -> Option<usize> {
+    let allowed = sched_getaffinity(None).ok()?;
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
     if cores.len() < 2 {
-        return;
+        return cores.first().copied();
     }
+    let core = cores[rank.index() % cores.len()];
     let mut one = CpuSet::new();
-    one.set(cores[rank.index() % cores.len()]);
-    _ = sched_setaffinity(None, &one);
+    one.set(core);
+    sched_setaffinity(None, &one).ok().map(|()| core)
 }

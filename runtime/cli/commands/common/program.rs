@@ -15,8 +15,20 @@ const LAST_LINES: usize = 20;
 /// Runs the job to its end.
 ///
 /// # Errors
-/// If it fails: `how` it ran, why, and its last lines of output.
+/// If it fails, or a signal ends it: `how` it ran, why, and its last lines of output.
 pub(crate) fn run(job: Job, how: &str) -> Result<Outcome> {
+    let outcome = run_or_interrupted(job, how)?;
+    match outcome.interrupted_by_signal {
+        None => Ok(outcome),
+        Some(_) => Err(Failed { message: format!("{how}, {}", why(&outcome)), status: outcome.exit_status }),
+    }
+}
+
+/// The same, but that a signal ended it is no error: its outcome says so.
+///
+/// # Errors
+/// If it fails by itself.
+pub(crate) fn run_or_interrupted(job: Job, how: &str) -> Result<Outcome> {
     let last = Arc::new(Mutex::new(VecDeque::new()));
     let sink = Arc::clone(&last);
     let outcome = job.run(Box::new(move |output: Output| {
@@ -29,7 +41,7 @@ pub(crate) fn run(job: Job, how: &str) -> Result<Outcome> {
         Ok(())
     }))?;
     let status = outcome.exit_status;
-    if status == 0 {
+    if status == 0 || outcome.interrupted_by_signal.is_some() {
         return Ok(outcome);
     }
     let last: String = last.lock().iter().map(String::as_str).collect();

@@ -5,6 +5,7 @@ use crate::launch::local::Job;
 
 use super::console::{Link, describe};
 use super::hosts::HostArgs;
+use super::lab_link;
 use crate::launch::failed::{Failed, Result};
 
 /// See the module.
@@ -57,6 +58,9 @@ impl Target {
     pub(crate) fn describe(&self) -> Link {
         match self.hosts.text() {
             None => describe(&self.link),
+            Some(hosts) if let Some(how) = lab_link::in_words(hosts) => {
+                Link { spec: format!("hosts {hosts}"), emulated: true, how }
+            }
             Some(hosts) => {
                 let how = format!("the network between the hosts {hosts}, not emulated");
                 Link { spec: format!("hosts {hosts}"), emulated: false, how }

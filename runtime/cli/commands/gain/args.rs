@@ -4,8 +4,8 @@ use std::ffi::OsString;
 
 use lathide::launcher::quantity::{NUMBER, WHOLE};
 
-use crate::commands::common::options::{List, list, one, repeats, socket_buffers};
-use crate::commands::common::output::Output;
+use crate::commands::common::options::{List, list, one, repeats, seconds, socket_buffers};
+use crate::commands::common::output::{Judged, Output};
 use crate::commands::common::target::Place;
 
 /// Measure the gain of communication latency hiding on a link, or that of a program
@@ -31,15 +31,21 @@ pub(crate) struct Args {
     /// Time steps per measurement [default: as many as take 0.12 s]
     #[arg(long, value_name = "T", value_parser = one::<u32>(WHOLE.within("1", "10000")), conflicts_with = "program")]
     pub(super) steps: Option<u32>,
-    /// How often everything is measured; medians count [default: 5]
+    /// How often everything is measured; medians count [default: 6, or fewer where the time is over before]
     #[arg(long, value_name = "R", value_parser = repeats)]
     pub(super) repeats: Option<u32>,
+    /// How long it takes: fewer repetitions if need be, and fewer granularities, those far from 1 first; with --repeats, as long as
+    /// those take [default: as long as six repetitions take]
+    #[arg(long, value_name = "TIME", value_parser = seconds, conflicts_with = "halo")]
+    pub(super) seconds: Option<f64>,
     /// The number of ranks of the program
     #[arg(short = 'n', value_name = "N", value_parser = one::<u32>(WHOLE.within("1", "4096")),
           requires = "program", default_value_t = 2)]
     pub(super) ranks: u32,
     #[command(flatten)]
     pub(super) output: Output,
+    #[command(flatten)]
+    pub(super) judged: Judged,
     /// Measure this program instead: it runs unchanged, with LATHIDE_OVERLAP=on and off in turns
     #[arg(last = true, value_name = "PROGRAM")]
     pub(super) program: Vec<OsString>,
@@ -50,11 +56,12 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  lathide gain                                    an emulated link of 100 Mbit/s, less than a minute
+  lathide gain                                    an emulated link of 100 Mbit/s, about a minute
   lathide gain --link wan --gamma 0.5,1,2         an emulated wide-area link
   lathide gain --hosts localhost,b                the network between this machine and b
   lathide gain --halo 1..64*2 --link wan          several steps for each exchange, where messages are slow
   lathide gain --rows 500,1000 --steps 50 --socket-buffer 4KiB,default
+  lathide gain --seconds 20 --strict              in 20 s; exit status 3 unless the result is valid
   lathide gain --json > gain.json
   lathide gain -n 4 --link ethernet -- ./heat     a program of yours, unchanged";
 
@@ -62,5 +69,6 @@ Examples:
 /// and the class of link of the paper's section 4.2, ten times as fast.
 pub(super) const GAMMAS: [f64; 10] = [0.25, 0.5, 0.75, 0.9, 0.95, 1.0, 1.1, 1.5, 2.0, 4.0];
 pub(super) const ROWS: u64 = 100_000;
-pub(super) const REPEATS: u32 = 5;
+/// A median has an interval from six repetitions on.
+pub(super) const REPEATS: u32 = 6;
 pub(super) const LINK: &str = "delay=0.2ms,rate=100mbit";

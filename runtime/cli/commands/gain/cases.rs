@@ -7,9 +7,9 @@
 use serde_json::{Map, Value, json};
 
 use super::analysis::{Point, best, best_blocking, disturbed_max};
-use super::plan::Case;
+use super::plan::{Case, Measured};
 use super::reference::{self, Reference};
-use super::results::{times, warnings};
+use super::results::{rounds, times};
 use crate::commands::common::console::Link;
 use crate::report::description::MachineDescription;
 use crate::report::format::seconds;
@@ -25,19 +25,28 @@ const SCHEMA: &str = "lathide-gain-cases-1";
 ///   greatest G, `max_gain` at `max_gain_gamma`, and that of a blocking write, `max_gain_blocking`; `i1_over_raw_exchange`
 ///   and `disturbed_max` as in a result of one case.
 /// - `points`: as in a result of one case, but for what is fitted to all points; `case` names the case of each.
+/// - `rounds`: every repetition, case by case in the order of measurement. `hosts`, `run`, `verdict` as of one case.
 /// - `repeats`: repetitions that count, at the point with the fewest.
-pub(super) fn results(link: Link, measured: &[(Case, Vec<Point>)]) -> Option<Results> {
+pub(super) fn results(link: Link, raw: &[Vec<Measured>], measured: &[(Case, Vec<Point>)]) -> Option<Results> {
     let mut rows = Vec::new();
     for (case, points) in measured {
         rows.push(summary(*case, points)?);
     }
     let all = || measured.iter().flat_map(|(_, points)| points);
+    let rounds = measured.iter().zip(raw).flat_map(|((case, points), raw)| {
+        let with_case = |mut round: Value| {
+            round["case"] = case.in_words().into();
+            round
+        };
+        rounds(raw, points).into_iter().map(with_case)
+    });
     let data = json!({
         "link": link,
         "machine": MachineDescription::here(),
         "repeats": all().map(|point| point.repeats).min(),
         "steps": all().map(|point| point.steps).min(),
         "cases": rows,
+        "rounds": rounds.collect::<Vec<_>>(),
         "points": measured.iter().flat_map(|(case, points)| points.iter().map(|point| row(*case, point))).collect::<Vec<_>>(),
     });
     let mut results = Results::new(SCHEMA, "Gain of communication latency hiding, by message and buffer", &data);
@@ -54,8 +63,6 @@ pub(super) fn results(link: Link, measured: &[(Case, Vec<Point>)]) -> Option<Res
     let chart = chart(&results, measured);
     results.chart(chart);
     results.conclusion = conclusion(measured)?;
-    let best = all().max_by(|a, b| a.gain.median.total_cmp(&b.gain.median))?;
-    results.warnings = warnings(best, all().map(|point| point.disturbed).fold(0.0, f64::max));
     Some(results)
 }
 
@@ -154,7 +161,7 @@ fn conclusion(measured: &[(Case, Vec<Point>)]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::analysis::evaluate;
-    use super::super::plan::{Measured, Round};
+    use super::super::plan::Round;
     use super::*;
     use crate::commands::common::strip::Shape;
     use crate::report::WIDTH;
@@ -173,7 +180,7 @@ mod tests {
             t_raw_exchange: 2.0,
             t_raw_pingpong: Some(3.0),
             busy: 0.9,
-            disturbed: 0.0,
+            ..Round::default()
         };
         let shape = Shape { rows: case.rows, columns: 8, work: 3 };
         vec![evaluate(&Measured { gamma_wanted: 1.0, shape, steps: 50, rounds: vec![round; 3] }, 3).unwrap()]
@@ -183,7 +190,11 @@ mod tests {
         let link = Link { spec: "hosts host0,host1".into(), emulated: false, how: "the network between them".into() };
         let whole = Case { rows: 500, socket_buffer_bytes: Some(4096) };
         let part = Case { rows: 1000, ..whole };
-        results(link, &[(whole, points(whole, 0.9)), (part, points(part, 0.1))])
+        let measured = [(whole, points(whole, 0.9)), (part, points(part, 0.1))];
+        let of = |(_, points): &(Case, Vec<Point>)| {
+            vec![Measured { gamma_wanted: 1.0, shape: points[0].shape, steps: 50, rounds: points[0].rounds.clone() }]
+        };
+        results(link, &measured.iter().map(of).collect::<Vec<_>>(), &measured)
     }
 
     #[test]
@@ -196,6 +207,8 @@ mod tests {
         assert!((cases[1]["max_gain_blocking"].as_f64().unwrap() - 2.0 / 1.9).abs() < 1e-9, "{json}");
         let points = json["points"].as_array().unwrap();
         assert_eq!((points.len(), &points[1]["case"]), (2, &"1000 rows, 4 KiB buffers".into()));
+        let rounds = json["rounds"].as_array().unwrap();
+        assert_eq!((rounds.len(), &rounds[5]["case"]), (6, &"1000 rows, 4 KiB buffers".into()), "{json}");
         assert!(points[1]["gain_min"].is_f64() && points[1]["gain_model"].is_null(), "{json}");
     }
 
@@ -214,6 +227,6 @@ mod tests {
     #[test]
     fn a_case_without_points_is_no_result() {
         let link = Link { spec: "x".into(), emulated: false, how: "x".into() };
-        assert!(results(link, &[(Case { rows: 5, socket_buffer_bytes: None }, vec![])]).is_none());
+        assert!(results(link, &[vec![]], &[(Case { rows: 5, socket_buffer_bytes: None }, vec![])]).is_none());
     }
 }

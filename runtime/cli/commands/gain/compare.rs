@@ -6,12 +6,15 @@ use crate::report::summary::Summary;
 use lathide::observe::{Report, closing};
 use serde_json::json;
 
+use crate::commands::common::compared::{self, Compared};
 use crate::commands::common::console::Link;
+use lathide_models::stats::median_interval;
 
 /// The version of the JSON object; it changes when a member changes its meaning or goes.
 const SCHEMA: &str = "lathide-gain-program-2";
 
 /// One run of the program.
+#[derive(Clone)]
 pub(super) struct Run {
     /// Seconds from the last rank joining to the last one leaving; `None` if the ranks are not lathide programs.
     pub(super) joined_s: Option<f64>,
@@ -28,6 +31,8 @@ pub(super) struct Run {
 /// - `t_off_s`, `t_on_s`: with overlap off, and on. `gain`: their ratio within a repetition, since the machine's speed
 ///   drifts from one to the next. Medians, with the least and the greatest beside them.
 /// - `gaining`: the share of repetitions that were faster with overlap.
+/// - `comparisons`: off over on in pairs, by the exact sign test; and runs beside their neighbours of the same setting (A/A).
+/// - `rounds`: all repetitions in order, with what ran first.
 /// - `reports`: what the ranks observed in the run with overlap that took the middle of all times, G as measured among it;
 ///   none if the program never joined a job. `closing`: the same in words, as at the end of `lathide run --report`.
 pub(super) fn compare(
@@ -41,6 +46,9 @@ pub(super) fn compare(
     let time_s = |run: &Run| run.joined_s.filter(|_| all_joined).unwrap_or(run.process_s);
     let t_off_s = Summary::of(off.iter().map(time_s)).filter(|time_s| time_s.min > 0.0)?;
     let t_on_s = Summary::of(on.iter().map(time_s)).filter(|time_s| time_s.min > 0.0)?;
+    let pairs: Vec<(f64, f64)> = off.iter().zip(on).map(|(off, on)| (time_s(off), time_s(on))).collect();
+    let compared = Compared::of("overlap off over on, which is G", pairs.iter().copied())?;
+    let comparisons = [same(&pairs), Some(compared.clone())];
     let gains: Vec<f64> = off.iter().zip(on).map(|(off, on)| time_s(off) / time_s(on)).collect();
     let gain = Summary::of(gains.iter().copied())?;
     let gaining = gains.iter().filter(|gain| **gain > 1.0).count() as f64 / gains.len() as f64;
@@ -67,6 +75,10 @@ pub(super) fn compare(
         "t_on_s": t_on_s,
         "gain": gain,
         "gaining": gaining,
+        "gain_interval": median_interval(&gains),
+        "gain_of_medians": compared.ratio_of_medians,
+        "comparisons": comparisons.iter().flatten().collect::<Vec<_>>(),
+        "rounds": rounds(&pairs),
         "reports": reports,
         "closing": closing,
     });
@@ -82,18 +94,39 @@ pub(super) fn compare(
             .column("min_s", "min", Form::Seconds)
             .column("max_s", "max", Form::Seconds),
     );
+    results.table(compared::table());
     closing.iter().for_each(|line| _ = results.text(line));
-    results.conclusion = conclusion(gain, gaining);
+    results.conclusion = conclusion(gain, &compared);
     Some(results)
 }
 
-fn conclusion(Summary { median: gain, min, max }: Summary, gaining: f64) -> String {
-    let range = format!("G = {gain:.2} ({min:.2} to {max:.2})");
-    // One repetition that another program disturbed must not hide what all others show.
-    if gaining >= 0.75 && gain >= 1.02 {
+/// Runs beside the next of the same setting, which ran right after them: on and on, off and off.
+fn same(times: &[(f64, f64)]) -> Option<Compared> {
+    let neighbours = times.windows(2).enumerate().map(|(at, pair)| match at % 2 {
+        0 => (pair[0].1, pair[1].1),
+        _ => (pair[0].0, pair[1].0),
+    });
+    Compared::of("a run over the next of the same setting (A/A)", neighbours).filter(|same| same.pairs > 0)
+}
+
+fn rounds(times: &[(f64, f64)]) -> Vec<serde_json::Value> {
+    let round = |(at, (off_s, on_s)): (usize, &(f64, f64))| json!({ "sequence": at, "first": if at % 2 == 0 { "off" } else { "on" }, "t_off_s": off_s, "t_on_s": on_s });
+    times.iter().enumerate().map(round).collect()
+}
+
+fn conclusion(Summary { median: gain, min, max }: Summary, compared: &Compared) -> String {
+    let interval = match (compared.low, compared.high, compared.confidence) {
+        (Some(low), Some(high), Some(confidence)) => {
+            format!("{:.0} % interval {low:.2} to {high:.2}", (100.0 * confidence).floor())
+        }
+        _ => format!("{min:.2} to {max:.2}, too few repetitions for an interval"),
+    };
+    let range = format!("G = {gain:.2} ({interval}; p = {:.3})", compared.p);
+    // What is sure may still be too little to name.
+    if compared.differs && gain >= 1.02 {
         let saved = 100.0 * (1.0 - 1.0 / gain);
         format!("Overlap pays for this program: {range}; it saves {saved:.0} % of the time.")
-    } else if gaining <= 0.25 && gain <= 0.98 {
+    } else if compared.differs && gain <= 0.98 {
         format!("Overlap costs this program time: {range}. Compare with --link: hiding pays where the link is slow.")
     } else {
         format!(
@@ -121,23 +154,32 @@ mod tests {
 
     #[test]
     fn gain_of_medians() {
-        let result = comparison(&[(2.0, 1.0), (3.0, 2.0), (2.2, 1.1)]).unwrap();
+        let result = comparison(&[(2.0, 1.0), (3.0, 2.0), (2.2, 1.1), (2.0, 1.0), (2.0, 1.0), (2.0, 1.0)]).unwrap();
         let gain = ["gain", "gain_min", "gain_max"].map(|member| result.data[member].as_f64().unwrap());
         assert_eq!(gain, [2.0, 1.5, 2.0]);
         let text = text(&result, false);
         assert!(text.contains("Overlap pays") && text.contains("./heat --steps 9 on 4 ranks"), "{text}");
+        assert!(text.contains("of the same setting (A/A)"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         let json = serde_json::to_value(&result).unwrap();
         assert!(json["t_on_s_max"].is_f64() && json["schema"] == SCHEMA && json["ranks"] == 4);
+        assert_eq!(json["rounds"][1], json!({"sequence": 1, "first": "on", "t_off_s": 3.0, "t_on_s": 2.0}));
+        assert!(json["gain_interval"]["low"] == 1.5 && json["gain_of_medians"] == 2.0, "{json}");
+        // On after off and before off, then off after off.
+        assert_eq!((&json["comparisons"][0]["pairs"], &json["comparisons"][1]["pairs"]), (&5.into(), &6.into()));
     }
 
     #[test]
-    fn verdicts_need_most_repetitions() {
+    fn verdicts_need_all_of_six_repetitions_or_most_of_many() {
         let says = |pairs: &[(f64, f64)]| comparison(pairs).unwrap().conclusion;
-        assert!(says(&[(1.0, 1.2), (1.0, 1.1)]).contains("costs"));
-        assert!(says(&[(1.5, 1.0), (0.9, 1.0), (1.6, 1.0)]).contains("no clear difference"));
-        assert!(says(&[(1.2, 1.0), (0.9, 1.0), (1.2, 1.0), (1.2, 1.0), (1.2, 1.0)]).contains("pays"));
-        assert!(says(&[(1.001, 1.0)]).contains("no clear difference"));
+        assert!(says(&[(1.0, 1.2); 6]).contains("costs"));
+        assert!(says(&[(1.0, 1.2); 5]).contains("no clear difference"), "five coins may fall alike");
+        let mut most = vec![(1.2, 1.0); 8];
+        most[3] = (0.9, 1.0);
+        assert!(says(&most[..6]).contains("no clear difference"));
+        most.push((1.2, 1.0));
+        assert!(says(&most).contains("pays"));
+        assert!(says(&[(1.001, 1.0); 9]).contains("no clear difference"));
     }
 
     #[test]

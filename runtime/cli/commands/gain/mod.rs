@@ -7,7 +7,10 @@ mod analysis;
 mod args;
 mod cases;
 mod compare;
+mod costs;
 mod halo;
+mod headline;
+mod judged;
 mod node;
 mod plan;
 mod program;
@@ -31,7 +34,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         None if args.program.is_empty() => stencil::measure(args),
         None => program::measure(args),
     };
-    args.output.show("lathide gain", results)
+    args.output.show_judged("lathide gain", results, args.judged)
 }
 
 /// Runs one of the nodes.

@@ -1,12 +1,15 @@
 //! What the sweep over gamma has found out.
 
 use lathide_models::fit::sweep::{self, Errors, Extension};
+use lathide_models::stats::Interval;
 use lathide_models::{fit, gain};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::analysis::{Point, best, best_blocking, disturbed_max, typical};
-use super::plan::Case;
+use super::headline::{Headline, comparisons, headline, interval_in_words};
+use super::plan::{Case, Measured};
 use super::reference::{self, Reference};
+use crate::commands::common::compared;
 use crate::commands::common::console::Link;
 use crate::report::description::MachineDescription;
 use crate::report::format::{grouped, seconds};
@@ -14,14 +17,11 @@ use crate::report::results::{Axis, Chart, Form, Look, Results, Table, dense};
 
 /// The version changes when a member of the JSON object changes its meaning or goes.
 const SCHEMA: &str = "lathide-gain-2";
-/// A greatest G that lies so much above eq. (1) is pointed out.
-const IMPOSSIBLE: f64 = 0.01;
-/// From here on the reader is warned.
-const DISTURBED: f64 = 0.05;
 
 /// What a sweep found out.
 struct Sweep {
     points: Vec<Point>,
+    headline: Option<Headline>,
     /// Fitted to the gains of all points by eq. (4), or those measured if the points are too few.
     f: f64,
     omega: f64,
@@ -38,11 +38,16 @@ struct Sweep {
 /// - `model_error`: the deviation of eq. (4) from the measured gain at granularities it was not fitted to, as a fraction.
 /// - `extension`: eq. (4) with overhead that goes with the traffic, beside it.
 /// - `i1_over_raw_exchange`: a step of I.1 over one over the simultaneous raw exchange, the medians of all points.
+/// - `gain_at_1`: G at gamma = 1, `from` the `fit` of eq. (4) to all points, with its interval; from the nearest `point` if they are too
+///   few. `max_gain` is the greatest measured, which is biased upwards: the greatest of several medians.
+/// - `comparisons`: what I.1 is compared with, in pairs, and with itself (A/A).
+/// - `rounds`: every repetition at every point in the order of measurement, those that do not count too. `counts` says which do.
+/// - `hosts`, `run`: the set-up. `verdict`: what the result is worth.
 /// - `disturbed_max`: the share of the calculation's time for which other programs had the processor, at the worst point.
-pub(super) fn sweep(link: Link, case: Case, mut points: Vec<Point>) -> Option<Results> {
-    let measured: Vec<fit::gain::Point> =
+pub(super) fn sweep(link: Link, case: Case, measured: &[Measured], mut points: Vec<Point>) -> Option<Results> {
+    let samples: Vec<fit::gain::Point> =
         points.iter().map(|point| fit::gain::Point { x: 1.0 / point.gamma, gain: point.gain.median }).collect();
-    let fitted = sweep::fit(&measured);
+    let fitted = sweep::fit(&samples);
     let [f_measured, omega_measured] =
         [typical(&points, |point| point.f.median), typical(&points, |point| point.omega.median)];
     let (f, omega) = fitted.model.map_or((f_measured, omega_measured.max(0.0)), |model| (model.f, model.omega));
@@ -55,7 +60,7 @@ pub(super) fn sweep(link: Link, case: Case, mut points: Vec<Point>) -> Option<Re
     }
     let best = best(&points)?.clone();
     let base = Reference::base(points.iter().map(|point| &point.reference))?;
-    let disturbed_max = disturbed_max(&points);
+    let headline = headline(&points);
     let data = json!({
         "link": link,
         "machine": MachineDescription::here(),
@@ -68,16 +73,19 @@ pub(super) fn sweep(link: Link, case: Case, mut points: Vec<Point>) -> Option<Re
         "is_fitted": fitted.model.is_some(),
         "f_measured": f_measured,
         "omega_measured": omega_measured,
+        "gain_at_1": headline,
         "max_gain": best.gain.median,
         "max_gain_gamma": best.gamma,
         "model_error": fitted.error,
         "extension": fitted.extension,
-        "disturbed_max": disturbed_max,
+        "disturbed_max": disturbed_max(&points),
+        "comparisons": comparisons(&points),
+        "rounds": rounds(measured, &points),
         "i1_over_raw_exchange": base,
         "points": points,
     });
     let mut results = Results::new(SCHEMA, "Gain of communication latency hiding", &data);
-    let sweep = Sweep { points, f, omega, fitted };
+    let sweep = Sweep { points, headline, f, omega, fitted };
     let chart = sweep.chart(&results);
     results
         .text(format!(
@@ -94,11 +102,32 @@ pub(super) fn sweep(link: Link, case: Case, mut points: Vec<Point>) -> Option<Re
         ))
         .table(reference::table())
         .text(reference::in_words(base))
+        .table(compared::table())
         .chart(chart)
         .text(sweep.advice());
     results.conclusion = sweep.conclusion(&best);
-    results.warnings = warnings(&best, disturbed_max);
     Some(results)
+}
+
+/// Every repetition in the order of measurement, with its point.
+pub(super) fn rounds(measured: &[Measured], points: &[Point]) -> Vec<Value> {
+    let counts = |gamma: f64, sequence: u32| {
+        let point = points.iter().find(|point| point.gamma_wanted == gamma);
+        point.is_some_and(|point| point.rounds.iter().any(|round| round.sequence == sequence))
+    };
+    let mut all: Vec<(u32, Value)> = Vec::new();
+    for Measured { gamma_wanted, steps, rounds, .. } in measured {
+        for round in rounds {
+            let mut row = json!(round);
+            row["gamma_wanted"] = json!(gamma_wanted);
+            row["steps"] = json!(steps);
+            row["calm"] = json!(round.is_calm());
+            row["counts"] = json!(counts(*gamma_wanted, round.sequence));
+            all.push((round.sequence, row));
+        }
+    }
+    all.sort_by_key(|(sequence, _)| *sequence);
+    all.into_iter().map(|(_, row)| row).collect()
 }
 
 impl Sweep {
@@ -155,7 +184,7 @@ impl Sweep {
         )
     }
 
-    /// What it means.
+    /// What it means, as far as the verdict allows: whether overlap pays, says [`Sweep::pays`].
     fn conclusion(&self, best: &Point) -> String {
         let blocking = best_blocking(&self.points);
         let error = self
@@ -163,49 +192,46 @@ impl Sweep {
             .error
             .map_or(String::new(), |error| format!("; eq. (4), cross-validated: {}", in_words(&error)));
         let hidden = (best.t_i1_s.median - best.t_i3_s.median) / best.t_com_s.median;
-        let verdict = match best.gain.median {
-            gain if gain >= 1.5 => "Overlap pays on this link",
-            gain if gain >= 1.1 => "Overlap pays a little on this link",
-            _ => "Overlap hardly pays on this link",
-        };
         // Strumpen 4.2 tells two cases apart: a message that the system's buffers take whole, and one they do not.
         let is_taken_whole = blocking >= 1.0 + 0.8 * (best.gain.median - 1.0) && best.gain.median >= 1.1;
         let why = if is_taken_whole { ": the system's buffers take the message whole" } else { "" };
+        let headline =
+            self.headline.map_or(String::new(), |headline| format!("{}. The greatest measured: ", headline.in_words()));
+        let disturbed = if best.is_disturbed { ", disturbed" } else { "" };
         format!(
-            "{verdict}: at gamma = {:.2} a step takes {} instead of {}, G = {:.2} of at most {:.2}, since {:.0} % of the \
-             communication is hidden behind the calculation (a blocking write gains {blocking:.2} at most{why}){error}.",
+            "{}: {headline}at gamma = {:.2} a step takes {} instead of {}, G = {:.2} ({}{disturbed}; ratio of medians {:.2}) of at most \
+             {:.2}, since {:.0} % of the communication is hidden behind the calculation (a blocking write gains {blocking:.2} at \
+             most{why}){error}.",
+            self.pays(best),
             best.gamma,
             seconds(best.t_i3_s.median),
             seconds(best.t_i1_s.median),
             best.gain.median,
+            interval_in_words(best.gain_interval.as_ref()),
+            best.gain_of_medians,
             best.gain_ideal,
             100.0 * hidden.clamp(0.0, 1.0),
         )
+    }
+
+    /// Whether overlap pays, by the lower end of the headline's interval. Not told of what cannot be.
+    fn pays(&self, best: &Point) -> &'static str {
+        if self.points.iter().any(|point| point.is_above_ideal) || best.gain.median > 1.01 * best.gain_ideal {
+            return "Whether overlap pays cannot be told from this run";
+        }
+        let of = |gain: f64, interval: Option<Interval>| interval.map_or(gain, |interval| interval.low);
+        let sure =
+            self.headline.map_or_else(|| of(best.gain.median, best.gain_interval), |it| of(it.gain, it.interval));
+        match sure {
+            gain if gain >= 1.5 => "Overlap pays on this link",
+            gain if gain >= 1.1 => "Overlap pays a little on this link",
+            _ => "Overlap hardly pays on this link",
+        }
     }
 }
 
 fn in_words(errors: &Errors) -> String {
     format!("median error {:.1} %, p90 {:.1} %", 100.0 * errors.median, 100.0 * errors.p90)
-}
-
-/// When not to trust the numbers.
-pub(super) fn warnings(best: &Point, disturbed_max: f64) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if best.gain.median > best.gain_ideal * (1.0 + IMPOSSIBLE) {
-        warnings
-            .push("That G is more than eq. (1) allows: the machine's speed changed between I.1 and I.3.".to_owned());
-    }
-    if disturbed_max >= DISTURBED {
-        warnings.push(format!(
-            "Other programs took up to {:.0} % of the processors' time from the calculation, or its speed changed \
-             by as much.",
-            100.0 * disturbed_max
-        ));
-    }
-    if !warnings.is_empty() {
-        warnings.push("Measure again when the machine is quiet.".to_owned());
-    }
-    warnings
 }
 
 /// The points with the time of a step by each version.
@@ -228,145 +254,9 @@ fn table() -> Table {
         .column("gain_ideal", "G ideal\neq. 1", Form::Fixed(2))
         .column("gain_model", "G model\neq. 4", Form::Fixed(2))
         .column("model_error", "error", Form::SignedPercent(1))
+        .column("is_disturbed", "dist.", Form::Mark)
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::report::WIDTH;
-    use crate::report::text::text;
-
-    use super::super::analysis::evaluate;
-    use super::super::plan::{Measured, Round};
-    use super::*;
-    use crate::commands::common::strip::Shape;
-
-    /// Points as the model would have them, with f = 15/16 and Omega = 0.02.
-    fn points(gammas: &[f64]) -> Vec<Point> {
-        let t_com = 0.0652;
-        let point = |gamma: &f64| {
-            let gamma = *gamma;
-            let t_calc = gamma * t_com;
-            let interior = t_calc * 15.0 / 16.0;
-            let busy = interior + 0.02 * t_calc;
-            let round = Round {
-                work: 100,
-                t_calc,
-                interior,
-                t_com,
-                t_i1: t_calc + t_com,
-                t_i2: t_calc + 0.98 * t_com,
-                t_i3: t_calc - interior + busy.max(t_com),
-                t_raw_exchange: t_calc + 0.99 * t_com,
-                t_raw_pingpong: Some(t_calc + 2.0 * t_com),
-                busy,
-                disturbed: 0.0,
-            };
-            let shape = Shape { rows: 100_000, columns: 16, work: 100 };
-            evaluate(&Measured { gamma_wanted: gamma, shape, steps: 2, rounds: vec![round; 5] }, 5).unwrap()
-        };
-        gammas.iter().map(point).collect()
-    }
-
-    const CASE: Case = Case { rows: 100_000, socket_buffer_bytes: None };
-
-    fn link() -> Link {
-        Link { spec: "delay=200us,rate=100mbit".into(), emulated: true, how: "emulated (a relay)".into() }
-    }
-
-    fn results() -> Results {
-        sweep(link(), CASE, points(&[0.25, 0.5, 1.0, 2.0, 4.0])).unwrap()
-    }
-
-    #[test]
-    fn text_fits_the_terminal_and_says_what_matters() {
-        let text = text(&results(), false);
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "too wide:\n{text}");
-        assert!(!text.contains('\x1b'));
-        for part in [
-            "800 000 bytes",
-            "emulated (a relay)",
-            "eq. 4",
-            "gamma",
-            "Overlap pays on this link",
-            "G = 1.88 of at most 2.00",
-            "fitted to the whole sweep",
-            "eq. (4), cross-validated: median error",
-            "gamma = 1/(f + Omega) = 1.04",
-            "A step of I.1 takes 1.005 of one over the simultaneous raw exchange",
-        ] {
-            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(words.contains(part), "{part} is missing:\n{text}");
-        }
-    }
-
-    #[test]
-    fn json_has_the_agreed_members() {
-        let json = serde_json::to_value(results()).unwrap();
-        for member in ["schema", "link", "f", "omega", "points", "max_gain", "machine"] {
-            assert!(!json[member].is_null(), "{member}: {json}");
-        }
-        for member in ["cores", "kernel", "congestion_control"] {
-            assert!(!json["machine"][member].is_null(), "{member}: {json}");
-        }
-        let point = &json["points"][2];
-        for member in [
-            "gamma",
-            "t_calc_s",
-            "t_com_s",
-            "t_i1_s",
-            "t_i2_s",
-            "t_i3_s",
-            "gain_blocking",
-            "gain",
-            "gain_ideal",
-            "gain_model",
-            "gain_phases",
-            "t_raw_pingpong_s",
-            "t_raw_exchange_s",
-            "gain_over_raw_pingpong",
-            "gain_over_raw_exchange",
-        ] {
-            assert!(point[member].is_f64(), "{member}: {point}");
-        }
-        let raw = ["t_raw_pingpong_s", "t_raw_exchange_s", "gain_over_raw_pingpong", "i1_over_raw_exchange"];
-        let own = ["t_calc_s", "t_com_s", "t_i1_s", "t_i2_s", "t_i3_s", "gain", "gain_blocking"];
-        for repeated in own.into_iter().chain(raw) {
-            for end in ["_min", "_max"] {
-                assert!(point[format!("{repeated}{end}")].is_f64(), "{repeated}{end}: {point}");
-            }
-        }
-        assert!((json["max_gain"].as_f64().unwrap() - point["gain"].as_f64().unwrap()).abs() < 1e-12);
-        let error = &json["model_error"];
-        assert!(error["median"].is_f64() && error["p90"].is_f64() && error["held_out"] == true, "{error}");
-        assert!(point["gain_held_out"].is_f64() && point["model_error"].is_f64(), "{point}");
-        assert!(
-            (json["f_measured"].as_f64().unwrap() - 15.0 / 16.0).abs() < 1e-9 && json["is_fitted"] == true,
-            "{json}"
-        );
-    }
-
-    #[test]
-    fn what_cannot_be_is_pointed_out() {
-        let warned = |change: fn(&mut Point)| {
-            let mut points = points(&[0.25, 0.5, 1.0, 2.0, 4.0]);
-            points.iter_mut().for_each(change);
-            sweep(link(), CASE, points).unwrap().warnings.join(" ")
-        };
-        assert_eq!(warned(|_| ()), "");
-        let lucky = warned(|point| point.gain.median = 1.02 * point.gain_ideal);
-        assert!(lucky.contains("more than eq. (1) allows") && lucky.contains("Measure again"), "{lucky}");
-        let busy = warned(|point| point.disturbed = 0.3);
-        assert!(busy.contains("up to 30 %") && !busy.contains("eq. (1)"), "{busy}");
-    }
-
-    #[test]
-    fn too_few_points_are_taken_as_measured() {
-        let one = sweep(link(), CASE, points(&[1.0])).unwrap().data;
-        assert!((one["f"].as_f64().unwrap() - 15.0 / 16.0).abs() < 1e-9 && one["is_fitted"] == false, "{one:?}");
-    }
-
-    #[test]
-    fn without_points_there_is_no_outcome() {
-        assert!(sweep(link(), CASE, vec![]).is_none());
-    }
-}
+#[path = "results_tests.rs"]
+mod tests;

@@ -6,12 +6,14 @@ use lathide::launcher::variables::SOCKET_BUFFER;
 use super::analysis::{Point, evaluate};
 use super::args::{Args, GAMMAS, LINK, REPEATS, ROWS};
 use super::cases;
-use super::plan::{Case, Measured, Plan};
+use super::judged;
+use super::plan::{Case, Measured, Plan, Seen};
 use super::results::sweep;
 use super::task::Task;
 use crate::commands::common::console::progress;
 use crate::commands::common::nodes::Nodes;
 use crate::commands::common::raw_route::RawRoute;
+use crate::commands::common::session::Session;
 use crate::commands::common::target::Target;
 use crate::launch::failed::{Failed, Result};
 use crate::launch::link::LinkSpec;
@@ -23,33 +25,67 @@ const REPEATS_MIN: u32 = 3;
 /// Whoever waits longer than this is told how to wait less.
 const LONG_S: f64 = 90.0;
 
+/// What starting and ending nodes may take of a firm time: so much, and such a part of it.
+const ENDS_S: f64 = 0.3;
+const ENDS: f64 = 0.05;
+
 /// `lathide gain` without a program.
 pub(super) fn measure(args: &Args) -> Result<Results> {
+    let session = Session::new();
     let target = args.place.target(LINK)?;
     let cases = Case::all(args.rows.as_deref().unwrap_or(&[ROWS]), &buffers(args)?);
     let mut what = format!("measuring over {}{}", target.describe().how, duration(args, &cases, &target));
-    let mut measured = Vec::new();
-    for case in &cases {
-        let plan = plan(args, *case, &target);
+    let (mut seen, mut measured) = (Vec::new(), Vec::new());
+    for (at, case) in cases.iter().enumerate() {
+        let left = cases.len() - at;
+        let plan = plan(args, *case);
+        let deadline_s = match args.seconds.filter(|_| plan.is_firm) {
+            None => plan.patience_s(exchange_s(case.rows, &target.link)),
+            Some(seconds) => (seconds - session.elapsed_s()) / left as f64 * (1.0 - ENDS) - ENDS_S,
+        };
+        let plan = Plan { deadline_s, ..plan };
         let bar = progress("lathide gain", args.output.quiet, &what);
-        measured.push((*case, points(&target, &plan, *case, bar)?));
+        let nodes = Nodes { target: &target, command: "gain", bar, session: session.clone() };
+        let all = points(&nodes, &plan, *case)?;
+        if all.is_empty() && session.is_interrupted() {
+            break;
+        }
+        let points: Result<Vec<Point>> = all.iter().map(|measured| evaluate(measured, plan.repeats)).collect();
+        measured.push((*case, points?));
+        seen.push(all);
+        if session.is_interrupted() {
+            break;
+        }
         what = format!("measured: {}", case.in_words());
     }
-    let results = match measured.len() {
-        1 => measured.pop().and_then(|(case, points)| sweep(target.describe(), case, points)),
-        _ => cases::results(target.describe(), &measured),
+    let all_points: Vec<Point> = measured.iter().flat_map(|(_, points)| points.clone()).collect();
+    let results = match (cases.len(), measured.pop()) {
+        (1, None) => None,
+        (1, Some((case, points))) => sweep(target.describe(), case, &seen[0], points),
+        (_, last) => {
+            measured.extend(last);
+            cases::results(target.describe(), &seen, &measured)
+        }
     };
-    results.ok_or_else(|| Failed::new("nothing was measured"))
+    let mut results = results.ok_or_else(|| session.nothing())?;
+    let plan = plan(args, cases[0]);
+    results.warnings.extend(judged::warnings(&all_points, &plan.gammas, plan.repeats));
+    let hosts = [session.host(0), session.host(1)];
+    session.judge(&mut results, judged::evidence(&all_points, &hosts));
+    Ok(results)
 }
 
-/// How long it will take, where the link says it.
+/// How long it will take, where the link or the person says it.
 fn duration(args: &Args, cases: &[Case], target: &Target) -> String {
+    if let Some(seconds) = args.seconds.filter(|_| args.repeats.is_none()) {
+        return format!("; takes {seconds:.0} s");
+    }
     if target.hosts.is_given() {
         return String::new();
     }
-    let of = |case: &Case| plan(args, *case, target).estimate_s(exchange_s(case.rows, &target.link));
+    let of = |case: &Case| plan(args, *case).estimate_s(exchange_s(case.rows, &target.link));
     let estimate_s: f64 = cases.iter().map(of).sum();
-    let hint = if estimate_s > LONG_S { "; fewer --rows, --gamma or --repeats take less" } else { "" };
+    let hint = if estimate_s > LONG_S { "; --seconds, or fewer --rows or --gamma take less" } else { "" };
     format!("; takes about {estimate_s:.0} s{hint}")
 }
 
@@ -67,9 +103,9 @@ fn buffers(args: &Args) -> Result<Vec<Option<u32>>> {
     }
 }
 
-/// What is to be measured.
-fn plan(args: &Args, case: Case, target: &Target) -> Plan {
-    let mut plan = Plan {
+/// What is to be measured; when it ends, the caller knows.
+fn plan(args: &Args, case: Case) -> Plan {
+    Plan {
         rows: case.rows,
         steps: args.steps,
         gammas: args.gamma.clone().unwrap_or(GAMMAS.to_vec()),
@@ -77,20 +113,18 @@ fn plan(args: &Args, case: Case, target: &Target) -> Plan {
         // Who asks for a number gets it, however long it takes.
         repeats_min: args.repeats.unwrap_or(REPEATS_MIN),
         deadline_s: 0.0,
+        is_firm: args.seconds.is_some() && args.repeats.is_none(),
         raw: None,
-    };
-    plan.deadline_s = plan.patience_s(exchange_s(case.rows, &target.link));
-    plan
+    }
 }
 
-/// What two nodes of their own find out.
-fn points(target: &Target, plan: &Plan, case: Case, bar: indicatif::ProgressBar) -> Result<Vec<Point>> {
-    let route = RawRoute::of(target)?;
+/// What two nodes of their own find out, as far as they come.
+fn points(nodes: &Nodes<'_>, plan: &Plan, case: Case) -> Result<Vec<Measured>> {
+    let route = RawRoute::of(nodes.target)?;
     let task = Task::Sweep(Plan { raw: route.place, ..plan.clone() });
     let size = case.socket_buffer_bytes.map_or("default".to_owned(), |bytes| bytes.to_string());
-    let nodes = Nodes { target, command: "gain", bar };
-    let (measured, _) = nodes.run::<Measured>(2, &task, &[(SOCKET_BUFFER.name, &size)])?;
-    measured.iter().map(|measured| evaluate(measured, plan.repeats)).collect()
+    let (seen, _) = nodes.run_as_far_as_it_goes::<Seen>(2, &task, &[(SOCKET_BUFFER.name, &size)])?;
+    Ok(Measured::all(&plan.gammas, &seen))
 }
 
 /// About how long an exchange takes, judged by the link alone.

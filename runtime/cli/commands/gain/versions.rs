@@ -23,6 +23,8 @@ pub(super) enum Step {
     Exchange,
     /// Version I.1: calculate, write, read.
     I1,
+    /// Version I.1 once more, to compare it with itself.
+    I1Again,
     /// Version I.2: boundary, blocking write, interior, read.
     I2,
     /// Version I.3: boundary, initread, initwrite, interior, wait, wait.
@@ -144,7 +146,7 @@ impl<'a> Pair<'a> {
                 self.write(strip)?;
                 self.read(strip)?;
             }
-            Step::I1 => {
+            Step::I1 | Step::I1Again => {
                 strip.calculate(strip.all());
                 part = start.elapsed();
                 self.write(strip)?;

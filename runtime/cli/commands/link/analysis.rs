@@ -1,8 +1,9 @@
 //! From what the nodes have found out to results. Pure. Ratios are those within a repetition, since the machine's
 //! speed drifts from one to the next; times and rates are medians with the least and the greatest.
 
-use super::plan::{Block, Kind, Order, SIGNAL_BYTES};
+use super::plan::{Block, Kind, Order, SIGNAL_BYTES, Variant};
 use super::results::{Loaded, ProcessorUse, Row, Values};
+use crate::commands::common::compared::Compared;
 
 const MIB: usize = 1 << 20;
 
@@ -30,19 +31,52 @@ pub(super) fn times(blocks: &[Block]) -> Vec<(usize, f64)> {
     blocks.iter().filter_map(|block| Some((block.order.bytes, one_way_s(block)?))).collect()
 }
 
+/// The names of quantiles, as [`Kind::OneWay`] has them behind the times.
+const QUANTILES: [&str; 9] = [
+    "raw_p50_s",
+    "raw_p99_s",
+    "raw_greatest_s",
+    "raw_polled_p50_s",
+    "raw_polled_p99_s",
+    "raw_polled_greatest_s",
+    "lathide_p50_s",
+    "lathide_p99_s",
+    "lathide_greatest_s",
+];
+
+/// lathide with the shortest messages, in pairs: against itself, and against raw TCP.
+pub(super) fn comparisons(blocks: &[Block]) -> Vec<Compared> {
+    let of = |kind| blocks.iter().filter(move |block| block.order.kind == kind);
+    let Some(bytes) = of(Kind::OneWay).map(|block| block.order.bytes).min() else { return Vec::new() };
+    let pairs = |kind: Kind, first: usize, second: usize| {
+        let shortest = of(kind).filter(move |block| block.order.bytes == bytes);
+        shortest.filter_map(move |block| Some((*block.mine.get(first)?, *block.mine.get(second)?)))
+    };
+    let all = [
+        Compared::of(format!("lathide over lathide again (A/A), {bytes} B"), pairs(Kind::Twice, 0, 1)),
+        Compared::of(format!("lathide over blocking raw TCP, {bytes} B"), pairs(Kind::OneWay, 2, 0)),
+        Compared::of(format!("lathide over polled raw TCP, {bytes} B"), pairs(Kind::OneWay, 2, 1)),
+    ];
+    all.into_iter().flatten().collect()
+}
+
 /// One-way times.
 pub(super) fn latency(blocks: &[Block]) -> Vec<Row> {
     rows(blocks, Kind::OneWay, "round_trips", |block| {
         let [raw, polled, lathide] =
             block.both(|mine, _| mine).map(|time_s: f64| time_s / f64::from(2 * block.order.count));
-        vec![
+        // Of the round trips of a repetition, each.
+        let quantiles = block.mine.iter().skip(2 * Variant::ALL.len()).copied();
+        let quantiles = QUANTILES.into_iter().zip(quantiles);
+        let whole = [
             ("raw_s", raw),
             ("raw_polled_s", polled),
             ("lathide_s", lathide),
             // Over blocking raw TCP: Strumpen's penalty factor (Fig. 19).
             ("penalty", lathide / raw),
             ("penalty_polled", lathide / polled),
-        ]
+        ];
+        whole.into_iter().chain(quantiles).collect()
     })
 }
 
@@ -97,6 +131,9 @@ pub(super) fn overlap(blocks: &[Block], kind: Kind) -> Vec<Row> {
             ("t_total_s", total),
             // The hidden part of the communication.
             ("overlap", 1.0 - (total - calc) / com),
+            // The same as the OSU micro-benchmarks and the Intel MPI Benchmarks (IMB-NBC) define it.
+            ("overlap_osu", (1.0 - (total - calc) / com).max(0.0)),
+            ("overlap_imb", ((com + calc - total) / com.max(calc)).clamp(0.0, 1.0)),
             // The calculation alone over the same one while the transfer runs and both nodes calculate.
             ("availability", calcs / busy),
             // The same while the other node only transfers, so that a core of the host may be free for the kernel's task.

@@ -3,7 +3,7 @@
 use lathide::launcher::quantity::{Quantity, WHOLE};
 
 use crate::commands::common::options::{List, list, message_sizes, repeats, seconds};
-use crate::commands::common::output::Output;
+use crate::commands::common::output::{Judged, Output};
 use crate::commands::common::target::Place;
 
 /// Measure what a link can do: lathide beside raw TCP, blocking and polled, in the same run
@@ -13,18 +13,21 @@ pub(crate) struct Args {
     /// Message sizes to measure with, such as 8,64KiB or 8..1MiB*4 [default: as many as the time allows, up to 16 MiB]
     #[arg(long, value_name = "LIST", value_parser = message_sizes)]
     pub(super) bytes: Option<List<usize>>,
-    /// How often everything is measured; medians count [default: 5, or 3 where the time is over before]
+    /// How often everything is measured, however long it takes; medians count [default: 6, or fewer where the time is over before]
     #[arg(long, value_name = "N", value_parser = repeats)]
     pub(super) repeats: Option<u32>,
-    /// About how long it may take; sizes and numbers of messages are chosen to fit
-    #[arg(long, value_name = "TIME", value_parser = seconds, default_value_t = SECONDS)]
-    pub(super) seconds: f64,
+    /// How long it takes; sizes, numbers of messages and repetitions are chosen to fit. With --repeats, about so long
+    /// [default: 45s]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub(super) seconds: Option<f64>,
     /// Also so many disjoint pairs at once, such as 1,2,4,8: what they share (a_c, b_c), and what the network holds (B_L).
     /// Takes hosts, a rank for each slot, or a shared --link
     #[arg(long, value_name = "LIST", value_parser = list::<u32>(PAIRS))]
     pub(super) pairs: Option<List<u32>>,
     #[command(flatten)]
     pub(super) output: Output,
+    #[command(flatten)]
+    pub(super) judged: Judged,
     // Last, since what follows would stand under the heading of its hosts.
     #[command(flatten)]
     pub(super) place: Place,
@@ -39,5 +42,4 @@ Examples:
   lathide link --hosts a,b,c,d --pairs 1,2        what pairs of these hosts share: a medium, a port, or nothing
   lathide link --json > link.json";
 
-const SECONDS: f64 = 45.0;
 const PAIRS: Quantity = WHOLE.within("1", "32");

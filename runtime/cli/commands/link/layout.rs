@@ -7,6 +7,7 @@ use super::contention::Found;
 use super::outcome::Outcome;
 use super::plan::SIGNAL_BYTES;
 use super::results::{Loaded, ProcessorUse, Row};
+use crate::commands::common::compared;
 use crate::commands::common::raw::{CALL_BYTES, CONGESTION_CONTROL};
 use crate::report::format::{bytes, grouped, plain, seconds};
 use crate::report::results::{Axis, Chart, Form, Look, Results, Table, dense, points};
@@ -32,6 +33,9 @@ impl Outcome {
         results
             .chart(one_way)
             .chart(penalty)
+            .table(quantiles())
+            .text(self.interval())
+            .table(compared::table())
             .table(bandwidth())
             .chart(rates)
             .table(exchange())
@@ -53,8 +57,22 @@ impl Outcome {
             found.show(&mut results);
         }
         results.conclusion = self.conclusion();
-        results.warn_of(self.background_load);
+        results.warnings.clone_from(&self.warnings);
         results
+    }
+
+    /// What stands beside the medians.
+    pub(super) fn interval(&self) -> String {
+        match self.median_interval["confidence"].as_f64() {
+            None => {
+                "Beside medians stand least and greatest; there were too few repetitions for an interval.".to_owned()
+            }
+            Some(confidence) => format!(
+                "Beside medians stand least and greatest of {} repetitions: the {:.1} % interval of the median, by order statistics.",
+                self.repeats,
+                (1000.0 * confidence).floor() / 10.0
+            ),
+        }
     }
 
     /// One-way times with the models of them, the penalty, and rates.
@@ -159,6 +177,21 @@ fn latency() -> Table {
         .range("penalty_polled", "penalty\npolled", Form::Fixed(2))
 }
 
+fn quantiles() -> Table {
+    let title = "One-way time by round trip: the median and the 99th percentile within a repetition (medians over repetitions), and the \
+                 greatest of all.";
+    by_size("latency", title)
+        .column("raw_p50_s", "raw\np50", Form::Seconds)
+        .column("raw_p99_s", "\np99", Form::Seconds)
+        .column("raw_greatest_s_max", "\nmax", Form::Seconds)
+        .column("raw_polled_p50_s", "polled\np50", Form::Seconds)
+        .column("raw_polled_p99_s", "\np99", Form::Seconds)
+        .column("raw_polled_greatest_s_max", "\nmax", Form::Seconds)
+        .column("lathide_p50_s", "lathide\np50", Form::Seconds)
+        .column("lathide_p99_s", "\np99", Form::Seconds)
+        .column("lathide_greatest_s_max", "\nmax", Form::Seconds)
+}
+
 fn bandwidth() -> Table {
     let title =
         "Bandwidth one way, a few messages posted at a time. Ratio: lathide over the better of both raw variants.";
@@ -185,17 +218,20 @@ fn overlap(rows: &str, what: &str) -> Table {
     let title = format!(
         "{what} behind a calculation. Overlap: 1 - (t_total - t_calc) / t_com; effective: with lathide's own processor time \
          charged to the calculation; available: what the calculation has of its processor meanwhile, and what where the \
-         other node has nothing to calculate."
+         other node has nothing to calculate. OSU: overlap as osu_i* print it, not below 0; IMB: as IMB-NBC does, (t_com + t_calc - \
+         t_total) / max(t_com, t_calc)."
     );
     by_size(rows, title)
         .column("t_calc_s", "t_calc", Form::Seconds)
         .column("t_com_s", "t_com", Form::Seconds)
         .column("t_total_s", "t_total", Form::Seconds)
         .range("overlap", "overlap", Form::Percent(0))
-        .column("effective_overlap", "effective", Form::Percent(0))
-        .column("availability", "available", Form::Percent(0))
-        .column("availability_spare", "other idle", Form::Percent(0))
-        .column("own_cpu_s", "own CPU", Form::Seconds)
+        .column("overlap_osu", "OSU", Form::Percent(0))
+        .column("overlap_imb", "IMB", Form::Percent(0))
+        .column("effective_overlap", "effec-\ntive", Form::Percent(0))
+        .column("availability", "avail-\nable", Form::Percent(0))
+        .column("availability_spare", "other\nidle", Form::Percent(0))
+        .column("own_cpu_s", "own\nCPU", Form::Seconds)
 }
 
 fn fragments() -> Table {

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use lathide::{Node, Rank, Tag};
+use lathide_models::stats;
 
 use super::budget;
 use super::contention;
@@ -20,7 +21,13 @@ const REPLY: Tag = Tag(101);
 /// More than an order has as JSON.
 const ORDER_BYTES: usize = 1 << 10;
 /// More numbers than a node has to tell of a block.
-const NUMBERS: usize = 16;
+const NUMBERS: usize = 24;
+
+/// The median, the 99th percentile and the greatest.
+const QUANTILES: [f64; 3] = [0.5, 0.99, 1.0];
+/// Warming up ends after this part of a firm time, and is short of what only models are fitted to after that part.
+const WARM: f64 = 0.3;
+const WARM_SHORT: f64 = 0.15;
 
 /// The first look at the link: how often, and about how long each.
 const LOOKS: u32 = 5;
@@ -49,7 +56,7 @@ pub(super) fn run(node: &Node, plan: &Plan) -> Result<()> {
             }
             Ok(())
         }
-        Plan::Cluster { trials, repeats, .. } => trial::run(node, trials, *repeats),
+        Plan::Cluster { trials, repeats, deadline_s, .. } => trial::run(node, trials, *repeats, *deadline_s),
         Plan::Contention(plan) => match contention::node::run(node, plan)? {
             Some(measured) => report(node.rank(), Event::Contention(measured)),
             None => Ok(()),
@@ -76,18 +83,29 @@ impl Session<'_> {
         report(Rank(0), Event::Probed(probe))?;
         let mut schedule = budget::schedule(options, &probe, self.calculation.unit_s());
         let of = schedule.len() as u64 * u64::from(options.repeats + 1);
-        let mut done = 0;
+        let (mut done, mut measured) = (0, 0);
+        let elapsed_s = || start.elapsed().as_secs_f64();
+        let is_over = |share: f64| options.deadline_s.is_some_and(|deadline_s| elapsed_s() > share * deadline_s);
         for round in 0..=options.repeats {
-            if round > options.repeats_min && start.elapsed().as_secs_f64() > budget::deadline_s(options) {
+            let is_late = options.deadline_s.is_none() && elapsed_s() > budget::deadline_s(options);
+            if round > options.repeats_min && is_late {
                 break;
             }
             let when = if round == 0 { "warming up".to_owned() } else { format!("repetition {round}") };
             for order in &mut schedule {
+                if round == 0 && (is_over(WARM) || order.kind == Kind::Alone && is_over(WARM_SHORT)) {
+                    continue;
+                }
+                // Something is measured in any case.
+                if is_over(1.0) && measured > 0 {
+                    break;
+                }
                 progress(Rank(0), (done, of), format!("{} {} bytes, {when}", order.kind.in_words(), order.bytes))?;
                 let block = self.order(*order, round % 2 == 1)?;
                 *order = budget::correct(&block);
                 if round > 0 {
                     report(Rank(0), Event::Measured(block))?;
+                    measured += 1;
                 }
                 done += 1;
             }
@@ -126,21 +144,33 @@ impl Session<'_> {
         pair.travel_s = call.travel_s;
         let Order { kind, bytes, count, work } = call.order;
         match kind {
+            Kind::Twice => {
+                let both: Result<Vec<f64>> =
+                    (0..2).map(|_| Ok(pair.one_way(Variant::Lathide, bytes, count)?.wall_s)).collect();
+                both
+            }
             Kind::Alone => Ok(vec![pair.one_way(Variant::Lathide, bytes, count)?.wall_s]),
             Kind::OneWay | Kind::Stream | Kind::Rate => {
-                let (mut costs, mut variants) = ([0.0; 2 * Variant::ALL.len()], Variant::ALL);
+                let mut variants = Variant::ALL;
+                let mut costs = vec![0.0; if kind == Kind::OneWay { 5 } else { 2 } * variants.len()];
                 if call.is_reversed {
                     variants.reverse();
                 }
                 for variant in variants {
                     let cost = match kind {
-                        Kind::OneWay => pair.one_way(variant, bytes, count)?,
+                        Kind::OneWay => {
+                            let (cost, ways_s) = pair.each_way(variant, bytes, count)?;
+                            for (at, share) in QUANTILES.into_iter().enumerate() {
+                                costs[6 + 3 * variant as usize + at] = stats::quantile(&ways_s, share).unwrap_or(0.0);
+                            }
+                            cost
+                        }
                         _ => pair.stream(variant, bytes, count)?,
                     };
                     costs[variant as usize] = cost.wall_s;
                     costs[variants.len() + variant as usize] = cost.cpu_s;
                 }
-                Ok(costs.into())
+                Ok(costs)
             }
             Kind::Exchange => pair.exchange(bytes, count),
             Kind::Overlap | Kind::ExchangeOverlap => {

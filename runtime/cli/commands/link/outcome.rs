@@ -9,6 +9,7 @@ use super::contention::Found;
 use super::plan::{Block, Kind, Probe};
 use super::results::{Loaded, ProcessorUse, Row};
 use super::sending;
+use crate::commands::common::compared::{Compared, median_interval};
 use crate::commands::common::console::Link;
 use crate::commands::common::raw::{CALL_BYTES, CONGESTION_CONTROL};
 use lathide_models::fit::by_size::{self, Judged};
@@ -50,6 +51,15 @@ pub(super) struct Outcome {
     pub(super) contention: Option<Found>,
     /// Until messages have left the host.
     pub(super) sending: Option<sending::Found>,
+    /// lathide against itself, and against raw TCP, with the shortest messages.
+    pub(super) comparisons: Vec<Compared>,
+    /// Of every median here, `_min` and `_max` are the interval, with this probability; null with fewer than six repetitions.
+    pub(super) median_interval: Value,
+    /// What each node found out in every block, in the order of measurement; fragments and pairs are not among it.
+    pub(super) rounds: Vec<Block>,
+    /// What there was no time for.
+    #[serde(skip)]
+    pub(super) warnings: Vec<String>,
 }
 
 impl Outcome {
@@ -64,6 +74,7 @@ impl Outcome {
     ) -> Option<Self> {
         let latency = analysis::latency(blocks);
         let times = analysis::times(blocks);
+        let repeats = latency.iter().map(|latency| latency.repeats).min()?;
         Some(Outcome {
             machine: MachineDescription::here(),
             link,
@@ -71,7 +82,7 @@ impl Outcome {
                 "congestion_control": CONGESTION_CONTROL, "nodelay": true, "stream_call_bytes": CALL_BYTES,
             }),
             probe,
-            repeats: latency.iter().map(|latency| latency.repeats).min()?,
+            repeats,
             background_load,
             latency,
             bandwidth: analysis::bandwidth(blocks),
@@ -87,6 +98,10 @@ impl Outcome {
             cluster,
             contention: None,
             sending: None,
+            comparisons: analysis::comparisons(blocks),
+            median_interval: median_interval(repeats),
+            rounds: blocks.to_vec(),
+            warnings: Vec::new(),
         })
     }
 }

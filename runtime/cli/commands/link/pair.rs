@@ -41,7 +41,12 @@ impl<'a> Pair<'a> {
 
     /// Round trips of a message.
     pub(super) fn one_way(&mut self, variant: Variant, bytes: usize, round_trips: u32) -> Result<Cost> {
-        let mut buffer = vec![1; bytes];
+        Ok(self.each_way(variant, bytes, round_trips)?.0)
+    }
+
+    /// The same, and half of each round trip, in seconds.
+    pub(super) fn each_way(&mut self, variant: Variant, bytes: usize, round_trips: u32) -> Result<(Cost, Vec<f64>)> {
+        let (mut buffer, mut ways_s) = (vec![1; bytes], Vec::with_capacity(round_trips as usize));
         // The first message itself can say that it begins: that the other node is not quite ready is nothing against a
         // long way, and another round trip much.
         if self.travel_s < SIGNAL_S {
@@ -49,12 +54,17 @@ impl<'a> Pair<'a> {
         } else {
             self.prepare(variant)?;
         }
-        self.timed(|pair| {
+        let cost = self.timed(|pair| {
+            let mut began = Instant::now();
             for _ in 0..round_trips {
                 buffer = pair.round_trip(variant, buffer)?;
+                let ended = Instant::now();
+                ways_s.push((ended - began).as_secs_f64() / 2.0);
+                began = ended;
             }
             Ok(())
-        })
+        })?;
+        Ok((cost, ways_s))
     }
 
     /// Has both nodes begin with something new, and the raw connection ready for this variant.

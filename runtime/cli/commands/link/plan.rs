@@ -38,6 +38,8 @@ pub(super) enum Plan {
         trials: Vec<Trial>,
         /// Repetitions beside the one that warms up.
         repeats: u32,
+        /// When it is over, in seconds since the nodes began.
+        deadline_s: Option<f64>,
     },
     /// Several pairs at once.
     Contention(Pairs),
@@ -75,7 +77,10 @@ pub(super) struct Options {
     pub(super) repeats: u32,
     /// How often at least, if the time is over.
     pub(super) repeats_min: u32,
-    /// These message sizes only, however long they take.
+    /// When it is over, in seconds since the nodes began, however little was measured; `None` if the repetitions count, not the
+    /// time.
+    pub(super) deadline_s: Option<f64>,
+    /// These message sizes only.
     pub(super) bytes: Option<BTreeSet<usize>>,
     /// Both directions of the link share one capacity.
     pub(super) shared: bool,
@@ -102,8 +107,11 @@ impl Probe {
 /// What is measured in a block. The nodes find out numbers, in seconds, each by its own clocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) enum Kind {
-    /// Messages to and fro: the time of each variant, then its processor time of this process, all threads.
+    /// Messages to and fro: the time of each variant, then its processor time of this process, all threads; then at rank 0 of
+    /// each variant the median, the 99th percentile and the greatest of half its round trips.
     OneWay,
+    /// The same with lathide alone, twice: both times. They show what no difference looks like.
+    Twice,
     /// The same with lathide alone, at those sizes and between them, what the models are fitted to: its time.
     Alone,
     /// Messages one after the other from rank 0 to rank 1, several posted at a time: numbers as of `OneWay`.
@@ -126,7 +134,7 @@ impl Kind {
     /// What is done with so many bytes, for people.
     pub(super) fn in_words(self) -> &'static str {
         match self {
-            Kind::OneWay | Kind::Alone => "one-way time of",
+            Kind::OneWay | Kind::Alone | Kind::Twice => "one-way time of",
             Kind::Stream => "bandwidth with messages of",
             Kind::Rate => "rate of messages of",
             Kind::Exchange => "simultaneous exchange of",

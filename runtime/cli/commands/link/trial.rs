@@ -24,10 +24,24 @@ const MEMORY_BYTES: usize = 32 << 20;
 /// Bytes copied per repetition, as far as they need not be more.
 const COPIED_BYTES: usize = 2 << 20;
 
-/// All trials once to warm up, then `repeats` times: with one sender everything, with more the arrivals only.
-pub(super) fn run(node: &Node, trials: &[Trial], repeats: u32) -> Result<()> {
+/// All trials once to warm up, then `repeats` times: with one sender everything, with more the arrivals only. Where there is a
+/// deadline, in seconds from now, it ends then.
+pub(super) fn run(node: &Node, trials: &[Trial], repeats: u32, deadline_s: Option<f64>) -> Result<()> {
+    let start = Instant::now();
+    // What rank 0 says.
+    let goes_on = || -> Result<bool> {
+        let Some(deadline_s) = deadline_s else { return Ok(true) };
+        let wants = start.elapsed().as_secs_f64() < deadline_s;
+        Ok(node.broadcast(0, vec![u8::from(wants)])? == [1])
+    };
     if node.rank() != 0 {
-        return (0..=repeats).try_for_each(|_| trials.iter().try_for_each(|trial| send(node, trial)));
+        for trial in (0..=repeats).flat_map(|_| trials) {
+            if !goes_on()? {
+                break;
+            }
+            send(node, trial)?;
+        }
+        return Ok(());
     }
     let mut calculation = Calculation::new();
     let unit_s = calculation.unit_s();
@@ -36,6 +50,9 @@ pub(super) fn run(node: &Node, trials: &[Trial], repeats: u32) -> Result<()> {
     let (mut done, of) = (0, trials.len() as u64 * u64::from(repeats + 1));
     for repeat in 0..=repeats {
         for trial in trials {
+            if !goes_on()? {
+                return Ok(());
+            }
             let event = match node.size() {
                 2 => Event::Cluster(receiver.trial(trial)?),
                 _ => Event::Arrivals(receiver.stream(trial.bytes, 2 * trial.packets)?.1),

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::sweep::Sweep;
 use super::version::Version;
 use crate::commands::common::options::{one, repeats, seconds};
-use crate::commands::common::output::Output;
+use crate::commands::common::output::{Judged, Output};
 use crate::commands::common::target::Place;
 
 /// What a native version is compared with.
@@ -61,6 +61,8 @@ pub(crate) struct Args {
     pub(super) repeats: u32,
     #[command(flatten)]
     pub(super) output: Output,
+    #[command(flatten)]
+    pub(super) judged: Judged,
     /// The program and its arguments, with {version} and the names of --sweep in braces where their values go
     #[arg(last = true, value_name = "PROGRAM", required = true)]
     pub(super) program: Vec<OsString>,

@@ -20,22 +20,24 @@ use std::time::Instant;
 pub(crate) use args::Args;
 
 use crate::commands::common::background::BackgroundLoad;
+use crate::commands::common::session::Session;
 use crate::commands::common::target::Target;
 use crate::commands::link;
 use crate::commands::predict::{LinkPrices, link_prices};
 use crate::launch::failed::{Failed, Result};
 use crate::report::results::Results;
+use crate::report::verdict::{Evidence, HostLoad};
 
 /// Of the time, what the link's parameters get if they are measured first.
 const LINK: f64 = 0.25;
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> ExitCode {
-    args.output.show("lathide study", measured(args))
+    args.output.show_judged("lathide study", measured(args), args.judged)
 }
 
 fn measured(args: &Args) -> Result<Results> {
-    let began = Instant::now();
+    let (began, session) = (Instant::now(), Session::new());
     let plan = plan::Plan::of(args).map_err(Failed::usage)?;
     let target = args.place.target("loopback")?;
     let prices = parameters(args, &target, plan.most_ranks())?;
@@ -46,7 +48,9 @@ fn measured(args: &Args) -> Result<Results> {
     let mut results = results::results(args, (&plan, &target.describe()), &prices, &runs)?;
     results.notes.extend(note);
     results.notes.extend(crowded(&target, plan.most_ranks())?);
-    results.warn_of(load);
+    let here = |share| HostLoad { host: "this machine".to_owned(), others: share, stolen: 0.0 };
+    let loads = load.map(here).into_iter().collect();
+    session.judge(&mut results, Evidence { loads, ..Evidence::default() });
     Ok(results)
 }
 

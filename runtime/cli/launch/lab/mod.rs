@@ -20,7 +20,7 @@ mod warden;
 mod wire;
 
 pub(crate) use cable::{Cable, Traffic};
-pub(crate) use control::{Request, Status, ask};
+pub(crate) use control::{HostStatus, Request, Status, ask};
 pub(crate) use enter::enter;
 pub(crate) use namespace::LabError;
 pub(crate) use run::{DIRECTORY_VARIABLE, HOSTS_VARIABLE, Lab, RELAY_VARIABLE};

@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::report::results::{Axis, Chart, Form, Look, Table};
+use crate::report::verdict::{Evidence, Verdict};
 
 /// A result as a command saves it.
 fn results() -> Value {
@@ -22,7 +23,8 @@ fn results() -> Value {
             [(0.5, 1.0), (2.0, 2.0)],
         ));
     results.conclusion = "It pays.".into();
-    results.warn_of(Some(0.5));
+    results.verdict = Some(Verdict::of(&Evidence { drift: Some(0.5), ..Evidence::default() }));
+    results.warnings.push("It was short.".to_owned());
     serde_json::to_value(results).unwrap()
 }
 
@@ -66,10 +68,12 @@ fn one_page_of_all_results() {
         "<td>1 ms</td>",
         "Timeline: t.json",
         "It pays.",
-        "50 % of the processors",
+        "<p>Verdict: disturbed. The same calculation took up to 50 % longer at one time than at another. Measure again",
+        "It was short.",
     ] {
         assert!(html.contains(part), "{part} is missing:\n{html}");
     }
+    assert!(html.find("Verdict: disturbed") < html.find("<table"), "what it is worth stands above what it is");
     assert_eq!(html.matches("<circle").count(), 3, "the points");
     assert!(!html.contains("An empty table"));
 }

@@ -8,7 +8,10 @@ use crate::report::results::{Column, Part, Results, Table};
 
 /// The section of a saved result.
 pub(super) fn section(file: &str, results: &Results) -> Section {
-    let mut body = paragraph(&results.place().join(" "));
+    let mut body = String::new();
+    for text in [results.meaning(), results.warnings.join(" "), results.place().join(" ")] {
+        body += &paragraph(&text);
+    }
     for part in &results.layout {
         match part {
             Part::Text(text) => body += &paragraph(text),
@@ -16,9 +19,7 @@ pub(super) fn section(file: &str, results: &Results) -> Section {
             Part::Table(table) => body += &rows(table, results),
         }
     }
-    for text in [&results.conclusion, &results.warnings.join(" "), &results.notes.join("; ")] {
-        body += &paragraph(text);
-    }
+    body += &paragraph(&results.notes.join("; "));
     Section { title: format!("{}: {}", escaped(&results.title), escaped(file)), body }
 }
 

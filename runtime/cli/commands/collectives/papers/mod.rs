@@ -21,13 +21,14 @@ use std::time::Instant;
 use lathide_models::fit::cluster::survey::Cluster;
 
 use super::args::Args;
-use crate::commands::common::background::BackgroundLoad;
 use crate::commands::common::console::progress;
 use crate::commands::common::nodes::{Nodes, measuring};
+use crate::commands::common::session::Session;
 use crate::commands::common::target::Target;
 use crate::commands::link;
 use crate::launch::failed::{Failed, Result};
 use crate::report::results::Results;
+use crate::report::verdict::Evidence;
 use known::Known;
 use plan::{Event, Plan};
 use predict::{Job, PASSES, Prediction};
@@ -58,8 +59,8 @@ pub(super) fn measured(args: &Args) -> Result<Results> {
     let target = &args.place.target("loopback")?;
     let what = format!("the papers' measurements over {}; takes about {seconds:.0} s", target.describe().how);
     let bar = progress("lathide collectives", args.output.quiet, &what);
-    let background = BackgroundLoad::watch();
-    let nodes = Nodes { target, command: "papers", bar };
+    let session = Session::new();
+    let nodes = Nodes { target, command: "papers", bar, session: session.clone() };
     let most = ranks.last().copied().unwrap_or(2);
     let plan = Plan::Pairs { pairs: pairs.into_iter().collect(), bytes: PAIR_BYTES.to_vec(), seconds: PAIRS * seconds };
     let began = Instant::now();
@@ -74,9 +75,11 @@ pub(super) fn measured(args: &Args) -> Result<Results> {
     }
     let left_s = seconds - began.elapsed().as_secs_f64() - jobs_s;
     let operations = operations(&nodes, &prediction, &ranks, left_s.max(OPERATIONS * seconds))?;
-    let load = background.and_then(|background| background.share());
-    results::results(target.describe(), (&prediction, &queue), cluster.as_ref(), &operations, load)
-        .ok_or_else(|| Failed::new("nothing was measured"))
+    let load = session.background_load();
+    let results = results::results(target.describe(), (&prediction, &queue), cluster.as_ref(), &operations, load);
+    let mut results = results.ok_or_else(|| Failed::new("nothing was measured"))?;
+    session.judge(&mut results, Evidence { loads: session.loads(), ..Evidence::default() });
+    Ok(results)
 }
 
 /// The cluster model's trials, by the nodes of `lathide link`, who learn from messages in pairs how long they take.
@@ -89,7 +92,7 @@ fn trials(target: &Target, nodes: &Nodes<'_>, events: &[Event], seconds: f64) ->
     let longest = alone.max_by_key(|(bytes, _)| *bytes);
     let (Some((_, start_s)), Some((bytes, one_way_s))) = (least, longest) else { return Ok(None) };
     let byte_s = ((one_way_s - start_s) / bytes as f64).max(1e-12);
-    link::cluster(target, nodes.bar.clone(), (start_s, byte_s), (seconds, TRIAL_REPEATS))
+    link::cluster(target, (nodes.bar.clone(), nodes.session.clone()), (start_s, byte_s), (seconds, TRIAL_REPEATS))
 }
 
 /// Everything that the papers measured, for each number of ranks, with as many rounds of every operation.

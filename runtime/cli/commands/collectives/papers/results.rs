@@ -85,7 +85,6 @@ pub(super) fn results(
         [verdict::gather(&rows.gather), words(packets), verdict::broadcast(&rows.broadcast), words(exchange)];
     results.conclusion = sentences.into_iter().flatten().collect::<Vec<String>>().join(" ");
     results.notes.clone_from(&known.notes);
-    results.warn_of(background_load);
     Some(results)
 }
 

@@ -17,8 +17,10 @@ use super::task::Task;
 use crate::commands::common::console::progress;
 use crate::commands::common::nodes::Nodes;
 use crate::commands::common::raw_route::RawRoute;
+use crate::commands::common::session::Session;
 use crate::launch::failed::{Failed, Result};
 use crate::report::results::Results;
+use crate::report::verdict::Evidence;
 
 /// 25 ms one way and 50 Mbit/s: where `k` ghost columns matter.
 const LINK: &str = "wan";
@@ -44,11 +46,14 @@ pub(super) fn measure(args: &Args, halos: &[u32]) -> Result<Results> {
             plan.estimate_s(exchange_s(1, &target.link), exchange_s(plan.rows, &target.link))
         ),
     };
+    let session = Session::new();
     let bar = progress("lathide gain", args.output.quiet, &format!("measuring over {}{takes}", target.describe().how));
-    let nodes = Nodes { target: &target, command: "gain", bar };
+    let nodes = Nodes { target: &target, command: "gain", bar, session: session.clone() };
     let (mut measured, _) = nodes.run::<plan::Measured>(2, &Task::Halo(plan.clone()), &[])?;
     let measured = measured.pop().ok_or_else(|| Failed::new("nothing was measured"))?;
-    results::results(target.describe(), &plan, &measured)
+    let mut results = results::results(target.describe(), &plan, &measured)?;
+    session.judge(&mut results, Evidence { loads: session.loads(), ..Evidence::default() });
+    Ok(results)
 }
 
 /// The only value of an option.

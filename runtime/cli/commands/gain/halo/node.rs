@@ -4,7 +4,7 @@ use std::mem::take;
 
 use lathide::{Node, Rank, Tag};
 
-use super::super::analysis::Costs;
+use super::super::costs::Costs;
 use super::super::plan::COLUMNS_MAX;
 use super::super::versions::{Pair, Step};
 use super::plan::{Line, Measured, Plan, Round, exchanges};
