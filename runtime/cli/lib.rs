@@ -32,6 +32,7 @@ mod log;
 #[cfg(test)]
 #[path = "../../tests/mutant.rs"]
 mod mutant;
+mod nearest;
 mod report;
 #[cfg(test)]
 #[path = "../../tests/scale.rs"]

@@ -51,6 +51,7 @@ mod stress;
 mod study;
 mod support;
 mod surface;
+mod terminal;
 mod tidy;
 mod unbound;
 mod windows;

@@ -17,8 +17,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use common::console;
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use common::console::{self, Colours};
 
 /// Latency-hiding message passing over plain TCP: run jobs, measure what hiding gains.
 #[derive(Parser)]
@@ -30,6 +30,9 @@ use common::console;
     after_long_help = common::environment::help()
 )]
 struct Cli {
+    /// When there are colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 1003)]
+    color: Colours,
     #[command(subcommand)]
     command: Command,
 }
@@ -81,7 +84,20 @@ enum Command {
 }
 
 pub(crate) fn main() -> ExitCode {
-    match Cli::parse().command {
+    let command = common::help::fitted(Cli::command(), console::stdout().width);
+    let mut command =
+        command.max_term_width(console::stdout().width).color(match colours(std::env::args_os().skip(1)) {
+            Colours::Auto => ColorChoice::Auto,
+            Colours::Always => ColorChoice::Always,
+            Colours::Never => ColorChoice::Never,
+        });
+    let parsed = command.try_get_matches_from_mut(std::env::args_os()).and_then(|found| Cli::from_arg_matches(&found));
+    let cli = match parsed.map_err(|error| error.format(&mut command)) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    console::set_colours(cli.color);
+    match cli.command {
         Command::Run(arguments) => run::run(arguments),
         Command::Gain(args) => gain::run(&args),
         Command::Predict(args) => predict::run(&args),
@@ -115,6 +131,20 @@ pub(crate) fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
     }
+}
+
+/// What `--color` says, for messages about a command line that cannot be read.
+fn colours(words: impl Iterator<Item = OsString>) -> Colours {
+    let mut words = words.take_while(|word| word != "--").filter_map(|word| word.into_string().ok());
+    let mut said = None;
+    while let Some(word) = words.next() {
+        match word.strip_prefix("--color") {
+            Some("") => said = words.next().or(said),
+            Some(rest) => said = rest.strip_prefix('=').map(String::from).or(said),
+            None => {}
+        }
+    }
+    said.and_then(|said| Colours::from_str(&said, false).ok()).unwrap_or_default()
 }
 
 fn served(result: std::io::Result<()>) -> ExitCode {

@@ -54,7 +54,7 @@ fn make(args: &Args) -> Result<ExitCode, String> {
         return Ok(console::print_json(COMMAND, &result));
     }
     if !shown.quiet {
-        eprintln!("{COMMAND}: the page is {}; open it in a browser", output.display());
+        console::note(COMMAND, &format!("the page is {}; open it in a browser", output.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -35,6 +35,7 @@ const ROOMS: &[Room] = &[
     ("kernel", &["runtime/kernel"]),
     ("node", &["runtime/node", "runtime/node.rs", "runtime/handle.rs"]),
     ("lib", &["runtime/lib.rs", "runtime/launcher.rs", "runtime/manual"]),
+    ("words", &["runtime/cli/nearest.rs"]),
     ("launch", &["runtime/cli/launch"]),
     ("report", &["runtime/cli/report"]),
     ("command", &["runtime/cli"]),
@@ -82,6 +83,7 @@ const PURE_FILES: &[Room] = &[(
         "runtime/cli/launch/lab/switch.rs",
         "runtime/cli/launch/link/medium.rs",
         "runtime/cli/launch/link/spec.rs",
+        "runtime/cli/nearest.rs",
         "runtime/cli/report/html",
     ],
 )];

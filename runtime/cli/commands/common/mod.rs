@@ -6,6 +6,7 @@ pub(crate) mod calculation;
 pub(crate) mod clock;
 pub(crate) mod console;
 pub(crate) mod environment;
+pub(crate) mod help;
 pub(crate) mod hosts;
 pub(crate) mod inventory;
 pub(crate) mod nodes;

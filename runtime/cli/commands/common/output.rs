@@ -5,18 +5,20 @@ use std::process::ExitCode;
 use super::console;
 use crate::launch::failed::Failed;
 use crate::report::results::Results;
-use crate::report::text::text;
+use crate::report::text::shown;
 
 /// How results are shown.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Output {
-    /// One JSON object on stdout, nothing else there
+    /// One JSON object on standard output, nothing else there
     #[arg(long, global = true, display_order = 1001)]
     pub(crate) json: bool,
-    /// Nothing on stderr but errors
-    #[arg(short, long, global = true, display_order = 1002)]
+    #[arg(short, long, global = true, display_order = 1002, help = QUIET)]
     pub(crate) quiet: bool,
 }
+
+/// The same option in every command.
+pub(crate) const QUIET: &str = "Nothing on standard error but errors, and what ranks write there";
 
 impl Output {
     /// Shows results, or says why there are none. `command` is what the person typed.
@@ -26,12 +28,12 @@ impl Output {
             Err(Failed { message, status }) => return console::fail(command, &message, status),
         };
         for note in results.notes.iter().filter(|_| !self.quiet) {
-            eprintln!("{command}: {note}");
+            console::note(command, note);
         }
         if self.json {
             console::print_json(command, &results)
         } else {
-            console::print(command, &text(&results, console::colour()))
+            console::print(command, &shown(&results, console::stdout()))
         }
     }
 }
