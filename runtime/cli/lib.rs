@@ -38,6 +38,8 @@ mod report;
 #[path = "../../tests/scale.rs"]
 mod scale;
 
+mod version;
+
 pub use launch::link::{LinkSpec, Relay};
 
 /// Runs the command line. Returns its exit status.

@@ -229,6 +229,7 @@
 //! | `serde`, `serde_json` | both | control frames, reports, timelines, results |
 //! | `thiserror`, `tracing` | both | error types; what a program's own subscriber may hear |
 //! | `clap`, `comfy-table`, `indicatif` | command | options, tables, progress |
+//! | `clap_complete`, `clap_mangen` | command | completions of shells and manual pages, from the options |
 //! | `strsim`, `terminal_size` | command | what somebody meant who wrote an unknown word; how wide a terminal is |
 //! | `tracing-subscriber` | command | `RUST_LOG`; without the filter that needs regular expressions |
 //! | `fastrand` | command | jitter and losses of emulated links, the same in every run |

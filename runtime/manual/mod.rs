@@ -13,6 +13,7 @@
 //! - [`observing`]: reports, timelines and advice, where their numbers come from, and what observation costs
 //! - [`promises`]: what is promised, which tests show it and how often, and what no test shows yet
 //! - [`recipes`]: programs of at most 60 lines: stencils, matrices, sorting, task farms, servers, with MPI's calls beside them
+//! - [`results`]: the JSON of the command: every schema and its members, and a reader in Python
 //! - [`targets`]: what is required, what is reached, and what causes the difference
 //! - [`windows`]: one-sided communication, how it is carried out, and what it costs
 //! - [`models`]: what the papers' models say, which of their printed formulas and numbers are wrong, and how they are
@@ -32,6 +33,7 @@ pub mod models;
 pub mod observing;
 pub mod promises;
 pub mod recipes;
+pub mod results;
 pub mod targets;
 pub mod windows;
 pub mod wire_format;

@@ -9,6 +9,7 @@ mod buffers;
 mod chance;
 mod collectives;
 mod collectives_command;
+mod completions;
 mod counts;
 mod cuts;
 mod encrypted;
@@ -39,6 +40,7 @@ mod reach;
 mod readme;
 mod recipes;
 mod report;
+mod results;
 #[path = "../scale.rs"]
 mod scale;
 mod slurm;

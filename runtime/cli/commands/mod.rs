@@ -2,10 +2,12 @@
 
 mod collectives;
 mod common;
+mod completions;
 mod doctor;
 mod gain;
 mod lab;
 mod link;
+mod man;
 mod predict;
 #[cfg(fuzzing)]
 pub(crate) use predict::fuzz;
@@ -24,7 +26,7 @@ use common::console::{self, Colours};
 #[derive(Parser)]
 #[command(
     name = "lathide",
-    version,
+    version = crate::version::VERSION,
     arg_required_else_help = true,
     after_help = "The environment variables: lathide --help",
     after_long_help = common::environment::help()
@@ -54,6 +56,8 @@ enum Command {
         plan: String,
     },
     Lab(Box<lab::Args>),
+    Completions(completions::Args),
+    Man(man::Args),
     /// Becomes a program on a host of the lab.
     #[command(name = "__in-host", hide = true)]
     InHost(lab::InHostArgs),
@@ -114,6 +118,8 @@ pub(crate) fn main() -> ExitCode {
             _ => console::fail("lathide", &format!("no command {command} has nodes"), 2),
         },
         Command::Lab(args) => lab::run(*args),
+        Command::Completions(args) => completions::run(args, visible()),
+        Command::Man(args) => man::run(&args, common::help::fitted(visible(), MAN_WIDTH)),
         Command::InHost(args) => lab::run_in_host(&args),
         Command::Start { launcher, command } => start(launcher, &command),
         Command::Agent => served(crate::launch::agent::serve()),
@@ -131,6 +137,18 @@ pub(crate) fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
     }
+}
+
+/// The columns of a manual page's examples, between its margins.
+const MAN_WIDTH: usize = 72;
+
+/// The command line, without the commands that only lathide itself gives.
+fn visible() -> clap::Command {
+    let whole = Cli::command();
+    let shown: Vec<clap::Command> = whole.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned().collect();
+    let empty = clap::Command::new("lathide").version(crate::version::VERSION).args(whole.get_arguments().cloned());
+    let about = whole.get_about().cloned().unwrap_or_default();
+    empty.about(about).after_long_help(common::environment::help()).subcommand_required(true).subcommands(shown)
 }
 
 /// What `--color` says, for messages about a command line that cannot be read.

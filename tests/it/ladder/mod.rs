@@ -192,7 +192,9 @@ fn every_file_is_read_or_belongs_to_a_test() {
         })
     };
     let mut left = files("runtime");
-    left.retain(|file| !IMPORTS.files.contains(file) && !is_of_tests(file));
+    // What Cargo runs before it builds is a program of its own.
+    let is_build_script = |file: &String| file.ends_with("/build.rs");
+    left.retain(|file| !IMPORTS.files.contains(file) && !is_of_tests(file) && !is_build_script(file));
     assert_none("files of no package", &left);
 }
 
