@@ -1,5 +1,7 @@
 //! The manual: documentation beside the code, so that its names are checked.
 //!
+//! - [`tutorial`]: from a program that waits for its messages to one that hides them, in four steps
+//! - [`coming_from`]: the calls and benchmarks of MPI, rsmpi, mpi4py and Gloo beside those here
 //! - [`applications`]: whole programs from the papers, what each sends, hides and checks, and how predicted stands beside measured
 //! - [`architecture`]: packages, rooms, threads, flow control, deadlock detection, and the invariants
 //! - [`wire_format`]: every byte between two ranks
@@ -24,6 +26,7 @@
 pub mod applications;
 pub mod architecture;
 pub mod collectives;
+pub mod coming_from;
 pub mod hosts;
 pub mod internet;
 pub mod lab;
@@ -35,5 +38,6 @@ pub mod promises;
 pub mod recipes;
 pub mod results;
 pub mod targets;
+pub mod tutorial;
 pub mod windows;
 pub mod wire_format;

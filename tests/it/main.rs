@@ -55,5 +55,6 @@ mod support;
 mod surface;
 mod terminal;
 mod tidy;
+mod tutorial;
 mod unbound;
 mod windows;

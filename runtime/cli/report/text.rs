@@ -67,7 +67,7 @@ fn table_of(part: &[&Texts]) -> table::Table {
 }
 
 /// The columns in parts that fit the width, each with those that tell the rows apart in front.
-fn parts<'a>(all: &'a [Texts], width: usize) -> Vec<Vec<&'a Texts>> {
+fn parts(all: &[Texts], width: usize) -> Vec<Vec<&Texts>> {
     let fits = |part: &[&Texts]| table_of(part).width() <= width;
     let whole: Vec<&Texts> = all.iter().collect();
     if fits(&whole) {
