@@ -32,10 +32,13 @@ mod log;
 #[cfg(test)]
 #[path = "../../tests/mutant.rs"]
 mod mutant;
+mod nearest;
 mod report;
 #[cfg(test)]
 #[path = "../../tests/scale.rs"]
 mod scale;
+
+mod version;
 
 pub use launch::link::{LinkSpec, Relay};
 

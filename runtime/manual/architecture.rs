@@ -241,6 +241,8 @@
 //! | `serde`, `serde_json` | both | control frames, reports, timelines, results |
 //! | `thiserror`, `tracing` | both | error types; what a program's own subscriber may hear |
 //! | `clap`, `comfy-table`, `indicatif` | command | options, tables, progress |
+//! | `clap_complete`, `clap_mangen` | command | completions of shells and manual pages, from the options |
+//! | `strsim`, `terminal_size` | command | what somebody meant who wrote an unknown word; how wide a terminal is |
 //! | `tracing-subscriber` | command | `RUST_LOG`; without the filter that needs regular expressions |
 //! | `fastrand` | command, models | jitter and losses of emulated links, resampling in the bootstrap: the same in every run |
 //! | `shell-words` | command | commands for remote shells, quoted right |

@@ -1,5 +1,7 @@
 //! The manual: documentation beside the code, so that its names are checked.
 //!
+//! - [`tutorial`]: from a program that waits for its messages to one that hides them, in four steps
+//! - [`coming_from`]: the calls and benchmarks of MPI, rsmpi, mpi4py and Gloo beside those here
 //! - [`applications`]: whole programs from the papers, what each sends, hides and checks, and how predicted stands beside measured
 //! - [`architecture`]: packages, rooms, threads, flow control, deadlock detection, and the invariants
 //! - [`wire_format`]: every byte between two ranks
@@ -13,6 +15,7 @@
 //! - [`observing`]: reports, timelines and advice, where their numbers come from, and what observation costs
 //! - [`promises`]: what is promised, which tests show it and how often, and what no test shows yet
 //! - [`recipes`]: programs of at most 60 lines: stencils, matrices, sorting, task farms, servers, with MPI's calls beside them
+//! - [`results`]: the JSON of the command: every schema and its members, and a reader in Python
 //! - [`targets`]: what is required, what is reached, and what causes the difference
 //! - [`windows`]: one-sided communication, how it is carried out, and what it costs
 //! - [`models`]: what the papers' models say, which of their printed formulas and numbers are wrong, and how they are
@@ -23,6 +26,7 @@
 pub mod applications;
 pub mod architecture;
 pub mod collectives;
+pub mod coming_from;
 pub mod hosts;
 pub mod internet;
 pub mod lab;
@@ -32,6 +36,8 @@ pub mod models;
 pub mod observing;
 pub mod promises;
 pub mod recipes;
+pub mod results;
 pub mod targets;
+pub mod tutorial;
 pub mod windows;
 pub mod wire_format;

@@ -33,11 +33,8 @@ const COMMANDS: &[(&str, How)] = &[
     ("cargo test", By("main.rs")),
     // What it installs is what the others run as `lathide`.
     ("cargo install --path runtime/cli", Next("lathide --version")),
-    ("cargo new ../halo && cd ../halo", Next("cargo new --offline --vcs none ../halo && cd ../halo")),
-    (
-        "cargo add lathide --path ../lathide",
-        Next("cargo add --offline lathide --path ../lathide && cp ../lathide/Cargo.lock . && $PROGRAM"),
-    ),
+    ("cargo new halo && cd halo", Next("cargo new --offline --vcs none halo && cd halo")),
+    ("cargo add lathide --path ..", Next("cargo add --offline lathide --path .. && cp ../Cargo.lock . && $PROGRAM")),
     (
         "cargo run --release",
         Next("cargo run --offline && mkdir -p target && ln -sfn $CARGO_TARGET_DIR/debug target/release"),
@@ -225,7 +222,10 @@ fn the_commands_do_as_they_say() {
             By(_) => {}
         }
     }
+    let manifest = || fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).expect("the clone's manifest");
+    let before = manifest();
     let said = succeeds(&scratch, &session);
+    assert_eq!(manifest(), before, "the new program is no member of the clone's workspace");
     for line in
         ["rank 0 of 1 heard from rank 0", "[3] rank 3 of 4 heard from rank 2", "[1] rank 1 of 2 heard from rank 0"]
     {

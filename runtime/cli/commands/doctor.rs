@@ -28,13 +28,14 @@ Exit status: 0 if every host reaches every other one and all have the same progr
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    #[command(flatten)]
-    hosts: HostArgs,
     /// A program that must be the same on all hosts
     #[arg(value_name = "PROGRAM")]
     program: Option<OsString>,
     #[command(flatten)]
     output: Output,
+    // Last, since what follows would stand under the heading of its hosts.
+    #[command(flatten)]
+    hosts: HostArgs,
 }
 
 pub(crate) fn run(args: &Args) -> ExitCode {

@@ -14,8 +14,9 @@ use crate::launch::lab::{
 use crate::launch::link::LinkSpec;
 use clap::{ArgGroup, Args as ClapArgs, Subcommand};
 
-use crate::commands::common::console::{fail, not_executed, print, print_json};
+use crate::commands::common::console::{fail, not_executed, note, print, print_json};
 use crate::commands::common::lab_link::cable;
+use crate::commands::common::output::QUIET;
 
 const COMMAND: &str = "lathide lab";
 
@@ -55,8 +56,7 @@ pub(crate) struct Args {
     action: Option<Action>,
     #[command(flatten)]
     lab: Option<Lab>,
-    /// Say nothing of the lab
-    #[arg(short, long)]
+    #[arg(short, long, global = true, help = QUIET)]
     quiet: bool,
     /// One JSON object on standard output at the end; the command's output goes to standard error
     #[arg(long)]
@@ -119,7 +119,7 @@ fn start(lab: &Lab, quiet: bool, json: bool) -> Result<ExitCode, Failed> {
     if json {
         print_json(COMMAND, &status);
     } else if !quiet {
-        table(&status).iter().for_each(|line| eprintln!("{COMMAND}: {line}"));
+        table(&status).iter().for_each(|line| note(COMMAND, line));
     }
     Ok(ExitCode::from(status.exit_status.unwrap_or_default()))
 }
@@ -133,11 +133,13 @@ fn with_relay(lab: &Lab, why: &str) -> ExitCode {
         shared: lab.shared,
         ..LinkSpec::default()
     };
-    eprintln!(
-        "{COMMAND}: {why}\n\
-         {COMMAND}: instead, what run, gain, link, study and collectives start with --hosts host0,... runs on this machine over the \
+    let instead = format!(
+        "instead, what run, gain, link, study and collectives start with --hosts host0,... runs on this machine over the \
          emulated link {link}: a relay between ranks, without packets, losses and queues, and with no cable to cut"
     );
+    // Not what was asked for: said in any case.
+    note(COMMAND, why);
+    note(COMMAND, &instead);
     let hosts: Vec<String> = (0..lab.hosts).map(|host| format!("host{host}")).collect();
     become_it(&lab.command, &[(RELAY_VARIABLE, link.to_string()), (HOSTS_VARIABLE, hosts.join(","))], "")
 }

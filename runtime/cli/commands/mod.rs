@@ -2,10 +2,12 @@
 
 mod collectives;
 mod common;
+mod completions;
 mod doctor;
 mod gain;
 mod lab;
 mod link;
+mod man;
 mod predict;
 #[cfg(fuzzing)]
 pub(crate) use predict::fuzz;
@@ -17,19 +19,22 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use common::console;
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use common::console::{self, Colours};
 
 /// Latency-hiding message passing over plain TCP: run jobs, measure what hiding gains.
 #[derive(Parser)]
 #[command(
     name = "lathide",
-    version,
+    version = crate::version::VERSION,
     arg_required_else_help = true,
     after_help = "The environment variables: lathide --help",
     after_long_help = common::environment::help()
 )]
 struct Cli {
+    /// When there are colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 1003)]
+    color: Colours,
     #[command(subcommand)]
     command: Command,
 }
@@ -51,6 +56,8 @@ enum Command {
         plan: String,
     },
     Lab(Box<lab::Args>),
+    Completions(completions::Args),
+    Man(man::Args),
     /// Becomes a program on a host of the lab.
     #[command(name = "__in-host", hide = true)]
     InHost(lab::InHostArgs),
@@ -81,7 +88,20 @@ enum Command {
 }
 
 pub(crate) fn main() -> ExitCode {
-    match Cli::parse().command {
+    let command = common::help::fitted(Cli::command(), console::stdout().width);
+    let mut command =
+        command.max_term_width(console::stdout().width).color(match colours(std::env::args_os().skip(1)) {
+            Colours::Auto => ColorChoice::Auto,
+            Colours::Always => ColorChoice::Always,
+            Colours::Never => ColorChoice::Never,
+        });
+    let parsed = command.try_get_matches_from_mut(std::env::args_os()).and_then(|found| Cli::from_arg_matches(&found));
+    let cli = match parsed.map_err(|error| error.format(&mut command)) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    console::set_colours(cli.color);
+    match cli.command {
         Command::Run(arguments) => run::run(arguments),
         Command::Gain(args) => gain::run(&args),
         Command::Predict(args) => predict::run(&args),
@@ -98,6 +118,8 @@ pub(crate) fn main() -> ExitCode {
             _ => console::fail("lathide", &format!("no command {command} has nodes"), 2),
         },
         Command::Lab(args) => lab::run(*args),
+        Command::Completions(args) => completions::run(args, visible()),
+        Command::Man(args) => man::run(&args, common::help::fitted(visible(), MAN_WIDTH)),
         Command::InHost(args) => lab::run_in_host(&args),
         Command::Start { launcher, command } => start(launcher, &command),
         Command::Agent => served(crate::launch::agent::serve()),
@@ -115,6 +137,32 @@ pub(crate) fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
     }
+}
+
+/// The columns of a manual page's examples, between its margins.
+const MAN_WIDTH: usize = 72;
+
+/// The command line, without the commands that only lathide itself gives.
+fn visible() -> clap::Command {
+    let whole = Cli::command();
+    let shown: Vec<clap::Command> = whole.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned().collect();
+    let empty = clap::Command::new("lathide").version(crate::version::VERSION).args(whole.get_arguments().cloned());
+    let about = whole.get_about().cloned().unwrap_or_default();
+    empty.about(about).after_long_help(common::environment::help()).subcommand_required(true).subcommands(shown)
+}
+
+/// What `--color` says, for messages about a command line that cannot be read.
+fn colours(words: impl Iterator<Item = OsString>) -> Colours {
+    let mut words = words.take_while(|word| word != "--").filter_map(|word| word.into_string().ok());
+    let mut said = None;
+    while let Some(word) = words.next() {
+        match word.strip_prefix("--color") {
+            Some("") => said = words.next().or(said),
+            Some(rest) => said = rest.strip_prefix('=').map(String::from).or(said),
+            None => {}
+        }
+    }
+    said.and_then(|said| Colours::from_str(&said, false).ok()).unwrap_or_default()
 }
 
 fn served(result: std::io::Result<()>) -> ExitCode {

@@ -1,26 +1,34 @@
 //! `lathide run`: a program as a job of several ranks, on this machine or on several hosts.
 
+mod once;
+
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::launch::agent::Hosts;
 use crate::launch::failed::Failed;
 use crate::launch::link::LinkSpec;
-use crate::launch::local::{End, Job, Made, Outcome, Stdin, Timeline, prefixed};
+use crate::launch::local::{End, Job, Made, Outcome, Output, Sink, Stdin, Stream, Timeline, prefixed};
 use clap::{Args, ValueEnum};
 use lathide::Rank;
 use lathide::launcher::quantity::WHOLE;
 use lathide::launcher::timeline::Merged;
 use lathide::launcher::variables;
 use lathide::observe::file;
+use once::Once;
+use parking_lot::Mutex;
 
-use crate::commands::common::console::{fail, print_json};
+use crate::commands::common::console::{error, fail, note, print_json};
 use crate::commands::common::environment::misspelt;
 use crate::commands::common::hosts::HostArgs;
 use crate::commands::common::options::{limit, one};
+use crate::commands::common::output::QUIET;
+use crate::nearest::did_you_mean;
+use crate::report::format::seconds;
 
 /// What the person typed, before messages of other rooms.
 const COMMAND: &str = "lathide";
@@ -55,8 +63,6 @@ pub(crate) struct Arguments {
     #[arg(short = 'n', long = "ranks", alias = "np", value_name = "N",
           value_parser = one::<u32>(WHOLE.within("1", "65536")))]
     ranks: Option<u32>,
-    #[command(flatten)]
-    hosts: HostArgs,
     /// Emulated link between the ranks: loopback, lan, wan, ethernet, or delay=25ms,rate=50mbit[,jitter=1ms]
     #[arg(long, value_name = "SPEC", default_value = "loopback", conflicts_with = "hosts")]
     link: LinkSpec,
@@ -88,12 +94,14 @@ pub(crate) struct Arguments {
     /// ranks' reports as JSON
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     report: Option<Option<PathBuf>>,
-    /// Say nothing but why the job failed
-    #[arg(short, long)]
+    #[arg(short, long, help = QUIET)]
     quiet: bool,
     /// One JSON object on standard output when the job has ended; the ranks' output goes to standard error
     #[arg(long)]
     json: bool,
+    // Last of the options, since what follows would stand under the heading of its hosts.
+    #[command(flatten)]
+    hosts: HostArgs,
     /// The program and its arguments
     #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     program: Vec<OsString>,
@@ -122,8 +130,12 @@ fn start(arguments: Arguments) -> Result<ExitCode, Failed> {
     // What begins with a dash is an option of the program only behind the program.
     if program[0].as_encoded_bytes().starts_with(b"-") {
         let option = program[0].display();
+        let own = Arguments::augment_args(clap::Command::new("run"));
+        let longs: Vec<String> = own.get_arguments().filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
+        let name = option.to_string();
+        let meant = did_you_mean(name.split('=').next().unwrap_or(&name), longs.iter().map(String::as_str));
         return Err(Failed::usage(format!(
-            "run has no option {option}; see lathide run --help (a program of that name is ./{option})"
+            "run has no option {option}{meant}; see lathide run --help (a program of that name is ./{option})"
         )));
     }
     if let Some((relay, slots)) = hosts.stand_in()? {
@@ -160,9 +172,13 @@ fn start(arguments: Arguments) -> Result<ExitCode, Failed> {
         None => Some(format!("[{rank}] ")),
     };
     let stdout: Box<dyn io::Write + Send> = if json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
-    let outcome = job.clone().run(prefixed(stdout, io::stderr(), label))?;
+    let said = Arc::new(Mutex::new(Once::default()));
+    let shown = prefixed(stdout, io::stderr(), label);
+    // Without labels, what ranks write passes unchanged.
+    let shown = if tag == Tag::Never { shown } else { once(Arc::clone(&said), shown) };
+    let outcome = job.clone().run(shown)?;
     let is_shown = !json || print_json(COMMAND, &outcome) == ExitCode::SUCCESS;
-    explain(&job, &outcome, quiet);
+    explain(&job, &outcome, &said.lock(), quiet);
     let is_written = observations(&outcome, report, quiet);
     Ok(ExitCode::from(match outcome.exit_status {
         0 if !(is_shown && is_written) => 125,
@@ -170,43 +186,61 @@ fn start(arguments: Arguments) -> Result<ExitCode, Failed> {
     }))
 }
 
+/// Shows the same error of several ranks once.
+fn once(said: Arc<Mutex<Once>>, mut shown: Sink) -> Sink {
+    Box::new(move |mut output: Output| {
+        if let (Some(rank), Stream::Stderr) = (output.rank, output.stream) {
+            output.bytes = said.lock().shown(rank, &output.bytes);
+        }
+        if output.bytes.is_empty() { Ok(()) } else { shown(output) }
+    })
+}
+
 /// What a person should know before the job starts.
 fn notes(job: &Job) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if job.hosts.is_none() && io::stderr().is_terminal() && job.size as usize > cores {
-        eprintln!("lathide: {} ranks share {cores} cores: they take turns, so times say little", job.size);
+        note(COMMAND, &format!("{} ranks share {cores} cores: they take turns, so times say little", job.size));
+    }
+    let is_crowded = |hosts: &&Hosts| hosts.places.iter().any(|(host, ranks)| ranks.len() > host.slots as usize);
+    if let Some(hosts) = job.hosts.as_ref().filter(is_crowded) {
+        let slots: u64 = hosts.places.iter().map(|(host, _)| u64::from(host.slots)).sum();
+        let (size, more) = (job.size, "some hosts get more than they have, and times say little");
+        note(COMMAND, &format!("{size} ranks have {slots} slots: {more}"));
     }
     if !job.link.is_loopback() {
-        eprintln!("lathide: the link is emulated: {}", job.link);
+        note(COMMAND, &format!("the link is emulated: {}", job.link));
     }
     let names = std::env::vars_os().chain(job.env.iter().cloned()).map(|(name, _)| name);
     for (name, meant) in misspelt(names.map(|name| name.to_string_lossy().into_owned())) {
-        eprintln!("lathide: {name} is no variable of lathide, and has no effect; is {meant} meant?");
+        note(COMMAND, &format!("{name} is no variable of lathide, and has no effect; did you mean {meant}?"));
     }
 }
 
 /// Why the job failed, if it did.
-fn explain(job: &Job, outcome: &Outcome, quiet: bool) {
-    if let Some(error) = &outcome.output_failed {
-        eprintln!("lathide: the job was ended: what its ranks write cannot be passed on: {error}");
+fn explain(job: &Job, outcome: &Outcome, said: &Once, quiet: bool) {
+    said.repeated().iter().for_each(|words| error(COMMAND, words));
+    if let Some(why) = &outcome.output_failed {
+        error(COMMAND, &format!("the job was ended: what its ranks write cannot be passed on: {why}"));
     }
     if outcome.timed_out {
-        eprintln!("lathide: the job was ended after {} s (--timeout)", job.timeout.unwrap_or_default().as_secs_f64());
+        let limit_s = job.timeout.unwrap_or_default().as_secs_f64();
+        error(COMMAND, &format!("the job was ended after {} (--timeout)", seconds(limit_s)));
     }
     let Some(failure) = &outcome.first_failure else { return };
     let first = if job.size > 1 { " first" } else { "" };
     let host = outcome.ranks[failure.rank.index()].host.as_ref();
     let place = host.map(|host| format!(" on {host}")).unwrap_or_default();
     match failure.end {
-        End::Exited(_) => eprintln!("lathide: rank {}{place} failed{first}: it {failure}", failure.rank),
-        _ => eprintln!("lathide: rank {}{place} {failure}", failure.rank),
+        End::Exited(_) => error(COMMAND, &format!("rank {}{place} failed{first}: it {failure}", failure.rank)),
+        _ => error(COMMAND, &format!("rank {}{place} {failure}", failure.rank)),
     }
     let blamed = outcome.ranks[failure.rank.index()].blames.and_then(|rank| outcome.ranks.get(rank.index()));
     if let Some((rank, host)) = blamed.and_then(|blamed| Some((blamed.rank, blamed.host.as_ref()?))) {
-        eprintln!("lathide: it failed for want of rank {rank} on {host}");
+        note(COMMAND, &format!("it failed for want of rank {rank} on {host}"));
     }
-    if job.size > 1 && !quiet && !failure.stderr.is_empty() {
-        eprintln!("lathide: its last lines on standard error:");
+    if job.size > 1 && !quiet && !said.is_seen(failure.rank, &failure.stderr) {
+        note(COMMAND, "its last lines on standard error:");
         for line in &failure.stderr {
             eprintln!("  {line}");
         }
@@ -223,18 +257,19 @@ fn observations(outcome: &Outcome, report: Option<PathBuf>, quiet: bool) -> bool
             Made::Merged(Merged { cut_off, dropped, .. }) => {
                 let cut = if *cut_off > 0 { format!("; {cut_off} ranks ended early") } else { String::new() };
                 let lost = if *dropped > 0 { format!("; {dropped} events had no room") } else { String::new() };
-                eprintln!("lathide: the timeline is {} (open it in ui.perfetto.dev){cut}{lost}", file.display());
+                let file = file.display();
+                note(COMMAND, &format!("the timeline is {file} (open it in ui.perfetto.dev){cut}{lost}"));
             }
         }
     }
     if !quiet {
-        outcome.closing.iter().flatten().for_each(|line| eprintln!("lathide: {line}"));
+        outcome.closing.iter().flatten().for_each(|line| note(COMMAND, line));
     }
     if let Some(file) = report {
         let write = |out: &mut io::BufWriter<_>| Ok(serde_json::to_writer_pretty(out, &outcome.reports)?);
         failed.extend(file::replace(&file, write).err().map(|error| not_written(&file, &error)));
     }
-    failed.iter().for_each(|why| eprintln!("lathide: {why}"));
+    failed.iter().for_each(|why| error(COMMAND, why));
     failed.is_empty()
 }
 

@@ -4,17 +4,18 @@
 
 use std::fmt::Write as _;
 
-use super::WIDTH;
 use super::axis::Range;
 use super::results::{Axis, Chart, Look};
+use super::screen::Screen;
 
-/// The chart as lines of at most [`WIDTH`] columns, without a newline at the end. Points are drawn over curves. With
-/// `colour`, series are coloured by the terminal's escape sequences.
-pub(super) fn render(chart: &Chart, colour: bool) -> String {
+/// The chart as lines that fit the screen, without a newline at the end. Points are drawn over curves. Where there are
+/// colours, series have them.
+pub(super) fn render(chart: &Chart, screen: Screen) -> String {
     let Some((series, x, y)) = chart.drawn() else { return "(nothing to plot)".to_owned() };
     let (y, y_ticks) = y.ticked();
-    let frame = Frame { x, y };
-    let mut canvas = Canvas(vec![(BLANK, 0); COLUMNS * HEIGHT]);
+    let columns = screen.width - MARGIN;
+    let frame = Frame { x, y, columns };
+    let mut canvas = Canvas { columns, places: vec![(BLANK, 0); columns * HEIGHT] };
     let (mut legend, mut used) = (" ".repeat(LABEL), LABEL);
     let mut signs = SIGNS.into_iter();
     let mut points = Vec::new();
@@ -32,12 +33,12 @@ pub(super) fn render(chart: &Chart, colour: bool) -> String {
             canvas.curve(&frame, series.look, &series.points, number);
         }
         let length = 3 + sign.chars().count() + series.name.chars().count();
-        if used + length > WIDTH {
+        if used + length > screen.width {
             _ = write!(legend, "\n{:LABEL$}", "");
             used = LABEL;
         }
         used += length;
-        _ = write!(legend, "  {} {}", paint(&sign, number, colour), series.name);
+        _ = write!(legend, "  {} {}", paint(&sign, number, screen), series.name);
     }
     for (number, sign) in points {
         canvas.points(&frame, sign, &series[number].points, number);
@@ -48,7 +49,7 @@ pub(super) fn render(chart: &Chart, colour: bool) -> String {
             Some(tick) => _ = write!(text, "{:>LABEL$} ┤", chart.y.text(*tick)),
             None => _ = write!(text, "{:LABEL$} │", ""),
         }
-        text.push_str(&canvas.row(row, colour));
+        text.push_str(&canvas.row(row, screen));
         text.push('\n');
     }
     format!("{text}{}\n{legend}", frame.x_axis(&chart.x))
@@ -58,8 +59,9 @@ pub(super) fn render(chart: &Chart, colour: bool) -> String {
 pub(crate) const SIGNS: [char; 6] = ['*', 'o', '+', 'x', '#', '@'];
 /// Columns for the labels of the y axis.
 const LABEL: usize = 8;
-/// Columns and lines of the area that is drawn on.
-const COLUMNS: usize = WIDTH - LABEL - 2 - 4;
+/// Columns beside the area that is drawn on: labels and axis before it, half a label behind it.
+const MARGIN: usize = LABEL + 2 + 4;
+/// Lines of that area.
 const HEIGHT: usize = 18;
 /// Dots in a braille sign, across and down.
 const ACROSS: usize = 2;
@@ -67,16 +69,17 @@ const DOWN: usize = 4;
 /// The terminal's colours for the series in turn: green, yellow, cyan, magenta, blue. Readable on dark and light.
 const COLOURS: [u8; 5] = [32, 33, 36, 35, 34];
 
-/// The ranges of the axes.
+/// The ranges of the axes, and the columns of the x axis.
 struct Frame {
     x: Range,
     y: Range,
+    columns: usize,
 }
 
 impl Frame {
     /// The dot column of `x`.
     fn dot_x(&self, x: f64) -> usize {
-        place(self.x.share(x), COLUMNS * ACROSS)
+        place(self.x.share(x), self.columns * ACROSS)
     }
 
     /// The dot row of `y`, from the top.
@@ -90,14 +93,15 @@ impl Frame {
 
     /// The axis and its labels, two lines, and its name.
     fn x_axis(&self, of: &Axis) -> String {
-        let mut axis = vec!['─'; COLUMNS];
+        let columns = self.columns;
+        let mut axis = vec!['─'; columns];
         let mut labels = String::new();
         for tick in self.x_ticks() {
             let column = self.dot_x(tick) / ACROSS;
             let text = of.text(tick);
             let start = column.saturating_sub(text.len() / 2);
             let taken = if labels.is_empty() { 0 } else { labels.len() + 2 };
-            if start < taken || start + text.len() > COLUMNS + 4 {
+            if start < taken || start + text.len() > columns + 4 {
                 continue;
             }
             axis[column] = '┬';
@@ -105,7 +109,7 @@ impl Frame {
         }
         let axis: String = axis.into_iter().collect();
         let title = of.title();
-        format!("{:LABEL$} └{axis}\n{:LABEL$}  {labels}\n{:LABEL$}  {title:>COLUMNS$}", "", "", "")
+        format!("{:LABEL$} └{axis}\n{:LABEL$}  {labels}\n{:LABEL$}  {title:>columns$}", "", "", "")
     }
 
     /// Powers of two, with steps between where there is room for them.
@@ -125,7 +129,10 @@ impl Frame {
 }
 
 /// What is drawn, line by line: a sign per place, which may be one of braille dots, and the series it belongs to.
-struct Canvas(Vec<(char, usize)>);
+struct Canvas {
+    columns: usize,
+    places: Vec<(char, usize)>,
+}
 
 /// The braille sign without dots.
 const BLANK: char = '\u{2800}';
@@ -158,24 +165,24 @@ impl Canvas {
 
     fn points(&mut self, frame: &Frame, sign: char, points: &[[f64; 4]], series: usize) {
         for [x, y, ..] in points {
-            self.0[frame.row(*y) * COLUMNS + frame.dot_x(*x) / ACROSS] = (sign, series);
+            self.places[frame.row(*y) * self.columns + frame.dot_x(*x) / ACROSS] = (sign, series);
         }
     }
 
     fn dot(&mut self, column: usize, row: usize, series: usize) {
         // The bits of a braille sign: three dots down, left and right, then the lowest row.
         const BITS: [[u8; DOWN]; ACROSS] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
-        let place = &mut self.0[(row / DOWN) * COLUMNS + column / ACROSS];
+        let place = &mut self.places[(row / DOWN) * self.columns + column / ACROSS];
         let dots = u32::from(place.0) | u32::from(BITS[column % ACROSS][row % DOWN]);
         *place = (char::from_u32(dots).unwrap_or('.'), series);
     }
 
-    fn row(&self, row: usize, colour: bool) -> String {
+    fn row(&self, row: usize, screen: Screen) -> String {
         let text = |&(sign, series): &(char, usize)| match sign {
             BLANK => " ".to_owned(),
-            sign => paint(&sign.to_string(), series, colour),
+            sign => paint(&sign.to_string(), series, screen),
         };
-        let text: String = self.0[row * COLUMNS..][..COLUMNS].iter().map(text).collect();
+        let text: String = self.places[row * self.columns..][..self.columns].iter().map(text).collect();
         text.trim_end().to_owned()
     }
 }
@@ -185,8 +192,8 @@ fn place(share: f64, count: usize) -> usize {
     (share.clamp(0.0, 1.0) * (count - 1) as f64).round() as usize
 }
 
-fn paint(text: &str, series: usize, colour: bool) -> String {
-    if colour { format!("\x1b[{}m{text}\x1b[0m", COLOURS[series % COLOURS.len()]) } else { text.to_owned() }
+fn paint(text: &str, series: usize, screen: Screen) -> String {
+    screen.escape(text, &COLOURS[series % COLOURS.len()].to_string())
 }
 
 #[cfg(test)]

@@ -1,6 +1,15 @@
 use super::*;
+use crate::report::WIDTH;
 use crate::report::results::Form;
 use lathide_models::gain;
+
+/// The columns that are drawn on.
+const COLUMNS: usize = WIDTH - MARGIN;
+
+/// The chart where there is no terminal.
+fn plain(chart: &Chart) -> String {
+    render(chart, Screen::PLAIN)
+}
 
 fn empty() -> Chart {
     Chart::new(Axis::log("x", Form::Plain), Axis::linear("y", Form::Plain))
@@ -21,8 +30,12 @@ fn sample() -> Chart {
 
 #[test]
 fn fits_the_width_and_is_plain_without_colour() {
-    let text = render(&sample(), false);
-    assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "too wide:\n{text}");
+    for width in [40, 80, 100, 160] {
+        let text = render(&sample(), Screen::of(width, false));
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest.is_some_and(|widest| widest <= width && widest + 6 > width), "not {width} wide:\n{text}");
+    }
+    let text = plain(&sample());
     assert!(!text.contains('\x1b'));
     assert!(text.lines().all(|line| line.trim_end() == line), "trailing blanks:\n{text}");
     for part in
@@ -30,12 +43,12 @@ fn fits_the_width_and_is_plain_without_colour() {
     {
         assert!(text.contains(part), "{part} is missing:\n{text}");
     }
-    assert!(render(&sample(), true).contains("\x1b[32m"));
+    assert!(render(&sample(), Screen::of(WIDTH, true)).contains("\x1b[32m"));
 }
 
 #[test]
 fn points_stand_where_they_belong() {
-    let text = render(&sample(), false);
+    let text = plain(&sample());
     let rows: Vec<(usize, Vec<usize>)> = text
         .lines()
         .take(1 + HEIGHT)
@@ -54,11 +67,11 @@ fn points_stand_where_they_belong() {
 
 #[test]
 fn odd_data_is_drawn_or_left_out() {
-    assert_eq!(render(&empty().curve("none", Look::Solid, []), false), "(nothing to plot)");
+    assert_eq!(plain(&empty().curve("none", Look::Solid, [])), "(nothing to plot)");
     let bad = points(&[(f64::NAN, 1.0), (1.0, f64::INFINITY), (0.0, 1.0), (-1.0, 1.0)]);
-    assert_eq!(render(&empty().points("bad", bad), false), "(nothing to plot)");
+    assert_eq!(plain(&empty().points("bad", bad)), "(nothing to plot)");
     for one in [(1.0, 1.0), (1e-12, 0.0), (1e9, -5e6)] {
-        let text = render(&empty().points("one", points(&[one])).curve("c", Look::Solid, [one]), false);
+        let text = plain(&empty().points("one", points(&[one])).curve("c", Look::Solid, [one]));
         assert!(text.lines().take(HEIGHT).any(|line| line.contains('*')), "{one:?}:\n{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{one:?}:\n{text}");
     }
@@ -68,7 +81,7 @@ fn odd_data_is_drawn_or_left_out() {
 fn curves_go_straight_between_their_points() {
     let chart = |look| {
         let chart = empty().points("p", points(&[(0.125, 1.0), (2.0, 3.0)]));
-        render(&chart.curve("c", look, [(0.5, 1.0), (2.0, 3.0)]), false)
+        plain(&chart.curve("c", look, [(0.5, 1.0), (2.0, 3.0)]))
     };
     let columns_of = |text: &str, row: usize| -> Vec<usize> {
         let line: Vec<char> = text.lines().nth(1 + row).unwrap().chars().skip(LABEL + 2).collect();
@@ -92,7 +105,7 @@ fn curves_go_straight_between_their_points() {
 #[test]
 fn axes_have_the_units_of_their_values() {
     let chart = Chart::new(Axis::log("bytes", Form::Bytes), Axis::log("time", Form::Seconds));
-    let text = render(&chart.curve("c", Look::Solid, [(8.0, 2e-6), (f64::from(1 << 24), 30e-3)]), false);
+    let text = plain(&chart.curve("c", Look::Solid, [(8.0, 2e-6), (f64::from(1 << 24), 30e-3)]));
     for part in ["2K", "2M", " 8 ", " 1 us ┤", "100 ms ┤"] {
         assert!(text.contains(part), "{part} is missing:\n{text}");
     }

@@ -5,14 +5,16 @@ use serde_json::Value;
 use super::format::{self, TimeUnit};
 use super::plot;
 use super::results::{Column, Form, Part, Results};
+use super::screen::{Meaning, Screen};
 use super::table;
-use super::wrap;
+use super::verdict::Verdict;
 
 /// A longer table is thinned out; JSON has every row.
 const ROWS_MAX: usize = 40;
 
-/// Title, place, tables, curves, conclusion and warnings, in lines of [`WIDTH`](super::WIDTH) columns where words allow it.
-pub(crate) fn text(results: &Results, colour: bool) -> String {
+/// Title, place, tables, curves, conclusion and warnings, in lines that fit the screen where words allow it.
+pub(crate) fn shown(results: &Results, screen: Screen) -> String {
+    let wrap = |paragraph: &str| screen.wrap(paragraph, 0);
     let mut head = vec![wrap(&format!("{}.", results.title))];
     head.extend(results.place().iter().map(|line| wrap(line)));
     let mut parts = vec![head.join("\n")];
@@ -20,47 +22,106 @@ pub(crate) fn text(results: &Results, colour: bool) -> String {
         match part {
             Part::Text(paragraph) => parts.push(wrap(paragraph)),
             Part::Table(table) => parts.extend(table.filled(results).map(|(title, rows)| {
-                let table = of_rows(&table.columns, &rows);
+                let table = of_rows(&table.columns, &rows, screen.width);
                 if title.is_empty() { table } else { format!("{}\n\n{table}", wrap(title)) }
             })),
-            Part::Chart(chart) => parts.push(plot::render(chart, colour)),
+            Part::Chart(chart) => parts.push(plot::render(chart, screen)),
         }
     }
-    parts.push(wrap(&results.meaning()));
-    parts.push(wrap(&results.warnings.join(" ")));
+    let meaning =
+        if results.verdict.as_ref().is_none_or(Verdict::is_valid) { Meaning::Verdict } else { Meaning::Warning };
+    parts.push(screen.paint(&wrap(&results.meaning()), meaning));
+    parts.push(screen.paint(&wrap(&results.warnings.join(" ")), Meaning::Warning));
     parts.retain(|part| !part.is_empty());
     parts.join("\n\n")
 }
 
-fn of_rows(columns: &[Column], rows: &[&Value]) -> String {
-    let units: Vec<Option<TimeUnit>> = columns.iter().map(|column| unit(column, rows)).collect();
-    let mut titles = Vec::new();
-    for (column, unit) in columns.iter().zip(&units) {
-        let unit = match (unit, column.form) {
+/// The same where there is no terminal, for tests.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn text(results: &Results, colour: bool) -> String {
+    shown(results, Screen { colour, ..Screen::PLAIN })
+}
+
+/// A column of texts below its title.
+struct Texts {
+    title: String,
+    cells: Vec<String>,
+    /// Whether it belongs to the column before it.
+    continues: bool,
+}
+
+/// The rows as a table. What is wider than the screen continues below, behind the columns that tell the rows apart.
+fn of_rows(columns: &[Column], rows: &[&Value], width: usize) -> String {
+    let texts = texts(columns, rows);
+    let parts: Vec<String> = parts(&texts, width).iter().map(|part| table_of(part).to_string()).collect();
+    let table = parts.join("\n\n");
+    match rows.len().saturating_sub(ROWS_MAX) {
+        0 => table,
+        missing => format!("{table}\n({missing} of {} rows are left out here; --json has all)", rows.len()),
+    }
+}
+
+fn table_of(part: &[&Texts]) -> table::Table {
+    let mut table = table::Table::new(part.iter().map(|texts| texts.title.as_str()));
+    for row in 0..part.first().map_or(0, |texts| texts.cells.len()) {
+        table.row(part.iter().map(|texts| texts.cells[row].as_str()));
+    }
+    table
+}
+
+/// The columns in parts that fit the width, each with those that tell the rows apart in front.
+fn parts(all: &[Texts], width: usize) -> Vec<Vec<&Texts>> {
+    let fits = |part: &[&Texts]| table_of(part).width() <= width;
+    let whole: Vec<&Texts> = all.iter().collect();
+    if fits(&whole) {
+        return vec![whole];
+    }
+    let (keys, rest) = all.split_at(keys(all, width));
+    let mut parts: Vec<Vec<&Texts>> = Vec::new();
+    for together in rest.chunk_by(|_, next| next.continues) {
+        match parts.last_mut() {
+            Some(part) if fits(&part.iter().copied().chain(together).collect::<Vec<_>>()) => part.extend(together),
+            _ => parts.push(keys.iter().chain(together).collect()),
+        }
+    }
+    parts
+}
+
+/// How many of the first columns tell the rows apart; one where that would take more than half of the width.
+fn keys(all: &[Texts], width: usize) -> usize {
+    let tells = |count: usize| {
+        let row = |at: usize| all[..count].iter().map(|texts| texts.cells[at].as_str()).collect::<Vec<_>>();
+        let rows = all[0].cells.len();
+        (0..rows).map(row).collect::<std::collections::BTreeSet<_>>().len() == rows
+    };
+    let count = (1..all.len()).find(|count| tells(*count)).unwrap_or(1);
+    let is_narrow = table_of(&all[..count].iter().collect::<Vec<_>>()).width() <= width / 2;
+    if is_narrow && !all[count].continues { count } else { 1 }
+}
+
+/// Titles and cells, each column in its unit.
+fn texts(columns: &[Column], rows: &[&Value]) -> Vec<Texts> {
+    // What was measured has fewer digits that count.
+    let digits = if columns.iter().any(|column| column.has_range) { 3 } else { 4 };
+    let mut all = Vec::new();
+    for column in columns {
+        let unit = unit(column, rows);
+        let unit_name = match (unit, column.form) {
             (Some(unit), _) => unit.name,
             (None, Form::Percent(_) | Form::SignedPercent(_)) => "%",
             (None, Form::Rate) => "MB/s",
             _ => "",
         };
-        titles.push(format!("{}\n{unit}", column.title).trim_end().to_owned());
-        titles.extend(column.has_range.then(|| "\nmin .. max".to_owned()));
-    }
-    // What was measured has fewer digits that count.
-    let digits = if columns.iter().any(|column| column.has_range) { 3 } else { 4 };
-    let mut table = table::Table::new(titles);
-    for row in thinned(rows) {
-        let mut cells = Vec::new();
-        for (column, unit) in columns.iter().zip(&units) {
-            let cell = |end: &str| cell(&row[format!("{}{end}", column.key)], column, *unit, digits);
-            cells.push(cell(""));
-            cells.extend(column.has_range.then(|| format!("{} .. {}", cell("_min"), cell("_max"))));
+        let cell = |row: &Value, end: &str| cell(&row[format!("{}{end}", column.key)], column, unit, digits);
+        let title = format!("{}\n{unit_name}", column.title).trim_end().to_owned();
+        all.push(Texts { title, cells: thinned(rows).map(|row| cell(row, "")).collect(), continues: false });
+        if column.has_range {
+            let range = |row: &Value| format!("{} .. {}", cell(row, "_min"), cell(row, "_max"));
+            let cells = thinned(rows).map(range).collect();
+            all.push(Texts { title: "\nmin .. max".to_owned(), cells, continues: true });
         }
-        table.row(cells);
     }
-    match rows.len().saturating_sub(ROWS_MAX) {
-        0 => table.to_string(),
-        missing => format!("{table}\n({missing} of {} rows are left out here; --json has all)", rows.len()),
-    }
+    all
 }
 
 /// All rows, or some at equal distances, with the first and the last.

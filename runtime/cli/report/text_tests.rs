@@ -1,7 +1,6 @@
 use serde_json::json;
 
 use super::*;
-use crate::report::WIDTH;
 use crate::report::results::{Axis, Chart, Table};
 
 fn results(rows: usize) -> Results {
@@ -50,7 +49,44 @@ fn all_parts_in_their_order_and_units_that_suit() {
         from += text[from..].find(part).unwrap_or_else(|| panic!("{part} is missing or early:\n{text}"));
     }
     assert!(text.contains("ms") && text.contains('%') && text.contains("<-"), "{text}");
-    assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+    assert!(fits(&text, 100), "{text}");
+}
+
+fn fits(text: &str, width: usize) -> bool {
+    text.lines().all(|line| line.chars().count() <= width)
+}
+
+/// Each part has the columns that tell rows apart, and no cell is lost.
+#[test]
+fn a_wide_table_continues_below() {
+    let rows: Vec<Value> = (0..4)
+        .map(|i| json!({"op": if i < 2 { "gather" } else { "scatter" }, "n": i % 2, "t": 1.0, "t_min": 0.5, "t_max": 2.0, "u": 10 * i}))
+        .collect();
+    let mut results = Results::new("lathide-test-1", "A test", &json!({ "points": rows }));
+    let mut table = Table::of("points").column("op", "op", Form::Word).column("n", "n", Form::Count);
+    for title in ["one", "two", "three", "four", "five"] {
+        table = table.range("t", title, Form::Number).column("u", "u", Form::Count);
+    }
+    results.table(table);
+    for (width, parts) in [(40, 5), (80, 3), (100, 2), (160, 1)] {
+        let text = shown(&results, Screen::of(width, false));
+        assert!(fits(&text, width), "{width}:\n{text}");
+        assert_eq!(text.lines().filter(|line| line.starts_with('─')).count(), parts, "{width}:\n{text}");
+        assert_eq!(text.matches("scatter  1").count(), parts, "both keys in each part at {width}:\n{text}");
+        assert_eq!(text.matches("min .. max").count(), 5, "{width}:\n{text}");
+        for title in ["one", "two", "three", "four", "five"] {
+            assert_eq!(text.matches(title).count(), 1, "{title} at {width}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn what_was_found_out_and_warnings_have_colours() {
+    let mut results = results(1);
+    results.warnings.push("Others had the processors.".into());
+    let coloured = shown(&results, Screen::of(80, true));
+    assert!(coloured.ends_with("\x1b[1mIt is so.\x1b[0m\n\n\x1b[33mOthers had the processors.\x1b[0m"), "{coloured}");
+    assert!(!shown(&results, Screen::of(80, false)).contains('\x1b'));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use lathide::launcher::quantity::{Quantity, SIZE, WHOLE};
 use crate::commands::common::options::{List, list, message_sizes, one, seconds};
 use crate::commands::common::output::{Judged, Output};
 use crate::commands::common::target::Place;
+use crate::nearest::did_you_mean;
 
 /// Measure collectives by every algorithm, beside what the model predicts, and how good the choice is
 #[derive(Clone, Debug, clap::Args)]
@@ -69,5 +70,6 @@ const RANKS: Quantity = WHOLE.within("2", "64");
 
 fn operation(text: &str) -> Result<Collective, String> {
     let known = Collective::ALL.into_iter().find(|known| known.name() == text.trim());
-    known.ok_or_else(|| format!("these are the operations: {}", Collective::ALL.map(Collective::name).join(", ")))
+    let names = Collective::ALL.map(Collective::name);
+    known.ok_or_else(|| format!("these are the operations: {}{}", names.join(", "), did_you_mean(text, names)))
 }

@@ -6,6 +6,8 @@ use lathide::launcher::collective::{Algorithm, Call, Prices};
 use lathide::{Collective, Overrides};
 use serde::{Deserialize, Serialize};
 
+use crate::nearest::did_you_mean;
+
 /// Elements of a reduction are f64.
 const ELEMENT_BYTES: u64 = 8;
 /// Everything is measured so often, beside once to warm up, if there is time: a median has an interval from six repetitions on.
@@ -98,7 +100,8 @@ pub(super) fn algorithms(
         if found.peek().is_none() {
             let known: BTreeSet<&str> = all.values().flatten().map(String::as_str).collect();
             let known: Vec<&str> = known.into_iter().collect();
-            return Err(format!("no operation has the algorithm {name:?}; these are: {}", known.join(", ")));
+            let meant = did_you_mean(plain(name), known.iter().copied());
+            return Err(format!("no operation has the algorithm {name:?}; these are: {}{meant}", known.join(", ")));
         }
         for (operation, known) in found {
             let algorithm = if name == plain(name) { known } else { name };

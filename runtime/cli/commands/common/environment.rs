@@ -2,6 +2,8 @@
 
 use lathide::launcher::variables::ALL;
 
+use crate::nearest::nearest;
+
 /// The table of variables, as the help shows it.
 pub(crate) fn help() -> String {
     let mut text = String::from("Environment, beside the variables of srun, mpirun and torchrun:");
@@ -18,29 +20,8 @@ pub(crate) fn help() -> String {
 /// The variables that are almost one of the table, each with the one that may be meant.
 pub(crate) fn misspelt(names: impl IntoIterator<Item = String>) -> Vec<(String, &'static str)> {
     let known = || ALL.iter().flat_map(|(_, variables)| variables.iter().map(|variable| variable.name));
-    let meant = |name: &String| {
-        let nearest = known().map(|other| (distance(name, other), other)).min()?;
-        (name.starts_with("LATHIDE_") && (1..=SLIPS_MAX).contains(&nearest.0)).then_some(nearest.1)
-    };
+    let meant = |name: &String| if name.starts_with("LATHIDE_") { nearest(name, known()) } else { None };
     names.into_iter().filter_map(|name| meant(&name).map(|other| (name, other))).collect()
-}
-
-/// Two letters in each other's place are two of them. With more it is another name, of somebody else.
-const SLIPS_MAX: usize = 2;
-
-/// How many letters must be put in, left out or replaced to make one name of the other.
-fn distance(one: &str, other: &str) -> usize {
-    let other = other.as_bytes();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, letter) in one.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        for (column, theirs) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *theirs);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]
@@ -55,7 +36,6 @@ mod tests {
             misspelt(names.map(String::from)),
             [("LATHIDE_WINDWO".into(), "LATHIDE_WINDOW"), ("LATHIDE_DEADLOCKS".into(), "LATHIDE_DEADLOCK")]
         );
-        assert_eq!([distance("", "abc"), distance("abc", "abc"), distance("kitten", "sitting")], [3, 0, 3]);
     }
 
     #[test]

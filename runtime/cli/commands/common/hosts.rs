@@ -82,13 +82,6 @@ impl HostArgs {
         };
         let Some(list) = list else { return Ok(None) };
         let hosts = self.placed(list, ranks)?;
-        if hosts.places.iter().any(|(host, ranks)| ranks.len() > host.slots as usize) {
-            let slots: u64 = hosts.places.iter().map(|(host, _)| u64::from(host.slots)).sum();
-            let size = hosts.names().len();
-            eprintln!(
-                "lathide: {size} ranks have {slots} slots: some hosts get more than they have, and times say little"
-            );
-        }
         Ok(Some(Hosts { srun, ..hosts }))
     }
 

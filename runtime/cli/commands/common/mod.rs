@@ -7,6 +7,7 @@ pub(crate) mod clock;
 pub(crate) mod compared;
 pub(crate) mod console;
 pub(crate) mod environment;
+pub(crate) mod help;
 pub(crate) mod hosts;
 pub(crate) mod inventory;
 pub(crate) mod lab_link;

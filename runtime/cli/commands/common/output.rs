@@ -5,17 +5,16 @@ use std::process::ExitCode;
 use super::console;
 use crate::launch::failed::Failed;
 use crate::report::results::Results;
-use crate::report::text::text;
+use crate::report::text::shown;
 use crate::report::verdict::Verdict;
 
 /// How results are shown.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Output {
-    /// One JSON object on stdout, nothing else there
+    /// One JSON object on standard output, nothing else there
     #[arg(long, global = true, display_order = 1001)]
     pub(crate) json: bool,
-    /// Nothing on stderr but errors
-    #[arg(short, long, global = true, display_order = 1002)]
+    #[arg(short, long, global = true, display_order = 1002, help = QUIET)]
     pub(crate) quiet: bool,
 }
 
@@ -29,6 +28,9 @@ pub(crate) struct Judged {
 
 /// The exit status of a result that is not valid, if that counts.
 const NOT_VALID: u8 = 3;
+
+/// The same option in every command.
+pub(crate) const QUIET: &str = "Nothing on standard error but errors, and what ranks write there";
 
 impl Output {
     /// Shows what was measured. The exit status is that of the signal which ended it early, if one did; else, if the verdict
@@ -50,12 +52,12 @@ impl Output {
             Err(Failed { message, status }) => return console::fail(command, &message, status),
         };
         for note in results.notes.iter().filter(|_| !self.quiet) {
-            eprintln!("{command}: {note}");
+            console::note(command, note);
         }
         if self.json {
             console::print_json(command, &results)
         } else {
-            console::print(command, &text(&results, console::colour()))
+            console::print(command, &shown(&results, console::stdout()))
         }
     }
 }

@@ -10,6 +10,7 @@ use super::problem::Problem;
 use super::saved::Saved;
 use super::values::{self, Counts};
 use crate::commands::common::options::List;
+use crate::nearest::did_you_mean;
 use crate::report::format;
 
 /// What crossing several networks or nodes costs: hops on a bus, crossbar, hypercube, torus, mesh and ring (Hanuliak
@@ -57,7 +58,10 @@ const NAMES: [(&str, Topology); 6] = [
 fn topologies(text: &str) -> Result<List<Topology>, String> {
     let one = |word: &str| {
         let known = NAMES.into_iter().find(|(name, _)| *name == word.trim()).map(|(_, topology)| topology);
-        known.ok_or_else(|| format!("{word:?} is none of bus, crossbar, hypercube, torus, mesh and ring"))
+        known.ok_or_else(|| {
+            let meant = did_you_mean(word, NAMES.map(|(name, _)| name));
+            format!("{word:?} is none of bus, crossbar, hypercube, torus, mesh and ring{meant}")
+        })
     };
     text.split(',').map(one).collect()
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use lathide::launcher::quantity::{Quantity, RATE, TIME};
 
+use crate::nearest::did_you_mean;
+
 /// What an emulated link is like. Written as
 ///
 /// - a preset: `loopback` (no delay, no limit), `ethernet` (10 Mbit/s, half duplex and shared by all, 50 us: the
@@ -102,7 +104,10 @@ impl FromStr for LinkSpec {
                 "rate" => link.rate_bits_per_s = Some(LinkSpec::parse_rate(text).map_err(wrong)?),
                 "shared" if value.is_none() => link.shared = true,
                 "shared" => return Err("shared takes no value; write shared, or leave it out".into()),
-                _ => return Err(format!("{part:?} is not part of a link; {SYNTAX}")),
+                _ => {
+                    let meant = did_you_mean(name, PRESETS.into_iter().chain(PARTS));
+                    return Err(format!("{part:?} is not part of a link{meant}; {SYNTAX}"));
+                }
             }
         }
         if link.shared && link.rate_bits_per_s.is_none() {
@@ -139,6 +144,8 @@ const DELAY: Quantity = TIME.within("0", "60s");
 /// Beyond 1 Tbit/s a byte takes less than the clock can tell. No rate at all has a message of its own.
 const BIT_RATE: Quantity = RATE.within("0", "1000gbit");
 
+const PRESETS: [&str; 4] = ["ethernet", "lan", "loopback", "wan"];
+const PARTS: [&str; 4] = ["delay", "jitter", "rate", "shared"];
 const SYNTAX: &str = "write loopback, ethernet, lan or wan, or parts such as delay=25ms,rate=50mbit,jitter=1ms,shared, \
                       or a preset and what differs from it, such as wan,delay=5ms";
 

@@ -22,5 +22,5 @@ mod verdict;
 pub(crate) use event::End;
 pub(crate) use job::{Job, Stdin};
 pub(crate) use outcome::{Made, Outcome, Timeline};
-pub(crate) use output::{Output, Stream, prefixed};
+pub(crate) use output::{Output, Sink, Stream, prefixed};
 pub(crate) use spawn::{start, warden};

@@ -5,7 +5,7 @@ mod results;
 mod run;
 mod section;
 mod svg;
-mod timeline;
+pub(crate) mod timeline;
 
 use std::fmt::Write as _;
 

@@ -129,6 +129,32 @@ fn typical(ranks: &BTreeMap<u64, Rank>) -> Option<(f64, f64)> {
     Some((*between.get(between.len() * 3 / 4)?, busiest[busiest.len() / 2]))
 }
 
+/// Some steps about the middle of a trace, as a picture of its own: a file, or a part of a page that knows nothing of it.
+/// Small: without what a pointer would show.
+///
+/// # Errors
+/// If it shows nothing.
+pub(crate) fn figure(trace: &Value, steps: u32) -> Result<String, String> {
+    let ranks = ranks(trace);
+    let end = ranks.values().flat_map(|rank| rank.threads.values().flatten()).map(|bar| bar.to).fold(0.0, f64::max);
+    let (step, middle) = typical(&ranks).ok_or("it has no steps: no thread waits more than once")?;
+    let length = (f64::from(steps) * step).min(end);
+    let from = (middle - 0.1 * length).clamp(0.0, end - length);
+    let picture = picture(&ranks, from, from + length);
+    let mut pieces = picture.split("<title>");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    let small = pieces.fold(first, |all, piece| all + piece.split_once("</title>").map_or("", |(_, rest)| rest));
+    let small = small.replace("></rect>", "/>").replace(".00\"", "\"");
+    let head = format!("xmlns=\"http://www.w3.org/2000/svg\" role=\"img\">\n{FIGURE_STYLE}");
+    Ok(small.replacen("role=\"img\">\n", &head, 1).replacen("class=\"wide\"", "class=\"lathide\"", 1))
+}
+
+/// The colours of the page, readable on light and dark, for this picture only; and words in place of a legend.
+const FIGURE_STYLE: &str = "<title>green: compute; yellow and brown: initread, initwrite; red: wait; blue: messages under way, \
+    light those written</title>\n<style>.lathide text{font:11px system-ui,sans-serif;fill:#808894}.lathide .mid{text-anchor:middle}.lathide .end{text-anchor:end}\
+    .lathide .grid{stroke:#80889444;fill:none}.lathide .t-compute{fill:#4c9a6a}.lathide .t-initread{fill:#e0a13e}.lathide .t-initwrite{fill:#b9722d}.lathide .t-wait{fill:#d1495b}\
+    .lathide .t-finalize,.lathide .t-other{fill:#8a94a0}.lathide .t-in{fill:#4f83c4}.lathide .t-out{fill:#86b5dd}.lathide .t-down{fill:#7b2d8b}</style>\n";
+
 fn picture(ranks: &BTreeMap<u64, Rank>, from: f64, to: f64) -> String {
     let thin_rows = |rank: &Rank| 2.0 + f64::from(u8::from(!rank.downs.is_empty()));
     let of = |rank: &Rank| rank.threads.len() as f64 * ROW + thin_rows(rank) * MESSAGES + GAP;

@@ -1,0 +1,188 @@
+//! The JSON of the command `lathide`: what is in it, and how other programs read it.
+//!
+//! Every command that finds something out writes one JSON object with `--json`, and nothing else on standard output:
+//!
+//! ```text
+//! lathide gain --json > gain.json
+//! ```
+//!
+//! Times are in seconds (`_s`), sizes in bytes, rates in bytes per second, shares are parts of one. Of a repeated measurement `x` the
+//! member `x` is the median, and `x_min` and `x_max` are the least and the greatest value. What could not be found out is
+//! `null`. `schema` names the command and a version, which changes when a member changes its meaning or goes; members may
+//! come. A test runs the commands and compares what they write with the tables below.
+//!
+//! # A reader in Python
+//!
+//! The layout of a result has its tables and curves. So one program draws the figures of all commands:
+//! `python3 results.py gain.json` prints what was found out and the points of each curve, and
+//! `python3 results.py gain.json gain.svg` also draws them, with matplotlib. It is `examples/results.py`:
+//!
+//! ```python
+#![doc = include_str!("../../examples/results.py")]
+//! ```
+//!
+//! A program that looks for one number takes it by its name: `max(point["gain"] for point in result["points"])`.
+//!
+//! # Members of all results
+//!
+//! Results of `gain`, `link`, `collectives`, `study`, `predict` and `doctor` have these. `lathide report` shows any of them.
+//!
+//! ## `all`
+//!
+//! | member | |
+//! | --- | --- |
+//! | `schema` | the command, and the version of its members |
+//! | `lathide` | the version of the program |
+//! | `title` | what was measured or predicted |
+//! | `layout[]` | what is shown, from top to bottom: `{text}`, `{table}` or `{chart}` |
+//! | `notes[]` | what was assumed |
+//! | `conclusion` | what it means |
+//! | `warnings[]` | when not to trust the numbers |
+//!
+//! A `table` has a `title`, `columns` (`key`, `title`, `form`, `has_range`) and `rows`: `{of: member}`, `{where: [member, key, value]}` or
+//! `{here: [row]}`. A `chart` has axes `x` and `y` (`label`, `form`, `is_log`) and `series` (`name`, `look`: `solid`, `dotted` or
+//! `points`, and `points`: `[x, y, least y, greatest y]`).
+//!
+//! Measured results also have:
+//!
+//! ## `measured`
+//!
+//! | member | |
+//! | --- | --- |
+//! | `link.spec`, `link.emulated`, `link.how` | the link as `--link` takes it, whether it was emulated, and in words |
+//! | `machine.cores`, `machine.kernel`, `machine.congestion_control` | the launcher's machine |
+//! | `repeats` | how often everything was measured |
+//!
+//! # By schema
+//!
+//! ## `lathide-gain-2`
+//!
+//! `lathide gain`. [Measuring](super::measuring) defines the columns.
+//!
+//! | member | |
+//! | --- | --- |
+//! | `points[].gamma`, `points[].gamma_wanted` | t_calc / t_com as measured, and as asked for |
+//! | `points[].t_calc_s`, `points[].t_com_s` | calculation and communication of a step |
+//! | `points[].t_i1_s`, `points[].t_i2_s`, `points[].t_i3_s` | a step of the three versions |
+//! | `points[].gain`, `points[].gain_blocking` | T I.1 / T I.3 and T I.1 / T I.2 |
+//! | `points[].gain_ideal`, `points[].gain_model`, `points[].gain_phases` | eq. (1); eq. (4) with f and Omega fitted, and as observed |
+//! | `points[].f`, `points[].omega`, `points[].speedup_i3` | as observed; over one node |
+//! | `points[].t_raw_exchange_s`, `points[].i1_over_raw_exchange` | the same over raw TCP |
+//! | `f`, `omega`, `is_fitted` | of eq. (4), and whether they are fitted to the sweep |
+//! | `f_measured`, `omega_measured` | as observed |
+//! | `model_error` | of eq. (4), cross-validated: `{median, p90}` |
+//! | `max_gain`, `max_gain_gamma` | the greatest gain, and where |
+//! | `rows`, `message_bytes`, `socket_buffer_bytes` | the message |
+//! | `disturbed_max` | how much longer the same calculation took in a disturbed repetition |
+//! | `extension` | how far the sweep was extended |
+//! | `i1_over_raw_exchange` | of all points: I.1 over an exchange by raw TCP |
+//!
+//! With several `--rows` or `--socket-buffer` it is `lathide-gain-cases-1` ([measuring](super::measuring)), with `--halo` the next one.
+//!
+//! ## `lathide-gain-halo-1`
+//!
+//! | member | |
+//! | --- | --- |
+//! | `halos[].halo`, `halos[].steps_per_exchange` | ghost columns, and the steps of an exchange |
+//! | `halos[].t_i3_s`, `halos[].t_i1_s` | a step with and without hiding |
+//! | `halos[].gain`, `halos[].gain_of_halo`, `halos[].gain_of_hiding` | of both, of the halo, of hiding; each also `_predicted` |
+//! | `halos[].redundancy`, `halos[].error`, `halos[].error_i1` | work done twice; errors of the predictions |
+//! | `t_calc_s`, `a_s`, `b_s_per_byte`, `exchanges[].time_s` | what is predicted from, and the exchanges it is fitted to |
+//! | `t_i1_s`, `t_i1_predicted_s`, `t_i1_error` | I.1 with one ghost column |
+//! | `best_measured`, `best_predicted`, `best_of_all`, `bound`, `max_gain` | the best halo, and the model's bound |
+//! | `rows`, `columns`, `message_bytes`, `gamma`, `work`, `disturbed` | the strip, and how disturbed the run was |
+//!
+//! ## `lathide-gain-program-2`
+//!
+//! `lathide gain -- PROGRAM`.
+//!
+//! | member | |
+//! | --- | --- |
+//! | `gain`, `t_on_s`, `t_off_s` | the median of the ratios of pairs, and the times with overlap on and off |
+//! | `clock` | from when until when a run counts |
+//! | `gaining` | the part of the pairs in which overlap was faster |
+//! | `command[]`, `ranks` | the program, and its ranks |
+//! | `reports[].rank` | each rank's [`Report`](crate::Report), of a run with overlap |
+//! | `closing` | what the reports say together |
+//!
+//! ## `lathide-link-2`
+//!
+//! | member | |
+//! | --- | --- |
+//! | `latency[].bytes`, `latency[].lathide_s`, `latency[].raw_s`, `latency[].raw_polled_s`, `latency[].penalty` | one way |
+//! | `bandwidth[].bytes`, `bandwidth[].lathide_bytes_per_s`, `bandwidth[].raw_bytes_per_s`, `bandwidth[].ratio` | streams |
+//! | `exchange[].pingpong_s`, `exchange[].simultaneous_s`, `exchange[].speedup` | both ways at once beside one after the other |
+//! | `fragments[].fragment_bytes`, `fragments[].s` | the fragment sweep |
+//! | `overlap[].overlap`, `overlap[].availability` | how much of a message a calculation hides, and what remains of the processor |
+//! | `exchange_overlap[].overlap` | the same of an exchange |
+//! | `message_rate.lathide_per_s` | short messages |
+//! | `under_load.p50_s`, `under_load.p99_s` | a short message beside a long one |
+//! | `processor.message` | processor time |
+//! | `hyperbolic`, `segmented` | fitted: `a_s`, `b_s_per_byte` and errors; `null` with too few sizes |
+//! | `cluster.o_s`, `cluster.g_s`, `cluster.l`, `cluster.g_r`, `cluster.o_r`, `cluster.u_r` | of the cluster model |
+//! | `contention`, `sending` | with `--pairs` |
+//! | `probe.start_s`, `raw.nodelay`, `background_load` | the first look at the link, raw TCP's settings, what other programs had |
+//!
+//! ## `lathide-collectives-2`
+//!
+//! | member | |
+//! | --- | --- |
+//! | `points[].operation`, `points[].algorithm`, `points[].ranks`, `points[].bytes` | what was measured |
+//! | `points[].measured_s`, `points[].predicted_s`, `points[].error` | its time, and the model's |
+//! | `points[].chosen`, `points[].over_fastest` | whether the library selects it, and how much slower than the fastest it is |
+//! | `parameters[].a_s`, `parameters[].b_s_per_byte`, `parameters[].overhead_s` | calibrated on the link |
+//! | `errors[].operation`, `errors[].median`, `errors[].p90` | of the predictions |
+//! | `choice.good`, `choice.points` | how often the selection is the fastest or close to it |
+//! | `overlap[].overlap` | how much of a collective a calculation hides |
+//! | `background_load` | what other programs had of the processors |
+//!
+//! `--papers` writes `lathide-papers-1` ([measuring](super::measuring)).
+//!
+//! ## `lathide-study-1`
+//!
+//! | member | |
+//! | --- | --- |
+//! | `command[]`, `versions[]`, `classes`, `per`, `contention`, `parameters.a_w_s`, `from.path` | what was run, and what is predicted from |
+//! | `sending[].ranks`, `sending[].messages`, `sending[].bytes`, `sending[].alone_s`, `sending[].full_s` | messages of a unit of work, predicted |
+//! | `sending[].native_s`, `sending[].native_error` | measured T_s, and the prediction's error |
+//! | `receiving[].alone_s`, `receiving[].synchronised_s`, `receiving[].error` | the same of T_r |
+//! | `gain[].gain`, `gain[].gain_model`, `gain[].hidden_s`, `gain[].native_s` | what hiding gains |
+//! | `by_class[].class`, `by_class[].measured_s` | by class of messages |
+//! | `errors.sending`, `errors.receiving` | of all predictions |
+//!
+//! ## `lathide-predict-2`
+//!
+//! | member | |
+//! | --- | --- |
+//! | `model`, `equation`, `parameters`, `from` | what was asked, and from what it is predicted |
+//! | `points[]` | the answer, with the members of the model |
+//!
+//! Beside them stand the numbers of its conclusion.
+//!
+//! ## `lathide-run-1`
+//!
+//! `lathide run --json`, when the job has ended. It has no layout.
+//!
+//! | member | |
+//! | --- | --- |
+//! | `schema`, `program`, `size`, `link` | the job |
+//! | `exit_status` | of `lathide run` |
+//! | `joined_s`, `ended_s` | since the start |
+//! | `ranks[].rank`, `ranks[].host`, `ranks[].status`, `ranks[].signal` | each rank's end |
+//! | `ranks[].ended_s`, `ranks[].left_s`, `ranks[].lost`, `ranks[].blames`, `ranks[].told_to_end` | when and why |
+//! | `first_failure` | the rank that failed first, its status and its last lines |
+//! | `deadlock`, `join_failed`, `output_failed`, `lost_hosts[]`, `interrupted_by_signal`, `timed_out` | other causes |
+//! | `reports[].rank` | with `--report`: each rank's [`Report`](crate::Report); a file of `--report=FILE` is this list |
+//! | `closing[]` | what the reports say together |
+//! | `trace` | the timeline's file |
+//!
+//! ## `lathide-lab-1`
+//!
+//! | member | |
+//! | --- | --- |
+//! | `schema`, `shared`, `exit_status` | whether all share one medium, and the command's status |
+//! | `hosts[].host`, `hosts[].address`, `hosts[].delay_s`, `hosts[].loss` | each host's cable |
+//! | `hosts[].sent`, `hosts[].received` | what it has carried |
+//!
+//! Others: `lathide-trace-1` is the timeline ([observing](super::observing)), `lathide-doctor-2` has `hosts`, `pairs` and `troubles`, `lathide-report-1`
+//! `output`, `bytes` and `files`.
