@@ -52,6 +52,25 @@
 //! | `link.spec`, `link.emulated`, `link.how` | the link as `--link` takes it, whether it was emulated, and in words |
 //! | `machine.cores`, `machine.kernel`, `machine.congestion_control` | the launcher's machine |
 //! | `repeats` | how often everything was measured |
+//! | `verdict.kind`, `verdict.reasons[]` | `valid`, `disturbed`, `partial` or `impossible`, and why |
+//! | `run.command_line[]`, `run.started`, `run.took_s`, `run.lathide` | how and when it was measured, how long that took, by which program |
+//!
+//! ## `samples`
+//!
+//! Results of `gain` (but with `--halo`), `link` and `collectives` also have these:
+//!
+//! | member | |
+//! | --- | --- |
+//! | `rounds[]` | all samples, in the order in which they were measured |
+//! | `comparisons[].what`, `comparisons[].ratio`, `comparisons[].p`, `comparisons[].differs` | two things measured in turn, by the exact sign test; one row compares a thing with itself |
+//!
+//! ## `hosts`
+//!
+//! Those of `gain`, `link` and `collectives`, not of programs:
+//!
+//! | member | |
+//! | --- | --- |
+//! | `hosts[].host`, `hosts[].cpu_model`, `hosts[].cores_allowed[]`, `hosts[].kernel`, `hosts[].tcp_rmem[]` | each host that took part; `null` where the system does not tell ([measuring](super::measuring)) |
 //!
 //! # By schema
 //!
@@ -70,6 +89,7 @@
 //! | `points[].t_raw_exchange_s`, `points[].i1_over_raw_exchange` | the same over raw TCP |
 //! | `f`, `omega`, `is_fitted` | of eq. (4), and whether they are fitted to the sweep |
 //! | `f_measured`, `omega_measured` | as observed |
+//! | `gain_at_1.gain`, `gain_at_1.interval`, `gain_at_1.from` | G at gamma = 1, from the fit or as measured |
 //! | `model_error` | of eq. (4), cross-validated: `{median, p90}` |
 //! | `max_gain`, `max_gain_gamma` | the greatest gain, and where |
 //! | `rows`, `message_bytes`, `socket_buffer_bytes` | the message |
@@ -121,6 +141,7 @@
 //! | `hyperbolic`, `segmented` | fitted: `a_s`, `b_s_per_byte` and errors; `null` with too few sizes |
 //! | `cluster.o_s`, `cluster.g_s`, `cluster.l`, `cluster.g_r`, `cluster.o_r`, `cluster.u_r` | of the cluster model |
 //! | `contention`, `sending` | with `--pairs` |
+//! | `median_interval` | the probability of the intervals `_min` to `_max` |
 //! | `probe.start_s`, `raw.nodelay`, `background_load` | the first look at the link, raw TCP's settings, what other programs had |
 //!
 //! ## `lathide-collectives-2`
@@ -132,6 +153,7 @@
 //! | `points[].chosen`, `points[].over_fastest` | whether the library selects it, and how much slower than the fastest it is |
 //! | `parameters[].a_s`, `parameters[].b_s_per_byte`, `parameters[].overhead_s` | calibrated on the link |
 //! | `errors[].operation`, `errors[].median`, `errors[].p90` | of the predictions |
+//! | `median_interval` | the probability of the intervals `_min` to `_max` |
 //! | `choice.good`, `choice.points` | how often the selection is the fastest or close to it |
 //! | `overlap[].overlap` | how much of a collective a calculation hides |
 //! | `background_load` | what other programs had of the processors |
