@@ -119,6 +119,7 @@
 //! | member | |
 //! | --- | --- |
 //! | `gain`, `t_on_s`, `t_off_s` | the median of the ratios of pairs, and the times with overlap on and off |
+//! | `gain_interval`, `gain_of_medians` | the interval of that median, and the ratio of the medians |
 //! | `clock` | from when until when a run counts |
 //! | `gaining` | the part of the pairs in which overlap was faster |
 //! | `command[]`, `ranks` | the program, and its ranks |
