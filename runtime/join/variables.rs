@@ -65,7 +65,7 @@ variables! {
             "the IP address to announce to the others";
         ENCRYPT = "LATHIDE_ENCRYPT", "on or off", "off", "whether links are encrypted; needs the feature `encrypt`";
         CHECKSUM = "LATHIDE_CHECKSUM", "on or off", "off",
-            "whether what links carry has checksums (CRC-32C), so that flipped bits are found and healed; the same on every rank";
+            "whether links carry checksums (CRC-32C): flipped bits are healed; the same on every rank";
         OVERLAP = "LATHIDE_OVERLAP", "on or off", "on", "with off, bytes move only inside a wait";
         WINDOW = "LATHIDE_WINDOW", "SIZE", "64MiB", "per link, what may arrive before its read is posted";
         BUDGET = "LATHIDE_BUDGET", "SIZE", "512MiB",
