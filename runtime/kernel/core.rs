@@ -226,7 +226,8 @@ impl Core {
 
     /// A write of `bytes` to `peer` begins, at `now`. Returns whether it may wait for others to leave with.
     pub(crate) fn gathers(&mut self, peer: Rank, bytes: u64, now: Duration) -> bool {
-        let socket = self.sockets[peer.index()].as_mut().filter(|socket| !socket.is_blocked);
+        // There may be no such rank: the engine says so.
+        let socket = self.sockets.get_mut(peer.index()).and_then(Option::as_mut).filter(|socket| !socket.is_blocked);
         socket.is_some_and(|socket| socket.batching.gathers(bytes, now))
     }
 
