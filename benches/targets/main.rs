@@ -36,14 +36,17 @@ fn main() -> ExitCode {
 struct Effort {
     is_full: bool,
     /// For each run of `lathide link`.
-    seconds: &'static str,
+    link: &'static [&'static str],
     /// For each run of `lathide gain`.
     gain: &'static [&'static str],
 }
 
-const FULL: Effort = Effort { is_full: true, seconds: "40", gain: &["--gamma", "0.8,0.9,1,1.1"] };
-const SMOKE: Effort =
-    Effort { is_full: false, seconds: "1", gain: &["--gamma", "1", "--rows", "10000", "--repeats", "2"] };
+const FULL: Effort = Effort { is_full: true, link: &["--seconds", "40"], gain: &["--gamma", "0.8,0.9,1,1.1"] };
+const SMOKE: Effort = Effort {
+    is_full: false,
+    link: &["--seconds", "1", "--repeats", "1"],
+    gain: &["--gamma", "1", "--rows", "10000", "--repeats", "2"],
+};
 
 type Rows = Result<(), String>;
 
@@ -105,7 +108,7 @@ fn idle(effort: &Effort) -> Rows {
 
 fn loopback(effort: &Effort) -> Rows {
     let sizes = "8,64KiB,1MiB,16MiB";
-    let link = json_of(Command::new(LATHIDE).args(["link", "--json", "--seconds", effort.seconds, "--bytes", sizes]))?;
+    let link = json_of(Command::new(LATHIDE).args(["link", "--json", "--bytes", sizes]).args(effort.link))?;
     let latency = of_bytes(&link["latency"], 8).ok_or("8 bytes were not measured")?;
     json_row("8 B one way, loopback, against blocking raw TCP", latency, "penalty", &AtMost(0.4, 0.2))?;
     json_row("8 B one way, loopback, against polled raw TCP", latency, "penalty_polled", &AtMost(1.6, 1.2))?;
@@ -123,8 +126,8 @@ fn loopback(effort: &Effort) -> Rows {
 }
 
 fn wide_area(effort: &Effort) -> Rows {
-    let link = ["link", "--json", "--link", "delay=25ms,rate=50mbit", "--bytes", "1MiB", "--seconds"];
-    let link = json_of(Command::new(LATHIDE).args(link).arg(effort.seconds))?;
+    let link = ["link", "--json", "--link", "delay=25ms,rate=50mbit", "--bytes", "1MiB"];
+    let link = json_of(Command::new(LATHIDE).args(link).args(effort.link))?;
     let exchange = of_bytes(&link["exchange"], 1 << 20).ok_or("1 MiB was not exchanged")?;
     let what = "1 MiB both ways at once, emulated 25 ms and 50 Mbit/s, against raw TCP";
     json_row(what, exchange, "penalty", &AtMost(1.05, 1.01))
@@ -133,7 +136,7 @@ fn wide_area(effort: &Effort) -> Rows {
 /// Overlap, availability, exchange and what a small message waits for on a link of 1 Gbit/s.
 fn fast_link(effort: &Effort) -> Rows {
     let rate = shaped::Rate { tbf: "1gbit", emulated: "delay=50us,rate=1000mbit" };
-    let sizes = ["--bytes", "8,64KiB,1MiB,8MiB", "--seconds", effort.seconds];
+    let sizes = [&["--bytes", "8,64KiB,1MiB,8MiB"], effort.link].concat();
     let (link, how) = shaped::link(&rate, None, &sizes)?;
     let on = format!("1 Gbit/s ({how})");
     let exchange = of_bytes(&link["exchange"], 1 << 20).ok_or("1 MiB was not exchanged")?;
@@ -145,7 +148,7 @@ fn fast_link(effort: &Effort) -> Rows {
     let (busy, alone) = (link["under_load"]["p99_s"].as_f64(), link["under_load"]["idle_p50_s"].as_f64());
     let (busy, alone) = busy.zip(alone).ok_or("no messages were measured under load")?;
     row(&what, busy / alone, None, &AtMost(5.0, 3.0));
-    let (link, how) = shaped::link(&rate, Some("0"), &["--bytes", "8MiB", "--seconds", effort.seconds])?;
+    let (link, how) = shaped::link(&rate, Some("0"), &[&["--bytes", "8MiB"], effort.link].concat())?;
     let overlap = of_bytes(&link["overlap"], 8 << 20).ok_or("overlap was not measured")?;
     let what = format!("availability, 8 MiB, one core for everything, 1 Gbit/s ({how})");
     json_row(&what, overlap, "availability", &AtLeast(0.85, 0.9))
@@ -153,7 +156,7 @@ fn fast_link(effort: &Effort) -> Rows {
 
 fn slow_link(effort: &Effort) -> Rows {
     let rate = shaped::Rate { tbf: "100mbit", emulated: "delay=200us,rate=100mbit" };
-    let (link, how) = shaped::link(&rate, None, &["--bytes", "64KiB,1MiB,8MiB", "--seconds", effort.seconds])?;
+    let (link, how) = shaped::link(&rate, None, &[&["--bytes", "64KiB,1MiB,8MiB"], effort.link].concat())?;
     overlaps(&link, &format!("100 Mbit/s ({how})"), &AtLeast(0.97, 0.99))
 }
 
