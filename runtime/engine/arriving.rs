@@ -29,7 +29,12 @@ impl Posted {
 /// A message that has been opened and is not complete, or not matched yet.
 pub(super) struct Arriving {
     pub(super) message_header: MessageHeader,
+    /// Bytes that are here, wherever in the message.
     pub(super) received: u64,
+    /// Where the next bytes of the link's first lane go.
+    pub(super) at: u64,
+    /// Other lanes bring parts of it.
+    pub(super) is_split: bool,
     pub(super) sink: Sink,
     pub(super) since: Duration,
     /// The unmatched message of its key that was opened next; none: [`NO_MESSAGE`].
@@ -65,6 +70,6 @@ pub(super) enum Sink {
 
 impl Arriving {
     pub(super) fn new(message_header: MessageHeader, sink: Sink, since: Duration) -> Self {
-        Arriving { message_header, received: 0, sink, since, next: NO_MESSAGE }
+        Arriving { message_header, received: 0, at: 0, is_split: false, sink, since, next: NO_MESSAGE }
     }
 }

@@ -9,13 +9,14 @@ use std::time::Duration;
 use super::any::AnyReads;
 use super::arriving::Posted;
 use super::incoming::{Incoming, Orphan};
-use super::outgoing::{Body, Control, Ended, Outgoing};
+use super::lane::Reception;
+use super::outgoing::{Body, Control, Ended, LANES_MAX, Outgoing};
 use super::receive::{Frames, Head, Parser};
 use super::{Arrival, Completed, LateRefusal, Limits, OpId, Origin, Outcome, Unposted};
 use crate::buffer::{ReceiveBuffer, SendBuffer};
 use crate::error::WireError;
 use crate::error::{Error, Mismatch};
-use crate::ids::{Rank, Tag};
+use crate::ids::{Path, Rank, Tag};
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{
     ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Kind, MatchKey, MessageHeader, PING, Stamp,
@@ -35,8 +36,8 @@ pub(super) struct Shared {
     /// What windows are to read: a message of one of their two queues that has met no read, or, without a tag, whatever a
     /// peer holds.
     pub(super) requests: VecDeque<(Rank, Option<Tag>)>,
-    /// Links with new output.
-    pub(super) pending: Vec<Rank>,
+    /// Lanes with new output.
+    pub(super) pending: Vec<Path>,
     /// The first peer that said it failed.
     pub(super) failed_peer: Option<(Rank, String)>,
     /// Stamps that have come; at most [`ARRIVALS_MAX`].
@@ -45,8 +46,12 @@ pub(super) struct Shared {
     pub(super) spent: Vec<Box<dyn Any + Send>>,
     /// Reads of any origin that wait.
     pub(super) any: AnyReads,
-    /// Links whose peers are to be told of what has come from them; each once.
-    pub(super) untold: Vec<Rank>,
+    /// Lanes whose peers are to be told of what has come on them; each once.
+    pub(super) untold: Vec<Path>,
+    /// Peers that wish for lanes, and for how many.
+    pub(super) wishes: Vec<(Rank, u8)>,
+    /// Lanes that had to wait and may be read again.
+    pub(super) unblocked: Vec<Path>,
 }
 
 impl Shared {
@@ -98,6 +103,8 @@ pub(super) struct Link {
     /// Whether `Shared::untold` does.
     pub(super) is_untold: bool,
     pub(super) next_own_slot: u64,
+    /// What comes on the lanes beside the first; their sending sides are in `outgoing`.
+    pub(super) lanes: Vec<Reception>,
 }
 
 impl Link {
@@ -115,6 +122,7 @@ impl Link {
             is_pending: false,
             is_untold: false,
             next_own_slot: 0,
+            lanes: Vec::new(),
         }
     }
 
@@ -246,7 +254,8 @@ impl Link {
     }
 
     pub(super) fn is_drained(&self) -> bool {
-        (self.outgoing.is_drained() && self.sealed.is_empty()) || self.farewell.closed
+        let holds_no_writes = self.sealed.is_empty() && self.lanes.iter().all(|lane| lane.sealed.is_empty());
+        (self.outgoing.is_drained() && holds_no_writes) || self.farewell.closed
     }
 
     pub(super) fn is_farewelled(&self) -> bool {
@@ -263,7 +272,7 @@ impl Link {
     /// The connection has ended for good. Returns whether it might: after goodbye.
     pub(super) fn close(&mut self, shared: &mut Shared) -> bool {
         self.release_sealed(&mut shared.completions);
-        self.outgoing.retention.clear(&mut shared.spent);
+        self.forget_sent(shared);
         let known = self.farewell.closed;
         self.farewell.closed = true;
         known || self.farewell.heard || self.farewell.confirmed
@@ -274,7 +283,7 @@ impl Link {
         self.release_sealed(&mut shared.completions);
         let (reads, writes) = (self.incoming.clear(), self.outgoing.clear());
         // Who fails goes on with no other connection.
-        self.outgoing.retention.clear(&mut shared.spent);
+        self.forget_sent(shared);
         self.collect_spent(shared);
         let fail = |op, error, buffer| Completed { op, outcome: Outcome::failed_with(error, buffer) };
         let reads = reads.into_iter().map(|(op, buffer)| fail(op, error.clone(), buffer));
@@ -284,15 +293,22 @@ impl Link {
         shared.completions.extend(reads.chain(writes));
     }
 
+    /// Nothing is sent again.
+    fn forget_sent(&mut self, shared: &mut Shared) {
+        let lanes = self.outgoing.lanes.iter_mut().map(|lane| &mut lane.retention);
+        std::iter::once(&mut self.outgoing.retention).chain(lanes).for_each(|kept| kept.clear(&mut shared.spent));
+    }
+
     pub(super) fn receive(
         &mut self,
         shared: &mut Shared,
         buffer: &mut [u8],
         read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> io::Result<Result<usize, WireError>> {
-        let taken = self.with_parser(shared, |parser, frames| parser.receive(frames, buffer, read));
+        let mut taken = self.with_parser(shared, |parser, frames| parser.receive(frames, buffer, read));
         if let Ok(Ok(count)) = taken {
             self.receives(count, shared);
+            taken = Ok(self.unblock(shared).map(|()| count));
         }
         taken
     }
@@ -301,7 +317,7 @@ impl Link {
     pub(super) fn feed(&mut self, shared: &mut Shared, bytes: &[u8]) -> Result<(), WireError> {
         self.with_parser(shared, |parser, frames| parser.feed(frames, bytes))?;
         self.receives(bytes.len(), shared);
-        Ok(())
+        self.unblock(shared)
     }
 
     /// So many bytes have come, and were acted on.
@@ -310,7 +326,7 @@ impl Link {
         acknowledgement.receives(count, self.parser.head_begun(), shared.now);
         if acknowledgement.untold() > 0 && !self.is_untold {
             self.is_untold = true;
-            shared.untold.push(self.peer);
+            shared.untold.push(self.peer.into());
         }
         self.announce_output(shared);
     }
@@ -335,7 +351,8 @@ impl Link {
 
     /// Whether something waits to be sent, and the peer is there.
     pub(super) fn has_output(&self) -> bool {
-        !self.farewell.closed && self.outgoing.has_output()
+        let on_lanes = (0..self.lanes.len()).any(|lane| self.outgoing.lane_has_output(lane));
+        !self.farewell.closed && (self.outgoing.has_output() || on_lanes)
     }
 
     /// What has failed is to be dropped by who holds no lock.
@@ -354,8 +371,9 @@ impl Link {
         }
         if !self.is_pending && self.outgoing.has_output() {
             self.is_pending = true;
-            shared.pending.push(self.peer);
+            shared.pending.push(self.peer.into());
         }
+        self.announce_lanes(shared);
     }
 
     pub(super) fn peer(&self) -> Rank {
@@ -386,6 +404,9 @@ impl Link {
             shared.failed_peer.get_or_insert((culprit, words));
             return;
         }
+        // What it has not read by now it never will: of the lanes nothing is left to say.
+        let lanes = self.outgoing.lanes.iter_mut();
+        lanes.for_each(|lane| lane.retention.clear(&mut shared.spent));
         for Ended { op, message_header, refused, source } in self.outgoing.clear() {
             let lost = || {
                 let tag = message_header.key.user_tag();
@@ -416,7 +437,7 @@ impl Link {
         }
     }
 
-    fn hear_stamp(&mut self, is_ping: bool, message_id: u64, stamp: Stamp, shared: &mut Shared) {
+    pub(super) fn hear_stamp(&mut self, is_ping: bool, message_id: u64, stamp: Stamp, shared: &mut Shared) {
         let (bytes, answers) = match is_ping {
             true => (None, message_id.try_into().unwrap_or(0)),
             false => (self.incoming.complete_bytes(message_id), 0),
@@ -502,7 +523,12 @@ impl Frames for Acting<'_> {
                 let message = body.first_chunk().ok_or(WireError::Handshake("a refusal without its message"))?;
                 link.hear_refusal(message_id, &posted, &MessageHeader::decode(message)?, shared);
             }
-            (Kind::Abort, _) => incoming.abort(message_id)?,
+            (Kind::Abort, _) => {
+                let bytes = body.first_chunk().ok_or(WireError::Handshake("an abort without its bytes"))?;
+                incoming.abort(message_id, u64::from_le_bytes(*bytes))?;
+            }
+            (Kind::Segment, _) => return Err(WireError::NoSuchMessage { what: "a segment on the first lane", message_id }),
+            (Kind::Lanes, _) => shared.wishes.push((link.peer, message_id.min(LANES_MAX.into()) as u8)),
             (Kind::Goodbye, _) => {
                 let culprit = (flags & FAILED != 0).then(|| Rank(message_id.try_into().unwrap_or(u32::MAX)));
                 link.hear_goodbye(culprit, &body, shared);
@@ -527,8 +553,25 @@ impl Frames for Acting<'_> {
         self.link.incoming.settle(message_id, &mut self.shared.completions);
     }
 
-    fn incoming(&mut self) -> &mut Incoming {
-        &mut self.link.incoming
+    fn place(&mut self, message_id: u64) -> Option<&mut [u8]> {
+        self.link.incoming.place(message_id)
+    }
+
+    fn missing(&mut self, message_id: u64) -> Result<u64, WireError> {
+        self.link.incoming.missing(message_id)
+    }
+
+    fn deliver(&mut self, message_id: u64, bytes: &[u8]) {
+        self.link.incoming.deliver(message_id, bytes);
+    }
+
+    fn delivered(&mut self, message_id: u64, bytes: usize) {
+        self.link.incoming.delivered(message_id, bytes);
+    }
+
+    /// The first lane waits for no other.
+    fn waits(&mut self) -> bool {
+        false
     }
 
     fn expected(&mut self) -> Option<(MessageHeader, &mut [u8])> {

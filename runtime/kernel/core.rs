@@ -255,8 +255,8 @@ impl Core {
     /// Sends to all links with new output. Returns whether there were such.
     fn write_pending(&mut self) -> bool {
         let mut has_written = false;
-        while let Some(peer) = self.engine.poll_pending() {
-            self.write(peer);
+        while let Some(path) = self.engine.poll_pending() {
+            self.write(path.peer);
             has_written = true;
         }
         has_written

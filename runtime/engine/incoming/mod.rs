@@ -2,6 +2,7 @@
 
 mod leaving;
 mod matching;
+mod parts;
 mod returning;
 mod tables;
 mod wanting;
@@ -199,7 +200,11 @@ impl Incoming {
     /// Where the next bytes of message `message_id` go, if straight into a posted buffer: the rest of the place.
     pub(super) fn place(&mut self, message_id: u64) -> Option<&mut [u8]> {
         let message = self.messages.get_mut(&message_id)?;
-        let (from, to) = (message.received as usize, message.message_header.total as usize);
+        // What is read in vain beyond these bytes would be put where another lane's are already.
+        if message.is_split {
+            return None;
+        }
+        let (from, to) = (message.at as usize, message.message_header.total as usize);
         match &mut message.sink {
             Sink::ReceiveBuffer { place, .. } | Sink::Returned(place) => Some(&mut place.bytes_mut()[from..to]),
             _ => None,
@@ -210,7 +215,7 @@ impl Incoming {
     pub(super) fn missing(&self, message_id: u64) -> Result<u64, WireError> {
         match self.messages.get(&message_id) {
             Some(message) if !matches!(message.sink, Sink::Envelope { .. } | Sink::Own { .. }) => {
-                Ok(message.message_header.total - message.received)
+                Ok(message.message_header.total - message.at)
             }
             _ => Err(WireError::NoSuchMessage { what: "data", message_id }),
         }
@@ -219,11 +224,12 @@ impl Incoming {
     /// Bytes of message `message_id`; not more than are missing.
     pub(super) fn deliver(&mut self, message_id: u64, bytes: &[u8]) {
         let Some(message) = self.messages.get_mut(&message_id) else { return };
-        let from = message.received as usize;
+        let from = message.at as usize;
         match &mut message.sink {
             Sink::ReceiveBuffer { place, .. } | Sink::Returned(place) => {
                 place.bytes_mut()[from..from + bytes.len()].copy_from_slice(bytes);
             }
+            Sink::Buffer(buffer) if message.is_split => buffer[from..from + bytes.len()].copy_from_slice(bytes),
             Sink::Buffer(buffer) => {
                 let (total, needed) = (message.message_header.total as usize, from + bytes.len());
                 if needed > buffer.capacity() {
@@ -235,12 +241,14 @@ impl Incoming {
             Sink::Discard | Sink::Envelope { .. } | Sink::Own { .. } => {}
         }
         message.received += bytes.len() as u64;
+        message.at += bytes.len() as u64;
     }
 
     /// Bytes that were read straight into the place.
     pub(super) fn delivered(&mut self, message_id: u64, bytes: usize) {
         if let Some(message) = self.messages.get_mut(&message_id) {
             message.received += bytes as u64;
+            message.at += bytes as u64;
         }
     }
 
@@ -294,11 +302,18 @@ impl Incoming {
         alike.then_some((message_header, place))
     }
 
-    /// The sender sends no more of the refused message `message_id`.
-    pub(super) fn abort(&mut self, message_id: u64) -> Result<(), WireError> {
-        match self.messages.get(&message_id).map(|message| &message.sink) {
-            Some(Sink::Discard) => {
-                self.messages.remove(&message_id);
+    /// The sender sends no more of the refused message `message_id` than `bytes`, some of which may still come on other lanes.
+    pub(super) fn abort(&mut self, message_id: u64, bytes: u64) -> Result<(), WireError> {
+        match self.messages.get_mut(&message_id) {
+            Some(message) if matches!(message.sink, Sink::Discard) => {
+                if bytes < message.received || bytes > message.message_header.total {
+                    return Err(WireError::TooLong { what: "an abort's bytes", got: message.received, most: bytes });
+                }
+                if message.received == bytes {
+                    self.messages.remove(&message_id);
+                } else {
+                    message.message_header.total = bytes;
+                }
                 Ok(())
             }
             Some(_) => Err(WireError::NoSuchMessage { what: "an abort", message_id }),
@@ -344,7 +359,7 @@ impl Incoming {
         let copies = cost(&message_header) <= self.allowance && !has_read;
         let copy = copies.then(|| bytes.to_vec());
         let sink = Sink::Own { op, source };
-        let message = Arriving { received: message_header.total, ..Arriving::new(message_header, sink, now) };
+        let message = Arriving { received: message_header.total, at: message_header.total, ..Arriving::new(message_header, sink, now) };
         self.messages.insert(message_id, Box::new(message));
         if let Some(read) = self.take_read(message_header.key, any) {
             return self.meet(message_id, read, &mut VecDeque::new(), completions);

@@ -93,7 +93,7 @@ const ATTACKS: [Attack; 31] = [
         Comes::Named("a control frame of 16777215 is beyond"),
     ),
     attack("a kind that is none", |talk| talk.raw(0, 0), Comes::Named("unknown frame kind 0")),
-    attack("the kind after the last", |talk| talk.raw(13, 0), Comes::Named("unknown frame kind 13")),
+    attack("the kind after the last", |talk| talk.raw(15, 0), Comes::Named("unknown frame kind 15")),
     attack("the greatest kind", |talk| talk.raw(255, 77), Comes::Named("unknown frame kind 255")),
     attack(
         "the longest message begins",

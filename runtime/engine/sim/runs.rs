@@ -35,6 +35,8 @@ pub(super) struct Counts {
     pub(super) flips: u64,
     /// Connections that were ended since a checksum was wrong.
     pub(super) damaged: u64,
+    /// Lanes that were opened.
+    pub(super) lanes: u64,
 }
 
 impl Counts {
@@ -54,6 +56,7 @@ impl Counts {
         self.again += other.again;
         self.flips += other.flips;
         self.damaged += other.damaged;
+        self.lanes += other.lanes;
     }
 }
 

@@ -202,7 +202,7 @@ impl Core {
 
     /// A link that has stopped for want of acknowledgements may carry more if its path holds more: twice what it holds.
     pub(super) fn widen(&mut self, peer: Rank) {
-        let Some(bound) = self.engine.take_bound(peer) else { return };
+        let Some(bound) = self.engine.take_bound(peer.into()) else { return };
         let Some(socket) = &mut self.sockets[peer.index()] else { return };
         let now = self.clock.now();
         if now.saturating_sub(socket.looked) < WIDEN_PAUSE {
@@ -211,7 +211,7 @@ impl Core {
         socket.looked = now;
         let Ok(holds) = lathide_sys::tcp::holds(SockRef::from(&socket.stream).as_fd()) else { return };
         if 2 * holds > bound {
-            self.engine.set_bound(peer, 2 * holds);
+            self.engine.set_bound(peer.into(), 2 * holds);
         }
     }
 }

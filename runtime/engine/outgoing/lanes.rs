@@ -1,0 +1,282 @@
+//! Lanes beside the first: what long messages have to say goes over connections of its own.
+//!
+//! The first lane opens every message, in the order of posting, and keeps it for itself if it is short. The rest of a long one is
+//! taken by the other lanes as *segments*, each by one lane, which brings it in order from its beginning to its end; a message
+//! may be in several segments at once. So what is short never waits behind what is long, in no buffer of either host, and a path
+//! that slows one connection after each loss has several to slow. A lane has its own frames, positions, acknowledgements and
+//! bytes kept: it is cut and goes on by itself, and what it had to bring waits for it.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::retention::Retention;
+use super::{Control, Express, Message, Outgoing, Partial, Stage};
+use crate::engine::acknowledgement::Acknowledgement;
+use crate::engine::Completed;
+use crate::wire::frame::{Kind, MatchKey, Stamp};
+
+/// The most lanes of a link beside the first.
+pub(crate) const LANES_MAX: u8 = 8;
+/// Where there are several lanes, each takes so many fragments at a time; where there is one, all.
+const SEGMENT_FRAGMENTS: usize = 64;
+/// Messages of different keys that take turns on a lane.
+const SEGMENTS_MAX: usize = 8;
+/// Fragments that a lane sends of a segment before the next has its turn.
+const TURN_FRAGMENTS: usize = 64;
+
+/// The sending side of one of them.
+pub(in crate::engine) struct Lane {
+    /// What it has taken; the front has its turn.
+    pub(in crate::engine) segments: VecDeque<Segment>,
+    /// Bytes sent in this turn.
+    turn: usize,
+    /// Frames taken so far; the next frame's number.
+    pub(in crate::engine) number: u32,
+    /// The rest of a frame that the socket took only in part.
+    pub(in crate::engine) partial: Option<Partial>,
+    pub(in crate::engine) retention: Retention,
+    pub(in crate::engine) acknowledgement: Acknowledgement,
+    /// Behind the last byte of a message.
+    last: u64,
+    /// There is no connection now.
+    pub(in crate::engine) is_down: bool,
+}
+
+/// Bytes of a message that a lane has taken and not put into frames.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Segment {
+    pub(in crate::engine) index: usize,
+    pub(in crate::engine) key: MatchKey,
+    pub(in crate::engine) at: u64,
+    pub(in crate::engine) to: u64,
+    /// The peer knows that its bytes come next.
+    pub(in crate::engine) is_said: bool,
+    /// Follows its last byte, which is the message's.
+    pub(in crate::engine) stamp: Option<Stamp>,
+}
+
+impl Lane {
+    /// One that has no connection yet.
+    fn new() -> Self {
+        Lane {
+            segments: VecDeque::new(),
+            turn: 0,
+            number: 0,
+            partial: None,
+            retention: Retention::new(),
+            acknowledgement: Acknowledgement::default(),
+            last: 0,
+            is_down: true,
+        }
+    }
+
+    /// Whether the peer has acknowledged all bytes of messages that it was to bring.
+    pub(in crate::engine) fn is_settled(&self) -> bool {
+        // What is left of a frame whose message has been given up is nobody's.
+        let is_under_way = self.partial.as_ref().is_some_and(|partial| partial.payload.is_some());
+        let is_idle = self.segments.is_empty() && !is_under_way;
+        is_idle && self.retention.acknowledged().wrapping_sub(self.last) < 1 << 63
+    }
+
+    /// The messages of which it has segments.
+    pub(super) fn messages(&self) -> impl Iterator<Item = usize> {
+        self.segments.iter().map(|segment| segment.index)
+    }
+
+    /// Some of a frame was sent: its head, which has these bytes there, and this of a message's payload.
+    pub(in crate::engine) fn keep(&mut self, head: &[u8], payload: Option<(u64, Range<usize>)>) {
+        self.retention.copy(head);
+        if let Some((message_id, range)) = payload {
+            self.retention.name(message_id, range);
+            self.last = self.retention.sent();
+        }
+    }
+
+    fn is_under_way(&self, index: usize) -> bool {
+        let payload = self.partial.as_ref().and_then(|partial| partial.payload.as_ref());
+        payload.is_some_and(|(other, _)| *other == index)
+    }
+
+    /// Bytes of the front segment have been put into frames, up to `to`. Returns its message if those were its last.
+    pub(in crate::engine) fn advance(&mut self, to: u64) -> Option<usize> {
+        let front = self.segments.front_mut()?;
+        self.turn += (to - front.at) as usize;
+        front.at = to;
+        if front.at == front.to {
+            self.turn = 0;
+            return self.segments.pop_front().map(|segment| segment.index);
+        }
+        None
+    }
+
+    /// Gives the next segment its turn, when the front's is over.
+    pub(in crate::engine) fn take_turns(&mut self, turn_bytes: usize) {
+        if self.turn < turn_bytes || self.segments.len() < 2 {
+            return;
+        }
+        self.turn = 0;
+        if let Some(front) = self.segments.front_mut() {
+            front.is_said = false;
+        }
+        self.segments.rotate_left(1);
+    }
+
+    #[cfg(test)]
+    pub(in crate::engine) fn begin_at(&mut self, position: u64) {
+        self.retention.begin_at(position);
+        self.acknowledgement.begin_at(position);
+        self.last = position;
+    }
+}
+
+impl Outgoing {
+    /// Whether long messages go by other lanes: one of them has a connection.
+    pub(in crate::engine) fn has_lanes(&self) -> bool {
+        self.lanes.iter().any(|lane| !lane.is_down)
+    }
+
+    /// There are to be at least `count` lanes beside the first; new ones have no connection yet.
+    pub(in crate::engine) fn open_lanes(&mut self, count: u8) {
+        while self.lanes.len() < count.min(LANES_MAX).into() {
+            self.lanes.push(Lane::new());
+        }
+    }
+
+    /// A lane has a connection: whatever is long opens on the first lane, for the others to go on with.
+    pub(in crate::engine) fn lane_is_up(&mut self, lane: usize) {
+        self.lanes[lane].is_down = false;
+        let Outgoing { bulk, express, messages, .. } = self;
+        bulk.retain(|&index| {
+            let message = messages[index].as_ref();
+            let is_opened = message.is_none_or(is_opened);
+            if !is_opened {
+                express.push_back(Express::Message(index));
+            }
+            is_opened
+        });
+    }
+
+    /// Asks the peer for so many lanes.
+    pub(in crate::engine) fn wish_lanes(&mut self, count: u8) {
+        self.control.push_back(Control::about(Kind::Lanes, count.into()));
+    }
+
+    /// Bytes of long messages that have not been put into frames, nor taken by lanes.
+    pub(in crate::engine) fn bulk_bytes(&self) -> u64 {
+        let waits = self.bulk.iter().chain(&self.for_lanes).map(|&index| self.message(index));
+        waits.map(|message| message.message_header.total - message.sent).sum()
+    }
+
+    /// Whether a lane has, or could take, something to send.
+    pub(in crate::engine) fn lane_has_frames(&self, lane: usize) -> bool {
+        let Lane { segments, partial, .. } = &self.lanes[lane];
+        partial.is_some() || !segments.is_empty() || self.next_for(lane).is_some()
+    }
+
+    /// Whether it may send something now.
+    pub(in crate::engine) fn lane_has_output(&self, lane: usize) -> bool {
+        let Lane { is_down, retention, acknowledgement, .. } = &self.lanes[lane];
+        if self.is_mute || *is_down {
+            return false;
+        }
+        let has_room = retention.has_room();
+        retention.unsent() > 0 || acknowledgement.is_due(false) || (has_room && self.lane_has_frames(lane))
+    }
+
+    /// The next message of which `lane` may take a segment: none of whose key it has.
+    fn next_for(&self, lane: usize) -> Option<usize> {
+        let Lane { segments, .. } = &self.lanes[lane];
+        if segments.len() >= SEGMENTS_MAX {
+            return None;
+        }
+        let mut waits = self.for_lanes.iter().chain(&self.bulk).copied();
+        waits.find(|&index| {
+            let message = self.message(index);
+            let key = message.message_header.key;
+            is_opened(message) && segments.iter().all(|segment| segment.key != key)
+        })
+    }
+
+    /// Has `lane` take what it may.
+    pub(in crate::engine) fn fill_lane(&mut self, lane: usize) {
+        let segment_bytes = (SEGMENT_FRAGMENTS * self.fragment_bytes) as u64;
+        self.lanes[lane].take_turns(TURN_FRAGMENTS * self.fragment_bytes);
+        let is_alone = self.lanes.iter().filter(|lane| !lane.is_down).count() == 1;
+        while let Some(index) = self.next_for(lane) {
+            // A lane among several takes one at a time: the one that is quick takes more of them.
+            if !is_alone && !self.lanes[lane].segments.is_empty() {
+                return;
+            }
+            let message = self.message_mut(index);
+            let (at, total, key) = (message.sent, message.message_header.total, message.message_header.key);
+            let to = if is_alone { total } else { total.min(at + segment_bytes) };
+            message.sent = to;
+            message.parts += 1;
+            // Of one that comes over several lanes none knows when all of it has come.
+            let stamp = message.stamp.take().filter(|_| is_alone);
+            self.lanes[lane].segments.push_back(Segment { index, key, at, to, is_said: false, stamp });
+            self.bulk.retain(|&other| other != index);
+            self.for_lanes.retain(|&other| other != index);
+            if to < total {
+                self.for_lanes.push_front(index);
+            }
+        }
+    }
+
+    /// The last bytes of a segment have left.
+    pub(in crate::engine) fn part_is_gone(&mut self, index: usize, completions: &mut VecDeque<Completed>) {
+        self.message_mut(index).parts -= 1;
+        self.end_if_gone(index, completions);
+    }
+
+    /// A message is to stop: lanes put no more of it into frames.
+    pub(super) fn take_from_lanes(&mut self, index: usize) {
+        let Outgoing { lanes, messages, .. } = self;
+        let Some(message) = &mut messages[index] else { return };
+        let total = message.message_header.total;
+        // What nobody has taken counts as not sent anyway.
+        let mut untouched = 0;
+        for lane in lanes {
+            let is_under_way = lane.is_under_way(index);
+            lane.segments.retain(|segment| {
+                if segment.index != index {
+                    return true;
+                }
+                untouched += segment.to - segment.at;
+                match &mut lane.partial {
+                    // The frame under way ends the part, if it is not the end of one before.
+                    Some(partial) if is_under_way && partial.finishes.is_none() => partial.finishes = Some(index),
+                    _ => message.parts -= 1,
+                }
+                false
+            });
+        }
+        debug_assert!(message.sent <= total && untouched <= message.sent);
+        message.sent -= untouched;
+    }
+
+    /// All messages end: frames under way carry their bytes themselves from now on.
+    pub(super) fn clear_lanes(&mut self) {
+        self.for_lanes.clear();
+        for at in 0..self.lanes.len() {
+            self.lanes[at].segments.clear();
+            let Some(mut partial) = self.lanes[at].partial.take() else { continue };
+            let rest = match &partial.payload {
+                Some((index, range)) => self.message(*index).source.part(range.clone()),
+                None => Some(&[][..]),
+            };
+            match rest.map(<[u8]>::to_vec) {
+                Some(rest) => {
+                    partial.detach(rest);
+                    self.lanes[at].partial = Some(partial);
+                }
+                None => self.is_mute = true,
+            }
+        }
+    }
+}
+
+/// Whether the peer knows the message by what the first lane has brought, and whatever that has to say of it.
+fn is_opened(message: &Message) -> bool {
+    matches!(message.stage, Stage::Ready { opened: true, charged: false })
+}
