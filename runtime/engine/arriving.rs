@@ -33,8 +33,10 @@ pub(super) struct Arriving {
     pub(super) received: u64,
     /// Where the next bytes of the link's first lane go.
     pub(super) at: u64,
-    /// Other lanes bring parts of it.
-    pub(super) is_split: bool,
+    /// How often other lanes have said that they bring part of it.
+    pub(super) segments: u64,
+    /// Of a refused message: no more bytes will come than these, in all, and no more segments.
+    pub(super) aborted: Option<(u64, u64)>,
     pub(super) sink: Sink,
     pub(super) since: Duration,
     /// The unmatched message of its key that was opened next; none: [`NO_MESSAGE`].
@@ -69,7 +71,20 @@ pub(super) enum Sink {
 }
 
 impl Arriving {
+    /// Whether lanes bring parts of it, so that what is here need not be its beginning.
+    pub(super) fn is_split(&self) -> bool {
+        self.segments > 0
+    }
+
+    /// Whether nothing more of it comes.
+    pub(super) fn is_all_here(&self) -> bool {
+        match self.aborted {
+            None => self.received >= self.message_header.total,
+            Some((bytes, segments)) => self.received >= bytes && self.segments >= segments,
+        }
+    }
+
     pub(super) fn new(message_header: MessageHeader, sink: Sink, since: Duration) -> Self {
-        Arriving { message_header, received: 0, at: 0, is_split: false, sink, since, next: NO_MESSAGE }
+        Arriving { message_header, received: 0, at: 0, segments: 0, aborted: None, sink, since, next: NO_MESSAGE }
     }
 }

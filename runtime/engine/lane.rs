@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::time::Duration;
 
-use super::link::{Link, Shared};
+use super::link::{Link, Shared, two_numbers};
 use super::outgoing::LANES_MAX;
 use super::receive::{Frames, Head, Parser};
 use super::transmit::{Batch, Sent};
@@ -168,10 +168,10 @@ impl Link {
         for lane in 0..self.lanes.len() {
             let Some(due) = self.lanes[lane].waiting else { continue };
             if !self.incoming.takes_parts(due.message_id) {
-                continue;
+                        continue;
             }
             self.lanes[lane].waiting = None;
-            self.begin(lane, due)?;
+                self.begin(lane, due)?;
             self.with_lane(lane, shared, |parser, frames| parser.go_on(frames))?;
             if self.lanes[lane].waiting.is_none() {
                 shared.unblocked.push(Path { peer: self.peer(), lane: lane as u8 + 1 });
@@ -257,9 +257,7 @@ impl Carried<'_> {
     }
 
     fn segment(&mut self, message_id: u64, body: &[u8]) -> Result<(), WireError> {
-        let numbers = body.first_chunk::<8>().zip(body.last_chunk::<8>()).filter(|_| body.len() == 16);
-        let (at, length) = numbers.ok_or(WireError::Handshake("a segment without its place"))?;
-        let (at, length) = (u64::from_le_bytes(*at), u64::from_le_bytes(*length));
+        let (at, length) = two_numbers(body).ok_or(WireError::Handshake("a segment without its place"))?;
         let to = at.checked_add(length).ok_or(WireError::TooLong { what: "a segment", got: length, most: u64::MAX - at })?;
         let due = Due { message_id, at, to };
         if self.link.incoming.takes_parts(message_id) {

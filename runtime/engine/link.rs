@@ -466,6 +466,12 @@ impl Link {
     }
 }
 
+/// The two numbers that a frame consists of.
+pub(super) fn two_numbers(body: &[u8]) -> Option<(u64, u64)> {
+    let (first, second) = body.split_first_chunk()?;
+    Some((u64::from_le_bytes(*first), u64::from_le_bytes(second.try_into().ok()?)))
+}
+
 /// A link while its parser runs.
 struct Acting<'a> {
     link: &'a mut Link,
@@ -524,8 +530,8 @@ impl Frames for Acting<'_> {
                 link.hear_refusal(message_id, &posted, &MessageHeader::decode(message)?, shared);
             }
             (Kind::Abort, _) => {
-                let bytes = body.first_chunk().ok_or(WireError::Handshake("an abort without its bytes"))?;
-                incoming.abort(message_id, u64::from_le_bytes(*bytes))?;
+                let (bytes, segments) = two_numbers(&body).ok_or(WireError::Handshake("an abort without its numbers"))?;
+                incoming.abort(message_id, bytes, segments)?;
             }
             (Kind::Segment, _) => return Err(WireError::NoSuchMessage { what: "a segment on the first lane", message_id }),
             (Kind::Lanes, _) => shared.wishes.push((link.peer, message_id.min(LANES_MAX.into()) as u8)),

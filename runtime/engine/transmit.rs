@@ -360,11 +360,15 @@ impl Outgoing {
     }
 
     fn control_frame(&mut self, control: Control, scratch: &mut Vec<u8>) -> Frame {
-        let (number, opening_bytes, stamp);
+        let (number, numbers, opening_bytes, stamp);
         let body = match &control.body {
             Body::Number(value) => {
                 number = value.to_le_bytes();
                 &number[..]
+            }
+            Body::Numbers(one, other) => {
+                numbers = [one.to_le_bytes(), other.to_le_bytes()].concat();
+                &numbers[..]
             }
             Body::Stamp(value) => {
                 stamp = value.encode();

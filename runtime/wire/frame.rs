@@ -59,7 +59,7 @@ pub(crate) enum Kind {
     /// Message `message_id` does not fit the read it met: message header (the read's length and element type), and the message's own
     /// message header: the sender may have forgotten it.
     Refuse = 7,
-    /// No more fragments of the refused message `message_id` will come than these bytes: u64.
+    /// No more of the refused message `message_id` will come on any lane than so many bytes, u64, in so many segments, u64.
     Abort = 8,
     /// Nothing else will come: words of the cause if the node failed.
     Goodbye = 9,

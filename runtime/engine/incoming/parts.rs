@@ -1,7 +1,7 @@
 //! Messages of which lanes other than the first bring parts: each at its own place, in no order among them.
 
 use super::Incoming;
-use crate::engine::arriving::Sink;
+use crate::engine::arriving::{Arriving, Sink};
 use crate::error::WireError;
 
 impl Incoming {
@@ -11,7 +11,7 @@ impl Incoming {
         message.is_some_and(|message| !matches!(message.sink, Sink::Envelope { .. } | Sink::Own { .. }))
     }
 
-    /// A lane is about to bring `length` bytes of message `message_id` from `at` on.
+    /// A lane is about to bring `length` bytes of message `message_id` from `at` on, unless that has been refused.
     pub(in crate::engine) fn split(&mut self, message_id: u64, at: u64, length: u64) -> Result<(), WireError> {
         let Some(message) = self.messages.get_mut(&message_id) else {
             return Err(WireError::NoSuchMessage { what: "a segment", message_id });
@@ -21,11 +21,14 @@ impl Incoming {
         if matches!(message.sink, Sink::Envelope { .. } | Sink::Own { .. }) {
             return Err(WireError::NoSuchMessage { what: "a segment", message_id });
         }
-        // Of a message that has been refused the sender may have said by now that less comes.
-        if to > total && !matches!(message.sink, Sink::Discard) {
+        if to > total {
             return Err(WireError::TooLong { what: "a segment's end", got: to, most: total });
         }
-        message.is_split = true;
+        message.segments += 1;
+        if message.aborted.is_some() && message.is_all_here() {
+            self.messages.remove(&message_id);
+            return Ok(());
+        }
         if let Sink::Buffer(buffer) = &mut message.sink {
             buffer.reserve_exact((total as usize).saturating_sub(buffer.len()));
             buffer.resize(total as usize, 0);
@@ -45,8 +48,32 @@ impl Incoming {
 
     /// How many bytes of message `message_id` are still to come on all lanes.
     pub(in crate::engine) fn to_come(&self, message_id: u64) -> u64 {
-        let message = self.messages.get(&message_id);
-        message.map_or(0, |message| message.message_header.total.saturating_sub(message.received))
+        let to_come = |message: &Arriving| {
+            let most = message.aborted.map_or(message.message_header.total, |(bytes, _)| bytes);
+            most.saturating_sub(message.received)
+        };
+        self.messages.get(&message_id).map_or(0, |message| to_come(message))
+    }
+
+    /// The sender sends no more of the refused message `message_id` than `bytes` in so many segments; other lanes may still
+    /// bring some of them.
+    pub(in crate::engine) fn abort(&mut self, message_id: u64, bytes: u64, segments: u64) -> Result<(), WireError> {
+        match self.messages.get_mut(&message_id) {
+            Some(message) if matches!(message.sink, Sink::Discard) => {
+                let most = message.message_header.total;
+                if bytes < message.received || bytes > most || segments < message.segments {
+                    return Err(WireError::TooLong { what: "what was sent before an abort", got: bytes, most });
+                }
+                message.aborted = Some((bytes, segments));
+                if message.is_all_here() {
+                    self.messages.remove(&message_id);
+                }
+                Ok(())
+            }
+            Some(_) => Err(WireError::NoSuchMessage { what: "an abort", message_id }),
+            // Complete before the sender knew: nothing is left to forget.
+            None => Ok(()),
+        }
     }
 
     /// Bytes of message `message_id` for the place from `at` on; not more than its lane was to bring.

@@ -226,12 +226,13 @@ impl Outgoing {
         let begun = frame.payload.as_ref().map(|(_, id, range)| (*id, range.start..range.start + of_payload));
         this.keep(&head[..of_head], begun);
         this.number = this.number.wrapping_add(1);
-        let mut finishes = None;
+        let (mut finishes, mut said) = (None, None);
         match frame.what {
             What::Acknowledgement | What::Stamp => {}
             What::Segment => {
                 if let Some(front) = this.segments.front_mut() {
                     front.is_said = true;
+                    said = Some(front.index);
                 }
             }
             What::Data => {
@@ -244,6 +245,9 @@ impl Outgoing {
             this.partial = Some(Partial { head: head[of_head..].to_vec(), payload, finishes });
         } else if let Some(index) = finishes {
             self.part_is_gone(index, completions);
+        }
+        if let Some(index) = said {
+            self.message_mut(index).said += 1;
         }
         written - of_head - of_payload
     }

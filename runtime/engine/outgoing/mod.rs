@@ -67,6 +67,8 @@ pub(super) struct Message {
     pub(super) stamp: Option<Stamp>,
     /// Parts of it that lanes have taken and that have not left.
     pub(super) parts: u32,
+    /// How often lanes have said that a segment of it comes.
+    pub(super) said: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -268,7 +270,7 @@ impl Outgoing {
         let message = self.remove(index);
         let source = self.written(message.message_id, message.source).take();
         let Some(error) = message.stopped else { return };
-        let body = Body::Number(message.sent);
+        let body = Body::Numbers(message.sent, message.said.into());
         self.control.push_back(Control { body, ..Control::about(Kind::Abort, message.message_id) });
         let outcome = Outcome::failed_with(error, source.into_any());
         completions.push_back(Completed { op: message.op, outcome });

@@ -31,6 +31,7 @@ impl Outgoing {
             stopped: None,
             stamp: None,
             parts: 0,
+            said: 0,
         };
         let index = self.insert(message);
         let wanted = self.wants.contains_key(&key);
