@@ -58,10 +58,6 @@ impl Engine {
         self.shared.wishes.pop()
     }
 
-    /// Whether there is one.
-    pub(crate) fn has_wishes(&self) -> bool {
-        !self.shared.wishes.is_empty()
-    }
 
     /// Bytes of long messages to `peer` that wait to be sent.
     pub(crate) fn bulk_bytes(&self, peer: Rank) -> u64 {

@@ -2,7 +2,9 @@
 
 mod cuts;
 mod loss;
+mod lanes;
 mod observe;
+mod sockets;
 mod withdraw;
 
 use std::any::Any;
@@ -28,11 +30,12 @@ use super::tuning::batching::Batching;
 use super::tuning::notsent_lowat::NotsentLowat;
 use super::tuning::pacing::Pacing;
 use super::wake::TaskWake;
+use sockets::Sockets;
 use crate::collective::execute::Collectives;
 use crate::controllers::{Controller, Disabled};
 use crate::engine::{Completed, Engine, LateRefusal, OpId, Outcome, Sent};
 use crate::error::Error;
-use crate::ids::Rank;
+use crate::ids::{Path, Rank};
 use crate::join::handshake::Connection;
 use crate::join::keepalive;
 use crate::window::Windows;
@@ -53,7 +56,7 @@ pub(crate) struct Core {
     pub(crate) engine: Engine,
     pub(super) collectives: Collectives,
     pub(super) windows: Windows,
-    sockets: Vec<Option<Socket>>,
+    sockets: Sockets,
     poller: Arc<Poller>,
     pub(super) clock: Clock,
     completions: HashMap<OpId, Arc<Completion>>,
@@ -82,10 +85,14 @@ pub(crate) struct Core {
     pub(crate) is_helped: bool,
     /// The bytes that each rank's sockets have taken, those of records and those sent again among them.
     pub(super) written: Vec<u64>,
-    /// Links that have no connection now.
-    pub(super) down: BTreeMap<Rank, Down>,
-    /// How far links were when they were cut last.
-    standstills: BTreeMap<Rank, Standstill>,
+    /// Lanes that have no connection now.
+    pub(super) down: BTreeMap<Path, Down>,
+    /// How far lanes were when they were cut last.
+    standstills: BTreeMap<Path, Standstill>,
+    /// Links that are to have more lanes, and how many; the task opens them.
+    wanted_lanes: BTreeMap<Rank, u8>,
+    /// Whether links may have more lanes than the first.
+    pub(super) opens_lanes: bool,
     /// A timer runs for what peers are to be told of.
     is_telling: bool,
     /// For how long a connection that is cut is made anew, if it is.
@@ -102,6 +109,8 @@ struct Socket {
     began: Duration,
     /// When it was last looked what its path holds.
     looked: Duration,
+    /// When it was last asked whether its link is to have more lanes.
+    considered: Duration,
     /// What passes, if the job wants checksums or encryption.
     records: Option<Box<Records>>,
     pacing: Pacing,
@@ -111,6 +120,8 @@ struct Socket {
     is_blocked: bool,
     /// The poller watches for room.
     is_watched: bool,
+    /// What comes must wait for something on another lane: the poller does not watch at all.
+    is_waiting: bool,
 }
 
 impl Socket {
@@ -121,12 +132,14 @@ impl Socket {
             taken_before: 0,
             began: Duration::ZERO,
             looked: Duration::ZERO,
+            considered: Duration::ZERO,
             records,
             pacing,
             batching: Batching::new(disabled.leaves(Controller::Batching)),
             notsent_lowat: NotsentLowat::new(disabled.leaves(Controller::NotsentLowat)),
             is_blocked: false,
             is_watched: false,
+            is_waiting: false,
         }
     }
 }
@@ -145,7 +158,7 @@ impl Core {
         let mut sockets = Vec::with_capacity(links.len());
         for (rank, link) in (0..).zip(links) {
             if let Some(link) = &link {
-                poller.add(Rank(rank), link.stream.as_fd())?;
+                poller.add(Rank(rank).into(), link.stream.as_fd())?;
             }
             sockets.push(link.map(|link| Socket::new(link, disabled)));
         }
@@ -155,7 +168,7 @@ impl Core {
             engine,
             collectives,
             windows,
-            sockets,
+            sockets: Sockets::new(sockets),
             poller,
             clock,
             completions,
@@ -174,6 +187,8 @@ impl Core {
             written,
             down: BTreeMap::new(),
             standstills: BTreeMap::new(),
+            wanted_lanes: BTreeMap::new(),
+            opens_lanes: disabled.leaves(Controller::Lanes),
             is_telling: false,
             resumes: None,
             observed: None,
@@ -192,13 +207,13 @@ impl Core {
 
     /// How many segments the links have sent again so far.
     pub(super) fn retransmitted(&self) -> u64 {
-        let sockets = self.sockets.iter().flatten();
+        let sockets = self.sockets.all();
         sockets.filter_map(|socket| lathide_sys::tcp::retransmitted(socket.stream.as_fd()).ok()).map(u64::from).sum()
     }
 
     /// Half of the usual round trip of the first links, as TCP has seen it.
     pub(super) fn half_round_trip(&self) -> Option<Duration> {
-        let sockets = self.sockets.iter().flatten().take(ROUND_TRIPS_MAX);
+        let sockets = self.sockets.first().take(ROUND_TRIPS_MAX);
         let mut times: Vec<Duration> =
             sockets.filter_map(|socket| lathide_sys::tcp::round_trip(socket.stream.as_fd()).ok()).collect();
         times.sort_unstable();
@@ -211,10 +226,10 @@ impl Core {
         let mut count = 0;
         for link in ready {
             if link.readable {
-                count += self.read(link.peer);
+                count += self.read(link.path);
             }
             if link.writable {
-                count += self.writable(link.peer);
+                count += self.writable(link.path);
             }
             if give_way() {
                 break;
@@ -227,14 +242,14 @@ impl Core {
     /// A write of `bytes` to `peer` begins, at `now`. Returns whether it may wait for others to leave with.
     pub(crate) fn gathers(&mut self, peer: Rank, bytes: u64, now: Duration) -> bool {
         // There may be no such rank: the engine says so.
-        let socket = self.sockets.get_mut(peer.index()).and_then(Option::as_mut).filter(|socket| !socket.is_blocked);
+        let socket = self.sockets.get_mut(peer.into()).filter(|socket| !socket.is_blocked);
         socket.is_some_and(|socket| socket.batching.gathers(bytes, now))
     }
 
     /// Sends a write to `peer` that does not wait for others, and all before it.
     pub(crate) fn send(&mut self, peer: Rank) {
         self.flush();
-        if let Some(socket) = self.sockets[peer.index()].as_mut() {
+        if let Some(socket) = self.sockets.get_mut(peer.into()) {
             socket.batching.was_sent(self.clock.now());
         }
     }
@@ -256,7 +271,7 @@ impl Core {
     fn write_pending(&mut self) -> bool {
         let mut has_written = false;
         while let Some(path) = self.engine.poll_pending() {
-            self.write(path.peer);
+            self.write(path);
             has_written = true;
         }
         has_written
@@ -364,19 +379,21 @@ impl Core {
 
     /// Closes every connection.
     pub(crate) fn close(&mut self) {
-        for socket in self.sockets.iter_mut().filter_map(Option::take) {
-            self.poller.remove(socket.stream.as_fd());
+        for path in self.sockets.paths() {
+            self.hang_up(path);
         }
     }
 
     /// Reads what is there, at most a turn's worth. Returns how many bytes it was.
-    pub(crate) fn read(&mut self, peer: Rank) -> usize {
+    pub(crate) fn read(&mut self, path: impl Into<Path>) -> usize {
+        let path = path.into();
+        let peer = path.peer;
         self.observe_departures(peer);
         let (mut turn, mut holds) = (0, false);
         while holds || turn < READ_TURN_BYTES {
-            let Some(Socket { stream, records, .. }) = &mut self.sockets[peer.index()] else { break };
+            let Some(Socket { stream, records, .. }) = self.sockets.get_mut(path) else { break };
             let mut offered = 0;
-            let result = self.engine.receive(self.clock.now(), peer, &mut |slices| {
+            let result = self.engine.receive(self.clock.now(), path, &mut |slices| {
                 offered = slices.iter().map(|slice| slice.len()).sum();
                 match records {
                     None => read_now(stream, slices),
@@ -387,8 +404,12 @@ impl Core {
             holds = records.as_ref().is_some_and(|records| records.holds());
             match result {
                 Ok(0) => {
+                    if !path.is_first() {
+                        // Its goodbye came the other way.
+                        self.read(peer);
+                    }
                     self.ended(
-                        peer,
+                        path,
                         "its connection was closed without goodbye: it crashed, was killed, or ended without finalize",
                     );
                     break;
@@ -396,9 +417,9 @@ impl Core {
                 Ok(count) => {
                     turn += count;
                     self.observe_arrivals(peer);
-                    if self.engine.owes(peer) {
+                    if self.engine.owes(path) {
                         // Who sends a long message may wait for it, and is not to wait until the turn is over.
-                        self.write(peer);
+                        self.write(path);
                     }
                     if holds {
                         continue;
@@ -416,44 +437,51 @@ impl Core {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => {
-                    self.broke(peer, &error);
+                    self.broke(path, &error);
                     break;
                 }
             }
         }
+        self.tend_lanes(path);
         turn
     }
 
     /// The most that is still to come of one message from those that were `ready`, as far as is known.
     pub(crate) fn to_come(&self, ready: &[Ready]) -> u64 {
-        ready.iter().map(|link| self.engine.to_come(link.peer)).max().unwrap_or(0)
+        ready.iter().map(|link| self.engine.to_come(link.path.peer)).max().unwrap_or(0)
     }
 
-    /// Tries again to write to `peer`, if it found no room before. Returns how many bytes went.
+    /// Tries again to write to `peer`, on each lane that found no room before. Returns how many bytes went.
     pub(crate) fn write_on(&mut self, peer: Rank) -> usize {
-        match &mut self.sockets[peer.index()] {
+        let paths = std::iter::once(Path::from(peer)).chain(self.sockets.lanes(peer));
+        paths.map(|path| self.write_on_path(path)).sum()
+    }
+
+    fn write_on_path(&mut self, path: Path) -> usize {
+        match self.sockets.get_mut(path) {
             Some(socket) if socket.is_blocked => socket.is_blocked = false,
             _ => return 0,
         }
-        self.write(peer)
+        self.write(path)
     }
 
     /// There is room to write. If there is nothing to write any more, the poller need not watch: so a long
     /// transfer that fills the socket again and again does not tell it each time. Returns how many bytes went.
-    fn writable(&mut self, peer: Rank) -> usize {
-        let Some(socket) = &mut self.sockets[peer.index()] else { return 0 };
+    fn writable(&mut self, path: Path) -> usize {
+        let Some(socket) = self.sockets.get_mut(path) else { return 0 };
         let was_blocked = std::mem::replace(&mut socket.is_blocked, false);
         if was_blocked {
-            self.write(peer)
+            self.write(path)
         } else {
-            self.watch(peer, false);
+            self.watch(path, false);
             0
         }
     }
 
     /// Returns how many bytes went.
-    fn write(&mut self, peer: Rank) -> usize {
-        let Some(socket) = &mut self.sockets[peer.index()] else { return 0 };
+    fn write(&mut self, path: Path) -> usize {
+        let peer = path.peer;
+        let Some(socket) = self.sockets.get_mut(path) else { return 0 };
         if socket.is_blocked {
             return 0;
         }
@@ -462,8 +490,8 @@ impl Core {
         let sent = loop {
             let mut write = |slices: &[IoSlice<'_>]| write_now(stream, slices).inspect(|count| written += count);
             let sent = match records {
-                None => self.engine.transmit(peer, &mut write),
-                Some(records) => self.engine.transmit_sealed(peer, records, &mut |bytes| write(&[IoSlice::new(bytes)])),
+                None => self.engine.transmit(path, &mut write),
+                Some(records) => self.engine.transmit_sealed(path, records, &mut |bytes| write(&[IoSlice::new(bytes)])),
             };
             notsent_lowat.took(written - before);
             before = written;
@@ -485,27 +513,33 @@ impl Core {
             pacing.wrote(written, self.clock.now(), &SockRef::from(&*stream));
         }
         self.written[peer.index()] += written as u64;
-        self.widen(peer);
+        self.widen(path);
         self.observe_progress(peer);
         self.observe_departures(peer);
         match sent {
             Ok(Sent::All) => {}
             // More to send: the poller says at once that there is room, and the other links have their turn.
-            Ok(Sent::Blocked | Sent::More) => self.watch(peer, true),
-            Err(error) => self.ended(peer, &keepalive::explain(&error)),
+            Ok(Sent::Blocked | Sent::More) => {
+                self.watch(path, true);
+                self.consider_lanes(path);
+            }
+            Err(error) => self.ended(path, &keepalive::explain(&error)),
         }
         written
     }
 
-    /// Has the poller watch for room to write to `peer`, or no longer.
-    fn watch(&mut self, peer: Rank, room: bool) {
-        let Some(socket) = &mut self.sockets[peer.index()] else { return };
+    /// Has the poller watch for room to write on `path`, or no longer.
+    fn watch(&mut self, path: Path, room: bool) {
+        let Some(socket) = self.sockets.get_mut(path) else { return };
         socket.is_blocked = room;
         if std::mem::replace(&mut socket.is_watched, room) == room {
             return;
         }
-        if let Err(error) = self.poller.watch_writable(peer, socket.stream.as_fd(), room) {
-            self.ended(peer, &format!("its connection cannot be watched: {error}"));
+        let (fd, waits) = (socket.stream.as_fd(), socket.is_waiting);
+        let watched =
+            if waits { self.poller.watch_no_input(path, fd, room) } else { self.poller.watch_writable(path, fd, room) };
+        if let Err(error) = watched {
+            self.ended(path, &format!("its connection cannot be watched: {error}"));
         }
     }
 }
