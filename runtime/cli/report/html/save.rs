@@ -40,7 +40,7 @@ fn pieces(page: &Page) -> impl Iterator<Item = (String, &Piece)> {
     });
     titled.zip(1..).map(|((section, title, piece), number)| {
         let file = section.file.rsplit_once('.').map_or(&*section.file, |(stem, _)| stem);
-        (format!("{}-{number:02}-{}", slug(file), slug(&title)), piece)
+        (format!("{}-{number:03}-{}", slug(file), slug(&title)), piece)
     })
 }
 

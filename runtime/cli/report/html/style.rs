@@ -5,18 +5,19 @@ type Colour = (&'static str, &'static str, &'static str);
 
 /// Inks and papers, and the colours of series: after Okabe and Ito, which people with any colour vision tell apart; darker on
 /// light paper and lighter on dark paper, so that each stands out from it.
-pub(super) const COLOURS: [Colour; 11] = [
+pub(super) const COLOURS: [Colour; 12] = [
     ("paper", "#ffffff", "#14181e"),
     ("ink", "#1c2430", "#dde3ea"),
     ("dim", "#565f6c", "#a3adba"),
     ("rule", "#d5dae1", "#333c48"),
-    ("s0", "#0072b2", "#56b4e9"),
-    ("s1", "#d55e00", "#ff8c42"),
-    ("s2", "#00855f", "#2fc79b"),
-    ("s3", "#b5568c", "#e39ac7"),
-    ("s4", "#9a6a00", "#e6c229"),
-    ("s5", "#4a5260", "#c3cad4"),
+    ("s0", "#0072b2", "#62c4ff"),
+    ("s1", "#d55e00", "#f0803c"),
+    ("s2", "#009e73", "#2caf80"),
+    ("s3", "#b8689c", "#dc9cc4"),
+    ("s4", "#6b4e00", "#f8ea58"),
+    ("s5", "#20242e", "#dfe6ee"),
     ("warn", "#b03a00", "#ff9a5c"),
+    ("good", "#00704f", "#5fd6ab"),
 ];
 
 /// Colours of series, and shapes of their marks.
@@ -49,14 +50,13 @@ p { max-width: 75ch; } a { color: var(--s0); }
 .file { color: var(--dim); font-size: .8em; font-weight: normal; }
 .meaning { font-size: 1.05em; } .warning { border-left: 4px solid var(--warn); padding-left: .7em; }
 .verdict { display: inline-block; border: 1.5px solid currentColor; border-radius: 999px; padding: 0 .7em; font-size: .85em; font-weight: 600; white-space: nowrap; }
-.valid { color: var(--s2); } .disturbed, .partial { color: var(--warn); } .impossible { color: var(--ink); background: var(--rule); }
+.valid { color: var(--good); } .disturbed, .partial { color: var(--warn); } .impossible { color: var(--ink); background: var(--rule); }
 .place { color: var(--dim); font-size: .9em; padding-left: 1.2em; }
-figure { margin: 1.4em 0 1.8em; } figcaption, caption { font-weight: 600; text-align: left; padding-bottom: .3em; }
-caption { font-weight: normal; max-width: 75ch; position: sticky; left: 0; }
+figure { margin: 1.4em 0 1.8em; } figcaption { font-weight: 600; padding-bottom: .3em; } p.caption { margin: 1.4em 0 0; }
 figure svg { display: block; width: 100%; height: auto; max-width: 720px; } figure svg.slim { display: none; max-width: 520px; }
 @media (max-width: 759px) { figure svg.slim { display: block; } figure svg.wide { display: none; } }
 figure svg.whole { max-width: none; }
-.scroll { overflow-x: auto; max-width: 100%; margin: .8em 0 1.4em; } .scroll:focus-visible { outline: 2px solid var(--s0); }
+.scroll { overflow-x: auto; max-width: 100%; margin: .4em 0 1.4em; } .scroll:focus-visible { outline: 2px solid var(--s0); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; white-space: nowrap; padding: .15em .8em; border-bottom: 1px solid var(--rule); }
 th { font-weight: 600; color: var(--dim); vertical-align: bottom; } th:first-child, td:first-child { text-align: left; padding-left: 0; }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::markup::escaped;
+use super::markup::{classed, escaped};
 use crate::report::format::{self, Form};
 use crate::report::results::{Column, Results, Table};
 
@@ -50,16 +50,12 @@ impl Grid {
                 format!("<tr>{cells}</tr>\n")
             })
             .collect();
-        let caption = if self.title.is_empty() {
-            String::new()
-        } else {
-            format!("<caption>{}</caption>\n", escaped(&self.title))
-        };
+        let caption = classed("caption", &self.title);
         let label = if self.title.is_empty() { "table".to_owned() } else { short(&self.title) };
+        let label = escaped(&label);
         format!(
-            "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\"><table>\n{caption}<thead><tr>{head}</tr></thead>\n\
-             <tbody>\n{rows}</tbody>\n</table></div>\n",
-            escaped(&label)
+            "{caption}<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{label}\"><table aria-label=\"{label}\">\n\
+             <thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
         )
     }
 
@@ -132,7 +128,7 @@ mod tests {
         assert_eq!(csv[3][3], "0.25");
         let html = grid.html();
         assert!(
-            html.contains("<caption>A table: more.</caption>") && html.contains("aria-label=\"A table\""),
+            html.contains("<p class=\"caption\">A table: more.</p>") && html.contains("aria-label=\"A table\""),
             "{html}"
         );
         assert!(html.contains("aria-sort") && html.contains("<td>250 ms</td>"), "{html}");

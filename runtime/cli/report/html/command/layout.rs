@@ -25,8 +25,9 @@ pub(super) fn show(section: &mut Section, results: &Results, after: impl Fn(&str
             Part::Text(text) => section.pieces.push(Piece::Text(text.clone())),
             Part::Chart(chart) => section.figure(figure(chart, last)),
             Part::Table(table) => {
-                section.pieces.extend(Grid::of(table, results).map(Piece::Table));
-                last = Some(table);
+                let grid = Grid::of(table, results);
+                last = if grid.is_some() { Some(table) } else { last };
+                section.pieces.extend(grid.map(Piece::Table));
                 if let Some(member) = table.member().filter(|member| !shown.contains(member)) {
                     shown.push(member);
                     section.pieces.extend(after(member).into_iter().map(Piece::Figure));

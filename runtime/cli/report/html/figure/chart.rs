@@ -4,7 +4,6 @@ use super::axes::{Across, BELOW, Upwards, in_words, value};
 use super::drawing::{Draw, Drawn};
 use super::mark::{Key, class, legend, mark};
 use super::text::tip;
-use crate::report::axis::Range;
 use crate::report::results::{Chart, Look, Series};
 
 impl Draw for Chart {
@@ -20,11 +19,12 @@ impl Draw for Chart {
         for (series, number) in series.iter().zip(&places).filter(|(series, _)| series.look != Look::Points) {
             body += &self.line(series, *number, &across, &upwards);
         }
+        let crowd: Vec<&Series> = series.iter().filter(|series| series.look == Look::Points).collect();
         for (series, number) in series.iter().zip(&places).filter(|(series, _)| series.look == Look::Points) {
-            series
-                .points
-                .iter()
-                .for_each(|point| body += &self.point(&series.name, *number, point, (&across, &upwards)));
+            for point in &series.points {
+                let at = across.place(point[0]) + aside(&crowd, series, point[0]);
+                body += &self.point((&series.name, *number), point, at, &upwards);
+            }
         }
         let (keys, height) = legend(&keys(&series, &places), bottom + BELOW, width);
         Drawn { width, height: bottom + BELOW + height, body: body + &keys }
@@ -77,15 +77,8 @@ impl Chart {
     }
 
     /// A point with its interval.
-    fn point(
-        &self,
-        name: &str,
-        number: usize,
-        point: &[f64; 4],
-        (across, upwards): (&Across<'_>, &Upwards<'_>),
-    ) -> String {
+    fn point(&self, (name, number): (&str, usize), point: &[f64; 4], at: f64, upwards: &Upwards<'_>) -> String {
         let [x, y, low, high] = *point;
-        let at = across.place(x);
         let mut tip = format!("{name}: {} at {}", value(&self.y, y), value(&self.x, x));
         let mut svg = String::new();
         if high > low {
@@ -100,6 +93,14 @@ impl Chart {
         }
         svg + &mark(number, at, upwards.place(y), &tip)
     }
+}
+
+/// How far a mark stands beside its place, so that marks and intervals of other series at the same `x` do not hide it.
+fn aside(crowd: &[&Series], own: &Series, x: f64) -> f64 {
+    let here: Vec<_> = crowd.iter().filter(|series| series.points.iter().any(|point| point[0] == x)).collect();
+    let place = here.iter().position(|series| std::ptr::eq(**series, own)).unwrap_or(0);
+    let step = if here.len() > 3 { 4.0 } else { 5.0 };
+    step * (place as f64 - 0.5 * (here.len().max(1) - 1) as f64)
 }
 
 /// The number of each series. A curve without a name belongs to the points behind it, and has their number.
@@ -134,9 +135,8 @@ fn keys(series: &[Series], numbers: &[usize]) -> Vec<Key> {
     keys
 }
 
-/// The ranges of both axes with room, for tests of what is drawn.
 #[cfg(test)]
-fn has_ticks(range: Range) -> bool {
+fn has_ticks(range: crate::report::axis::Range) -> bool {
     (3..9).all(|most| (3..=most.max(3)).contains(&range.ticks(most).len()))
 }
 
