@@ -62,7 +62,7 @@ fn one_page_of_all_results() {
         "Gain &amp; more <span class=\"file\">g&lt;1&gt;.json</span>",
         "&lt;emulated&gt;",
         "Medians of 5",
-        "<td>a &lt; b</td>",
+        "<td class=\"word\">a &lt; b</td>",
         "<th scope=\"col\">T measured</th><th scope=\"col\">min</th><th scope=\"col\">max</th>",
         "<th scope=\"col\">limit</th>",
         "<td>1 ms</td>",

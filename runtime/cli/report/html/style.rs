@@ -60,12 +60,14 @@ figure svg.whole { max-width: none; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; white-space: nowrap; padding: .15em .8em; border-bottom: 1px solid var(--rule); }
 th { font-weight: 600; color: var(--dim); vertical-align: bottom; } th:first-child, td:first-child { text-align: left; padding-left: 0; }
+th.word, td.word { text-align: left; }
 footer { margin: 3em 0 1em; color: var(--dim); font-size: .85em; }
 @media print { .scroll { overflow: visible; } }
 ";
 
 const FIGURE: &str = "\
 svg text { font: 12px system-ui, sans-serif; fill: var(--dim); } svg text.ink { fill: var(--ink); }
+svg text.over { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }
 svg .mid { text-anchor: middle; } svg .end { text-anchor: end; }
 svg .grid { stroke: var(--rule); fill: none; } svg .axis { stroke: var(--dim); fill: none; } svg .back { fill: var(--paper); }
 svg .line { fill: none; stroke: currentColor; stroke-width: 2; } svg .dotted { stroke-dasharray: 2 4; stroke-linecap: round; }

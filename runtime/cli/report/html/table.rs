@@ -36,20 +36,19 @@ impl Grid {
         for (at, column) in self.columns.iter().enumerate() {
             let title = column.title.replace("-\n", "").replace('\n', " ");
             let sorted = if at == 0 && self.ascends { " aria-sort=\"ascending\"" } else { "" };
-            head += &format!("<th scope=\"col\"{sorted}>{}</th>", escaped(title.trim()));
+            head += &format!("<th scope=\"col\"{}{sorted}>{}</th>", class(column), escaped(title.trim()));
             if column.has_range {
                 head += "<th scope=\"col\">min</th><th scope=\"col\">max</th>";
             }
         }
-        let rows: String = self
-            .rows
-            .iter()
-            .map(|row| {
-                let cells: String =
-                    self.cells(row, format::value).iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
-                format!("<tr>{cells}</tr>\n")
-            })
-            .collect();
+        let classes = self.columns.iter().flat_map(|column| ends(column).iter().map(|_| class(column)));
+        let classes: Vec<&str> = classes.collect();
+        let mut rows = String::new();
+        for row in &self.rows {
+            let cells = self.cells(row, cell);
+            let cells = classes.iter().zip(&cells).map(|(class, cell)| format!("<td{class}>{}</td>", escaped(cell)));
+            rows += &format!("<tr>{}</tr>\n", cells.collect::<String>());
+        }
         let caption = classed("caption", &self.title);
         let label = if self.title.is_empty() { "table".to_owned() } else { short(&self.title) };
         let label = escaped(&label);
@@ -91,6 +90,19 @@ pub(super) fn short(title: &str) -> String {
 
 fn ends(column: &Column) -> &'static [&'static str] {
     if column.has_range { &["", "_min", "_max"] } else { &[""] }
+}
+
+/// A value with its unit; a mark as a word, which can be read aloud.
+fn cell(value: &Value, form: Form) -> String {
+    match (form, value) {
+        (Form::Mark, Value::Bool(true)) => "yes".to_owned(),
+        _ => format::value(value, form),
+    }
+}
+
+/// Words begin where their column begins; numbers end where it ends.
+fn class(column: &Column) -> &'static str {
+    if column.form == Form::Word { " class=\"word\"" } else { "" }
 }
 
 /// Whether a column in front says where a row is, by a number. Rows that begin with a word keep the order of their command.

@@ -80,7 +80,7 @@ impl Draw for Rows {
         let Some(range) = self.range() else { return Drawn { width, height: 0.0, body: String::new() } };
         let longest = self.rows.iter().map(|row| text::width(&row.label)).fold(0.0, f64::max);
         // Long labels stand above their rows.
-        let is_beside = longest <= 0.3 * width;
+        let is_beside = longest <= if width > 500.0 { 0.45 } else { 0.3 } * width;
         let marks = if self.is_joined { 18.0 } else { 14.0 + 6.0 * self.series.len() as f64 };
         let (left, height) = if is_beside { (longest + 12.0, marks) } else { (8.0, marks + text::LINE) };
         let (top, bottom) = (6.0, 10.0 + height * self.rows.len() as f64);
@@ -96,7 +96,7 @@ impl Draw for Rows {
             body += &if is_beside {
                 text::at("end ink", left - 8.0, y + 4.0, &label)
             } else {
-                text::at("ink", left, from + 13.0, &label)
+                text::at("ink over", left, from + 13.0, &label)
             };
             body += &self.row(row, y, &across);
         }
