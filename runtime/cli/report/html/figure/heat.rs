@@ -67,7 +67,7 @@ impl Heat {
             Cell::Value(value) => {
                 let text = self.text(*value);
                 let tip = tip(&format!("{} {row}, {} {column}: {} {text}", self.down.0, self.across.0, self.what));
-                let depth = 0.06 + 0.44 * self.depth(*value);
+                let depth = 0.06 + 0.34 * self.depth(*value);
                 format!(
                     "<rect class=\"cell\" fill-opacity=\"{depth:.2}\" {frame}>{tip}</rect>{}",
                     text::at("mid ink", middle, line, &text)
@@ -169,7 +169,7 @@ mod tests {
             body.contains(">1 ms<") && body.contains("from b, to a: refused") && body.contains("class=\"cross\""),
             "{body}"
         );
-        assert!(body.contains("fill-opacity=\"0.06\"") && body.contains("fill-opacity=\"0.50\""), "{body}");
+        assert!(body.contains("fill-opacity=\"0.06\"") && body.contains("fill-opacity=\"0.40\""), "{body}");
         assert_eq!(width, 360.0);
         assert_eq!(heat.values()[2], ["b", "a", "", "refused"]);
         assert!(heat.about().contains("b, a: refused"));
