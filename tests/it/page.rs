@@ -27,8 +27,9 @@ impl Page {
         command.arg("report").args(recorded()).arg("-q").arg("-o").arg(page.html());
         run(&mut command).succeeded();
         let html = std::fs::read_to_string(page.html()).expect("a page");
-        std::fs::write(page.html(), html.replace("</body>", &format!("<script>{RULES}</script></body>")))
-            .expect("a page");
+        let html = html.replace("</style>", &format!("{more}</style>"));
+        let html = html.replace("</body>", &format!("<script>{RULES}</script></body>"));
+        std::fs::write(page.html(), html).expect("a page");
         page
     }
 
@@ -132,7 +133,7 @@ fn the_rules_find_what_is_wrong() {
         return;
     }
     for (name, more, words) in [
-        ("small", "svg text { font-size: 9px } main { width: 3000px }", ["text of 9", "the page is wider"]),
+        ("small", "svg text { font-size: 9px } footer { width: 3000px }", ["text of 9", "the page is wider"]),
         ("large", "svg text { font-size: 40px }", ["texts overlap", "a text is cut off"]),
         ("pale", "svg text, body { fill: #ccc; color: #ccc }", ["contrast of 1", "contrast of 1"]),
     ] {
