@@ -19,14 +19,20 @@ pub(super) fn head(file: &str, results: &Results) -> Section {
 /// All of the layout. `after`: more figures behind the tables of a member.
 pub(super) fn show(section: &mut Section, results: &Results, after: impl Fn(&str) -> Vec<Figure>) {
     let mut last: Option<&Table> = None;
+    // Tables of parts of one member, such as one for each case, since the last chart: a chart behind several is of all.
+    let mut parts = 0;
     let mut shown: Vec<&str> = Vec::new();
     for part in &results.layout {
         match part {
             Part::Text(text) => section.pieces.push(Piece::Text(text.clone())),
-            Part::Chart(chart) => section.figure(figure(chart, last)),
+            Part::Chart(chart) => {
+                section.figure(figure(chart, last.filter(|_| parts < 2)));
+                parts = 0;
+            }
             Part::Table(table) => {
                 let grid = Grid::of(table, results);
                 last = if grid.is_some() { Some(table) } else { last };
+                parts += usize::from(grid.is_some() && table.common().is_some());
                 section.pieces.extend(grid.map(Piece::Table));
                 if let Some(member) = table.member().filter(|member| !shown.contains(member)) {
                     shown.push(member);

@@ -44,6 +44,17 @@ impl Heat {
         format::value(&value.into(), self.form)
     }
 
+    /// What stands in a cell: a rate without its unit, which stands above.
+    fn short(&self, value: f64) -> String {
+        if self.form == Form::Rate { format::plain(1e-6 * value) } else { self.text(value) }
+    }
+
+    /// What stands above the columns.
+    fn heading(&self) -> String {
+        let unit = if self.form == Form::Rate { ", MB/s" } else { "" };
+        format!("{} (cells: {}{unit})", self.across.0, self.what)
+    }
+
     fn named(&self) -> impl Iterator<Item = (&str, &str, &Cell)> {
         let rows = self.down.1.iter().zip(&self.cells);
         rows.flat_map(|(row, cells)| self.across.1.iter().zip(cells).map(|(column, cell)| (&**row, &**column, cell)))
@@ -70,7 +81,7 @@ impl Heat {
                 let depth = 0.06 + 0.34 * self.depth(*value);
                 format!(
                     "<rect class=\"cell\" fill-opacity=\"{depth:.2}\" {frame}>{tip}</rect>{}",
-                    text::at("mid ink", middle, line, &text)
+                    text::at("mid ink", middle, line, &self.short(*value))
                 )
             }
             Cell::Missing(why) => {
@@ -88,7 +99,7 @@ impl Draw for Heat {
     fn draw(&self, width: f64) -> Drawn {
         let (rows, columns) = (&self.down.1, &self.across.1);
         let texts = self.cells.iter().flatten().map(|cell| match cell {
-            Cell::Value(value) => text::width(&self.text(*value)),
+            Cell::Value(value) => text::width(&self.short(*value)),
             _ => 0.0,
         });
         let least = texts.fold(44.0, f64::max) + 8.0;
@@ -98,8 +109,8 @@ impl Draw for Heat {
         let room = (width - left - 2.0) / columns.len().max(1) as f64;
         // What does not fit scrolls; where there is room, names are not shortened, and cells no wider than they need.
         let cell = room.clamp(least, names.max(least).max(90.0));
-        let mut body =
-            text::at("", 0.0, 32.0, &fitted(&self.down.0, left - 8.0)) + &text::at("", left, 13.0, &self.across.0);
+        let mut body = text::at("", 0.0, 32.0, &fitted(&self.down.0, left - 8.0))
+            + &text::at("", left, 13.0, &fitted(&self.heading(), width - left));
         for (at, name) in columns.iter().enumerate() {
             body += &text::at("mid ink", left + cell * (at as f64 + 0.5), 32.0, &fitted(name, cell - 4.0));
         }
