@@ -1,9 +1,9 @@
 //! Page and terminal say the same of recorded results (`tests/recorded`): valid, disturbed, impossible, old, half.
 
 use serde::Deserialize as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::html::Page;
+use super::html::{Page, pictures, values};
 use super::results::Results;
 use super::text::text;
 
@@ -146,4 +146,29 @@ fn what_the_issue_asks_for_is_drawn() {
     assert!(html.contains("not reached: 192.0.2.3:53857: connection refused"), "in the matrix");
     assert_eq!(page.skipped.len(), 3);
     assert!(!html.contains("NaN") && !html.contains("http:") && !html.contains("<script"), "self-contained");
+}
+
+/// Files come from anywhere: whatever a member is instead, there is a page or a reason, and every file of it is whole.
+#[test]
+fn a_member_that_is_something_else_breaks_nothing() {
+    let others = [json!(null), json!(7), json!("<x>"), json!([]), json!([{"x": 1e308}, 3]), json!({"rank": -1})];
+    let mut pages = 0;
+    for (name, _) in RECORDED {
+        let Ok(json) = read(name) else { continue };
+        let members = json.as_object().map(|members| members.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
+        for (at, member) in members.iter().enumerate() {
+            let mut changed = json.clone();
+            changed[member] = others[(at + name.len()) % others.len()].clone();
+            let page = Page::of([(format!("{name}.json"), Ok(changed))]);
+            assert_eq!(page.shown().count() + page.skipped.len(), 1);
+            let all =
+                [page.html()].into_iter().chain(pictures(&page).into_iter().chain(values(&page)).map(|saved| saved.1));
+            for text in all {
+                let is_markup = text.starts_with('<');
+                assert!(!text.contains("NaN") && !(is_markup && text.contains("<x>")), "{name}, {member}: {text}");
+            }
+            pages += 1;
+        }
+    }
+    assert!(pages > 300, "{pages}");
 }

@@ -269,9 +269,7 @@ impl Axis {
     pub(crate) fn log(label: impl Into<String>, form: Form) -> Self {
         Axis { label: label.into(), form, is_log: true }
     }
-}
 
-impl Axis {
     pub(super) fn scale(&self) -> Scale {
         match (self.is_log, self.form) {
             (false, _) => Scale::Linear,

@@ -1,5 +1,7 @@
 //! Hosts and the paths between them: matrices, from host to host.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::report::html::figure::Figure;
@@ -30,9 +32,11 @@ fn matrix(results: &Results, title: &str, what: &str, (key, form): (&str, Form))
     // Columns in the order of rows, then what is an end only.
     let to: Vec<String> =
         from.iter().cloned().chain(names("to").into_iter().filter(|name| !from.contains(name))).collect();
+    let ends = |pair: &'_ Value| Some((pair["from"].as_str()?.to_owned(), pair["to"].as_str()?.to_owned()));
+    let pairs: BTreeMap<(String, String), &Value> =
+        results.rows("pairs").iter().filter_map(|pair| Some((ends(pair)?, pair))).collect();
     let cell = |from: &String, to: &String| {
-        let pair = results.rows("pairs").iter().find(|pair| pair["from"] == from.as_str() && pair["to"] == to.as_str());
-        let Some(pair) = pair else { return Cell::None };
+        let Some(pair) = pairs.get(&(from.clone(), to.clone())) else { return Cell::None };
         match pair[key].as_f64() {
             Some(value) => Cell::Value(value),
             None if pair["reachable"] == false => Cell::Missing(in_vain(pair)),

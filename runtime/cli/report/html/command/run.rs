@@ -12,7 +12,7 @@ use crate::report::html::section::{Section, list};
 use crate::report::results::{Axis, Form, Results, Table};
 use lathide::observe::{Report, closing};
 
-/// Rows of bars at most: what is more does not fit a page, and stands in the matrix only.
+/// Ranks and regions that are shown; more do not fit a page.
 const ROWS_MAX: usize = 32;
 
 /// The section of a list of reports.
@@ -74,7 +74,13 @@ fn by_rank(reports: &[Value]) -> Option<Figure> {
     let rows = reports.iter().filter_map(row).take(ROWS_MAX).collect();
     let parts = ["calculating", "posting", "waiting"].map(str::to_owned).to_vec();
     let bars = Bars { axis: Axis::linear("time of the program's threads", Form::Seconds), parts, rows }.shown()?;
-    Some(Figure::new("Time by rank", bars))
+    Some(Figure::new(of_ranks("Time by rank", reports), bars))
+}
+
+/// A title, and how many ranks are shown if that is not all.
+fn of_ranks(title: &str, reports: &[Value]) -> String {
+    let all = reports.len();
+    if all > ROWS_MAX { format!("{title}, the first {ROWS_MAX} of {all} ranks") } else { title.to_owned() }
 }
 
 /// Each region on average: what it took outside of calls of lathide, and inside.
@@ -98,6 +104,8 @@ fn by_region(reports: &[Value]) -> Option<Figure> {
 
 /// Each region on each rank.
 fn regions(reports: &[Value]) -> Option<Figure> {
+    let title = of_ranks("Time by rank and region", reports);
+    let reports = &reports[..reports.len().min(ROWS_MAX)];
     let mut names: Vec<&str> = Vec::new();
     for name in reports.iter().flat_map(|report| list(report, "regions")).filter_map(|region| region["name"].as_str()) {
         if !names.contains(&name) {
@@ -108,13 +116,14 @@ fn regions(reports: &[Value]) -> Option<Figure> {
         let of = list(report, "regions").iter().find(|region| region["name"] == name);
         of.and_then(|region| region["within_s"].as_f64()).map_or(Cell::None, Cell::Value)
     };
+    names.truncate(2 * ROWS_MAX);
     let cells = names.iter().map(|name| reports.iter().map(|report| within(report, name)).collect()).collect();
     let ranks = reports.iter().map(|report| format!("rank {}", report["rank"])).collect();
     let down = ("region".to_owned(), names.into_iter().map(str::to_owned).collect());
     let heat =
         Heat { what: "time within".to_owned(), form: Form::Seconds, down, across: ("rank".to_owned(), ranks), cells }
             .shown()?;
-    Some(Figure::new("Time by rank and region", heat))
+    Some(Figure::new(title, heat))
 }
 
 fn cut_links(reports: &[Report]) -> Vec<Value> {

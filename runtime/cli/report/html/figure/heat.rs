@@ -2,7 +2,7 @@
 
 use super::drawing::{Draw, Drawn};
 use super::text::{self, fitted, tip};
-use crate::report::axis::Scale;
+use crate::report::axis::{Range, Scale};
 use crate::report::format::{self, Form};
 
 /// A heat map.
@@ -60,17 +60,25 @@ impl Heat {
         rows.flat_map(|(row, cells)| self.across.1.iter().zip(cells).map(|(column, cell)| (&**row, &**column, cell)))
     }
 
-    /// How deep the colour of a value is, from 0 to 1: by ratios, since times and rates differ by those.
-    fn depth(&self, value: f64) -> f64 {
+    /// From which value to which the colour deepens: by ratios, since times and rates differ by those, and at least from the half of the
+    /// greatest on, so that what is nearly the same looks so.
+    fn range(&self) -> Option<Range> {
         let positive = self.cells.iter().flatten().filter_map(|cell| match cell {
             Cell::Value(value) if *value > 0.0 => Some(*value),
             _ => None,
         });
-        let Some(range) = Scale::Log(2).range(positive) else { return 0.0 };
-        if value > 0.0 { range.share(value).clamp(0.0, 1.0) } else { 0.0 }
+        let mut range = Scale::Log(2).range(positive)?;
+        range.low = range.low.min(0.5 * range.high);
+        Some(range)
     }
 
-    fn cell(&self, (row, column, cell): (&str, &str, &Cell), (x, y, width): (f64, f64, f64)) -> String {
+    /// `range`: of all cells.
+    fn cell(
+        &self,
+        (row, column, cell): (&str, &str, &Cell),
+        (x, y, width): (f64, f64, f64),
+        range: Option<Range>,
+    ) -> String {
         let (middle, line) = (x + 0.5 * width, y + 0.5 * HEIGHT + 4.0);
         let frame = format!("x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{HEIGHT}\"");
         match cell {
@@ -78,7 +86,8 @@ impl Heat {
             Cell::Value(value) => {
                 let text = self.text(*value);
                 let tip = tip(&format!("{} {row}, {} {column}: {} {text}", self.down.0, self.across.0, self.what));
-                let depth = 0.06 + 0.34 * self.depth(*value);
+                let share = range.filter(|_| *value > 0.0).map_or(0.0, |range| range.share(*value).clamp(0.0, 1.0));
+                let depth = 0.06 + 0.34 * share;
                 format!(
                     "<rect class=\"cell\" fill-opacity=\"{depth:.2}\" {frame}>{tip}</rect>{}",
                     text::at("mid ink", middle, line, &self.short(*value))
@@ -118,9 +127,10 @@ impl Draw for Heat {
             body +=
                 &text::at("end ink", left - 8.0, HEAD + HEIGHT * (at as f64 + 0.5) + 4.0, &fitted(name, left - 10.0));
         }
+        let range = self.range();
         for (at, named) in self.named().enumerate() {
             let (row, column) = (at / columns.len().max(1), at % columns.len().max(1));
-            body += &self.cell(named, (left + cell * column as f64, HEAD + HEIGHT * row as f64, cell - 1.0));
+            body += &self.cell(named, (left + cell * column as f64, HEAD + HEIGHT * row as f64, cell - 1.0), range);
         }
         let wide = left + cell * columns.len() as f64 + 2.0;
         Drawn { width: width.max(wide), height: HEAD + HEIGHT * rows.len() as f64 + 6.0, body }
