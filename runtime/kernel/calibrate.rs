@@ -9,7 +9,7 @@ use super::completion::{Chosen, Completion, OfCollective};
 use super::core::Core;
 use crate::collective::calibration::Line;
 use crate::collective::execute::{Plan, Planned, Planner, Start, Typed};
-use crate::collective::{Blocks, Call, allgather};
+use crate::collective::{Blocks, Call, Prepared, allgather};
 use crate::cost::Hosts;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
@@ -92,7 +92,8 @@ impl Kernel {
         let remembered = remembered.unwrap_or_default();
         let exchange = self.calls.job.planner.lock().exchange(line, delay_s, remembered, losses);
         let Some((number, own, result)) = exchange else { return };
-        let schedule = Arc::new(allgather::bruck::schedule(self.rank, self.size, &Blocks::Equal(own.len() as u64)));
+        let schedule: Arc<Prepared> =
+            allgather::bruck::schedule(self.rank, self.size, &Blocks::Equal(own.len() as u64)).into();
         let mut all = vec![0.0; own.len() * self.size as usize];
         let at = own.len() * self.rank.index();
         all[at..at + own.len()].copy_from_slice(&own);

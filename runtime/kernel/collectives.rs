@@ -12,7 +12,7 @@ use super::team::Team;
 use super::wake::Reason;
 use super::{CollectiveCall, Kernel};
 use crate::collective::execute::{Deferred, Job, Members, Plan, Planned, Start};
-use crate::collective::{Call, Schedule};
+use crate::collective::{Call, Prepared};
 use crate::cost::CostModel;
 use crate::engine::{Completed, OpId};
 use crate::error::{Error, Misuse, Result};
@@ -254,10 +254,9 @@ impl Core {
 }
 
 /// With which ranks of the job a schedule among `members` exchanges messages.
-pub(super) fn peers(schedule: &Schedule, members: &Members) -> Vec<Rank> {
-    let peers = schedule.steps().filter_map(|step| schedule.action(step).peer());
-    let mut peers: Vec<Rank> = peers.map(|member| members.ranks()[member.index()]).collect();
-    peers.sort_unstable();
-    peers.dedup();
-    peers
+pub(super) fn peers(schedule: &Prepared, members: &Members) -> Arc<[Rank]> {
+    match members.is_job() {
+        true => schedule.peers().clone(),
+        false => schedule.peers().iter().map(|&member| members.rank(member)).collect(),
+    }
 }
