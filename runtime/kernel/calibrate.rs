@@ -51,7 +51,7 @@ impl Kernel {
             Ok(Some(make(&plan)))
         };
         let peers = (0..self.size).map(Rank).filter(|peer| *peer != self.rank).collect();
-        self.post_collective(operation, OfCollective { peers, choice }, |core| core.defer(Box::new(begin)))
+        self.post_collective(operation, OfCollective { peers, choice }, |core, now| core.defer(now, Box::new(begin)))
     }
 
     /// Changes how calls are planned from the next one on.
@@ -67,7 +67,7 @@ impl Kernel {
             Ok(None)
         };
         // A job that has failed plans nothing more.
-        let _ = self.lock().defer(Box::new(change));
+        let _ = self.lock().defer(self.clock.now(), Box::new(change));
     }
 
     /// Leaves what was learnt of the links to later jobs.

@@ -320,7 +320,7 @@ impl World {
         let mut ended = Vec::new();
         loop {
             while let Some(completion) = node.engine.poll_completion() {
-                ended.extend(node.collectives.complete(&mut node.engine, now, completion));
+                ended.extend(node.collectives.complete(&mut node.engine, || now, completion));
             }
             let had_strangers = node.engine.has_strangers();
             node.collectives.meet_strangers(&mut node.engine, now);
