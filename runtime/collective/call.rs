@@ -185,7 +185,9 @@ impl Call {
             (Collective::Allreduce, By::Doubling) => allreduce::doubling::schedule(rank, ranks, count),
             (Collective::Allreduce, By::Global) => allreduce::global::schedule(rank, ranks, count),
             (Collective::Allreduce, By::Ring) if is_commutative => allreduce::ring::schedule(rank, ranks, count),
-            (Collective::Alltoall, By::Pairwise { window }) => alltoall::schedule(rank, ranks, blocks, window),
+            (Collective::Alltoall, By::Pairwise { window }) => {
+                alltoall::pairwise::schedule(rank, ranks, blocks, window)
+            }
             (Collective::Barrier, By::Dissemination) => barrier::schedule(rank, ranks),
             (Collective::Broadcast, By::Binary { segment }) => {
                 broadcast::binary::schedule(rank, ranks, root, count, segment)

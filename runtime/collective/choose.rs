@@ -295,9 +295,9 @@ fn formula(collective: Collective, algorithm: Algorithm, machine: &CostModel, ra
         }
         (Collective::Allgather, Algorithm::Ring) => allgather::ring::price(machine, ranks),
         (Collective::Allreduce, Algorithm::Ring) => allreduce::ring::price(machine, ranks),
-        (Collective::Alltoall, Algorithm::Pairwise { window: 1 }) => alltoall::price(machine, ranks),
+        (Collective::Alltoall, Algorithm::Pairwise { window: 1 }) => alltoall::pairwise::price(machine, ranks),
         (Collective::Alltoall, Algorithm::Pairwise { window: 0 }) if is_large => {
-            alltoall::price_at_once(machine, ranks)
+            alltoall::pairwise::price_at_once(machine, ranks)
         }
         (Collective::Broadcast, Algorithm::Serial) => broadcast::serial::price(machine, ranks),
         (Collective::ReduceScatter, Algorithm::Pairwise { window }) if is_large => {

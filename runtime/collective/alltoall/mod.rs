@@ -1,0 +1,3 @@
+//! Blocks of all ranks for all ranks.
+
+pub(crate) mod pairwise;
