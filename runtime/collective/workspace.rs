@@ -9,6 +9,9 @@ use super::operator::Operator;
 use super::prepared::{Prepared, span};
 use super::schedule::{Action, Buffer, Region};
 
+/// Scratch buffers of so many bytes are short.
+const SHORT_BYTES: usize = 4096;
+
 /// One rank's buffers while its schedule is under way.
 #[derive(Debug)]
 pub(super) struct Workspace<T> {
@@ -18,7 +21,15 @@ pub(super) struct Workspace<T> {
 impl<T: Copy> Workspace<T> {
     /// Buffers for `schedule`. `blank` fills the scratch buffer; no schedule reads what it has not written.
     pub(super) fn new(schedule: &Prepared, input: Vec<T>, output: Vec<T>, blank: T) -> Self {
-        let scratch = vec![blank; schedule.scratch() as usize];
+        let length = schedule.scratch() as usize;
+        // Zeros of a long buffer come with its memory; of a short one they are cheaper to write.
+        let scratch = if length * size_of::<T>() > SHORT_BYTES {
+            vec![blank; length]
+        } else {
+            let mut scratch = Vec::with_capacity(length);
+            scratch.resize(length, blank);
+            scratch
+        };
         let [input_cuts, output_cuts, scratch_cuts] = schedule.cuts().clone();
         Workspace {
             buffers: [
