@@ -169,7 +169,7 @@ impl Collective {
         match self {
             Collective::Allgather => &["bruck", "ring"],
             Collective::Allreduce => &["doubling", "global", "binomial", "ring", "chain"],
-            Collective::Alltoall => &["pairwise"],
+            Collective::Alltoall => &["pairwise", "bruck"],
             Collective::Barrier => &["dissemination"],
             Collective::Broadcast => &["serial", "binary", "binomial", "chain"],
             Collective::Exscan | Collective::Scan => &["doubling", "chain"],

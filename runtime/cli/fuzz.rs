@@ -2,7 +2,7 @@
 
 use crate::commands::fuzz as predict;
 use crate::launch::{agent, hosts};
-use crate::report::html;
+use crate::report::html::{Page, pictures, values};
 
 /// Lists of hosts and hostfiles.
 pub fn hosts(bytes: &[u8]) {
@@ -29,9 +29,11 @@ pub fn predict(bytes: &[u8]) {
 /// Files for `lathide report`.
 pub fn report(bytes: &[u8]) {
     let Ok(json) = serde_json::from_slice(bytes) else { return };
-    match html::page(&[("<it>".to_owned(), json)]) {
-        Ok(page) => assert!(!page.contains("<it>"), "a file's words are no part of the page"),
-        Err(words) => assert!(!words.is_empty()),
+    let page = Page::of([("<it>".to_owned(), Ok(json))]);
+    assert!(!page.html().contains("<it>"), "a file's words are no part of the page");
+    assert_eq!(page.shown().count() + page.skipped.len(), 1);
+    for (name, _) in pictures(&page).into_iter().chain(values(&page)) {
+        assert!(!name.contains(['/', '<']), "{name}");
     }
 }
 

@@ -21,7 +21,7 @@ pub enum Algorithm {
         /// The longest segment; unused by gather and scatter.
         segment: u64,
     },
-    /// Bruck's allgather.
+    /// Bruck's allgather, and his alltoall.
     Bruck,
     /// The pipelined chain.
     Chain {
@@ -170,7 +170,7 @@ impl Call {
     }
 
     /// The schedule of `rank` for `algorithm`. `None` if the algorithm does not apply: it belongs to another
-    /// collective, or needs a commutative operator.
+    /// collective, or needs a commutative operator or blocks of one length.
     pub fn schedule(&self, algorithm: Algorithm, rank: Rank) -> Option<Schedule> {
         use Algorithm as By;
         let Call { ranks, root, ref blocks, is_commutative, .. } = *self;
@@ -185,7 +185,13 @@ impl Call {
             (Collective::Allreduce, By::Doubling) => allreduce::doubling::schedule(rank, ranks, count),
             (Collective::Allreduce, By::Global) => allreduce::global::schedule(rank, ranks, count),
             (Collective::Allreduce, By::Ring) if is_commutative => allreduce::ring::schedule(rank, ranks, count),
-            (Collective::Alltoall, By::Pairwise { window }) => alltoall::schedule(rank, ranks, blocks, window),
+            // Blocks go by way of others, who must know their lengths.
+            (Collective::Alltoall, By::Bruck) if matches!(blocks, Blocks::Equal(_)) => {
+                alltoall::bruck::schedule(rank, ranks, count)
+            }
+            (Collective::Alltoall, By::Pairwise { window }) => {
+                alltoall::pairwise::schedule(rank, ranks, blocks, window)
+            }
             (Collective::Barrier, By::Dissemination) => barrier::schedule(rank, ranks),
             (Collective::Broadcast, By::Binary { segment }) => {
                 broadcast::binary::schedule(rank, ranks, root, count, segment)
@@ -245,6 +251,9 @@ impl Call {
                 vec![By::Doubling, By::Global, By::Binomial { segment }, By::Ring, By::Chain { segment }]
             }
             Collective::Allreduce => vec![By::Doubling, By::Global, By::Binomial { segment }, By::Chain { segment }],
+            Collective::Alltoall if matches!(self.blocks, Blocks::Equal(_)) => {
+                vec![By::Pairwise { window: 1 }, By::Pairwise { window: 0 }, By::Bruck]
+            }
             Collective::Alltoall => vec![By::Pairwise { window: 1 }, By::Pairwise { window: 0 }],
             Collective::Barrier => vec![By::Dissemination],
             Collective::Broadcast => {

@@ -231,10 +231,7 @@ impl Prices {
                     Sequence::InARow => price::line_in_a_row(&schedules, 1.0, bytes, &self.machine)?,
                 };
                 // Copies are free in a simulation.
-                let copies = match algorithm {
-                    Algorithm::Bruck => allgather::bruck::copies(call.ranks) * self.machine.combine,
-                    _ => 0.0,
-                };
+                let copies = copies(call.collective, algorithm, call.ranks) * self.machine.combine;
                 Line { fixed: line.fixed.max(least.fixed), per_byte: line.per_byte.max(least.per_byte) + copies }
             }
         };
@@ -283,21 +280,34 @@ fn mean_bytes(call: &Call) -> f64 {
     total / f64::from(call.ranks) * call.element_bytes as f64
 }
 
+/// How many times a block's bytes are copied on each rank.
+fn copies(collective: Collective, algorithm: Algorithm, ranks: u32) -> f64 {
+    match (collective, algorithm) {
+        (Collective::Allgather, Algorithm::Bruck) => allgather::bruck::copies(ranks),
+        (Collective::Alltoall, Algorithm::Bruck) => alltoall::bruck::copies(ranks),
+        _ => 0.0,
+    }
+}
+
 /// Prices known without a simulation, above all those of algorithms whose messages grow with the square of the
 /// number of ranks. They equal what a simulation finds, but for the lower bounds of pairwise exchanges
-/// among many ranks, and for the copies of the allgather, which are free there.
+/// among many ranks, for rounds of Bruck's alltoall that need not wait, and for copies, which are free there.
 fn formula(collective: Collective, algorithm: Algorithm, machine: &CostModel, ranks: u32) -> Option<Line> {
     let is_large = u64::from(ranks) * u64::from(ranks) > MESSAGES_MAX;
     Some(match (collective, algorithm) {
         (Collective::Allgather, Algorithm::Bruck) => {
             let line = allgather::bruck::price(machine, ranks);
-            Line { per_byte: line.per_byte + allgather::bruck::copies(ranks) * machine.combine, ..line }
+            Line { per_byte: line.per_byte + copies(collective, algorithm, ranks) * machine.combine, ..line }
+        }
+        (Collective::Alltoall, Algorithm::Bruck) if is_large => {
+            let line = alltoall::bruck::price(machine, ranks);
+            Line { per_byte: line.per_byte + copies(collective, algorithm, ranks) * machine.combine, ..line }
         }
         (Collective::Allgather, Algorithm::Ring) => allgather::ring::price(machine, ranks),
         (Collective::Allreduce, Algorithm::Ring) => allreduce::ring::price(machine, ranks),
-        (Collective::Alltoall, Algorithm::Pairwise { window: 1 }) => alltoall::price(machine, ranks),
+        (Collective::Alltoall, Algorithm::Pairwise { window: 1 }) => alltoall::pairwise::price(machine, ranks),
         (Collective::Alltoall, Algorithm::Pairwise { window: 0 }) if is_large => {
-            alltoall::price_at_once(machine, ranks)
+            alltoall::pairwise::price_at_once(machine, ranks)
         }
         (Collective::Broadcast, Algorithm::Serial) => broadcast::serial::price(machine, ranks),
         (Collective::ReduceScatter, Algorithm::Pairwise { window }) if is_large => {

@@ -5,6 +5,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | `schedule` | the steps: send, receive, combine, copy, signal |
+//! | `Prepared` | a schedule with what its executions have in common |
 //! | `Progress` | which steps may be posted, and which follow when they are complete |
 //! | `Workspace`, `Operator` | the buffers, which messages use without a copy, and the steps without messages |
 //! | `barrier`, `broadcast`, `reduce`, `allreduce` | one algorithm per file |
@@ -35,6 +36,7 @@ pub(crate) mod gather;
 mod operator;
 #[cfg(test)]
 mod order_tests;
+pub(crate) mod prepared;
 pub(crate) mod price;
 #[cfg(test)]
 mod price_tests;
@@ -56,5 +58,5 @@ pub use blocks::Blocks;
 pub use call::{Algorithm, Call};
 pub use exchange::Shift;
 pub use operator::{Number, Operator};
+pub(crate) use prepared::Prepared;
 pub use report::{CandidateReport, ChangeReport, CollectiveReport};
-pub(crate) use schedule::Schedule;

@@ -96,7 +96,7 @@ fn symmetric_schedules_cost_their_rounds() {
     compare(Collective::Allgather, Algorithm::Ring, allgather::ring::price);
     compare(Collective::Allgather, Algorithm::Bruck, allgather::bruck::price);
     compare(Collective::Allreduce, Algorithm::Ring, allreduce::ring::price);
-    compare(Collective::Alltoall, Algorithm::Pairwise { window: 1 }, alltoall::price);
+    compare(Collective::Alltoall, Algorithm::Pairwise { window: 1 }, alltoall::pairwise::price);
     compare(Collective::ReduceScatter, Algorithm::Ring, reduce_scatter::ring::price);
     compare(Collective::Barrier, Algorithm::Dissemination, |machine, ranks| {
         let rounds = f64::from(ranks.next_power_of_two().trailing_zeros());
@@ -111,7 +111,7 @@ fn rounds_at_once_cost_at_least_their_messages() {
         for ranks in crate::scale::ranks(64) {
             let call = Call::new(Collective::Alltoall, ranks, 1, 8);
             let line = simulated(&call, Algorithm::Pairwise { window: 0 }, &machine);
-            let formula = alltoall::price_at_once(&machine, ranks);
+            let formula = alltoall::pairwise::price_at_once(&machine, ranks);
             assert!(is_close(line.per_byte, formula.per_byte), "{ranks}: {line:?}, {formula:?}, {machine:?}");
             let least = formula.fixed * (1.0 - 1e-9);
             assert!(

@@ -4,78 +4,57 @@
 //! [`Progress::done`] when they are complete, in any order. The kernel does so for a node, so that a non-blocking
 //! collective advances while the program computes; the simulators do so for all ranks.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::schedule::{Action, Schedule, StepId};
+use super::prepared::Prepared;
+use super::schedule::{Action, StepId};
 
 /// A schedule under way.
 #[derive(Clone, Debug)]
 pub(super) struct Progress {
-    schedule: Arc<Schedule>,
-    /// What each step still waits for: needs that are not complete, and its stream's step before if that is not
-    /// posted.
-    missing: Vec<u32>,
-    /// The steps that need a step, one step's after the other's; `dependent_starts` says where each one's begin.
-    dependents: Vec<StepId>,
-    dependent_starts: Vec<u32>,
-    /// Each step's next in its stream.
-    stream_after: Vec<Option<StepId>>,
+    schedule: Arc<Prepared>,
+    slots: Box<[Slot]>,
     /// Receives are posted first: a message that finds its place is not copied.
-    ready_receives: VecDeque<StepId>,
-    ready_others: VecDeque<StepId>,
-    state: Vec<State>,
+    ready_receives: Queue,
+    ready_others: Queue,
     incomplete: usize,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
-    Waiting,
-    Posted,
-    Done,
+/// One per step.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// What the step of this number still waits for: needs that are not complete, and its stream's step before if that is
+    /// not posted. Or [`POSTED`], or [`DONE`].
+    missing: u32,
+    /// A place of one of the queues: receives have the first ones, since each step is queued once.
+    queued: StepId,
+}
+
+const POSTED: u32 = u32::MAX - 1;
+const DONE: u32 = u32::MAX;
+
+/// A part of the slots' places: those from `first` to `end` are taken.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    first: u32,
+    end: u32,
 }
 
 impl Progress {
-    /// A schedule of which nothing is done yet. Costs one pass over its steps.
-    pub(super) fn new(schedule: impl Into<Arc<Schedule>>) -> Self {
+    /// A schedule of which nothing is done yet.
+    pub(super) fn new(schedule: impl Into<Arc<Prepared>>) -> Self {
         let schedule = schedule.into();
-        let len = schedule.len();
-        let mut starts = vec![0u32; len + 1];
-        let mut missing = Vec::with_capacity(len);
-        let mut stream_after = vec![None; len];
-        for step in schedule.steps() {
-            for need in schedule.needs(step) {
-                starts[need.index() + 1] += 1;
-            }
-            let before = schedule.stream_before(step);
-            if let Some(before) = before {
-                stream_after[before.index()] = Some(step);
-            }
-            missing.push(schedule.needs(step).len() as u32 + u32::from(before.is_some()));
-        }
-        for index in 0..len {
-            starts[index + 1] += starts[index];
-        }
-        let (mut fill, mut dependents) = (starts.clone(), vec![StepId(0); starts[len] as usize]);
-        for step in schedule.steps() {
-            for need in schedule.needs(step) {
-                dependents[fill[need.index()] as usize] = step;
-                fill[need.index()] += 1;
-            }
-        }
+        let slots = schedule.missing().iter().map(|&missing| Slot { missing, queued: StepId(0) }).collect();
+        let others = schedule.receive_count() as u32;
         let mut progress = Progress {
-            missing,
-            dependents,
-            dependent_starts: starts,
-            stream_after,
-            ready_receives: VecDeque::new(),
-            ready_others: VecDeque::new(),
-            state: vec![State::Waiting; len],
-            incomplete: len,
+            slots,
+            ready_receives: Queue { first: 0, end: 0 },
+            ready_others: Queue { first: others, end: others },
+            incomplete: schedule.len(),
             schedule,
         };
         for step in progress.schedule.steps() {
-            if progress.missing[step.index()] == 0 {
+            if progress.slots[step.index()].missing == 0 {
                 progress.enqueue(step);
             }
         }
@@ -85,9 +64,10 @@ impl Progress {
     /// The next step that may be posted now; the caller posts it before it asks again. Receives come first,
     /// else the order is that in which steps became ready.
     pub(super) fn ready(&mut self) -> Option<StepId> {
-        let step = self.ready_receives.pop_front().or_else(|| self.ready_others.pop_front())?;
-        self.state[step.index()] = State::Posted;
-        if let Some(next) = self.stream_after[step.index()] {
+        let place = self.ready_receives.pop().or_else(|| self.ready_others.pop())?;
+        let step = self.slots[place as usize].queued;
+        self.slots[step.index()].missing = POSTED;
+        if let Some(next) = self.schedule.stream_after(step) {
             self.supply(next);
         }
         Some(step)
@@ -98,12 +78,11 @@ impl Progress {
     /// # Panics
     /// If the step is not under way: a step is posted once, by [`Progress::ready`], and completes once.
     pub(super) fn done(&mut self, step: StepId) {
-        let state = std::mem::replace(&mut self.state[step.index()], State::Done);
-        assert_eq!(state, State::Posted, "step {} completes once, after it was posted", step.index());
+        let state = std::mem::replace(&mut self.slots[step.index()].missing, DONE);
+        assert_eq!(state, POSTED, "step {} completes once, after it was posted", step.index());
         self.incomplete -= 1;
-        let [start, end] = [0, 1].map(|more| self.dependent_starts[step.index() + more] as usize);
-        for index in start..end {
-            self.supply(self.dependents[index]);
+        for index in 0..self.schedule.dependents(step).len() {
+            self.supply(self.schedule.dependents(step)[index]);
         }
     }
 
@@ -125,22 +104,43 @@ impl Progress {
     /// The steps that are posted and not complete, in order: what an executor still waits for.
     #[cfg(test)]
     pub(super) fn under_way(&self) -> impl Iterator<Item = StepId> + '_ {
-        self.schedule.steps().filter(|step| self.state[step.index()] == State::Posted)
+        self.schedule.steps().filter(|step| self.slots[step.index()].missing == POSTED)
     }
 
     /// One thing less that `step` waits for.
     fn supply(&mut self, step: StepId) {
-        self.missing[step.index()] -= 1;
-        if self.missing[step.index()] == 0 {
+        let missing = &mut self.slots[step.index()].missing;
+        *missing -= 1;
+        if *missing == 0 {
             self.enqueue(step);
         }
     }
 
     fn enqueue(&mut self, step: StepId) {
-        match self.schedule.action(step) {
-            Action::Await { .. } | Action::Receive { .. } => self.ready_receives.push_back(step),
-            _ => self.ready_others.push_back(step),
-        }
+        let is_receive = self.schedule.action(step).is_receive();
+        let queue = if is_receive { &mut self.ready_receives } else { &mut self.ready_others };
+        self.slots[queue.push() as usize].queued = step;
+    }
+}
+
+impl Queue {
+    fn is_empty(self) -> bool {
+        self.first == self.end
+    }
+
+    /// The next free place.
+    fn push(&mut self) -> u32 {
+        self.end += 1;
+        self.end - 1
+    }
+
+    /// The place that was taken first.
+    fn pop(&mut self) -> Option<u32> {
+        let first = self.first;
+        (!self.is_empty()).then(|| {
+            self.first += 1;
+            first
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 
+use super::prepared::Prepared;
 use super::progress::Progress;
 use super::schedule::{Action, Region, Schedule, StepId};
 use crate::cost::{Block, CostModel};
@@ -51,7 +52,7 @@ struct World<'a> {
 
 /// One rank: a processor that does one thing at a time, and a port that sends one message at a time.
 struct Station {
-    schedule: Arc<Schedule>,
+    schedule: Arc<Prepared>,
     progress: Progress,
     calls_left: u32,
     is_busy: bool,
@@ -283,7 +284,7 @@ impl World<'_> {
 }
 
 impl Station {
-    fn new(schedule: Arc<Schedule>, calls: u32) -> Self {
+    fn new(schedule: Arc<Prepared>, calls: u32) -> Self {
         Station {
             progress: Progress::new(schedule.clone()),
             // Who has nothing to do has no calls.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use lathide_sys::pieces::{Exclusive, Shared};
 
 use super::operator::Operator;
+use super::prepared::Prepared;
 use super::progress::Progress;
 use super::schedule::{Action, Region, Schedule, StepId};
 use super::workspace::Workspace;
@@ -87,6 +88,7 @@ pub(super) fn run<T: Copy>(
         chance: Chance(seed),
     };
     for Part { schedule, input, output } in parts {
+        let schedule: Prepared = schedule.into();
         trial.work.push(Workspace::new(&schedule, input, output, blank));
         trial.progress.push(Progress::new(schedule));
     }

@@ -3,12 +3,14 @@
 //! Messages are sent from these buffers and received into them, without a copy: each step under way borrows its regions,
 //! and a schedule has no two steps under way at once that would write what the other needs.
 
-use std::ops::Range;
-
 use lathide_sys::pieces::{Exclusive, Pieces, Shared};
 
 use super::operator::Operator;
-use super::schedule::{Action, Buffer, Region, Schedule};
+use super::prepared::{Prepared, span};
+use super::schedule::{Action, Buffer, Region};
+
+/// Scratch buffers of so many bytes are short.
+const SHORT_BYTES: usize = 4096;
 
 /// One rank's buffers while its schedule is under way.
 #[derive(Debug)]
@@ -18,16 +20,17 @@ pub(super) struct Workspace<T> {
 
 impl<T: Copy> Workspace<T> {
     /// Buffers for `schedule`. `blank` fills the scratch buffer; no schedule reads what it has not written.
-    pub(super) fn new(schedule: &Schedule, input: Vec<T>, output: Vec<T>, blank: T) -> Self {
-        let mut cuts: [Vec<usize>; 3] = Default::default();
-        for action in schedule.steps().map(|step| schedule.action(step)) {
-            for region in action.regions().into_iter().flatten() {
-                let Range { start, end } = span(region);
-                cuts[place(region.buffer)].extend([start, end]);
-            }
-        }
-        let scratch = vec![blank; schedule.scratch() as usize];
-        let [input_cuts, output_cuts, scratch_cuts] = cuts;
+    pub(super) fn new(schedule: &Prepared, input: Vec<T>, output: Vec<T>, blank: T) -> Self {
+        let length = schedule.scratch() as usize;
+        // Zeros of a long buffer come with its memory; of a short one they are cheaper to write.
+        let scratch = if length * size_of::<T>() > SHORT_BYTES {
+            vec![blank; length]
+        } else {
+            let mut scratch = Vec::with_capacity(length);
+            scratch.resize(length, blank);
+            scratch
+        };
+        let [input_cuts, output_cuts, scratch_cuts] = schedule.cuts().clone();
         Workspace {
             buffers: [
                 Pieces::new(input, input_cuts),
@@ -88,10 +91,6 @@ fn place(buffer: Buffer) -> usize {
     }
 }
 
-fn span(region: Region) -> Range<usize> {
-    region.start as usize..region.end() as usize
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::schedule::{Builder, Side};
@@ -111,7 +110,7 @@ mod tests {
         ];
         builder.copy(Region::input(0, 2), high, &[]);
         builder.copy(high, low, &[]);
-        let mut work = Workspace::new(&builder.finish(), vec![1, 2], vec![10, 20], 0);
+        let mut work = Workspace::new(&builder.finish().into(), vec![1, 2], vec![10, 20], 0);
         for (step, expected) in steps.iter().zip([[10, 20], [10, 20], [9, 18], [-8, -16]]) {
             assert!(work.apply(step, Some(&minus)));
             assert_eq!(work.share(Region::output(0, 2))[..], expected, "{step:?}");

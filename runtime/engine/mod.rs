@@ -287,6 +287,11 @@ impl Engine {
         sent
     }
 
+    /// Whether [`Engine::take_spent`] has something to take.
+    pub(crate) fn has_spent(&self) -> bool {
+        !self.shared.spent.is_empty()
+    }
+
     /// Buffers that nobody wants any more. Their types may be the program's own: they are to be dropped while nothing is
     /// locked.
     pub(crate) fn take_spent(&mut self) -> Vec<Box<dyn Any + Send>> {

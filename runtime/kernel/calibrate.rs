@@ -9,7 +9,7 @@ use super::completion::{Chosen, Completion, OfCollective};
 use super::core::Core;
 use crate::collective::calibration::Line;
 use crate::collective::execute::{Plan, Planned, Planner, Start, Typed};
-use crate::collective::{Blocks, Call, allgather};
+use crate::collective::{Blocks, Call, Prepared, allgather};
 use crate::cost::Hosts;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
@@ -51,7 +51,7 @@ impl Kernel {
             Ok(Some(make(&plan)))
         };
         let peers = (0..self.size).map(Rank).filter(|peer| *peer != self.rank).collect();
-        self.post_collective(operation, OfCollective { peers, choice }, |core| core.defer(Box::new(begin)))
+        self.post_collective(operation, OfCollective { peers, choice }, |core, now| core.defer(now, Box::new(begin)))
     }
 
     /// Changes how calls are planned from the next one on.
@@ -67,7 +67,7 @@ impl Kernel {
             Ok(None)
         };
         // A job that has failed plans nothing more.
-        let _ = self.lock().defer(Box::new(change));
+        let _ = self.lock().defer(self.clock.now(), Box::new(change));
     }
 
     /// Leaves what was learnt of the links to later jobs.
@@ -92,7 +92,8 @@ impl Kernel {
         let remembered = remembered.unwrap_or_default();
         let exchange = self.calls.job.planner.lock().exchange(line, delay_s, remembered, losses);
         let Some((number, own, result)) = exchange else { return };
-        let schedule = Arc::new(allgather::bruck::schedule(self.rank, self.size, &Blocks::Equal(own.len() as u64)));
+        let schedule: Arc<Prepared> =
+            allgather::bruck::schedule(self.rank, self.size, &Blocks::Equal(own.len() as u64)).into();
         let mut all = vec![0.0; own.len() * self.size as usize];
         let at = own.len() * self.rank.index();
         all[at..at + own.len()].copy_from_slice(&own);

@@ -12,7 +12,7 @@ use super::team::Team;
 use super::wake::Reason;
 use super::{CollectiveCall, Kernel};
 use crate::collective::execute::{Deferred, Job, Members, Plan, Planned, Start};
-use crate::collective::{Call, Schedule};
+use crate::collective::{Call, Prepared};
 use crate::cost::CostModel;
 use crate::engine::{Completed, OpId};
 use crate::error::{Error, Misuse, Result};
@@ -50,7 +50,7 @@ impl Kernel {
     pub(crate) fn initexchange(&self, team: &Team, operation: Operation, start: Start) -> Result<Arc<Completion>> {
         let _call = self.call_collective(team)?;
         let of = OfCollective { peers: peers(&start.schedule, &team.members), choice: Chosen::default() };
-        self.post_collective(operation, of, |core| core.start(start))
+        self.post_collective(operation, of, |core, now| core.start(now, start))
     }
 
     /// Begins a collective of a team by the algorithm that is selected for it, as `make` says, and posts its first steps; a burst of
@@ -73,7 +73,7 @@ impl Kernel {
         let _ = choice.set(plan.choice.clone());
         let start = make(&plan);
         let of = OfCollective { peers: peers(&start.schedule, &team.members), choice };
-        let completion = self.post_collective(operation, of, |core| core.start(start))?;
+        let completion = self.post_collective(operation, of, |core, now| core.start(now, start))?;
         if exchanges {
             self.exchange_observations();
         }
@@ -84,13 +84,13 @@ impl Kernel {
         &self,
         operation: Operation,
         of: OfCollective,
-        post: impl FnOnce(&mut Core) -> Result<OpId>,
+        post: impl FnOnce(&mut Core, Duration) -> Result<OpId>,
     ) -> Result<Arc<Completion>> {
         let now = self.clock.now();
         self.ownership.program_enters(now);
         self.observer.enters(now);
         let mut core = self.lock();
-        let op = post(&mut core).map_err(|error| error.during(operation))?;
+        let op = post(&mut core, now).map_err(|error| error.during(operation))?;
         let completion = Arc::new(Completion::of_collective(operation, op, of));
         core.expect(completion.clone());
         if let Some(observed) = &mut core.observed {
@@ -165,8 +165,8 @@ impl Kernel {
 impl Core {
     /// A message has ended while collectives wait for some: if it is none of theirs, it is the program's.
     pub(super) fn complete_for_collectives(&mut self, completion: Completed) {
-        let now = self.clock.now();
-        if let Some(completion) = self.collectives.complete(&mut self.engine, now, completion) {
+        let clock = self.clock;
+        if let Some(completion) = self.collectives.complete(&mut self.engine, || clock.now(), completion) {
             self.fill_slot(completion);
         }
     }
@@ -180,22 +180,22 @@ impl Core {
         let mut goes_on = true;
         if self.engine.has_strangers() {
             self.collectives.meet_strangers(&mut self.engine, self.clock.now());
-        } else {
+        } else if self.collectives.has_failures() {
             goes_on = self.collectives.fail_late(&mut self.engine, self.clock.now());
         }
-        self.observe_traffic();
+        self.observe_traffic(None);
         while let Some(completion) = self.collectives.poll_completion() {
             self.fill_slot(completion);
         }
         goes_on
     }
 
-    /// Begins a collective. Its first steps are posted when its part has run: it is due.
+    /// Begins a collective, at `now`. Its first steps are posted when its part has run: it is due.
     ///
     /// # Errors
     /// What the job has failed with, or why no collective can be called any more.
-    pub(crate) fn start(&mut self, start: Start) -> Result<OpId> {
-        self.collectives.start(&mut self.engine, self.clock.now(), start)
+    pub(crate) fn start(&mut self, now: Duration, start: Start) -> Result<OpId> {
+        self.collectives.start(&mut self.engine, now, start)
     }
 
     /// Asks the ranks that collectives which have not moved for `patience` wait for.
@@ -222,8 +222,8 @@ impl Core {
     ///
     /// # Errors
     /// As [`Core::start`].
-    pub(super) fn defer(&mut self, deferred: Deferred) -> Result<OpId> {
-        self.collectives.defer(&mut self.engine, self.clock.now(), deferred)
+    pub(super) fn defer(&mut self, now: Duration, deferred: Deferred) -> Result<OpId> {
+        self.collectives.defer(&mut self.engine, now, deferred)
     }
 
     /// Begins an exchange of observations.
@@ -243,21 +243,22 @@ impl Core {
 
     /// Takes a collective's part back and posts what it has made ready.
     pub(crate) fn put_back(&mut self, job: Job) {
-        self.collectives.put_back(&mut self.engine, self.clock.now(), job);
-        self.observe_traffic();
+        let now = self.clock.now();
+        self.collectives.put_back(&mut self.engine, now, job);
+        self.observe_traffic(Some(now));
     }
 
     /// What is to be dropped once the lock is free.
-    pub(crate) fn take_spent(&mut self) -> impl Send + use<> {
-        (self.collectives.take_spent(), self.windows.take_spent(), self.take_unwanted())
+    pub(crate) fn take_spent(&mut self) -> Option<impl Send + use<>> {
+        let has_spent = self.collectives.has_spent() || self.windows.has_spent() || self.has_unwanted();
+        has_spent.then(|| (self.collectives.take_spent(), self.windows.take_spent(), self.take_unwanted()))
     }
 }
 
 /// With which ranks of the job a schedule among `members` exchanges messages.
-pub(super) fn peers(schedule: &Schedule, members: &Members) -> Vec<Rank> {
-    let peers = schedule.steps().filter_map(|step| schedule.action(step).peer());
-    let mut peers: Vec<Rank> = peers.map(|member| members.ranks()[member.index()]).collect();
-    peers.sort_unstable();
-    peers.dedup();
-    peers
+pub(super) fn peers(schedule: &Prepared, members: &Members) -> Arc<[Rank]> {
+    match members.is_job() {
+        true => schedule.peers().clone(),
+        false => schedule.peers().iter().map(|&member| members.rank(member)).collect(),
+    }
 }

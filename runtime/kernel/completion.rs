@@ -35,7 +35,7 @@ pub(crate) struct Completion {
 /// What a collective's completion knows beside its operation.
 pub(crate) struct OfCollective {
     /// With whom messages are exchanged.
-    pub(crate) peers: Vec<Rank>,
+    pub(crate) peers: Arc<[Rank]>,
     /// Why its algorithm was taken; nothing to choose from for an exchange.
     pub(crate) choice: Chosen,
 }

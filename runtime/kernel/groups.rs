@@ -25,8 +25,8 @@ impl Kernel {
         (members, key): (Arc<Members>, MatchKey),
     ) -> Result<Arc<Completion>> {
         let of = OfCollective { peers: peers(&start.schedule, &members), choice: Chosen::default() };
-        self.post_collective(operation, of, |core| {
-            core.collectives.found(&mut core.engine, self.clock.now(), start, (members, key))
+        self.post_collective(operation, of, |core, now| {
+            core.collectives.found(&mut core.engine, now, start, (members, key))
         })
     }
 

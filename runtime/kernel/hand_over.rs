@@ -69,7 +69,10 @@ impl Kernel {
         // Who begins one goes on to compute, as far as can be known; a wait says otherwise.
         core.is_helped = self.help.is_held();
         if self.task_may_move() {
-            core.flush();
+            // All leaves together with what its first steps send.
+            if !core.has_due() {
+                core.flush();
+            }
             return self.carry_on(core);
         }
         // Its own part only: what the parts of others post must leave, since somebody may wait for it.

@@ -49,9 +49,10 @@ impl Core {
         gathers: bool,
     ) -> Result<Posted, Unposted> {
         if gathers
-            && let Some(copy) = source.all().map(<[u8]>::to_vec)
-            && self.engine.takes_at_once(to, copy.len() as u64)
+            && let Some(bytes) = source.all()
+            && self.engine.takes_at_once(to, bytes.len() as u64)
         {
+            let copy = bytes.to_vec();
             return match self.engine.initwrite(now, to, key, element, Box::new(copy)) {
                 Ok(op) => Ok(Posted { op, gathers, copied: Some(source) }),
                 Err(unposted) => Err(Unposted { buffer: source.into_any(), ..unposted }),

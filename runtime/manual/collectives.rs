@@ -18,7 +18,8 @@
 //! | `gather`, `gather_counts` | `simple`, `binomial`, `windowed` (Algorithm 1 of Tam and Wang), `granted` |
 //! | `scatter`, `scatter_counts` | `serial`, `binomial` |
 //! | `allgather`, `allgather_counts` | `bruck`, `ring` |
-//! | `alltoall`, `alltoall_counts` | `pairwise`, with a window of one round or of all rounds |
+//! | `alltoall` | `pairwise`, with a window of one round or of all rounds; `bruck` |
+//! | `alltoall_counts` | `pairwise`, with a window of one round or of all rounds |
 //! | `reduce_scatter`, `reduce_scatter_counts` | `halving` and `ring` (commutative operators), `pairwise` |
 //! | `scan`, `exscan` | `doubling` (Hillis and Steele 1986), `chain` (pipelined) |
 //! | `exchange`, `persistent_exchange` | none: messages with neighbours only, on which other ranks need not agree |

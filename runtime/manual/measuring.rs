@@ -16,7 +16,8 @@
 //! as another program's, nor are interrupts. `gain` judges the repetitions that count: it repeats a disturbed one while there is time, at
 //! most as often again, takes the calmest, and marks a point with fewer than six calm ones (`is_disturbed`; in the table `<-`). Of such
 //! a point, and of a whole run that contradicts eq. (1), nobody says that overlap pays. `link` and `collectives` judge the whole run;
-//! `study` and `gain -- PROGRAM` the machine of the launcher.
+//! `study` and `gain -- PROGRAM` the machine of the launcher. Page and terminal say the same: a test holds them to it over recorded results
+//! ([results](super::results)).
 //!
 //! # Statistics
 //!
@@ -28,7 +29,7 @@
 //! | 5 variability | medians have 95 % intervals from six repetitions on |
 //! | 6 normality | not assumed: order statistics, the sign test, the bootstrap |
 //! | 7 and 8 comparisons | the exact two-sided sign test of pairs at 0.05 (`comparisons`); p50, p99 and the greatest of one-way times |
-//! | 9 set-up | `hosts` and `run` in JSON |
+//! | 9 set-up | `hosts` and `run` in JSON; the page has a table of every host's |
 //! | 10 parallel time | both nodes begin at an agreed moment; the slower one counts |
 //! | 11 bounds | eq. (1), raw TCP, the verdict `impossible` |
 //! | 12 plots | curves are models, points are measured, with least and greatest |

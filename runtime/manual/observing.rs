@@ -136,10 +136,9 @@
 //!
 //! # HTML report
 //!
-//! `lathide report gain.json link.json trace.json reports.json -o report.html` makes one page of the results of
-//! `gain --json`, `link --json`, `run --trace`, `run --report=FILE`, `run --json` and `gain --json -- PROGRAM`, as many
-//! of them as there are. It has curves with the models beside the measurements, the timeline of each rank (the whole,
-//! and an excerpt that shows single steps), tables, and advice with its equations. The file is self-contained.
+//! `lathide report gain.json link.json trace.json reports.json -o report.html` makes one page of what `run --trace`, `run --report=FILE`,
+//! `run --json` and the other commands have saved: the timeline of each rank (the whole, and an excerpt that shows single steps), time
+//! by rank and by region, tables, and advice with its equations. [Results](super::results) has all that the page shows.
 //!
 //! # Cost
 //!

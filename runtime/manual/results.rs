@@ -23,9 +23,34 @@
 //!
 //! A program that looks for one number takes it by its name: `max(point["gain"] for point in result["points"])`.
 //!
+//! # A page, pictures and tables
+//!
+//! `lathide report FILE... -o report.html` makes one page of what any command has saved, also of `run` (`--json`, `--report=FILE`,
+//! `--trace FILE`) and `lab`. The page loads nothing from anywhere. On top stand each file's verdict and conclusion, in the words of the
+//! terminal. A file that does not fit is named, on the page and on standard error, and skipped; the exit status is 1 if none fits.
+//!
+//! | figure | of |
+//! | --- | --- |
+//! | the curves and points of the layout, with least and greatest | every command |
+//! | exchange, overlap and one-way time by fragments against size; message rate, latency under load, processor time | `link` |
+//! | predicted against measured, errors by operation, overlap | `collectives` |
+//! | pairs of runs with overlap off and on | `gain -- PROGRAM` |
+//! | ratios of pairs with their intervals | all with `comparisons` |
+//! | time by rank, by region, by rank and region | `run`, `gain -- PROGRAM` |
+//! | the timeline, and some steps about its middle | `run --trace` |
+//! | matrices of round trips and rates; a cross where one does not reach the other | `doctor` |
+//!
+//! A pointer over a mark or a bar shows its value with its unit. Series differ by the shape of their marks, not by colour alone; colours are
+//! for any colour vision, light and dark. Every figure has a description for screen readers. Marks of several series at one place
+//! stand some pixels beside each other. Tables are sorted by the numbers in front.
+//!
+//! `--csv DIR` saves every table and the values of every figure as comma-separated values (RFC 4180), with the members' names in the first
+//! line and values as in JSON: seconds, bytes, parts of one. `--svg DIR` saves every figure as a picture of its own, on white.
+//! Names are those of the file, a number, and the title: `link-008-exchange-a-message-each-way-against-its-size.svg`.
+//!
 //! # Members of all results
 //!
-//! Results of `gain`, `link`, `collectives`, `study`, `predict` and `doctor` have these. `lathide report` shows any of them.
+//! Results of `gain`, `link`, `collectives`, `study`, `predict` and `doctor` have these.
 //!
 //! ## `all`
 //!
@@ -208,4 +233,4 @@
 //! | `hosts[].sent`, `hosts[].received` | what it has carried |
 //!
 //! Others: `lathide-trace-1` is the timeline ([observing](super::observing)), `lathide-doctor-2` has `hosts`, `pairs` and `troubles`, `lathide-report-1`
-//! `output`, `bytes` and `files`.
+//! `output`, `bytes`, `files`, `shown` (`file`, `title`, `verdict`, `meaning`), `skipped` (`file`, `why`), `csv` and `svg`.

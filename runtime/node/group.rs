@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::buffer::ElementType;
 use crate::collective::execute::{Members, Start, Typed};
-use crate::collective::{Blocks, allgather};
+use crate::collective::{Blocks, Prepared, allgather};
 use crate::cost::{COST_WORDS, CostModel};
 #[expect(unused_imports, reason = "named in documentation")]
 use crate::error::Error;
@@ -108,7 +108,7 @@ impl Group {
         let mut block = vec![u64::from(number)];
         block.extend(terms.model.to_words().map(f64::to_bits));
         let (count, size) = (block.len(), ranks.len());
-        let schedule = Arc::new(allgather::bruck::schedule(own, size as u32, &Blocks::Equal(count as u64)));
+        let schedule: Arc<Prepared> = allgather::bruck::schedule(own, size as u32, &Blocks::Equal(count as u64)).into();
         let mut all = vec![0u64; count * size];
         all[own.index() * count..][..count].copy_from_slice(&block);
         let operation =

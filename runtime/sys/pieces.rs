@@ -11,6 +11,13 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// Where vectors are cut into pieces. Made once for many vectors that are cut alike.
+#[derive(Clone, Debug)]
+pub struct Cuts {
+    /// The first element after each piece; the last piece has all that is left.
+    ends: Arc<[usize]>,
+}
+
 /// A vector in pieces that are lent.
 pub struct Pieces<T> {
     memory: Arc<Memory<T>>,
@@ -38,15 +45,18 @@ struct Memory<T> {
     start: NonNull<T>,
     length: usize,
     capacity: usize,
-    pieces: Box<[Piece]>,
+    cuts: Cuts,
+    /// Of each piece: the first few without memory of their own.
+    few: [Loans; FEW],
+    more: Box<[Loans]>,
 }
 
-struct Piece {
-    /// The first element after it.
-    end: usize,
-    /// How many share it, or [`EXCLUSIVE`].
-    loans: AtomicU32,
-}
+/// How many share a piece, or [`EXCLUSIVE`].
+#[derive(Default)]
+struct Loans(AtomicU32);
+
+/// Most vectors of short messages are cut into no more pieces.
+const FEW: usize = 4;
 
 /// One has the piece alone.
 const EXCLUSIVE: u32 = u32::MAX;
@@ -57,18 +67,25 @@ unsafe impl<T: Send + Sync> Send for Memory<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for Memory<T> {}
 
-impl<T> Pieces<T> {
-    /// Cuts `vector` before the elements `cuts`, in any order. A loan holds every piece that it touches.
-    pub fn new(vector: Vec<T>, cuts: impl IntoIterator<Item = usize>) -> Self {
-        let mut vector = ManuallyDrop::new(vector);
-        let length = vector.len();
-        let mut ends: Vec<usize> = cuts.into_iter().filter(|&cut| 0 < cut && cut < length).collect();
+impl Cuts {
+    /// Cuts before these elements, in any order. Those that a vector does not have are no cuts of it.
+    pub fn before(elements: impl IntoIterator<Item = usize>) -> Self {
+        let mut ends: Vec<usize> = elements.into_iter().filter(|&cut| 0 < cut).collect();
+        ends.push(usize::MAX);
         ends.sort_unstable();
         ends.dedup();
-        ends.push(length);
-        let pieces = ends.into_iter().map(|end| Piece { end, loans: AtomicU32::new(0) }).collect();
+        Cuts { ends: ends.into() }
+    }
+}
+
+impl<T> Pieces<T> {
+    /// Cuts `vector`. A loan holds every piece that it touches.
+    pub fn new(vector: Vec<T>, cuts: Cuts) -> Self {
+        let mut vector = ManuallyDrop::new(vector);
+        let (length, capacity) = (vector.len(), vector.capacity());
         let start = NonNull::new(vector.as_mut_ptr()).unwrap_or(NonNull::dangling());
-        Pieces { memory: Arc::new(Memory { start, length, capacity: vector.capacity(), pieces }) }
+        let more = (FEW..cuts.ends.len()).map(|_| Loans::default()).collect();
+        Pieces { memory: Arc::new(Memory { start, length, capacity, cuts, few: Default::default(), more }) }
     }
 
     /// The number of elements.
@@ -105,17 +122,17 @@ impl<T> Pieces<T> {
         if elements.start > elements.end || elements.end > memory.length {
             return None;
         }
-        let first = memory.pieces.partition_point(|piece| piece.end <= elements.start);
+        let first = memory.cuts.ends.partition_point(|&end| end <= elements.start);
         let mut loan = Loan { memory: memory.clone(), elements: elements.clone(), pieces: first..first, is_exclusive };
         // An empty range touches no element.
         while !elements.is_empty() {
-            let piece = &memory.pieces[loan.pieces.end];
+            let piece = loan.pieces.end;
             // What has been lent so far returns with the loan.
-            if !piece.lend(is_exclusive) {
+            if !memory.loans(piece).lend(is_exclusive) {
                 return None;
             }
             loan.pieces.end += 1;
-            if piece.end >= elements.end {
+            if memory.cuts.ends[piece] >= elements.end {
                 break;
             }
         }
@@ -123,25 +140,26 @@ impl<T> Pieces<T> {
     }
 }
 
-impl Piece {
+impl Loans {
     fn lend(&self, is_exclusive: bool) -> bool {
         let more = |loans: u32| match (is_exclusive, loans) {
             (true, 0) => Some(EXCLUSIVE),
             (false, loans) if loans < EXCLUSIVE - 1 => Some(loans + 1),
             _ => None,
         };
-        self.loans.fetch_update(Ordering::Acquire, Ordering::Relaxed, more).is_ok()
+        self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, more).is_ok()
     }
 }
 
 impl<T> Drop for Loan<T> {
     fn drop(&mut self) {
-        for piece in &self.memory.pieces[self.pieces.clone()] {
+        for piece in self.pieces.clone() {
+            let Loans(loans) = self.memory.loans(piece);
             // What was written is seen by whoever borrows next.
             if self.is_exclusive {
-                piece.loans.store(0, Ordering::Release);
+                loans.store(0, Ordering::Release);
             } else {
-                piece.loans.fetch_sub(1, Ordering::Release);
+                loans.fetch_sub(1, Ordering::Release);
             }
         }
     }
@@ -155,6 +173,10 @@ impl<T> Loan<T> {
 }
 
 impl<T> Memory<T> {
+    fn loans(&self, piece: usize) -> &Loans {
+        self.few.get(piece).unwrap_or_else(|| &self.more[piece - FEW])
+    }
+
     /// The vector it was made of. The memory is not to be used any more.
     fn vector(&mut self) -> Vec<T> {
         // SAFETY: the parts are those of a vector that was not dropped. Whoever calls this has the memory alone, so nothing is
@@ -194,7 +216,7 @@ impl<T> DerefMut for Exclusive<T> {
 
 impl<T> fmt::Debug for Pieces<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} elements in {} pieces", self.memory.length, self.memory.pieces.len())
+        write!(f, "{} elements in {} pieces", self.memory.length, self.memory.cuts.ends.len())
     }
 }
 
@@ -206,7 +228,7 @@ mod tests {
 
     #[test]
     fn pieces_are_lent_one_by_one() {
-        let pieces = Pieces::new((0..10).collect(), [6, 3, 3, 0, 10, 99]);
+        let pieces = Pieces::new((0..10).collect(), Cuts::before([6, 3, 3, 0, 10, 99]));
         let mut low = pieces.lend_alone(0..3).expect("free");
         let high = pieces.share(6..10).expect("free");
         assert!(pieces.share(2..3).is_none() && pieces.lend_alone(0..3).is_none() && pieces.lend_alone(5..7).is_none());
@@ -226,7 +248,7 @@ mod tests {
 
     #[test]
     fn nothing_is_lent_of_nothing() {
-        let pieces = Pieces::new(Vec::<u64>::new(), [0, 1]);
+        let pieces = Pieces::new(Vec::<u64>::new(), Cuts::before([0, 1]));
         assert!(pieces.is_empty());
         let (one, other) = (pieces.lend_alone(0..0).expect("empty"), pieces.lend_alone(0..0).expect("empty"));
         assert!(one.is_empty() && other.is_empty() && pieces.share(0..1).is_none());
@@ -239,7 +261,7 @@ mod tests {
     #[test]
     fn memory_ends_with_its_last_loan() {
         let element = Arc::new(());
-        let pieces = Pieces::new(vec![element.clone(); 5], [2]);
+        let pieces = Pieces::new(vec![element.clone(); 5], Cuts::before([2]));
         let loan = pieces.share(0..2).expect("free");
         drop(pieces);
         assert_eq!(Arc::strong_count(&element), 6);
@@ -248,7 +270,7 @@ mod tests {
         assert_eq!(Arc::strong_count(&element), 1);
         let mut spare = Vec::with_capacity(9);
         spare.push(element.clone());
-        let back = Pieces::new(spare, []).into_vec().expect("nothing is lent");
+        let back = Pieces::new(spare, Cuts::before([])).into_vec().expect("nothing is lent");
         assert_eq!((back.capacity(), Arc::strong_count(&element)), (9, 2));
     }
 
@@ -256,14 +278,15 @@ mod tests {
     #[test]
     fn threads_share_one_vector() {
         const PIECE: usize = 16;
-        let pieces = Pieces::new(vec![0u64; 4 * PIECE], (0..4).map(|at| at * PIECE));
+        const COUNT: usize = FEW + 2;
+        let pieces = Pieces::new(vec![0u64; COUNT * PIECE], Cuts::before((0..COUNT).map(|at| at * PIECE)));
         let added: u64 = thread::scope(|scope| {
             let worker = |number: usize| {
                 let pieces = &pieces;
                 move || {
                     let mut added = 0;
                     for turn in 0..20_000 {
-                        let at = (turn * 7 + number) % 4 * PIECE;
+                        let at = (turn * 7 + number) % COUNT * PIECE;
                         if let Some(mut piece) = pieces.lend_alone(at..at + PIECE) {
                             piece.iter_mut().for_each(|element| *element += 1);
                             added += 1;

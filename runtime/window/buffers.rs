@@ -4,7 +4,7 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
-use lathide_sys::pieces::{Exclusive, Pieces};
+use lathide_sys::pieces::{Cuts, Exclusive, Pieces};
 
 use crate::buffer::{Element, ReceiveBuffer, SendBuffer};
 
@@ -34,7 +34,7 @@ impl<T: Element, R: Send + 'static, F: FnOnce(Vec<T>) -> R + Send> Gathered<T, F
     /// Room for `count` elements. Chunks are filled one by one: `cuts` are where they begin.
     pub(crate) fn new(count: usize, cuts: impl IntoIterator<Item = u64>, finish: F) -> Self {
         let cuts = cuts.into_iter().map(|cut| cut as usize);
-        Gathered { elements: Pieces::new(vec![T::zeroed(); count], cuts), finish }
+        Gathered { elements: Pieces::new(vec![T::zeroed(); count], Cuts::before(cuts)), finish }
     }
 }
 

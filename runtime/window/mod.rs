@@ -257,6 +257,11 @@ impl Windows {
         self.target.is_idle()
     }
 
+    /// Whether something is to be dropped once nothing is locked.
+    pub(crate) fn has_spent(&self) -> bool {
+        self.origin.has_spent()
+    }
+
     /// What is to be dropped once nothing is locked.
     pub(crate) fn take_spent(&mut self) -> impl Send + use<> {
         self.origin.take_spent()

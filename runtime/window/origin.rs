@@ -343,6 +343,11 @@ impl Origin {
         self.untold.values_mut().find_map(VecDeque::pop_front)
     }
 
+    /// Whether something is to be dropped when nothing is locked.
+    pub(super) fn has_spent(&self) -> bool {
+        !self.spent.is_empty()
+    }
+
     /// What is to be dropped when nothing is locked.
     pub(super) fn take_spent(&mut self) -> Vec<Whole> {
         std::mem::take(&mut self.spent)

@@ -34,6 +34,7 @@ mod misuse;
 mod names;
 mod observe;
 mod p2p;
+mod page;
 mod panics;
 mod predict;
 mod process;

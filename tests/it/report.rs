@@ -43,7 +43,17 @@ fn a_run_is_reported_from_its_trace_and_its_reports() {
     let finished = lathide(&["report", "t.json", "r.json", "-o", "page.html"], &folder).succeeded();
     assert!(finished.stderr.contains("the page is page.html") && finished.stdout.is_empty(), "{finished:?}");
     let html = std::fs::read_to_string(folder.0.join("page.html")).unwrap();
-    for part in ["Timeline: t.json", "rank 3", "t-compute", "t-wait", "t-in", "Run: r.json", "G eq. (4)", "Advice"] {
+    for part in [
+        "<h2 id=\"h0\">Timeline <span class=\"file\">t.json",
+        "rank 3",
+        "t-compute",
+        "t-wait",
+        "t-in",
+        "Run <span class=\"file\">r.json",
+        "Time by rank",
+        "G eq. (4)",
+        "Advice",
+    ] {
         assert!(html.contains(part), "{part} is not in the page");
     }
     for word in ["<script", "http:", "https:", "NaN"] {
@@ -76,4 +86,35 @@ fn wrong_files_are_named() {
     );
     let failed = lathide(&["report", "gain.json", "-o", "no/such/folder.html"], &folder).failed(1);
     assert!(failed.stderr.contains("no/such/folder.html"), "{failed:?}");
+}
+
+#[test]
+fn what_does_not_fit_is_named_and_skipped_and_the_rest_is_shown() {
+    let folder = Folder::new("recorded");
+    let files: Vec<String> = crate::page::recorded().iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let finished =
+        lathide(&[&["report", "--json", "--csv", "csv", "--svg", "svg"], &files[..]].concat(), &folder).succeeded();
+    let said: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
+    let (shown, skipped) = (said["shown"].as_array().unwrap(), said["skipped"].as_array().unwrap());
+    assert_eq!((shown.len() + skipped.len(), skipped.len()), (files.len(), 3), "{said}");
+    let html = std::fs::read_to_string(folder.0.join("report.html")).unwrap();
+    for file in skipped {
+        let (file, why) = (file["file"].as_str().unwrap(), file["why"].as_str().unwrap());
+        assert!(finished.stderr.contains(&format!("{file} is skipped: {why}")), "{}", finished.stderr);
+        assert!(html.contains(&format!("<li>{file}: ")), "{file} is named on the page");
+    }
+    let impossible = shown.iter().find(|shown| shown["file"] == "gain-impossible.json").unwrap();
+    assert_eq!(impossible["verdict"], "impossible");
+    assert!(impossible["meaning"].as_str().unwrap().starts_with("Verdict: impossible. "), "{impossible}");
+    for (what, head) in [("csv", ""), ("svg", "<svg xmlns=")] {
+        let names = said[what].as_array().unwrap();
+        assert!(names.len() > 40, "{what}: {names:?}");
+        for name in names {
+            let text = std::fs::read_to_string(folder.0.join(what).join(name.as_str().unwrap())).unwrap();
+            assert!(text.starts_with(head) && text.lines().count() > 1 && !text.contains("var(--"), "{name}: {text}");
+        }
+    }
+    let told = lathide(&["report", files[5], "-o", "one.html"], &folder).succeeded();
+    assert!(told.stderr.contains("gain-disturbed.json: Verdict: disturbed. "), "{told:?}");
 }

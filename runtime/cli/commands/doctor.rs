@@ -74,10 +74,14 @@ fn results(examined: &Examination) -> Results {
     for trouble in &troubles {
         results.text(format!("! {trouble}"));
     }
-    if troubles.is_empty() {
-        results.conclusion = "Every host reaches every other one.".to_owned();
-    }
+    results.conclusion = conclusion(&troubles);
     results
+}
+
+fn conclusion(troubles: &[String]) -> String {
+    let Some((first, more)) = troubles.split_first() else { return "Every host reaches every other one.".to_owned() };
+    let more = if more.is_empty() { String::new() } else { format!(", and {} more", more.len()) };
+    format!("A job cannot run on all of them: {first}{more}.")
 }
 
 /// What keeps a job from running on all hosts, in words.

@@ -9,6 +9,7 @@ pub(super) enum Scale {
 }
 
 /// The part of an axis that a chart shows. `low < high`, and on a logarithmic axis both are above 0.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
     scale: Scale,
     pub(super) low: f64,
@@ -41,7 +42,10 @@ impl Range {
     /// A little longer at both ends.
     pub(super) fn with_room(self) -> Self {
         let (low, high) = match self.scale {
-            Scale::Log(_) => (self.low / 1.08, self.high * 1.08),
+            Scale::Log(_) => {
+                let room = (self.high / self.low).powf(0.04);
+                (self.low / room, self.high * room)
+            }
             Scale::Linear => {
                 let room = 0.06 * (self.high - self.low);
                 (self.low - room, self.high + room)
@@ -74,30 +78,78 @@ impl Range {
         (Range { low: ticks[0], high: ticks[ticks.len() - 1], ..self }, ticks)
     }
 
-    /// Round values, not more than can be read.
-    pub(super) fn ticks(&self) -> Vec<f64> {
-        let Scale::Log(base) = self.scale else { return round_steps(self.low, self.high) };
-        let base = f64::from(base);
-        let power = |value: f64| value.ln() / base.ln();
+    /// Round values: at most so many, and three where that can be.
+    pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
+        let most = most.max(3);
+        let candidates = match self.scale {
+            Scale::Linear => self.even(),
+            Scale::Log(base) => [self.powers(base), self.between(base), self.even()].concat(),
+        };
+        let fits = |ticks: &&Vec<f64>| (3..=most).contains(&ticks.len());
+        let thinned =
+            |stride: usize| candidates.iter().map(move |ticks| ticks.iter().step_by(stride).copied().collect());
+        let all = (2..=5).flat_map(thinned);
+        candidates.iter().find(fits).cloned().or_else(|| all.into_iter().find(|ticks| fits(&ticks))).unwrap_or_default()
+    }
+
+    /// Powers of a base, each, then every second and so on.
+    fn powers(&self, base: u32) -> Vec<Vec<f64>> {
+        let (base, power) = (f64::from(base), |value: f64| value.ln() / f64::from(base).ln());
         let (first, last) = (power(self.low).ceil() as i32, power(self.high).floor() as i32);
-        let stride = ((last - first) / 9 + 1).max(1) as usize;
-        (first..=last).step_by(stride).map(|at| base.powi(at)).collect()
+        let span = (last - first).max(0) as usize;
+        // From a multiple of the stride on: 1 is one of the ticks, wherever the range begins.
+        let from = |stride: usize| first + (-first).rem_euclid(stride as i32);
+        (1..=span / 2 + 1)
+            .map(|stride| (from(stride)..=last).step_by(stride).map(|at| base.powi(at)).collect())
+            .collect()
+    }
+
+    /// Less than three powers: round values between them too.
+    fn between(&self, base: u32) -> Vec<Vec<f64>> {
+        let decades: [&[f64]; 2] = [&[1.0, 2.0, 5.0], &[1.0, 3.0]];
+        let octaves: [&[f64]; 2] = [&[1.0], &[1.0, 1.5]];
+        let (base, factors) = if base == 10 { (10.0_f64, decades) } else { (2.0, octaves) };
+        let power = |value: f64| value.ln() / base.ln();
+        let (first, last) = (power(self.low).floor() as i32, power(self.high).ceil() as i32);
+        let is_inside = |at: &f64| (self.low..=self.high).contains(at);
+        let all = |of: &[f64]| -> Vec<f64> {
+            (first..=last)
+                .flat_map(|at| of.iter().map(move |factor| factor * base.powi(at)))
+                .filter(is_inside)
+                .collect()
+        };
+        if last - first > 8 { Vec::new() } else { factors.into_iter().map(all).collect() }
+    }
+
+    /// Round values at even distances, more and more of them.
+    fn even(&self) -> Vec<Vec<f64>> {
+        [6.0, 5.0, 4.0, 3.0, 8.0, 10.0, 12.0].map(|parts| steps(self.low, self.high, parts)).to_vec()
     }
 }
 
 /// Some round values between two, evenly.
 pub(super) fn round_steps(low: f64, high: f64) -> Vec<f64> {
+    steps(low, high, 6.0)
+}
+
+/// Round values between two, evenly, about so many parts.
+fn steps(low: f64, high: f64, parts: f64) -> Vec<f64> {
     if high <= low {
         return Vec::new();
     }
-    let step = nice_step(low, high);
+    let step = step(low, high, parts);
     let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
     (first..=last).map(|at| at as f64 * step).collect()
 }
 
 /// 1, 2 or 5 times a power of ten, about a sixth of this range.
-pub(super) fn nice_step(low: f64, high: f64) -> f64 {
-    let least = (high - low) / 6.0;
+fn nice_step(low: f64, high: f64) -> f64 {
+    step(low, high, 6.0)
+}
+
+/// 1, 2 or 5 times a power of ten: the least that divides this range into so many parts at most.
+fn step(low: f64, high: f64, parts: f64) -> f64 {
+    let least = (high - low) / parts;
     let power = 10f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0].into_iter().map(|of| of * power).find(|step| *step >= least).unwrap_or(10.0 * power)
 }
@@ -129,12 +181,16 @@ mod tests {
     fn places_and_ticks() {
         let range = Scale::Linear.range([0.0, 10.0].into_iter()).unwrap().with_room();
         assert!((range.share(5.0) - 0.5).abs() < 1e-9 && (range.share(10.6) - 1.0).abs() < 1e-9);
-        assert_eq!(range.ticks(), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!(range.ticks(8), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!(range.ticks(3), [0.0, 5.0, 10.0]);
         assert_eq!(round_steps(3.0, 3.0), Vec::<f64>::new());
         let range = Scale::Log(2).range([8.0, 1024.0].into_iter()).unwrap().with_room();
-        assert_eq!(range.ticks(), [8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0]);
+        assert_eq!(range.ticks(8), [8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0]);
+        assert_eq!(range.ticks(4), [16.0, 64.0, 256.0, 1024.0]);
+        assert_eq!(Scale::Log(2).range([0.9, 3.0].into_iter()).unwrap().ticks(5), [1.0, 1.5, 2.0, 3.0]);
+        assert_eq!(Scale::Log(10).range([1.0, 6.0].into_iter()).unwrap().ticks(5), [1.0, 2.0, 5.0]);
         assert!((range.share(90.509_667_991_878_1) - 0.5).abs() < 1e-9);
-        assert!(Scale::Log(2).range([1.0, 1e30].into_iter()).unwrap().ticks().len() <= 11);
+        assert!(Scale::Log(2).range([1.0, 1e30].into_iter()).unwrap().ticks(8).len() <= 8);
         assert!(Scale::Linear.range([].into_iter()).is_none());
     }
 
@@ -144,7 +200,7 @@ mod tests {
             [(Scale::Linear, 0.0), (Scale::Linear, -5e6), (Scale::Linear, 1e-9), (Scale::Log(4), 1e-12)]
         {
             let range = scale.range([value].into_iter()).unwrap();
-            assert!(range.low < value && value < range.high && !range.ticks().is_empty(), "{scale:?} {value}");
+            assert!(range.low < value && value < range.high && !range.ticks(5).is_empty(), "{scale:?} {value}");
         }
     }
 

@@ -15,3 +15,6 @@ pub(crate) mod verdict;
 
 /// The width of what is shown where there is no terminal, in columns.
 pub(crate) const WIDTH: usize = 100;
+
+#[cfg(test)]
+mod recorded_tests;

@@ -18,7 +18,9 @@ impl Results {
             place.push(format!("Machine: {} cores, {kernel}, TCP {control}.", machine["cores"]));
         }
         let hosts = self.data.get("hosts").and_then(Value::as_array);
-        place.extend(hosts.into_iter().flatten().map(host));
+        // Hosts without a set-up are those of another command.
+        let hosts = hosts.into_iter().flatten().filter(|host| host["cpu_model"].is_string());
+        place.extend(hosts.map(host));
         if let Some(repeats) = self.data.get("repeats").and_then(Value::as_u64) {
             place.push(format!("Medians of {repeats} repetitions."));
         }
@@ -68,5 +70,8 @@ mod tests {
             "Host a: A 1.2 GHz; rank 0 on core 3, 2; virtual; clock tsc; eth0 MTU 1500 B fq; round trip 50 us."
         );
         assert_eq!(host(&json!(7)), "Host unknown: 0 ranks.");
+        let place = |hosts| Results::new("lathide-test-1", "", &json!({ "hosts": hosts })).place();
+        assert_eq!(place(json!([whole])).len(), 1);
+        assert!(place(json!([{"host": "a"}, 7])).is_empty(), "hosts of lathide doctor have no ranks");
     }
 }

@@ -51,7 +51,7 @@ pub(crate) enum Part {
 /// Rows of the data as a table. Without rows nothing is shown.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Table {
-    title: String,
+    pub(super) title: String,
     rows: Rows,
     pub(super) columns: Vec<Column>,
 }
@@ -232,6 +232,22 @@ impl Table {
         self
     }
 
+    /// The member of the data that has its rows, if these are not its own.
+    pub(super) fn member(&self) -> Option<&str> {
+        match &self.rows {
+            Rows::Of(member) | Rows::Where(member, ..) => Some(member),
+            Rows::Here(_) => None,
+        }
+    }
+
+    /// What its rows have in common, if they were chosen by a word.
+    pub(super) fn common(&self) -> Option<&str> {
+        match &self.rows {
+            Rows::Where(_, _, word) => word.as_str(),
+            _ => None,
+        }
+    }
+
     /// The title and the rows, if there are any.
     pub(super) fn filled<'a>(&'a self, results: &'a Results) -> Option<(&'a str, Vec<&'a Value>)> {
         let rows: Vec<&Value> = match &self.rows {
@@ -253,9 +269,7 @@ impl Axis {
     pub(crate) fn log(label: impl Into<String>, form: Form) -> Self {
         Axis { label: label.into(), form, is_log: true }
     }
-}
 
-impl Axis {
     pub(super) fn scale(&self) -> Scale {
         match (self.is_log, self.form) {
             (false, _) => Scale::Linear,
@@ -301,6 +315,11 @@ impl Chart {
         points: impl IntoIterator<Item = (f64, f64)>,
     ) -> Self {
         self.with(name, look, points.into_iter().map(|(x, y)| [x, y, y, y]).collect())
+    }
+
+    /// What its axes show.
+    pub(super) fn labels(&self) -> (&str, &str) {
+        (&self.x.label, &self.y.label)
     }
 
     /// Adds points, with their ranges.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::agreement::Called;
 use super::control::{Cause, ControlMessage, Revocation, WORD_BYTES_MAX};
 use super::groups::Early;
-use super::{Collectives, Entry, WORDS};
+use super::{Collectives, Entry, Step, WORDS};
 use crate::buffer::Element;
 use crate::engine::{Engine, OpId, Outcome};
 use crate::error::Error;
@@ -15,15 +15,14 @@ use crate::wire::frame::{Context, MatchKey, MessageHeader};
 impl Collectives {
     /// Collectives that have not moved for `patience` may wait for ranks that called something else: these are asked.
     pub(crate) fn ask(&mut self, engine: &mut Engine, now: Duration, patience: Duration) {
-        let mut about = Vec::new();
-        for entry in self.entries.values() {
-            if let Some(number) = entry.number
-                && now.saturating_sub(entry.moved) >= patience
-            {
-                let reads = entry.under_way.values().filter(|(_, is_read)| *is_read);
-                about.extend(reads.map(|&(peer, _)| (entry.group, number, peer)));
-            }
-        }
+        let awaited = self.steps.values().filter(|step| step.is_read).filter_map(|step| {
+            let entry = self.entries.get(&step.whole)?;
+            let is_stuck = now.saturating_sub(entry.moved) >= patience;
+            Some((entry.group, entry.number.filter(|_| is_stuck)?, step.peer))
+        });
+        let mut about: Vec<(u32, u64, Rank)> = awaited.collect();
+        about.sort_unstable();
+        about.dedup();
         for (group, number, peer) in about {
             self.ask_about(engine, now, group, number, peer);
         }
@@ -269,7 +268,10 @@ impl Collectives {
     /// Ends a collective with `error`.
     pub(super) fn give_up(&mut self, engine: &mut Engine, op: OpId, error: Error) {
         let Some(entry) = self.entries.get(&op) else { return };
-        for (&message, &(peer, is_read)) in &entry.under_way {
+        let of_it = self.steps.iter().filter(|(_, step)| step.whole == op);
+        let mut under_way: Vec<(OpId, Step)> = of_it.map(|(message, step)| (*message, *step)).collect();
+        under_way.sort_unstable_by_key(|(message, _)| *message);
+        for (message, Step { peer, is_read, .. }) in under_way {
             self.steps.remove(&message);
             if is_read {
                 engine.withdraw(peer, entry.key, message);

@@ -18,7 +18,7 @@ pub(crate) struct Members {
     own: Rank,
     ranks: Vec<Rank>,
     numbers: Vec<u32>,
-    /// The same on every member, and another for every group of a job: of its members and their numbers.
+    /// The same on every member, and another for every group of a job: of its members and their numbers. 0 for all ranks.
     identity: u64,
 }
 
@@ -46,6 +46,11 @@ impl Members {
         (Members { own, ranks, numbers, identity: digest }, key)
     }
 
+    /// Whether these are all ranks of the job, each by its own number.
+    pub(crate) fn is_job(&self) -> bool {
+        self.identity == 0
+    }
+
     /// This rank's place in the group.
     pub(crate) fn own(&self) -> Rank {
         self.own
@@ -66,7 +71,7 @@ impl Members {
     }
 
     /// The rank in the job of `member`, which exists.
-    pub(super) fn rank(&self, member: Rank) -> Rank {
+    pub(crate) fn rank(&self, member: Rank) -> Rank {
         self.ranks[member.index()]
     }
 

@@ -55,8 +55,8 @@ pub(crate) struct Collectives {
     job: Team,
     groups: Groups,
     entries: BTreeMap<OpId, Entry>,
-    /// Whose step a message is.
-    steps: HashMap<OpId, (OpId, StepId)>,
+    /// Whose step a message under way is.
+    steps: HashMap<OpId, Step>,
     /// What others say, under way.
     words: HashMap<OpId, Rank>,
     /// Peers that hold messages: a read asks them for words, and another when it has ended.
@@ -84,7 +84,17 @@ pub(crate) struct Collectives {
     #[expect(clippy::vec_box, reason = "they come in boxes, and moving these is all that is done under the lock")]
     spent: Vec<Box<Part>>,
     /// Messages that have been posted or read, for whoever counts.
-    traffic: Vec<Traffic>,
+    traffic: VecDeque<Traffic>,
+}
+
+/// A message under way.
+#[derive(Clone, Copy)]
+struct Step {
+    /// The collective, and which step of it.
+    whole: OpId,
+    step: StepId,
+    peer: Rank,
+    is_read: bool,
 }
 
 /// A message of a collective, as those that observe links count it.
@@ -108,9 +118,7 @@ struct Entry {
     /// Steps that have ended since it ran.
     ended: Vec<(StepId, Outcome)>,
     is_due: bool,
-    /// The messages under way: with whom, and whether they are read.
-    under_way: BTreeMap<OpId, (Rank, bool)>,
-    /// When one of them ended last.
+    /// When its part was put back last.
     moved: Duration,
     /// When it began, and who is told how long it took.
     began: Duration,
@@ -137,7 +145,7 @@ impl Collectives {
             failures: Vec::new(),
             unanswered: Vec::new(),
             spent: Vec::new(),
-            traffic: Vec::new(),
+            traffic: VecDeque::new(),
         }
     }
 
@@ -205,25 +213,26 @@ impl Collectives {
 
     /// Whether there is nothing to hand on, neither ends nor failures nor traffic.
     pub(crate) fn has_nothing_to_say(&self) -> bool {
-        self.ended.is_empty()
-            && self.failures.is_empty()
-            && self.unanswered.is_empty()
-            && self.traffic.is_empty()
-            && self.groups.has_nothing_to_say()
+        self.ended.is_empty() && self.traffic.is_empty() && !self.has_failures()
     }
 
     /// Takes the end of a step; gives back what is none.
-    pub(crate) fn complete(&mut self, engine: &mut Engine, now: Duration, completion: Completed) -> Option<Completed> {
+    pub(crate) fn complete(
+        &mut self,
+        engine: &mut Engine,
+        now: impl FnOnce() -> Duration,
+        completion: Completed,
+    ) -> Option<Completed> {
         let Completed { op, outcome } = completion;
-        if let Some(&(whole, step)) = self.steps.get(&op) {
-            self.steps.remove(&op);
-            self.end_step(now, (whole, step, op), outcome);
+        if let Some(step) = self.steps.remove(&op) {
+            self.end_step(step, outcome);
             return None;
         }
         let Some(from) = self.words.remove(&op) else { return Some(Completed { op, outcome }) };
         if let Outcome::Read(mut place, _) = outcome
             && let Some((group, word)) = ControlMessage::decode(place.bytes_mut())
         {
+            let now = now();
             self.hear(engine, now, (from, group), word);
             if self.holders.contains(&from) {
                 self.read_word(engine, now, from);
@@ -232,15 +241,11 @@ impl Collectives {
         None
     }
 
-    fn end_step(&mut self, now: Duration, step: (OpId, StepId, OpId), mut outcome: Outcome) {
-        let (whole, step, op) = step;
+    fn end_step(&mut self, Step { whole, step, peer, is_read }: Step, mut outcome: Outcome) {
         let Some(entry) = self.entries.get_mut(&whole) else { return };
-        let under_way = entry.under_way.remove(&op);
-        let is_read = under_way.is_some_and(|(_, is_read)| is_read);
-        entry.moved = now;
-        if let (Some((from, true)), Outcome::Read(place, _)) = (under_way, &mut outcome) {
+        if let (true, Outcome::Read(place, _)) = (is_read, &mut outcome) {
             let bytes = place.bytes_mut().len() as u64;
-            self.traffic.push(Traffic::Received { whole, from, bytes });
+            self.traffic.push_back(Traffic::Received { whole, from: peer, bytes });
         }
         match outcome {
             Outcome::Read(..) | Outcome::Written(_) => {
@@ -251,7 +256,7 @@ impl Collectives {
                 // Whoever has refused a message of a collective is about to say why, or has left.
                 Error::Mismatch(_) if !is_read && entry.number.is_some() => {}
                 Error::Mismatch(_) if !is_read && self.is_exchange(whole) => {
-                    self.refused = under_way.map(|(peer, _)| (whole, peer));
+                    self.refused = Some((whole, peer));
                 }
                 error => self.failures.push((whole, error)),
             },
@@ -280,8 +285,10 @@ impl Collectives {
     fn take(&mut self, op: OpId) -> Option<Job> {
         let entry = self.entries.get_mut(&op)?;
         entry.is_due = false;
-        let (part, ended) = (entry.part.take()?, std::mem::take(&mut entry.ended));
-        Some(Job { op, part, ended, posts: Vec::new(), start: None, end: None })
+        let mut part = entry.part.take()?;
+        // Both lists come back, with their memory.
+        std::mem::swap(&mut part.ended, &mut entry.ended);
+        Some(Job { op, part, start: None, end: None })
     }
 
     /// Whether a part can go on that nobody has taken out.
@@ -299,9 +306,19 @@ impl Collectives {
         self.ended.pop_front()
     }
 
-    /// Messages that have been posted or read since the last call.
-    pub(crate) fn take_traffic(&mut self) -> Vec<Traffic> {
-        std::mem::take(&mut self.traffic)
+    /// The next message that has been posted or read.
+    pub(crate) fn poll_traffic(&mut self) -> Option<Traffic> {
+        self.traffic.pop_front()
+    }
+
+    /// Whether [`Collectives::fail_late`] has something to do.
+    pub(crate) fn has_failures(&self) -> bool {
+        !(self.failures.is_empty() && self.unanswered.is_empty() && self.groups.has_nothing_to_say())
+    }
+
+    /// Whether [`Collectives::take_spent`] has something to take.
+    pub(crate) fn has_spent(&self) -> bool {
+        !self.spent.is_empty()
     }
 
     /// Parts to be dropped without the lock.
@@ -362,7 +379,6 @@ impl Entry {
             part: Some(Box::new(part)),
             ended: Vec::new(),
             is_due: false,
-            under_way: BTreeMap::new(),
             moved: now,
             began: now,
             timed: None,

@@ -39,16 +39,16 @@ pub(super) struct Part {
     local: Option<(StepId, u64)>,
     /// So many elements the operator combines within a slice's time, as far as that is known.
     pace: u64,
+    /// Steps that have ended since it ran last.
+    pub(super) ended: Vec<(StepId, Outcome)>,
+    /// What is to be posted now.
+    pub(super) posts: Vec<Post>,
 }
 
 /// A part that can go on, taken out of the table: it runs without the lock under which messages are posted.
 pub(crate) struct Job {
     pub(super) op: OpId,
     pub(super) part: Box<Part>,
-    /// Steps that have ended since it ran last.
-    pub(super) ended: Vec<(StepId, Outcome)>,
-    /// What is to be posted now.
-    pub(super) posts: Vec<Post>,
     /// What a deferred collective begins with.
     pub(super) start: Option<Result<Option<Start>, Error>>,
     pub(super) end: Option<End>,
@@ -69,13 +69,14 @@ pub(super) enum End {
 
 impl Part {
     pub(super) fn new(progress: Progress, work: Box<dyn Work>, members: Arc<Members>) -> Self {
-        Part { deferred: None, progress, members, work: Some(work), local: None, pace: 1 }
+        let (ended, posts) = (Vec::new(), Vec::new());
+        Part { deferred: None, progress, members, work: Some(work), local: None, pace: 1, ended, posts }
     }
 
     /// A part that is not known yet.
     pub(super) fn deferred(deferred: Deferred, members: Arc<Members>) -> Self {
-        let progress = Progress::new(Builder::new().finish());
-        Part { deferred: Some(deferred), progress, members, work: None, local: None, pace: 1 }
+        let (progress, ended, posts) = (Progress::new(Builder::new().finish()), Vec::new(), Vec::new());
+        Part { deferred: Some(deferred), progress, members, work: None, local: None, pace: 1, ended, posts }
     }
 
     /// Whether it can go on without a step's end.
@@ -92,14 +93,14 @@ impl Job {
             self.start = Some(deferred());
             return false;
         }
-        let Some(work) = &mut self.part.work else { return false };
-        for (step, mut outcome) in self.ended.drain(..) {
-            let action = self.part.progress.action(step);
+        let Part { work: Some(work), ended, progress, members, .. } = &mut *self.part else { return false };
+        for (step, mut outcome) in ended.drain(..) {
+            let action = progress.action(step);
             if let (Outcome::Read(place, _), Action::Receive { from, into }) = (&mut outcome, action)
                 && place.bytes_mut().len() as u64 != into.count * work.element_bytes()
             {
                 // Digests that are equal by chance: once in a million disagreements.
-                let (from, count) = (self.part.members.rank(from), into.count);
+                let (from, count) = (members.rank(from), into.count);
                 let words = format!(
                     "rank {from} has sent another number of elements than {count}; do all ranks call the same?"
                 );
@@ -110,7 +111,7 @@ impl Job {
                 // A later step may write there, though the peer has not acknowledged all of it.
                 drop(written.take());
             }
-            self.part.progress.done(step);
+            progress.done(step);
         }
         let is_used_up = match self.go_on(now) {
             Ok(is_used_up) => is_used_up,
@@ -131,7 +132,7 @@ impl Job {
     }
 
     fn go_on(&mut self, now: impl Fn() -> Duration) -> Result<bool, String> {
-        let Part { progress, work, local, pace, .. } = &mut *self.part;
+        let Part { progress, work, local, pace, posts, .. } = &mut *self.part;
         let Some(work) = work else { return Ok(false) };
         let element_bytes = work.element_bytes();
         let (mut left, mut left_time) = (SLICE_BYTES, SLICE_TIME);
@@ -139,7 +140,7 @@ impl Job {
             if let Some((step, done)) = *local {
                 let action = progress.action(step);
                 let missing = action.local_count() - done;
-                if !self.posts.is_empty() && missing * element_bytes > PROMPT_BYTES {
+                if !posts.is_empty() && missing * element_bytes > PROMPT_BYTES {
                     return Ok(false);
                 }
                 if left == 0 || left_time.is_zero() {
@@ -165,7 +166,7 @@ impl Job {
             }
             let Some(step) = progress.ready() else { return Ok(false) };
             match post(step, progress.action(step), work.as_mut()) {
-                Some(post) => self.posts.push(post),
+                Some(post) => posts.push(post),
                 None => *local = Some((step, 0)),
             }
         }

@@ -12,7 +12,7 @@ use crate::collective::calibration::{
     Calibration, Due, ENTRIES_MAX, Exchanged, Key, LONG_CALL_S, Line, Observed, Outcome, SHORT_CALL_S, Way,
 };
 use crate::collective::choose::{Candidate, Choice, Prices, Sequence, converging};
-use crate::collective::schedule::Schedule;
+use crate::collective::prepared::Prepared;
 use crate::collective::{Algorithm, Call, CandidateReport, ChangeReport, CollectiveReport};
 use crate::cost::{CostModel, Queue};
 use crate::ids::Rank;
@@ -36,7 +36,7 @@ const QUEUE_BYTES_MIN: f64 = 16_384.0;
 pub(crate) struct Plan {
     pub(crate) algorithm: Algorithm,
     pub(crate) choice: Arc<Choice>,
-    pub(crate) schedule: Arc<Schedule>,
+    pub(crate) schedule: Arc<Prepared>,
     /// Where the time of each call goes.
     pub(crate) timed: Timed,
     apart: Apart,
@@ -222,7 +222,7 @@ impl Planner {
         let is_told = !matches!(call.collective, Collective::Gather | Collective::Reduce) || call.root == self.rank;
         let timing = if is_told { used.timing.clone() } else { Arc::default() };
         let timed = Timed { timing, predicted_s };
-        let plan = Arc::new(Plan { algorithm, choice, schedule: Arc::new(schedule), timed, apart });
+        let plan = Arc::new(Plan { algorithm, choice, schedule: schedule.into(), timed, apart });
         if self.plans.len() == PLANS_MAX {
             self.plans.clear();
         }

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use super::part::{End, Job, Post};
-use super::{Collectives, Finished, Traffic};
+use super::part::{End, Job, Part, Post};
+use super::{Collectives, Finished, Step, Traffic};
 use crate::engine::{Engine, Outcome};
 use crate::error::Error;
 
 impl Collectives {
     /// Puts a part back that has run, and posts what it has made ready.
     pub(crate) fn put_back(&mut self, engine: &mut Engine, now: Duration, job: Job) {
-        let Job { op, part, posts, start, end, .. } = job;
+        let Job { op, mut part, start, end } = job;
         if let Some(start) = start {
             return self.begin_deferred(engine, now, op, start);
         }
@@ -19,9 +19,11 @@ impl Collectives {
             return self.give_up_exchange(engine, now, Error::Shutdown { rank: self.rank });
         }
         let Some(entry) = self.entries.get_mut(&op) else { return self.spent.push(part) };
-        let (key, can_go_on, members) = (entry.key, part.can_go_on(), part.members.clone());
-        entry.part = Some(part);
-        for post in posts {
+        entry.moved = now;
+        let (key, can_go_on) = (entry.key, part.can_go_on());
+        let Part { posts, members, .. } = &mut *part;
+        let mut failure = None;
+        for post in posts.drain(..) {
             let (step, peer, is_read, posted) = match post {
                 Post::Read { step, from, element, place } => {
                     let from = members.rank(from);
@@ -32,20 +34,22 @@ impl Collectives {
                     let bytes = source.bytes().len() as u64;
                     let posted = engine.initwrite(now, to, key, element, source).map_err(Error::from);
                     if let Ok(message) = posted {
-                        self.traffic.push(Traffic::Sent { op: message, whole: op, to, bytes });
+                        self.traffic.push_back(Traffic::Sent { op: message, whole: op, to, bytes });
                     }
                     (step, to, false, posted)
                 }
             };
             match posted {
-                Ok(message) => {
-                    self.steps.insert(message, (op, step));
-                    if let Some(entry) = self.entries.get_mut(&op) {
-                        entry.under_way.insert(message, (peer, is_read));
-                    }
+                Ok(message) => _ = self.steps.insert(message, Step { whole: op, step, peer, is_read }),
+                Err(error) => {
+                    failure = Some(error);
+                    break;
                 }
-                Err(error) => return self.failures.push((op, error)),
             }
+        }
+        entry.part = Some(part);
+        if let Some(error) = failure {
+            return self.failures.push((op, error));
         }
         match end {
             Some(End::Result(result)) => {

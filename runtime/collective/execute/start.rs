@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::timing::Timed;
 use super::work::Work;
-use crate::collective::schedule::Schedule;
+use crate::collective::prepared::Prepared;
 use crate::collective::signature::Signature;
 use crate::error::Error;
 
@@ -12,7 +12,7 @@ use crate::error::Error;
 pub(crate) struct Start {
     /// This rank's number of the group whose ranks the schedule names; 0 for the whole job.
     pub(crate) group: u32,
-    pub(crate) schedule: Arc<Schedule>,
+    pub(crate) schedule: Arc<Prepared>,
     /// What ranks must agree on; `None` for neighbours' exchanges.
     pub(crate) signature: Option<Signature>,
     pub(crate) work: Box<dyn Work>,

@@ -6,7 +6,8 @@ use lathide_sys::pieces::{Exclusive, Shared};
 
 use crate::buffer::{Element, ElementType, ReceiveBuffer, SendBuffer};
 use crate::collective::operator::Operator;
-use crate::collective::schedule::{Action, Region, Schedule};
+use crate::collective::prepared::Prepared;
+use crate::collective::schedule::{Action, Region};
 use crate::collective::workspace::Workspace;
 
 /// One rank's buffers and operator while its schedule is under way.
@@ -35,7 +36,7 @@ pub(crate) struct Typed<T, F> {
 impl<T: Element, R, F: FnOnce(Vec<T>, Vec<T>) -> R> Typed<T, F> {
     /// Buffers for `schedule`; `finish` makes the result of the input and the output.
     pub(crate) fn new(
-        schedule: &Schedule,
+        schedule: &Prepared,
         input: Vec<T>,
         output: Vec<T>,
         operator: Option<Operator<T>>,

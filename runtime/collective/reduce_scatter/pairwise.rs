@@ -57,6 +57,10 @@ pub(crate) fn schedule(rank: Rank, ranks: u32, blocks: &Blocks, window: u32) -> 
 pub(crate) fn price(machine: &CostModel, ranks: u32, window: u32) -> Line {
     use crate::collective::alltoall;
     let rounds = f64::from(ranks.saturating_sub(1));
-    let line = if window == 0 { alltoall::price_at_once(machine, ranks) } else { alltoall::price(machine, ranks) };
+    let line = if window == 0 {
+        alltoall::pairwise::price_at_once(machine, ranks)
+    } else {
+        alltoall::pairwise::price(machine, ranks)
+    };
     Line { per_byte: line.per_byte.max(rounds * machine.combine), ..line }
 }

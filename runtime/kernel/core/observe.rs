@@ -56,13 +56,14 @@ impl Core {
         }
     }
 
-    /// Collectives have posted messages of their own, of which nothing is sent yet, or received some.
-    pub(in crate::kernel) fn observe_traffic(&mut self) {
-        for message in self.collectives.take_traffic() {
+    /// Collectives have posted messages of their own, of which nothing is sent yet, or received some; at `now`, if that is
+    /// known.
+    pub(in crate::kernel) fn observe_traffic(&mut self, now: Option<Duration>) {
+        while let Some(message) = self.collectives.poll_traffic() {
             match message {
                 Traffic::Sent { op, whole, to, bytes } => {
                     let region = self.observed.as_ref().and_then(|observed| observed.regions.region_of(whole));
-                    self.observe_write(op, to, bytes, region, self.clock.now());
+                    self.observe_write(op, to, bytes, region, now.unwrap_or_else(|| self.clock.now()));
                 }
                 Traffic::Received { whole, from, bytes } => {
                     if let Some(observed) = &mut self.observed {

@@ -19,6 +19,11 @@ impl Core {
         }
     }
 
+    /// Whether there are buffers that nobody wants any more.
+    pub(in crate::kernel) fn has_unwanted(&self) -> bool {
+        !self.unwanted.is_empty() || self.engine.has_spent()
+    }
+
     /// Nobody waits for a read any more: it is withdrawn, or its message is for another read.
     pub(crate) fn give_up(&mut self, completion: &Completion) {
         if self.withdraw(completion) || self.is_broken {

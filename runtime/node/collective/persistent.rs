@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::super::group::Group;
 use super::buffers::bytes_of;
 use crate::buffer::Element;
-use crate::collective::Schedule;
+use crate::collective::Prepared;
 use crate::collective::exchange::{self, Shift};
 use crate::collective::execute::{Start, Typed};
 #[expect(unused_imports, reason = "named in documentation")]
@@ -21,7 +21,7 @@ use crate::operation::{Operation, OperationKind};
 #[derive(Clone)]
 pub struct PersistentExchange {
     group: Group,
-    schedule: Arc<Schedule>,
+    schedule: Arc<Prepared>,
     sent: usize,
     received: usize,
 }
@@ -56,7 +56,7 @@ impl Group {
             shifts.iter().filter_map(side).map(|(_, count)| count).sum()
         };
         let (sent, received) = (total(|shift| shift.to), total(|shift| shift.from));
-        let schedule = Arc::new(exchange::schedule(self.rank(), shifts));
+        let schedule = exchange::schedule(self.rank(), shifts).into();
         Ok(PersistentExchange { group: self.clone(), schedule, sent, received })
     }
 }

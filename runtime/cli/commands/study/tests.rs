@@ -14,7 +14,7 @@ use crate::commands::common::console::Link;
 use crate::commands::common::inventory;
 use crate::commands::predict::LinkPrices;
 use crate::report::WIDTH;
-use crate::report::html::page;
+use crate::report::html::Page;
 use crate::report::results::Results;
 use crate::report::text::text;
 
@@ -229,8 +229,8 @@ fn tables_and_curves_fit_and_the_page_draws_them() {
     assert_eq!(json["errors"]["sending"]["points"], 6);
     assert_eq!(json["sending"][2]["at_n"], 64.0);
     assert!(json["sending"][0]["native_s_min"].is_f64() && json["gain"][0]["gain_max"].is_f64(), "{json}");
-    let html = page(&[("study.json".to_owned(), json)]).unwrap();
-    assert_eq!(html.matches("<svg").count(), 3, "T_s, T_r and G");
+    let page = Page::of([("study.json".to_owned(), Ok(json))]);
+    assert_eq!(page.html().matches("<figure").count(), 3, "T_s, T_r and G");
 }
 
 #[test]

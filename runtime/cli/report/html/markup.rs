@@ -1,4 +1,4 @@
-//! Texts and tables as HTML.
+//! Texts as HTML.
 
 /// Text as HTML.
 pub(super) fn escaped(text: &str) -> String {
@@ -7,19 +7,23 @@ pub(super) fn escaped(text: &str) -> String {
 
 /// A paragraph; nothing for an empty text.
 pub(super) fn paragraph(text: &str) -> String {
+    classed("", text)
+}
+
+/// A paragraph of a class; nothing for an empty text.
+pub(super) fn classed(class: &str, text: &str) -> String {
     if text.is_empty() {
         return String::new();
     }
-    format!("<p>{}</p>\n", escaped(text))
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    format!("<p{class}>{}</p>\n", escaped(text))
 }
 
-/// A table of texts; the first column is flush left.
-pub(super) fn table<T: AsRef<str>>(titles: &[T], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let row = |tag: &str, cells: Vec<String>| {
-        let cells: String = cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell))).collect();
-        format!("<tr>{cells}</tr>\n")
-    };
-    let titles = row("th", titles.iter().map(|title| title.as_ref().to_owned()).collect());
-    let rows: String = rows.into_iter().map(|cells| row("td", cells)).collect();
-    format!("<table>\n{titles}{rows}</table>\n")
+/// A list of texts; nothing for an empty one.
+pub(super) fn list(class: &str, texts: &[String]) -> String {
+    if texts.is_empty() {
+        return String::new();
+    }
+    let items: String = texts.iter().map(|text| format!("<li>{}</li>\n", escaped(text))).collect();
+    format!("<ul class=\"{class}\">\n{items}</ul>\n")
 }

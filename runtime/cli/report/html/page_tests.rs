@@ -1,7 +1,7 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
-use crate::report::results::{Axis, Chart, Form, Look, Table};
+use crate::report::results::{Axis, Chart, Form, Look, Results, Table};
 use crate::report::verdict::{Evidence, Verdict};
 
 /// A result as a command saves it.
@@ -28,8 +28,8 @@ fn results() -> Value {
     serde_json::to_value(results).unwrap()
 }
 
-fn named(file: &str, json: Value) -> (String, Value) {
-    (file.to_owned(), json)
+fn named(file: &str, json: Value) -> (String, Result<Value, String>) {
+    (file.to_owned(), Ok(json))
 }
 
 /// Tags are closed in the order they were opened, and nothing is loaded from anywhere.
@@ -56,25 +56,26 @@ fn one_page_of_all_results() {
         {"ph": "X", "pid": 0, "tid": 0, "ts": 0.0, "dur": 5.0, "name": "compute"}]});
     let run = json!({"schema": "lathide-run-1", "reports": []});
     let files = [named("g<1>.json", results()), named("t.json", trace), named("r.json", run)];
-    let html = page(&files).unwrap();
+    let html = Page::of(files).html();
     check(&html);
     for part in [
-        "Gain &amp; more: g&lt;1&gt;.json",
+        "Gain &amp; more <span class=\"file\">g&lt;1&gt;.json</span>",
         "&lt;emulated&gt;",
         "Medians of 5",
-        "<td>a &lt; b</td>",
-        "<th>T measured</th><th>min</th><th>max</th>",
-        "<th>limit</th>",
+        "<td class=\"word\">a &lt; b</td>",
+        "<th scope=\"col\">T measured</th><th scope=\"col\">min</th><th scope=\"col\">max</th>",
+        "<th scope=\"col\">limit</th>",
         "<td>1 ms</td>",
-        "Timeline: t.json",
+        "Timeline <span class=\"file\">t.json</span>",
         "It pays.",
-        "<p>Verdict: disturbed. The same calculation took up to 50 % longer at one time than at another. Measure again",
+        "<p class=\"meaning warning\">Verdict: disturbed. The same calculation took up to 50 % longer at one time than at another. Measure again",
         "It was short.",
     ] {
         assert!(html.contains(part), "{part} is missing:\n{html}");
     }
     assert!(html.find("Verdict: disturbed") < html.find("<table"), "what it is worth stands above what it is");
-    assert_eq!(html.matches("<circle").count(), 3, "the points");
+    assert!(html.find("</span> disturbed</span>") < html.find("<section"), "and above all sections");
+    assert!(html.contains("<title>measured: 2 ms at 1 (1 ms to 9 ms)</title>"), "tooltips have units: {html}");
     assert!(!html.contains("An empty table"));
 }
 
@@ -84,12 +85,15 @@ fn half_a_result_makes_half_a_page() {
     half["points"] = json!([3, {"x": "y"}, {"x": 0.0, "t_s": 1e300}]);
     half["machine"] = json!(7);
     for json in [half, json!({"schema": "lathide-run-1", "reports": [{"advice": {}}]}), json!([{"advice": {}}])] {
-        check(&page(&[named("x.json", json)]).unwrap());
+        let page = Page::of([named("x.json", json)]);
+        check(&page.html());
+        assert_eq!((page.shown().count(), page.skipped.len()), (1, 0));
+        _ = (pictures(&page), values(&page));
     }
 }
 
 #[test]
-fn what_is_no_result_is_refused() {
+fn what_is_no_result_is_named_and_skipped() {
     for (json, word) in [
         (json!({}), "no schema"),
         (json!([]), "no schema"),
@@ -98,7 +102,27 @@ fn what_is_no_result_is_refused() {
         (json!({"schema": "lathide-gain-2", "layout": [7]}), "cannot be shown"),
         (json!({"schema": "lathide-run-1", "reports": null}), "no reports"),
     ] {
-        let error = page(&[named("x.json", json)]).unwrap_err().to_string();
-        assert!(error.contains(word) && error.contains("x.json"), "{error}");
+        let page = Page::of([named("<x>.json", json), named("good.json", results())]);
+        let [(file, why)] = &page.skipped[..] else { panic!("{:?}", page.skipped) };
+        assert!(file == "<x>.json" && why.contains(word), "{file}: {why}");
+        let html = page.html();
+        check(&html);
+        assert!(html.contains("<li>&lt;x&gt;.json: it ") && html.contains("It pays."), "{html}");
     }
+}
+
+#[test]
+fn figures_and_tables_are_saved_one_by_one() {
+    let page = Page::of([named("../g.json", results())]);
+    let names = |saved: &[(String, String)]| saved.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    let (figures, tables) = (pictures(&page), values(&page));
+    assert_eq!(names(&figures), ["g-002-a-table-t-against-gamma.svg"]);
+    assert_eq!(names(&tables), ["g-001-a-table.csv", "g-002-a-table-t-against-gamma.csv"]);
+    assert!(figures[0].1.starts_with("<svg xmlns=") && !figures[0].1.contains("var("), "{}", figures[0].1);
+    assert!(
+        tables[0].1.starts_with("x,t_s,t_s_min,t_s_max,who,none\r\n0.5,0.001,0.001,0.009,a < b,\r\n"),
+        "{}",
+        tables[0].1
+    );
+    assert!(tables[1].1.contains("measured,0.5,0.001,0.001,0.009"), "{}", tables[1].1);
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::buffer::Element;
 use crate::collective::execute::work::{Typed, Work};
-use crate::collective::schedule::Schedule;
+use crate::collective::prepared::Prepared;
 use crate::collective::signature::Signature;
 use crate::collective::trial_tests::Chance;
 use crate::collective::{Algorithm, Blocks, Call, Operator};
@@ -139,7 +139,7 @@ pub(super) fn signature(call: &Call, algorithm: Algorithm) -> Signature {
 }
 
 /// The buffers of `rank`.
-pub(super) fn work(call: &Call, schedule: &Schedule, rank: u32, seed: u64, panics: bool) -> Box<dyn Work> {
+pub(super) fn work(call: &Call, schedule: &Prepared, rank: u32, seed: u64, panics: bool) -> Box<dyn Work> {
     let (count, ranks) = (call.blocks.longest(), call.ranks);
     let own = if call.collective == Collective::Alltoall { 0 } else { call.blocks.count(rank) };
     let is_root = call.root == rank;

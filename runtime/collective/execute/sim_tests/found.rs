@@ -8,7 +8,7 @@ use crate::buffer::Element;
 use crate::collective::execute::{Members, Start, Typed};
 use crate::collective::signature::Signature;
 use crate::collective::{Algorithm, Call};
-use crate::collective::{Blocks, allgather};
+use crate::collective::{Blocks, Prepared, allgather};
 use crate::engine::OpId;
 use crate::error::Error;
 use crate::ids::Rank;
@@ -42,7 +42,7 @@ impl World {
             true => (of_parent.own(), of_parent.size()),
             false => (Rank(place? as u32), members.len() as u32),
         };
-        let schedule = Arc::new(allgather::bruck::schedule(own, size, &Blocks::Equal(1)));
+        let schedule: Arc<Prepared> = allgather::bruck::schedule(own, size, &Blocks::Equal(1)).into();
         let mut all = vec![0u64; size as usize];
         all[own.index()] = number.into();
         let work = Box::new(Typed::new(&schedule, Vec::new(), all, None, |_, all: Vec<u64>| all));

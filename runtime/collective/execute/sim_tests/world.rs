@@ -12,7 +12,7 @@ use crate::buffer::Element;
 use crate::collective::calibration::EXCHANGE_WINDOW_BYTES;
 use crate::collective::execute::{Collectives, Job, Members, Start, Typed};
 use crate::collective::trial_tests::Chance;
-use crate::collective::{Blocks, allgather};
+use crate::collective::{Blocks, Prepared, allgather};
 use crate::engine::{Completed, Engine, Limits, OpId, Outcome, Sent, Starts};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
@@ -213,8 +213,8 @@ impl World {
                     return node.ends[at] = End::Done(Vec::new());
                 };
                 let make = move || {
-                    let schedule =
-                        calls::of_rank(&call, me.0).schedule(algorithm, me).expect("an algorithm for this call");
+                    let schedule: Prepared =
+                        calls::of_rank(&call, me.0).schedule(algorithm, me).expect("an algorithm for this call").into();
                     let work = calls::work(&call, &schedule, me.0, seed, is_faulty);
                     let signature = Some(calls::signature(&call, algorithm));
                     Start { group, schedule: schedule.into(), signature, work, timed: None }
@@ -303,7 +303,8 @@ impl World {
         let node = &mut self.nodes[rank];
         let result = Arc::<OnceLock<Vec<f64>>>::default();
         node.exchange = result.clone();
-        let schedule = Arc::new(allgather::bruck::schedule(Rank(rank as u32), size as u32, &Blocks::Equal(2)));
+        let schedule: Arc<Prepared> =
+            allgather::bruck::schedule(Rank(rank as u32), size as u32, &Blocks::Equal(2)).into();
         let mut all = vec![0.0; 2 * size];
         all[2 * rank..2 * rank + 2].copy_from_slice(&[rank as f64, 0.5]);
         let work = Typed::new(&schedule, Vec::new(), all, None, move |_, all: Vec<f64>| _ = result.set(all));
@@ -319,7 +320,7 @@ impl World {
         let mut ended = Vec::new();
         loop {
             while let Some(completion) = node.engine.poll_completion() {
-                ended.extend(node.collectives.complete(&mut node.engine, now, completion));
+                ended.extend(node.collectives.complete(&mut node.engine, || now, completion));
             }
             let had_strangers = node.engine.has_strangers();
             node.collectives.meet_strangers(&mut node.engine, now);

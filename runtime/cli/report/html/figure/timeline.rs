@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::markup::escaped;
-use super::results::rows;
-use super::section::{Section, list};
-use super::svg::upright;
+use super::drawing::{Draw, Drawn};
+use super::text;
 use crate::report::axis::round_steps;
 use crate::report::format::seconds as time;
-use crate::report::results::{Form, Results, Table};
+use crate::report::html::markup::escaped;
+use crate::report::html::section::list;
 
 /// Something that took a while, in microseconds.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,48 +35,116 @@ struct Rank {
 type Row = fn(&mut Rank) -> &mut Vec<Bar>;
 
 const WIDTH: f64 = 1080.0;
-const LEFT: f64 = 74.0;
+const LEFT: f64 = 80.0;
 const ROW: f64 = 16.0;
 const MESSAGES: f64 = 9.0;
 const GAP: f64 = 8.0;
 /// Ranks shown; more do not fit a page.
-const RANKS_MAX: usize = 32;
+pub(in super::super) const RANKS_MAX: usize = 32;
 /// What is narrower is drawn together with its neighbours, in pixels.
 const NARROW: f64 = 0.4;
 
-/// The section of a trace file.
-pub(super) fn section(file: &str, trace: &Value) -> Section {
-    let ranks = ranks(trace);
-    let end = ranks.values().flat_map(|rank| rank.threads.values().flatten()).map(|bar| bar.to).fold(0.0, f64::max);
-    let mut body = String::new();
-    if ranks.len() > RANKS_MAX {
-        let _ = writeln!(body, "<p>The first {RANKS_MAX} of {} ranks.</p>", ranks.len());
-    }
-    let _ = writeln!(body, "<h3>All of it</h3>{}", picture(&ranks, 0.0, end));
-    // As long a stretch as shows single steps, about the middle of them.
-    let (step, middle) = typical(&ranks).unwrap_or((end, 0.5 * end));
-    let length = (30.0 * step).min(end);
-    if length < 0.7 * end {
-        let from = (middle - 0.5 * length).clamp(0.0, end - length);
-        let _ =
-            writeln!(body, "<h3>{} about the middle</h3>{}", time(length * 1e-6), picture(&ranks, from, from + length));
-    }
-    body += LEGEND;
-    if ranks.values().any(|rank| !rank.downs.is_empty()) {
-        body += DOWN_LEGEND;
-    }
-    body += &observed(trace);
-    Section { title: format!("Timeline: {}", escaped(file)), body }
+/// A stretch of a timeline, in microseconds.
+pub(in super::super) struct Timeline {
+    ranks: Rc<BTreeMap<u64, Rank>>,
+    from: f64,
+    to: f64,
 }
 
-const LEGEND: &str = "<p class=\"legend\"><span><b class=\"t-compute\">&#9632;</b> compute</span> \
-    <span><b class=\"t-initread\">&#9632;</b> initread</span> <span><b class=\"t-initwrite\">&#9632;</b> initwrite</span> \
-    <span><b class=\"t-wait\">&#9632;</b> wait</span> <span><b class=\"t-finalize\">&#9632;</b> finalize</span> \
-    <span><b class=\"t-in\">&#9632;</b> read under way</span> <span><b class=\"t-out\">&#9632;</b> write under way</span></p>\n\
-    <p>Open the file itself in ui.perfetto.dev to zoom and to see fragments, tags and arrows.</p>\n";
+impl Timeline {
+    /// All of a trace; `None` if it shows nothing.
+    pub(in super::super) fn of(trace: &Value) -> Option<Self> {
+        let ranks = ranks(trace);
+        let to = ranks.values().flat_map(|rank| rank.threads.values().flatten()).map(|bar| bar.to).fold(0.0, f64::max);
+        (to > 0.0).then(|| Timeline { ranks: Rc::new(ranks), from: 0.0, to })
+    }
 
-const DOWN_LEGEND: &str = "<p class=\"legend\"><span><b class=\"t-down\">&#9632;</b> a link was down: its connection was cut, \
-    and no other had followed yet</span></p>\n";
+    /// As long a stretch as shows single steps, about the middle of them; `None` if that is most of it.
+    pub(in super::super) fn middle(&self) -> Option<Self> {
+        let (step, middle) = typical(&self.ranks)?;
+        let length = 30.0 * step;
+        let from = (middle - 0.5 * length).clamp(0.0, (self.to - length).max(0.0));
+        (length < 0.7 * self.to).then(|| Timeline { ranks: Rc::clone(&self.ranks), from, to: from + length })
+    }
+
+    /// How long it is, in seconds.
+    pub(in super::super) fn length_s(&self) -> f64 {
+        1e-6 * (self.to - self.from)
+    }
+
+    /// How many ranks it has.
+    pub(in super::super) fn size(&self) -> usize {
+        self.ranks.len()
+    }
+
+    /// What colours mean, in rows below.
+    fn legend(&self, top: f64) -> (String, f64) {
+        let has_downs = self.ranks.values().any(|rank| !rank.downs.is_empty());
+        let (mut svg, mut x, mut y) = (String::new(), 0.0, top);
+        for (class, name) in KEYS.iter().filter(|(class, _)| has_downs || *class != "t-down") {
+            let width = 22.0 + text::width(name);
+            if x > 0.0 && x + width > WIDTH {
+                (x, y) = (0.0, y + text::LINE);
+            }
+            let _ = write!(svg, "<rect class=\"{class}\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"12\" height=\"12\"/>");
+            svg += &text::at("ink", x + 18.0, y + 11.0, name);
+            x += width + 12.0;
+        }
+        (svg, y + text::LINE)
+    }
+
+    fn bars(&self) -> impl Iterator<Item = (u64, String, &Bar)> {
+        let shown = |bar: &&Bar| bar.to >= self.from && bar.from <= self.to;
+        self.ranks.iter().flat_map(move |(rank, rows)| {
+            let threads = rows.threads.iter().map(|(thread, bars)| (format!("thread {thread}"), bars));
+            let messages = [("reads", &rows.reads), ("writes", &rows.writes), ("links down", &rows.downs)];
+            let all = threads.chain(messages.map(|(name, bars)| (name.to_owned(), bars)));
+            all.flat_map(move |(row, bars)| bars.iter().filter(shown).map(move |bar| (*rank, row.clone(), bar)))
+        })
+    }
+}
+
+/// The classes of bars, and what they mean.
+const KEYS: [(&str, &str); 8] = [
+    ("t-compute", "compute"),
+    ("t-initread", "initread"),
+    ("t-initwrite", "initwrite"),
+    ("t-wait", "wait"),
+    ("t-finalize", "finalize"),
+    ("t-in", "read under way (thin)"),
+    ("t-out", "write under way (thin)"),
+    ("t-down", "link down: its connection was cut, and no other had followed yet"),
+];
+
+impl Draw for Timeline {
+    fn draw(&self, _: f64) -> Drawn {
+        let (rows, height) = rows(&self.ranks, self.from, self.to, WIDTH);
+        let (keys, bottom) = self.legend(height + 8.0);
+        Drawn { width: WIDTH, height: bottom + 4.0, body: rows + &keys }
+    }
+
+    fn about(&self) -> String {
+        let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+        for bar in self.ranks.values().flat_map(|rank| rank.threads.values().flatten()) {
+            *sums.entry(class(&bar.name)).or_default() += (bar.to.min(self.to) - bar.from.max(self.from)).max(0.0);
+        }
+        let sums: Vec<String> = sums.iter().map(|(name, us)| format!("{name} {}", time(us * 1e-6))).collect();
+        let (ranks, from, to) = (self.ranks.len(), time(1e-6 * self.from), time(1e-6 * self.to));
+        format!("What {ranks} ranks did from {from} to {to}, all their threads together: {}.", sums.join(", "))
+    }
+
+    fn values(&self) -> Vec<Vec<String>> {
+        let head = ["rank", "row", "what", "from_us", "to_us"].map(str::to_owned).to_vec();
+        let line = |(rank, row, bar): (u64, String, &Bar)| {
+            vec![rank.to_string(), row, bar.name.clone(), bar.from.to_string(), bar.to.to_string()]
+        };
+        std::iter::once(head).chain(self.bars().map(line)).collect()
+    }
+
+    fn is_wide(&self) -> bool {
+        true
+    }
+}
 
 /// The trace's entries by rank.
 fn ranks(trace: &Value) -> BTreeMap<u64, Rank> {
@@ -134,19 +202,21 @@ fn typical(ranks: &BTreeMap<u64, Rank>) -> Option<(f64, f64)> {
 ///
 /// # Errors
 /// If it shows nothing.
-pub(crate) fn figure(trace: &Value, steps: u32) -> Result<String, String> {
+pub(crate) fn small(trace: &Value, steps: u32) -> Result<String, String> {
     let ranks = ranks(trace);
     let end = ranks.values().flat_map(|rank| rank.threads.values().flatten()).map(|bar| bar.to).fold(0.0, f64::max);
     let (step, middle) = typical(&ranks).ok_or("it has no steps: no thread waits more than once")?;
     let length = (f64::from(steps) * step).min(end);
     let from = (middle - 0.1 * length).clamp(0.0, end - length);
-    let picture = picture(&ranks, from, from + length);
-    let mut pieces = picture.split("<title>");
+    let (rows, height) = rows(&ranks, from, from + length, WIDTH);
+    let mut pieces = rows.split("<title>");
     let first = pieces.next().unwrap_or_default().to_owned();
     let small = pieces.fold(first, |all, piece| all + piece.split_once("</title>").map_or("", |(_, rest)| rest));
     let small = small.replace("></rect>", "/>").replace(".00\"", "\"");
-    let head = format!("xmlns=\"http://www.w3.org/2000/svg\" role=\"img\">\n{FIGURE_STYLE}");
-    Ok(small.replacen("role=\"img\">\n", &head, 1).replacen("class=\"wide\"", "class=\"lathide\"", 1))
+    let small = small.replace(" tick-x", "");
+    Ok(format!(
+        "<svg class=\"lathide\" viewBox=\"0 0 {WIDTH} {height:.0}\" xmlns=\"http://www.w3.org/2000/svg\" role=\"img\">\n{FIGURE_STYLE}{small}</svg>\n"
+    ))
 }
 
 /// The colours of the page, readable on light and dark, for this picture only; and words in place of a legend.
@@ -155,19 +225,21 @@ const FIGURE_STYLE: &str = "<title>green: compute; yellow and brown: initread, i
     .lathide .grid{stroke:#80889444;fill:none}.lathide .t-compute{fill:#4c9a6a}.lathide .t-initread{fill:#e0a13e}.lathide .t-initwrite{fill:#b9722d}.lathide .t-wait{fill:#d1495b}\
     .lathide .t-finalize,.lathide .t-other{fill:#8a94a0}.lathide .t-in{fill:#4f83c4}.lathide .t-out{fill:#86b5dd}.lathide .t-down{fill:#7b2d8b}</style>\n";
 
-fn picture(ranks: &BTreeMap<u64, Rank>, from: f64, to: f64) -> String {
+/// The rows of ranks between two times, drawn in a width, and their height.
+fn rows(ranks: &BTreeMap<u64, Rank>, from: f64, to: f64, width: f64) -> (String, f64) {
     let thin_rows = |rank: &Rank| 2.0 + f64::from(u8::from(!rank.downs.is_empty()));
     let of = |rank: &Rank| rank.threads.len() as f64 * ROW + thin_rows(rank) * MESSAGES + GAP;
     let height = ranks.values().take(RANKS_MAX).map(of).sum::<f64>() + 28.0;
-    let mut svg = format!("<svg class=\"wide\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\">\n");
-    let scale = (WIDTH - LEFT - 8.0) / (to - from).max(1e-3);
+    let mut svg = String::new();
+    let scale = (width - LEFT - 8.0) / (to - from).max(1e-3);
     for at in round_steps(from, to) {
-        svg += &upright(LEFT + (at - from) * scale, 0.0, height - 18.0, &time(at * 1e-6));
+        let (x, label) = (LEFT + (at - from) * scale, time(at * 1e-6));
+        svg += &format!("<path class=\"grid\" d=\"M{x:.1} 0V{:.1}\"/>", height - 18.0);
+        svg += &text::at("mid tick-x", x.min(width - 0.5 * text::width(&label)), height - 4.0, &label);
     }
     let mut y = 4.0;
     for (number, rank) in ranks.iter().take(RANKS_MAX) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(svg, "<text class=\"end\" x=\"{:.0}\" y=\"{:.1}\">rank {number}</text>", LEFT - 6.0, y + 12.0);
+        svg += &text::at("end", LEFT - 6.0, y + 12.0, &format!("rank {number}"));
         for bars in rank.threads.values() {
             draw(&mut svg, bars, (from, to, scale), (y, 13.0), |bar| format!("t-{}", class(&bar.name)));
             y += ROW;
@@ -179,7 +251,7 @@ fn picture(ranks: &BTreeMap<u64, Rank>, from: f64, to: f64) -> String {
         }
         y += GAP;
     }
-    svg + "</svg>\n"
+    (svg, height)
 }
 
 /// Names come from the file: only those of the format become classes.
@@ -214,83 +286,6 @@ fn draw(
     }
 }
 
-/// What the trace says of each rank.
-fn observed(trace: &Value) -> String {
-    let ranks = Table::of("ranks")
-        .column("rank", "rank", Form::Count)
-        .column("host", "host", Form::Word)
-        .column("under_way_s", "messages under way", Form::Seconds)
-        .column("waited_for_s", "of it in a wait", Form::Seconds)
-        .column("hidden", "hidden", Form::Percent(0))
-        .column("clock", "clock", Form::Word)
-        .column("clock_error_us", "wrong by at most, us", Form::Plain);
-    rows(&ranks, &Results::new("lathide-trace-1", "", &trace["otherData"]))
-}
-
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn trace() -> Value {
-        let slice = |pid: u32, name: &str, ts: f64, dur: f64| json!({"ph": "X", "pid": pid, "tid": 0, "name": name, "ts": ts, "dur": dur});
-        json!({
-            "otherData": {"schema": "lathide-trace-1", "ranks": [{"rank": 0, "host": "<b>", "hidden": 0.5, "clock": "x"}]},
-            "traceEvents": [
-                {"ph": "M", "pid": 0, "tid": 0, "ts": 0, "name": "process_name"},
-                slice(0, "compute", 0.0, 900.0),
-                {"ph": "b", "pid": 0, "tid": 0, "ts": 100.0, "name": "read 8 B", "id": "0.1"},
-                slice(1, "wait", 0.0, 1000.0),
-                slice(1, "<script>", 1000.0, 5.0),
-                {"ph": "e", "pid": 0, "tid": 0, "ts": 700.0, "name": "read 8 B", "id": "0.1"},
-                {"ph": "e", "pid": 0, "tid": 0, "ts": 800.0, "name": "read 8 B", "id": "0.9"},
-                {"ph": "X", "pid": 1, "name": "no time"},
-            ],
-        })
-    }
-
-    #[test]
-    fn ranks_threads_and_messages() {
-        let ranks = ranks(&trace());
-        assert_eq!(ranks.len(), 2);
-        assert_eq!(ranks[&0].reads, [Bar { name: "read 8 B".into(), from: 100.0, to: 700.0 }]);
-        assert_eq!(ranks[&1].threads[&0].len(), 2);
-        let Section { title, body } = section("a&b.json", &trace());
-        assert_eq!(title, "Timeline: a&amp;b.json");
-        assert_eq!(body.matches("<rect").count(), 4, "{body}");
-        assert!(body.contains("t-other") && !body.contains("<script>") && !body.contains("<b>,"), "{body}");
-        assert!(body.contains("50 %"), "{body}");
-    }
-
-    #[test]
-    fn a_link_that_was_down_has_a_row() {
-        let mut trace = trace();
-        assert!(!section("t", &trace).body.contains("t-down"), "no noise without cuts");
-        for (phase, ts) in [("b", 200.0), ("e", 600.0)] {
-            let entry = json!({"ph": phase, "cat": "link", "pid": 1, "tid": 0, "ts": ts, "id": "1.down.0", "name": "link to 0 down"});
-            trace["traceEvents"].as_array_mut().unwrap().push(entry);
-        }
-        assert_eq!(ranks(&trace)[&1].downs, [Bar { name: "link to 0 down".into(), from: 200.0, to: 600.0 }]);
-        let body = section("t", &trace).body;
-        assert!(body.matches("t-down").count() == 2 && body.contains("link to 0 down, 400"), "{body}");
-    }
-
-    #[test]
-    fn many_narrow_bars_are_drawn_together() {
-        let events: Vec<Value> = (0..100_000)
-            .map(|at| json!({"ph": "X", "pid": 0, "tid": 0, "name": "wait", "ts": f64::from(at), "dur": 0.5}))
-            .collect();
-        let body = section("t", &json!({ "traceEvents": events })).body;
-        let count = body.matches("<rect").count();
-        assert!((1000..8000).contains(&count), "{count}");
-        assert!(body.contains("about the middle"), "single steps are shown too");
-    }
-
-    #[test]
-    fn nothing_is_no_timeline_but_no_panic() {
-        for trace in [json!({}), json!({"traceEvents": []}), json!({"traceEvents": "x", "otherData": 3})] {
-            assert!(!section("t", &trace).body.contains("NaN"));
-        }
-    }
-}
+#[path = "timeline_tests.rs"]
+mod tests;

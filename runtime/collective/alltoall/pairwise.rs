@@ -4,9 +4,9 @@
 //! Pairwise: in round k everybody sends to the rank k further on and receives from the rank k before, so that
 //! nobody is sent to by two ranks in one round. Cost: `ranks - 1` messages of a block.
 
-use super::blocks::Blocks;
-use super::price::Line;
-use super::schedule::{After, Builder, Region, Schedule};
+use crate::collective::blocks::Blocks;
+use crate::collective::price::Line;
+use crate::collective::schedule::{After, Builder, Region, Schedule};
 use crate::cost::CostModel;
 use crate::ids::Rank;
 

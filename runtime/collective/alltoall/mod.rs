@@ -1,0 +1,4 @@
+//! Blocks of all ranks for all ranks.
+
+pub(crate) mod bruck;
+pub(crate) mod pairwise;
