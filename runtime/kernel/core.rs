@@ -47,6 +47,8 @@ const READ_TURN_BYTES: usize = 1 << 20;
 const BULK_BYTES: usize = 16 << 10;
 /// Completed writes kept at hand in case the receiver refuses late.
 const RECENT_MAX: usize = 64;
+/// Of so many looks at few links one is at all.
+const LOOKS: u32 = 16;
 /// Links whose round trip is looked at.
 const ROUND_TRIPS_MAX: usize = 16;
 /// Refusals kept until the program asks.
@@ -93,6 +95,8 @@ pub(crate) struct Core {
     wanted_lanes: BTreeMap<Rank, u8>,
     /// Whether links may have more lanes than the first.
     pub(super) opens_lanes: bool,
+    /// How often few links were looked at.
+    looks: u32,
     /// A timer runs for what peers are to be told of.
     is_telling: bool,
     /// For how long a connection that is cut is made anew, if it is.
@@ -189,6 +193,7 @@ impl Core {
             standstills: BTreeMap::new(),
             wanted_lanes: BTreeMap::new(),
             opens_lanes: disabled.leaves(Controller::Lanes),
+            looks: 0,
             is_telling: false,
             resumes: None,
             observed: None,
@@ -451,18 +456,22 @@ impl Core {
         ready.iter().map(|link| self.engine.to_come(link.path.peer)).max().unwrap_or(0)
     }
 
-    /// Tries again to write to `peer`, on each lane that found no room before. Returns how many bytes went.
+    /// Tries again to write to `peer`, if the first lane found no room before. Returns how many bytes went.
     pub(crate) fn write_on(&mut self, peer: Rank) -> usize {
-        let paths = std::iter::once(Path::from(peer)).chain(self.sockets.lanes(peer));
-        paths.map(|path| self.write_on_path(path)).sum()
-    }
-
-    fn write_on_path(&mut self, path: Path) -> usize {
-        match self.sockets.get_mut(path) {
+        match self.sockets.get_mut(peer.into()) {
             Some(socket) if socket.is_blocked => socket.is_blocked = false,
             _ => return 0,
         }
-        self.write(path)
+        self.write(peer.into())
+    }
+
+    /// Whether somebody who looks at so many links only is to look at all of them, this time.
+    pub(crate) fn is_time_for_others(&mut self, looked_at: usize) -> bool {
+        if self.sockets.count() <= looked_at {
+            return false;
+        }
+        self.looks = self.looks.wrapping_add(1);
+        self.looks.is_multiple_of(LOOKS)
     }
 
     /// There is room to write. If there is nothing to write any more, the poller need not watch: so a long

@@ -7,6 +7,7 @@ use crate::ids::{Path, Rank};
 
 /// A socket for each lane that has a connection.
 pub(super) struct Sockets {
+    count: usize,
     /// Of the first lanes, by rank.
     first: Vec<Option<Socket>>,
     others: BTreeMap<Path, Socket>,
@@ -14,7 +15,7 @@ pub(super) struct Sockets {
 
 impl Sockets {
     pub(super) fn new(first: Vec<Option<Socket>>) -> Self {
-        Sockets { first, others: BTreeMap::new() }
+        Sockets { count: first.iter().flatten().count(), first, others: BTreeMap::new() }
     }
 
     /// Every rank, this node's among them.
@@ -43,15 +44,23 @@ impl Sockets {
     }
 
     pub(super) fn take(&mut self, path: Path) -> Option<Socket> {
-        if path.is_first() { self.first[path.peer.index()].take() } else { self.others.remove(&path) }
+        let socket = if path.is_first() { self.first[path.peer.index()].take() } else { self.others.remove(&path) };
+        self.count -= usize::from(socket.is_some());
+        socket
     }
 
     pub(super) fn put(&mut self, path: Path, socket: Socket) {
-        if path.is_first() {
-            self.first[path.peer.index()] = Some(socket);
+        let before = if path.is_first() {
+            self.first[path.peer.index()].replace(socket)
         } else {
-            self.others.insert(path, socket);
-        }
+            self.others.insert(path, socket)
+        };
+        self.count += usize::from(before.is_none());
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 
     /// The sockets of first lanes.
