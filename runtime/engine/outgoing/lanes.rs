@@ -17,8 +17,9 @@ use crate::wire::frame::{Kind, MatchKey, Stamp};
 
 /// The most lanes of a link beside the first.
 pub(crate) const LANES_MAX: u8 = 8;
-/// Where there are several lanes, each takes so many fragments at a time; where there is one, all.
-const SEGMENT_FRAGMENTS: usize = 64;
+/// So many fragments are a segment: where there is one lane, which others may come to help, and where there are several. What
+/// one has taken no other can.
+const SEGMENT_FRAGMENTS: (usize, usize) = (256, 64);
 /// Messages of different keys that take turns on a lane.
 const SEGMENTS_MAX: usize = 8;
 /// Fragments that a lane sends of a segment before the next has its turn.
@@ -199,9 +200,10 @@ impl Outgoing {
 
     /// Has `lane` take what it may.
     pub(in crate::engine) fn fill_lane(&mut self, lane: usize) {
-        let segment_bytes = (SEGMENT_FRAGMENTS * self.fragment_bytes) as u64;
         self.lanes[lane].take_turns(TURN_FRAGMENTS * self.fragment_bytes);
         let is_alone = self.lanes.iter().filter(|lane| !lane.is_down).count() == 1;
+        let segment = if is_alone { SEGMENT_FRAGMENTS.0 } else { SEGMENT_FRAGMENTS.1 };
+        let segment_bytes = (segment * self.fragment_bytes) as u64;
         while let Some(index) = self.next_for(lane) {
             // A lane among several takes one at a time: the one that is quick takes more of them.
             if !is_alone && !self.lanes[lane].segments.is_empty() {
@@ -209,11 +211,11 @@ impl Outgoing {
             }
             let message = self.message_mut(index);
             let (at, total, key) = (message.sent, message.message_header.total, message.message_header.key);
-            let to = if is_alone { total } else { total.min(at + segment_bytes) };
+            let to = total.min(at + segment_bytes);
             message.sent = to;
             message.parts += 1;
             // Of one that comes over several lanes none knows when all of it has come.
-            let stamp = message.stamp.take().filter(|_| is_alone);
+            let stamp = if to == total { message.stamp.take().filter(|_| is_alone) } else { None };
             self.lanes[lane].segments.push_back(Segment { index, key, at, to, is_said: false, stamp });
             self.bulk.retain(|&other| other != index);
             self.for_lanes.retain(|&other| other != index);
