@@ -209,7 +209,9 @@ impl Observed {
     fn calculation(&self, x: f64, now: f64) -> Result<Advice, BadParameter> {
         let mut figures = vec![gain_figure("G", now)];
         let mut words = "communication is hidden; calculation takes the time".to_owned();
-        if let Some(ranks) = self.best_ranks(x)?.filter(|ranks| *ranks > self.size && *ranks < 1_000_000) {
+        // Where f is no more than what was hidden shows, nobody knows how much more would be.
+        let best = if self.f > MORE * x { self.best_ranks(x)? } else { None };
+        if let Some(ranks) = best.filter(|ranks| *ranks > self.size && *ranks < 1_000_000) {
             words += &format!(
                 ": up to {ranks} ranks instead of {} could share this work with all communication hidden (eq. (6))",
                 self.size

@@ -124,8 +124,7 @@ impl Report {
             let ranks = unseen.join(", ");
             notes.push(format!("links to ranks {ranks} have shown no times and are taken to be like others"));
         }
-        let (regions, counted) =
-            regions.reports(|traffic, times, kernel_s| figures(traffic, times, kernel_s).0);
+        let (regions, counted) = regions.reports(|traffic, times, kernel_s| figures(traffic, times, kernel_s).0);
         let Figures { t_com_s, t_kernel_s, gamma, f, omega, hidden, gain_observed, gain_model, gain_ideal, .. } = whole;
         Report {
             rank,

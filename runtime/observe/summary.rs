@@ -128,9 +128,10 @@ fn limit(parts: &[(Rank, Figures)], first: &Report) -> String {
         parts.iter().filter_map(|(_, figures)| of(figures)).reduce(|one, other| one + other)
     };
     let count = |of: fn(&Figures) -> [u64; 2]| {
-        let [messages, bytes] = parts.iter().map(|(_, figures)| of(figures)).fold([0, 0], |sum: [u64; 2], one| {
-            [sum[0].saturating_add(one[0]), sum[1].saturating_add(one[1])]
-        });
+        let [messages, bytes] = parts
+            .iter()
+            .map(|(_, figures)| of(figures))
+            .fold([0, 0], |sum: [u64; 2], one| [sum[0].saturating_add(one[0]), sum[1].saturating_add(one[1])]);
         Count { messages, bytes }
     };
     let times = Times {

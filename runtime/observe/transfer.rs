@@ -281,4 +281,3 @@ impl fmt::Display for Time {
         write!(f, "{:.3} {unit}", self.0 * scale)
     }
 }
-

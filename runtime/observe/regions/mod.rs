@@ -24,7 +24,7 @@ const REGIONS_MAX: usize = 64;
 const OTHERS: &str = "other regions";
 /// The region that marks what counts of a program.
 const SOLVE: &str = "solve";
-/// Regions that are no part of a program's work.
+/// Regions that are no part of a program's work, by their names: what separates measurements, and what is before and after all.
 pub const BESIDE: [&str; 5] = ["barrier", "setup", "start", "check", "result"];
 /// All regions but those, taken together.
 const COUNTED: RegionId = RegionId(127);

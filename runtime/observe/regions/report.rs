@@ -64,4 +64,3 @@ impl std::fmt::Display for RegionReport {
         write!(f, "{out} messages, {bytes_out} bytes out; {into} messages, {bytes_in} bytes in")
     }
 }
-

@@ -42,6 +42,10 @@ pub(crate) struct Args {
     #[arg(short = 'n', value_name = "N", value_parser = one::<u32>(WHOLE.within("1", "4096")),
           requires = "program", default_value_t = 2)]
     pub(super) ranks: u32,
+    /// The region of the program that is timed: node.region("NAME") in it [default: solve, or else all regions that it marks but
+    /// barrier, setup, start, check and result; of a program without regions all]
+    #[arg(long, value_name = "NAME", requires = "program")]
+    pub(super) region: Option<String>,
     #[command(flatten)]
     pub(super) output: Output,
     #[command(flatten)]

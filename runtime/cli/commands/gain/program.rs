@@ -11,6 +11,7 @@ use crate::commands::common::session::Session;
 use crate::commands::common::target::Target;
 use crate::launch::failed::{Failed, Result};
 use crate::launch::local::Job;
+use crate::nearest::did_you_mean;
 use crate::report::results::Results;
 use crate::report::verdict::{Evidence, HostLoad};
 
@@ -33,7 +34,10 @@ pub(super) fn measure(args: &Args) -> Result<Results> {
         Ok(run)
     };
     // The first run loads the program and its files; it does not count.
-    timed("on")?;
+    let first = timed("on")?;
+    if let (Some(wanted), Some(run)) = (&args.region, &first) {
+        has_region(run, wanted)?;
+    }
     let (mut off, mut on, mut repetition_s) = (Vec::new(), Vec::new(), session.elapsed_s());
     for repeat in 0..repeats {
         let begun_s = session.elapsed_s();
@@ -52,7 +56,7 @@ pub(super) fn measure(args: &Args) -> Result<Results> {
     }
     bar.finish_and_clear();
     let done = on.len();
-    let results = compare(target.describe(), &command, args.ranks, &[off, on]);
+    let results = compare(target.describe(), &command, args.ranks, args.region.as_deref(), &[off, on]);
     let mut results = results.ok_or_else(|| match session.is_interrupted() {
         true => session.nothing(),
         false => Failed::new("the program took no time at all"),
@@ -67,6 +71,20 @@ pub(super) fn measure(args: &Args) -> Result<Results> {
         Evidence { loads: loads.into_iter().collect(), few: few.into_iter().collect(), ..Evidence::default() };
     session.judge(&mut results, evidence);
     Ok(results)
+}
+
+/// # Errors
+/// If the program has no such region.
+fn has_region(run: &Run, wanted: &str) -> Result<()> {
+    let names = run.regions();
+    match names.contains(&wanted) {
+        true => Ok(()),
+        false if names.is_empty() => Err(Failed::usage(format!("--region {wanted}: the program has marked no region"))),
+        false => {
+            let (meant, names) = (did_you_mean(wanted, names.iter().copied()), names.join(", "));
+            Err(Failed::usage(format!("--region {wanted}: the program has only the regions {names}{meant}")))
+        }
+    }
 }
 
 /// One run to its end; none if a signal ended it.
