@@ -310,7 +310,6 @@ fn wrong_use_is_explained() {
         ("--socket-buffer 4KiB -- true", "--socket-buffer"),
         ("--repeats 0", "--repeats"),
         ("--seconds 0", "from 0.1s to 24h"),
-        ("--halo 2 --seconds 5", "--seconds"),
         ("--link dsl", "loopback, ethernet, lan or wan"),
         ("-n 2", "PROGRAM"),
         ("-n 0 -- true", "-n"),

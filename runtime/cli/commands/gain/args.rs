@@ -36,7 +36,7 @@ pub(crate) struct Args {
     pub(super) repeats: Option<u32>,
     /// How long it takes: fewer repetitions if need be, and fewer granularities, those far from 1 first; with --repeats, as long as
     /// those take [default: as long as six repetitions take]
-    #[arg(long, value_name = "TIME", value_parser = seconds, conflicts_with = "halo")]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub(super) seconds: Option<f64>,
     /// The number of ranks of the program
     #[arg(short = 'n', value_name = "N", value_parser = one::<u32>(WHOLE.within("1", "4096")),

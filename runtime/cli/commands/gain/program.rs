@@ -6,6 +6,7 @@ use super::args::{Args, REPEATS};
 use super::compare::{Run, compare};
 use crate::commands::common::background::BackgroundLoad;
 use crate::commands::common::console::progress;
+use crate::commands::common::nodes::look;
 use crate::commands::common::program::run_or_interrupted;
 use crate::commands::common::session::Session;
 use crate::commands::common::target::Target;
@@ -23,7 +24,9 @@ pub(super) fn measure(args: &Args) -> Result<Results> {
     let repeats = args.repeats.unwrap_or(REPEATS);
     bar.set_length(1 + 2 * u64::from(repeats));
     let is_firm = args.repeats.is_none();
-    let (session, background) = (Session::new(), BackgroundLoad::watch());
+    let session = Session::new();
+    let unknown = look(target, args.ranks, &session);
+    let background = BackgroundLoad::watch();
     let timed = |overlap: &str| -> Result<Option<Run>> {
         bar.set_message(format!("LATHIDE_OVERLAP={overlap}"));
         if session.is_interrupted() {
@@ -64,6 +67,7 @@ pub(super) fn measure(args: &Args) -> Result<Results> {
     if done < repeats as usize {
         results.warnings.push(format!("There was time for {done} of {repeats} repetitions."));
     }
+    results.notes.extend(unknown);
     let here = |share| HostLoad { host: "this machine".to_owned(), others: share, stolen: 0.0 };
     let loads = background.and_then(|background| background.share()).map(here);
     let few = (done < SAMPLES_MIN).then(|| format!("An interval needs {SAMPLES_MIN} repetitions; there were {done}."));
