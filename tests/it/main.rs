@@ -44,7 +44,6 @@ mod report;
 mod results;
 #[path = "../scale.rs"]
 mod scale;
-mod schemas;
 mod slurm;
 mod soak;
 mod spmd;
