@@ -1,16 +1,14 @@
 //! `lathide gain` from outside: its JSON, its exit status, its complaints. Numbers are checked for sense, not for speed.
 
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::examples::example;
 use crate::process::{Finished, run};
-use crate::scale::{is_whole, scaled};
 
 fn gain(arguments: &str) -> Finished {
     run(Command::new(env!("CARGO_BIN_EXE_lathide")).arg("gain").args(arguments.split_whitespace()))
@@ -125,51 +123,6 @@ fn what_was_measured_before_an_interruption_is_shown() {
         return;
     }
     panic!("nothing was measured in half a minute");
-}
-
-/// Beside another program that uses a core at random no gain above eq. (1), by more than its interval, goes for a valid one.
-#[test]
-#[ignore = "takes ten minutes at LATHIDE_TEST_SCALE=1"]
-fn beside_another_program_nothing_impossible_is_valid() {
-    let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut random = fastrand::Rng::with_seed(1994);
-            while !stop.load(Ordering::Relaxed) {
-                let until = Instant::now() + Duration::from_millis(random.u64(20..400));
-                while Instant::now() < until && !stop.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-                thread::sleep(Duration::from_millis(random.u64(20..800)));
-            }
-        });
-        let _stops = Stops(&stop);
-        for run in 0..scaled(10) {
-            let line = if is_whole() { "--json --quiet" } else { "--seconds 20 --json --quiet" };
-            let result = json(&gain(line).succeeded());
-            let kind = result["verdict"]["kind"].as_str().expect("a verdict");
-            let over = |point: &Value| Some(point["gain_interval"]["low"].as_f64()? / number(point, "gain_ideal"));
-            let points = result["points"].as_array().expect("points");
-            let over = points.iter().filter_map(over).fold(0.0, f64::max);
-            let headline = result["gain_at_1"]["interval"]["low"].as_f64().map_or(0.0, |low| low / 2.0);
-            println!(
-                "run {run}: {kind}, G at 1 = {}, greatest {:.2}, lower ends over eq. (1) at most {over:.3}",
-                result["gain_at_1"]["gain"],
-                number(&result, "max_gain")
-            );
-            if over > 1.011 || headline > 1.011 {
-                assert!(["disturbed", "impossible"].contains(&kind), "{result}");
-            }
-        }
-    });
-}
-
-struct Stops<'a>(&'a AtomicBool);
-
-impl Drop for Stops<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod full;
 mod gain;
 mod grammar;
 mod groups;
+mod headline;
 mod jobs;
 mod joined;
 mod kills;
