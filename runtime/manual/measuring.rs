@@ -39,11 +39,11 @@
 //!
 //! Whether the headline of `gain` can be trusted is tested by ten runs, beside a process that uses a core at random: none is above eq. (1)
 //! by more than its interval without the verdict `disturbed` or `impossible`. And on a quiet machine nine of ten intervals hold
-//! the median of the ten. `LATHIDE_TEST_SCALE=0.99` shortens each run to 20 s:
+//! the median of the ten. Each run is of 20 s, or a whole one at the scale of a merge (`CONTRIBUTING.md`):
 //!
 //! ```text
-//! LATHIDE_TEST_SCALE=1 cargo test --release -p lathide-cli --test it -- --ignored --nocapture headline::beside
-//! LATHIDE_TEST_SCALE=1 cargo test --release -p lathide-cli --test it -- --ignored --nocapture headline::on_a_quiet_machine
+//! cargo test --release -p lathide-cli --test it -- --ignored --nocapture headline::beside
+//! cargo test --release -p lathide-cli --test it -- --ignored --nocapture headline::on_a_quiet_machine
 //! ```
 //!
 //! - *The interval of a median* is that of order statistics: from the k-th least to the k-th greatest repetition

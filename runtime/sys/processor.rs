@@ -30,8 +30,8 @@ mod tests {
 
     #[test]
     fn a_threads_work_is_seen_by_others() {
-        let (end, ended) = std::sync::mpsc::channel::<()>();
-        let (tell, told) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::sync_channel::<()>(1);
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
         let worker = std::thread::spawn(move || {
             let clock = ThreadClock::here().expect("a clock");
             while clock.read().expect("it runs") < Duration::from_millis(5) {}

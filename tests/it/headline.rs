@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::process::run_within;
-use crate::scale::{is_whole, scaled};
+use crate::scale::is_whole;
 
 const RUNS: usize = 10;
 /// Of ten runs, so many intervals hold the median of all.
@@ -54,8 +54,8 @@ impl Headline {
     }
 }
 
-/// So many runs, one after the other; each is shown.
-fn headlines(runs: usize) -> Vec<Headline> {
+/// One after the other; each is shown.
+fn ten() -> Vec<Headline> {
     let one = |number: usize| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
         command.args(["gain", "--quiet", "--json"]);
@@ -67,7 +67,7 @@ fn headlines(runs: usize) -> Vec<Headline> {
         println!("run {number}: {headline:?}");
         headline
     };
-    (1..=runs).map(one).collect()
+    (1..=RUNS).map(one).collect()
 }
 
 /// Uses a core for some time, then not, by chance, until it is told to end.
@@ -100,7 +100,7 @@ fn beside_a_burner_no_headline_misleads() {
     let ends = AtomicBool::new(false);
     let headlines = std::thread::scope(|scope| {
         scope.spawn(|| burn(&ends));
-        let headlines = std::panic::catch_unwind(|| headlines(scaled(RUNS as u64) as usize));
+        let headlines = std::panic::catch_unwind(ten);
         ends.store(true, Ordering::Relaxed);
         headlines.expect("all runs succeed")
     });
@@ -110,7 +110,7 @@ fn beside_a_burner_no_headline_misleads() {
 #[test]
 #[ignore = "ten runs of lathide gain, which need a quiet machine"]
 fn on_a_quiet_machine_intervals_hold_the_median() {
-    let headlines = headlines(RUNS);
+    let headlines = ten();
     let mut gains: Vec<f64> = headlines.iter().map(|headline| headline.gain).collect();
     gains.sort_by(f64::total_cmp);
     let median = (gains[RUNS / 2 - 1] + gains[RUNS / 2]) / 2.0;

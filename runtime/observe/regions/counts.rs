@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use foldhash::HashMap;
 
-use super::{Place, RegionId, RegionMessages, seconds};
+use super::place::{Place, RegionId, seconds};
+use super::report::RegionMessages;
 use crate::engine::OpId;
 use crate::ids::Rank;
 use crate::observe::links::{CLASSES, Count, class};

@@ -2,6 +2,7 @@
 //! them. Pure, but for what a thread remembers of itself.
 
 mod counts;
+mod place;
 mod report;
 
 use std::cell::Cell;
@@ -16,6 +17,8 @@ use super::transfer::Traffic;
 use crate::ids::Rank;
 pub(crate) use counts::Counts;
 use counts::Sizes;
+pub(crate) use place::Place;
+use place::{RegionId, seconds};
 pub use report::{RegionMessages, RegionReport};
 
 /// Regions of a node that are told apart; all others are one.
@@ -30,35 +33,6 @@ pub const BESIDE: [&str; 5] = ["barrier", "setup", "start", "check", "result"];
 const COUNTED: RegionId = RegionId(127);
 /// More names of regions that count are too many for a line.
 const NAMES_MAX: usize = 4;
-
-/// The number of a region at its node.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct RegionId(u8);
-
-/// Where a thread is in a program's regions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
-    /// The region that it has entered last.
-    pub(crate) innermost: RegionId,
-    /// That and those around it, a bit for each.
-    around: u128,
-}
-
-impl Place {
-    fn is_in(self, region: RegionId) -> bool {
-        self.around >> region.0 & 1 == 1
-    }
-
-    /// All regions that it is in.
-    fn all(self) -> impl Iterator<Item = RegionId> {
-        let mut left = self.around;
-        std::iter::from_fn(move || {
-            let region = (left != 0).then(|| RegionId(left.trailing_zeros() as u8))?;
-            left &= left - 1;
-            Some(region)
-        })
-    }
-}
 
 thread_local! {
     /// Where this thread is, and at which node.
@@ -274,10 +248,6 @@ impl Visited {
         };
         (self.named.iter().map(report).collect(), self.counted.as_ref().map(report))
     }
-}
-
-fn seconds(nanoseconds: u64) -> f64 {
-    nanoseconds as f64 * 1e-9
 }
 
 /// In seconds too, rounded to microseconds, which are fewer digits.
