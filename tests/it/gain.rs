@@ -216,8 +216,8 @@ fn an_unchanged_program() {
     assert_eq!((&result["ranks"], &result["repeats"]), (&2.into(), &1.into()));
     assert!(result["verdict"]["reasons"].to_string().contains("6 repetitions; there were 1"), "{result}");
     assert_eq!(result["rounds"].as_array().map(Vec::len), Some(1), "{result}");
-    // On a busy machine the rendezvous may hear of a rank's end only from the end of its process.
-    assert!(["joined", "process"].iter().any(|clock| result["clock"] == *clock), "{result}");
+    // It marks its region, and that is what is compared.
+    assert_eq!((&result["clock"], &result["region"]), (&"region".into(), &"solve".into()), "{result}");
     let ratio = number(&result, "t_off_s") / number(&result, "t_on_s");
     assert!((number(&result, "gain") - ratio).abs() < 1e-9, "{result}");
     // What the ranks observed stands beside it.
@@ -226,6 +226,16 @@ fn an_unchanged_program() {
     assert!(reports.iter().all(|report| report["gain_measured"] == result["gain"]), "{result}");
     let closing: Vec<&str> = result["closing"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(closing[0].contains("measured (off/on)") && closing.len() == 2, "{closing:?}");
+}
+
+#[test]
+fn a_region_that_the_program_does_not_have_is_named() {
+    let stencil = example("stencil");
+    let program = format!("{} --rows 100 --columns 4 --steps 3", stencil.display());
+    let failed = gain(&format!("-n 2 --repeats 1 --region slove -- {program}")).failed(2);
+    assert!(failed.stderr.contains("only the regions solve; did you mean \"solve\"?"), "{failed:?}");
+    let failed = gain("-n 2 --repeats 1 --region solve -- true").failed(2);
+    assert!(failed.stderr.contains("has marked no region"), "{failed:?}");
 }
 
 #[test]
