@@ -38,9 +38,9 @@
 //! ```console
 //! $ lathide run -n 2 --link delay=0.2ms,rate=500mbit --report --trace blocking.json target/release/examples/heat-blocking
 //! [0] I.1: 9.0ms per step, the sum of all temperatures is 368640129.544974
-//! lathide: region solve: gamma = t_calc/t_com = ..., hidden = 1 - t_exposed/t_com = ... % of the communication, ...
-//! lathide: region solve: only f = ... of the calculation has communication behind it: post earlier, wait later;
-//!   with f = 1 eq. (4) gives G = ... instead of ...
+//! lathide: region solve: gamma = t_calc/t_com = 0.945 ..., hidden = 1 - t_exposed/t_com = 19 ... % of the communication, ...
+//! lathide: region solve: only f = 0.20 of the calculation has communication behind it: post earlier, wait later;
+//!   with f = 1 eq. (4) gives G = 1.87 instead of 1.11
 //! $ lathide report blocking.json --steps 3 -o blocking.svg
 //! ```
 //!
@@ -61,8 +61,8 @@
 //! ```console
 //! $ lathide run -n 2 --link delay=0.2ms,rate=500mbit --report --trace write_early.json target/release/examples/heat-write-early
 //! [0] I.2: 5.5ms per step, the sum of all temperatures is 368640129.544974
-//! lathide: region solve: gamma = t_calc/t_com = ..., hidden = 1 - t_exposed/t_com = ... % of the communication, ...
-//! lathide: region solve: a step has more communication than its calculation can hide, ...
+//! lathide: region solve: gamma = t_calc/t_com = 1.075 ..., hidden = 1 - t_exposed/t_com = 94 ... % of the communication, ...
+//! lathide: region solve: communication is hidden; calculation takes the time
 //! $ lathide report write_early.json --steps 3 -o write_early.svg
 //! ```
 //!
@@ -84,14 +84,14 @@
 //! ```console
 //! $ lathide run -n 2 --link delay=0.2ms,rate=500mbit --report --trace hidden.json target/release/examples/heat-hidden
 //! [0] I.3: 5.6ms per step, the sum of all temperatures is 368640129.544974
-//! lathide: region solve: gamma = t_calc/t_com = ..., hidden = 1 - t_exposed/t_com = ... % of the communication, ... f = ...
-//! lathide: region solve: a step has more communication than its calculation can hide, gamma = ...; ... x more work per step
-//!   would hide it (best gamma = 1/(f + Omega) = ..., section 2.3.1): eq. (4) then gives G = ... instead of ...
+//! lathide: region solve: gamma = t_calc/t_com = 0.804 ..., hidden = 1 - t_exposed/t_com = 76 ... % of the communication, ... f = 1.00
+//! lathide: region solve: a step has more communication than its calculation can hide, gamma = 0.776; 1.2 x more work per step
+//!   would hide it (best gamma = 1/(f + Omega) = 0.95, section 2.3.1): eq. (4) then gives G = 1.95 instead of 1.78
 //! $ lathide report hidden.json --steps 3 -o hidden.svg
 //! ```
 //!
 //! The reports of the last two steps do not ask for earlier posts any more: f, the part of the calculation with communication behind it, is
-//! near 1. What remains is that the messages take longer than the calculation.
+//! near 1. What remains, where the calculation is the shorter one, is that the messages take longer.
 //!
 #![doc = include_str!("figures/hidden.svg")]
 //!
