@@ -36,11 +36,14 @@ fn run() -> Outcome<()> {
         node.barrier()?;
         let start = Instant::now();
         if node.rank() == ROOT {
+            let solve = node.region("solve");
             let gathered = receive(&node, round, options.bytes)?;
+            drop(solve);
             times.push(start.elapsed());
             check(&gathered, round, options.bytes)?;
         } else {
             let mine = data(node.rank(), round, options.bytes);
+            let _solve = node.region("solve");
             match options.algorithm {
                 Algorithm::Simple => node.initwrite(ROOT, DATA, mine)?.wait().map(drop)?,
                 Algorithm::Windowed => send_in_window(&node, options.window, mine)?,

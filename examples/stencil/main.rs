@@ -55,11 +55,12 @@ fn run() -> Outcome<()> {
         None => Columns::Strip(Strip::new(&options, columns)),
     };
     node.barrier()?;
-    let start = Instant::now();
+    let (start, solve) = (Instant::now(), node.region("solve"));
     match &mut strip {
         Columns::Deep(deep) => deep.run(&node, options.version, options.steps)?,
         Columns::Strip(strip) => strip.run(&node, options.version, options.steps)?,
     }
+    drop(solve);
     node.barrier()?;
     let time = start.elapsed();
 

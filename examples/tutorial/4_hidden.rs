@@ -36,7 +36,7 @@ fn main() -> lathide::Result<()> {
     let mut old: Vec<Vec<f64>> = (0..own + 2).map(|at| initial((first + at + COLUMNS - 1) % COLUMNS)).collect();
     let mut new = old.clone();
 
-    let start = Instant::now();
+    let (start, solve) = (Instant::now(), node.region("solve"));
     for _ in 0..STEPS {
         let from_east = node.initread(east, WESTWARD, take(&mut new[own + 1]))?;
         let from_west = node.initread(west, EASTWARD, take(&mut new[0]))?;
@@ -54,6 +54,7 @@ fn main() -> lathide::Result<()> {
         new[0] = from_west.wait()?;
         std::mem::swap(&mut old, &mut new);
     }
+    drop(solve);
     let step = start.elapsed() / STEPS as u32;
 
     let sums = old[1..=own].iter().map(|column| column.iter().sum()).collect();

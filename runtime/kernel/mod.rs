@@ -175,13 +175,13 @@ impl Kernel {
         let observed = core.observed.as_ref();
         let mut links = observed.map(|observed| observed.links()).unwrap_or_default();
         links.iter_mut().for_each(|(peer, link)| link.downs.again = core.engine.sent_again(*peer));
-        let regions = observed.map(|observed| self.observer.region_reports(&observed.regions)).unwrap_or_default();
+        let counts = observed.map(|observed| observed.regions.clone()).unwrap_or_default();
         let refusals: Vec<String> = core.refusals().map(|error| format!("not told yet: {error}")).collect();
         self.unlock(core);
-        let mut report = self.observer.report(self.clock.now(), &links);
+        let mut report = self.observer.report(self.clock.now(), &links, counts);
         report.notes.extend(refusals);
         let (collectives, changes) = self.calls.job.planner.lock().report();
-        observe::Report { collectives, changes, regions, ..report }
+        observe::Report { collectives, changes, ..report }
     }
 
     /// The calling thread enters a region of the program.

@@ -26,12 +26,15 @@
 //! | figure | formula |
 //! | --- | --- |
 //! | gamma | t_calc / t_com |
-//! | f | the fraction of t_calc between the posting of an operation and its wait |
+//! | f | the fraction of t_calc with communication behind it: between the posting of an operation and its wait, or (t_com - t_exposed) / t_calc if that is more |
 //! | Omega | (t_post + t_kernel) / t_calc: the processor time that hiding costs; less if a core is free for the kernel |
 //! | hidden | 1 - t_exposed / t_com |
 //! | G as observed | (t_calc + t_com) / (t_calc + t_post + t_exposed) |
 //! | G by eq. (4) | `(1 + x) / ((1 - f) + max(f + Omega, x))`, x = 1/gamma: [`gain::with_overhead`](lathide_models::gain::with_overhead) |
 //! | G by eq. (1) | the same with f = 1 and Omega = 0 |
+//!
+//! A write whose buffer is free again may still be under way, and a message may be there when it is asked for: so what was hidden counts
+//! in f, wherever it was posted. t_com is made of messages that stood in no queue behind others.
 //!
 //! G as observed is derived from one run; there is no run without overlap to compare with.
 //! `lathide gain -n 4 -- ./program` makes both runs: it shows G *measured* (off/on, `gain_measured`) beside these
@@ -68,7 +71,13 @@
 //! operations that the thread posts count for that name, with all messages of its collectives. The report of each rank has for each region
 //! how often it was entered, the time within and how much of that was within calls, and the messages out and in by size
 //! ([`RegionReport`](crate::observe::RegionReport)); the timeline shows it as a slice. Of messages that a read took it also has the
-//! time from the post of the read until all was there.
+//! time from the post of the read until all was there. And it has all figures from above, of what was done within
+//! ([`Figures`](crate::observe::Figures)): for these, what is in a region inside of another counts for both.
+//!
+//! A region `solve` marks what counts of a program: the report at the end of `lathide run --report` and `lathide gain -- PROGRAM` are
+//! about it, and not about start-up and checks. Without one, all regions count but `barrier`, `setup`, `start`, `check` and `result`; without
+//! regions, all that the program does. Below, a table has each rank and each region: time, calculation, waiting, how much of the
+//! communication was hidden, messages and bytes (of more than four ranks the medians; `observed` in JSON has all).
 //!
 //! ```
 //! # let node = lathide::init()?;
@@ -107,11 +116,12 @@
 //! | partners | t_wait - t_exposed is more than 5 % of the time, and more than t_exposed | better load balance |
 //! | overhead | 1/gamma < Omega: G is below 1 | fewer and longer messages |
 //! | calculation | t_exposed is below 5 % | more ranks, to p at q p/lambda = f + Omega, eq. (6) |
-//! | posting | f is below 0.8, and with f = 1 there would be enough calculation; or f is below 0.1 | earlier posts, later waits: G by eq. (4) with f = 1 |
+//! | posting | f is below 0.8, and with f = 1 eq. (4) gives a tenth more; or f is below 0.1 | earlier posts, later waits: G by eq. (4) with f = 1 |
 //! | communication | otherwise | more work per step, by the factor best gamma / gamma with best gamma = 1/(f + Omega), sections 2.1 and 2.3.1; or fewer ranks, eq. (6); G is then 1 + f/(1 + Omega) |
 //!
 //! Each figure of an [`Advice`](crate::observe::Advice) names its formula. Advice on the number of ranks assumes that
-//! each rank sends as much as it sends now, as with strips.
+//! each rank sends as much as it sends now, as with strips. The closing report has the advice for all ranks together: whoever is late
+//! finds its messages there and seems to hide them, and others wait for it.
 //!
 //! # Timelines
 //!

@@ -9,7 +9,11 @@
 //! Times are in seconds (`_s`), sizes in bytes, rates in bytes per second, shares are parts of one. Of a repeated measurement `x` the
 //! member `x` is the median, and `x_min` and `x_max` are the least and the greatest value. What could not be found out is
 //! `null`. `schema` names the command and a version, which changes when a member changes its meaning or goes; members may
-//! come. A test runs the commands and compares what they write with the tables below.
+//! come.
+//!
+//! The name says of what type a value is: with `[]` it is a list, and `x[].y` is `y` in each of its rows; `is_x` and `differs` are true or
+//! false; `x_s`, `x_bytes`, `gain`, `ratio` and other quantities are numbers, or `null`; `what`, `host`, `kind` and other names are
+//! strings. A test runs the commands, compares what they write with the tables below, and looks at these types.
 //!
 //! # A reader in Python
 //!
@@ -82,20 +86,25 @@
 //!
 //! ## `samples`
 //!
-//! Results of `gain` (but with `--halo`), `link` and `collectives` also have these:
+//! Results of `gain`, `link` and `collectives` also have these:
 //!
 //! | member | |
 //! | --- | --- |
 //! | `rounds[]` | all samples, in the order in which they were measured |
 //! | `comparisons[].what`, `comparisons[].ratio`, `comparisons[].p`, `comparisons[].differs` | two things measured in turn, by the exact sign test; one row compares a thing with itself |
+//! | `comparisons[].low`, `comparisons[].high`, `comparisons[].confidence` | the interval of the ratio |
+//! | `comparisons[].ratio_of_medians`, `comparisons[].pairs` | the ratio of the medians, and the number of pairs |
 //!
 //! ## `hosts`
 //!
-//! Those of `gain`, `link` and `collectives`, not of programs:
+//! Those of `gain`, `link`, `collectives` and `study`:
 //!
 //! | member | |
 //! | --- | --- |
 //! | `hosts[].host`, `hosts[].cpu_model`, `hosts[].cores_allowed[]`, `hosts[].kernel`, `hosts[].tcp_rmem[]` | each host that took part; `null` where the system does not tell ([measuring](super::measuring)) |
+//! | `hosts[].cores_online`, `hosts[].ranks[].rank`, `hosts[].ranks[].core`, `hosts[].governor` | its processors, and which rank keeps to which |
+//! | `hosts[].is_virtual`, `hosts[].product`, `hosts[].clock_source`, `hosts[].lathide` | what it is, and the version of the program there |
+//! | `hosts[].congestion_control`, `hosts[].tcp_wmem[]`, `hosts[].interfaces[]`, `hosts[].round_trip_s` | its network |
 //!
 //! # By schema
 //!
@@ -110,6 +119,8 @@
 //! | `points[].t_i1_s`, `points[].t_i2_s`, `points[].t_i3_s` | a step of the three versions |
 //! | `points[].gain`, `points[].gain_blocking` | T I.1 / T I.3 and T I.1 / T I.2 |
 //! | `points[].gain_ideal`, `points[].gain_model`, `points[].gain_phases` | eq. (1); eq. (4) with f and Omega fitted, and as observed |
+//! | `points[].gain_interval.low`, `points[].gain_interval.high`, `points[].gain_interval.confidence`, `points[].gain_interval.method` | of the median |
+//! | `points[].gain_of_medians`, `points[].is_above_ideal`, `points[].is_disturbed`, `points[].repeats_calm` | the ratio of medians, and what the point is worth |
 //! | `points[].f`, `points[].omega`, `points[].speedup_i3` | as observed; over one node |
 //! | `points[].t_raw_exchange_s`, `points[].i1_over_raw_exchange` | the same over raw TCP |
 //! | `f`, `omega`, `is_fitted` | of eq. (4), and whether they are fitted to the sweep |
@@ -121,8 +132,21 @@
 //! | `disturbed_max` | how much longer the same calculation took in a disturbed repetition |
 //! | `extension` | how far the sweep was extended |
 //! | `i1_over_raw_exchange` | of all points: I.1 over an exchange by raw TCP |
+//! | `rounds[].sequence`, `rounds[].gamma_wanted`, `rounds[].counts`, `rounds[].calm` | which repetition, whether it counts, and whether it was calm |
+//! | `rounds[].t_calc_s`, `rounds[].t_com_s`, `rounds[].t_i1_s`, `rounds[].t_i3_s` | its times |
 //!
-//! With several `--rows` or `--socket-buffer` it is `lathide-gain-cases-1` ([measuring](super::measuring)), with `--halo` the next one.
+//! With several `--rows` or `--socket-buffer` it is the next one, with `--halo` the one after it.
+//!
+//! ## `lathide-gain-cases-1`
+//!
+//! | member | |
+//! | --- | --- |
+//! | `cases[].case`, `cases[].rows`, `cases[].message_bytes`, `cases[].socket_buffer_bytes` | each message with each buffer |
+//! | `cases[].max_gain`, `cases[].max_gain_gamma`, `cases[].max_gain_blocking` | the greatest gain, and where; of a blocking write |
+//! | `cases[].t_com_s`, `cases[].i1_over_raw_exchange`, `cases[].disturbed_max`, `cases[].buffers` | as of one case, and the buffers in words |
+//! | `points[].case`, `points[].gamma`, `points[].gain`, `points[].gain_ideal` | as of one case, without what is fitted |
+//! | `rounds[].case` | all repetitions |
+//! | `steps` | of a measurement |
 //!
 //! ## `lathide-gain-halo-1`
 //!
@@ -136,6 +160,7 @@
 //! | `t_i1_s`, `t_i1_predicted_s`, `t_i1_error` | I.1 with one ghost column |
 //! | `best_measured`, `best_predicted`, `best_of_all`, `bound`, `max_gain` | the best halo, and the model's bound |
 //! | `rows`, `columns`, `message_bytes`, `gamma`, `work`, `disturbed` | the strip, and how disturbed the run was |
+//! | `rounds[].t_i1_s`, `rounds[].t_i1_again_s`, `rounds[].t_halos_s[]`, `rounds[].t_exchanges_s[]`, `rounds[].t_calc_s[]` | all repetitions: I.1 twice, and for each halo I.1 and I.3 |
 //!
 //! ## `lathide-gain-program-2`
 //!
@@ -145,22 +170,27 @@
 //! | --- | --- |
 //! | `gain`, `t_on_s`, `t_off_s` | the median of the ratios of pairs, and the times with overlap on and off |
 //! | `gain_interval`, `gain_of_medians` | the interval of that median, and the ratio of the medians |
-//! | `clock` | from when until when a run counts |
+//! | `clock`, `region` | what of a run counts: `region`, and which; `joined`, from the last rank joining to the last one leaving; or `process`, all of it |
+//! | `rounds[].t_off_s`, `rounds[].t_on_s` | the pairs |
 //! | `gaining` | the part of the pairs in which overlap was faster |
 //! | `command[]`, `ranks` | the program, and its ranks |
-//! | `reports[].rank` | each rank's [`Report`](crate::Report), of a run with overlap |
-//! | `closing` | what the reports say together |
+//! | `observed[]` | as of `lathide run`, of a run with overlap |
+//! | `reports[].rank` | each rank's [`Report`](crate::Report), of the same run |
+//! | `closing[]` | what the reports say together |
 //!
 //! ## `lathide-link-2`
 //!
 //! | member | |
 //! | --- | --- |
 //! | `latency[].bytes`, `latency[].lathide_s`, `latency[].raw_s`, `latency[].raw_polled_s`, `latency[].penalty` | one way |
+//! | `latency[].lathide_p50_s`, `latency[].lathide_p99_s`, `latency[].lathide_greatest_s` | how single ones differ |
 //! | `bandwidth[].bytes`, `bandwidth[].lathide_bytes_per_s`, `bandwidth[].raw_bytes_per_s`, `bandwidth[].ratio` | streams |
 //! | `exchange[].pingpong_s`, `exchange[].simultaneous_s`, `exchange[].speedup` | both ways at once beside one after the other |
 //! | `fragments[].fragment_bytes`, `fragments[].s` | the fragment sweep |
 //! | `overlap[].overlap`, `overlap[].availability` | how much of a message a calculation hides, and what remains of the processor |
+//! | `overlap[].overlap_osu`, `overlap[].overlap_imb` | as others define it |
 //! | `exchange_overlap[].overlap` | the same of an exchange |
+//! | `rounds[].order.kind`, `rounds[].mine[]` | what was measured, and by the first node |
 //! | `message_rate.lathide_per_s` | short messages |
 //! | `under_load.p50_s`, `under_load.p99_s` | a short message beside a long one |
 //! | `processor.message` | processor time |
@@ -180,11 +210,25 @@
 //! | `parameters[].a_s`, `parameters[].b_s_per_byte`, `parameters[].overhead_s` | calibrated on the link |
 //! | `errors[].operation`, `errors[].median`, `errors[].p90` | of the predictions |
 //! | `median_interval` | the probability of the intervals `_min` to `_max` |
+//! | `rounds[].times_s[]` | of each point |
 //! | `choice.good`, `choice.points` | how often the selection is the fastest or close to it |
 //! | `overlap[].overlap` | how much of a collective a calculation hides |
 //! | `background_load` | what other programs had of the processors |
 //!
-//! `--papers` writes `lathide-papers-1` ([measuring](super::measuring)).
+//! ## `lathide-papers-1`
+//!
+//! `lathide collectives --papers`. [Measuring](super::measuring) has the members of the rows.
+//!
+//! | member | |
+//! | --- | --- |
+//! | `cluster`, `queue_bytes`, `network.a_w_s`, `network.b_w_s_per_byte`, `network.a_c_s`, `network.b_c_s_per_byte`, `network.a_l_s` | the parameters, measured |
+//! | `pairs[].pairs`, `pairs[].a_s`, `pairs[].b_s_per_byte`, `messages[].bytes`, `messages[].time_s` | what the network's follow from |
+//! | `gather[].ranks`, `gather[].bytes`, `gather[].simple_s`, `gather[].predicted_s`, `gather[].error` | the gather |
+//! | `packets[].measured_s`, `packets[].postal_s`, `packets[].cluster_s` | the broadcast in packets |
+//! | `broadcast[].form`, `broadcast[].measured_s`, `broadcast[].predicted_s` | the broadcast |
+//! | `exchange[].neighbours`, `exchange[].measured_s`, `exchange[].printed_s`, `exchange[].rule_3_s` | the exchange |
+//! | `errors[].what`, `errors[].mean`, `errors[].greatest`, `verdicts.packets`, `verdicts.exchange` | of the predictions, and which equation is right |
+//! | `background_load` | what other programs had of the processors |
 //!
 //! ## `lathide-study-1`
 //!
@@ -221,6 +265,10 @@
 //! | `first_failure` | the rank that failed first, its status and its last lines |
 //! | `deadlock`, `join_failed`, `output_failed`, `lost_hosts[]`, `interrupted_by_signal`, `timed_out` | other causes |
 //! | `reports[].rank` | with `--report`: each rank's [`Report`](crate::Report); a file of `--report=FILE` is this list |
+//! | `reports[].regions[]`, `reports[].counted` | the regions that the program has named, and what counts of it ([`RegionReport`](crate::observe::RegionReport)) |
+//! | `observed[].rank`, `observed[].region`, `observed[].time_s` | a row for each rank (`region` is `null`) and each of its regions: how long |
+//! | `observed[].t_calc_s`, `observed[].t_wait_s`, `observed[].t_com_s`, `observed[].hidden` | calculation, waiting, communication, and the part of it that was hidden |
+//! | `observed[].messages_sent`, `observed[].bytes_sent`, `observed[].messages_received`, `observed[].bytes_received` | messages to and from other ranks, of regions inside of it too |
 //! | `closing[]` | what the reports say together |
 //! | `trace` | the timeline's file |
 //!
@@ -232,5 +280,28 @@
 //! | `hosts[].host`, `hosts[].address`, `hosts[].delay_s`, `hosts[].loss` | each host's cable |
 //! | `hosts[].sent`, `hosts[].received` | what it has carried |
 //!
-//! Others: `lathide-trace-1` is the timeline ([observing](super::observing)), `lathide-doctor-2` has `hosts`, `pairs` and `troubles`, `lathide-report-1`
-//! `output`, `bytes`, `files`, `shown` (`file`, `title`, `verdict`, `meaning`), `skipped` (`file`, `why`), `csv` and `svg`.
+//! ## `lathide-doctor-2`
+//!
+//! | member | |
+//! | --- | --- |
+//! | `hosts[].host`, `hosts[].name`, `hosts[].version`, `hosts[].program_hash`, `hosts[].system`, `hosts[].cores` | each host, and the program there |
+//! | `pairs[].from`, `pairs[].to`, `pairs[].reachable`, `pairs[].round_trip_s`, `pairs[].bytes_per_s` | each path |
+//! | `troubles[]` | what keeps a job from running |
+//!
+//! ## `lathide-trace-1`
+//!
+//! The file of `--trace` ([observing](super::observing)).
+//!
+//! | member | |
+//! | --- | --- |
+//! | `displayTimeUnit`, `traceEvents[]` | as the Chrome trace format has them |
+//! | `otherData.schema`, `otherData.lathide`, `otherData.one_way` | the version, and the one-way times of each link |
+//! | `otherData.ranks[].rank`, `otherData.ranks[].hidden`, `otherData.ranks[].dropped`, `otherData.ranks[].complete` | of each rank |
+//!
+//! ## `lathide-report-1`
+//!
+//! | member | |
+//! | --- | --- |
+//! | `schema`, `output`, `bytes`, `files[]`, `csv`, `svg` | what was written, from which files |
+//! | `shown[].file`, `shown[].title`, `shown[].verdict`, `shown[].meaning` | what the page shows |
+//! | `skipped[].file`, `skipped[].why` | what does not fit |

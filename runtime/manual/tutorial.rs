@@ -27,7 +27,7 @@
 //! # 2. Calculate, write, read
 //!
 //! Each rank has a strip. After a step it writes its edges to its neighbours, and reads theirs: version I.1 of the paper, and how such
-//! programs are usually written.
+//! programs are usually written. The region `solve` marks what reports and measurements are to be about: the steps, without start and sum.
 //!
 //! ```no_run
 #![doc = include_str!("../../examples/tutorial/2_blocking.rs")]
@@ -38,9 +38,9 @@
 //! ```console
 //! $ lathide run -n 2 --link delay=0.2ms,rate=500mbit --report --trace blocking.json target/release/examples/heat-blocking
 //! [0] I.1: 9.0ms per step, the sum of all temperatures is 368640129.544974
-//! lathide: gamma = t_calc/t_com = 0.721 ..., hidden = 1 - t_exposed/t_com = 23 ... % of the communication, ...
-//! lathide: rank 1 and all others: only f = 0.00 of the calculation lies between posting and waiting: post earlier, wait later;
-//!   with f = 1 eq. (4) gives G = 1.68 instead of 1.00
+//! lathide: region solve: gamma = t_calc/t_com = 0.945 ..., hidden = 1 - t_exposed/t_com = 19 ... % of the communication, ...
+//! lathide: region solve: only f = 0.20 of the calculation has communication behind it: post earlier, wait later;
+//!   with f = 1 eq. (4) gives G = 1.87 instead of 1.11
 //! $ lathide report blocking.json --steps 3 -o blocking.svg
 //! ```
 //!
@@ -61,7 +61,8 @@
 //! ```console
 //! $ lathide run -n 2 --link delay=0.2ms,rate=500mbit --report --trace write_early.json target/release/examples/heat-write-early
 //! [0] I.2: 5.5ms per step, the sum of all temperatures is 368640129.544974
-//! lathide: gamma = t_calc/t_com = 0.690 ..., hidden = 1 - t_exposed/t_com = 81 ... % of the communication, ...
+//! lathide: region solve: gamma = t_calc/t_com = 1.075 ..., hidden = 1 - t_exposed/t_com = 94 ... % of the communication, ...
+//! lathide: region solve: communication is hidden; calculation takes the time
 //! $ lathide report write_early.json --steps 3 -o write_early.svg
 //! ```
 //!
@@ -83,14 +84,14 @@
 //! ```console
 //! $ lathide run -n 2 --link delay=0.2ms,rate=500mbit --report --trace hidden.json target/release/examples/heat-hidden
 //! [0] I.3: 5.6ms per step, the sum of all temperatures is 368640129.544974
-//! lathide: gamma = t_calc/t_com = 0.802 ..., hidden = 1 - t_exposed/t_com = 75 ... % of the communication, ... f = 0.85 ...
-//! lathide: rank 1 and all others: a step has more communication than its calculation can hide, gamma = 0.690; 1.6 x more work
-//!   per step would hide it (best gamma = 1/(f + Omega) = 1.09, section 2.3.1): eq. (4) then gives G = 1.82 instead of 1.55
+//! lathide: region solve: gamma = t_calc/t_com = 0.804 ..., hidden = 1 - t_exposed/t_com = 76 ... % of the communication, ... f = 1.00
+//! lathide: region solve: a step has more communication than its calculation can hide, gamma = 0.776; 1.2 x more work per step
+//!   would hide it (best gamma = 1/(f + Omega) = 0.95, section 2.3.1): eq. (4) then gives G = 1.95 instead of 1.78
 //! $ lathide report hidden.json --steps 3 -o hidden.svg
 //! ```
 //!
-//! The report does not ask for earlier posts any more: f, the part of the calculation that lies between posting and waiting, is 0.85. What
-//! remains is that the messages take longer than the calculation.
+//! The reports of the last two steps do not ask for earlier posts any more: f, the part of the calculation with communication behind it, is
+//! near 1. What remains, where the calculation is the shorter one, is that the messages take longer.
 //!
 #![doc = include_str!("figures/hidden.svg")]
 //!
@@ -101,9 +102,9 @@
 //!
 //! ```console
 //! $ lathide gain -n 2 --link delay=0.2ms,rate=500mbit -- target/release/examples/heat-hidden
-//! Overlap pays for this program: G = 1.54 (1.51 to 1.56); it saves 35 % of the time.
+//! Overlap pays for this program's region solve: G = 1.54 (1.51 to 1.56); it saves 35 % of the time.
 //! $ lathide gain -n 2 --link delay=0.2ms,rate=500mbit -- target/release/examples/heat-blocking
-//! Overlap makes no clear difference for this program: G = 1.00 (0.98 to 1.01). ...
+//! Overlap makes no clear difference for this program's region solve: G = 1.00 (0.98 to 1.01). ...
 //! ```
 //!
 //! Step 2 gains nothing, because nothing lies between its posts and its waits. Your own program, on your own hosts, in the same way:

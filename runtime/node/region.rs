@@ -17,8 +17,11 @@ impl Node {
     /// name. So a report has the inventory of a program's messages by what they are for (Stoica, Sultan and Keyes 5.1), as it
     /// was observed.
     ///
+    /// A region `solve` marks what counts of the program ([`Report::counted`]): `lathide run --report` and `lathide gain -- PROGRAM` tell of
+    /// that, and not of start-up and checks.
+    ///
     /// Regions may be nested; a message counts for the innermost. A thread is in regions of its own. A node tells 64 names apart.
-    /// Entering one and leaving it each look at the clock.
+    /// Entering one and leaving it each look at two clocks.
     ///
     /// ```
     /// let node = lathide::init()?;

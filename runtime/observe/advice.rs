@@ -8,6 +8,8 @@ use lathide_models::gain::{self, Messages, Scaling};
 
 /// Less than this share of a step is not worth a word.
 const MUCH: f64 = 0.05;
+/// A smaller gain by posting earlier is within the errors of what was observed.
+const MORE: f64 = 1.1;
 /// More work than this factor is no advice.
 const FACTOR_MAX: f64 = 1000.0;
 
@@ -74,6 +76,13 @@ pub(crate) struct Observed {
     pub(crate) omega: f64,
 }
 
+impl Advice {
+    /// Where nothing is known.
+    pub(crate) fn unknown() -> Self {
+        Advice { limit: Limit::Unknown, words: "nothing is known".to_owned(), figures: Vec::new() }
+    }
+}
+
 impl Observed {
     /// What limits it, and what would change that.
     pub(crate) fn advice(&self) -> Advice {
@@ -112,8 +121,9 @@ impl Observed {
         if self.t_exposed_s <= MUCH * step_s {
             return self.calculation(x, now);
         }
-        // With all of the calculation between posting and waiting there would be enough of it, or more at least.
-        if f < 0.1 || (f < 0.8 && x <= 1.0 + omega) { self.posting(x, now) } else { self.communication(x, now) }
+        // Whether it would be faster with all of the calculation between posting and waiting. No work hides anything without that.
+        let is_faster = gain::with_overhead(x, 1.0, omega)? > MORE * now;
+        if f < 0.1 || (f < 0.8 && is_faster) { self.posting(x, now) } else { self.communication(x, now) }
     }
 
     fn overlap_off(&self, x: f64, now: f64) -> Result<Advice, BadParameter> {
@@ -156,7 +166,7 @@ impl Observed {
     fn posting(&self, x: f64, now: f64) -> Result<Advice, BadParameter> {
         let all = gain::with_overhead(x, 1.0, self.omega)?;
         let words = format!(
-            "only f = {:.2} of the calculation lies between posting and waiting: post earlier, wait later; with f = 1 eq. (4) \
+            "only f = {:.2} of the calculation has communication behind it: post earlier, wait later; with f = 1 eq. (4) \
              gives G = {all:.2} instead of {now:.2}",
             self.f
         );
@@ -199,7 +209,9 @@ impl Observed {
     fn calculation(&self, x: f64, now: f64) -> Result<Advice, BadParameter> {
         let mut figures = vec![gain_figure("G", now)];
         let mut words = "communication is hidden; calculation takes the time".to_owned();
-        if let Some(ranks) = self.best_ranks(x)?.filter(|ranks| *ranks > self.size && *ranks < 1_000_000) {
+        // Where f is no more than what was hidden shows, nobody knows how much more would be.
+        let best = if self.f > MORE * x { self.best_ranks(x)? } else { None };
+        if let Some(ranks) = best.filter(|ranks| *ranks > self.size && *ranks < 1_000_000) {
             words += &format!(
                 ": up to {ranks} ranks instead of {} could share this work with all communication hidden (eq. (6))",
                 self.size

@@ -42,6 +42,13 @@ pub(crate) struct Count {
     pub(crate) bytes: u64,
 }
 
+impl Count {
+    /// Both.
+    pub(crate) fn plus(self, other: Count) -> Count {
+        Count { messages: self.messages + other.messages, bytes: self.bytes.saturating_add(other.bytes) }
+    }
+}
+
 /// What has passed over one link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Link {
@@ -236,13 +243,15 @@ impl Link {
         self.samples.iter().map(|ring| &ring.samples[..])
     }
 
+    /// The same, of each class only those that stood in no queue, if there are any.
+    pub(crate) fn unqueued(&self) -> impl Iterator<Item = &[Sample]> {
+        let both = self.alone.iter().zip(&self.samples);
+        both.map(|(alone, all)| if alone.samples.is_empty() { &all.samples[..] } else { &alone.samples[..] })
+    }
+
     /// Messages and bytes of all classes.
     pub(crate) fn total(counts: &[Count; CLASSES]) -> Count {
-        let add = |sum: Count, one: &Count| Count {
-            messages: sum.messages + one.messages,
-            bytes: sum.bytes.saturating_add(one.bytes),
-        };
-        counts.iter().fold(Count::default(), add)
+        counts.iter().copied().fold(Count::default(), Count::plus)
     }
 }
 

@@ -6,8 +6,10 @@
 //! | `links` | messages and bytes by size class; a bounded sample of one-way times |
 //! | `downs` | when a link had no connection |
 //! | `offset` | clock offsets, by the minimum round trip |
-//! | `regions` | messages by the region of the program in which they were posted |
+//! | `regions` | times and messages by the region of the program |
 //! | `sends` | when messages have left the host, for their sending times; only if asked for |
+//! | `transfer` | what messages take on their way: [`LinkReport`] |
+//! | `figures` | the figures of Strumpen's model: [`Figures`] |
 //! | `report` | the summary, beside the models: [`Report`] |
 //! | `advice` | what limits a program, and what would improve it: [`Advice`] |
 //! | `event`, `tape` | events, through a bounded channel into a file; only for a timeline |
@@ -20,6 +22,7 @@
 mod advice;
 mod downs;
 pub(crate) mod event;
+mod figures;
 pub mod file;
 pub(crate) mod links;
 pub(crate) mod offset;
@@ -32,10 +35,11 @@ mod summary;
 pub(crate) mod tape;
 pub(crate) mod threads;
 pub mod timeline;
+mod transfer;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -46,19 +50,22 @@ use crate::ids::Rank;
 use crate::operation::Operation;
 pub use advice::{Advice, Figure, Limit};
 use event::{Awaited, Head, What};
+pub use figures::Figures;
+use lathide_sys::processor::ThreadClock;
 use links::{Link, Links, Typical};
 use phases::Phases;
 pub(crate) use phases::number as thread_number;
 pub(crate) use regions::Visit;
-use regions::{Counts, Regions};
-pub use regions::{RegionMessages, RegionReport};
+pub use regions::{BESIDE, RegionMessages, RegionReport};
+use regions::{Counts, Moment, Own, Regions};
 use report::Facts;
-pub use report::{HyperbolicReport, LinkReport, Report, SizeReport};
+pub use report::Report;
 pub(crate) use say::say;
 use sends::Sends;
 pub use summary::closing;
 pub(crate) use tape::Tape;
 use tape::rank_file;
+pub use transfer::{HyperbolicReport, LinkReport, SizeReport};
 
 /// Records what the node's threads do. If it is switched off, every method returns at once.
 pub(crate) struct Observer {
@@ -72,8 +79,8 @@ pub(crate) struct Observer {
     typical: Arc<Typical>,
     /// When finalize began, in nanoseconds; 0 before.
     ended: AtomicU64,
-    /// The kernel's thread, as the system numbers it; 0 if that is not known.
-    kernel_thread: AtomicI32,
+    /// The processor time of the kernel's thread, if the system tells it.
+    kernel_clock: OnceLock<ThreadClock>,
     /// Its processor time when the job began.
     kernel_began_ns: AtomicU64,
     /// Where the timeline goes, if one is asked for.
@@ -95,7 +102,7 @@ impl Observer {
             regions: Regions::default(),
             typical: Arc::new(Typical::new(if is_on { config.size } else { 0 })),
             ended: AtomicU64::new(0),
-            kernel_thread: AtomicI32::new(0),
+            kernel_clock: OnceLock::new(),
             kernel_began_ns: AtomicU64::new(0),
             trace: config.trace.clone(),
             tape: OnceLock::new(),
@@ -157,9 +164,10 @@ impl Observer {
 
     /// The calling thread is the kernel's, and the job begins.
     pub(crate) fn kernel_runs_here(&self) {
-        let thread = rustix::thread::gettid().as_raw_nonzero().get();
-        self.kernel_thread.store(thread, Ordering::Relaxed);
-        self.kernel_began_ns.store(processor_time_ns(thread).unwrap_or(0), Ordering::Relaxed);
+        if let Some(clock) = ThreadClock::here() {
+            self.kernel_began_ns.store(clock.read().map_or(0, nanoseconds), Ordering::Relaxed);
+            _ = self.kernel_clock.set(clock);
+        }
     }
 
     /// The program begins on the calling thread.
@@ -241,23 +249,24 @@ impl Observer {
         }
         let now = now();
         self.tell(|| now, || What::Region { name: name.to_owned() });
-        Some(self.regions.enter(node, name, nanoseconds(now), self.phases.outside(nanoseconds(now))))
+        Some(self.regions.enter(node, name, &self.own(nanoseconds(now))))
     }
 
     /// It leaves it.
     pub(crate) fn leaves_region(&self, now: Duration, visit: &Visit) {
-        Regions::leave(visit, nanoseconds(now), self.phases.outside(nanoseconds(now)));
+        Regions::leave(visit, &self.own(nanoseconds(now)));
         self.tell(|| now, || What::RegionEnds);
+    }
+
+    /// The calling thread so far.
+    fn own(&self, now_ns: u64) -> Own {
+        let kernel_ns = self.kernel_clock.get().and_then(|clock| clock.read()).map(nanoseconds);
+        Own { thread: thread_number(), sums: self.phases.own(now_ns), moment: Moment { now_ns, kernel_ns } }
     }
 
     /// What is to be counted of regions.
     pub(crate) fn counts(&self) -> Counts {
         Counts::new(self.times_sends.then(|| Sends::new(self.size)))
-    }
-
-    /// The regions of the program, and the messages posted in them.
-    pub(crate) fn region_reports(&self, counts: &Counts) -> Vec<RegionReport> {
-        self.regions.reports(counts)
     }
 
     /// The calling thread has got a handle. Returns what to give back when that is gone.
@@ -276,8 +285,8 @@ impl Observer {
         }
     }
 
-    /// Sums up. `links`: what passed over them, `now` at the latest.
-    pub(crate) fn report(&self, now: Duration, links: &[(Rank, Link)]) -> Report {
+    /// Sums up. `links`: what passed over them, `now` at the latest; `counts`: by region.
+    pub(crate) fn report(&self, now: Duration, links: &[(Rank, Link)], counts: Counts) -> Report {
         let ended = self.ended.load(Ordering::Relaxed);
         let now = if ended > 0 { ended } else { nanoseconds(now) };
         let (sums, threads) = self.phases.sums(now);
@@ -290,19 +299,14 @@ impl Observer {
             times: sums.times(),
             kernel_s: self.kernel_s(),
             links,
+            regions: &self.regions.visited(counts, &self.own(now)),
         })
     }
 
     fn kernel_s(&self) -> Option<f64> {
-        let now = processor_time_ns(self.kernel_thread.load(Ordering::Relaxed))?;
+        let now = nanoseconds(self.kernel_clock.get()?.read()?);
         Some(now.saturating_sub(self.kernel_began_ns.load(Ordering::Relaxed)) as f64 * 1e-9)
     }
-}
-
-/// The processor time a thread of this process has used.
-fn processor_time_ns(thread: i32) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).ok()?;
-    text.split_ascii_whitespace().next()?.parse().ok()
 }
 
 fn named(path: &Path, error: &io::Error) -> io::Error {

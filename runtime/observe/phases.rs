@@ -124,12 +124,6 @@ impl Phases {
         .flatten()
     }
 
-    /// How long the calling thread has been outside of calls until `now`.
-    pub(crate) fn outside(&self, now: u64) -> u64 {
-        self.enters(now);
-        self.with(|mine, _| get(&mine.outside)).unwrap_or(0)
-    }
-
     /// Whether the end of the short post that the calling thread is in is to be timed.
     pub(crate) fn times_post(&self) -> bool {
         self.with(|mine, _| {
@@ -181,6 +175,14 @@ impl Phases {
         } else if let Some((_, theirs)) = self.threads.lock().alive.iter().find(|(number, _)| *number == opener) {
             theirs.closed_elsewhere.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// What the calling thread has spent until `now`.
+    pub(crate) fn own(&self, now: u64) -> Sums {
+        self.enters(now);
+        let mut sums = Sums::default();
+        self.with(|mine, _| sums.add(mine));
+        sums
     }
 
     /// What the threads have spent so far, and how many they were; the calling one is outside since its last call.
@@ -243,6 +245,23 @@ impl Sums {
         self.short_posts += get(&counters.short_posts);
         self.waits += get(&counters.waits);
         self.exposed += get(&counters.exposed);
+    }
+
+    /// Adds what was spent from `before` until `now`, of the same thread.
+    pub(crate) fn spend(&mut self, before: &Sums, now: &Sums) {
+        self.outside += now.outside.saturating_sub(before.outside);
+        self.covered += now.covered.saturating_sub(before.covered);
+        self.long_posts += now.long_posts.saturating_sub(before.long_posts);
+        self.short_timed += now.short_timed.saturating_sub(before.short_timed);
+        self.short_timed_posts += now.short_timed_posts.saturating_sub(before.short_timed_posts);
+        self.short_posts += now.short_posts.saturating_sub(before.short_posts);
+        self.waits += now.waits.saturating_sub(before.waits);
+        self.exposed += now.exposed.saturating_sub(before.exposed);
+    }
+
+    /// Time outside of calls, in nanoseconds; of short posts only those that were timed are left out.
+    pub(crate) fn outside_ns(&self) -> u64 {
+        self.outside
     }
 
     /// In seconds. Short posts that were not timed count as the others, and not as calculation.

@@ -6,8 +6,9 @@ use super::*;
 use crate::engine::Arrival;
 use crate::observe::advice::Limit;
 use crate::observe::closing;
-use crate::observe::links::{Links, Typical};
+use crate::observe::links::{CLASSES, Links, Typical};
 use crate::wire::frame::Stamp;
+use lathide_models::gain;
 
 /// A peer 1 to which and from which `messages` of each size went, over a link of 100 us and 10 ns per byte.
 fn links(sizes: &[(u64, u64)]) -> Vec<(Rank, Link)> {
@@ -39,6 +40,7 @@ fn report(times: Times, links: &[(Rank, Link)]) -> Report {
         times,
         kernel_s: Some(0.02),
         links,
+        regions: &Visited::default(),
     })
 }
 

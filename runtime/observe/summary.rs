@@ -3,22 +3,28 @@
 use std::fmt::Write;
 
 use super::advice::Limit;
+use super::figures::{Figures, Spent};
+use super::links::Count;
+use super::phases::Times;
 use super::report::Report;
 use crate::ids::Rank;
 
-/// The summary of a job: what was observed, what limits it, what would improve it. One line each.
+/// The summary of a job: what was observed, what limits it, what would improve it. One line each. If the program has named regions, it
+/// is about what counts of it ([`Report::counted`]).
 ///
 /// `size` is the number of ranks; failed ranks may have left no report.
 pub fn closing(reports: &[Report], size: u32) -> Vec<String> {
     if reports.is_empty() {
         return vec!["no rank has reported: did it call lathide::init, and end in order?".to_owned()];
     }
-    let mut lines = vec![figures(reports)];
+    let (region, parts) = counted(reports);
+    let of_region = region.map(|name| format!("region {name}: ")).unwrap_or_default();
+    let mut lines = vec![format!("{of_region}{}", figures(&parts, reports))];
     if (reports.len() as u32) < size {
         lines.push(format!("{} of {size} ranks have not reported", size - reports.len() as u32));
     }
     lines.extend(cuts(reports));
-    lines.push(limits(reports, size));
+    lines.push(format!("{of_region}{}", limit(&parts, &reports[0])));
     lines
 }
 
@@ -76,11 +82,21 @@ fn cuts(reports: &[Report]) -> Option<String> {
     Some(format!("{links} cut {times} for {down_s:.3} s in all, {again} bytes were sent again{of_worst}{of_checksums}"))
 }
 
+/// The figures of what counts on each rank: of the region, if ranks have marked one, and its name, or else of all.
+fn counted(reports: &[Report]) -> (Option<&str>, Vec<(Rank, Figures)>) {
+    let region = |report: &Report| Some((report.rank, report.counted.as_ref()?.figures.clone()));
+    let regions: Vec<_> = reports.iter().filter_map(region).collect();
+    if regions.is_empty() {
+        return (None, reports.iter().map(|report| (report.rank, report.figures())).collect());
+    }
+    (reports.iter().find_map(|report| Some(&*report.counted.as_ref()?.name)), regions)
+}
+
 /// Medians over the ranks, with minimum and maximum.
-fn figures(reports: &[Report]) -> String {
+fn figures(parts: &[(Rank, Figures)], reports: &[Report]) -> String {
     let mut line = String::new();
-    let mut add = |name: &str, scale: f64, digits: usize, unit: &str, of: fn(&Report) -> Option<f64>| {
-        let mut values: Vec<f64> = reports.iter().filter_map(of).map(|value| value * scale).collect();
+    let mut add = |name: &str, scale: f64, digits: usize, unit: &str, values: Vec<f64>| {
+        let mut values: Vec<f64> = values.into_iter().map(|value| value * scale).collect();
         values.sort_by(f64::total_cmp);
         let (Some(least), Some(most)) = (values.first(), values.last()) else { return };
         let separator = if line.is_empty() { "" } else { ", " };
@@ -92,81 +108,114 @@ fn figures(reports: &[Report]) -> String {
         }
         line.push_str(unit);
     };
-    add("gamma = t_calc/t_com =", 1.0, 3, "", |report| report.gamma);
-    add("hidden = 1 - t_exposed/t_com =", 100.0, 0, " % of the communication", |report| report.hidden);
-    add("G =", 1.0, 2, " measured (off/on)", |report| report.gain_measured);
-    add("G =", 1.0, 2, " as observed", |report| report.gain_observed);
-    add("G =", 1.0, 2, " by eq. (4)", |report| report.gain_model);
-    add("G =", 1.0, 2, " by eq. (1)", |report| report.gain_ideal);
-    add("f =", 1.0, 2, " of t_calc between posting and waiting", |report| report.f);
-    add("Omega = (t_post + t_kernel)/t_calc =", 1.0, 3, "", |report| report.omega);
+    let of = |of: fn(&Figures) -> Option<f64>| parts.iter().filter_map(|(_, figures)| of(figures)).collect();
+    add("gamma = t_calc/t_com =", 1.0, 3, "", of(|figures| figures.gamma));
+    add("hidden = 1 - t_exposed/t_com =", 100.0, 0, " % of the communication", of(|figures| figures.hidden));
+    let measured = reports.iter().filter_map(|report| report.gain_measured).collect();
+    add("G =", 1.0, 2, " measured (off/on)", measured);
+    add("G =", 1.0, 2, " as observed", of(|figures| figures.gain_observed));
+    add("G =", 1.0, 2, " by eq. (4)", of(|figures| figures.gain_model));
+    add("G =", 1.0, 2, " by eq. (1)", of(|figures| figures.gain_ideal));
+    add("f =", 1.0, 2, " of t_calc with communication behind it", of(|figures| figures.f));
+    add("Omega = (t_post + t_kernel)/t_calc =", 1.0, 3, "", of(|figures| figures.omega));
     if line.is_empty() { "nothing was calculated or communicated".to_owned() } else { line }
 }
 
-/// The most frequent limit, with the text of the rank that waited longest.
-fn limits(reports: &[Report], size: u32) -> String {
-    let mut counts: Vec<(Limit, usize)> = Vec::new();
-    for report in reports {
-        match counts.iter_mut().find(|(limit, _)| *limit == report.advice.limit) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((report.advice.limit, 1)),
-        }
-    }
-    let (limit, count) = counts.into_iter().max_by_key(|(_, count)| *count).unwrap_or((Limit::Unknown, 0));
-    let of_limit = reports.iter().filter(|report| report.advice.limit == limit);
-    let Some(worst) = of_limit.max_by(|a, b| a.t_wait_s.total_cmp(&b.t_wait_s)) else { return String::new() };
-    let who = match (count, size) {
-        (_, 1) => String::new(),
-        (count, size) if count as u32 == size => format!("rank {} and all others: ", worst.rank),
-        (1, _) => format!("rank {}: ", worst.rank),
-        (count, _) => format!("rank {} and {} more: ", worst.rank, count - 1),
+/// What limits the job, by the sums over all ranks: whichever rank is later than another waits less, and hides more.
+fn limit(parts: &[(Rank, Figures)], first: &Report) -> String {
+    let sum = |of: fn(&Figures) -> f64| parts.iter().map(|(_, figures)| of(figures)).sum::<f64>();
+    let known = |of: fn(&Figures) -> Option<f64>| {
+        parts.iter().filter_map(|(_, figures)| of(figures)).reduce(|one, other| one + other)
     };
-    format!("{who}{}", worst.advice.words)
+    let count = |of: fn(&Figures) -> [u64; 2]| {
+        let [messages, bytes] = parts
+            .iter()
+            .map(|(_, figures)| of(figures))
+            .fold([0, 0], |sum: [u64; 2], one| [sum[0].saturating_add(one[0]), sum[1].saturating_add(one[1])]);
+        Count { messages, bytes }
+    };
+    let times = Times {
+        calc_s: sum(|figures| figures.t_calc_s),
+        covered_s: sum(|figures| figures.f.unwrap_or(0.0) * figures.t_calc_s),
+        post_s: sum(|figures| figures.t_post_s),
+        wait_s: sum(|figures| figures.t_wait_s),
+        exposed_s: sum(|figures| figures.t_exposed_s),
+    };
+    let together = Figures::new(&Spent {
+        size: first.size,
+        overlap: first.overlap,
+        messages: [
+            count(|figures| [figures.messages_sent, figures.bytes_sent]),
+            count(|figures| [figures.messages_received, figures.bytes_received]),
+        ],
+        times,
+        kernel_s: known(|figures| figures.t_kernel_s),
+        t_com_s: known(|figures| figures.t_com_s),
+    });
+    let Some(advice) = together.advice else { return String::new() };
+    let slowest = parts.iter().max_by(|(_, one), (_, other)| one.t_wait_s.total_cmp(&other.t_wait_s));
+    match slowest.filter(|_| advice.limit == Limit::Partners) {
+        Some((rank, _)) => format!("{}; rank {rank} waited longest", advice.words),
+        None => advice.words,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::phases::Times;
+    use super::super::regions::{RegionReport, Visited};
     use super::super::report::Facts;
     use super::*;
 
-    fn report(rank: u32, gamma: f64, limit: Limit, wait_s: f64) -> Report {
-        let times = Times { wait_s, ..Times::default() };
+    /// A rank that has calculated for a second, with these waits and this communication.
+    fn report(rank: u32, wait_s: f64, exposed_s: f64, t_com_s: f64) -> Report {
         let facts = Facts {
             rank: Rank(rank),
             size: 3,
             overlap: true,
             elapsed_s: 1.0,
             threads: 1,
-            times,
+            times: Times::default(),
             kernel_s: Some(0.0),
             links: &[],
+            regions: &Visited::default(),
         };
-        let mut report = Report::new(&facts);
-        (report.gamma, report.hidden, report.gain_model) = (Some(gamma), Some(0.914), Some(1.5));
-        report.gain_measured = Some(1.43);
-        (report.advice.limit, report.advice.words) = (limit, format!("words of {rank}"));
-        report
+        let messages = [Count { messages: 10, bytes: 80 }; 2];
+        let times = Times { calc_s: 1.0, covered_s: 0.0, post_s: 0.01, wait_s, exposed_s };
+        let (kernel_s, t_com_s) = (Some(0.0), Some(t_com_s));
+        let figures = Figures::new(&Spent { size: 3, overlap: true, messages, times, kernel_s, t_com_s });
+        let counted = Some(RegionReport { name: "solve".to_owned(), figures, ..RegionReport::default() });
+        Report { counted, gain_measured: Some(1.43), ..Report::new(&facts) }
     }
 
     #[test]
-    fn most_ranks_speak_by_the_one_that_waited_longest() {
-        let reports = [
-            report(0, 1.0, Limit::Communication, 1.0),
-            report(1, 2.0, Limit::Communication, 2.0),
-            report(2, 4.0, Limit::Partners, 9.0),
-        ];
+    fn the_region_that_counts_is_told_of_all_ranks_together() {
+        // I.1: whoever is late finds all there, and the others wait.
+        let reports = [report(0, 1.0, 1.0, 1.0), report(1, 0.9, 0.9, 1.0), report(2, 0.2, 0.2, 1.0)];
+        let lines = closing(&reports, 3);
         assert_eq!(
-            closing(&reports, 3),
-            [
-                "gamma = t_calc/t_com = 2.000 (1.000 .. 4.000), hidden = 1 - t_exposed/t_com = 91 % of the \
-                 communication, G = 1.43 measured (off/on), G = 1.50 by eq. (4)",
-                "rank 1 and 1 more: words of 1",
-            ]
+            lines[0],
+            "region solve: gamma = t_calc/t_com = 1.000, hidden = 1 - t_exposed/t_com = 10 (0 .. 80) % of the communication, \
+             G = 1.43 measured (off/on), G = 1.05 (1.00 .. 1.65) as observed, G = 1.05 (1.00 .. 1.67) by eq. (4), G = 2.00 by \
+             eq. (1), f = 0.10 (0.00 .. 0.80) of t_calc with communication behind it, Omega = (t_post + t_kernel)/t_calc = \
+             0.010"
         );
+        assert!(lines[1].starts_with("region solve: only f = 0.30 of the calculation"), "{lines:?}");
         let lines = closing(&reports[..1], 3);
-        assert_eq!(lines[1..], ["2 of 3 ranks have not reported", "rank 0: words of 0"]);
-        assert!(closing(&reports[..2], 2)[1].starts_with("rank 1 and all others"));
+        assert_eq!(lines[1], "2 of 3 ranks have not reported");
         assert_eq!(closing(&[], 3).len(), 1);
+    }
+
+    #[test]
+    fn the_rank_that_waits_for_partners_is_named() {
+        let reports = [report(0, 0.1, 0.1, 0.2), report(1, 3.0, 0.1, 0.2), report(2, 1.0, 0.1, 0.2)];
+        let lines = closing(&reports, 3);
+        assert!(lines[1].contains("not sent yet") && lines[1].ends_with("; rank 1 waited longest"), "{lines:?}");
+    }
+
+    #[test]
+    fn without_regions_it_is_the_whole_program() {
+        let whole = |rank| Report { counted: None, ..report(rank, 1.0, 1.0, 1.0) };
+        let lines = closing(&[whole(0), whole(1)], 2);
+        assert_eq!(lines, ["G = 1.43 measured (off/on)", "nothing was sent to another rank"]);
     }
 }

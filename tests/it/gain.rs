@@ -1,16 +1,14 @@
 //! `lathide gain` from outside: its JSON, its exit status, its complaints. Numbers are checked for sense, not for speed.
 
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::examples::example;
 use crate::process::{Finished, run};
-use crate::scale::{is_whole, scaled};
 
 fn gain(arguments: &str) -> Finished {
     run(Command::new(env!("CARGO_BIN_EXE_lathide")).arg("gain").args(arguments.split_whitespace()))
@@ -127,51 +125,6 @@ fn what_was_measured_before_an_interruption_is_shown() {
     panic!("nothing was measured in half a minute");
 }
 
-/// Beside another program that uses a core at random no gain above eq. (1), by more than its interval, goes for a valid one.
-#[test]
-#[ignore = "takes ten minutes at LATHIDE_TEST_SCALE=1"]
-fn beside_another_program_nothing_impossible_is_valid() {
-    let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut random = fastrand::Rng::with_seed(1994);
-            while !stop.load(Ordering::Relaxed) {
-                let until = Instant::now() + Duration::from_millis(random.u64(20..400));
-                while Instant::now() < until && !stop.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-                thread::sleep(Duration::from_millis(random.u64(20..800)));
-            }
-        });
-        let _stops = Stops(&stop);
-        for run in 0..scaled(10) {
-            let line = if is_whole() { "--json --quiet" } else { "--seconds 20 --json --quiet" };
-            let result = json(&gain(line).succeeded());
-            let kind = result["verdict"]["kind"].as_str().expect("a verdict");
-            let over = |point: &Value| Some(point["gain_interval"]["low"].as_f64()? / number(point, "gain_ideal"));
-            let points = result["points"].as_array().expect("points");
-            let over = points.iter().filter_map(over).fold(0.0, f64::max);
-            let headline = result["gain_at_1"]["interval"]["low"].as_f64().map_or(0.0, |low| low / 2.0);
-            println!(
-                "run {run}: {kind}, G at 1 = {}, greatest {:.2}, lower ends over eq. (1) at most {over:.3}",
-                result["gain_at_1"]["gain"],
-                number(&result, "max_gain")
-            );
-            if over > 1.011 || headline > 1.011 {
-                assert!(["disturbed", "impossible"].contains(&kind), "{result}");
-            }
-        }
-    });
-}
-
-struct Stops<'a>(&'a AtomicBool);
-
-impl Drop for Stops<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 #[test]
 fn several_messages_and_buffers() {
     let link = "--link delay=1ms,rate=100mbit --gamma 1 --repeats 1 --steps 2";
@@ -263,8 +216,8 @@ fn an_unchanged_program() {
     assert_eq!((&result["ranks"], &result["repeats"]), (&2.into(), &1.into()));
     assert!(result["verdict"]["reasons"].to_string().contains("6 repetitions; there were 1"), "{result}");
     assert_eq!(result["rounds"].as_array().map(Vec::len), Some(1), "{result}");
-    // On a busy machine the rendezvous may hear of a rank's end only from the end of its process.
-    assert!(["joined", "process"].iter().any(|clock| result["clock"] == *clock), "{result}");
+    // It marks its region, and that is what is compared.
+    assert_eq!((&result["clock"], &result["region"]), (&"region".into(), &"solve".into()), "{result}");
     let ratio = number(&result, "t_off_s") / number(&result, "t_on_s");
     assert!((number(&result, "gain") - ratio).abs() < 1e-9, "{result}");
     // What the ranks observed stands beside it.
@@ -273,6 +226,16 @@ fn an_unchanged_program() {
     assert!(reports.iter().all(|report| report["gain_measured"] == result["gain"]), "{result}");
     let closing: Vec<&str> = result["closing"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(closing[0].contains("measured (off/on)") && closing.len() == 2, "{closing:?}");
+}
+
+#[test]
+fn a_region_that_the_program_does_not_have_is_named() {
+    let stencil = example("stencil");
+    let program = format!("{} --rows 100 --columns 4 --steps 3", stencil.display());
+    let failed = gain(&format!("-n 2 --repeats 1 --region slove -- {program}")).failed(2);
+    assert!(failed.stderr.contains("only the regions solve; did you mean \"solve\"?"), "{failed:?}");
+    let failed = gain("-n 2 --repeats 1 --region solve -- true").failed(2);
+    assert!(failed.stderr.contains("has marked no region"), "{failed:?}");
 }
 
 #[test]
@@ -310,7 +273,6 @@ fn wrong_use_is_explained() {
         ("--socket-buffer 4KiB -- true", "--socket-buffer"),
         ("--repeats 0", "--repeats"),
         ("--seconds 0", "from 0.1s to 24h"),
-        ("--halo 2 --seconds 5", "--seconds"),
         ("--link dsl", "loopback, ethernet, lan or wan"),
         ("-n 2", "PROGRAM"),
         ("-n 0 -- true", "-n"),

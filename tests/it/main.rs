@@ -21,6 +21,7 @@ mod full;
 mod gain;
 mod grammar;
 mod groups;
+mod headline;
 mod jobs;
 mod joined;
 mod kills;
@@ -45,7 +46,6 @@ mod report;
 mod results;
 #[path = "../scale.rs"]
 mod scale;
-mod schemas;
 mod slurm;
 mod soak;
 mod spmd;

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use common::console::{self, Colours};
+use common::nodes::{LOOK, run_look_node};
 
 /// Latency-hiding message passing over plain TCP: run jobs, measure what hiding gains.
 #[derive(Parser)]
@@ -114,6 +115,7 @@ pub(crate) fn main() -> ExitCode {
             "collectives" => collectives::run_node(&plan),
             "gain" => gain::run_node(&plan),
             "link" => link::run_node(&plan),
+            LOOK => run_look_node(),
             "papers" => collectives::run_papers_node(&plan),
             _ => console::fail("lathide", &format!("no command {command} has nodes"), 2),
         },

@@ -21,14 +21,17 @@ use lathide::launcher::variables;
 use lathide::observe::file;
 use once::Once;
 use parking_lot::Mutex;
+use serde::Serialize;
 
-use crate::commands::common::console::{error, fail, note, print_json};
+use crate::commands::common::console::{error, fail, note, print_json, stderr};
 use crate::commands::common::environment::misspelt;
 use crate::commands::common::hosts::HostArgs;
 use crate::commands::common::options::{limit, one};
 use crate::commands::common::output::QUIET;
 use crate::nearest::did_you_mean;
 use crate::report::format::seconds;
+use crate::report::observed::{self, Observed, observed};
+use crate::report::text;
 
 /// What the person typed, before messages of other rooms.
 const COMMAND: &str = "lathide";
@@ -177,13 +180,25 @@ fn start(arguments: Arguments) -> Result<ExitCode, Failed> {
     // Without labels, what ranks write passes unchanged.
     let shown = if tag == Tag::Never { shown } else { once(Arc::clone(&said), shown) };
     let outcome = job.clone().run(shown)?;
-    let is_shown = !json || print_json(COMMAND, &outcome) == ExitCode::SUCCESS;
+    let observed = outcome.reports.as_deref().map(observed);
+    let is_shown = !json || print_json(COMMAND, &Ended { outcome: &outcome, observed: &observed }) == ExitCode::SUCCESS;
     explain(&job, &outcome, &said.lock(), quiet);
     let is_written = observations(&outcome, report, quiet);
+    if let Some(observed) = observed.filter(|observed| !quiet && !observed.is_empty()) {
+        eprintln!("{}", text::table(&observed::table(&observed), stderr()));
+    }
     Ok(ExitCode::from(match outcome.exit_status {
         0 if !(is_shown && is_written) => 125,
         status => status,
     }))
+}
+
+/// How a job has ended, as JSON has it.
+#[derive(Serialize)]
+struct Ended<'a> {
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+    observed: &'a Option<Vec<Observed>>,
 }
 
 /// Shows the same error of several ranks once.

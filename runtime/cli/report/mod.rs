@@ -4,6 +4,7 @@ mod axis;
 pub(crate) mod description;
 pub(crate) mod format;
 pub(crate) mod html;
+pub(crate) mod observed;
 mod place;
 pub(crate) mod plot;
 pub(crate) mod results;

@@ -248,6 +248,11 @@ impl Table {
         }
     }
 
+    /// The rows that are its own.
+    pub(super) fn own_rows(&self) -> &[Value] {
+        if let Rows::Here(rows) = &self.rows { rows } else { &[] }
+    }
+
     /// The title and the rows, if there are any.
     pub(super) fn filled<'a>(&'a self, results: &'a Results) -> Option<(&'a str, Vec<&'a Value>)> {
         let rows: Vec<&Value> = match &self.rows {

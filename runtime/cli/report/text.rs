@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::format::{self, TimeUnit};
 use super::plot;
-use super::results::{Column, Form, Part, Results};
+use super::results::{self, Column, Form, Part, Results};
 use super::screen::{Meaning, Screen};
 use super::table;
 use super::verdict::Verdict;
@@ -36,7 +36,13 @@ pub(crate) fn shown(results: &Results, screen: Screen) -> String {
     parts.join("\n\n")
 }
 
-/// The same where there is no terminal, for tests.
+/// A table with rows of its own, by itself; nothing without rows.
+pub(crate) fn table(table: &results::Table, screen: Screen) -> String {
+    let rows: Vec<&Value> = table.own_rows().iter().collect();
+    if rows.is_empty() { String::new() } else { of_rows(&table.columns, &rows, screen.width) }
+}
+
+/// Results where there is no terminal, for tests.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn text(results: &Results, colour: bool) -> String {
     shown(results, Screen { colour, ..Screen::PLAIN })

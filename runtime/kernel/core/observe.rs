@@ -15,7 +15,7 @@ use crate::kernel::observed::Observed;
 use crate::observe::event::What;
 use crate::observe::links::ANSWERS;
 use crate::observe::nanoseconds;
-use crate::observe::regions::RegionId;
+use crate::observe::regions::Place;
 use crate::operation::OperationKind;
 
 /// How often both ends answer at the start, where a timeline is to be aligned.
@@ -34,19 +34,19 @@ impl Core {
     }
 
     /// An operation has just been posted, at `now`, and nothing of it is sent yet.
-    pub(in crate::kernel) fn observe_post(&mut self, completion: &Completion, region: Option<RegionId>, now: Duration) {
+    pub(in crate::kernel) fn observe_post(&mut self, completion: &Completion, place: Option<Place>, now: Duration) {
         let operation = completion.operation();
         if operation.kind == OperationKind::Write {
-            self.observe_write(completion.op, operation.peer, operation.bytes, region, now);
+            self.observe_write(completion.op, operation.peer, operation.bytes, place, now);
         } else if let Some(observed) = &mut self.observed {
-            observed.regions.begins(completion.op, region, nanoseconds(now));
+            observed.regions.begins(completion.op, place, nanoseconds(now));
         }
         self.observe_progress(operation.peer);
     }
 
-    fn observe_write(&mut self, op: OpId, to: Rank, bytes: u64, region: Option<RegionId>, now: Duration) {
+    fn observe_write(&mut self, op: OpId, to: Rank, bytes: u64, place: Option<Place>, now: Duration) {
         let Some(observed) = &mut self.observed else { return };
-        observed.regions.sends(op, region, bytes, nanoseconds(now));
+        observed.regions.sends(op, place, (to, bytes), nanoseconds(now));
         let (stamp, asks) = observed.links.posts(nanoseconds(now), to, bytes);
         if let Some(stamp) = stamp {
             self.engine.stamp(to, op, stamp);
@@ -62,14 +62,14 @@ impl Core {
         while let Some(message) = self.collectives.poll_traffic() {
             match message {
                 Traffic::Sent { op, whole, to, bytes } => {
-                    let region = self.observed.as_ref().and_then(|observed| observed.regions.region_of(whole));
-                    self.observe_write(op, to, bytes, region, now.unwrap_or_else(|| self.clock.now()));
+                    let place = self.observed.as_ref().and_then(|observed| observed.regions.place_of(whole));
+                    self.observe_write(op, to, bytes, place, now.unwrap_or_else(|| self.clock.now()));
                 }
                 Traffic::Received { whole, from, bytes } => {
                     if let Some(observed) = &mut self.observed {
                         observed.links.receives(from, bytes);
-                        let region = observed.regions.region_of(whole);
-                        observed.regions.receives(region, bytes, None);
+                        let place = observed.regions.place_of(whole);
+                        observed.regions.receives(place, (from, bytes), None);
                     }
                 }
             }
@@ -79,14 +79,15 @@ impl Core {
     /// An operation has ended.
     pub(in crate::kernel) fn observe_end(&mut self, completion: &Completion, outcome: &mut Outcome) {
         let Some(observed) = &mut self.observed else { return };
-        let region = observed.regions.ends(completion.op);
+        let posted = observed.regions.ends(completion.op);
         if completion.is_read()
             && let Outcome::Read(place, Some(origin)) = outcome
         {
             let bytes = place.bytes_mut().len() as u64;
             observed.links.receives(origin.from, bytes);
             let took = |(_, posted_ns)| nanoseconds(self.clock.now()).saturating_sub(posted_ns);
-            observed.regions.receives(region.map(|(region, _)| region), bytes, region.map(took));
+            let place = posted.map(|(place, _)| place);
+            observed.regions.receives(place, (origin.from, bytes), posted.map(took));
         }
         if let Some(tape) = &observed.tape {
             let failed = matches!(outcome, Outcome::Failed(..) | Outcome::Abandoned(_));

@@ -35,6 +35,9 @@ enum Line<E> {
     Beside(f64, Vec<(f64, f64)>),
 }
 
+/// The nodes that only say where they are.
+pub(crate) const LOOK: &str = "look";
+
 /// Nodes that measure for a command: processes of this same program.
 pub(crate) struct Nodes<'a> {
     pub(crate) target: &'a Target,
@@ -152,6 +155,27 @@ pub(crate) fn measuring<P: DeserializeOwned>(
     match measured {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failed { message, status }) => console::fail(&format!("lathide {command}"), &message, status),
+    }
+}
+
+/// Has as many nodes as a program has ranks say on which hosts they are, for the results. Returns what to note if they cannot.
+pub(crate) fn look(target: &Target, ranks: u32, session: &Session) -> Option<String> {
+    let nodes = Nodes { target, command: LOOK, bar: ProgressBar::hidden(), session: session.clone() };
+    let looked = nodes.run_as_far_as_it_goes::<()>(ranks, &(), &[]);
+    looked.err().map(|Failed { message, .. }| format!("the hosts are not described: {message}"))
+}
+
+/// A node of [`look`].
+pub(crate) fn run_look_node() -> ExitCode {
+    let looked = lathide::init().map_err(Failed::from).and_then(|node| {
+        // A program's ranks keep to no core.
+        let hosts = setup::gather(&node, None)?;
+        say(node.rank(), &Line::<()>::Hosts(hosts))?;
+        Ok(node.finalize()?)
+    });
+    match looked {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failed { message, status }) => console::fail("lathide", &message, status),
     }
 }
 

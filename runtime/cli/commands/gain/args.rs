@@ -36,12 +36,16 @@ pub(crate) struct Args {
     pub(super) repeats: Option<u32>,
     /// How long it takes: fewer repetitions if need be, and fewer granularities, those far from 1 first; with --repeats, as long as
     /// those take [default: as long as six repetitions take]
-    #[arg(long, value_name = "TIME", value_parser = seconds, conflicts_with = "halo")]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub(super) seconds: Option<f64>,
     /// The number of ranks of the program
     #[arg(short = 'n', value_name = "N", value_parser = one::<u32>(WHOLE.within("1", "4096")),
           requires = "program", default_value_t = 2)]
     pub(super) ranks: u32,
+    /// The region of the program that is timed: node.region("NAME") in it [default: solve, or else all regions that it marks but
+    /// barrier, setup, start, check and result; of a program without regions all]
+    #[arg(long, value_name = "NAME", requires = "program")]
+    pub(super) region: Option<String>,
     #[command(flatten)]
     pub(super) output: Output,
     #[command(flatten)]

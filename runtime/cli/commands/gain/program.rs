@@ -6,11 +6,13 @@ use super::args::{Args, REPEATS};
 use super::compare::{Run, compare};
 use crate::commands::common::background::BackgroundLoad;
 use crate::commands::common::console::progress;
+use crate::commands::common::nodes::look;
 use crate::commands::common::program::run_or_interrupted;
 use crate::commands::common::session::Session;
 use crate::commands::common::target::Target;
 use crate::launch::failed::{Failed, Result};
 use crate::launch::local::Job;
+use crate::nearest::did_you_mean;
 use crate::report::results::Results;
 use crate::report::verdict::{Evidence, HostLoad};
 
@@ -22,7 +24,9 @@ pub(super) fn measure(args: &Args) -> Result<Results> {
     let repeats = args.repeats.unwrap_or(REPEATS);
     bar.set_length(1 + 2 * u64::from(repeats));
     let is_firm = args.repeats.is_none();
-    let (session, background) = (Session::new(), BackgroundLoad::watch());
+    let session = Session::new();
+    let unknown = look(target, args.ranks, &session);
+    let background = BackgroundLoad::watch();
     let timed = |overlap: &str| -> Result<Option<Run>> {
         bar.set_message(format!("LATHIDE_OVERLAP={overlap}"));
         if session.is_interrupted() {
@@ -33,7 +37,10 @@ pub(super) fn measure(args: &Args) -> Result<Results> {
         Ok(run)
     };
     // The first run loads the program and its files; it does not count.
-    timed("on")?;
+    let first = timed("on")?;
+    if let (Some(wanted), Some(run)) = (&args.region, &first) {
+        has_region(run, wanted)?;
+    }
     let (mut off, mut on, mut repetition_s) = (Vec::new(), Vec::new(), session.elapsed_s());
     for repeat in 0..repeats {
         let begun_s = session.elapsed_s();
@@ -52,7 +59,7 @@ pub(super) fn measure(args: &Args) -> Result<Results> {
     }
     bar.finish_and_clear();
     let done = on.len();
-    let results = compare(target.describe(), &command, args.ranks, &[off, on]);
+    let results = compare(target.describe(), &command, args.ranks, args.region.as_deref(), &[off, on]);
     let mut results = results.ok_or_else(|| match session.is_interrupted() {
         true => session.nothing(),
         false => Failed::new("the program took no time at all"),
@@ -60,6 +67,7 @@ pub(super) fn measure(args: &Args) -> Result<Results> {
     if done < repeats as usize {
         results.warnings.push(format!("There was time for {done} of {repeats} repetitions."));
     }
+    results.notes.extend(unknown);
     let here = |share| HostLoad { host: "this machine".to_owned(), others: share, stolen: 0.0 };
     let loads = background.and_then(|background| background.share()).map(here);
     let few = (done < SAMPLES_MIN).then(|| format!("An interval needs {SAMPLES_MIN} repetitions; there were {done}."));
@@ -67,6 +75,20 @@ pub(super) fn measure(args: &Args) -> Result<Results> {
         Evidence { loads: loads.into_iter().collect(), few: few.into_iter().collect(), ..Evidence::default() };
     session.judge(&mut results, evidence);
     Ok(results)
+}
+
+/// # Errors
+/// If the program has no such region.
+fn has_region(run: &Run, wanted: &str) -> Result<()> {
+    let names = run.regions();
+    match names.contains(&wanted) {
+        true => Ok(()),
+        false if names.is_empty() => Err(Failed::usage(format!("--region {wanted}: the program has marked no region"))),
+        false => {
+            let (meant, names) = (did_you_mean(wanted, names.iter().copied()), names.join(", "));
+            Err(Failed::usage(format!("--region {wanted}: the program has only the regions {names}{meant}")))
+        }
+    }
 }
 
 /// One run to its end; none if a signal ended it.

@@ -41,7 +41,7 @@ pub(super) fn measure(args: &Args) -> Result<Results> {
         let plan = plan(args, *case);
         let deadline_s = match args.seconds.filter(|_| plan.is_firm) {
             None => plan.patience_s(exchange_s(case.rows, &target.link)),
-            Some(seconds) => (seconds - session.elapsed_s()) / left as f64 * (1.0 - ENDS) - ENDS_S,
+            Some(seconds) => firm((seconds - session.elapsed_s()) / left as f64),
         };
         let plan = Plan { deadline_s, ..plan };
         let bar = progress("lathide gain", args.output.quiet, &what);
@@ -73,6 +73,11 @@ pub(super) fn measure(args: &Args) -> Result<Results> {
     let hosts = [session.host(0), session.host(1)];
     session.judge(&mut results, judged::evidence(&all_points, &hosts));
     Ok(results)
+}
+
+/// What of a firm time the nodes have.
+pub(super) fn firm(seconds: f64) -> f64 {
+    seconds * (1.0 - ENDS) - ENDS_S
 }
 
 /// How long it will take, where the link or the person says it.

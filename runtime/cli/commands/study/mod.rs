@@ -20,6 +20,7 @@ use std::time::Instant;
 pub(crate) use args::Args;
 
 use crate::commands::common::background::BackgroundLoad;
+use crate::commands::common::nodes::look;
 use crate::commands::common::session::Session;
 use crate::commands::common::target::Target;
 use crate::commands::link;
@@ -43,10 +44,14 @@ fn measured(args: &Args) -> Result<Results> {
     let prices = parameters(args, &target, plan.most_ranks())?;
     let background = BackgroundLoad::watch();
     let target = Target { hosts: target.hosts.spread(), ..target };
+    let unknown = look(&target, plan.most_ranks(), &session);
+    if session.is_interrupted() {
+        return Err(session.nothing());
+    }
     let (runs, note) = runs::measure(args, &plan, &target, began)?;
     let load = background.and_then(|background| background.share());
     let mut results = results::results(args, (&plan, &target.describe()), &prices, &runs)?;
-    results.notes.extend(note);
+    results.notes.extend(note.into_iter().chain(unknown));
     results.notes.extend(crowded(&target, plan.most_ranks())?);
     let here = |share| HostLoad { host: "this machine".to_owned(), others: share, stolen: 0.0 };
     let loads = load.map(here).into_iter().collect();

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use lathide::observe::BESIDE;
 use lathide_models::hyperbolic::Messages;
 
 use super::reports::{RankReport, RegionReport, SizeReport};
 use super::together::{mean_senders, offsets};
 
-/// Regions that are no part of a unit of work, by their names: what separates measurements, and what is before and after all.
-const BESIDE: [&str; 5] = ["barrier", "setup", "start", "check", "result"];
 /// The regions that are a unit of work unless another is named.
 const UNITS: [&str; 2] = ["iteration", "cycle"];
 

@@ -12,7 +12,7 @@ pub(super) use plan::Plan;
 
 use super::args::{Args, REPEATS};
 use super::plan::COLUMNS_MAX;
-use super::stencil::exchange_s;
+use super::stencil::{exchange_s, firm};
 use super::task::Task;
 use crate::commands::common::console::progress;
 use crate::commands::common::nodes::Nodes;
@@ -38,20 +38,27 @@ pub(super) fn measure(args: &Args, halos: &[u32]) -> Result<Results> {
     let target = args.place.target(LINK)?;
     let route = RawRoute::of(&target)?;
     let repeats = args.repeats.unwrap_or(REPEATS);
-    let plan = Plan { rows: rows as usize, gamma, halos: sorted(halos), repeats, raw: route.place };
-    let takes = match target.hosts.is_given() {
-        true => String::new(),
-        false => format!(
+    let session = Session::new();
+    let firm_s = args.seconds.filter(|_| args.repeats.is_none());
+    let deadline_s = firm_s.map(firm);
+    let plan = Plan { rows: rows as usize, gamma, halos: sorted(halos), repeats, deadline_s, raw: route.place };
+    let takes = match (firm_s, target.hosts.is_given()) {
+        (Some(seconds), _) => format!("; takes {seconds:.0} s"),
+        (None, true) => String::new(),
+        (None, false) => format!(
             "; takes about {:.0} s",
             plan.estimate_s(exchange_s(1, &target.link), exchange_s(plan.rows, &target.link))
         ),
     };
-    let session = Session::new();
     let bar = progress("lathide gain", args.output.quiet, &format!("measuring over {}{takes}", target.describe().how));
     let nodes = Nodes { target: &target, command: "gain", bar, session: session.clone() };
     let (mut measured, _) = nodes.run::<plan::Measured>(2, &Task::Halo(plan.clone()), &[])?;
     let measured = measured.pop().ok_or_else(|| Failed::new("nothing was measured"))?;
     let mut results = results::results(target.describe(), &plan, &measured)?;
+    let done = measured.rounds.len();
+    if done < repeats as usize {
+        results.warnings.push(format!("There was time for {done} of {repeats} repetitions."));
+    }
     session.judge(&mut results, Evidence { loads: session.loads(), ..Evidence::default() });
     Ok(results)
 }

@@ -1,6 +1,7 @@
 //! What each of the two nodes of `lathide gain --halo` does: calibrate, measure in turns, check the results.
 
 use std::mem::take;
+use std::time::Instant;
 
 use lathide::{Node, Rank, Tag};
 
@@ -24,17 +25,25 @@ pub(in crate::commands::gain) fn run(node: &Node, plan: &Plan) -> Result<()> {
     if node.size() != 2 {
         return Err(Failed::new(format!("{} nodes; the measurement takes 2", node.size())));
     }
+    let start = Instant::now();
     let shape = Shape { rows: plan.rows, columns: COLUMNS_MAX, work: WORK_FEW };
     let mut session =
         Session { pair: Pair::new(node, plan.raw)?, plan, shape, line: Line { a_s: 0.0, b_s_per_byte: 0.0 } };
     session.check()?;
     session.calibrate()?;
-    let mut rounds = Vec::new();
+    let mut rounds: Vec<(f64, Round)> = Vec::new();
     for number in 0..plan.repeats {
+        // The nodes agree on the time, since they decide by it whether to go on.
+        let begun_s = session.pair.slower(vec![start.elapsed().as_secs_f64()])?[0];
+        let ends_s = rounds.last().map(|(last_s, _)| 2.0 * begun_s - last_s);
+        if ends_s.zip(plan.deadline_s).is_some_and(|(ends_s, deadline_s)| ends_s > deadline_s) {
+            break;
+        }
         let say = format!("repetition {}", number + 1);
         progress(node.rank(), (u64::from(number), u64::from(plan.repeats)), say)?;
-        rounds.push(session.round(number % 2 == 1)?);
+        rounds.push((begun_s, Round { sequence: number, ..session.round(number % 2 == 1)? }));
     }
+    let rounds = rounds.into_iter().map(|(_, round)| round).collect();
     report(node.rank(), Measured { shape: session.shape, rounds })
 }
 
@@ -52,6 +61,7 @@ enum Block {
     Calculation,
     Exchange(usize),
     Plain,
+    PlainAgain,
     Halo(usize, bool),
 }
 
@@ -108,7 +118,7 @@ impl Session<'_> {
     /// One repetition: all blocks, forwards or backwards, so that what drifts does not favour one of them.
     fn round(&mut self, backwards: bool) -> Result<Round> {
         let lengths = self.plan.lengths();
-        let mut blocks = vec![Block::Calculation, Block::Plain];
+        let mut blocks = vec![Block::Calculation, Block::Plain, Block::PlainAgain];
         blocks.extend((0..lengths.len()).map(Block::Exchange));
         for (at, _) in self.plan.halos.iter().enumerate() {
             blocks.extend([Block::Halo(at, false), Block::Halo(at, true)]);
@@ -133,9 +143,10 @@ impl Session<'_> {
                 Block::Calculation => {
                     round.t_calc.push(self.calculation(&mut strip, exchanges(t_calc_s))?);
                 }
-                Block::Plain => {
+                Block::Plain | Block::PlainAgain => {
                     let steps = exchanges(model.plain_s());
-                    round.t_i1 = self.pair.block(Step::I1, &mut strip, steps)?.total_s;
+                    let time_s = self.pair.block(Step::I1, &mut strip, steps)?.total_s;
+                    if matches!(block, Block::Plain) { round.t_i1 = time_s } else { round.t_i1_again = time_s }
                 }
                 Block::Exchange(at) => {
                     let count = exchanges(model.exchange_s(lengths[at]));

@@ -26,6 +26,8 @@ pub(in crate::commands::gain) struct Plan {
     pub(super) halos: Vec<u32>,
     /// How often everything is measured.
     pub(super) repeats: u32,
+    /// By then all is to be over, in seconds after the nodes have begun, but for the first repetition.
+    pub(super) deadline_s: Option<f64>,
     /// Where the raw connection is.
     pub(super) raw: Option<RawPlace>,
 }
@@ -60,7 +62,7 @@ impl Plan {
             let group = |step_s: Result<f64, BadParameter>| block(f64::from(*halo) * step_s.unwrap_or(0.0));
             group(model.step_s(*halo)) + group(model.hidden_step_s(*halo))
         });
-        f64::from(self.repeats) * (lengths + halos.sum::<f64>() + block(model.plain_s()) + BLOCK_S)
+        f64::from(self.repeats) * (lengths + halos.sum::<f64>() + 2.0 * block(model.plain_s()) + BLOCK_S)
     }
 }
 
@@ -110,13 +112,21 @@ pub(super) struct Measured {
 /// One repetition; times are in seconds, of the slower node.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Round {
+    pub(super) sequence: u32,
     /// Calculation alone, per step: at the beginning and the end.
+    #[serde(rename = "t_calc_s")]
     pub(super) t_calc: Vec<f64>,
     /// An exchange alone, of each of [`Plan::lengths`].
+    #[serde(rename = "t_exchanges_s")]
     pub(super) exchanges: Vec<f64>,
     /// A step of version I.1 with one ghost column, in the order of `calculate, write, read`.
+    #[serde(rename = "t_i1_s")]
     pub(super) t_i1: f64,
+    /// The same again.
+    #[serde(rename = "t_i1_again_s")]
+    pub(super) t_i1_again: f64,
     /// For each of [`Plan::halos`]: a step with nothing hidden, and with the exchange hidden.
+    #[serde(rename = "t_halos_s")]
     pub(super) t_halos: Vec<[f64; 2]>,
 }
 
@@ -141,7 +151,14 @@ mod tests {
 
     #[test]
     fn a_plan_has_lengths_and_an_estimate() {
-        let plan = |halos: &[u32]| Plan { rows: 500, gamma: 0.1, halos: halos.to_vec(), repeats: 5, raw: None };
+        let plan = |halos: &[u32]| Plan {
+            rows: 500,
+            gamma: 0.1,
+            halos: halos.to_vec(),
+            repeats: 5,
+            deadline_s: None,
+            raw: None,
+        };
         assert_eq!(plan(&[1, 2, 64]).lengths(), [1, 8, 22, 64]);
         assert_eq!(plan(&[1]).lengths(), [1, 4, 8, 17], "17 columns have 64 KiB");
         assert_eq!(plan(&[3]).bytes(3), 12_000.0);

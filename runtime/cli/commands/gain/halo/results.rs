@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::plan::{Line, Measured, Plan, Round};
+use crate::commands::common::compared::{self, Compared};
 use crate::commands::common::console::Link;
 use crate::launch::failed::{Failed, Result};
 use crate::report::description::MachineDescription;
@@ -86,6 +87,8 @@ impl Evaluated {
 /// - `t_i1_s`: a step of I.1 with one ghost column; `t_i1_predicted_s` and its `t_i1_error`.
 /// - `halos`: as in `Point`: with k ghost columns I.1 (nothing hidden) and I.3 (the exchange hidden).
 /// - `disturbed`: the part by which t_calc is less than the median of all repetitions.
+/// - `comparisons`: I.1 with itself (A/A), and with I.3 with the best k, in pairs of all repetitions. `rounds`: all repetitions, the
+///   quicker half and the others.
 /// - `best_measured`, `best_predicted`: of the numbers of ghost columns that were measured. `best_of_all`: by the model, of all.
 pub(super) fn results(link: Link, plan: &Plan, measured: &Measured) -> Result<Results> {
     let evaluated = Evaluated::of(plan, &measured.rounds)?;
@@ -117,11 +120,14 @@ pub(super) fn results(link: Link, plan: &Plan, measured: &Measured) -> Result<Re
         "best_of_all": best_of_all,
         "max_gain": best.measured.gain,
         "disturbed": disturbed,
+        "comparisons": comparisons(plan, &measured.rounds, best.measured.halo),
+        "rounds": measured.rounds,
     });
     let mut results = Results::new(SCHEMA, "Gain of several ghost columns", &data);
     results.text(parameters(plan, measured, &evaluated)).table(table()).text(TIMES).table(gains()).text(GAINS);
     let chart = chart(&results, points);
     results.chart(chart);
+    results.table(compared::table());
     results.conclusion = conclusion(model, best, best_of_all, *t_i1_s);
     if *disturbed >= DISTURBED {
         results.warnings = vec![format!(
@@ -130,6 +136,18 @@ pub(super) fn results(link: Link, plan: &Plan, measured: &Measured) -> Result<Re
         )];
     }
     Ok(results)
+}
+
+/// Pairs within repetitions: I.1 twice, and with the number of ghost columns that gained most.
+fn comparisons(plan: &Plan, rounds: &[Round], best: u32) -> Vec<Compared> {
+    let at = plan.halos.iter().position(|halo| *halo == best).unwrap_or(0);
+    let of = |what: String, pair: &dyn Fn(&Round) -> (f64, f64)| Compared::of(what, rounds.iter().map(pair));
+    let all = [
+        of("I.1 over I.1 again (A/A)".to_owned(), &|round| (round.t_i1, round.t_i1_again)),
+        of(format!("I.1 over I.3 with {best} ghost columns, which is G"), &|round| (round.t_i1, round.t_halos[at][1])),
+        of(format!("I.1 over I.3, both with {best}"), &|round| (round.t_halos[at][0], round.t_halos[at][1])),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 const TIMES: &str = "k ghost columns do for k steps between exchanges of k columns. T: time of a step. I.1 k: the exchange, then all \
@@ -272,13 +290,15 @@ mod tests {
 
     /// Rounds as the model has them, some percent slower in the second.
     fn measured() -> (Plan, Measured) {
-        let plan = Plan { rows: 500, gamma: 0.1, halos: HALOS.to_vec(), repeats: 3, raw: None };
+        let plan = Plan { rows: 500, gamma: 0.1, halos: HALOS.to_vec(), repeats: 3, deadline_s: None, raw: None };
         let line = Line { a_s: 25e-3, b_s_per_byte: 160e-9 };
         let model = plan.model(2.5e-3, line).unwrap();
         let round = |slower: f64| Round {
             t_calc: vec![2.5e-3, slower * 2.5e-3],
             exchanges: plan.lengths().iter().map(|columns| line.time_s(plan.bytes(*columns))).collect(),
+            sequence: 0,
             t_i1: slower * model.plain_s(),
+            t_i1_again: 1.001 * slower * model.plain_s(),
             t_halos: HALOS
                 .map(|halo| [slower * model.step_s(halo).unwrap(), slower * model.hidden_step_s(halo).unwrap()])
                 .into(),
@@ -313,6 +333,14 @@ mod tests {
         close(&deep["gain"], product);
         assert_eq!((&json["best_measured"], &json["best_predicted"]), (&16.into(), &16.into()));
         assert_eq!(json["best_of_all"], 17, "the least that hides the exchange");
+        let [same, both, hiding] = [0, 1, 2].map(|at| &json["comparisons"][at]);
+        close(&same["ratio"], 1.0 / 1.001);
+        close(&both["ratio"], deep["gain"].as_f64().unwrap());
+        close(&hiding["ratio"], deep["gain_of_hiding"].as_f64().unwrap());
+        assert!(
+            json["rounds"].as_array().unwrap().len() == 3 && json["rounds"][1]["t_halos_s"][2][1].is_f64(),
+            "{json}"
+        );
     }
 
     #[test]

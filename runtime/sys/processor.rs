@@ -1,0 +1,46 @@
+//! The processor time of a thread, as other threads of the process can read it.
+
+use std::time::Duration;
+
+/// Tells the processor time of one thread of this process.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadClock(libc::clockid_t);
+
+impl ThreadClock {
+    /// That of the calling thread; `None` if the system has none.
+    pub fn here() -> Option<Self> {
+        let mut clock = 0;
+        // SAFETY: the calling thread is alive, and `clock` is a place for the answer.
+        let failed = unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut clock) };
+        (failed == 0).then_some(ThreadClock(clock))
+    }
+
+    /// The processor time that the thread has used so far; `None` once it has ended.
+    pub fn read(self) -> Option<Duration> {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` is a place for the answer. A clock that is there no more is an error, nothing else.
+        let failed = unsafe { libc::clock_gettime(self.0, &mut time) };
+        (failed == 0).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threads_work_is_seen_by_others() {
+        let (end, ended) = std::sync::mpsc::sync_channel::<()>(1);
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        let worker = std::thread::spawn(move || {
+            let clock = ThreadClock::here().expect("a clock");
+            while clock.read().expect("it runs") < Duration::from_millis(5) {}
+            tell.send(clock).expect("a listener");
+            _ = ended.recv();
+        });
+        let clock = told.recv().expect("its clock");
+        assert!(clock.read().expect("it lives") >= Duration::from_millis(5));
+        drop(end);
+        worker.join().expect("it ends");
+    }
+}
