@@ -3,8 +3,6 @@
 /// What tunes a node while it runs. Each has a default that is right without it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Controller {
-    /// Whether a link has connections of its own for long messages. Off: one for all.
-    Lanes,
     /// Whether small writes in quick succession leave together. Off: each leaves by itself.
     Batching,
     /// How many fragments share a header. Off: one.

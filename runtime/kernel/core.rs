@@ -1,8 +1,8 @@
 //! The engine with its sockets, under one lock: whoever holds the lock drives.
 
 mod cuts;
-mod loss;
 mod lanes;
+mod loss;
 mod observe;
 mod sockets;
 mod withdraw;
@@ -30,7 +30,6 @@ use super::tuning::batching::Batching;
 use super::tuning::notsent_lowat::NotsentLowat;
 use super::tuning::pacing::Pacing;
 use super::wake::TaskWake;
-use sockets::Sockets;
 use crate::collective::execute::Collectives;
 use crate::controllers::{Controller, Disabled};
 use crate::engine::{Completed, Engine, LateRefusal, OpId, Outcome, Sent};
@@ -40,6 +39,7 @@ use crate::join::handshake::Connection;
 use crate::join::keepalive;
 use crate::window::Windows;
 use crate::wire::records::Records;
+use sockets::Sockets;
 
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;
@@ -93,8 +93,8 @@ pub(crate) struct Core {
     standstills: BTreeMap<Path, Standstill>,
     /// Links that are to have more lanes, and how many; the task opens them.
     wanted_lanes: BTreeMap<Rank, u8>,
-    /// Whether links may have more lanes than the first.
-    pub(super) opens_lanes: bool,
+    /// How many lanes a link may have beside the first.
+    pub(super) lanes_max: u8,
     /// How often few links were looked at.
     looks: u32,
     /// A timer runs for what peers are to be told of.
@@ -192,7 +192,7 @@ impl Core {
             down: BTreeMap::new(),
             standstills: BTreeMap::new(),
             wanted_lanes: BTreeMap::new(),
-            opens_lanes: disabled.leaves(Controller::Lanes),
+            lanes_max: 0,
             looks: 0,
             is_telling: false,
             resumes: None,

@@ -85,6 +85,9 @@ impl Core {
             return None;
         }
         self.open_lanes(path.peer, path.lane);
+        if self.engine.lanes(path.peer) < path.lane {
+            return None;
+        }
         self.ended(path, "its connection was cut, as it says");
         self.down.contains_key(&path).then(|| self.engine.received(path))
     }

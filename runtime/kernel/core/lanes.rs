@@ -6,7 +6,6 @@ use std::time::Duration;
 use socket2::SockRef;
 
 use super::{Core, Socket};
-use crate::engine::LANES_MAX;
 use crate::ids::{Path, Rank};
 use crate::kernel::down::Down;
 use crate::kernel::tuning::notsent_lowat::NotsentLowat;
@@ -34,7 +33,7 @@ impl Core {
     pub(super) fn consider_lanes(&mut self, path: Path) {
         let peer = path.peer;
         let has = self.engine.lanes(peer);
-        if !self.opens_lanes || self.resumes.is_none() || has == LANES_MAX || self.engine.may_end(path) {
+        if has >= self.lanes_max || self.resumes.is_none() || self.engine.may_end(path) {
             return;
         }
         if path.is_first() != (has == 0) || self.engine.bulk_bytes(peer) < BULK_BYTES_MIN {
@@ -52,7 +51,7 @@ impl Core {
         let wanted = if round_trip < ROUND_TRIP_MIN {
             0
         } else if round_trip >= LONG_PATH && losses >= LOSSES_MIN {
-            LANES_MAX
+            self.lanes_max
         } else {
             1
         };
@@ -80,11 +79,11 @@ impl Core {
         if count <= before {
             return;
         }
-        self.engine.open_lanes(peer, count);
+        // A peer may wish for more.
+        self.engine.open_lanes(peer, count.min(self.lanes_max));
         let since = self.clock.now();
         for lane in before + 1..=self.engine.lanes(peer) {
-            let down =
-                Down { since, cause: "it has not been opened yet".into(), by_checksum: false, is_known: false };
+            let down = Down { since, cause: "it has not been opened yet".into(), by_checksum: false, is_known: false };
             self.down.insert(Path { peer, lane }, down);
         }
         self.wake.because(Reason::LinkDown);

@@ -179,7 +179,7 @@ impl Core {
         }
         self.engine.take_notes();
         // A message's last byte is to be the last of one connection.
-        self.opens_lanes = false;
+        self.lanes_max = 0;
         let mut sockets = self.sockets.first();
         sockets.try_for_each(|socket| lathide_sys::departure::record(socket.stream.as_fd()))
     }
