@@ -3,38 +3,15 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::time::Duration;
 
-use super::link::{Link, Shared, two_numbers};
+use super::Engine;
+use super::link::{Link, Shared};
 use super::outgoing::LANES_MAX;
 use super::receive::{Frames, Head, Parser};
+use super::reception::{Due, Reception, two_numbers};
 use super::transmit::{Batch, Sent};
-use super::{Completed, Engine};
 use crate::error::WireError;
 use crate::ids::{Path, Rank};
 use crate::wire::frame::{Kind, MessageHeader, Stamp};
-
-/// The receiving side of a lane beside the first, and what the engine keeps of it.
-#[derive(Default)]
-pub(super) struct Reception {
-    pub(super) parser: Parser,
-    /// What its next bytes belong to.
-    due: Option<Due>,
-    /// A segment has come before its message was opened: what follows must wait for that.
-    waiting: Option<Due>,
-    /// Whether `Shared::pending` names it.
-    is_pending: bool,
-    /// Whether `Shared::untold` does.
-    is_untold: bool,
-    /// Writes whose last bytes are in a record that the socket has not taken.
-    pub(super) sealed: Vec<Completed>,
-}
-
-/// A part of a message that a lane is to bring.
-#[derive(Clone, Copy)]
-struct Due {
-    message_id: u64,
-    at: u64,
-    to: u64,
-}
 
 impl Engine {
     /// The link to `peer` is to have at least `count` lanes beside the first, at most [`LANES_MAX`]. New ones have no

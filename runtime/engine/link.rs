@@ -2,25 +2,21 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
-use std::io::{self, IoSliceMut};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::any::AnyReads;
 use super::arriving::Posted;
 use super::incoming::{Incoming, Orphan};
-use super::lane::Reception;
-use super::outgoing::{Body, Control, Ended, LANES_MAX, Outgoing};
-use super::receive::{Frames, Head, Parser};
+use super::outgoing::{Body, Control, Ended, Outgoing};
+use super::receive::Parser;
+use super::reception::Reception;
 use super::{Arrival, Completed, LateRefusal, Limits, OpId, Origin, Outcome, Unposted};
 use crate::buffer::{ReceiveBuffer, SendBuffer};
-use crate::error::WireError;
 use crate::error::{Error, Mismatch};
 use crate::ids::{Path, Rank, Tag};
 use crate::operation::{Operation, OperationKind};
-use crate::wire::frame::{
-    ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Kind, MatchKey, MessageHeader, PING, Stamp,
-};
+use crate::wire::frame::{Context, FRAGMENT_BYTES_MAX, Kind, MatchKey, MessageHeader, Stamp};
 use crate::wire::text;
 
 /// What the links of an engine share.
@@ -56,7 +52,7 @@ pub(super) struct Shared {
 
 impl Shared {
     /// A message has opened. One that met no read may need one, or may show that ranks disagree.
-    fn meet(&mut self, from: Rank, message_header: MessageHeader, is_met: bool) {
+    pub(super) fn meet(&mut self, from: Rank, message_header: MessageHeader, is_met: bool) {
         if is_met {
             return;
         }
@@ -299,45 +295,6 @@ impl Link {
         std::iter::once(&mut self.outgoing.retention).chain(lanes).for_each(|kept| kept.clear(&mut shared.spent));
     }
 
-    pub(super) fn receive(
-        &mut self,
-        shared: &mut Shared,
-        buffer: &mut [u8],
-        read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
-    ) -> io::Result<Result<usize, WireError>> {
-        let mut taken = self.with_parser(shared, |parser, frames| parser.receive(frames, buffer, read));
-        if let Ok(Ok(count)) = taken {
-            self.receives(count, shared);
-            taken = Ok(self.unblock(shared).map(|()| count));
-        }
-        taken
-    }
-
-    #[cfg(test)]
-    pub(super) fn feed(&mut self, shared: &mut Shared, bytes: &[u8]) -> Result<(), WireError> {
-        self.with_parser(shared, |parser, frames| parser.feed(frames, bytes))?;
-        self.receives(bytes.len(), shared);
-        self.unblock(shared)
-    }
-
-    /// So many bytes have come, and were acted on.
-    fn receives(&mut self, count: usize, shared: &mut Shared) {
-        let acknowledgement = &mut self.outgoing.acknowledgement;
-        acknowledgement.receives(count, self.parser.head_begun(), shared.now);
-        if acknowledgement.untold() > 0 && !self.is_untold {
-            self.is_untold = true;
-            shared.untold.push(self.peer.into());
-        }
-        self.announce_output(shared);
-    }
-
-    fn with_parser<T>(&mut self, shared: &mut Shared, run: impl FnOnce(&mut Parser, &mut Acting<'_>) -> T) -> T {
-        let mut parser = std::mem::take(&mut self.parser);
-        let result = run(&mut parser, &mut Acting { link: self, shared });
-        self.parser = parser;
-        result
-    }
-
     /// Bytes still to come of the message that was heard of last.
     pub(super) fn to_come(&self) -> u64 {
         self.parser.last.and_then(|(message_id, _)| self.incoming.missing(message_id).ok()).unwrap_or(0)
@@ -395,7 +352,7 @@ impl Link {
     }
 
     /// The peer has said goodbye: what it has not sent or read by now it never will.
-    fn hear_goodbye(&mut self, failed: Option<Rank>, words: &[u8], shared: &mut Shared) {
+    pub(super) fn hear_goodbye(&mut self, failed: Option<Rank>, words: &[u8], shared: &mut Shared) {
         self.farewell.heard = true;
         if let Some(culprit) = failed {
             self.farewell.failed = true;
@@ -426,7 +383,7 @@ impl Link {
     }
 
     /// The peer has heard this node's goodbye, and has given up what it had not sent: no read ends any more.
-    fn hear_confirmation(&mut self, shared: &mut Shared) {
+    pub(super) fn hear_confirmation(&mut self, shared: &mut Shared) {
         self.farewell.confirmed = self.farewell.said;
         // The peer stays until it knows that this has arrived.
         self.outgoing.acknowledgement.is_wanted();
@@ -448,7 +405,13 @@ impl Link {
     }
 
     /// The peer's read, `posted`, does not fit the `message`.
-    fn hear_refusal(&mut self, message_id: u64, posted: &MessageHeader, message: &MessageHeader, shared: &mut Shared) {
+    pub(super) fn hear_refusal(
+        &mut self,
+        message_id: u64,
+        posted: &MessageHeader,
+        message: &MessageHeader,
+        shared: &mut Shared,
+    ) {
         let error = Error::Mismatch(Arc::new(Mismatch {
             from: self.rank,
             to: self.peer,
@@ -463,127 +426,5 @@ impl Link {
         {
             shared.refusals.push_back(LateRefusal { op, error });
         }
-    }
-}
-
-/// The two numbers that a frame consists of.
-pub(super) fn two_numbers(body: &[u8]) -> Option<(u64, u64)> {
-    let (first, second) = body.split_first_chunk()?;
-    Some((u64::from_le_bytes(*first), u64::from_le_bytes(second.try_into().ok()?)))
-}
-
-/// A link while its parser runs.
-struct Acting<'a> {
-    link: &'a mut Link,
-    shared: &'a mut Shared,
-}
-
-impl Frames for Acting<'_> {
-    fn head(&mut self, head: Head) -> Result<(), WireError> {
-        let Acting { link, shared } = self;
-        let Head { header, message_header, body } = head;
-        let (flags, message_id) = (header.flags, header.message_id);
-        if link.farewell.heard && !matches!(header.kind, Kind::GoodbyeAck | Kind::Acknowledgement) {
-            return Err(WireError::AfterGoodbye);
-        }
-        let Link { outgoing, incoming, .. } = &mut **link;
-        match (header.kind, message_header) {
-            (Kind::Data, Some(message_header)) => {
-                let Shared { any, completions, now, .. } = &mut **shared;
-                let control = &mut outgoing.control;
-                let is_met = incoming.open(message_id, message_header, any, *now, control, completions)?;
-                shared.meet(link.peer, message_header, is_met);
-            }
-            (Kind::Data, None) if flags & CHARGED != 0 => incoming.charged(message_id)?,
-            (Kind::Data, None) => {}
-            (Kind::Envelope, Some(message_header)) => {
-                let answer = flags & ANSWER != 0;
-                let Shared { any, completions, now, .. } = &mut **shared;
-                let message = (message_id, message_header, answer);
-                let is_met = incoming.envelope(message, any, *now, &mut outgoing.control, completions)?;
-                shared.meet(link.peer, message_header, is_met);
-            }
-            (Kind::Grant, _) => {
-                if !outgoing.grant(message_id) {
-                    return Err(WireError::NoSuchMessage { what: "a grant", message_id });
-                }
-            }
-            (Kind::Credit, _) => {
-                let bytes = body.first_chunk().ok_or(WireError::Handshake("a credit frame without its number"))?;
-                outgoing.credit(u64::from_le_bytes(*bytes));
-            }
-            (Kind::Hold, _) => {
-                let holding = flags & HOLDING != 0;
-                incoming.hold(holding, &shared.any, &mut outgoing.control);
-                if holding {
-                    shared.holders.push(link.peer);
-                    shared.requests.push_back((link.peer, None));
-                }
-            }
-            (Kind::Want, Some(message_header)) => {
-                if !outgoing.want(message_header.key) {
-                    return Err(WireError::TooLong { what: "a number of wants", got: 1 << 20, most: 1 << 20 });
-                }
-            }
-            (Kind::Refuse, Some(posted)) => {
-                let message = body.first_chunk().ok_or(WireError::Handshake("a refusal without its message"))?;
-                link.hear_refusal(message_id, &posted, &MessageHeader::decode(message)?, shared);
-            }
-            (Kind::Abort, _) => {
-                let (bytes, segments) =
-                    two_numbers(&body).ok_or(WireError::Handshake("an abort without its numbers"))?;
-                incoming.abort(message_id, bytes, segments)?;
-            }
-            (Kind::Segment, _) => {
-                return Err(WireError::NoSuchMessage { what: "a segment on the first lane", message_id });
-            }
-            (Kind::Lanes, _) => shared.wishes.push((link.peer, message_id.min(LANES_MAX.into()) as u8)),
-            (Kind::Goodbye, _) => {
-                let culprit = (flags & FAILED != 0).then(|| Rank(message_id.try_into().unwrap_or(u32::MAX)));
-                link.hear_goodbye(culprit, &body, shared);
-            }
-            (Kind::GoodbyeAck, _) => link.hear_confirmation(shared),
-            (Kind::Acknowledgement, _) => {
-                let position =
-                    body.first_chunk().ok_or(WireError::Handshake("an acknowledgement without its position"))?;
-                outgoing.acknowledgement.was_one();
-                outgoing.retention.acknowledge(u64::from_le_bytes(*position), &mut shared.spent)?;
-            }
-            (Kind::Stamp, _) => {
-                let stamp = body.first_chunk().ok_or(WireError::Handshake("a stamp frame without its times"))?;
-                link.hear_stamp(flags & PING != 0, message_id, Stamp::decode(stamp), shared);
-            }
-            (Kind::Envelope | Kind::Want | Kind::Refuse, None) => unreachable!("the parser reads their opening"),
-        }
-        Ok(())
-    }
-
-    fn settle(&mut self, message_id: u64) {
-        self.link.incoming.settle(message_id, &mut self.shared.completions);
-    }
-
-    fn place(&mut self, message_id: u64) -> Option<&mut [u8]> {
-        self.link.incoming.place(message_id)
-    }
-
-    fn missing(&mut self, message_id: u64) -> Result<u64, WireError> {
-        self.link.incoming.missing(message_id)
-    }
-
-    fn deliver(&mut self, message_id: u64, bytes: &[u8]) {
-        self.link.incoming.deliver(message_id, bytes);
-    }
-
-    fn delivered(&mut self, message_id: u64, bytes: usize) {
-        self.link.incoming.delivered(message_id, bytes);
-    }
-
-    /// The first lane waits for no other.
-    fn waits(&mut self) -> bool {
-        false
-    }
-
-    fn expected(&mut self) -> Option<(MessageHeader, &mut [u8])> {
-        self.link.incoming.expected(&self.shared.any)
     }
 }

@@ -10,6 +10,7 @@ mod again;
 mod any;
 mod arriving;
 mod batch;
+mod hearing;
 mod incoming;
 mod lane;
 mod link;
@@ -17,6 +18,7 @@ mod notes;
 mod operation;
 mod outgoing;
 mod receive;
+mod reception;
 mod resuming;
 mod sealed;
 #[cfg(test)]

@@ -204,7 +204,7 @@ impl Incoming {
         if message.is_split() {
             return None;
         }
-        let (from, to) = (message.at as usize, message.message_header.total as usize);
+        let (from, to) = (message.at() as usize, message.message_header.total as usize);
         match &mut message.sink {
             Sink::ReceiveBuffer { place, .. } | Sink::Returned(place) => Some(&mut place.bytes_mut()[from..to]),
             _ => None,
@@ -215,7 +215,7 @@ impl Incoming {
     pub(super) fn missing(&self, message_id: u64) -> Result<u64, WireError> {
         match self.messages.get(&message_id) {
             Some(message) if !matches!(message.sink, Sink::Envelope { .. } | Sink::Own { .. }) => {
-                Ok(message.message_header.total - message.at)
+                Ok(message.message_header.total - message.at())
             }
             _ => Err(WireError::NoSuchMessage { what: "data", message_id }),
         }
@@ -224,7 +224,7 @@ impl Incoming {
     /// Bytes of message `message_id`; not more than are missing.
     pub(super) fn deliver(&mut self, message_id: u64, bytes: &[u8]) {
         let Some(message) = self.messages.get_mut(&message_id) else { return };
-        let (from, is_split) = (message.at as usize, message.is_split());
+        let (from, is_split) = (message.at() as usize, message.is_split());
         match &mut message.sink {
             Sink::ReceiveBuffer { place, .. } | Sink::Returned(place) => {
                 place.bytes_mut()[from..from + bytes.len()].copy_from_slice(bytes);
@@ -240,15 +240,13 @@ impl Incoming {
             }
             Sink::Discard | Sink::Envelope { .. } | Sink::Own { .. } => {}
         }
-        message.received += bytes.len() as u64;
-        message.at += bytes.len() as u64;
+        message.add(bytes.len());
     }
 
     /// Bytes that were read straight into the place.
     pub(super) fn delivered(&mut self, message_id: u64, bytes: usize) {
         if let Some(message) = self.messages.get_mut(&message_id) {
-            message.received += bytes as u64;
-            message.at += bytes as u64;
+            message.add(bytes);
         }
     }
 
@@ -337,11 +335,7 @@ impl Incoming {
         let copies = cost(&message_header) <= self.allowance && !has_read;
         let copy = copies.then(|| bytes.to_vec());
         let sink = Sink::Own { op, source };
-        let message = Arriving {
-            received: message_header.total,
-            at: message_header.total,
-            ..Arriving::new(message_header, sink, now)
-        };
+        let message = Arriving { received: message_header.total, ..Arriving::new(message_header, sink, now) };
         self.messages.insert(message_id, Box::new(message));
         if let Some(read) = self.take_read(message_header.key, any) {
             return self.meet(message_id, read, &mut VecDeque::new(), completions);

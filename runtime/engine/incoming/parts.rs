@@ -24,8 +24,8 @@ impl Incoming {
         if to > total {
             return Err(WireError::TooLong { what: "a segment's end", got: to, most: total });
         }
-        message.segments += 1;
-        if message.aborted.is_some() && message.is_all_here() {
+        message.parts().segments += 1;
+        if message.parts().aborted.is_some() && message.is_all_here() {
             self.messages.remove(&message_id);
             return Ok(());
         }
@@ -49,7 +49,8 @@ impl Incoming {
     /// How many bytes of message `message_id` are still to come on all lanes.
     pub(in crate::engine) fn to_come(&self, message_id: u64) -> u64 {
         let to_come = |message: &Arriving| {
-            let most = message.aborted.map_or(message.message_header.total, |(bytes, _)| bytes);
+            let aborted = message.parts.as_ref().and_then(|parts| parts.aborted);
+            let most = aborted.map_or(message.message_header.total, |(bytes, _)| bytes);
             most.saturating_sub(message.received)
         };
         self.messages.get(&message_id).map_or(0, |message| to_come(message))
@@ -61,10 +62,10 @@ impl Incoming {
         match self.messages.get_mut(&message_id) {
             Some(message) if matches!(message.sink, Sink::Discard) => {
                 let most = message.message_header.total;
-                if bytes < message.received || bytes > most || segments < message.segments {
+                if bytes < message.received || bytes > most || segments < message.parts().segments {
                     return Err(WireError::TooLong { what: "what was sent before an abort", got: bytes, most });
                 }
-                message.aborted = Some((bytes, segments));
+                message.parts().aborted = Some((bytes, segments));
                 if message.is_all_here() {
                     self.messages.remove(&message_id);
                 }
