@@ -58,7 +58,6 @@ impl Engine {
         self.shared.wishes.pop()
     }
 
-
     /// Bytes of long messages to `peer` that wait to be sent.
     pub(crate) fn bulk_bytes(&self, peer: Rank) -> u64 {
         self.links[peer.index()].outgoing.bulk_bytes()
@@ -164,10 +163,10 @@ impl Link {
         for lane in 0..self.lanes.len() {
             let Some(due) = self.lanes[lane].waiting else { continue };
             if !self.incoming.takes_parts(due.message_id) {
-                        continue;
+                continue;
             }
             self.lanes[lane].waiting = None;
-                self.begin(lane, due)?;
+            self.begin(lane, due)?;
             self.with_lane(lane, shared, |parser, frames| parser.go_on(frames))?;
             if self.lanes[lane].waiting.is_none() {
                 shared.unblocked.push(Path { peer: self.peer(), lane: lane as u8 + 1 });
@@ -254,7 +253,8 @@ impl Carried<'_> {
 
     fn segment(&mut self, message_id: u64, body: &[u8]) -> Result<(), WireError> {
         let (at, length) = two_numbers(body).ok_or(WireError::Handshake("a segment without its place"))?;
-        let to = at.checked_add(length).ok_or(WireError::TooLong { what: "a segment", got: length, most: u64::MAX - at })?;
+        let to =
+            at.checked_add(length).ok_or(WireError::TooLong { what: "a segment", got: length, most: u64::MAX - at })?;
         let due = Due { message_id, at, to };
         if self.link.incoming.takes_parts(message_id) {
             return self.link.begin(self.lane, due);

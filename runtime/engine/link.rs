@@ -530,10 +530,13 @@ impl Frames for Acting<'_> {
                 link.hear_refusal(message_id, &posted, &MessageHeader::decode(message)?, shared);
             }
             (Kind::Abort, _) => {
-                let (bytes, segments) = two_numbers(&body).ok_or(WireError::Handshake("an abort without its numbers"))?;
+                let (bytes, segments) =
+                    two_numbers(&body).ok_or(WireError::Handshake("an abort without its numbers"))?;
                 incoming.abort(message_id, bytes, segments)?;
             }
-            (Kind::Segment, _) => return Err(WireError::NoSuchMessage { what: "a segment on the first lane", message_id }),
+            (Kind::Segment, _) => {
+                return Err(WireError::NoSuchMessage { what: "a segment on the first lane", message_id });
+            }
             (Kind::Lanes, _) => shared.wishes.push((link.peer, message_id.min(LANES_MAX.into()) as u8)),
             (Kind::Goodbye, _) => {
                 let culprit = (flags & FAILED != 0).then(|| Rank(message_id.try_into().unwrap_or(u32::MAX)));

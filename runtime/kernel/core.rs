@@ -1,8 +1,8 @@
 //! The engine with its sockets, under one lock: whoever holds the lock drives.
 
 mod cuts;
-mod loss;
 mod lanes;
+mod loss;
 mod observe;
 mod sockets;
 mod withdraw;
@@ -30,7 +30,6 @@ use super::tuning::batching::Batching;
 use super::tuning::notsent_lowat::NotsentLowat;
 use super::tuning::pacing::Pacing;
 use super::wake::TaskWake;
-use sockets::Sockets;
 use crate::collective::execute::Collectives;
 use crate::controllers::{Controller, Disabled};
 use crate::engine::{Completed, Engine, LateRefusal, OpId, Outcome, Sent};
@@ -40,6 +39,7 @@ use crate::join::handshake::Connection;
 use crate::join::keepalive;
 use crate::window::Windows;
 use crate::wire::records::Records;
+use sockets::Sockets;
 
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;

@@ -11,8 +11,8 @@ use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use super::Kernel;
-use super::core::Core;
 use super::completion::Completion;
+use super::core::Core;
 use super::deadlock::LongWait;
 use super::helper::Condition;
 use super::panics::Locked;

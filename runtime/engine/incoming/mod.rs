@@ -337,7 +337,11 @@ impl Incoming {
         let copies = cost(&message_header) <= self.allowance && !has_read;
         let copy = copies.then(|| bytes.to_vec());
         let sink = Sink::Own { op, source };
-        let message = Arriving { received: message_header.total, at: message_header.total, ..Arriving::new(message_header, sink, now) };
+        let message = Arriving {
+            received: message_header.total,
+            at: message_header.total,
+            ..Arriving::new(message_header, sink, now)
+        };
         self.messages.insert(message_id, Box::new(message));
         if let Some(read) = self.take_read(message_header.key, any) {
             return self.meet(message_id, read, &mut VecDeque::new(), completions);

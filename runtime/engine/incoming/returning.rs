@@ -49,7 +49,8 @@ impl Incoming {
         }
         let total = place.bytes_mut().len() as u64;
         let message_header = MessageHeader { key, element: origin.element, total };
-        let message = Arriving { received: total, at: total, ..Arriving::new(message_header, Sink::Returned(place), now) };
+        let message =
+            Arriving { received: total, at: total, ..Arriving::new(message_header, Sink::Returned(place), now) };
         self.messages.insert(origin.message_id, Box::new(message));
         self.offer(key, origin.message_id, any, control, completions);
     }

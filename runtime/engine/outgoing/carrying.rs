@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use super::lanes::Segment;
 use super::{Outgoing, Partial};
-use crate::engine::transmit::{CALL_BYTES_MAX, Sent, Unsent, write_some};
 use crate::engine::Completed;
+use crate::engine::transmit::{CALL_BYTES_MAX, Sent, Unsent, write_some};
 use crate::wire::frame::{FRAGMENT_BYTES_MAX, Header, Kind, STAMP_BYTES};
 
 /// Fragments behind one header.
@@ -141,7 +141,9 @@ impl Outgoing {
                 bytes += (end - at) as usize;
                 at = end;
             }
-            if at == to && let Some(stamp) = stamp {
+            if at == to
+                && let Some(stamp) = stamp
+            {
                 plan.add(header(Kind::Stamp, message_id, STAMP_BYTES as u64), &[&stamp.encode()], What::Stamp);
             }
             if at < to || plan.frames.len() >= FRAMES_MAX || bytes >= most {

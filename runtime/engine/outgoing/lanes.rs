@@ -11,8 +11,8 @@ use std::ops::Range;
 
 use super::retention::Retention;
 use super::{Control, Express, Message, Outgoing, Partial, Stage};
-use crate::engine::acknowledgement::Acknowledgement;
 use crate::engine::Completed;
+use crate::engine::acknowledgement::Acknowledgement;
 use crate::wire::frame::{Kind, MatchKey, Stamp};
 
 /// The most lanes of a link beside the first.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::program::Message;
-use super::world::{LANES, End, Read, Verdict, World};
+use super::world::{End, LANES, Read, Verdict, World};
 use crate::buffer::Element;
 use crate::engine::link::Link;
 use crate::error::Error;
@@ -171,7 +171,8 @@ impl World {
             for waiting in node.engine.outstanding() {
                 lines += &format!("    {waiting:?}\n");
             }
-            for (peer, lane) in (0..self.size() as u32).flat_map(|peer| (1..LANES as u8).map(move |lane| (peer, lane))) {
+            for (peer, lane) in (0..self.size() as u32).flat_map(|peer| (1..LANES as u8).map(move |lane| (peer, lane)))
+            {
                 let path = Path { peer: Rank(peer), lane };
                 let link = &node.engine.links[peer as usize];
                 let Some(at) = link.lane(path) else { continue };
@@ -188,7 +189,10 @@ impl World {
                     link.outgoing.lane_has_output(at),
                     node.sends[lane as usize * self.size() + peer as usize],
                     self.cuts.is_dead(lane as usize * self.size() + rank, lane as usize * self.size() + peer as usize),
-                    self.pipes[self.between(lane as usize * self.size() + peer as usize, lane as usize * self.size() + rank)].bytes.len(),
+                    self.pipes
+                        [self.between(lane as usize * self.size() + peer as usize, lane as usize * self.size() + rank)]
+                    .bytes
+                    .len(),
                 );
             }
         }

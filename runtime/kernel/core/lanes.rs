@@ -83,8 +83,7 @@ impl Core {
         self.engine.open_lanes(peer, count);
         let since = self.clock.now();
         for lane in before + 1..=self.engine.lanes(peer) {
-            let down =
-                Down { since, cause: "it has not been opened yet".into(), by_checksum: false, is_known: false };
+            let down = Down { since, cause: "it has not been opened yet".into(), by_checksum: false, is_known: false };
             self.down.insert(Path { peer, lane }, down);
         }
         self.wake.because(Reason::LinkDown);

@@ -20,7 +20,9 @@ const LONG_BYTES: usize = 4 << 20;
 /// The bytes of a message of `rank`.
 fn known(rank: u32, round: u32, bytes: usize) -> Vec<u8> {
     let first = rank.wrapping_mul(101).wrapping_add(round.wrapping_mul(17));
-    (0..bytes as u32).map(|at| (first.wrapping_add(at).wrapping_add(at >> 8).wrapping_mul(0x9e37_79b1) >> 24) as u8).collect()
+    (0..bytes as u32)
+        .map(|at| (first.wrapping_add(at).wrapping_add(at >> 8).wrapping_mul(0x9e37_79b1) >> 24) as u8)
+        .collect()
 }
 
 /// The rank's connections to the other host that are established, as `ss` names their ends.
@@ -109,7 +111,10 @@ pub(super) fn exchange() {
                 println!("lost: {}", error.map_or("nothing".to_owned(), |error| error.to_string()));
                 std::process::exit(3);
             }
-            assert!(ok(read_second.wait()) == known(other, round + 1000, LONG_BYTES / 2 + 7), "round {round}: other bytes");
+            assert!(
+                ok(read_second.wait()) == known(other, round + 1000, LONG_BYTES / 2 + 7),
+                "round {round}: other bytes"
+            );
             assert!(ok(read.wait()) == known(other, round, LONG_BYTES), "round {round}: other bytes");
             ok(write.wait());
             ok(second.wait());
@@ -175,15 +180,16 @@ fn is_well(text: &str, status: i32, ranks: usize) {
 }
 
 #[test]
-fn long_messages_over_lanes_are_correct_to_the_byte() {
+fn long_messages_are_correct_to_the_byte_where_links_have_lanes() {
     if !is_possible() {
         return;
     }
-    let cases =
-        ["", "LATHIDE_CHECKSUM=on", "LATHIDE_ENCRYPT=on", "LATHIDE_OVERLAP=off"].map(|case| format!("LATHIDE_LAB_TEST_ROUNDS=8 {case}"));
+    let cases = ["", "LATHIDE_CHECKSUM=on", "LATHIDE_ENCRYPT=on", "LATHIDE_OVERLAP=off"]
+        .map(|case| format!("LATHIDE_LAB_TEST_ROUNDS=8 {case}"));
     for case in cases {
         let (text, status) = job("lanes", &case, "");
-        is_well(&text, status, 2);
+        // A job as short may be over before it has lanes; the longer ones below must have them.
+        assert_eq!((status, numbers(&text, "lanes ").len()), (0, 2), "{text}");
     }
 }
 
