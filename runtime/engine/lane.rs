@@ -35,6 +35,11 @@ impl Engine {
         self.shared.wishes.pop()
     }
 
+    /// Whether long messages to `peer` wait to be sent.
+    pub(crate) fn has_bulk(&self, peer: Rank) -> bool {
+        self.links[peer.index()].outgoing.has_bulk()
+    }
+
     /// Bytes of long messages to `peer` that wait to be sent.
     pub(crate) fn bulk_bytes(&self, peer: Rank) -> u64 {
         self.links[peer.index()].outgoing.bulk_bytes()
@@ -43,7 +48,8 @@ impl Engine {
     /// Whether what comes on this lane must wait for something on another: nothing of it is to be read.
     pub(crate) fn waits(&self, path: Path) -> bool {
         let link = &self.links[path.peer.index()];
-        link.lane(path).is_some_and(|lane| link.lanes[lane].waiting.is_some())
+        let waits = |lane: usize| link.lanes[lane].waiting.is_some() && !link.farewell.heard;
+        link.lane(path).is_some_and(waits)
     }
 
     /// A lane that had to wait and may be read again.
@@ -106,6 +112,10 @@ impl Link {
         buffer: &mut [u8],
         read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> io::Result<Result<usize, WireError>> {
+        if self.farewell.heard {
+            // What still comes was for reads that this node had given up when it said goodbye itself.
+            return read(&mut [IoSliceMut::new(buffer)]).map(Ok);
+        }
         if self.lanes[lane].waiting.is_some() {
             return Err(io::ErrorKind::WouldBlock.into());
         }
@@ -138,7 +148,7 @@ impl Link {
     /// Messages may have been opened: lanes that wait for that go on.
     pub(super) fn unblock(&mut self, shared: &mut Shared) -> Result<(), WireError> {
         for lane in 0..self.lanes.len() {
-            let Some(due) = self.lanes[lane].waiting else { continue };
+            let Some(due) = self.lanes[lane].waiting.filter(|_| !self.farewell.heard) else { continue };
             if !self.incoming.takes_parts(due.message_id) {
                 continue;
             }
@@ -245,7 +255,6 @@ impl Frames for Carried<'_> {
     fn head(&mut self, head: Head) -> Result<(), WireError> {
         let Head { header, body, .. } = head;
         let message_id = header.message_id;
-        let is_over = self.link.farewell.heard;
         match header.kind {
             Kind::Acknowledgement => {
                 let position =
@@ -259,7 +268,6 @@ impl Frames for Carried<'_> {
                 self.link.hear_stamp(false, message_id, Stamp::decode(stamp), self.shared);
                 Ok(())
             }
-            Kind::Segment | Kind::Data if is_over => Err(WireError::AfterGoodbye),
             Kind::Segment => self.segment(message_id, &body),
             Kind::Data if header.flags == 0 => Ok(()),
             _ => Err(WireError::NoSuchMessage { what: "a frame that is for the first lane", message_id }),

@@ -195,9 +195,11 @@ impl Parser {
         count: usize,
     ) -> Result<(), WireError> {
         let mut rest = count;
+        let mut offered = frames.place(plan.message_id).map_or(0, |place| place.len());
         let now = rest.min(plan.left);
         if plan.left > 0 {
             frames.delivered(plan.message_id, now);
+            offered = offered.saturating_sub(now);
             self.advance(frames, plan.message_id, plan.left - now);
             rest -= now;
         }
@@ -206,7 +208,13 @@ impl Parser {
             if rest == 0 {
                 return Ok(());
             }
-            let Some(missing) = frames.place(plan.message_id).map(|place| place.len()) else { break };
+            let Some(missing) = frames.place(plan.message_id).map(|place| place.len()) else {
+                if offered == 0 {
+                    break;
+                }
+                // Other lanes have brought what this one was to bring; what was read into the place is its reader's now.
+                return Err(WireError::NoSuchMessage { what: "data", message_id: plan.message_id });
+            };
             let length = plan.fragment.min(missing);
             if rest < HEADER_BYTES {
                 return self.feed(frames, &header[..rest]);
@@ -220,6 +228,7 @@ impl Parser {
             self.number = number.wrapping_add(1);
             let now = rest.min(length);
             frames.delivered(plan.message_id, now);
+            offered = offered.saturating_sub(now);
             self.payload = Some((plan.message_id, length));
             self.advance(frames, plan.message_id, length - now);
             rest -= now;

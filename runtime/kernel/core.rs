@@ -525,13 +525,11 @@ impl Core {
         self.widen(path);
         self.observe_progress(peer);
         self.observe_departures(peer);
+        self.consider_lanes(path);
         match sent {
             Ok(Sent::All) => {}
             // More to send: the poller says at once that there is room, and the other links have their turn.
-            Ok(Sent::Blocked | Sent::More) => {
-                self.watch(path, true);
-                self.consider_lanes(path);
-            }
+            Ok(Sent::Blocked | Sent::More) => self.watch(path, true),
             Err(error) => self.ended(path, &keepalive::explain(&error)),
         }
         written

@@ -83,9 +83,9 @@ impl Incoming {
         let range = at as usize..at as usize + bytes.len();
         match &mut message.sink {
             Sink::ReceiveBuffer { place, .. } | Sink::Returned(place) => {
-                place.bytes_mut()[range].copy_from_slice(bytes);
+                fill(place.bytes_mut().get_mut(range), bytes);
             }
-            Sink::Buffer(buffer) => buffer[range].copy_from_slice(bytes),
+            Sink::Buffer(buffer) => fill(buffer.get_mut(range), bytes),
             Sink::Discard | Sink::Envelope { .. } | Sink::Own { .. } => {}
         }
         message.received += bytes.len() as u64;
@@ -96,5 +96,12 @@ impl Incoming {
         if let Some(message) = self.messages.get_mut(&message_id) {
             message.received += bytes as u64;
         }
+    }
+}
+
+/// There is no such part in another message of the same number, which a peer has opened that does not keep to the protocol.
+fn fill(part: Option<&mut [u8]>, bytes: &[u8]) {
+    if let Some(part) = part {
+        part.copy_from_slice(bytes);
     }
 }

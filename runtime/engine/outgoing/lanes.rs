@@ -162,6 +162,11 @@ impl Outgoing {
         self.control.push_back(Control::about(Kind::Lanes, count.into()));
     }
 
+    /// Whether long messages wait, of which some bytes are neither in frames nor taken by lanes.
+    pub(in crate::engine) fn has_bulk(&self) -> bool {
+        !self.bulk.is_empty() || !self.for_lanes.is_empty()
+    }
+
     /// Bytes of long messages that have not been put into frames, nor taken by lanes.
     pub(in crate::engine) fn bulk_bytes(&self) -> u64 {
         let waits = self.bulk.iter().chain(&self.for_lanes).map(|&index| self.message(index));

@@ -176,6 +176,10 @@ impl World {
         if path.is_first() || !engine.may_end(path) {
             engine.handle_lost(path.peer, cause);
         }
+        // Nobody asks it again what it has to send.
+        if !path.is_first() {
+            engine.suspend(path);
+        }
         self.settle(rank % size)
     }
 

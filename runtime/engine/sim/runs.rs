@@ -113,6 +113,7 @@ fn leaving(seed: u64) -> Verdict<World> {
     let program = Program::random(family, &mut rng);
     let allowed = Allowed { errors: true, misfits: true, early_goodbye: rng.once_in(2), ..Allowed::default() };
     let mut world = World::new(rng, program, allowed);
+    world.has_lanes = world.rng.once_in(2);
     let moment = moment(&mut world);
     world.run(moment)?;
     let leaver = world.rng.below(world.size());
@@ -140,6 +141,7 @@ fn losing(seed: u64) -> Verdict<World> {
     let program = Program::random(family, &mut rng);
     let allowed = Allowed { errors: true, failures: true, misfits: true, ..Allowed::default() };
     let mut world = World::new(rng, program, allowed);
+    world.has_lanes = world.rng.once_in(2);
     let moment = moment(&mut world);
     world.run(moment)?;
     let lost = world.rng.below(world.size());

@@ -247,7 +247,7 @@ impl World {
                 if self.cuts.is_unnoticed(rank, peer) {
                     self.moves.push(Move::Notice(rank, peer));
                 }
-                if self.cuts.may_dial(rank, peer) {
+                if self.cuts.may_dial(rank, peer) && !self.nodes[peer % size].is_dead {
                     self.moves.push(Move::Dial(rank, peer));
                 }
             }

@@ -29,14 +29,15 @@ const EXPRESS_TOS: u32 = 46 << 2;
 const EXPRESS_PRIORITY: u32 = 6;
 
 impl Core {
-    /// A socket is full, with more to send on `path`: perhaps its link is to have other lanes.
+    /// Something was sent on `path`: if more waits, its link is perhaps to have other lanes.
     pub(super) fn consider_lanes(&mut self, path: Path) {
         let peer = path.peer;
         let has = self.engine.lanes(peer);
-        if has >= self.lanes_max || self.resumes.is_none() || self.engine.may_end(path) {
+        if has >= self.lanes_max || self.resumes.is_none() || !self.engine.has_bulk(peer) {
             return;
         }
-        if path.is_first() != (has == 0) || self.engine.bulk_bytes(peer) < BULK_BYTES_MIN {
+        // What the lanes in use tell of the path counts.
+        if path.is_first() != (has == 0) || self.engine.may_end(path) {
             return;
         }
         let now = self.clock.now();
@@ -45,6 +46,10 @@ impl Core {
             return;
         }
         socket.considered = now;
+        if self.engine.bulk_bytes(peer) < BULK_BYTES_MIN {
+            return;
+        }
+        let Some(socket) = self.sockets.get(path) else { return };
         let fd = socket.stream.as_fd();
         let Ok(round_trip) = lathide_sys::tcp::usual_round_trip(fd) else { return };
         let losses = lathide_sys::tcp::retransmitted(fd).unwrap_or(0);
