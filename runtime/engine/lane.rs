@@ -48,7 +48,7 @@ impl Engine {
     /// Whether what comes on this lane must wait for something on another: nothing of it is to be read.
     pub(crate) fn waits(&self, path: Path) -> bool {
         let link = &self.links[path.peer.index()];
-        let waits = |lane: usize| link.lanes[lane].waiting.is_some() && !link.farewell.heard;
+        let waits = |lane: usize| link.lanes[lane].waiting.is_some() && !link.is_parting();
         link.lane(path).is_some_and(waits)
     }
 
@@ -100,6 +100,12 @@ impl Link {
         }
     }
 
+    /// Whether what comes on a lane is for nobody any more: the peer has said goodbye, for which it has waited until all of it
+    /// had come, or this node has, and the peer has given up the rest.
+    fn is_parting(&self) -> bool {
+        self.farewell.heard || self.farewell.confirmed
+    }
+
     /// Whether nothing of a lane is needed any more, since one end has said all.
     pub(super) fn lane_may_end(&self) -> bool {
         self.may_end() || self.farewell.heard || (self.farewell.said && self.outgoing.goodbye.is_none())
@@ -112,8 +118,8 @@ impl Link {
         buffer: &mut [u8],
         read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> io::Result<Result<usize, WireError>> {
-        if self.farewell.heard {
-            // What still comes was for reads that this node had given up when it said goodbye itself.
+        if self.is_parting() {
+            // What still comes was on its way before the peer knew.
             return read(&mut [IoSliceMut::new(buffer)]).map(Ok);
         }
         if self.lanes[lane].waiting.is_some() {
@@ -148,7 +154,7 @@ impl Link {
     /// Messages may have been opened: lanes that wait for that go on.
     pub(super) fn unblock(&mut self, shared: &mut Shared) -> Result<(), WireError> {
         for lane in 0..self.lanes.len() {
-            let Some(due) = self.lanes[lane].waiting.filter(|_| !self.farewell.heard) else { continue };
+            let Some(due) = self.lanes[lane].waiting.filter(|_| !self.is_parting()) else { continue };
             if !self.incoming.takes_parts(due.message_id) {
                 continue;
             }

@@ -49,9 +49,12 @@ impl Core {
         let path = path.into();
         let peer = path.peer;
         self.hang_up(path);
-        // One that nothing more is to be said on.
-        if !path.is_first() && self.engine.may_end(path) {
-            return;
+        if !path.is_first() {
+            self.engine.suspend(path);
+            // Perhaps nothing more is to be said on it.
+            if self.engine.may_end(path) {
+                return;
+            }
         }
         self.sockets.lanes(peer).into_iter().for_each(|lane| _ = self.hang_up(lane));
         self.down.retain(|lane, _| lane.peer != peer);
