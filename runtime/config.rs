@@ -14,6 +14,9 @@ use crate::overrides::Overrides;
 /// The default of [`Config::keepalive`].
 pub const KEEPALIVE: Duration = Duration::from_secs(3);
 
+/// The default of [`Config::join_timeout`].
+pub const JOIN: Duration = Duration::from_secs(30);
+
 /// The default of [`Config::resume`].
 pub const RESUME: Duration = Duration::from_secs(30);
 
@@ -136,7 +139,7 @@ impl Config {
             calibrate: true,
             cache: None,
             overrides: Overrides::none(),
-            join_timeout: Duration::from_secs(30),
+            join_timeout: JOIN,
             deadlock_timeout: Some(Duration::from_secs(3)),
             keepalive: Some(KEEPALIVE),
             resume: Some(RESUME),

@@ -2,7 +2,7 @@
 //! tunes a node, to be switched off. It is no interface for programs, and changes with any version.
 
 use crate::config::Config;
-pub use crate::config::{KEEPALIVE, RESUME};
+pub use crate::config::{JOIN, KEEPALIVE, RESUME};
 pub use crate::controllers::Controller;
 pub use crate::wire::text;
 
@@ -35,7 +35,7 @@ pub mod discovery {
 
 /// What variables say.
 pub mod environment {
-    pub use crate::join::environment::{keepalive, port_range, resume};
+    pub use crate::join::environment::{join, keepalive, port_range, resume};
 }
 
 /// Connections that authenticate.

@@ -409,11 +409,10 @@ impl Coordinator {
         let late = self.first_join.is_some_and(|first| now > first + self.settings.join_timeout);
         if late && !self.table_sent && self.failed.is_none() {
             let missing = self.missing();
-            let size = self.settings.size;
-            let after = self.settings.join_timeout;
+            let (who, hosts) = (listed(&missing), self.hosts_of(&missing));
+            let (size, after) = (self.settings.size, self.settings.join_timeout);
             self.fail(format!(
-                "{} of {size} did not join within {after:?} of the first; do they run, and do they call lathide::init?",
-                listed(&missing)
+                "{who} of {size}{hosts} did not join within {after:?} of the first; do they run, and do they call lathide::init?"
             ))
             .await;
         }
@@ -495,6 +494,17 @@ impl Coordinator {
     /// The ranks that have not joined, or not any more.
     fn missing(&self) -> Vec<Rank> {
         self.ranks(|slot| slot.is_none_or(|slot| slot.gone || slot.address.is_none()))
+    }
+
+    /// Where ranks are, for a message: ` (on host1, host2)`; nothing if all are on one host.
+    fn hosts_of(&self, ranks: &[Rank]) -> String {
+        const NAMED_MAX: usize = 4;
+        let mut hosts: Vec<&str> =
+            ranks.iter().filter_map(|rank| self.settings.hosts.get(rank.index())).map(String::as_str).collect();
+        hosts.dedup();
+        let more = if hosts.len() > NAMED_MAX { " and others" } else { "" };
+        hosts.truncate(NAMED_MAX);
+        if hosts.is_empty() { String::new() } else { format!(" (on {}{more})", hosts.join(", ")) }
     }
 
     fn ranks(&self, which: impl Fn(Option<&RankSlot>) -> bool) -> Vec<Rank> {

@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::{Config, KEEPALIVE, Key, KeySource, Overlap, RESUME};
+use crate::config::{Config, JOIN, KEEPALIVE, Key, KeySource, Overlap, RESUME};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::overrides::Overrides;
@@ -201,7 +201,7 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     set(&mut config.deadlock_timeout, variables.parsed(&variables::DEADLOCK, limit_or_off)?);
     config.keepalive = keepalive(variables.0)?;
     config.resume = resume(variables.0)?;
-    set(&mut config.join_timeout, variables.parsed(&variables::JOIN, |text| LIMIT.one(text))?);
+    config.join_timeout = join(variables.0)?;
     set(&mut config.linger, variables.parsed(&variables::LINGER, |text| LIMIT.one(text))?);
     set(&mut config.calibrate, variables.parsed(&variables::CALIBRATE, on_or_off)?);
     config.cache = cache(variables);
@@ -240,6 +240,11 @@ pub fn keepalive(variables: &dyn Fn(&str) -> Option<String>) -> Result<Option<Du
 /// For how long a connection that was cut is made anew.
 pub fn resume(variables: &dyn Fn(&str) -> Option<String>) -> Result<Option<Duration>> {
     Variables(variables).parsed(&variables::RESUME, limit_or_off).map(|resume| resume.unwrap_or(Some(RESUME)))
+}
+
+/// How long after the first rank the others may join.
+pub fn join(variables: &dyn Fn(&str) -> Option<String>) -> Result<Duration> {
+    Variables(variables).parsed(&variables::JOIN, |text| LIMIT.one(text)).map(|join| join.unwrap_or(JOIN))
 }
 
 fn limit_or_off(text: &str) -> std::result::Result<Option<Duration>, String> {

@@ -311,6 +311,18 @@ fn a_killed_launcher_leaves_nothing() {
     until("all are gone", || alive(&mark).is_empty());
 }
 
+/// What `LATHIDE_JOIN` says holds for the rendezvous of the launcher as for the ranks, which would not hear who is missing.
+#[test]
+fn a_rank_that_does_not_join_is_named_when_the_time_given_is_over() {
+    let stencil = crate::examples::example("stencil");
+    let script = "[ $LATHIDE_RANK = 1 ] && exec sleep 100; exec \"$0\"";
+    let mut command = lathide(&["run", "-n", "3", "sh", "-c", script, stencil.to_str().unwrap()]);
+    let ran = ran(command.env("LATHIDE_JOIN", "2s").spawn().unwrap(), Instant::now());
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("rank 1 of 3 did not join within 2s"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("sent no table"), "{}", ran.stderr);
+}
+
 #[test]
 fn what_ranks_leave_is_ended() {
     let mark = marker();

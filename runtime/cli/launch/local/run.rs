@@ -1,7 +1,6 @@
 //! A job from its beginning to its end: what it needs on this host, its rendezvous, its supervisor.
 
 use std::os::fd::AsFd;
-use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -15,13 +14,12 @@ use crate::launch::agent::hosts::Hosts;
 use crate::launch::failed::{Failed, system};
 use crate::launch::link::Relay;
 use lathide::config::Key;
+use lathide::launcher::JOIN;
+use lathide::launcher::environment;
 use lathide::launcher::interface;
 use lathide::launcher::rendezvous::{self, Settings};
 use lathide::launcher::timeline;
 use lathide::launcher::{descriptors, discovery};
-
-/// How long after the first rank joined the others may take.
-const JOIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Job {
     /// Runs the job to its end on this thread. Signals that would end the launcher are passed on to the ranks; the
@@ -61,7 +59,8 @@ fn start(job: Job, sink: Sink) -> Result<Outcome, Failed> {
         let settings = Settings {
             size: job.size,
             key: Key::from_bytes(secret),
-            join_timeout: JOIN_TIMEOUT,
+            // As the ranks, which have the launcher's environment. What is wrong there they say themselves.
+            join_timeout: environment::join(&|name| std::env::var(name).ok()).unwrap_or(JOIN),
             launcher: true,
             hosts: job.hosts.as_ref().map(Hosts::names).unwrap_or_default(),
             rewrite: (!job.link.is_loopback()).then(|| relay(&job)),
