@@ -537,28 +537,3 @@ impl Frame {
         self.head.len() + self.payload.as_ref().map_or(0, |(_, range)| range.len())
     }
 }
-
-impl Partial {
-    /// Takes what was written off the front; returns what was written beyond it.
-    pub(super) fn advance(&mut self, written: usize) -> usize {
-        let of_head = written.min(self.head.len());
-        self.head.drain(..of_head);
-        let mut rest = written - of_head;
-        if let Some((_, range)) = &mut self.payload {
-            let of_payload = rest.min(range.len());
-            range.start += of_payload;
-            rest -= of_payload;
-        }
-        rest
-    }
-
-    /// Makes the frame independent of its message, whose `rest` of payload it carries itself from now on.
-    pub(super) fn detach(&mut self, rest: Vec<u8>) {
-        self.head.extend(rest);
-        (self.payload, self.finishes) = (None, None);
-    }
-
-    pub(super) fn is_written(&self) -> bool {
-        self.head.is_empty() && self.payload.as_ref().is_none_or(|(_, range)| range.is_empty())
-    }
-}

@@ -18,7 +18,6 @@ use std::task::Waker;
 use std::time::Duration;
 
 use foldhash::{HashMap, HashMapExt};
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use socket2::SockRef;
 
 use super::clock::Clock;
@@ -26,20 +25,16 @@ use super::completion::Completion;
 use super::down::{Down, Standstill};
 use super::observed::Observed;
 use super::poller::{Poller, Ready};
-use super::tuning::batching::Batching;
-use super::tuning::notsent_lowat::NotsentLowat;
-use super::tuning::pacing::Pacing;
 use super::wake::TaskWake;
 use crate::collective::execute::Collectives;
-use crate::controllers::{Controller, Disabled};
+use crate::controllers::Disabled;
 use crate::engine::{Completed, Engine, LateRefusal, OpId, Outcome, Sent};
 use crate::error::Error;
 use crate::ids::{Path, Rank};
 use crate::join::handshake::Connection;
 use crate::join::keepalive;
 use crate::window::Windows;
-use crate::wire::records::Records;
-use sockets::Sockets;
+use sockets::{Socket, Sockets, read_now, write_now};
 
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;
@@ -103,49 +98,6 @@ pub(crate) struct Core {
     pub(super) resumes: Option<Duration>,
     /// What passes over the links, if that is counted.
     pub(crate) observed: Option<Observed>,
-}
-
-struct Socket {
-    stream: TcpStream,
-    /// What earlier sockets of the link have taken.
-    taken_before: u64,
-    /// When it was connected.
-    began: Duration,
-    /// When it was last looked what its path holds.
-    looked: Duration,
-    /// When it was last asked whether its link is to have more lanes.
-    considered: Duration,
-    /// What passes, if the job wants checksums or encryption.
-    records: Option<Box<Records>>,
-    pacing: Pacing,
-    batching: Batching,
-    notsent_lowat: NotsentLowat,
-    /// The last write found no room.
-    is_blocked: bool,
-    /// The poller watches for room.
-    is_watched: bool,
-    /// What comes must wait for something on another lane: the poller does not watch at all.
-    is_waiting: bool,
-}
-
-impl Socket {
-    fn new(Connection { stream, records }: Connection<TcpStream>, disabled: Disabled) -> Self {
-        let pacing = Pacing::new(&SockRef::from(&stream), disabled.leaves(Controller::Pacing));
-        Socket {
-            stream,
-            taken_before: 0,
-            began: Duration::ZERO,
-            looked: Duration::ZERO,
-            considered: Duration::ZERO,
-            records,
-            pacing,
-            batching: Batching::new(disabled.leaves(Controller::Batching)),
-            notsent_lowat: NotsentLowat::new(disabled.leaves(Controller::NotsentLowat)),
-            is_blocked: false,
-            is_watched: false,
-            is_waiting: false,
-        }
-    }
 }
 
 impl Core {
@@ -563,25 +515,6 @@ impl Drop for Unwanted {
         self.outcomes.drain(..).for_each(|outcome| _ = catch_unwind(AssertUnwindSafe(|| drop(outcome))));
         self.buffers.drain(..).for_each(|buffer| _ = catch_unwind(AssertUnwindSafe(|| drop(buffer))));
     }
-}
-
-/// One non-blocking read.
-fn read_now(stream: &TcpStream, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-    let result = match slices {
-        [slice] => rustix::net::recv(stream, &mut slice[..], RecvFlags::DONTWAIT).map(|(count, _)| count),
-        slices => rustix::io::readv(stream, slices),
-    };
-    Ok(result?)
-}
-
-/// One non-blocking write that raises no signal.
-fn write_now(stream: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-    let result = match slices {
-        [slice] => rustix::net::send(stream, slice, flags),
-        slices => rustix::net::sendmsg(stream, slices, &mut SendAncillaryBuffer::default(), flags),
-    };
-    Ok(result?)
 }
 
 #[cfg(all(test, feature = "encrypt"))]

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::ops::Range;
 
-use super::lanes::Segment;
+use super::lane::Segment;
 use super::{Outgoing, Partial};
 use crate::engine::Completed;
 use crate::engine::transmit::{CALL_BYTES_MAX, Sent, Unsent, write_some};

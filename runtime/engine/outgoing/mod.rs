@@ -8,8 +8,10 @@
 
 mod carrying;
 mod control;
+mod lane;
 mod lanes;
 mod loan;
+mod partial;
 mod retention;
 mod stamps;
 mod window;
@@ -27,10 +29,11 @@ use crate::buffer::SendBuffer;
 use crate::error::Error;
 use crate::wire::frame::{Kind, MatchKey, MessageHeader, Stamp};
 pub(super) use control::{Body, Control};
+use lane::Lane;
 pub(crate) use lanes::LANES_MAX;
-use lanes::Lane;
 use loan::Loan;
 pub(crate) use loan::Written;
+pub(super) use partial::Partial;
 pub(in crate::engine) use retention::BOUND_BYTES;
 pub(in crate::engine) use retention::Retention;
 
@@ -155,14 +158,6 @@ pub(super) struct Ended {
     /// The receiver has refused it.
     pub(super) refused: Option<Error>,
     pub(super) source: Box<dyn SendBuffer>,
-}
-
-/// What is left of a frame under way.
-pub(super) struct Partial {
-    pub(super) head: Vec<u8>,
-    pub(super) payload: Option<(usize, Range<usize>)>,
-    /// The message that is complete once this is written.
-    pub(super) finishes: Option<usize>,
 }
 
 impl Outgoing {

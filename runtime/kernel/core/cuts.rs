@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use socket2::SockRef;
 
-use super::{Core, Socket};
+use super::Core;
+use super::sockets::Socket;
 use crate::controllers::Disabled;
 use crate::error::Error;
 use crate::ids::{Path, Rank};

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use socket2::SockRef;
 
-use super::{Core, Socket};
+use super::Core;
+use super::sockets::Socket;
 use crate::ids::{Path, Rank};
 use crate::kernel::down::Down;
 use crate::kernel::tuning::notsent_lowat::NotsentLowat;

@@ -1,9 +1,64 @@
 //! The sockets of all lanes.
 
 use std::collections::BTreeMap;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::TcpStream;
+use std::time::Duration;
 
-use super::Socket;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
+use socket2::SockRef;
+
+use crate::controllers::{Controller, Disabled};
 use crate::ids::{Path, Rank};
+use crate::join::handshake::Connection;
+use crate::kernel::tuning::batching::Batching;
+use crate::kernel::tuning::notsent_lowat::NotsentLowat;
+use crate::kernel::tuning::pacing::Pacing;
+use crate::wire::records::Records;
+
+/// A lane's socket, and what is known of it.
+pub(super) struct Socket {
+    pub(super) stream: TcpStream,
+    /// What earlier sockets of the link have taken.
+    pub(super) taken_before: u64,
+    /// When it was connected.
+    pub(super) began: Duration,
+    /// When it was last looked what its path holds.
+    pub(super) looked: Duration,
+    /// When it was last asked whether its link is to have more lanes.
+    pub(super) considered: Duration,
+    /// What passes, if the job wants checksums or encryption.
+    pub(super) records: Option<Box<Records>>,
+    pub(super) pacing: Pacing,
+    pub(super) batching: Batching,
+    pub(super) notsent_lowat: NotsentLowat,
+    /// The last write found no room.
+    pub(super) is_blocked: bool,
+    /// The poller watches for room.
+    pub(super) is_watched: bool,
+    /// What comes must wait for something on another lane: the poller does not watch at all.
+    pub(super) is_waiting: bool,
+}
+
+impl Socket {
+    pub(super) fn new(Connection { stream, records }: Connection<TcpStream>, disabled: Disabled) -> Self {
+        let pacing = Pacing::new(&SockRef::from(&stream), disabled.leaves(Controller::Pacing));
+        Socket {
+            stream,
+            taken_before: 0,
+            began: Duration::ZERO,
+            looked: Duration::ZERO,
+            considered: Duration::ZERO,
+            records,
+            pacing,
+            batching: Batching::new(disabled.leaves(Controller::Batching)),
+            notsent_lowat: NotsentLowat::new(disabled.leaves(Controller::NotsentLowat)),
+            is_blocked: false,
+            is_watched: false,
+            is_waiting: false,
+        }
+    }
+}
 
 /// A socket for each lane that has a connection.
 pub(super) struct Sockets {
@@ -72,4 +127,23 @@ impl Sockets {
     pub(super) fn all(&self) -> impl Iterator<Item = &Socket> {
         self.first().chain(self.others.values())
     }
+}
+
+/// One non-blocking read.
+pub(super) fn read_now(stream: &TcpStream, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    let result = match slices {
+        [slice] => rustix::net::recv(stream, &mut slice[..], RecvFlags::DONTWAIT).map(|(count, _)| count),
+        slices => rustix::io::readv(stream, slices),
+    };
+    Ok(result?)
+}
+
+/// One non-blocking write that raises no signal.
+pub(super) fn write_now(stream: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    let result = match slices {
+        [slice] => rustix::net::send(stream, slice, flags),
+        slices => rustix::net::sendmsg(stream, slices, &mut SendAncillaryBuffer::default(), flags),
+    };
+    Ok(result?)
 }
