@@ -58,6 +58,14 @@ pub fn usual_round_trip(socket: BorrowedFd<'_>) -> io::Result<Duration> {
     Ok(Duration::from_micros(information(socket)?.round_trip_us.into()))
 }
 
+/// The rate at which the data of a TCP connection last arrived, in bytes per second.
+///
+/// # Errors
+/// It is no TCP socket.
+pub fn delivery_rate(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    Ok(information(socket)?.delivery_rate)
+}
+
 /// What the path of a TCP connection holds, in bytes: its shortest round trip at the rate at which data last arrived.
 ///
 /// # Errors

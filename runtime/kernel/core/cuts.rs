@@ -171,10 +171,10 @@ impl Core {
         }
         let mut socket = Socket::new(connection, disabled);
         (socket.taken_before, socket.began) = (self.written[path.peer.index()], self.clock.now());
-        if !path.is_first() {
-            self.parts_ways(path.peer, &mut socket);
-        }
         self.sockets.put(path, socket);
+        if !path.is_first() {
+            self.express(path.peer);
+        }
         Some(again)
     }
 

@@ -6,10 +6,8 @@ use std::time::Duration;
 use socket2::SockRef;
 
 use super::Core;
-use super::sockets::Socket;
 use crate::ids::{Path, Rank};
 use crate::kernel::down::Down;
-use crate::kernel::tuning::notsent_lowat::NotsentLowat;
 use crate::kernel::wake::Reason;
 
 /// What must wait behind other long messages before lanes are opened for it.
@@ -18,12 +16,12 @@ const BULK_BYTES_MIN: u64 = 256 << 10;
 const PAUSE: Duration = Duration::from_millis(5);
 /// If the round trip is usually shorter, what is under way, queues included, passes at once.
 const ROUND_TRIP_MIN: Duration = Duration::from_micros(300);
+/// A path as fast as this, in bytes per second, is limited by what its hosts copy, and another socket adds to that.
+const RATE_MAX: u64 = 1_000_000_000;
 /// On a path as long, and with losses, one connection recovers so slowly that several carry more.
 const LONG_PATH: Duration = Duration::from_millis(5);
 /// Segments sent again before losses count.
 const LOSSES_MIN: u32 = 3;
-/// What a socket may hold unsent of what nothing short waits behind.
-const BULK_NOTSENT_BYTES: u32 = 4 << 20;
 /// The class of short messages beside long ones: expedited forwarding (RFC 3246), DSCP 46.
 const EXPRESS_TOS: u32 = 46 << 2;
 /// The greatest priority that needs no privilege.
@@ -54,7 +52,8 @@ impl Core {
         let fd = socket.stream.as_fd();
         let Ok(round_trip) = lathide_sys::tcp::usual_round_trip(fd) else { return };
         let losses = lathide_sys::tcp::retransmitted(fd).unwrap_or(0);
-        let wanted = if round_trip < ROUND_TRIP_MIN {
+        let is_fast = lathide_sys::tcp::delivery_rate(fd).is_ok_and(|rate| rate > RATE_MAX);
+        let wanted = if round_trip < ROUND_TRIP_MIN || is_fast {
             0
         } else if round_trip >= LONG_PATH && losses >= LOSSES_MIN {
             self.lanes_max
@@ -133,13 +132,8 @@ impl Core {
         }
     }
 
-    /// A lane for long messages has a connection: it may hold much, and the first is of a class of its own from now on, where
-    /// the network has such.
-    pub(super) fn parts_ways(&mut self, peer: Rank, bulk: &mut Socket) {
-        bulk.notsent_lowat = NotsentLowat::new(false);
-        let bulk = SockRef::from(&bulk.stream);
-        // A limit that a system does not take stays as it was.
-        let _ = bulk.set_tcp_notsent_lowat(BULK_NOTSENT_BYTES);
+    /// A lane for long messages has a connection: the first is of a class of its own from now on, where the network has such.
+    pub(super) fn express(&self, peer: Rank) {
         let Some(first) = self.sockets.get(peer.into()) else { return };
         let first = SockRef::from(&first.stream);
         let _ = first.set_tos_v4(EXPRESS_TOS).or_else(|_| first.set_tclass_v6(EXPRESS_TOS));
