@@ -61,6 +61,10 @@ pub struct Config {
     pub budget_bytes: u64,
     /// The maximum number of messages per link that may be announced beyond the window.
     pub envelopes_max: u32,
+    /// How many connections a link may have beside its first, for long messages, at most 8 (`LATHIDE_LANES`): short messages then never
+    /// wait behind long ones, and a path that loses packets carries more. They are opened when a path asks for them. 0: a
+    /// link has one connection for all. None are opened without [`Config::resume`].
+    pub lanes_max: u8,
     /// The size of a link's send buffer and of its receive buffer in the system (SO_SNDBUF, SO_RCVBUF), from 2 KiB to
     /// 1 GiB. Default: `None`, the system sizes them by the traffic. A fixed size less than the link's bandwidth times its
     /// round trip limits the link; it is for experiments such as section 4.2 of the paper.
@@ -129,6 +133,7 @@ impl Config {
             window_bytes: 64 << 20,
             budget_bytes: 512 << 20,
             envelopes_max: 1024,
+            lanes_max: 8,
             socket_buffer_bytes: None,
             cost_model: CostModel::lan(),
             calibrate: true,

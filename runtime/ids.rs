@@ -53,6 +53,27 @@ impl Rank {
     }
 }
 
+/// One of the connections of a link. A link has lane 0 from its beginning: it carries all that is short, and what the two ends
+/// say to each other. Others are opened for long messages.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Path {
+    pub(crate) peer: Rank,
+    pub(crate) lane: u8,
+}
+
+impl Path {
+    /// Whether it is the one that a link always has.
+    pub(crate) fn is_first(self) -> bool {
+        self.lane == 0
+    }
+}
+
+impl From<Rank> for Path {
+    fn from(peer: Rank) -> Self {
+        Path { peer, lane: 0 }
+    }
+}
+
 impl From<u32> for Rank {
     fn from(rank: u32) -> Self {
         Rank(rank)

@@ -159,7 +159,8 @@ impl Contender {
                 (0..section.ranks).map(one).collect()
             }
             Link::Loopback => vec![then(self.launcher("lo", section), &self.program("-", section, plan))],
-            Link::Star(rate, _) => {
+            Link::Star(rate, _) | Link::Classes(rate) => {
+                let has_classes = matches!(section.link, Link::Classes(_));
                 let program = self.program(star::ADDRESS, section, plan);
                 let mut launcher = Command::new("sh");
                 launcher.args(["-c", star::EACH]).arg(folder).arg(section.ranks.to_string());
@@ -168,7 +169,7 @@ impl Contender {
                 launcher
                     .env("PMIX_MCA_ptl_base_if_include", star::LAUNCHER)
                     .env("PMIX_MCA_ptl_base_remote_connections", "1");
-                vec![then(star::network(section.ranks, rate, folder), &then(launcher, &program))]
+                vec![then(star::network(section.ranks, (rate, has_classes), folder), &then(launcher, &program))]
             }
         };
         for command in &mut commands {

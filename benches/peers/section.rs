@@ -32,6 +32,8 @@ pub(crate) enum Link {
     Loopback,
     /// A switch, and links that pass so much each way: for `tc`, and in bytes per second.
     Star(&'static str, f64),
+    /// The same, with a class for what is expedited.
+    Classes(&'static str),
 }
 
 const GIGABIT: Link = Link::Star("1gbit", 125e6);
@@ -41,7 +43,7 @@ impl Link {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Link::Loopback => "loopback",
-            Link::Star(rate, _) => rate,
+            Link::Star(rate, _) | Link::Classes(rate) => rate,
         }
     }
 }
@@ -205,7 +207,9 @@ pub(crate) fn all(is_smoke: bool) -> Vec<Section> {
         sections.push(overlap("write", &["overlap"], link));
         sections.push(overlap("collective", &["overlap-broadcast", "overlap-allreduce"], link));
     }
-    sections.push(beside(if is_smoke { 64 << 10 } else { 32 << 20 }));
+    for link in [GIGABIT, Link::Classes("1gbit")] {
+        sections.push(beside(if is_smoke { 64 << 10 } else { 32 << 20 }, link));
+    }
     if is_smoke {
         for section in &mut sections {
             section.cells.retain(|cell| cell.bytes <= 64 << 10);
@@ -275,12 +279,17 @@ fn overlap(what: &str, kinds: &[&'static str], link: Link) -> Section {
 }
 
 /// Short messages to and fro while a long one is on its way.
-fn beside(bytes: usize) -> Section {
+fn beside(bytes: usize, link: Link) -> Section {
     let shown = [("median, long", 0, Unit::Microseconds), ("p99, long", 1, Unit::Microseconds)];
     let cells = vec![Cell::new("beside", bytes, MS, &shown)];
+    let (key, classes) = match link {
+        Link::Classes(_) => ("beside-classes", " with a class for what is expedited"),
+        _ => ("beside", ""),
+    };
     Section {
-        link: GIGABIT,
+        key: key.to_owned(),
+        link,
         kinds: vec![Kind::OpenMpiThread, Kind::MpichThread, Kind::Raw],
-        ..two("beside", "8 B one way beside a long message over 1gbit", Placement::Free, cells)
+        ..two("", &format!("8 B one way beside a long message over 1gbit{classes}"), Placement::Free, cells)
     }
 }

@@ -7,9 +7,21 @@ use std::process::Command;
 /// Lets a process be alone in namespaces of its own, where it may make networks. What it starts ends with it.
 const ALONE: [&str; 6] = ["--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
 
-/// Makes the network of `$1` ranks at rate `$2`, says in the folder `$3` where each rank's namespace is, and runs the rest. The
-/// bucket holds a packet of 64 KiB with its headers, so that segments need not be cut in software.
-const NETWORK: &str = r#"set -e; ranks=$1 rate=$2 folder=$3; shift 3
+/// Makes the network of `$1` ranks at rate `$2`, says in the folder `$4` where each rank's namespace is, and runs the rest. The
+/// bucket holds a packet of 64 KiB with its headers, so that segments need not be cut in software. If `$3` is `classes`, each
+/// device has one for what is expedited (DSCP 46), which has a tenth of the rate for itself, and one for the rest.
+const NETWORK: &str = r#"set -e; ranks=$1 rate=$2 classes=$3 folder=$4; shift 4
+shape() {
+    if [ "$classes" = classes ]; then
+        echo "tc qdisc add dev $1 root handle 1: htb default 20
+        tc class add dev $1 parent 1: classid 1:1 htb rate $rate ceil $rate burst 70k cburst 70k
+        tc class add dev $1 parent 1:1 classid 1:10 htb rate 100mbit ceil $rate prio 0
+        tc class add dev $1 parent 1:1 classid 1:20 htb rate 900mbit ceil $rate prio 1
+        tc filter add dev $1 parent 1: protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc flowid 1:10"
+    else
+        echo "tc qdisc add dev $1 root tbf rate $rate burst 70k limit 1mb"
+    fi
+}
 ip link set lo up
 ip link add name br0 type bridge
 ip link set br0 up
@@ -23,12 +35,12 @@ while [ $rank -lt $ranks ]; do
     ip link add name port$rank type veth peer name end$rank
     ip link set port$rank master br0 up
     ip link set end$rank netns $pid name eth0
-    tc qdisc add dev port$rank root tbf rate $rate burst 70k limit 1mb
+    shape port$rank | sh -e
     nsenter --net=/proc/$pid/ns/net sh -ec "
         ip link set lo up
         ip link set eth0 up
         ip addr add 10.9.0.$((rank + 1))/24 dev eth0
-        tc qdisc add dev eth0 root tbf rate $rate burst 70k limit 1mb"
+        $(shape eth0)"
     echo $pid > "$folder/namespace$rank"
     rank=$((rank + 1))
 done
@@ -54,16 +66,17 @@ pub(crate) const ADDRESS: &str = "10.9.0.1:27000";
 pub(crate) const LAUNCHER: &str = "br0";
 pub(crate) const INTERFACE: &str = "eth0";
 
-/// Runs what is added to it in such a network.
-pub(crate) fn network(ranks: u32, rate: &str, folder: &Path) -> Command {
+/// Runs what is added to it in such a network, whose links have this rate, and classes or not.
+pub(crate) fn network(ranks: u32, (rate, has_classes): (&str, bool), folder: &Path) -> Command {
     let mut command = Command::new("unshare");
-    command.args(ALONE).args(["sh", "-c", NETWORK, "sh", &ranks.to_string(), rate]).arg(folder);
+    let classes = if has_classes { "classes" } else { "" };
+    command.args(ALONE).args(["sh", "-c", NETWORK, "sh", &ranks.to_string(), rate, classes]).arg(folder);
     command
 }
 
 /// Says why not if this system does not let us make one.
 pub(crate) fn check(folder: &Path) -> Result<(), String> {
-    match network(1, "1gbit", folder).arg("true").output() {
+    match network(1, ("1gbit", true), folder).arg("true").output() {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().replace('\n', " / ")),
         Err(error) => Err(format!("unshare: {error}")),

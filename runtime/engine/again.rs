@@ -27,7 +27,7 @@ impl Outgoing {
     }
 
     /// What is known of a message that is under way or was.
-    fn header_of(&self, message_id: u64) -> MessageHeader {
+    pub(super) fn header_of(&self, message_id: u64) -> MessageHeader {
         let of_message = self.messages().find(|message| message.message_id == message_id);
         let key = MatchKey::new(Context::Collective, Tag(0));
         let unknown = MessageHeader { key, element: ElementType(0), total: 0 };

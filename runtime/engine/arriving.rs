@@ -29,7 +29,10 @@ impl Posted {
 /// A message that has been opened and is not complete, or not matched yet.
 pub(super) struct Arriving {
     pub(super) message_header: MessageHeader,
+    /// Bytes that are here, wherever in the message.
     pub(super) received: u64,
+    /// What lanes beside the first bring of it, if they do.
+    pub(super) parts: Option<Box<Parts>>,
     pub(super) sink: Sink,
     pub(super) since: Duration,
     /// The unmatched message of its key that was opened next; none: [`NO_MESSAGE`].
@@ -63,8 +66,51 @@ pub(super) enum Sink {
     Own { op: OpId, source: Box<dyn SendBuffer> },
 }
 
+/// Of a message that comes on several lanes.
+#[derive(Default)]
+pub(super) struct Parts {
+    /// Where the next bytes of the first lane go.
+    pub(super) at: u64,
+    /// How often other lanes have said that they bring part of it.
+    pub(super) segments: u64,
+    /// It was refused: no more bytes will come than these, in all, and no more segments.
+    pub(super) aborted: Option<(u64, u64)>,
+}
+
 impl Arriving {
+    /// Whether lanes bring parts of it, so that what is here need not be its beginning.
+    pub(super) fn is_split(&self) -> bool {
+        self.parts.as_ref().is_some_and(|parts| parts.segments > 0)
+    }
+
+    /// Where the next bytes of the first lane go.
+    pub(super) fn at(&self) -> u64 {
+        self.parts.as_ref().map_or(self.received, |parts| parts.at)
+    }
+
+    /// Bytes have come on the first lane.
+    pub(super) fn add(&mut self, bytes: usize) {
+        self.received += bytes as u64;
+        if let Some(parts) = &mut self.parts {
+            parts.at += bytes as u64;
+        }
+    }
+
+    /// What is known of its parts.
+    pub(super) fn parts(&mut self) -> &mut Parts {
+        let at = self.received;
+        self.parts.get_or_insert_with(|| Box::new(Parts { at, ..Parts::default() }))
+    }
+
+    /// Whether nothing more of it comes.
+    pub(super) fn is_all_here(&self) -> bool {
+        match self.parts.as_ref().and_then(|parts| Some((parts.aborted?, parts.segments))) {
+            None => self.received >= self.message_header.total,
+            Some(((bytes, most), segments)) => self.received >= bytes && segments >= most,
+        }
+    }
+
     pub(super) fn new(message_header: MessageHeader, sink: Sink, since: Duration) -> Self {
-        Arriving { message_header, received: 0, sink, since, next: NO_MESSAGE }
+        Arriving { message_header, received: 0, parts: None, sink, since, next: NO_MESSAGE }
     }
 }

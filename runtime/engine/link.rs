@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
-use std::io::{self, IoSliceMut};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,16 +9,14 @@ use super::any::AnyReads;
 use super::arriving::Posted;
 use super::incoming::{Incoming, Orphan};
 use super::outgoing::{Body, Control, Ended, Outgoing};
-use super::receive::{Frames, Head, Parser};
+use super::receive::Parser;
+use super::reception::Reception;
 use super::{Arrival, Completed, LateRefusal, Limits, OpId, Origin, Outcome, Unposted};
 use crate::buffer::{ReceiveBuffer, SendBuffer};
-use crate::error::WireError;
 use crate::error::{Error, Mismatch};
-use crate::ids::{Rank, Tag};
+use crate::ids::{Path, Rank, Tag};
 use crate::operation::{Operation, OperationKind};
-use crate::wire::frame::{
-    ANSWER, CHARGED, Context, FAILED, FRAGMENT_BYTES_MAX, HOLDING, Kind, MatchKey, MessageHeader, PING, Stamp,
-};
+use crate::wire::frame::{Context, FRAGMENT_BYTES_MAX, Kind, MatchKey, MessageHeader, Stamp};
 use crate::wire::text;
 
 /// What the links of an engine share.
@@ -35,8 +32,8 @@ pub(super) struct Shared {
     /// What windows are to read: a message of one of their two queues that has met no read, or, without a tag, whatever a
     /// peer holds.
     pub(super) requests: VecDeque<(Rank, Option<Tag>)>,
-    /// Links with new output.
-    pub(super) pending: Vec<Rank>,
+    /// Lanes with new output.
+    pub(super) pending: Vec<Path>,
     /// The first peer that said it failed.
     pub(super) failed_peer: Option<(Rank, String)>,
     /// Stamps that have come; at most [`ARRIVALS_MAX`].
@@ -45,13 +42,17 @@ pub(super) struct Shared {
     pub(super) spent: Vec<Box<dyn Any + Send>>,
     /// Reads of any origin that wait.
     pub(super) any: AnyReads,
-    /// Links whose peers are to be told of what has come from them; each once.
-    pub(super) untold: Vec<Rank>,
+    /// Lanes whose peers are to be told of what has come on them; each once.
+    pub(super) untold: Vec<Path>,
+    /// Peers that wish for lanes, and for how many.
+    pub(super) wishes: Vec<(Rank, u8)>,
+    /// Lanes that had to wait and may be read again.
+    pub(super) unblocked: Vec<Path>,
 }
 
 impl Shared {
     /// A message has opened. One that met no read may need one, or may show that ranks disagree.
-    fn meet(&mut self, from: Rank, message_header: MessageHeader, is_met: bool) {
+    pub(super) fn meet(&mut self, from: Rank, message_header: MessageHeader, is_met: bool) {
         if is_met {
             return;
         }
@@ -98,6 +99,8 @@ pub(super) struct Link {
     /// Whether `Shared::untold` does.
     pub(super) is_untold: bool,
     pub(super) next_own_slot: u64,
+    /// What comes on the lanes beside the first; their sending sides are in `outgoing`.
+    pub(super) lanes: Vec<Reception>,
 }
 
 impl Link {
@@ -115,6 +118,7 @@ impl Link {
             is_pending: false,
             is_untold: false,
             next_own_slot: 0,
+            lanes: Vec::new(),
         }
     }
 
@@ -246,7 +250,8 @@ impl Link {
     }
 
     pub(super) fn is_drained(&self) -> bool {
-        (self.outgoing.is_drained() && self.sealed.is_empty()) || self.farewell.closed
+        let holds_no_writes = self.sealed.is_empty() && self.lanes.iter().all(|lane| lane.sealed.is_empty());
+        (self.outgoing.is_drained() && holds_no_writes) || self.farewell.closed
     }
 
     pub(super) fn is_farewelled(&self) -> bool {
@@ -263,7 +268,7 @@ impl Link {
     /// The connection has ended for good. Returns whether it might: after goodbye.
     pub(super) fn close(&mut self, shared: &mut Shared) -> bool {
         self.release_sealed(&mut shared.completions);
-        self.outgoing.retention.clear(&mut shared.spent);
+        self.forget_sent(shared);
         let known = self.farewell.closed;
         self.farewell.closed = true;
         known || self.farewell.heard || self.farewell.confirmed
@@ -274,7 +279,7 @@ impl Link {
         self.release_sealed(&mut shared.completions);
         let (reads, writes) = (self.incoming.clear(), self.outgoing.clear());
         // Who fails goes on with no other connection.
-        self.outgoing.retention.clear(&mut shared.spent);
+        self.forget_sent(shared);
         self.collect_spent(shared);
         let fail = |op, error, buffer| Completed { op, outcome: Outcome::failed_with(error, buffer) };
         let reads = reads.into_iter().map(|(op, buffer)| fail(op, error.clone(), buffer));
@@ -284,42 +289,10 @@ impl Link {
         shared.completions.extend(reads.chain(writes));
     }
 
-    pub(super) fn receive(
-        &mut self,
-        shared: &mut Shared,
-        buffer: &mut [u8],
-        read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
-    ) -> io::Result<Result<usize, WireError>> {
-        let taken = self.with_parser(shared, |parser, frames| parser.receive(frames, buffer, read));
-        if let Ok(Ok(count)) = taken {
-            self.receives(count, shared);
-        }
-        taken
-    }
-
-    #[cfg(test)]
-    pub(super) fn feed(&mut self, shared: &mut Shared, bytes: &[u8]) -> Result<(), WireError> {
-        self.with_parser(shared, |parser, frames| parser.feed(frames, bytes))?;
-        self.receives(bytes.len(), shared);
-        Ok(())
-    }
-
-    /// So many bytes have come, and were acted on.
-    fn receives(&mut self, count: usize, shared: &mut Shared) {
-        let acknowledgement = &mut self.outgoing.acknowledgement;
-        acknowledgement.receives(count, self.parser.head_begun(), shared.now);
-        if acknowledgement.untold() > 0 && !self.is_untold {
-            self.is_untold = true;
-            shared.untold.push(self.peer);
-        }
-        self.announce_output(shared);
-    }
-
-    fn with_parser<T>(&mut self, shared: &mut Shared, run: impl FnOnce(&mut Parser, &mut Acting<'_>) -> T) -> T {
-        let mut parser = std::mem::take(&mut self.parser);
-        let result = run(&mut parser, &mut Acting { link: self, shared });
-        self.parser = parser;
-        result
+    /// Nothing is sent again.
+    fn forget_sent(&mut self, shared: &mut Shared) {
+        let lanes = self.outgoing.lanes.iter_mut().map(|lane| &mut lane.retention);
+        std::iter::once(&mut self.outgoing.retention).chain(lanes).for_each(|kept| kept.clear(&mut shared.spent));
     }
 
     /// Bytes still to come of the message that was heard of last.
@@ -335,7 +308,8 @@ impl Link {
 
     /// Whether something waits to be sent, and the peer is there.
     pub(super) fn has_output(&self) -> bool {
-        !self.farewell.closed && self.outgoing.has_output()
+        let on_lanes = (0..self.lanes.len()).any(|lane| self.outgoing.lane_has_output(lane));
+        !self.farewell.closed && (self.outgoing.has_output() || on_lanes)
     }
 
     /// What has failed is to be dropped by who holds no lock.
@@ -354,8 +328,9 @@ impl Link {
         }
         if !self.is_pending && self.outgoing.has_output() {
             self.is_pending = true;
-            shared.pending.push(self.peer);
+            shared.pending.push(self.peer.into());
         }
+        self.announce_lanes(shared);
     }
 
     pub(super) fn peer(&self) -> Rank {
@@ -377,7 +352,7 @@ impl Link {
     }
 
     /// The peer has said goodbye: what it has not sent or read by now it never will.
-    fn hear_goodbye(&mut self, failed: Option<Rank>, words: &[u8], shared: &mut Shared) {
+    pub(super) fn hear_goodbye(&mut self, failed: Option<Rank>, words: &[u8], shared: &mut Shared) {
         self.farewell.heard = true;
         if let Some(culprit) = failed {
             self.farewell.failed = true;
@@ -386,6 +361,9 @@ impl Link {
             shared.failed_peer.get_or_insert((culprit, words));
             return;
         }
+        // What it has not read by now it never will: of the lanes nothing is left to say.
+        let lanes = self.outgoing.lanes.iter_mut();
+        lanes.for_each(|lane| lane.retention.clear(&mut shared.spent));
         for Ended { op, message_header, refused, source } in self.outgoing.clear() {
             let lost = || {
                 let tag = message_header.key.user_tag();
@@ -405,7 +383,7 @@ impl Link {
     }
 
     /// The peer has heard this node's goodbye, and has given up what it had not sent: no read ends any more.
-    fn hear_confirmation(&mut self, shared: &mut Shared) {
+    pub(super) fn hear_confirmation(&mut self, shared: &mut Shared) {
         self.farewell.confirmed = self.farewell.said;
         // The peer stays until it knows that this has arrived.
         self.outgoing.acknowledgement.is_wanted();
@@ -416,7 +394,7 @@ impl Link {
         }
     }
 
-    fn hear_stamp(&mut self, is_ping: bool, message_id: u64, stamp: Stamp, shared: &mut Shared) {
+    pub(super) fn hear_stamp(&mut self, is_ping: bool, message_id: u64, stamp: Stamp, shared: &mut Shared) {
         let (bytes, answers) = match is_ping {
             true => (None, message_id.try_into().unwrap_or(0)),
             false => (self.incoming.complete_bytes(message_id), 0),
@@ -427,7 +405,13 @@ impl Link {
     }
 
     /// The peer's read, `posted`, does not fit the `message`.
-    fn hear_refusal(&mut self, message_id: u64, posted: &MessageHeader, message: &MessageHeader, shared: &mut Shared) {
+    pub(super) fn hear_refusal(
+        &mut self,
+        message_id: u64,
+        posted: &MessageHeader,
+        message: &MessageHeader,
+        shared: &mut Shared,
+    ) {
         let error = Error::Mismatch(Arc::new(Mismatch {
             from: self.rank,
             to: self.peer,
@@ -442,96 +426,5 @@ impl Link {
         {
             shared.refusals.push_back(LateRefusal { op, error });
         }
-    }
-}
-
-/// A link while its parser runs.
-struct Acting<'a> {
-    link: &'a mut Link,
-    shared: &'a mut Shared,
-}
-
-impl Frames for Acting<'_> {
-    fn head(&mut self, head: Head) -> Result<(), WireError> {
-        let Acting { link, shared } = self;
-        let Head { header, message_header, body } = head;
-        let (flags, message_id) = (header.flags, header.message_id);
-        if link.farewell.heard && !matches!(header.kind, Kind::GoodbyeAck | Kind::Acknowledgement) {
-            return Err(WireError::AfterGoodbye);
-        }
-        let Link { outgoing, incoming, .. } = &mut **link;
-        match (header.kind, message_header) {
-            (Kind::Data, Some(message_header)) => {
-                let Shared { any, completions, now, .. } = &mut **shared;
-                let control = &mut outgoing.control;
-                let is_met = incoming.open(message_id, message_header, any, *now, control, completions)?;
-                shared.meet(link.peer, message_header, is_met);
-            }
-            (Kind::Data, None) if flags & CHARGED != 0 => incoming.charged(message_id)?,
-            (Kind::Data, None) => {}
-            (Kind::Envelope, Some(message_header)) => {
-                let answer = flags & ANSWER != 0;
-                let Shared { any, completions, now, .. } = &mut **shared;
-                let message = (message_id, message_header, answer);
-                let is_met = incoming.envelope(message, any, *now, &mut outgoing.control, completions)?;
-                shared.meet(link.peer, message_header, is_met);
-            }
-            (Kind::Grant, _) => {
-                if !outgoing.grant(message_id) {
-                    return Err(WireError::NoSuchMessage { what: "a grant", message_id });
-                }
-            }
-            (Kind::Credit, _) => {
-                let bytes = body.first_chunk().ok_or(WireError::Handshake("a credit frame without its number"))?;
-                outgoing.credit(u64::from_le_bytes(*bytes));
-            }
-            (Kind::Hold, _) => {
-                let holding = flags & HOLDING != 0;
-                incoming.hold(holding, &shared.any, &mut outgoing.control);
-                if holding {
-                    shared.holders.push(link.peer);
-                    shared.requests.push_back((link.peer, None));
-                }
-            }
-            (Kind::Want, Some(message_header)) => {
-                if !outgoing.want(message_header.key) {
-                    return Err(WireError::TooLong { what: "a number of wants", got: 1 << 20, most: 1 << 20 });
-                }
-            }
-            (Kind::Refuse, Some(posted)) => {
-                let message = body.first_chunk().ok_or(WireError::Handshake("a refusal without its message"))?;
-                link.hear_refusal(message_id, &posted, &MessageHeader::decode(message)?, shared);
-            }
-            (Kind::Abort, _) => incoming.abort(message_id)?,
-            (Kind::Goodbye, _) => {
-                let culprit = (flags & FAILED != 0).then(|| Rank(message_id.try_into().unwrap_or(u32::MAX)));
-                link.hear_goodbye(culprit, &body, shared);
-            }
-            (Kind::GoodbyeAck, _) => link.hear_confirmation(shared),
-            (Kind::Acknowledgement, _) => {
-                let position =
-                    body.first_chunk().ok_or(WireError::Handshake("an acknowledgement without its position"))?;
-                outgoing.acknowledgement.was_one();
-                outgoing.retention.acknowledge(u64::from_le_bytes(*position), &mut shared.spent)?;
-            }
-            (Kind::Stamp, _) => {
-                let stamp = body.first_chunk().ok_or(WireError::Handshake("a stamp frame without its times"))?;
-                link.hear_stamp(flags & PING != 0, message_id, Stamp::decode(stamp), shared);
-            }
-            (Kind::Envelope | Kind::Want | Kind::Refuse, None) => unreachable!("the parser reads their opening"),
-        }
-        Ok(())
-    }
-
-    fn settle(&mut self, message_id: u64) {
-        self.link.incoming.settle(message_id, &mut self.shared.completions);
-    }
-
-    fn incoming(&mut self) -> &mut Incoming {
-        &mut self.link.incoming
-    }
-
-    fn expected(&mut self) -> Option<(MessageHeader, &mut [u8])> {
-        self.link.incoming.expected(&self.shared.any)
     }
 }

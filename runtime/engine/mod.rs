@@ -10,12 +10,15 @@ mod again;
 mod any;
 mod arriving;
 mod batch;
+mod hearing;
 mod incoming;
+mod lane;
 mod link;
 mod notes;
 mod operation;
 mod outgoing;
 mod receive;
+mod reception;
 mod resuming;
 mod sealed;
 #[cfg(test)]
@@ -32,7 +35,7 @@ use std::time::Duration;
 use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
 use crate::error::WireError;
 use crate::error::{Error, Misuse};
-use crate::ids::{Rank, Tag};
+use crate::ids::{Path, Rank, Tag};
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{Context, MatchKey, MessageHeader, Stamp};
 pub(crate) use crate::wire::handshake::Limits;
@@ -42,7 +45,7 @@ use link::{Link, Shared};
 use notes::Notes;
 pub(crate) use notes::{Arrival, Note, Progress};
 pub(crate) use operation::{Completed, Failure, LateRefusal, OpId, Origin, Outcome, Unposted};
-pub(crate) use outgoing::Written;
+pub(crate) use outgoing::{LANES_MAX, Written};
 #[cfg(test)]
 pub(crate) use sim::starts::Starts;
 pub(crate) use transmit::Sent;
@@ -186,19 +189,24 @@ impl Engine {
     pub(crate) fn receive(
         &mut self,
         now: Duration,
-        from: Rank,
+        from: impl Into<Path>,
         read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
+        let from = from.into();
         self.shared.now = now;
         if self.failure.is_some() {
             // Nothing can come of it any more; but the peer must not block on us.
             return read(&mut [IoSliceMut::new(&mut self.read_buffer)]);
         }
-        let link = &mut self.links[from.index()];
-        match link.receive(&mut self.shared, &mut self.read_buffer, read)? {
+        let link = &mut self.links[from.peer.index()];
+        let taken = match link.lane(from) {
+            None => link.receive(&mut self.shared, &mut self.read_buffer, read)?,
+            Some(lane) => link.receive_lane(lane, &mut self.shared, &mut self.read_buffer, read)?,
+        };
+        match taken {
             Ok(count) => Ok(count),
             Err(cause) => {
-                self.handle_protocol_error(from, cause);
+                self.handle_protocol_error(from.peer, cause);
                 Ok(0)
             }
         }
@@ -263,12 +271,16 @@ impl Engine {
     /// What `write` fails with, to be handled as a lost peer.
     pub(crate) fn transmit(
         &mut self,
-        to: Rank,
+        to: impl Into<Path>,
         write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<Sent> {
+        let path = to.into();
+        let to = path.peer;
         let link = &mut self.links[to.index()];
-        let sent = link.outgoing.transmit(&mut self.batch, &mut self.shared.completions, write);
-        link.collect_spent(&mut self.shared);
+        let sent = match link.lane(path) {
+            None => link.transmit(&mut self.batch, &mut self.shared, write),
+            Some(lane) => link.transmit_lane(lane, &mut self.shared, write),
+        };
         if let Some(message_header) = link.outgoing.broken.take() {
             let tag = message_header.key.user_tag();
             let operation = Operation::new(OperationKind::Write, self.rank, to, tag, message_header.total);
@@ -288,13 +300,11 @@ impl Engine {
         std::mem::take(&mut self.shared.spent)
     }
 
-    /// A link that has got something to send since it was last sent to; each is named once.
-    pub(crate) fn poll_pending(&mut self) -> Option<Rank> {
-        while let Some(rank) = self.shared.pending.pop() {
-            let link = &mut self.links[rank.index()];
-            link.is_pending = false;
-            if link.outgoing.has_output() {
-                return Some(rank);
+    /// A lane that has got something to send since it was last sent to; each is named once.
+    pub(crate) fn poll_pending(&mut self) -> Option<Path> {
+        while let Some(path) = self.shared.pending.pop() {
+            if self.links[path.peer.index()].take_pending(path) {
+                return Some(path);
             }
         }
         None
@@ -393,10 +403,12 @@ impl Engine {
         self.links.iter().any(Link::has_output)
     }
 
-    /// Whether something waits to be sent to `to`.
+    /// Whether something waits to be sent on `path`.
     #[cfg(test)]
-    pub(crate) fn has_output(&self, to: Rank) -> bool {
-        self.links[to.index()].outgoing.has_output()
+    pub(crate) fn has_output(&self, path: impl Into<Path>) -> bool {
+        let path = path.into();
+        let link = &self.links[path.peer.index()];
+        link.lane(path).map_or(link.outgoing.has_output(), |lane| link.outgoing.lane_has_output(lane))
     }
 
     /// Whose engine it is.

@@ -9,7 +9,6 @@
 
 use std::io::{self, IoSliceMut};
 
-use super::incoming::Incoming;
 use crate::error::WireError;
 use crate::wire::frame::{FIRST, HEADER_BYTES, Header, Kind, MESSAGE_HEADER_BYTES, MessageHeader};
 
@@ -38,6 +37,8 @@ pub(super) struct Parser {
     pub(super) last: Option<(u64, usize)>,
     /// The length of a long message's first frame, the last time.
     first: Option<usize>,
+    /// What has come behind a frame that must wait for something on another lane.
+    held: Vec<u8>,
 }
 
 /// A frame, payload apart.
@@ -52,9 +53,18 @@ pub(super) struct Head {
 pub(super) trait Frames {
     fn head(&mut self, head: Head) -> Result<(), WireError>;
     fn settle(&mut self, message_id: u64);
-    fn incoming(&mut self) -> &mut Incoming;
+    /// Where the next bytes of a message go, if straight into a posted buffer.
+    fn place(&mut self, message_id: u64) -> Option<&mut [u8]>;
+    /// How many of its bytes are still to come this way.
+    fn missing(&mut self, message_id: u64) -> Result<u64, WireError>;
+    /// These have come; not more than are missing.
+    fn deliver(&mut self, message_id: u64, bytes: &[u8]);
+    /// So many have been read straight into the place.
+    fn delivered(&mut self, message_id: u64, bytes: usize);
     /// The message that probably comes next, with the buffer it will go to.
     fn expected(&mut self) -> Option<(MessageHeader, &mut [u8])>;
+    /// Whether the last frame must wait for something on another lane, and all behind it.
+    fn waits(&mut self) -> bool;
 }
 
 impl Parser {
@@ -63,12 +73,22 @@ impl Parser {
         self.stage.len()
     }
 
+    /// What had to wait need not any more: goes on with what has come behind it.
+    pub(super) fn go_on(&mut self, frames: &mut impl Frames) -> Result<(), WireError> {
+        let held = std::mem::take(&mut self.held);
+        self.feed(frames, &held)
+    }
+
     /// Takes bytes as they came, in pieces of any size.
     pub(super) fn feed(&mut self, frames: &mut impl Frames, mut bytes: &[u8]) -> Result<(), WireError> {
         while !bytes.is_empty() {
+            if frames.waits() {
+                self.held.extend_from_slice(bytes);
+                return Ok(());
+            }
             if let Some((message_id, left)) = self.payload {
                 let now = left.min(bytes.len());
-                frames.incoming().deliver(message_id, &bytes[..now]);
+                frames.deliver(message_id, &bytes[..now]);
                 bytes = &bytes[now..];
                 self.advance(frames, message_id, left - now);
                 continue;
@@ -95,7 +115,7 @@ impl Parser {
         let (tail, mut head) = (HEAD_BYTES, [0; HEAD_BYTES]);
         let count;
         let taken = if let Some(plan) = self.next_fragments(frames) {
-            let Some(place) = frames.incoming().place(plan.message_id) else { return Ok(Ok(0)) };
+            let Some(place) = frames.place(plan.message_id) else { return Ok(Ok(0)) };
             let mut slices = Vec::with_capacity(2 * PREDICTED_MAX + 3);
             plan.offer(&mut slices, place, &mut headers);
             slices.push(IoSliceMut::new(&mut buffer[..tail]));
@@ -139,7 +159,7 @@ impl Parser {
             Some(_) => return None,
             None => 0,
         };
-        let place = frames.incoming().place(message_id)?.len();
+        let place = frames.place(message_id)?.len();
         (fragment > 0 && pays(place, left, fragment)).then_some(Plan { message_id, left, fragment })
     }
 
@@ -175,9 +195,11 @@ impl Parser {
         count: usize,
     ) -> Result<(), WireError> {
         let mut rest = count;
+        let mut offered = frames.place(plan.message_id).map_or(0, |place| place.len());
         let now = rest.min(plan.left);
         if plan.left > 0 {
-            frames.incoming().delivered(plan.message_id, now);
+            frames.delivered(plan.message_id, now);
+            offered = offered.saturating_sub(now);
             self.advance(frames, plan.message_id, plan.left - now);
             rest -= now;
         }
@@ -186,7 +208,13 @@ impl Parser {
             if rest == 0 {
                 return Ok(());
             }
-            let Some(missing) = frames.incoming().place(plan.message_id).map(|place| place.len()) else { break };
+            let Some(missing) = frames.place(plan.message_id).map(|place| place.len()) else {
+                if offered == 0 {
+                    break;
+                }
+                // Other lanes have brought what this one was to bring; what was read into the place is its reader's now.
+                return Err(WireError::NoSuchMessage { what: "data", message_id: plan.message_id });
+            };
             let length = plan.fragment.min(missing);
             if rest < HEADER_BYTES {
                 return self.feed(frames, &header[..rest]);
@@ -199,7 +227,8 @@ impl Parser {
             rest -= HEADER_BYTES;
             self.number = number.wrapping_add(1);
             let now = rest.min(length);
-            frames.incoming().delivered(plan.message_id, now);
+            frames.delivered(plan.message_id, now);
+            offered = offered.saturating_sub(now);
             self.payload = Some((plan.message_id, length));
             self.advance(frames, plan.message_id, length - now);
             rest -= now;
@@ -217,7 +246,7 @@ impl Parser {
         rest: usize,
     ) -> Result<(), WireError> {
         let plan = Plan { left: 0, ..*plan };
-        let place = frames.incoming().place(plan.message_id);
+        let place = frames.place(plan.message_id);
         let bytes = plan.gather(&[], place.unwrap_or_default(), headers, buffer, rest);
         self.feed(frames, &bytes)
     }
@@ -252,7 +281,7 @@ impl Parser {
         frames.head(Head { header, message_header, body })?;
         if header.kind == Kind::Data {
             let (message_id, length) = (header.message_id, header.length as usize);
-            let missing = frames.incoming().missing(message_id)?;
+            let missing = frames.missing(message_id)?;
             if length as u64 > missing {
                 return Err(WireError::TooLong { what: "a fragment", got: length as u64, most: missing });
             }

@@ -85,6 +85,16 @@ enum Undo {
     },
 }
 
+impl Undo {
+    /// The message whose bytes it has.
+    fn message(&self) -> Option<usize> {
+        match *self {
+            Undo::Express { index, .. } | Undo::Bulk { index, .. } => Some(index),
+            _ => None,
+        }
+    }
+}
+
 impl Outgoing {
     /// Sends as much as the socket takes, at most one burst. `write` is a non-blocking vectored write.
     pub(super) fn transmit(
@@ -214,7 +224,7 @@ impl Outgoing {
     }
 
     /// Bytes of a message.
-    fn part(&self, index: usize, range: &Range<usize>) -> Result<&[u8], Unsent> {
+    pub(super) fn part(&self, index: usize, range: &Range<usize>) -> Result<&[u8], Unsent> {
         let message = self.message(index);
         message.source.part(range.clone()).ok_or(Unsent::Buffer(message.message_header))
     }
@@ -228,11 +238,12 @@ impl Outgoing {
             written = partial.advance(written);
             if partial.is_written() {
                 self.finish(partial.finishes, completions);
+                // What is in the batch of the same message is not sent yet.
                 if let Some((index, _)) = partial.payload
                     && partial.finishes.is_none()
-                    && self.message(index).stopped.is_some()
+                    && !batch.frames.iter().any(|frame| frame.undo.message() == Some(index))
                 {
-                    self.stop(index, completions);
+                    self.end_if_gone(index, completions);
                 }
             } else {
                 self.partial = Some(partial);
@@ -321,7 +332,8 @@ impl Outgoing {
         if let Some(control) = self.control.pop_front() {
             return Some(self.control_frame(control, scratch));
         }
-        let bulk_is_due = self.express_run >= EXPRESS_RUN_FRAGMENTS * self.fragment_bytes && !self.bulk.is_empty();
+        let has_bulk = !self.bulk.is_empty() && !self.has_lanes();
+        let bulk_is_due = has_bulk && self.express_run >= EXPRESS_RUN_FRAGMENTS * self.fragment_bytes;
         if !bulk_is_due && let Some(entry) = self.express.pop_front() {
             return Some(match entry {
                 Express::Envelope(index) if !self.envelope_can_go_as_message(index) => {
@@ -330,7 +342,7 @@ impl Outgoing {
                 Express::Envelope(index) | Express::Message(index) => self.first_frame(index, scratch),
             });
         }
-        if let Some(&index) = self.bulk.front() {
+        if has_bulk && let Some(&index) = self.bulk.front() {
             return Some(self.bulk_frame(index, scratch));
         }
         if self.goodbye_is_due() {
@@ -348,11 +360,15 @@ impl Outgoing {
     }
 
     fn control_frame(&mut self, control: Control, scratch: &mut Vec<u8>) -> Frame {
-        let (number, opening_bytes, stamp);
+        let (number, numbers, opening_bytes, stamp);
         let body = match &control.body {
             Body::Number(value) => {
                 number = value.to_le_bytes();
                 &number[..]
+            }
+            Body::Numbers(one, other) => {
+                numbers = [one.to_le_bytes(), other.to_le_bytes()].concat();
+                &numbers[..]
             }
             Body::Stamp(value) => {
                 stamp = value.encode();
@@ -435,13 +451,16 @@ impl Outgoing {
     }
 
     fn data_frame(&mut self, index: usize, undo: Undo, scratch: &mut Vec<u8>) -> Frame {
-        let batch_bytes = self.batch.bytes();
+        let (batch_bytes, fragment_bytes, has_lanes) = (self.batch.bytes(), self.fragment_bytes, self.has_lanes());
         let message = self.message_mut(index);
         let (message_id, message_header, from) = (message.message_id, message.message_header, message.sent as usize);
         let Stage::Ready { opened, charged } = message.stage else {
             unreachable!("data of a message that is not ready")
         };
-        let to = (from + batch_bytes).min(message_header.total as usize);
+        let total = message_header.total as usize;
+        // Of what other lanes go on with, this one brings the beginning only.
+        let most = if has_lanes && total > batch_bytes { fragment_bytes } else { batch_bytes };
+        let to = (from + most).min(total);
         message.sent = to as u64;
         message.stage = Stage::Ready { opened: true, charged: false };
         let is_last = message.sent == message_header.total;
@@ -516,30 +535,5 @@ pub(super) fn write_some(
 impl Frame {
     fn bytes(&self) -> usize {
         self.head.len() + self.payload.as_ref().map_or(0, |(_, range)| range.len())
-    }
-}
-
-impl Partial {
-    /// Takes what was written off the front; returns what was written beyond it.
-    fn advance(&mut self, written: usize) -> usize {
-        let of_head = written.min(self.head.len());
-        self.head.drain(..of_head);
-        let mut rest = written - of_head;
-        if let Some((_, range)) = &mut self.payload {
-            let of_payload = rest.min(range.len());
-            range.start += of_payload;
-            rest -= of_payload;
-        }
-        rest
-    }
-
-    /// Makes the frame independent of its message, whose `rest` of payload it carries itself from now on.
-    pub(super) fn detach(&mut self, rest: Vec<u8>) {
-        self.head.extend(rest);
-        (self.payload, self.finishes) = (None, None);
-    }
-
-    fn is_written(&self) -> bool {
-        self.head.is_empty() && self.payload.as_ref().is_none_or(|(_, range)| range.is_empty())
     }
 }

@@ -195,6 +195,8 @@ fn settings(variables: &Variables<'_>, config: &mut Config) -> Result<()> {
     set(&mut config.fragment_bytes, variables.parsed(&variables::FRAGMENT, |text| FRAGMENT.one(text))?);
     let envelopes = |text: &str| WHOLE.within("1", "1048576").one(text);
     set(&mut config.envelopes_max, variables.parsed(&variables::ENVELOPES, envelopes)?);
+    let lanes = |text: &str| WHOLE.within("0", "8").one(text).map(|lanes: u32| lanes as u8);
+    set(&mut config.lanes_max, variables.parsed(&variables::LANES, lanes)?);
     set(&mut config.socket_buffer_bytes, variables.parsed(&variables::SOCKET_BUFFER, SocketBuffer::read)?);
     set(&mut config.deadlock_timeout, variables.parsed(&variables::DEADLOCK, limit_or_off)?);
     config.keepalive = keepalive(variables.0)?;

@@ -20,7 +20,7 @@ use super::listening;
 use super::redial;
 use super::socket_buffer::SocketBuffer;
 use crate::config::Config;
-use crate::ids::Rank;
+use crate::ids::{Path, Rank};
 use crate::wire::handshake::{Party, Purpose, Refusal, Target};
 
 /// Events that may wait.
@@ -29,13 +29,13 @@ const QUEUE_MAX: usize = 64;
 /// What comes of links that are down.
 pub(crate) enum Event {
     /// There is a new connection, of this number if the peer has dialed, and the peer has received all before this position.
-    Connected(Rank, Option<u32>, Box<Connection<std::net::TcpStream>>, u64),
+    Connected(Path, Option<u32>, Box<Connection<std::net::TcpStream>>, u64),
     /// A lower rank has proved itself, and comes with a new connection: [`Rejoin::admit`] it.
     Guest(Box<Guest>),
     /// A guest's connection broke before it was open: it will come again.
     Broke,
     /// None will come: why.
-    Lost(Rank, String),
+    Lost(Path, String),
     /// This node may be reached at another address from now on, which the others are to be told.
     Moved(SocketAddr),
 }
@@ -46,18 +46,18 @@ pub(crate) struct Rejoin {
     /// Where each peer may be reached, the latest address last.
     addresses: Arc<Mutex<Vec<Vec<SocketAddr>>>>,
     incarnations: Vec<u64>,
-    /// The greatest epoch of each link so far: this node's next is greater, and so must a guest's be.
-    epochs: Vec<u32>,
+    /// The greatest epoch of each lane so far: this node's next is greater, and so must a guest's be.
+    epochs: HashMap<Path, u32>,
     buffer: SocketBuffer,
     /// Where this node listens, and how it does.
     own: Vec<IpAddr>,
     config: Box<Config>,
     events: mpsc::Receiver<Event>,
     sender: mpsc::Sender<Event>,
-    /// What is done for each link that is down.
-    under_way: HashMap<Rank, AbortHandle>,
-    /// The guest of each link that is on its way in: the latest.
-    coming: HashMap<Rank, AbortHandle>,
+    /// What is done for each lane that is down.
+    under_way: HashMap<Path, AbortHandle>,
+    /// The guest of each lane that is on its way in: the latest.
+    coming: HashMap<Path, AbortHandle>,
     /// These, the listener, and guests that are turned away.
     tasks: JoinSet<()>,
 }
@@ -77,7 +77,7 @@ impl Rejoin {
             party,
             addresses: Arc::new(Mutex::new(addresses)),
             incarnations,
-            epochs,
+            epochs: (0..).map(Rank).map(Path::from).zip(epochs).collect(),
             buffer,
             own,
             config: Box::new(config.clone()),
@@ -145,18 +145,19 @@ impl Rejoin {
         }
     }
 
-    /// The link to `peer`, of which all before `position` has come, is down: dials, or waits to be dialed, until `deadline`. If
+    /// The lane `path`, on which all before `position` has come, is down: dials, or waits to be dialed, until `deadline`. If
     /// the last connection was `in_vain`, there is a pause before the next.
-    pub(crate) fn begin(&mut self, peer: Rank, position: u64, deadline: Instant, in_vain: bool) {
+    pub(crate) fn begin(&mut self, path: Path, position: u64, deadline: Instant, in_vain: bool) {
+        let peer = path.peer;
         let (sender, addresses) = (self.sender.clone(), Addresses { all: self.addresses.clone(), peer });
         let task = if self.party.rank < peer.0 {
-            let epoch = &mut self.epochs[peer.index()];
+            let epoch = self.epochs.entry(path).or_default();
             // Epochs of attempts that come to nothing are not used again.
             let first = epoch.saturating_add(1);
             *epoch = epoch.saturating_add(EPOCHS_PER_CUT);
             let dialer = Dialer {
                 party: self.party.clone(),
-                peer,
+                path,
                 incarnation: self.incarnations[peer.index()],
                 addresses,
                 buffer: self.buffer,
@@ -167,18 +168,18 @@ impl Rejoin {
                     sleep(redial::PAUSE).await;
                 }
                 let event = match dialer.dial(first, deadline).await {
-                    Ok((connection, theirs)) => Event::Connected(peer, None, Box::new(connection), theirs),
-                    Err(why) => Event::Lost(peer, why),
+                    Ok((connection, theirs)) => Event::Connected(path, None, Box::new(connection), theirs),
+                    Err(why) => Event::Lost(path, why),
                 };
                 let _ = sender.send(event).await;
             })
         } else {
             self.spawn(async move {
                 let why = addresses.watch(deadline).await;
-                let _ = sender.send(Event::Lost(peer, why)).await;
+                let _ = sender.send(Event::Lost(path, why)).await;
             })
         };
-        if let Some(before) = self.under_way.insert(peer, task) {
+        if let Some(before) = self.under_way.insert(path, task) {
             before.abort();
         }
     }
@@ -189,55 +190,61 @@ impl Rejoin {
         self.tasks.spawn(task)
     }
 
-    /// The link to `peer` is up again, or over.
-    pub(crate) fn end(&mut self, peer: Rank) {
-        if let Some(task) = self.under_way.remove(&peer) {
+    /// `path` is up again, or over.
+    pub(crate) fn end(&mut self, path: Path) {
+        if let Some(task) = self.under_way.remove(&path) {
             task.abort();
         }
     }
 
     /// Whether a guest may come in: as the process that the table names, and with a later connection than any before.
-    pub(crate) fn fits(&self, guest: &Guest) -> Result<Rank, Refusal> {
+    pub(crate) fn fits(&self, guest: &Guest) -> Result<Path, Refusal> {
         let authenticated = &guest.authenticated;
         authenticated.fits.clone()?;
         let (rank, own) = (authenticated.rank, self.party.rank);
+        let path = Path { peer: Rank(rank), lane: authenticated.lane };
         if rank >= own {
             Err(Refusal::WrongPeer { wanted: own, theirs: own })
         } else if self.incarnations[rank as usize] != authenticated.established.incarnation {
             Err(Refusal::Incarnation)
-        } else if authenticated.epoch <= self.epochs[rank as usize] {
+        } else if authenticated.epoch <= self.epoch(path) {
             Err(Refusal::Duplicate(rank))
         } else {
-            Ok(Rank(rank))
+            Ok(path)
         }
     }
 
     /// Lets a guest in, of whose link all before `position` has come; the link has no other connection any more.
     pub(crate) fn admit(&mut self, guest: Guest, position: u64) {
-        let (rank, epoch) = (Rank(guest.authenticated.rank), guest.authenticated.epoch);
+        let epoch = guest.authenticated.epoch;
+        let path = Path { peer: Rank(guest.authenticated.rank), lane: guest.authenticated.lane };
         let theirs = guest.authenticated.established.next_expected;
-        self.epochs[rank.index()] = epoch;
+        self.epochs.insert(path, epoch);
         let sender = self.sender.clone();
         let task = self.spawn(async move {
             let admitted = guest.admit(position).await.and_then(into_std);
             let event = match admitted {
-                Ok(connection) => Event::Connected(rank, Some(epoch), Box::new(connection), theirs),
+                Ok(connection) => Event::Connected(path, Some(epoch), Box::new(connection), theirs),
                 Err(error) => {
-                    tracing::debug!(%rank, epoch, %error, "a new connection broke before it was open");
+                    tracing::debug!(?path, epoch, %error, "a new connection broke before it was open");
                     Event::Broke
                 }
             };
             let _ = sender.send(event).await;
         });
         // Who comes again has given up what came before.
-        if let Some(before) = self.coming.insert(rank, task) {
+        if let Some(before) = self.coming.insert(path, task) {
             before.abort();
         }
     }
 
-    /// Whether no later connection of `peer` has come than this one.
-    pub(crate) fn is_latest(&self, peer: Rank, epoch: Option<u32>) -> bool {
-        epoch.is_none_or(|epoch| self.epochs[peer.index()] == epoch)
+    /// Whether no later connection for `path` has come than this one.
+    pub(crate) fn is_latest(&self, path: Path, epoch: Option<u32>) -> bool {
+        epoch.is_none_or(|epoch| self.epoch(path) == epoch)
+    }
+
+    fn epoch(&self, path: Path) -> u32 {
+        self.epochs.get(&path).copied().unwrap_or(0)
     }
 
     /// Tells a guest why it does not come in.
@@ -289,10 +296,10 @@ fn refused(address: SocketAddr) -> String {
     format!("its process has ended: nothing listens at {address} any more")
 }
 
-/// Makes one link anew.
+/// Makes one lane anew.
 struct Dialer {
     party: Party,
-    peer: Rank,
+    path: Path,
     incarnation: u64,
     addresses: Addresses,
     buffer: SocketBuffer,
@@ -312,8 +319,9 @@ impl Dialer {
                 Err(_) => break,
             };
             let since = Instant::now();
-            let target =
-                Target { purpose: Purpose::Link, rank: self.peer.0, incarnation: Some(self.incarnation), epoch };
+            let Path { peer, lane } = self.path;
+            let purpose = if lane == 0 { Purpose::Link } else { Purpose::Lane(lane) };
+            let target = Target { purpose, rank: peer.0, incarnation: Some(self.incarnation), epoch };
             // After the last number there is none: the peer refuses this one then, and says why.
             epoch = epoch.saturating_add(1);
             let until = deadline.min(since + redial::shake_patience(took));
@@ -328,7 +336,7 @@ impl Dialer {
                 }
                 Err(error) => last = error.to_string(),
             }
-            tracing::debug!(peer = %self.peer, error = last, "a new connection came to nothing");
+            tracing::debug!(path = ?self.path, error = last, "a new connection came to nothing");
             sleep_until(since + redial::PAUSE).await;
         }
         let overdue = overdue(&self.addresses.now());

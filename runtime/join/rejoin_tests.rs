@@ -127,7 +127,7 @@ fn growing_epochs_that_come_to_nothing_take_no_memory() {
                 stream
             });
             let came = next_guest(&mut rejoin).await;
-            assert_eq!(rejoin.fits(&came), Ok(Rank(PEER)));
+            assert_eq!(rejoin.fits(&came), Ok(Rank(PEER).into()));
             rejoin.admit(came, 5);
             kept.push(guest.await.unwrap());
             tokio::task::yield_now().await;
@@ -138,12 +138,12 @@ fn growing_epochs_that_come_to_nothing_take_no_memory() {
         // One that means it.
         let dialed = tokio::spawn(dial(address, party(PEER), target(8 + TIMES)));
         let came = next_guest(&mut rejoin).await;
-        assert_eq!(rejoin.fits(&came), Ok(Rank(PEER)));
+        assert_eq!(rejoin.fits(&came), Ok(Rank(PEER).into()));
         rejoin.admit(came, 5);
         let (_, established) = dialed.await.unwrap().expect("it is let in");
         assert_eq!(established.next_expected, 5);
         loop {
-            if let Event::Connected(Rank(PEER), Some(epoch), ..) = rejoin.next().await {
+            if let Event::Connected(Path { peer: Rank(PEER), lane: 0 }, Some(epoch), ..) = rejoin.next().await {
                 assert_eq!(epoch, 8 + TIMES);
                 break;
             }
@@ -159,17 +159,17 @@ fn the_last_epoch_is_followed_by_none() {
         let (mut dialer, _) = listening().await;
         dialer.party = party(PEER);
         dialer.addresses = Arc::new(Mutex::new(vec![vec![address]; SIZE as usize]));
-        dialer.epochs[OWN as usize] = u32::MAX - 1;
-        dialer.begin(Rank(OWN), 0, Instant::now() + Duration::from_secs(60), false);
+        dialer.epochs.insert(Rank(OWN).into(), u32::MAX - 1);
+        dialer.begin(Rank(OWN).into(), 0, Instant::now() + Duration::from_secs(60), false);
         // The first attempt is stopped on its way in: the next has no greater number.
         let came = next_guest(&mut rejoin).await;
-        assert_eq!((came.authenticated.epoch, rejoin.fits(&came)), (u32::MAX, Ok(Rank(PEER))));
-        rejoin.epochs[PEER as usize] = u32::MAX;
+        assert_eq!((came.authenticated.epoch, rejoin.fits(&came)), (u32::MAX, Ok(Rank(PEER).into())));
+        rejoin.epochs.insert(Rank(PEER).into(), u32::MAX);
         drop(came);
         let again = next_guest(&mut rejoin).await;
         let refusal = rejoin.fits(&again).expect_err("it has come before");
         rejoin.turn_away(again, refusal);
-        let Event::Lost(Rank(OWN), why) = dialer.next().await else { panic!("no connection") };
+        let Event::Lost(Path { peer: Rank(OWN), lane: 0 }, why) = dialer.next().await else { panic!("no connection") };
         assert!(why.contains("it refuses a new connection"), "{why}");
     });
 }

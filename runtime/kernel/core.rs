@@ -1,8 +1,10 @@
 //! The engine with its sockets, under one lock: whoever holds the lock drives.
 
 mod cuts;
+mod lanes;
 mod loss;
 mod observe;
+mod sockets;
 mod withdraw;
 
 use std::any::Any;
@@ -16,7 +18,6 @@ use std::task::Waker;
 use std::time::Duration;
 
 use foldhash::{HashMap, HashMapExt};
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use socket2::SockRef;
 
 use super::clock::Clock;
@@ -24,19 +25,16 @@ use super::completion::Completion;
 use super::down::{Down, Standstill};
 use super::observed::Observed;
 use super::poller::{Poller, Ready};
-use super::tuning::batching::Batching;
-use super::tuning::notsent_lowat::NotsentLowat;
-use super::tuning::pacing::Pacing;
 use super::wake::TaskWake;
 use crate::collective::execute::Collectives;
-use crate::controllers::{Controller, Disabled};
+use crate::controllers::Disabled;
 use crate::engine::{Completed, Engine, LateRefusal, OpId, Outcome, Sent};
 use crate::error::Error;
-use crate::ids::Rank;
+use crate::ids::{Path, Rank};
 use crate::join::handshake::Connection;
 use crate::join::keepalive;
 use crate::window::Windows;
-use crate::wire::records::Records;
+use sockets::{Socket, Sockets, read_now, write_now};
 
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;
@@ -44,6 +42,8 @@ const READ_TURN_BYTES: usize = 1 << 20;
 const BULK_BYTES: usize = 16 << 10;
 /// Completed writes kept at hand in case the receiver refuses late.
 const RECENT_MAX: usize = 64;
+/// Of so many looks at few links one is at all.
+const LOOKS: u32 = 16;
 /// Links whose round trip is looked at.
 const ROUND_TRIPS_MAX: usize = 16;
 /// Refusals kept until the program asks.
@@ -53,7 +53,7 @@ pub(crate) struct Core {
     pub(crate) engine: Engine,
     pub(super) collectives: Collectives,
     pub(super) windows: Windows,
-    sockets: Vec<Option<Socket>>,
+    sockets: Sockets,
     poller: Arc<Poller>,
     pub(super) clock: Clock,
     completions: HashMap<OpId, Arc<Completion>>,
@@ -82,53 +82,22 @@ pub(crate) struct Core {
     pub(crate) is_helped: bool,
     /// The bytes that each rank's sockets have taken, those of records and those sent again among them.
     pub(super) written: Vec<u64>,
-    /// Links that have no connection now.
-    pub(super) down: BTreeMap<Rank, Down>,
-    /// How far links were when they were cut last.
-    standstills: BTreeMap<Rank, Standstill>,
+    /// Lanes that have no connection now.
+    pub(super) down: BTreeMap<Path, Down>,
+    /// How far lanes were when they were cut last.
+    standstills: BTreeMap<Path, Standstill>,
+    /// Links that are to have more lanes, and how many; the task opens them.
+    wanted_lanes: BTreeMap<Rank, u8>,
+    /// How many lanes a link may have beside the first.
+    pub(super) lanes_max: u8,
+    /// How often few links were looked at.
+    looks: u32,
     /// A timer runs for what peers are to be told of.
     is_telling: bool,
     /// For how long a connection that is cut is made anew, if it is.
     pub(super) resumes: Option<Duration>,
     /// What passes over the links, if that is counted.
     pub(crate) observed: Option<Observed>,
-}
-
-struct Socket {
-    stream: TcpStream,
-    /// What earlier sockets of the link have taken.
-    taken_before: u64,
-    /// When it was connected.
-    began: Duration,
-    /// When it was last looked what its path holds.
-    looked: Duration,
-    /// What passes, if the job wants checksums or encryption.
-    records: Option<Box<Records>>,
-    pacing: Pacing,
-    batching: Batching,
-    notsent_lowat: NotsentLowat,
-    /// The last write found no room.
-    is_blocked: bool,
-    /// The poller watches for room.
-    is_watched: bool,
-}
-
-impl Socket {
-    fn new(Connection { stream, records }: Connection<TcpStream>, disabled: Disabled) -> Self {
-        let pacing = Pacing::new(&SockRef::from(&stream), disabled.leaves(Controller::Pacing));
-        Socket {
-            stream,
-            taken_before: 0,
-            began: Duration::ZERO,
-            looked: Duration::ZERO,
-            records,
-            pacing,
-            batching: Batching::new(disabled.leaves(Controller::Batching)),
-            notsent_lowat: NotsentLowat::new(disabled.leaves(Controller::NotsentLowat)),
-            is_blocked: false,
-            is_watched: false,
-        }
-    }
 }
 
 impl Core {
@@ -145,7 +114,7 @@ impl Core {
         let mut sockets = Vec::with_capacity(links.len());
         for (rank, link) in (0..).zip(links) {
             if let Some(link) = &link {
-                poller.add(Rank(rank), link.stream.as_fd())?;
+                poller.add(Rank(rank).into(), link.stream.as_fd())?;
             }
             sockets.push(link.map(|link| Socket::new(link, disabled)));
         }
@@ -155,7 +124,7 @@ impl Core {
             engine,
             collectives,
             windows,
-            sockets,
+            sockets: Sockets::new(sockets),
             poller,
             clock,
             completions,
@@ -174,6 +143,9 @@ impl Core {
             written,
             down: BTreeMap::new(),
             standstills: BTreeMap::new(),
+            wanted_lanes: BTreeMap::new(),
+            lanes_max: 0,
+            looks: 0,
             is_telling: false,
             resumes: None,
             observed: None,
@@ -192,13 +164,13 @@ impl Core {
 
     /// How many segments the links have sent again so far.
     pub(super) fn retransmitted(&self) -> u64 {
-        let sockets = self.sockets.iter().flatten();
+        let sockets = self.sockets.all();
         sockets.filter_map(|socket| lathide_sys::tcp::retransmitted(socket.stream.as_fd()).ok()).map(u64::from).sum()
     }
 
     /// Half of the usual round trip of the first links, as TCP has seen it.
     pub(super) fn half_round_trip(&self) -> Option<Duration> {
-        let sockets = self.sockets.iter().flatten().take(ROUND_TRIPS_MAX);
+        let sockets = self.sockets.first().take(ROUND_TRIPS_MAX);
         let mut times: Vec<Duration> =
             sockets.filter_map(|socket| lathide_sys::tcp::round_trip(socket.stream.as_fd()).ok()).collect();
         times.sort_unstable();
@@ -211,10 +183,10 @@ impl Core {
         let mut count = 0;
         for link in ready {
             if link.readable {
-                count += self.read(link.peer);
+                count += self.read(link.path);
             }
             if link.writable {
-                count += self.writable(link.peer);
+                count += self.writable(link.path);
             }
             if give_way() {
                 break;
@@ -227,14 +199,14 @@ impl Core {
     /// A write of `bytes` to `peer` begins, at `now`. Returns whether it may wait for others to leave with.
     pub(crate) fn gathers(&mut self, peer: Rank, bytes: u64, now: Duration) -> bool {
         // There may be no such rank: the engine says so.
-        let socket = self.sockets.get_mut(peer.index()).and_then(Option::as_mut).filter(|socket| !socket.is_blocked);
+        let socket = self.sockets.get_mut(peer.into()).filter(|socket| !socket.is_blocked);
         socket.is_some_and(|socket| socket.batching.gathers(bytes, now))
     }
 
     /// Sends a write to `peer` that does not wait for others, and all before it.
     pub(crate) fn send(&mut self, peer: Rank) {
         self.flush();
-        if let Some(socket) = self.sockets[peer.index()].as_mut() {
+        if let Some(socket) = self.sockets.get_mut(peer.into()) {
             socket.batching.was_sent(self.clock.now());
         }
     }
@@ -255,8 +227,8 @@ impl Core {
     /// Sends to all links with new output. Returns whether there were such.
     fn write_pending(&mut self) -> bool {
         let mut has_written = false;
-        while let Some(peer) = self.engine.poll_pending() {
-            self.write(peer);
+        while let Some(path) = self.engine.poll_pending() {
+            self.write(path);
             has_written = true;
         }
         has_written
@@ -364,19 +336,21 @@ impl Core {
 
     /// Closes every connection.
     pub(crate) fn close(&mut self) {
-        for socket in self.sockets.iter_mut().filter_map(Option::take) {
-            self.poller.remove(socket.stream.as_fd());
+        for path in self.sockets.paths() {
+            self.hang_up(path);
         }
     }
 
     /// Reads what is there, at most a turn's worth. Returns how many bytes it was.
-    pub(crate) fn read(&mut self, peer: Rank) -> usize {
+    pub(crate) fn read(&mut self, path: impl Into<Path>) -> usize {
+        let path = path.into();
+        let peer = path.peer;
         self.observe_departures(peer);
         let (mut turn, mut holds) = (0, false);
         while holds || turn < READ_TURN_BYTES {
-            let Some(Socket { stream, records, .. }) = &mut self.sockets[peer.index()] else { break };
+            let Some(Socket { stream, records, .. }) = self.sockets.get_mut(path) else { break };
             let mut offered = 0;
-            let result = self.engine.receive(self.clock.now(), peer, &mut |slices| {
+            let result = self.engine.receive(self.clock.now(), path, &mut |slices| {
                 offered = slices.iter().map(|slice| slice.len()).sum();
                 match records {
                     None => read_now(stream, slices),
@@ -387,8 +361,12 @@ impl Core {
             holds = records.as_ref().is_some_and(|records| records.holds());
             match result {
                 Ok(0) => {
+                    if !path.is_first() {
+                        // Its goodbye came the other way.
+                        self.read(peer);
+                    }
                     self.ended(
-                        peer,
+                        path,
                         "its connection was closed without goodbye: it crashed, was killed, or ended without finalize",
                     );
                     break;
@@ -396,9 +374,9 @@ impl Core {
                 Ok(count) => {
                     turn += count;
                     self.observe_arrivals(peer);
-                    if self.engine.owes(peer) {
+                    if self.engine.owes(path) {
                         // Who sends a long message may wait for it, and is not to wait until the turn is over.
-                        self.write(peer);
+                        self.write(path);
                     }
                     if holds {
                         continue;
@@ -416,44 +394,55 @@ impl Core {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => {
-                    self.broke(peer, &error);
+                    self.broke(path, &error);
                     break;
                 }
             }
         }
+        self.tend_lanes(path);
         turn
     }
 
     /// The most that is still to come of one message from those that were `ready`, as far as is known.
     pub(crate) fn to_come(&self, ready: &[Ready]) -> u64 {
-        ready.iter().map(|link| self.engine.to_come(link.peer)).max().unwrap_or(0)
+        ready.iter().map(|link| self.engine.to_come(link.path.peer)).max().unwrap_or(0)
     }
 
-    /// Tries again to write to `peer`, if it found no room before. Returns how many bytes went.
+    /// Tries again to write to `peer`, if the first lane found no room before. Returns how many bytes went.
     pub(crate) fn write_on(&mut self, peer: Rank) -> usize {
-        match &mut self.sockets[peer.index()] {
+        match self.sockets.get_mut(peer.into()) {
             Some(socket) if socket.is_blocked => socket.is_blocked = false,
             _ => return 0,
         }
-        self.write(peer)
+        self.write(peer.into())
+    }
+
+    /// Whether somebody who looks at so many links only is to look at all of them, this time.
+    pub(crate) fn is_time_for_others(&mut self, looked_at: usize) -> bool {
+        if self.sockets.count() <= looked_at {
+            return false;
+        }
+        self.looks = self.looks.wrapping_add(1);
+        self.looks.is_multiple_of(LOOKS)
     }
 
     /// There is room to write. If there is nothing to write any more, the poller need not watch: so a long
     /// transfer that fills the socket again and again does not tell it each time. Returns how many bytes went.
-    fn writable(&mut self, peer: Rank) -> usize {
-        let Some(socket) = &mut self.sockets[peer.index()] else { return 0 };
+    fn writable(&mut self, path: Path) -> usize {
+        let Some(socket) = self.sockets.get_mut(path) else { return 0 };
         let was_blocked = std::mem::replace(&mut socket.is_blocked, false);
         if was_blocked {
-            self.write(peer)
+            self.write(path)
         } else {
-            self.watch(peer, false);
+            self.watch(path, false);
             0
         }
     }
 
     /// Returns how many bytes went.
-    fn write(&mut self, peer: Rank) -> usize {
-        let Some(socket) = &mut self.sockets[peer.index()] else { return 0 };
+    fn write(&mut self, path: Path) -> usize {
+        let peer = path.peer;
+        let Some(socket) = self.sockets.get_mut(path) else { return 0 };
         if socket.is_blocked {
             return 0;
         }
@@ -462,8 +451,8 @@ impl Core {
         let sent = loop {
             let mut write = |slices: &[IoSlice<'_>]| write_now(stream, slices).inspect(|count| written += count);
             let sent = match records {
-                None => self.engine.transmit(peer, &mut write),
-                Some(records) => self.engine.transmit_sealed(peer, records, &mut |bytes| write(&[IoSlice::new(bytes)])),
+                None => self.engine.transmit(path, &mut write),
+                Some(records) => self.engine.transmit_sealed(path, records, &mut |bytes| write(&[IoSlice::new(bytes)])),
             };
             notsent_lowat.took(written - before);
             before = written;
@@ -485,27 +474,31 @@ impl Core {
             pacing.wrote(written, self.clock.now(), &SockRef::from(&*stream));
         }
         self.written[peer.index()] += written as u64;
-        self.widen(peer);
+        self.widen(path);
         self.observe_progress(peer);
         self.observe_departures(peer);
+        self.consider_lanes(path);
         match sent {
             Ok(Sent::All) => {}
             // More to send: the poller says at once that there is room, and the other links have their turn.
-            Ok(Sent::Blocked | Sent::More) => self.watch(peer, true),
-            Err(error) => self.ended(peer, &keepalive::explain(&error)),
+            Ok(Sent::Blocked | Sent::More) => self.watch(path, true),
+            Err(error) => self.ended(path, &keepalive::explain(&error)),
         }
         written
     }
 
-    /// Has the poller watch for room to write to `peer`, or no longer.
-    fn watch(&mut self, peer: Rank, room: bool) {
-        let Some(socket) = &mut self.sockets[peer.index()] else { return };
+    /// Has the poller watch for room to write on `path`, or no longer.
+    fn watch(&mut self, path: Path, room: bool) {
+        let Some(socket) = self.sockets.get_mut(path) else { return };
         socket.is_blocked = room;
         if std::mem::replace(&mut socket.is_watched, room) == room {
             return;
         }
-        if let Err(error) = self.poller.watch_writable(peer, socket.stream.as_fd(), room) {
-            self.ended(peer, &format!("its connection cannot be watched: {error}"));
+        let (fd, waits) = (socket.stream.as_fd(), socket.is_waiting);
+        let watched =
+            if waits { self.poller.watch_no_input(path, fd, room) } else { self.poller.watch_writable(path, fd, room) };
+        if let Err(error) = watched {
+            self.ended(path, &format!("its connection cannot be watched: {error}"));
         }
     }
 }
@@ -522,25 +515,6 @@ impl Drop for Unwanted {
         self.outcomes.drain(..).for_each(|outcome| _ = catch_unwind(AssertUnwindSafe(|| drop(outcome))));
         self.buffers.drain(..).for_each(|buffer| _ = catch_unwind(AssertUnwindSafe(|| drop(buffer))));
     }
-}
-
-/// One non-blocking read.
-fn read_now(stream: &TcpStream, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-    let result = match slices {
-        [slice] => rustix::net::recv(stream, &mut slice[..], RecvFlags::DONTWAIT).map(|(count, _)| count),
-        slices => rustix::io::readv(stream, slices),
-    };
-    Ok(result?)
-}
-
-/// One non-blocking write that raises no signal.
-fn write_now(stream: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-    let result = match slices {
-        [slice] => rustix::net::send(stream, slice, flags),
-        slices => rustix::net::sendmsg(stream, slices, &mut SendAncillaryBuffer::default(), flags),
-    };
-    Ok(result?)
 }
 
 #[cfg(all(test, feature = "encrypt"))]

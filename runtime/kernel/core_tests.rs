@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::engine::Limits;
 use crate::operation::{Operation, OperationKind};
 use crate::wire::cipher::tests::pair;
+use crate::wire::records::Records;
 
 const PEER: Rank = Rank(1);
 /// Plain bytes in a record: two are no whole header, so nothing else can be wrong with them.

@@ -8,7 +8,7 @@ use super::Kernel;
 use super::core::Core;
 use super::down::{Gone, Resumed};
 use super::task::Task;
-use crate::ids::Rank;
+use crate::ids::{Path, Rank};
 use crate::join::control::Report;
 use crate::join::handshake::{Connection, Guest};
 use crate::join::rejoin::Event;
@@ -21,12 +21,12 @@ impl Task {
         let Some(resume) = self.kernel.settings.resume else { return };
         let kernel = self.kernel.clone();
         let mut core = kernel.lock();
-        for Gone { peer, stood, in_vain } in core.take_down() {
+        for Gone { path, stood, in_vain } in core.take_down() {
             // One that comes no further has no more time than one that does not come.
             let deadline = Instant::now() + resume.saturating_sub(stood);
-            let position = core.received_from(peer);
+            let position = core.received_on(path);
             if let (Some(rejoin), Some(position)) = (&mut self.rejoin, position) {
-                rejoin.begin(peer, position, deadline, in_vain);
+                rejoin.begin(path, position, deadline, in_vain);
             }
         }
         kernel.unlock(core);
@@ -36,17 +36,17 @@ impl Task {
     pub(super) fn link_event(&mut self, event: Event) {
         match event {
             Event::Guest(guest) => self.admit(*guest),
-            Event::Connected(peer, epoch, connection, position) => {
-                if self.rejoin.as_ref().is_some_and(|rejoin| rejoin.is_latest(peer, epoch)) {
-                    self.connected(peer, *connection, position);
+            Event::Connected(path, epoch, connection, position) => {
+                if self.rejoin.as_ref().is_some_and(|rejoin| rejoin.is_latest(path, epoch)) {
+                    self.connected(path, *connection, position);
                 }
             }
             Event::Moved(address) => self.report(Report::Moved { address }),
             // The peer is about to come again; its deadline runs on.
             Event::Broke => {}
-            Event::Lost(peer, why) => {
-                self.end(peer);
-                self.kernel.intervene(|core| core.abandon(peer, &why));
+            Event::Lost(path, why) => {
+                self.end(path);
+                self.kernel.intervene(|core| core.abandon(path, &why));
             }
         }
     }
@@ -54,15 +54,15 @@ impl Task {
     /// A lower rank has a new connection, and has shown that it is that rank: whatever there was before is over.
     fn admit(&mut self, guest: Guest) {
         let Some(rejoin) = &mut self.rejoin else { return };
-        let peer = match rejoin.fits(&guest) {
-            Ok(peer) => peer,
+        let path = match rejoin.fits(&guest) {
+            Ok(path) => path,
             Err(refusal) => {
                 tracing::warn!(rank = guest.authenticated.rank, %refusal, "a new connection does not fit");
                 return rejoin.turn_away(guest, refusal);
             }
         };
         let mut position = None;
-        self.kernel.intervene(|core| position = core.let_go(peer));
+        self.kernel.intervene(|core| position = core.let_go(path));
         // Its link is watched from now on: it may come to nothing again.
         self.links_are_down();
         let Some(rejoin) = &mut self.rejoin else { return };
@@ -72,14 +72,15 @@ impl Task {
         }
     }
 
-    fn connected(&mut self, peer: Rank, connection: Connection<std::net::TcpStream>, position: u64) {
+    fn connected(&mut self, path: Path, connection: Connection<std::net::TcpStream>, position: u64) {
         let settings = (self.kernel.settings.keepalive, self.kernel.settings.disabled);
         let mut resumed = None;
-        self.kernel.intervene(|core| resumed = core.resume(peer, connection, position, settings));
-        self.end(peer);
+        self.kernel.intervene(|core| resumed = core.resume(path, connection, position, settings));
+        self.end(path);
         // It may have been cut again by now.
         self.links_are_down();
         let Some(Resumed { after, again, by_checksum }) = resumed else { return };
+        let peer = path.peer;
         let address = self.rejoin.as_ref().and_then(|rejoin| rejoin.address(peer));
         let at = address.map_or_else(String::new, |address| format!(" ({})", address.ip()));
         let down = if after.as_secs_f64() < 0.1 {
@@ -115,9 +116,9 @@ impl Task {
         }
     }
 
-    fn end(&mut self, peer: Rank) {
+    fn end(&mut self, path: Path) {
         if let Some(rejoin) = &mut self.rejoin {
-            rejoin.end(peer);
+            rejoin.end(path);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::ids::Rank;
+use crate::ids::Path;
 
 /// A link that has no connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Down {
 /// A link that has gone down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Gone {
-    pub(crate) peer: Rank,
+    pub(crate) path: Path,
     /// How long it has not come any further.
     pub(crate) stood: Duration,
     /// The connection that it had has brought nothing.

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use super::Kernel;
 use super::completion::Completion;
+use super::core::Core;
 use super::deadlock::LongWait;
 use super::helper::Condition;
 use super::panics::Locked;
@@ -125,7 +126,10 @@ impl Kernel {
     /// Looks once whether a message has come from `peers`, or can go on to them.
     fn look(&self, peers: &[Rank], condition: &dyn Condition) -> Look {
         let mut core = self.lock_to_help();
-        let count: usize = peers.iter().map(|&peer| core.read(peer) + core.write_on(peer)).sum();
+        let mut count: usize = peers.iter().map(|&peer| core.read(peer) + core.write_on(peer)).sum();
+        if core.is_time_for_others(peers.len()) {
+            count += self.drive_others(&mut core);
+        }
         if count > 0 {
             core.flush();
             core = self.carry_on(core);
@@ -136,6 +140,17 @@ impl Kernel {
             _ if is_met => Look::Met,
             0 => Look::Nothing,
             _ => Look::Progress,
+        }
+    }
+
+    /// Moves what can be moved on all links and lanes: who is answered at once, again and again, never sleeps, and what
+    /// others send must not wait for that.
+    fn drive_others(&self, core: &mut Core) -> usize {
+        let mut ready = Vec::new();
+        match self.poller.wait(&mut ready, Duration::ZERO) {
+            Ok(_) => core.drive(&ready, &|| false),
+            // Who sleeps next is told.
+            Err(_) => 0,
         }
     }
 

@@ -54,7 +54,7 @@ use crate::collective::execute::Planner;
 use crate::config::Config;
 use crate::controllers::Controller;
 use crate::cost::{CostModel, Hosts};
-use crate::engine::Engine;
+use crate::engine::{Engine, LANES_MAX};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::join::control::Report;
@@ -126,6 +126,7 @@ impl Kernel {
         let mut core = Core::new(engine, links, poller.clone(), clock, wake.clone(), config.disabled)?;
         core.is_advised = control.is_some();
         core.resumes = config.resume.filter(|_| rejoin.is_some());
+        core.lanes_max = config.lanes_max.min(LANES_MAX);
         let observer = Observer::new(config);
         core.observed = Observed::new(&observer, observer.open(job, || clock.now())?);
         core.record_departures().map_err(|error| {

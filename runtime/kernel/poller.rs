@@ -10,17 +10,17 @@ use parking_lot::Mutex;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
-use crate::ids::Rank;
+use crate::ids::{Path, Rank};
 
 /// Marks the event of the nudge among those of the links.
 const NUDGE: u64 = u64::MAX;
 /// Links reported by one call; more come with the next.
 const EVENTS_MAX: usize = 64;
 
-/// Readiness of one link.
+/// Readiness of one lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
-    pub(crate) peer: Rank,
+    pub(crate) path: Path,
     pub(crate) readable: bool,
     pub(crate) writable: bool,
 }
@@ -62,15 +62,21 @@ impl Poller {
     }
 
     /// Watches a link for input.
-    pub(crate) fn add(&self, peer: Rank, socket: BorrowedFd<'_>) -> io::Result<()> {
-        Ok(epoll::add(&self.links, socket, data(peer), EventFlags::IN | EventFlags::RDHUP)?)
+    pub(crate) fn add(&self, path: Path, socket: BorrowedFd<'_>) -> io::Result<()> {
+        Ok(epoll::add(&self.links, socket, data(path), EventFlags::IN | EventFlags::RDHUP)?)
     }
 
     /// Watches a link for room to write too, or no longer.
-    pub(crate) fn watch_writable(&self, peer: Rank, socket: BorrowedFd<'_>, watch: bool) -> io::Result<()> {
+    pub(crate) fn watch_writable(&self, path: Path, socket: BorrowedFd<'_>, watch: bool) -> io::Result<()> {
         let input = EventFlags::IN | EventFlags::RDHUP;
         let flags = if watch { input | EventFlags::OUT } else { input };
-        Ok(epoll::modify(&self.links, socket, data(peer), flags)?)
+        Ok(epoll::modify(&self.links, socket, data(path), flags)?)
+    }
+
+    /// Watches a link for no input, until it is watched for room or no longer: what comes must wait.
+    pub(crate) fn watch_no_input(&self, path: Path, socket: BorrowedFd<'_>, room: bool) -> io::Result<()> {
+        let flags = if room { EventFlags::OUT } else { EventFlags::empty() };
+        Ok(epoll::modify(&self.links, socket, data(path), flags)?)
     }
 
     /// Watches a link no longer.
@@ -99,7 +105,7 @@ impl Poller {
                 continue;
             }
             ready.push(Ready {
-                peer: Rank(data as u32),
+                path: Path { peer: Rank(data as u32), lane: (data >> 32) as u8 },
                 readable: flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR),
                 writable: flags.intersects(EventFlags::OUT | EventFlags::HUP | EventFlags::ERR),
             });
@@ -155,8 +161,8 @@ impl Poller {
     }
 }
 
-fn data(peer: Rank) -> EventData {
-    EventData::new_u64(peer.0.into())
+fn data(path: Path) -> EventData {
+    EventData::new_u64(u64::from(path.lane) << 32 | u64::from(path.peer.0))
 }
 
 impl AsFd for Poller {

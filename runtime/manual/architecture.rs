@@ -142,6 +142,12 @@
 //! record that has come is looked at before it is found right. A wrong checksum ends the connection, and is then a cut like
 //! any other. Without either, the core reads and writes the socket directly.
 //!
+//! **Lanes.** Long messages may go over connections of their own ([wire format](super::wire_format#lanes)): a short message then waits in no
+//! buffer behind them. `engine/outgoing/lanes` decides what a lane takes, `engine/outgoing/carrying` sends it, `engine/lane` receives
+//! it, `engine/incoming/parts` puts it in its place; `kernel/core/lanes` decides when a link has which. A `Path` (`ids`) names a
+//! lane of a link: sockets, cuts, positions and rejoining are each a lane's. A wait that is met at once, again and again, polls its own
+//! links' first lanes only; so each sixteenth look is at all sockets.
+//!
 //! What has come is acknowledged by whoever drives. For what remains, the task has a timer of 10 ms, which runs only as
 //! long as something is to be told. In deferred mode it says nothing outside of waits.
 //!

@@ -24,7 +24,8 @@
 //! more ranks without a key. Programs that a rank starts after `init` do not inherit the descriptor of
 //! `LATHIDE_KEY_FD`.
 //!
-//! A rank has one connection to each other rank; the launcher has four descriptors per rank. If the limit of open files
+//! A rank has one connection to each other rank, and up to `LATHIDE_LANES` more where long messages and the path ask for
+//! them; the launcher has four descriptors per rank. If the limit of open files
 //! is lower, it is raised as far as the system allows. If that is not enough, the error names the number that is
 //! needed.
 //!

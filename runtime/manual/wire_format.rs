@@ -2,14 +2,14 @@
 //!
 //! # Connections
 //!
-//! There is one TCP connection per pair of ranks, dialed by the lower rank: at the start, and again after a cut. It begins
-//! with five handshake messages of fixed size:
+//! There is one TCP connection per pair of ranks, dialed by the lower rank: at the start, and again after a cut. Where a path asks
+//! for them it dials others for long messages, the [lanes](#lanes). Each begins with five handshake messages of fixed size:
 //!
 //! | message | from | what |
 //! | --- | --- | --- |
-//! | HELLO | dialer | magic, versions, options, job, ranks, incarnation, epoch, nonce |
+//! | HELLO | dialer | magic, versions, purpose (1 coordinator, 2 link, 2 + n its lane n), options, job, ranks, incarnation, epoch, nonce |
 //! | CHALLENGE | acceptor | nonce, and a keyed BLAKE3 hash of all bytes so far |
-//! | RESPONSE | dialer | what the dialer has received of the link so far, and its keyed hash |
+//! | RESPONSE | dialer | what the dialer has received on the lane so far, and its keyed hash |
 //! | READY | acceptor | the acceptor accepts, and what it has received |
 //! | OPEN | dialer | READY has arrived |
 //!
@@ -94,11 +94,13 @@
 //! | 5 | hold | | messages wait that may not even be announced (without the flag: no longer) |
 //! | 6 | want | message header | a read waits for a message of this tag |
 //! | 7 | refuse | two message headers: the read's, the message's | the message does not fit the read |
-//! | 8 | abort | | no more of the refused message follows |
+//! | 8 | abort | bytes u64, segments u64 | no more of the refused message comes than these, on all lanes together |
 //! | 9 | goodbye | text | nothing else follows; FAILED: `message_id` is the rank at fault, the text the cause |
 //! | 10 | goodbye ack | | everything has arrived |
 //! | 11 | stamp | sent u64, echo i64 | timestamp of the message whose last frame came just before |
-//! | 12 | acknowledgement | position u64 | all bytes before the position have arrived |
+//! | 12 | acknowledgement | position u64 | all bytes of the lane before the position have arrived |
+//! | 13 | segment | start u64, length u64 | on a lane: the data frames of this message that follow begin at this byte of it, and the lane brings so many |
+//! | 14 | lanes | | the sender wishes for `message_id` lanes beside the first |
 //!
 //! A stamp has the time at which the message was posted, by the sender's clock in ns, and the smallest recent
 //! difference between the sender's own clock and the stamps that it received. With PING it belongs to no message, and
@@ -119,15 +121,34 @@
 //! Message headers leave in the order of posting, so matching is in order per tag. After its first batch, a long
 //! message takes turns of four fragments with others. Messages of one fragment go first.
 //!
+//! # Lanes
+//!
+//! A link has lane 0 from its beginning, and up to `LATHIDE_LANES` others, each a connection of its own. Lane 0 carries every message
+//! header, all messages of one frame, and all control frames. Of a longer message it brings the first fragment; lanes 1 and
+//! up bring the rest, in *segments* of up to 1 MiB (256 KiB if there are several such lanes). A lane brings a segment's bytes in order, in frames
+//! of up to 64 KiB, and may put it aside for that of another message and announce it again. Segments of one message do not overlap, and
+//! come in no order. A segment that comes before its message has been opened on lane 0 waits, with all behind it on its lane, which is not read
+//! meanwhile: lane 0 waits for no other, so it always comes. On lanes 1 and up there are only segments, data frames without flags,
+//! stamps of messages that came over one lane, and acknowledgements.
+//!
+//! Lanes have their own frame numbers, positions and acknowledgements, and are cut and made anew each by itself: its
+//! epochs begin at 1. A goodbye leaves lane 0 when the peer has acknowledged all that the lanes were to bring; then they may end.
+//!
+//! A rank asks for a lane when lane 0 has no room in its socket, 256 KiB of long messages wait, the smoothed round trip is 0.3 ms or
+//! more, and data arrives at less than 1 GB/s: then something would wait behind them. If the round trip is 5 ms or more and
+//! segments of TCP were sent again, it asks for eight: TCP slows a connection after each loss, and eight recover eight times as fast. The lower rank opens them, by itself or when the
+//! higher one wishes. From the first lane on, lane 0 has DSCP 46 (expedited forwarding) and socket priority 6, so that
+//! queues with classes let it pass.
+//!
 //! # Positions, acknowledgements and resumption
 //!
-//! A *position* counts the plain bytes of a link's frames in one direction, in 64 bits, over all its connections. Frames
+//! A *position* counts the plain bytes of a lane's frames in one direction, in 64 bits, over all its connections. Frames
 //! follow each other without gaps, so a position says exactly what has arrived, also in the middle of a frame. The sender
 //! keeps all bytes that are not acknowledged: headers and small payloads as a copy, longer payloads by reference to the
 //! message's buffer. If the program takes a buffer back before the peer has acknowledged it, its unacknowledged part is
 //! copied; of `Bytes` and `Arc<[T]>` a clone is kept. `wait` never waits for an acknowledgement.
 //!
-//! At most 1 MiB per link is kept, or twice what the path holds (its shortest round trip at its delivery rate), up to 64
+//! At most 1 MiB per lane is kept, or twice what the path holds (its shortest round trip at its delivery rate), up to 64
 //! MiB. A sender at the bound sends nothing but acknowledgements until it is acknowledged itself. A receiver acknowledges
 //! 256 KiB at once, 16 KiB together with other frames, and the rest 10 ms after it has come. Acknowledgements are
 //! frames like others, and are acknowledged after 3 KiB of them, so two ranks that have nothing to say are silent.

@@ -50,6 +50,22 @@ pub fn round_trip(socket: BorrowedFd<'_>) -> io::Result<Duration> {
     Ok(Duration::from_micros(information(socket)?.shortest_round_trip_us.into()))
 }
 
+/// The usual round trip of a TCP connection of late, with the time in queues: smoothed (RFC 6298).
+///
+/// # Errors
+/// It is no TCP socket.
+pub fn usual_round_trip(socket: BorrowedFd<'_>) -> io::Result<Duration> {
+    Ok(Duration::from_micros(information(socket)?.round_trip_us.into()))
+}
+
+/// The rate at which the data of a TCP connection last arrived, in bytes per second.
+///
+/// # Errors
+/// It is no TCP socket.
+pub fn delivery_rate(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    Ok(information(socket)?.delivery_rate)
+}
+
 /// What the path of a TCP connection holds, in bytes: its shortest round trip at the rate at which data last arrived.
 ///
 /// # Errors
@@ -133,7 +149,9 @@ struct Info {
     counts: [u32; 4],
     last_sent_ms: [u32; 3],
     last_ack_received_ms: u32,
-    path: [u32; 10],
+    path: [u32; 2],
+    round_trip_us: u32,
+    more_of_path: [u32; 7],
     total_retransmitted: u32,
     rates_and_bytes: [u64; 4],
     segments: [u32; 3],

@@ -59,7 +59,7 @@ pub(crate) enum Kind {
     /// Message `message_id` does not fit the read it met: message header (the read's length and element type), and the message's own
     /// message header: the sender may have forgotten it.
     Refuse = 7,
-    /// No more fragments of the refused message `message_id` will come.
+    /// No more of the refused message `message_id` will come on any lane than so many bytes, u64, in so many segments, u64.
     Abort = 8,
     /// Nothing else will come: words of the cause if the node failed.
     Goodbye = 9,
@@ -69,6 +69,11 @@ pub(crate) enum Kind {
     Stamp = 11,
     /// All bytes of the link before this position have arrived: u64.
     Acknowledgement = 12,
+    /// On a lane for long messages: what follows of message `message_id` begins at this byte, u64, and this lane brings so many
+    /// from there on, u64.
+    Segment = 13,
+    /// The sender wishes for so many lanes, `message_id`, beside the first; the lower rank opens them.
+    Lanes = 14,
 }
 
 impl Kind {
@@ -86,6 +91,8 @@ impl Kind {
             10 => Kind::GoodbyeAck,
             11 => Kind::Stamp,
             12 => Kind::Acknowledgement,
+            13 => Kind::Segment,
+            14 => Kind::Lanes,
             kind => return Err(WireError::UnknownKind { kind }),
         })
     }

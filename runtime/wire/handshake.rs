@@ -18,7 +18,7 @@ use super::seal::Seals;
 use crate::config::{Config, Key};
 
 /// The protocol versions this build speaks: first and last.
-pub const VERSIONS: (u16, u16) = (4, 4);
+pub const VERSIONS: (u16, u16) = (5, 5);
 /// What the kernel counts on when it dials or accepts: the size of each pass in bytes.
 pub(crate) const HELLO_BYTES: usize = 8 + 4 + 1 + OPTIONS_BYTES + 16 + 12 + 8 + 4 + NONCE_BYTES;
 /// CHALLENGE; not longer than HELLO, so that answering a stranger multiplies nothing.
@@ -44,9 +44,30 @@ pub(crate) type Nonce = [u8; NONCE_BYTES];
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// A node's connection to the rendezvous.
-    Control = 1,
-    /// A link between two ranks.
-    Link = 2,
+    Control,
+    /// A link between two ranks: its first lane.
+    Link,
+    /// Another lane of a link that is there, by its number from 1 on.
+    Lane(u8),
+}
+
+/// What stands for a link; lanes follow.
+const LINK: u8 = 2;
+/// The last lane's number.
+const LANES_MAX: u8 = 63;
+
+impl Purpose {
+    fn code(self) -> u8 {
+        match self {
+            Purpose::Control => 1,
+            Purpose::Link => LINK,
+            Purpose::Lane(lane) => LINK + lane.min(LANES_MAX),
+        }
+    }
+
+    fn is_of_link(self) -> bool {
+        self != Purpose::Control
+    }
 }
 
 /// What each side tells the other of itself, inside the response.
@@ -98,19 +119,19 @@ pub struct Party {
 
 impl Party {
     fn encrypts(&self, purpose: Purpose) -> bool {
-        self.encrypts && purpose == Purpose::Link
+        self.encrypts && purpose.is_of_link()
     }
 
     fn checks(&self, purpose: Purpose) -> bool {
-        self.checks && !self.encrypts && purpose == Purpose::Link
+        self.checks && !self.encrypts && purpose.is_of_link()
     }
 
     /// Whether the other side of a connection does with what it carries what this one does.
     fn agrees(&self, purpose: Purpose, theirs: &Options) -> Result<(), Refusal> {
         let ours = Options::of(self);
-        if purpose == Purpose::Link && theirs.encrypts != ours.encrypts {
+        if purpose.is_of_link() && theirs.encrypts != ours.encrypts {
             Err(Refusal::Encryption { theirs: theirs.encrypts })
-        } else if purpose == Purpose::Link && theirs.checks != ours.checks {
+        } else if purpose.is_of_link() && theirs.checks != ours.checks {
             Err(Refusal::Checksum { theirs: theirs.checks })
         } else {
             Ok(())
@@ -158,7 +179,7 @@ impl Dialer {
         bytes.extend(MAGIC);
         bytes.extend(party.versions.0.to_le_bytes());
         bytes.extend(party.versions.1.to_le_bytes());
-        bytes.push(target.purpose as u8);
+        bytes.push(target.purpose.code());
         Options::of(party).encode(&mut bytes);
         bytes.extend(job_id(&party.key));
         bytes.extend(party.rank.to_le_bytes());
@@ -259,7 +280,9 @@ pub(crate) struct Acceptor {
 pub struct Authenticated {
     /// Its rank, below the job's size if `fits` is `Ok`.
     pub rank: u32,
-    /// The number of this connection of the link.
+    /// Which lane of the link it brings; 0: the first.
+    pub lane: u8,
+    /// The number of this connection of the lane.
     pub epoch: u32,
     /// Its limits, its incarnation, the next frame it expects.
     pub established: Established,
@@ -310,7 +333,8 @@ impl Acceptor {
             incarnation: hello.incarnation,
             next_expected: Fields(body).u64(),
         };
-        Ok(Authenticated { rank: hello.from, epoch: hello.epoch, established, fits: self.fits(hello) })
+        let lane = hello.purpose.saturating_sub(LINK);
+        Ok(Authenticated { rank: hello.from, lane, epoch: hello.epoch, established, fits: self.fits(hello) })
     }
 
     /// What opens the connection's cipher, if it is to have one. PROOF has been taken.
@@ -360,7 +384,9 @@ impl Acceptor {
         if hello.options.byte_order != BYTE_ORDER {
             return Err(Refusal::ByteOrder);
         }
-        if hello.purpose != self.purpose as u8 {
+        // Who lets links in lets their lanes in.
+        let is_lane = self.purpose == Purpose::Link && (LINK..=LINK + LANES_MAX).contains(&hello.purpose);
+        if hello.purpose != self.purpose.code() && !is_lane {
             return Err(Refusal::Purpose);
         }
         self.party.agrees(self.purpose, &hello.options)?;

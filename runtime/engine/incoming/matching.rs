@@ -35,9 +35,10 @@ impl Incoming {
             }
             Sink::Returned(mut before) => {
                 message.sink = self.assign(message_id, &message_header, read, control, completions);
+                // Of a message in parts it is not looked which are here.
+                let to = if message.is_split() { message_header.total } else { message.received } as usize;
                 if let Sink::ReceiveBuffer { place, .. } = &mut message.sink {
-                    let received = message.received as usize;
-                    place.bytes_mut()[..received].copy_from_slice(&before.bytes_mut()[..received]);
+                    place.bytes_mut()[..to].copy_from_slice(&before.bytes_mut()[..to]);
                 }
                 self.spent.push(before.into_any());
             }

@@ -2,6 +2,7 @@
 
 mod leaving;
 mod matching;
+mod parts;
 mod returning;
 mod tables;
 mod wanting;
@@ -199,7 +200,11 @@ impl Incoming {
     /// Where the next bytes of message `message_id` go, if straight into a posted buffer: the rest of the place.
     pub(super) fn place(&mut self, message_id: u64) -> Option<&mut [u8]> {
         let message = self.messages.get_mut(&message_id)?;
-        let (from, to) = (message.received as usize, message.message_header.total as usize);
+        // What is read in vain beyond these bytes would be put where another lane's are already.
+        if message.is_split() {
+            return None;
+        }
+        let (from, to) = (message.at() as usize, message.message_header.total as usize);
         match &mut message.sink {
             Sink::ReceiveBuffer { place, .. } | Sink::Returned(place) => Some(&mut place.bytes_mut()[from..to]),
             _ => None,
@@ -210,7 +215,7 @@ impl Incoming {
     pub(super) fn missing(&self, message_id: u64) -> Result<u64, WireError> {
         match self.messages.get(&message_id) {
             Some(message) if !matches!(message.sink, Sink::Envelope { .. } | Sink::Own { .. }) => {
-                Ok(message.message_header.total - message.received)
+                Ok(message.message_header.total - message.at())
             }
             _ => Err(WireError::NoSuchMessage { what: "data", message_id }),
         }
@@ -219,11 +224,12 @@ impl Incoming {
     /// Bytes of message `message_id`; not more than are missing.
     pub(super) fn deliver(&mut self, message_id: u64, bytes: &[u8]) {
         let Some(message) = self.messages.get_mut(&message_id) else { return };
-        let from = message.received as usize;
+        let (from, is_split) = (message.at() as usize, message.is_split());
         match &mut message.sink {
             Sink::ReceiveBuffer { place, .. } | Sink::Returned(place) => {
                 place.bytes_mut()[from..from + bytes.len()].copy_from_slice(bytes);
             }
+            Sink::Buffer(buffer) if is_split => buffer[from..from + bytes.len()].copy_from_slice(bytes),
             Sink::Buffer(buffer) => {
                 let (total, needed) = (message.message_header.total as usize, from + bytes.len());
                 if needed > buffer.capacity() {
@@ -234,21 +240,21 @@ impl Incoming {
             }
             Sink::Discard | Sink::Envelope { .. } | Sink::Own { .. } => {}
         }
-        message.received += bytes.len() as u64;
+        message.add(bytes.len());
     }
 
     /// Bytes that were read straight into the place.
     pub(super) fn delivered(&mut self, message_id: u64, bytes: usize) {
         if let Some(message) = self.messages.get_mut(&message_id) {
-            message.received += bytes as u64;
+            message.add(bytes);
         }
     }
 
     /// A frame of message `message_id` has ended: completes the message if that was all of it.
     pub(super) fn settle(&mut self, message_id: u64, completions: &mut VecDeque<Completed>) {
         let Some(message) = self.messages.get(&message_id) else { return };
-        let (received, bytes) = (message.received, message.message_header.total);
-        if received < bytes {
+        let bytes = message.message_header.total;
+        if !message.is_all_here() {
             return self.notes.take_once(message_id, Progress::Begins { bytes });
         }
         self.notes.take(message_id, Progress::Arrives { bytes });
@@ -259,9 +265,7 @@ impl Incoming {
     /// Completes message `message_id`, if all of it is here and a read has met it.
     fn finish(&mut self, message_id: u64, completions: &mut VecDeque<Completed>) {
         let Some(message) = self.messages.get(&message_id) else { return };
-        if message.received < message.message_header.total
-            || matches!(message.sink, Sink::Buffer(_) | Sink::Returned(_))
-        {
+        if !message.is_all_here() || matches!(message.sink, Sink::Buffer(_) | Sink::Returned(_)) {
             return;
         }
         let removed = self.messages.remove(&message_id).map(|message| *message);
@@ -292,19 +296,6 @@ impl Incoming {
         let (element, place) = (read.element, read.place.bytes_mut());
         let alike = place.len() as u64 == message_header.total && element == message_header.element;
         alike.then_some((message_header, place))
-    }
-
-    /// The sender sends no more of the refused message `message_id`.
-    pub(super) fn abort(&mut self, message_id: u64) -> Result<(), WireError> {
-        match self.messages.get(&message_id).map(|message| &message.sink) {
-            Some(Sink::Discard) => {
-                self.messages.remove(&message_id);
-                Ok(())
-            }
-            Some(_) => Err(WireError::NoSuchMessage { what: "an abort", message_id }),
-            // Complete before the sender knew: nothing is left to forget.
-            None => Ok(()),
-        }
     }
 
     /// Withdraws a read that has met no message. `None`: it has, and runs to its end.

@@ -18,6 +18,7 @@ pub(in crate::engine) struct Control {
 pub(in crate::engine) enum Body {
     Empty,
     Number(u64),
+    Numbers(u64, u64),
     MessageHeader(MessageHeader),
     /// What a read takes, and the message that does not fit.
     MessageHeaders(MessageHeader, MessageHeader),

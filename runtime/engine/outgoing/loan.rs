@@ -9,32 +9,49 @@ use parking_lot::Mutex;
 
 use crate::buffer::SendBuffer;
 
-/// Shared by the link and by who is to have the buffer.
+/// Shared by the lanes that keep some of it and by who is to have the buffer.
 pub(super) struct Loan(Mutex<State>);
 
 struct State {
     /// Until somebody takes it, or nobody needs it.
     source: Option<Box<dyn SendBuffer>>,
-    /// What was made of it when it was taken: bytes from `tail_from` on, in the buffer's own order.
+    /// What each lane keeps.
+    parts: Vec<Part>,
+}
+
+/// The bytes that one lane may have to send again.
+struct Part {
+    /// The first.
+    from: usize,
+    /// Behind the last.
+    to: usize,
+    /// What was made of them when the buffer was taken: bytes from `tail_from` on, in the buffer's own order.
     tail: Vec<u8>,
     tail_from: usize,
-    /// The first byte that may have to be sent again.
-    from: usize,
-    /// Behind the last one.
-    to: usize,
 }
 
 impl Loan {
-    /// Of `source` the bytes in `kept` may have to be sent again.
-    pub(super) fn new(source: Box<dyn SendBuffer>, kept: Range<usize>) -> Arc<Self> {
-        let state =
-            State { source: Some(source), tail: Vec::new(), tail_from: kept.start, from: kept.start, to: kept.end };
-        Arc::new(Loan(Mutex::new(state)))
+    /// Of `source` nothing is kept yet.
+    pub(super) fn new(source: Box<dyn SendBuffer>) -> Arc<Self> {
+        Arc::new(Loan(Mutex::new(State { source: Some(source), parts: Vec::new() })))
     }
 
-    /// The peer has acknowledged all bytes before `from`.
-    pub(super) fn acknowledged(&self, from: usize) {
-        self.0.lock().from = from;
+    /// A lane may have to send the bytes in `kept` again. Returns the name of that part.
+    pub(super) fn keep(&self, kept: Range<usize>) -> usize {
+        let mut state = self.0.lock();
+        state.parts.push(Part { from: kept.start, to: kept.end, tail: Vec::new(), tail_from: kept.start });
+        state.parts.len() - 1
+    }
+
+    /// The peer has acknowledged all bytes of `part` before `from`.
+    pub(super) fn acknowledged(&self, part: usize, from: usize) {
+        self.0.lock().parts[part].from = from;
+    }
+
+    /// All bytes of `part` are acknowledged.
+    pub(super) fn release(&self, part: usize) {
+        let part = &mut self.0.lock().parts[part];
+        (part.from, part.tail) = (part.to, Vec::new());
     }
 
     /// The buffer, which its owner may change from now on; what may have to be sent again stays here: by a cheap clone if the
@@ -42,25 +59,29 @@ impl Loan {
     pub(super) fn take(&self) -> Option<Box<dyn SendBuffer>> {
         let mut state = self.0.lock();
         let source = state.source.take()?;
-        let kept = state.from..state.to;
-        if kept.is_empty() {
+        if state.parts.iter().all(|part| part.from == part.to) {
             return Some(source);
         }
         state.source = source.share();
         if state.source.is_none() {
-            // Bytes that are not given any more are not there when they are to be sent again; the link says so then.
-            state.tail = source.part(kept.clone()).map(<[u8]>::to_vec).unwrap_or_default();
-            state.tail_from = kept.start;
+            for part in &mut state.parts {
+                // Bytes that are not given any more are not there when they are to be sent again; the link says so then.
+                part.tail = source.part(part.from..part.to).map(<[u8]>::to_vec).unwrap_or_default();
+                part.tail_from = part.from;
+            }
         }
         Some(source)
     }
 
-    /// The bytes in `range`, to be sent again.
-    pub(super) fn copy(&self, range: Range<usize>, into: &mut Vec<u8>) -> bool {
+    /// The bytes in `range` of `part`, to be sent again.
+    pub(super) fn copy(&self, part: usize, range: Range<usize>, into: &mut Vec<u8>) -> bool {
         let state = self.0.lock();
         let bytes = match &state.source {
             Some(source) => source.part(range),
-            None => state.tail.get(range.start.wrapping_sub(state.tail_from)..range.end.wrapping_sub(state.tail_from)),
+            None => {
+                let Part { tail, tail_from, .. } = &state.parts[part];
+                tail.get(range.start.wrapping_sub(*tail_from)..range.end.wrapping_sub(*tail_from))
+            }
         };
         bytes.map(|bytes| into.extend_from_slice(bytes)).is_some()
     }
@@ -74,7 +95,7 @@ impl Loan {
     /// Bytes of its own memory.
     #[cfg(test)]
     pub(super) fn copied(&self) -> usize {
-        self.0.lock().tail.len()
+        self.0.lock().parts.iter().map(|part| part.tail.len()).sum()
     }
 }
 

@@ -6,8 +6,12 @@
 //! posted at once the first is complete when its bytes have gone, and can be passed on while the others follow. A long
 //! message whose key has something to say later in `express` is opened there first.
 
+mod carrying;
 mod control;
+mod lane;
+mod lanes;
 mod loan;
+mod partial;
 mod retention;
 mod stamps;
 mod window;
@@ -25,9 +29,13 @@ use crate::buffer::SendBuffer;
 use crate::error::Error;
 use crate::wire::frame::{Kind, MatchKey, MessageHeader, Stamp};
 pub(super) use control::{Body, Control};
+use lane::Lane;
+pub(crate) use lanes::LANES_MAX;
+use loan::Loan;
 pub(crate) use loan::Written;
+pub(super) use partial::Partial;
 pub(in crate::engine) use retention::BOUND_BYTES;
-use retention::Retention;
+pub(in crate::engine) use retention::Retention;
 
 /// What a message costs of the receiver's window beside its bytes: at least what the receiver keeps of it while no read
 /// has met it, with the memory that its tables and the allocator take (`Incoming::footprint`, tested there).
@@ -60,6 +68,10 @@ pub(super) struct Message {
     pub(super) stopped: Option<Error>,
     /// Follows the message's last frame.
     pub(super) stamp: Option<Stamp>,
+    /// Parts of it that lanes have taken and that have not left.
+    pub(super) parts: u32,
+    /// How often lanes have said that a segment of it comes.
+    pub(super) said: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,6 +141,10 @@ pub(super) struct Outgoing {
     answered: Option<u64>,
     /// There is no connection now, but there may be one again.
     pub(super) is_down: bool,
+    /// The lanes beside the first, which is all of the above.
+    pub(super) lanes: Vec<Lane>,
+    /// Messages of which lanes have taken parts, and not all: the rest goes that way too.
+    for_lanes: VecDeque<usize>,
     pub(super) fragment_bytes: usize,
     /// How many fragments share a header.
     pub(super) batch: Batch,
@@ -142,14 +158,6 @@ pub(super) struct Ended {
     /// The receiver has refused it.
     pub(super) refused: Option<Error>,
     pub(super) source: Box<dyn SendBuffer>,
-}
-
-/// What is left of a frame under way.
-pub(super) struct Partial {
-    pub(super) head: Vec<u8>,
-    pub(super) payload: Option<(usize, Range<usize>)>,
-    /// The message that is complete once this is written.
-    pub(super) finishes: Option<usize>,
 }
 
 impl Outgoing {
@@ -183,6 +191,8 @@ impl Outgoing {
             acknowledgement: Acknowledgement::default(),
             answered: None,
             is_down: false,
+            lanes: Vec::new(),
+            for_lanes: VecDeque::new(),
             fragment_bytes,
             batch: Batch::new(fragment_bytes),
             notes: Notes::default(),
@@ -208,15 +218,15 @@ impl Outgoing {
         }
         self.bulk.retain(|&other| other != index);
         self.express.retain(|entry| entry.index() != index);
+        self.for_lanes.retain(|&other| other != index);
         if let Message { message_header, stage: Stage::Ready { charged: true, .. }, .. } = self.message(index) {
             // The receiver will never see the frame that takes this credit.
             self.credit = self.credit.saturating_add(cost(message_header));
         }
+        self.take_from_lanes(index);
         self.message_mut(index).stopped = Some(error);
-        // A frame under way must end before the abort.
-        if !self.is_under_way(index) {
-            self.stop(index, completions);
-        }
+        // Frames under way must end before the abort.
+        self.end_if_gone(index, completions);
         self.promote_held();
         None
     }
@@ -225,12 +235,38 @@ impl Outgoing {
         self.partial.as_ref().and_then(|partial| partial.payload.as_ref()).is_some_and(|(other, _)| *other == index)
     }
 
+    /// A frame of a message has left, or the message is to stop: ends it if nothing of it is under way or to come.
+    pub(super) fn end_if_gone(&mut self, index: usize, completions: &mut VecDeque<Completed>) {
+        let message = self.message(index);
+        if message.parts > 0 || self.is_under_way(index) {
+            return;
+        }
+        if message.stopped.is_some() {
+            self.stop(index, completions);
+        } else if message.sent == message.message_header.total && matches!(message.stage, Stage::Ready { .. }) {
+            self.complete(index, completions);
+        }
+    }
+
+    /// A message has ended: its buffer, of which lanes keep what the peer has not acknowledged.
+    fn written(&mut self, message_id: u64, source: Box<dyn SendBuffer>) -> Written {
+        let lanes = self.lanes.iter().map(|lane| &lane.retention);
+        if !std::iter::once(&self.retention).chain(lanes).any(|retention| retention.keeps(message_id)) {
+            return Written::whole(source);
+        }
+        let loan = Loan::new(source);
+        self.retention.borrow(message_id, &loan);
+        self.lanes.iter_mut().for_each(|lane| lane.retention.borrow(message_id, &loan));
+        Written::lent(loan)
+    }
+
     /// Ends a refused message: the receiver learns that no more of it comes.
     pub(super) fn stop(&mut self, index: usize, completions: &mut VecDeque<Completed>) {
         let message = self.remove(index);
-        let source = self.retention.released(message.message_id, message.source);
+        let source = self.written(message.message_id, message.source).take();
         let Some(error) = message.stopped else { return };
-        self.control.push_back(Control::about(Kind::Abort, message.message_id));
+        let body = Body::Numbers(message.sent, message.said.into());
+        self.control.push_back(Control { body, ..Control::about(Kind::Abort, message.message_id) });
         let outcome = Outcome::failed_with(error, source.into_any());
         completions.push_back(Completed { op: message.op, outcome });
     }
@@ -240,7 +276,7 @@ impl Outgoing {
         let message = self.remove(index);
         self.remember(message.message_id, message.op, message.message_header);
         self.notes.take(message.message_id, Progress::Leaves(message.op));
-        let written = self.retention.written(message.message_id, message.source);
+        let written = self.written(message.message_id, message.source);
         completions.push_back(Completed { op: message.op, outcome: Outcome::Written(written) });
     }
 
@@ -307,13 +343,14 @@ impl Outgoing {
             || self.stamp_due.is_some()
             || !self.control.is_empty()
             || !self.express.is_empty()
-            || !self.bulk.is_empty()
+            || (!self.bulk.is_empty() && !self.has_lanes())
             || self.goodbye_is_due()
     }
 
     /// Goodbye goes last, after every message.
     pub(super) fn goodbye_is_due(&self) -> bool {
-        self.goodbye.is_some() && self.is_drained()
+        // It is to come after all messages, also those that take another way.
+        self.goodbye.is_some() && self.is_drained() && self.lanes.iter().all(Lane::is_settled)
     }
 
     /// Whether every message has left.
@@ -351,9 +388,11 @@ impl Outgoing {
                 None => self.is_mute = true,
             }
         }
+        self.clear_lanes();
         let mut ended = Vec::new();
-        for Message { op, message_id, message_header, stopped, source, .. } in self.messages.drain(..).flatten() {
-            let source = self.retention.released(message_id, source);
+        let messages = std::mem::take(&mut self.messages);
+        for Message { op, message_id, message_header, stopped, source, .. } in messages.into_iter().flatten() {
+            let source = self.written(message_id, source).take();
             ended.push(Ended { op, message_header, refused: stopped, source });
         }
         self.free.clear();
@@ -423,7 +462,9 @@ impl Outgoing {
             Express::Message(index) => Some(*index),
             Express::Envelope(_) => None,
         });
-        self.bulk.iter().copied().chain(express).find(|&index| self.message(index).message_id == message_id)
+        let on_lanes = self.lanes.iter().flat_map(Lane::messages);
+        let mut ready = self.bulk.iter().chain(&self.for_lanes).copied().chain(express).chain(on_lanes);
+        ready.find(|&index| self.message(index).message_id == message_id)
     }
 
     fn insert(&mut self, message: Message) -> usize {

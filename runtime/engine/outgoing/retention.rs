@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::loan::{Loan, Written};
+use super::loan::Loan;
 use crate::buffer::SendBuffer;
 use crate::error::WireError;
 
@@ -56,8 +56,8 @@ struct Kept {
     pieces: usize,
     /// The payload that they reach over.
     range: Range<usize>,
-    /// Once the message has ended.
-    loan: Option<Arc<Loan>>,
+    /// Once the message has ended: its buffer, and what part of it this is.
+    loan: Option<(Arc<Loan>, usize)>,
 }
 
 impl Retention {
@@ -151,17 +151,16 @@ impl Retention {
         self.next = self.sent;
     }
 
-    /// All of a message was sent: its buffer, free for reuse.
-    pub(in crate::engine) fn written(&mut self, message_id: u64, source: Box<dyn SendBuffer>) -> Written {
-        let Some(kept) = self.messages.get_mut(&message_id) else { return Written::whole(source) };
-        let loan = Loan::new(source, kept.range.clone());
-        kept.loan = Some(loan.clone());
-        Written::lent(loan)
+    /// Whether bytes of a message are kept.
+    pub(in crate::engine) fn keeps(&self, message_id: u64) -> bool {
+        self.messages.contains_key(&message_id)
     }
 
-    /// No more of a message is sent, and its owner has the buffer back at once.
-    pub(in crate::engine) fn released(&mut self, message_id: u64, source: Box<dyn SendBuffer>) -> Box<dyn SendBuffer> {
-        self.written(message_id, source).take()
+    /// A message has ended: from now on its bytes are in `loan`.
+    pub(super) fn borrow(&mut self, message_id: u64, loan: &Arc<Loan>) {
+        if let Some(kept) = self.messages.get_mut(&message_id) {
+            kept.loan = Some((loan.clone(), loan.keep(kept.range.clone())));
+        }
     }
 
     /// The peer has received all before `position`. Buffers that nobody wants any more go to `spent`.
@@ -217,12 +216,13 @@ impl Retention {
         let Some(kept) = self.messages.get_mut(&message_id) else { return };
         kept.pieces -= 1;
         kept.range.start = to;
-        if let Some(loan) = &kept.loan {
-            loan.acknowledged(to);
+        if let Some((loan, part)) = &kept.loan {
+            loan.acknowledged(*part, to);
         }
         if kept.pieces == 0
-            && let Some(Kept { loan: Some(loan), .. }) = self.messages.remove(&message_id)
+            && let Some(Kept { loan: Some((loan, part)), .. }) = self.messages.remove(&message_id)
         {
+            loan.release(part);
             spent.extend(Loan::end(loan));
         }
     }
@@ -263,7 +263,7 @@ impl Retention {
                     let part = range.start + from..range.start + from + now;
                     let loan = self.messages.get(message_id).and_then(|kept| kept.loan.as_ref());
                     let is_there = match loan {
-                        Some(loan) => loan.copy(part, &mut bytes),
+                        Some((loan, of_lane)) => loan.copy(*of_lane, part, &mut bytes),
                         None => under_way(*message_id)
                             .and_then(|source| source.part(part))
                             .map(|part| bytes.extend_from_slice(part))
@@ -294,8 +294,10 @@ impl Retention {
 
     /// The link is over: nothing is sent again.
     pub(in crate::engine) fn clear(&mut self, spent: &mut Vec<Box<dyn Any + Send>>) {
-        let loans = self.messages.drain().filter_map(|(_, kept)| kept.loan);
-        spent.extend(loans.filter_map(Loan::end));
+        for (loan, part) in self.messages.drain().filter_map(|(_, kept)| kept.loan) {
+            loan.release(part);
+            spent.extend(Loan::end(loan));
+        }
         self.pieces.clear();
         self.copied = VecDeque::new();
         (self.acknowledged, self.next) = (self.sent, self.sent);
@@ -305,7 +307,7 @@ impl Retention {
     #[cfg(test)]
     pub(in crate::engine) fn memory(&self) -> usize {
         let loans = self.messages.values().filter_map(|kept| kept.loan.as_ref());
-        self.copied.len() + loans.map(|loan| loan.copied()).sum::<usize>()
+        self.copied.len() + loans.map(|(loan, _)| loan.copied()).sum::<usize>()
     }
 
     /// As [`Retention::set_bound`], without a limit.
@@ -340,8 +342,8 @@ impl Piece {
                 range.start += count;
                 if let Some(kept) = messages.get_mut(message_id) {
                     kept.range.start = range.start;
-                    if let Some(loan) = &kept.loan {
-                        loan.acknowledged(range.start);
+                    if let Some((loan, part)) = &kept.loan {
+                        loan.acknowledged(*part, range.start);
                     }
                 }
                 0
@@ -353,6 +355,7 @@ impl Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::outgoing::Written;
 
     #[test]
     fn no_more_is_kept_than_the_bound() {
@@ -372,7 +375,9 @@ mod tests {
             let (mut retention, mut spent) = (Retention::new(), Vec::new());
             retention.name(1, 0..1000);
             retention.name(1, 1000..2000);
-            let written = retention.written(1, Box::new(bytes.clone()));
+            let loan = Loan::new(Box::new(bytes.clone()));
+            retention.borrow(1, &loan);
+            let written = Written::lent(loan);
             retention.acknowledge(acknowledged, &mut spent).unwrap();
             assert_eq!(written.take().bytes(), bytes);
             assert_eq!(retention.memory(), 2000 - acknowledged as usize);

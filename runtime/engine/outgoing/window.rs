@@ -30,6 +30,8 @@ impl Outgoing {
             stage: Stage::Held,
             stopped: None,
             stamp: None,
+            parts: 0,
+            said: 0,
         };
         let index = self.insert(message);
         let wanted = self.wants.contains_key(&key);
@@ -126,7 +128,7 @@ impl Outgoing {
         let is_new = matches!(stage, Stage::Ready { opened: false, .. });
         if granted && total > self.fragment_bytes {
             self.push_bulk(index);
-        } else if is_new && total > self.batch.bytes() && self.express.is_empty() {
+        } else if is_new && total > self.batch.bytes() && self.express.is_empty() && !self.has_lanes() {
             // Nothing of its key comes before it there.
             self.push_bulk(index);
         } else {

@@ -3,9 +3,9 @@
 use super::network::Pipe;
 use super::program::{Family, Program};
 use super::runs::simulate;
-use super::world::{Allowed, Kind, Verdict, World};
+use super::world::{Allowed, Kind, LANES, Verdict, World};
 use crate::chance::Chance;
-use crate::ids::Rank;
+use crate::ids::{Path, Rank};
 
 /// The connections of a world, one per pair of ranks.
 pub(super) struct Cuts {
@@ -35,7 +35,7 @@ struct At {
 
 impl Cuts {
     pub(super) fn none(size: usize) -> Self {
-        Cuts { size, lines: vec![Line::default(); size * size], left: 0, steps: 1, at: None }
+        Cuts { size, lines: vec![Line::default(); size * size * LANES], left: 0, steps: 1, at: None }
     }
 
     /// Some, by chance.
@@ -44,12 +44,18 @@ impl Cuts {
         self.steps = [3, 20, 100, 1000][rng.below(4)];
     }
 
+    fn at(&self, one: usize, other: usize) -> usize {
+        let (size, lower, higher) = (self.size, one.min(other), one.max(other));
+        lower / size * size * size + lower % size * size + higher % size
+    }
+
     fn line(&mut self, one: usize, other: usize) -> &mut Line {
-        &mut self.lines[one.min(other) * self.size + one.max(other)]
+        let at = self.at(one, other);
+        &mut self.lines[at]
     }
 
     fn state(&self, one: usize, other: usize) -> Line {
-        self.lines[one.min(other) * self.size + one.max(other)]
+        self.lines[self.at(one, other)]
     }
 
     pub(super) fn is_dead(&self, one: usize, other: usize) -> bool {
@@ -82,9 +88,13 @@ impl World {
             self.cuts.at = None;
             self.cut(from, to);
         }
+        if self.has_lanes && self.rng.once_in(50) {
+            self.open_lane();
+        }
         if self.cuts.left > 0 && self.rng.once_in(self.cuts.steps) {
             self.cuts.left -= 1;
-            let (one, other) = (self.rng.below(self.size()), self.rng.below(self.size()));
+            let lane = if self.has_lanes { self.rng.below(LANES) } else { 0 } * self.size();
+            let (one, other) = (lane + self.rng.below(self.size()), lane + self.rng.below(self.size()));
             if one != other && !self.cuts.is_dead(one, other) && self.is_used(one, other) {
                 self.cut(one, other);
             }
@@ -92,8 +102,39 @@ impl World {
     }
 
     fn is_used(&self, one: usize, other: usize) -> bool {
-        let may_end = |rank: usize, peer: usize| self.nodes[rank].engine.may_end(Rank(peer as u32));
-        !self.nodes[one].is_dead && !self.nodes[other].is_dead && !may_end(one, other) && !may_end(other, one)
+        let size = self.size();
+        let node = |end: usize| &self.nodes[end % size];
+        let may_end = |end: usize, peer: usize| node(end).engine.may_end(self.path(peer));
+        let is_open = node(one).engine.lanes(self.path(other).peer) >= self.path(other).lane;
+        is_open && !node(one).is_dead && !node(other).is_dead && !may_end(one, other) && !may_end(other, one)
+    }
+
+    /// A pair of ranks opens a lane: it has no connection yet.
+    fn open_lane(&mut self) {
+        let size = self.size();
+        let (one, other) = (self.rng.below(size), self.rng.below(size));
+        let ranks = [one, other].map(|rank| Rank(rank as u32));
+        let lane = self.nodes[one].engine.lanes(ranks[1]) as usize + 1;
+        if one == other || lane >= LANES || self.nodes[one].is_dead || self.nodes[other].is_dead {
+            return;
+        }
+        self.counts.lanes += 1;
+        for (rank, peer) in [(one, ranks[1]), (other, ranks[0])] {
+            self.nodes[rank].engine.open_lanes(peer, lane as u8);
+            self.nodes[rank].engine.begin_lane_at(Path { peer, lane: lane as u8 }, self.starts);
+        }
+        *self.cuts.line(lane * size + one, lane * size + other) = Line { is_dead: true, noticed: [true; 2] };
+    }
+
+    /// The far end of a lane, as an index: so many ranks for each lane.
+    pub(super) fn path(&self, end: usize) -> Path {
+        Path { peer: Rank((end % self.size()) as u32), lane: (end / self.size()) as u8 }
+    }
+
+    /// Where what lies between two ends stands.
+    pub(super) fn between(&self, from: usize, to: usize) -> usize {
+        let size = self.size();
+        from / size * size * size + from % size * size + to % size
     }
 
     /// The connection breaks. Some of what is on its way still arrives, unless the end that it goes to notices first.
@@ -116,13 +157,14 @@ impl World {
         let pipe = self.pipe(peer, rank);
         pipe.bytes.clear();
         pipe.is_cut = false;
-        self.nodes[rank].engine.suspend(Rank(peer as u32));
+        let (path, rank) = (self.path(peer), rank % self.size());
+        self.nodes[rank].engine.suspend(path);
         self.settle(rank)
     }
 
     /// The lower rank has a new connection. Its last pass may be lost: then it alone has begun to use it.
     pub(super) fn dial(&mut self, lower: usize, higher: usize) -> Verdict {
-        let ranks = [lower, higher].map(|rank| Rank(rank as u32));
+        let (size, paths) = (self.size(), [lower, higher].map(|end| self.path(end)));
         if self.cuts.is_unnoticed(higher, lower) {
             self.notice(higher, lower)?;
         }
@@ -132,13 +174,14 @@ impl World {
             let pipe = self.pipe(from, to);
             *pipe = Pipe { capacity: pipe.capacity, is_clogged: pipe.is_clogged, ..Pipe::default() };
         }
-        let size = self.size();
-        if let Some(records) = &self.records[lower * size + higher] {
+        // A lane's are of the kind that the link's first are of.
+        if let Some(records) = &self.records[self.between(lower % size, higher % size)] {
             let (dialer, acceptor) = Kind::of(records).pair(&mut self.rng);
-            (self.records[lower * size + higher], self.records[higher * size + lower]) = (Some(dialer), Some(acceptor));
+            let (there, back) = (self.between(lower, higher), self.between(higher, lower));
+            (self.records[there], self.records[back]) = (Some(dialer), Some(acceptor));
         }
         let [of_lower, of_higher] =
-            [(lower, ranks[1]), (higher, ranks[0])].map(|(rank, peer)| self.nodes[rank].engine.received(peer));
+            [(lower, paths[1]), (higher, paths[0])].map(|(end, path)| self.nodes[end % size].engine.received(path));
         *self.cuts.line(lower, higher) = Line { is_dead: is_lost, noticed: [false, is_lost] };
         if is_lost {
             self.cuts.left -= 1;
@@ -157,7 +200,8 @@ impl World {
     }
 
     fn goes_on(&mut self, rank: usize, peer: usize, position: u64) -> Verdict {
-        let resumed = self.nodes[rank].engine.resume(Rank(peer as u32), position);
+        let (path, rank) = (self.path(peer), rank % self.size());
+        let resumed = self.nodes[rank].engine.resume(path, position);
         self.counts.again += resumed.map_err(|error| format!("rank {rank} cannot go on with {peer}: {error}"))?;
         self.settle(rank)
     }
@@ -206,6 +250,24 @@ pub(super) fn finish(mut world: World) -> Verdict<World> {
     }
     world.check_farewell()?;
     Ok(world)
+}
+
+/// The same over links that open lanes at any time, and of which each lane is cut by itself.
+#[test]
+fn lanes_are_only_other_ways() {
+    simulate("lanes_are_only_other_ways", 10_000, |seed| {
+        let mut rng = Chance(seed);
+        let family = rng.pick(&[Family::Rendezvous, Family::Windowed, Family::Misfitting]);
+        let program = Program::random(family, &mut rng);
+        let misfits = family == Family::Misfitting;
+        let allowed = Allowed { misfits, early_goodbye: !misfits && rng.once_in(4), ..Allowed::default() };
+        let mut world = World::new(rng, program, allowed);
+        world.has_lanes = true;
+        if world.rng.once_in(2) {
+            world.cuts.chance_makes(&mut world.rng);
+        }
+        finish(world)
+    });
 }
 
 /// Small programs, cut at each byte that goes from one rank to another: with and without records, with windows and without.

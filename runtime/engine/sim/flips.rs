@@ -4,7 +4,7 @@ use super::cuts::finish;
 use super::network::Pipe;
 use super::program::{Family, Program};
 use super::runs::{Counts, simulate};
-use super::world::{Allowed, Kind, Verdict, World, no_records};
+use super::world::{Allowed, Kind, LANES, Verdict, World, no_records};
 use crate::chance::Chance;
 
 /// The bits of a world that flip.
@@ -23,13 +23,14 @@ pub(super) struct Flips {
 
 impl Flips {
     pub(super) fn none(size: usize) -> Self {
-        Flips { size, left: 0, pieces: 1, at: None, gone: vec![0; size * size], done: 0 }
+        Flips { size, left: 0, pieces: 1, at: None, gone: vec![0; size * size * LANES], done: 0 }
     }
 
     /// Bytes have gone into `pipe`, behind the first `before`: perhaps a bit of them flips.
     pub(super) fn strike(&mut self, (from, to): (usize, usize), pipe: &mut Pipe, before: usize, rng: &mut Chance) {
         let count = pipe.bytes.len() - before;
-        let gone = &mut self.gone[from * self.size + to];
+        let size = self.size;
+        let gone = &mut self.gone[from / size * size * size + from % size * size + to % size];
         let passed = *gone..*gone + count;
         *gone = passed.end;
         let mut flip = |at: usize, bit: u32| {

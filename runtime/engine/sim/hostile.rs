@@ -1,5 +1,7 @@
 //! A peer that has the key and means harm, one attack at a time: a named error, or nothing comes of it. Memory is bounded either way.
 
+mod lanes;
+
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read};
 use std::time::Duration;
 
@@ -85,7 +87,7 @@ const fn attack(name: &'static str, says: fn(&mut Talk), comes: Comes) -> Attack
 /// Messages that the peer's own stream begins with have small ids; those that it invents have these.
 const UNKNOWN: u64 = 1 << 40;
 
-const ATTACKS: [Attack; 31] = [
+const ATTACKS: [Attack; 32] = [
     attack("a fragment of 16 MiB", |talk| talk.raw(1, (1 << 24) - 1), Comes::Named("a fragment of 16777215 is beyond")),
     attack(
         "credit of 16 MiB",
@@ -93,7 +95,7 @@ const ATTACKS: [Attack; 31] = [
         Comes::Named("a control frame of 16777215 is beyond"),
     ),
     attack("a kind that is none", |talk| talk.raw(0, 0), Comes::Named("unknown frame kind 0")),
-    attack("the kind after the last", |talk| talk.raw(13, 0), Comes::Named("unknown frame kind 13")),
+    attack("the kind after the last", |talk| talk.raw(15, 0), Comes::Named("unknown frame kind 15")),
     attack("the greatest kind", |talk| talk.raw(255, 77), Comes::Named("unknown frame kind 255")),
     attack(
         "the longest message begins",
@@ -160,7 +162,12 @@ const ATTACKS: [Attack; 31] = [
         |talk| talk.frame(Kind::Refuse, 0, 0, message(3, 7), &[1]),
         Comes::Named("a refusal"),
     ),
-    attack("nothing is given up", |talk| talk.bare(Kind::Abort, 0, UNKNOWN), Comes::Nothing),
+    attack("nothing is given up", |talk| talk.frame(Kind::Abort, 0, UNKNOWN, None, &[0; 16]), Comes::Nothing),
+    attack(
+        "it is not said how much is given up",
+        |talk| talk.bare(Kind::Abort, 0, UNKNOWN),
+        Comes::Named("an abort without its numbers"),
+    ),
     attack("a goodbye that nobody said is confirmed", |talk| talk.bare(Kind::GoodbyeAck, 0, 0), Comes::Nothing),
     attack(
         "a stamp of nothing",

@@ -3,9 +3,8 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 
-use super::world::{Verdict, World};
+use super::world::{LANES, Verdict, World};
 use crate::engine::Sent;
-use crate::ids::Rank;
 use crate::wire::checksum::Damaged;
 
 /// What lies between two sockets, in one direction.
@@ -24,8 +23,8 @@ pub(super) struct Pipe {
 
 impl World {
     pub(super) fn send(&mut self, from: usize, to: usize) -> Verdict {
-        let size = self.size();
-        let (pipe, rng, flips) = (&mut self.pipes[from * size + to], &mut self.rng, &mut self.flips);
+        let (at, size, path) = (self.between(from, to), self.size(), self.path(to));
+        let (pipe, rng, flips) = (&mut self.pipes[at], &mut self.rng, &mut self.flips);
         let (mut moved, piece) = (0, self.program.piece_bytes);
         let mut write = |slices: &[IoSlice<'_>]| {
             if pipe.is_broken {
@@ -55,42 +54,47 @@ impl World {
             flips.strike((from, to), pipe, before, rng);
             Ok(pipe.bytes.len() - before)
         };
-        let (engine, peer) = (&mut self.nodes[from].engine, Rank(to as u32));
-        let sent = match &mut self.records[from * size + to] {
-            None => engine.transmit(peer, &mut write),
-            Some(records) => engine.transmit_sealed(peer, records, &mut |bytes| write(&[IoSlice::new(bytes)])),
+        let end = from;
+        let from = from % size;
+        let engine = &mut self.nodes[from].engine;
+        let sent = match &mut self.records[at] {
+            None => engine.transmit(path, &mut write),
+            Some(records) => engine.transmit_sealed(path, records, &mut |bytes| write(&[IoSlice::new(bytes)])),
         };
         self.note(&[2, from as u64, to as u64, moved as u64]);
         match sent {
             Ok(Sent::All) => {
                 self.nodes[from].sends[to] = false;
-                if self.nodes[from].engine.has_output(Rank(to as u32)) {
+                if self.nodes[from].engine.has_output(path) {
                     return Err(format!("rank {from} has sent all to {to}, and has more to send"));
                 }
             }
             Ok(Sent::Blocked | Sent::More) => {}
             Err(error) => {
                 self.nodes[from].sends[to] = false;
-                self.pipe(from, to).is_broken = true;
-                self.lose(from, to, &error.to_string())?;
+                self.pipe(end, to).is_broken = true;
+                self.lose(end, to, &error.to_string())?;
             }
         }
         self.settle(from)
     }
 
     pub(super) fn deliver(&mut self, from: usize, to: usize) -> Verdict {
-        let (now, size, peer) = (self.now(), self.size(), Rank(from as u32));
-        let pipe = &mut self.pipes[from * size + to];
-        if pipe.bytes.is_empty() {
+        let (now, size, path) = (self.now(), self.size(), self.path(from));
+        let (at, back) = (self.between(from, to), self.between(to, from));
+        let pipe = &mut self.pipes[at];
+        let holds = from >= size && self.records[back].as_ref().is_some_and(|records| records.holds());
+        if pipe.bytes.is_empty() && !holds {
             pipe.is_cut = false;
             self.note(&[3, from as u64, to as u64]);
             return self.lose(to, from, "the connection has ended");
         }
         let piece = (1 + self.rng.below(self.program.piece_bytes)).min(pipe.bytes.len());
         let piece = self.cuts.before(from, to, piece);
-        let (feeds, blocks) = (self.rng.once_in(3), self.rng.once_in(12));
-        let (engine, predicted) = (&mut self.nodes[to].engine, &mut self.counts.predicted);
-        let Some(records) = &mut self.records[to * size + from] else {
+        let (feeds, blocks) = (self.rng.once_in(3) && path.is_first(), self.rng.once_in(12));
+        let peer = path.peer;
+        let (engine, predicted) = (&mut self.nodes[to % size].engine, &mut self.counts.predicted);
+        let Some(records) = &mut self.records[back] else {
             let moved = if feeds {
                 let bytes: Vec<u8> = pipe.bytes.drain(..piece).collect();
                 engine.handle_bytes(now, peer, &bytes);
@@ -103,11 +107,11 @@ impl World {
                     *predicted += u64::from(slices.len() > 1);
                     Ok(read_into(pipe, slices, piece))
                 };
-                engine.receive(now, peer, &mut read).unwrap_or(0)
+                engine.receive(now, path, &mut read).unwrap_or(0)
             };
             self.note(&[4, from as u64, to as u64, moved as u64]);
             self.count_to_cut(from, to, moved);
-            return self.settle(to);
+            return self.settle(to % size);
         };
         let (mut moved, mut left) = (0, if blocks { 0 } else { piece });
         let mut take = |bytes: &mut [u8]| match read_into(pipe, &mut [IoSliceMut::new(bytes)], left) {
@@ -128,7 +132,7 @@ impl World {
                 read(&mut [IoSliceMut::new(&mut bytes)])
                     .inspect(|count| engine.handle_bytes(now, peer, &bytes[..*count]))
             } else {
-                engine.receive(now, peer, &mut read)
+                engine.receive(now, path, &mut read)
             };
             match result {
                 Ok(count) => moved += count,
@@ -148,7 +152,7 @@ impl World {
             self.pipe(from, to).bytes.clear();
             return self.lose(to, from, &end.to_string());
         }
-        self.settle(to)
+        self.settle(to % size)
     }
 
     /// `rank` ends its connection to `peer`, on which a checksum was wrong.
@@ -166,14 +170,25 @@ impl World {
         if self.cuts.is_dead(rank, peer) {
             return self.notice(rank, peer);
         }
-        self.nodes[rank].engine.handle_lost(Rank(peer as u32), cause);
-        self.settle(rank)
+        let (size, path) = (self.size(), self.path(peer));
+        let engine = &mut self.nodes[rank % size].engine;
+        // As the kernel does: a lane that nothing more is to be said on may end.
+        if path.is_first() || !engine.may_end(path) {
+            engine.handle_lost(path.peer, cause);
+        }
+        // Nobody asks it again what it has to send.
+        if !path.is_first() {
+            engine.suspend(path);
+        }
+        self.settle(rank % size)
     }
 
     /// The process of `rank` ends. What it has sent arrives in part; then its peers notice.
     pub(super) fn kill(&mut self, rank: usize) {
         self.nodes[rank].is_dead = true;
-        for peer in 0..self.size() {
+        let size = self.size();
+        for peer in 0..size * LANES {
+            let rank = peer / size * size + rank;
             let arrives = self.rng.next() as usize;
             let pipe = self.pipe(rank, peer);
             pipe.bytes.truncate(arrives % (pipe.bytes.len() + 1));

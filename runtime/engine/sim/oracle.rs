@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::program::Message;
-use super::world::{End, Read, Verdict, World};
+use super::world::{End, LANES, Read, Verdict, World};
 use crate::buffer::Element;
 use crate::engine::link::Link;
 use crate::error::Error;
-use crate::ids::{Rank, Tag};
+use crate::ids::{Path, Rank, Tag};
 use crate::wire::frame::{Context, MatchKey};
 
 /// Bytes by which the last frame may go beyond what is kept: a batch of fragments, or a word about a message.
@@ -170,6 +170,30 @@ impl World {
             lines += &format!("rank {rank} (dead: {}) at {at}: {next:?}\n", node.is_dead);
             for waiting in node.engine.outstanding() {
                 lines += &format!("    {waiting:?}\n");
+            }
+            for (peer, lane) in (0..self.size() as u32).flat_map(|peer| (1..LANES as u8).map(move |lane| (peer, lane)))
+            {
+                let path = Path { peer: Rank(peer), lane };
+                let link = &node.engine.links[peer as usize];
+                let Some(at) = link.lane(path) else { continue };
+                let state = &link.outgoing.lanes[at];
+                lines += &format!(
+                    "    {path:?}: {:?}, room {}, kept {}, to send again {}, under way {}, down {}, waits {}, output {}, sends {}, dead {}, {} bytes come\n",
+                    state.segments,
+                    state.retention.has_room(),
+                    state.retention.kept(),
+                    state.retention.unsent(),
+                    state.partial.is_some(),
+                    state.is_down,
+                    node.engine.waits(path),
+                    link.outgoing.lane_has_output(at),
+                    node.sends[lane as usize * self.size() + peer as usize],
+                    self.cuts.is_dead(lane as usize * self.size() + rank, lane as usize * self.size() + peer as usize),
+                    self.pipes
+                        [self.between(lane as usize * self.size() + peer as usize, lane as usize * self.size() + rank)]
+                    .bytes
+                    .len(),
+                );
             }
         }
         lines + &format!("{:#?}", self.program.limits)

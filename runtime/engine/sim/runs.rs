@@ -35,6 +35,8 @@ pub(super) struct Counts {
     pub(super) flips: u64,
     /// Connections that were ended since a checksum was wrong.
     pub(super) damaged: u64,
+    /// Lanes that were opened.
+    pub(super) lanes: u64,
 }
 
 impl Counts {
@@ -54,6 +56,7 @@ impl Counts {
         self.again += other.again;
         self.flips += other.flips;
         self.damaged += other.damaged;
+        self.lanes += other.lanes;
     }
 }
 
@@ -110,6 +113,7 @@ fn leaving(seed: u64) -> Verdict<World> {
     let program = Program::random(family, &mut rng);
     let allowed = Allowed { errors: true, misfits: true, early_goodbye: rng.once_in(2), ..Allowed::default() };
     let mut world = World::new(rng, program, allowed);
+    world.has_lanes = world.rng.once_in(2);
     let moment = moment(&mut world);
     world.run(moment)?;
     let leaver = world.rng.below(world.size());
@@ -137,6 +141,7 @@ fn losing(seed: u64) -> Verdict<World> {
     let program = Program::random(family, &mut rng);
     let allowed = Allowed { errors: true, failures: true, misfits: true, ..Allowed::default() };
     let mut world = World::new(rng, program, allowed);
+    world.has_lanes = world.rng.once_in(2);
     let moment = moment(&mut world);
     world.run(moment)?;
     let lost = world.rng.below(world.size());

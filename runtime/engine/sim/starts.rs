@@ -1,6 +1,7 @@
 //! Counters that begin near their turning points.
 
 use crate::engine::Engine;
+use crate::ids::Path;
 
 /// Where the counters of a job's engines begin.
 #[derive(Clone, Copy, Default, Debug)]
@@ -37,6 +38,20 @@ impl Starts {
 }
 
 impl Engine {
+    /// The same for a lane that has just been opened.
+    pub(crate) fn begin_lane_at(&mut self, path: Path, starts: Starts) {
+        let link = &mut self.links[path.peer.index()];
+        let Some(lane) = link.lane(path) else { return };
+        link.lanes[lane].parser.number = starts.frames;
+        let state = &mut link.outgoing.lanes[lane];
+        state.number = starts.frames;
+        state.begin_at(starts.positions);
+        if let Some(bound) = starts.bound {
+            state.retention.force_bound(bound);
+            state.acknowledgement.set_at_once(bound / 4);
+        }
+    }
+
     /// Has the counters begin at `starts`; nothing has been posted yet.
     pub(crate) fn begin_at(&mut self, starts: Starts) {
         self.next_op = starts.ops;

@@ -258,7 +258,7 @@ impl World {
     /// Takes what the engine of `rank` has to say.
     fn settle(&mut self, rank: usize) -> Verdict {
         while let Some(peer) = self.engines[rank].poll_pending() {
-            let at = rank * self.engines.len() + peer.index();
+            let at = rank * self.engines.len() + peer.peer.index();
             self.sends[at] = true;
         }
         while let Some(Completed { op, outcome }) = self.engines[rank].poll_completion() {

@@ -367,8 +367,8 @@ fn a_link_is_named_once_however_often_it_is_sent_to() {
         assert_eq!(pair.send(0), Sent::All);
     }
     pair.write(0, 1, vec![1u8]);
-    assert_eq!(pair.engines[0].shared.pending, [Rank(1)]);
-    assert_eq!(pair.engines[0].poll_pending(), Some(Rank(1)));
+    assert_eq!(pair.engines[0].shared.pending, [Rank(1).into()]);
+    assert_eq!(pair.engines[0].poll_pending(), Some(Rank(1).into()));
     assert_eq!(pair.engines[0].poll_pending(), None);
 }
 

@@ -56,7 +56,7 @@ pub(super) struct Node {
     pub(super) engine: Engine,
     pub(super) at: usize,
     ops: HashMap<OpId, Side>,
-    /// Links that have something to send, as far as the engine has said so.
+    /// Lanes that have something to send, as far as the engine has said so, by their far ends.
     pub(super) sends: Vec<bool>,
     pub(super) said_goodbye: bool,
     pub(super) is_dead: bool,
@@ -110,12 +110,16 @@ pub(super) struct World {
     pub(super) cuts: Cuts,
     pub(super) flips: Flips,
     pub(super) starts: Starts,
+    /// Chance opens lanes.
+    pub(super) has_lanes: bool,
     /// Buffers that are back and that nobody has taken.
     pub(super) written: Vec<(usize, Written)>,
     pub(super) trace: u64,
     pub(super) counts: Counts,
 }
 
+/// Lanes that a link may have, the first among them.
+pub(super) const LANES: usize = 4;
 /// Steps after which a run is given up.
 const STEPS_MAX: u64 = 3_000_000;
 
@@ -126,7 +130,7 @@ impl World {
             engine: Engine::new(Rank(rank as u32), &program.limits),
             at: 0,
             ops: HashMap::new(),
-            sends: vec![false; size],
+            sends: vec![false; size * LANES],
             said_goodbye: false,
             is_dead: false,
             refusals: Vec::new(),
@@ -142,7 +146,7 @@ impl World {
         nodes.iter_mut().for_each(|node| node.engine.begin_at(starts));
         World {
             nodes,
-            pipes: (0..size * size).map(|_| pipe()).collect(),
+            pipes: (0..size * size * LANES).map(|_| pipe()).collect(),
             records: if size <= 3 && rng.once_in(2) {
                 Kind::any(&mut rng).all(size, &mut rng)
             } else {
@@ -156,6 +160,7 @@ impl World {
             cuts: Cuts::none(size),
             flips: Flips::none(size),
             starts,
+            has_lanes: false,
             written: Vec::new(),
             trace: 0,
             counts: Counts { runs: 1, messages: program.messages.len() as u64, ..Counts::default() },
@@ -170,8 +175,8 @@ impl World {
     }
 
     pub(super) fn pipe(&mut self, from: usize, to: usize) -> &mut Pipe {
-        let size = self.size();
-        &mut self.pipes[from * size + to]
+        let at = self.between(from, to);
+        &mut self.pipes[at]
     }
 
     /// Makes at most `steps` moves. `true`: no move is left.
@@ -217,6 +222,7 @@ impl World {
     fn find_moves(&mut self) {
         self.moves.clear();
         let size = self.nodes.len();
+        let lanes = if self.has_lanes { LANES } else { 1 };
         for rank in 0..size {
             if self.nodes[rank].is_dead {
                 continue;
@@ -224,19 +230,24 @@ impl World {
             if self.can_step(rank) {
                 self.moves.push(Move::Program(rank));
             }
-            for peer in (0..size).filter(|peer| *peer != rank) {
-                let (to, from) = (&self.pipes[rank * size + peer], &self.pipes[peer * size + rank]);
+            let ends = (0..size * lanes).filter(|end| end % size != rank);
+            for (rank, peer) in ends.map(|peer| (peer / size * size + rank, peer)) {
+                let (to, from) = (&self.pipes[self.between(rank, peer)], &self.pipes[self.between(peer, rank)]);
                 let room = to.bytes.len() < to.capacity || to.is_broken;
-                if self.nodes[rank].sends[peer] && room && !to.is_clogged {
+                let engine = &self.nodes[rank % size].engine;
+                if self.nodes[rank % size].sends[peer] && room && !to.is_clogged {
                     self.moves.push(Move::Send(rank, peer));
                 }
-                if (!from.bytes.is_empty() || from.is_cut) && !from.is_clogged {
+                let holds = peer >= size
+                    && self.records[self.between(rank, peer)].as_ref().is_some_and(|records| records.holds());
+                let comes = !from.bytes.is_empty() || from.is_cut || holds;
+                if comes && !from.is_clogged && !engine.waits(self.path(peer)) {
                     self.moves.push(Move::Deliver(peer, rank));
                 }
                 if self.cuts.is_unnoticed(rank, peer) {
                     self.moves.push(Move::Notice(rank, peer));
                 }
-                if self.cuts.may_dial(rank, peer) {
+                if self.cuts.may_dial(rank, peer) && !self.nodes[peer % size].is_dead {
                     self.moves.push(Move::Dial(rank, peer));
                 }
             }
@@ -356,9 +367,12 @@ impl World {
         if let Some((peer, cause)) = self.nodes[rank].engine.poll_failed_peer() {
             self.nodes[rank].engine.fail_lost(peer, &cause);
         }
-        while let Some(peer) = self.nodes[rank].engine.poll_pending() {
-            self.nodes[rank].sends[peer.index()] = true;
+        let size = self.size();
+        while let Some(path) = self.nodes[rank].engine.poll_pending() {
+            self.nodes[rank].sends[path.lane as usize * size + path.peer.index()] = true;
         }
+        // Whoever waits is looked at again and again.
+        while self.nodes[rank].engine.poll_unblocked().is_some() {}
         while let Some(Completed { op, outcome }) = self.nodes[rank].engine.poll_completion() {
             self.complete(rank, op, outcome)?;
         }
@@ -463,7 +477,7 @@ impl World {
 }
 
 pub(super) fn no_records(size: usize) -> Vec<Option<Records>> {
-    (0..size * size).map(|_| None).collect()
+    (0..size * size * LANES).map(|_| None).collect()
 }
 
 /// What records are for.

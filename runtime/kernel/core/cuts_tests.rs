@@ -48,7 +48,7 @@ fn linked() -> (Core, TcpStream) {
 fn cut(core: &mut Core, far: TcpStream) {
     drop(far);
     let began = Instant::now();
-    while core.received_from(PEER).is_none() && core.engine.failure().is_none() {
+    while core.received_on(PEER).is_none() && core.engine.failure().is_none() {
         core.read(PEER);
         assert!(began.elapsed() < PATIENCE, "the end of the connection is not seen");
         std::thread::yield_now();
@@ -80,7 +80,7 @@ fn a_position_that_cannot_be_is_a_named_failure() {
         let text = failed(&core);
         assert!(text.contains("rank 1") && text.contains("acknowledged, of 0 to"), "{text}");
         core.hand_on();
-        assert!(core.received_from(PEER).is_none() && core.sockets[1].is_none(), "nothing of it is used");
+        assert!(core.received_on(PEER).is_none() && core.sockets.get(PEER.into()).is_none(), "nothing of it is used");
     }
 }
 
@@ -92,8 +92,8 @@ fn who_comes_again_and_again_takes_no_memory_and_no_descriptor() {
     for _ in 0..500 {
         let (near, far) = connection();
         assert!(core.resume(PEER, near, 0, settings()).is_some());
-        assert_eq!(core.let_go(PEER), Some(0), "a later one has come");
-        assert_eq!(core.take_down().first().map(|gone| gone.peer), Some(PEER));
+        assert_eq!(core.let_go(PEER.into()), Some(0), "a later one has come");
+        assert_eq!(core.take_down().first().map(|gone| gone.path), Some(PEER.into()));
         drop(far);
     }
     // Other tests run beside this one.
@@ -119,16 +119,16 @@ fn a_new_connection_for_a_link_that_is_over_is_not_wanted() {
     }
     core.flush();
     drop(far);
-    while core.sockets[1].is_some() {
+    while core.sockets.get(PEER.into()).is_some() {
         core.read(PEER);
         assert!(began.elapsed() < PATIENCE, "the end of the connection is not seen");
     }
-    assert_eq!(core.let_go(PEER), None);
+    assert_eq!(core.let_go(PEER.into()), None);
     assert!(core.engine.failure().is_none());
     let (near, _far) = connection();
     assert_eq!(core.resume(PEER, near, 0, settings()), None);
     core.engine.fail_lost(PEER, "it is gone");
-    assert_eq!(core.let_go(PEER), None, "after a failure nobody comes again");
+    assert_eq!(core.let_go(PEER.into()), None, "after a failure nobody comes again");
 }
 
 /// Goes wrong once its link is down.
@@ -173,7 +173,7 @@ fn a_core_that_breaks_while_a_link_is_down_resumes_nothing() {
     let text = failed(&core);
     assert!(text.contains("panicked"), "{text}");
     let (near, _far) = connection();
-    assert_eq!((core.let_go(PEER), core.resume(PEER, near, 0, settings())), (None, None));
+    assert_eq!((core.let_go(PEER.into()), core.resume(PEER, near, 0, settings())), (None, None));
     core.abandon(PEER, "no new connection");
     assert_eq!(failed(&core), text, "the first failure stands");
 }
@@ -182,7 +182,7 @@ fn a_core_that_breaks_while_a_link_is_down_resumes_nothing() {
 fn damaged(resumes: Option<Duration>) -> (Core, TcpStream) {
     let (mut core, mut far) = linked();
     core.resumes = resumes;
-    core.sockets[PEER.index()].as_mut().unwrap().records = Some(Box::new(Records::checked()));
+    core.sockets.get_mut(PEER.into()).unwrap().records = Some(Box::new(Records::checked()));
     let frame = Header { kind: Kind::Grant, flags: 0, number: 0, message_id: 0, length: 0 }.encode();
     let mut wire = Vec::new();
     let mut send = |bytes: &[u8]| {
@@ -193,7 +193,7 @@ fn damaged(resumes: Option<Duration>) -> (Core, TcpStream) {
     wire[12] ^= 4;
     far.write_all(&wire).unwrap();
     let began = Instant::now();
-    while core.sockets[PEER.index()].is_some() {
+    while core.sockets.get(PEER.into()).is_some() {
         core.read(PEER);
         assert!(began.elapsed() < PATIENCE, "the flipped bit is not seen");
         std::thread::yield_now();
@@ -204,8 +204,8 @@ fn damaged(resumes: Option<Duration>) -> (Core, TcpStream) {
 #[test]
 fn a_wrong_checksum_is_a_cut_of_which_nothing_was_believed() {
     let (mut core, _far) = damaged(Some(PATIENCE));
-    assert_eq!((core.received_from(PEER), core.engine.failure().is_none()), (Some(0), true));
-    assert!(core.down[&PEER].cause.contains("checksum"), "{:?}", core.down);
+    assert_eq!((core.received_on(PEER), core.engine.failure().is_none()), (Some(0), true));
+    assert!(core.down[&Path::from(PEER)].cause.contains("checksum"), "{:?}", core.down);
     let (near, _far) = connection();
     let resumed = core.resume(PEER, near, 0, settings());
     assert!(resumed.is_some_and(|resumed| resumed.by_checksum), "{resumed:?}");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Core;
 use crate::error::Error;
-use crate::ids::Rank;
+use crate::ids::{Path, Rank};
 use crate::join::keepalive;
 use crate::kernel::wake::Reason;
 use crate::wire::checksum::Damaged;
@@ -23,11 +23,11 @@ impl Core {
     /// until the next look.
     pub(crate) fn look_for_silence(&mut self, keepalive: Duration) -> Duration {
         let mut next = keepalive.clamp(LOOK_MIN, LOOK_MAX);
-        for rank in 0..self.sockets.len() {
-            let Some(socket) = &self.sockets[rank] else { continue };
+        for path in self.sockets.paths() {
+            let Some(socket) = self.sockets.get(path) else { continue };
             match keepalive::look(&socket.stream, keepalive, self.resumes.is_some()) {
                 Ok(pause) => next = next.min(pause),
-                Err(error) => self.ended(Rank(rank as u32), &keepalive::explain(&error)),
+                Err(error) => self.ended(path, &keepalive::explain(&error)),
             }
         }
         next
@@ -35,20 +35,29 @@ impl Core {
 
     /// Hears the last of connections that have ended: nobody else reads them while the program computes in deferred mode.
     pub(in crate::kernel) fn look_for_ends(&mut self) {
-        for rank in (0..self.sockets.len() as u32).map(Rank) {
-            let socket = self.sockets[rank.index()].as_ref();
+        for path in self.sockets.paths() {
+            let socket = self.sockets.get(path);
             if socket.is_some_and(|socket| lathide_sys::tcp::has_ended(socket.stream.as_fd()).unwrap_or(false)) {
-                self.hear(rank);
+                self.hear(path);
             }
         }
     }
 
     /// The connection to `peer` has ended. Without its goodbye, the peer is lost; but others may be too, and who
     /// was first only the rendezvous can tell. As long as it is there, it has a moment to say so.
-    pub(in crate::kernel) fn lost(&mut self, peer: Rank, cause: &str) {
-        if let Some(socket) = self.sockets[peer.index()].take() {
-            self.poller.remove(socket.stream.as_fd());
+    pub(in crate::kernel) fn lost(&mut self, path: impl Into<Path>, cause: &str) {
+        let path = path.into();
+        let peer = path.peer;
+        self.hang_up(path);
+        if !path.is_first() {
+            self.engine.suspend(path);
+            // Perhaps nothing more is to be said on it.
+            if self.engine.may_end(path) {
+                return;
+            }
         }
+        self.sockets.lanes(peer).into_iter().for_each(|lane| _ = self.hang_up(lane));
+        self.down.retain(|lane, _| lane.peer != peer);
         if self.engine.is_over(peer) {
             return;
         }
@@ -56,23 +65,21 @@ impl Core {
         self.suspect(peer, cause);
     }
 
-    /// A read from `peer` has failed.
-    pub(super) fn broke(&mut self, peer: Rank, error: &io::Error) {
+    /// A read on `path` has failed.
+    pub(super) fn broke(&mut self, path: Path, error: &io::Error) {
         if CipherError::of(error).is_some() {
-            self.tampered(peer);
+            self.tampered(path);
         } else if Damaged::is(error) {
-            self.damaged(peer);
+            self.damaged(path);
         } else {
-            self.ended(peer, &keepalive::explain(error));
+            self.ended(path, &keepalive::explain(error));
         }
     }
 
-    /// What came from `peer` is not what it sealed. That is certain, whatever else has happened.
-    pub(super) fn tampered(&mut self, peer: Rank) {
-        if let Some(socket) = self.sockets[peer.index()].take() {
-            self.poller.remove(socket.stream.as_fd());
-        }
-        self.engine.fail(Error::Tampered { peer, operation: None });
+    /// What came on `path` is not what was sealed. That is certain, whatever else has happened.
+    pub(super) fn tampered(&mut self, path: Path) {
+        self.hang_up(path);
+        self.engine.fail(Error::Tampered { peer: path.peer, operation: None });
     }
 
     pub(super) fn suspect(&mut self, peer: Rank, cause: String) {
@@ -95,14 +102,14 @@ impl Core {
     /// Reads what has come on every link, hands it on and passes on what that has to say: news of a failure may have
     /// overtaken it on their way by the rendezvous, and what ranks have said before, such as how they disagree, says more.
     pub(crate) fn hear_all(&mut self) {
-        (0..self.sockets.len() as u32).map(Rank).for_each(|rank| self.hear(rank));
+        self.sockets.paths().into_iter().for_each(|path| self.hear(path));
     }
 
-    fn hear(&mut self, peer: Rank) {
+    fn hear(&mut self, path: Path) {
         let mut count = 0;
         // A read ends where the program could post the next.
         while count < HEARD_MAX {
-            let more = self.read(peer);
+            let more = self.read(path);
             self.flush();
             if more == 0 {
                 break;

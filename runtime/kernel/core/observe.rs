@@ -178,7 +178,9 @@ impl Core {
             return Ok(());
         }
         self.engine.take_notes();
-        let mut sockets = self.sockets.iter().flatten();
+        // A message's last byte is to be the last of one connection.
+        self.lanes_max = 0;
+        let mut sockets = self.sockets.first();
         sockets.try_for_each(|socket| lathide_sys::departure::record(socket.stream.as_fd()))
     }
 
@@ -186,7 +188,7 @@ impl Core {
     pub(in crate::kernel) fn observe_departures(&mut self, peer: Rank) {
         let Some(Observed { regions, .. }) = &mut self.observed else { return };
         let Some(sends) = regions.sends_mut() else { return };
-        let Some(socket) = &self.sockets[peer.index()] else { return };
+        let Some(socket) = self.sockets.get(peer.into()) else { return };
         let mut node_began = None;
         while let Ok(Some(Departure { byte, at })) = lathide_sys::departure::next(socket.stream.as_fd()) {
             // The node's clock began at this real time.

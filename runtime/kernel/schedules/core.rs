@@ -306,6 +306,11 @@ impl Core {
         count
     }
 
+    /// Whether somebody who looks at so many links is to look at all of them: here, whenever there are others.
+    pub(crate) fn is_time_for_others(&mut self, looked_at: usize) -> bool {
+        self.links.len() > looked_at && machine::once_in(4)
+    }
+
     pub(crate) fn write_on(&mut self, peer: Rank) -> usize {
         if !std::mem::take(&mut self.links[peer.index()].is_blocked) {
             return 0;

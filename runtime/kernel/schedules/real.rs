@@ -68,7 +68,7 @@ impl Both {
             let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
             ours.set_nonblocking(true).expect("sockets can be non-blocking");
             theirs.set_nonblocking(true).expect("sockets can be non-blocking");
-            real.add(Rank(link as u32), ours.as_fd()).expect("it is watched");
+            real.add(Rank(link as u32).into(), ours.as_fd()).expect("it is watched");
             (ours, theirs)
         };
         let streams = (0..LINKS).map(pair).collect();
@@ -100,7 +100,7 @@ impl Both {
             Step::WatchRoom(link, watch) => {
                 self.model.watch_writable(link, watch);
                 let ours = self.streams[link].0.as_fd();
-                self.real.watch_writable(Rank(link as u32), ours, watch).expect("it is watched");
+                self.real.watch_writable(Rank(link as u32).into(), ours, watch).expect("it is watched");
             }
             Step::Nudge => {
                 self.model.nudge();
@@ -128,7 +128,7 @@ impl Both {
         let (mut modelled, is_nudged) = self.model.look();
         let mut ready = Vec::new();
         prop_assert_eq!(self.real.wait(&mut ready, Duration::ZERO).expect("epoll"), is_nudged);
-        let found = |ready: &Ready| (ready.peer.index(), ready.readable, ready.writable);
+        let found = |ready: &Ready| (ready.path.peer.index(), ready.readable, ready.writable);
         let mut real: Vec<_> = ready.iter().map(found).collect();
         modelled.sort_unstable();
         real.sort_unstable();

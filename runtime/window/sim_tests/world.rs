@@ -296,7 +296,7 @@ impl World {
         }
         drop(node.windows.take_spent());
         while let Some(peer) = node.engine.poll_pending() {
-            node.sends[peer.index()] = true;
+            node.sends[peer.peer.index()] = true;
         }
         assert!(node.engine.poll_refusal().is_none(), "messages of windows fit");
         let is_given_up = |ended: &Completed| matches!(ended.outcome, Outcome::Abandoned(_) | Outcome::Failed(_));

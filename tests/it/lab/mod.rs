@@ -7,6 +7,7 @@ mod contention;
 mod cuts;
 mod ends;
 mod jobs;
+mod lanes;
 mod moves;
 mod network;
 mod program;

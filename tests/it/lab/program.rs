@@ -40,6 +40,8 @@ fn role() {
         Ok("quiet") => quiet(),
         Ok("full") => full(),
         Ok("collectives") => collectives(),
+        Ok("lanes") => super::lanes::exchange(),
+        Ok("leaves") => super::lanes::leave(),
         Ok(role) => panic!("there is no role {role}"),
         Err(_) => {}
     }
@@ -124,7 +126,7 @@ fn collectives() {
 }
 
 /// What the error says is looked for in the job's output.
-fn ok<T>(result: lathide::Result<T>) -> T {
+pub(super) fn ok<T>(result: lathide::Result<T>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -315,7 +315,7 @@ impl World {
     pub(super) fn settle(&mut self, rank: usize) {
         let (now, node) = (self.now(), &mut self.nodes[rank]);
         while let Some(peer) = node.engine.poll_pending() {
-            node.sends[peer.index()] = true;
+            node.sends[peer.peer.index()] = true;
         }
         let mut ended = Vec::new();
         loop {
@@ -334,7 +334,7 @@ impl World {
         }
         drop(node.collectives.take_spent());
         while let Some(peer) = node.engine.poll_pending() {
-            node.sends[peer.index()] = true;
+            node.sends[peer.peer.index()] = true;
         }
         assert!(node.engine.poll_refusal().is_none(), "no user is told of refusals");
         let mut founded = Vec::new();

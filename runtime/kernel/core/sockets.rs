@@ -1,0 +1,149 @@
+//! The sockets of all lanes.
+
+use std::collections::BTreeMap;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
+use socket2::SockRef;
+
+use crate::controllers::{Controller, Disabled};
+use crate::ids::{Path, Rank};
+use crate::join::handshake::Connection;
+use crate::kernel::tuning::batching::Batching;
+use crate::kernel::tuning::notsent_lowat::NotsentLowat;
+use crate::kernel::tuning::pacing::Pacing;
+use crate::wire::records::Records;
+
+/// A lane's socket, and what is known of it.
+pub(super) struct Socket {
+    pub(super) stream: TcpStream,
+    /// What earlier sockets of the link have taken.
+    pub(super) taken_before: u64,
+    /// When it was connected.
+    pub(super) began: Duration,
+    /// When it was last looked what its path holds.
+    pub(super) looked: Duration,
+    /// When it was last asked whether its link is to have more lanes.
+    pub(super) considered: Duration,
+    /// What passes, if the job wants checksums or encryption.
+    pub(super) records: Option<Box<Records>>,
+    pub(super) pacing: Pacing,
+    pub(super) batching: Batching,
+    pub(super) notsent_lowat: NotsentLowat,
+    /// The last write found no room.
+    pub(super) is_blocked: bool,
+    /// The poller watches for room.
+    pub(super) is_watched: bool,
+    /// What comes must wait for something on another lane: the poller does not watch at all.
+    pub(super) is_waiting: bool,
+}
+
+impl Socket {
+    pub(super) fn new(Connection { stream, records }: Connection<TcpStream>, disabled: Disabled) -> Self {
+        let pacing = Pacing::new(&SockRef::from(&stream), disabled.leaves(Controller::Pacing));
+        Socket {
+            stream,
+            taken_before: 0,
+            began: Duration::ZERO,
+            looked: Duration::ZERO,
+            considered: Duration::ZERO,
+            records,
+            pacing,
+            batching: Batching::new(disabled.leaves(Controller::Batching)),
+            notsent_lowat: NotsentLowat::new(disabled.leaves(Controller::NotsentLowat)),
+            is_blocked: false,
+            is_watched: false,
+            is_waiting: false,
+        }
+    }
+}
+
+/// A socket for each lane that has a connection.
+pub(super) struct Sockets {
+    count: usize,
+    /// Of the first lanes, by rank.
+    first: Vec<Option<Socket>>,
+    others: BTreeMap<Path, Socket>,
+}
+
+impl Sockets {
+    pub(super) fn new(first: Vec<Option<Socket>>) -> Self {
+        Sockets { count: first.iter().flatten().count(), first, others: BTreeMap::new() }
+    }
+
+    /// Every rank, this node's among them.
+    pub(super) fn ranks(&self) -> impl Iterator<Item = Rank> + use<> {
+        (0..self.first.len() as u32).map(Rank)
+    }
+
+    /// Every lane that has a connection.
+    pub(super) fn paths(&self) -> Vec<Path> {
+        let first = self.ranks().filter(|rank| self.first[rank.index()].is_some()).map(Path::from);
+        first.chain(self.others.keys().copied()).collect()
+    }
+
+    /// The lanes beside the first of the link to `peer` that have a connection.
+    pub(super) fn lanes(&self, peer: Rank) -> Vec<Path> {
+        let range = Path { peer, lane: 0 }..=Path { peer, lane: u8::MAX };
+        self.others.range(range).map(|(path, _)| *path).collect()
+    }
+
+    pub(super) fn get(&self, path: Path) -> Option<&Socket> {
+        if path.is_first() { self.first.get(path.peer.index())?.as_ref() } else { self.others.get(&path) }
+    }
+
+    pub(super) fn get_mut(&mut self, path: Path) -> Option<&mut Socket> {
+        if path.is_first() { self.first.get_mut(path.peer.index())?.as_mut() } else { self.others.get_mut(&path) }
+    }
+
+    pub(super) fn take(&mut self, path: Path) -> Option<Socket> {
+        let socket = if path.is_first() { self.first[path.peer.index()].take() } else { self.others.remove(&path) };
+        self.count -= usize::from(socket.is_some());
+        socket
+    }
+
+    pub(super) fn put(&mut self, path: Path, socket: Socket) {
+        let before = if path.is_first() {
+            self.first[path.peer.index()].replace(socket)
+        } else {
+            self.others.insert(path, socket)
+        };
+        self.count += usize::from(before.is_none());
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The sockets of first lanes.
+    pub(super) fn first(&self) -> impl Iterator<Item = &Socket> {
+        self.first.iter().flatten()
+    }
+
+    /// All sockets.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Socket> {
+        self.first().chain(self.others.values())
+    }
+}
+
+/// One non-blocking read.
+pub(super) fn read_now(stream: &TcpStream, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    let result = match slices {
+        [slice] => rustix::net::recv(stream, &mut slice[..], RecvFlags::DONTWAIT).map(|(count, _)| count),
+        slices => rustix::io::readv(stream, slices),
+    };
+    Ok(result?)
+}
+
+/// One non-blocking write that raises no signal.
+pub(super) fn write_now(stream: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    let result = match slices {
+        [slice] => rustix::net::send(stream, slice, flags),
+        slices => rustix::net::sendmsg(stream, slices, &mut SendAncillaryBuffer::default(), flags),
+    };
+    Ok(result?)
+}
