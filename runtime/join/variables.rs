@@ -73,7 +73,7 @@ variables! {
         FRAGMENT = "LATHIDE_FRAGMENT", "SIZE", "4KiB", "the maximum payload of a fragment, from 64B to 64KiB";
         ENVELOPES = "LATHIDE_ENVELOPES", "N", "1024", "messages per link that may be announced beyond the window";
         LANES = "LATHIDE_LANES", "N", "8",
-            "connections that a link may have beside its first, for long messages, where a path asks for them; at most 8";
+            "connections of a link for long messages, beside the first, where a path needs them: 0 to 8";
         SOCKET_BUFFER = "LATHIDE_SOCKET_BUFFER", "SIZE or default", "default",
             "the send and the receive buffer of a link, from 2KiB to 1GiB; by default sized by the traffic";
         COLLECTIVE = "LATHIDE_COLLECTIVE", "LIST", "the fastest by the cost model",
