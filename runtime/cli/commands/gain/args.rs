@@ -60,7 +60,7 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  lathide gain                                    an emulated link of 100 Mbit/s, about a minute
+  lathide gain                                    an emulated link of 100 Mbit/s, one to two minutes
   lathide gain --link wan --gamma 0.5,1,2         an emulated wide-area link
   lathide gain --hosts localhost,b                the network between this machine and b
   lathide gain --halo 1..64*2 --link wan          several steps for each exchange, where messages are slow
