@@ -496,11 +496,12 @@ impl Coordinator {
         self.ranks(|slot| slot.is_none_or(|slot| slot.gone || slot.address.is_none()))
     }
 
-    /// Where ranks are, for a message: ` (on host1, host2)`; nothing if all are on one host.
+    /// Where ranks are, for a message: ` (on host1, host2)`; nothing in a job without named hosts.
     fn hosts_of(&self, ranks: &[Rank]) -> String {
         const NAMED_MAX: usize = 4;
         let mut hosts: Vec<&str> =
             ranks.iter().filter_map(|rank| self.settings.hosts.get(rank.index())).map(String::as_str).collect();
+        hosts.sort_unstable();
         hosts.dedup();
         let more = if hosts.len() > NAMED_MAX { " and others" } else { "" };
         hosts.truncate(NAMED_MAX);

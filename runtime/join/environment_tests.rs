@@ -39,6 +39,7 @@ fn the_contract_of_lathide_run() {
         ("LATHIDE_BUDGET", "7MiB"),
         ("LATHIDE_FRAGMENT", "1024"),
         ("LATHIDE_ENVELOPES", "9"),
+        ("LATHIDE_LANES", "3"),
         ("LATHIDE_SOCKET_BUFFER", "16KiB"),
         ("LATHIDE_DEADLOCK", "off"),
         ("LATHIDE_KEEPALIVE", "off"),
@@ -57,6 +58,7 @@ fn the_contract_of_lathide_run() {
     assert!(config.checksum);
     assert_eq!((config.window_bytes, config.fragment_bytes, config.envelopes_max), (2 << 20, 1024, 9));
     assert_eq!((config.budget_bytes, config.socket_buffer_bytes), (7 << 20, Some(16 << 10)));
+    assert_eq!(config.lanes_max, 3);
     assert_eq!((config.deadlock_timeout, config.keepalive, config.resume), (None, None, Some(Duration::from_secs(90))));
     assert_eq!((config.ports, config.advertise), (Some(7000..=7063), Some("fd00::7".parse().unwrap())));
     assert_eq!(config.interface.map(|interface| interface.to_string()).as_deref(), Some("!docker0"));
@@ -84,14 +86,14 @@ fn the_table_says_the_defaults() {
     let mut said = 0;
     for variable in variables::ALL.iter().flat_map(|(_, variables)| *variables) {
         if ["SIZE", "SIZE or default", "TIME or off", "TIME", "on or off", "on, off or sends"].contains(&variable.value)
-            || variable == &variables::ENVELOPES
+            || [&variables::ENVELOPES, &variables::LANES].contains(&variable)
         {
             let set = from(&[JOB.as_slice(), &[(variable.name, variable.default)]].concat()).unwrap().0;
             assert_eq!(format!("{set:?}"), format!("{unset:?}"), "{}", variable.name);
             said += 1;
         }
     }
-    assert_eq!(said, 16);
+    assert_eq!(said, 17);
 }
 
 #[test]
@@ -112,6 +114,7 @@ fn sizes_and_times_are_written_as_everywhere() {
         ("LATHIDE_WINDOW", "0", "a size from 1B to 8388608GiB"),
         ("LATHIDE_FRAGMENT", "65537", "a size from 64B to 64KiB"),
         ("LATHIDE_ENVELOPES", "1048577", "a whole number from 1 to 1048576"),
+        ("LATHIDE_LANES", "9", "a whole number from 0 to 8"),
         ("LATHIDE_JOIN", "8785h", "a time from 1ns to 8784h"),
         ("LATHIDE_KEEPALIVE", "never", ", or off"),
         ("LATHIDE_RESUME", "always", ", or off"),

@@ -50,20 +50,25 @@ pub fn round_trip(socket: BorrowedFd<'_>) -> io::Result<Duration> {
     Ok(Duration::from_micros(information(socket)?.shortest_round_trip_us.into()))
 }
 
-/// The usual round trip of a TCP connection of late, with the time in queues: smoothed (RFC 6298).
-///
-/// # Errors
-/// It is no TCP socket.
-pub fn usual_round_trip(socket: BorrowedFd<'_>) -> io::Result<Duration> {
-    Ok(Duration::from_micros(information(socket)?.round_trip_us.into()))
+/// How what is sent passes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flow {
+    /// The usual round trip of late, with the time in queues: smoothed (RFC 6298).
+    pub round_trip: Duration,
+    /// Segments that this end has sent again so far.
+    pub retransmitted: u32,
+    /// The rate at which data last arrived, in bytes per second.
+    pub delivery_rate: u64,
 }
 
-/// The rate at which the data of a TCP connection last arrived, in bytes per second.
+/// How what is sent on a TCP connection passes.
 ///
 /// # Errors
 /// It is no TCP socket.
-pub fn delivery_rate(socket: BorrowedFd<'_>) -> io::Result<u64> {
-    Ok(information(socket)?.delivery_rate)
+pub fn flow(socket: BorrowedFd<'_>) -> io::Result<Flow> {
+    let Info { round_trip_us, total_retransmitted, delivery_rate, .. } = information(socket)?;
+    let round_trip = Duration::from_micros(round_trip_us.into());
+    Ok(Flow { round_trip, retransmitted: total_retransmitted, delivery_rate })
 }
 
 /// What the path of a TCP connection holds, in bytes: its shortest round trip at the rate at which data last arrived.

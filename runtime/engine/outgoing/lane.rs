@@ -8,7 +8,7 @@ use super::retention::Retention;
 use crate::engine::acknowledgement::Acknowledgement;
 use crate::wire::frame::{MatchKey, Stamp};
 
-/// The sending side of one of them.
+/// What it has taken and sent. What it takes, `lanes` decides.
 pub(in crate::engine) struct Lane {
     /// What it has taken; the front has its turn.
     pub(in crate::engine) segments: VecDeque<Segment>,

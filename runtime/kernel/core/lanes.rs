@@ -48,14 +48,10 @@ impl Core {
         if self.engine.bulk_bytes(peer) < BULK_BYTES_MIN {
             return;
         }
-        let Some(socket) = self.sockets.get(path) else { return };
-        let fd = socket.stream.as_fd();
-        let Ok(round_trip) = lathide_sys::tcp::usual_round_trip(fd) else { return };
-        let losses = lathide_sys::tcp::retransmitted(fd).unwrap_or(0);
-        let is_fast = lathide_sys::tcp::delivery_rate(fd).is_ok_and(|rate| rate > RATE_MAX);
-        let wanted = if round_trip < ROUND_TRIP_MIN || is_fast {
+        let Ok(flow) = lathide_sys::tcp::flow(socket.stream.as_fd()) else { return };
+        let wanted = if flow.round_trip < ROUND_TRIP_MIN || flow.delivery_rate > RATE_MAX {
             0
-        } else if round_trip >= LONG_PATH && losses >= LOSSES_MIN {
+        } else if flow.round_trip >= LONG_PATH && flow.retransmitted >= LOSSES_MIN {
             self.lanes_max
         } else {
             1

@@ -306,7 +306,7 @@ impl Core {
         count
     }
 
-    /// Whether somebody who looks at so many links is to look at all of them: here, whenever there are others.
+    /// Whether somebody who looks at so many links is to look at all of them: here, at any time when there are others.
     pub(crate) fn is_time_for_others(&mut self, looked_at: usize) -> bool {
         self.links.len() > looked_at && machine::once_in(4)
     }

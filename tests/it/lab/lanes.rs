@@ -198,6 +198,8 @@ fn long_messages_are_correct_to_the_byte_where_links_have_lanes() {
         let (text, status) = job("lanes", &case, "");
         is_well(&text, status, 2);
     }
+    let (text, status) = job("lanes", "LATHIDE_LAB_TEST_ROUNDS=2 LATHIDE_LANES=0", "");
+    assert_eq!((status, numbers(&text, "lanes ")), (0, vec![0, 0]), "{text}");
 }
 
 #[test]
