@@ -6,11 +6,8 @@
 
 use std::time::Duration;
 
-use super::outgoing::BOUND_BYTES;
 use crate::wire::frame::HEADER_BYTES;
 
-/// What comes in before the peer is told at once: a quarter of what it may keep.
-const AT_ONCE_BYTES: u64 = BOUND_BYTES / 4;
 /// What is worth a frame beside others.
 const BESIDE_BYTES: u64 = 16 << 10;
 /// How long the peer waits at most to be told of what has come.
@@ -23,7 +20,7 @@ const OF_ACKNOWLEDGEMENTS_MAX: u64 = 128 * ACKNOWLEDGEMENT_BYTES;
 
 /// The state of one link.
 pub(super) struct Acknowledgement {
-    /// See [`AT_ONCE_BYTES`].
+    /// What comes in before the peer is told at once: a quarter of what it may keep.
     at_once: u64,
     /// Bytes received, over all connections.
     received: u64,
@@ -37,10 +34,11 @@ pub(super) struct Acknowledgement {
     is_due: bool,
 }
 
-impl Default for Acknowledgement {
-    fn default() -> Self {
+impl Acknowledgement {
+    /// Of a peer that may keep `bound` bytes.
+    pub(super) fn new(bound: u64) -> Self {
         Acknowledgement {
-            at_once: AT_ONCE_BYTES,
+            at_once: bound / 4,
             received: 0,
             of_acknowledgements: 0,
             of_head: 0,
@@ -49,9 +47,7 @@ impl Default for Acknowledgement {
             is_due: false,
         }
     }
-}
 
-impl Acknowledgement {
     pub(super) fn received(&self) -> u64 {
         self.received
     }

@@ -135,7 +135,7 @@
 //! epochs begin at 1. A goodbye leaves lane 0 when the peer has acknowledged all that the lanes were to bring; then they may end.
 //!
 //! A rank asks for a lane when something has been sent and 256 KiB of long messages still wait, the smoothed round trip is 0.3 ms or
-//! more, and data arrives at less than 1 GB/s: then something would wait behind them. If the round trip is 5 ms or more and
+//! more, and data arrives at less than 1 GB/s: then something would wait behind them. If its shortest round trip is 5 ms or more and
 //! segments of TCP were sent again, it asks for eight: TCP slows a connection after each loss, and eight recover eight times as
 //! fast. The lower rank opens them, by itself or when the higher one wishes. From the first lane on, lane 0 has DSCP 46 (expedited forwarding) and socket priority 6, so that
 //! queues with classes let it pass.

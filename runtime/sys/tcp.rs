@@ -55,6 +55,8 @@ pub fn round_trip(socket: BorrowedFd<'_>) -> io::Result<Duration> {
 pub struct Flow {
     /// The usual round trip of late, with the time in queues: smoothed (RFC 6298).
     pub round_trip: Duration,
+    /// The shortest of late, without queues.
+    pub shortest_round_trip: Duration,
     /// Segments that this end has sent again so far.
     pub retransmitted: u32,
     /// The rate at which data last arrived, in bytes per second.
@@ -66,9 +68,13 @@ pub struct Flow {
 /// # Errors
 /// It is no TCP socket.
 pub fn flow(socket: BorrowedFd<'_>) -> io::Result<Flow> {
-    let Info { round_trip_us, total_retransmitted, delivery_rate, .. } = information(socket)?;
-    let round_trip = Duration::from_micros(round_trip_us.into());
-    Ok(Flow { round_trip, retransmitted: total_retransmitted, delivery_rate })
+    let info = information(socket)?;
+    Ok(Flow {
+        round_trip: Duration::from_micros(info.round_trip_us.into()),
+        shortest_round_trip: Duration::from_micros(info.shortest_round_trip_us.into()),
+        retransmitted: info.total_retransmitted,
+        delivery_rate: info.delivery_rate,
+    })
 }
 
 /// What the path of a TCP connection holds, in bytes: its shortest round trip at the rate at which data last arrived.

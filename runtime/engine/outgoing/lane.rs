@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::partial::Partial;
-use super::retention::Retention;
+use super::retention::{BOUND_BYTES, Retention};
 use crate::engine::acknowledgement::Acknowledgement;
 use crate::wire::frame::{MatchKey, Stamp};
 
@@ -40,15 +40,17 @@ pub(in crate::engine) struct Segment {
 }
 
 impl Lane {
-    /// One that has no connection yet.
-    pub(super) fn new() -> Self {
+    /// One that has no connection yet; `is_only`: of those beside the first it is the only one so far. Together they keep little more
+    /// than the first may: their bytes are copied when a program takes its buffer back.
+    pub(super) fn new(is_only: bool) -> Self {
+        let bound = if is_only { BOUND_BYTES / 2 } else { BOUND_BYTES / 8 };
         Lane {
             segments: VecDeque::new(),
             turn: 0,
             number: 0,
             partial: None,
-            retention: Retention::new(),
-            acknowledgement: Acknowledgement::default(),
+            retention: Retention::new(bound),
+            acknowledgement: Acknowledgement::new(bound),
             last: 0,
             is_down: true,
         }

@@ -32,7 +32,7 @@ impl Outgoing {
     /// There are to be at least `count` lanes beside the first; new ones have no connection yet.
     pub(in crate::engine) fn open_lanes(&mut self, count: u8) {
         while self.lanes.len() < count.min(LANES_MAX).into() {
-            self.lanes.push(Lane::new());
+            self.lanes.push(Lane::new(self.lanes.is_empty()));
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::ranges::Ranges;
 use crate::buffer::SendBuffer;
 
 /// Shared by the lanes that keep some of it and by who is to have the buffer.
@@ -21,13 +22,9 @@ struct State {
 
 /// The bytes that one lane may have to send again.
 struct Part {
-    /// The first.
-    from: usize,
-    /// Behind the last.
-    to: usize,
-    /// What was made of them when the buffer was taken: bytes from `tail_from` on, in the buffer's own order.
-    tail: Vec<u8>,
-    tail_from: usize,
+    kept: Ranges,
+    /// What was made of them when the buffer was taken: each range's bytes, and where they begin in the buffer.
+    tail: Vec<(usize, Vec<u8>)>,
 }
 
 impl Loan {
@@ -37,21 +34,20 @@ impl Loan {
     }
 
     /// A lane may have to send the bytes in `kept` again. Returns the name of that part.
-    pub(super) fn keep(&self, kept: Range<usize>) -> usize {
+    pub(super) fn keep(&self, kept: Ranges) -> usize {
         let mut state = self.0.lock();
-        state.parts.push(Part { from: kept.start, to: kept.end, tail: Vec::new(), tail_from: kept.start });
+        state.parts.push(Part { kept, tail: Vec::new() });
         state.parts.len() - 1
     }
 
     /// The peer has acknowledged all bytes of `part` before `from`.
     pub(super) fn acknowledged(&self, part: usize, from: usize) {
-        self.0.lock().parts[part].from = from;
+        self.0.lock().parts[part].kept.drop_before(from);
     }
 
     /// All bytes of `part` are acknowledged.
     pub(super) fn release(&self, part: usize) {
-        let part = &mut self.0.lock().parts[part];
-        (part.from, part.tail) = (part.to, Vec::new());
+        self.0.lock().parts[part] = Part { kept: Ranges::default(), tail: Vec::new() };
     }
 
     /// The buffer, which its owner may change from now on; what may have to be sent again stays here: by a cheap clone if the
@@ -59,15 +55,15 @@ impl Loan {
     pub(super) fn take(&self) -> Option<Box<dyn SendBuffer>> {
         let mut state = self.0.lock();
         let source = state.source.take()?;
-        if state.parts.iter().all(|part| part.from == part.to) {
+        if state.parts.iter().all(|part| part.kept.iter().next().is_none()) {
             return Some(source);
         }
         state.source = source.share();
         if state.source.is_none() {
             for part in &mut state.parts {
                 // Bytes that are not given any more are not there when they are to be sent again; the link says so then.
-                part.tail = source.part(part.from..part.to).map(<[u8]>::to_vec).unwrap_or_default();
-                part.tail_from = part.from;
+                let copy = |range: &Range<usize>| Some((range.start, source.part(range.clone())?.to_vec()));
+                part.tail = part.kept.iter().filter_map(copy).collect();
             }
         }
         Some(source)
@@ -78,10 +74,10 @@ impl Loan {
         let state = self.0.lock();
         let bytes = match &state.source {
             Some(source) => source.part(range),
-            None => {
-                let Part { tail, tail_from, .. } = &state.parts[part];
-                tail.get(range.start.wrapping_sub(*tail_from)..range.end.wrapping_sub(*tail_from))
-            }
+            None => state.parts[part]
+                .tail
+                .iter()
+                .find_map(|(from, bytes)| bytes.get(range.start.checked_sub(*from)?..range.end.checked_sub(*from)?)),
         };
         bytes.map(|bytes| into.extend_from_slice(bytes)).is_some()
     }
@@ -92,10 +88,10 @@ impl Loan {
         state.source.map(|source| source.into_any())
     }
 
-    /// Bytes of its own memory.
+    /// Bytes of its own memory, for `part`.
     #[cfg(test)]
-    pub(super) fn copied(&self) -> usize {
-        self.0.lock().parts.iter().map(|part| part.tail.len()).sum()
+    pub(super) fn copied(&self, part: usize) -> usize {
+        self.0.lock().parts[part].tail.iter().map(|(_, bytes)| bytes.len()).sum()
     }
 }
 

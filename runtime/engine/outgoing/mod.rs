@@ -12,6 +12,7 @@ mod lane;
 mod lanes;
 mod loan;
 mod partial;
+mod ranges;
 mod retention;
 mod stamps;
 mod window;
@@ -187,8 +188,8 @@ impl Outgoing {
             sent_log: VecDeque::new(),
             broken: None,
             is_mute: false,
-            retention: Retention::new(),
-            acknowledgement: Acknowledgement::default(),
+            retention: Retention::new(BOUND_BYTES),
+            acknowledgement: Acknowledgement::new(BOUND_BYTES),
             answered: None,
             is_down: false,
             lanes: Vec::new(),

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt};
 
 use super::loan::Loan;
+use super::ranges::Ranges;
 use crate::buffer::SendBuffer;
 use crate::error::WireError;
 
@@ -35,8 +36,10 @@ pub(in crate::engine) struct Retention {
     copied: VecDeque<u8>,
     /// Messages that pieces name.
     messages: HashMap<u64, Kept>,
-    /// See [`BOUND_BYTES`].
+    /// See [`BOUND_BYTES`], and [`lane_bound`].
     bound: u64,
+    /// It is not less.
+    bound_min: u64,
     /// Sending has stopped at the bound since it was asked.
     was_full: bool,
     /// Bytes sent again so far.
@@ -52,16 +55,18 @@ enum Piece {
 }
 
 /// A message of which pieces are kept.
+#[derive(Default)]
 struct Kept {
     pieces: usize,
-    /// The payload that they reach over.
-    range: Range<usize>,
-    /// Once the message has ended: its buffer, and what part of it this is.
+    /// The payload that they are.
+    ranges: Ranges,
+    /// Once the message has ended: its buffer, and the number of this lane's part.
     loan: Option<(Arc<Loan>, usize)>,
 }
 
 impl Retention {
-    pub(in crate::engine) fn new() -> Self {
+    /// `bound`: see [`BOUND_BYTES`] and [`lane_bound`].
+    pub(in crate::engine) fn new(bound: u64) -> Self {
         Retention {
             acknowledged: 0,
             sent: 0,
@@ -69,7 +74,8 @@ impl Retention {
             pieces: VecDeque::new(),
             copied: VecDeque::new(),
             messages: HashMap::new(),
-            bound: BOUND_BYTES,
+            bound,
+            bound_min: bound,
             was_full: false,
             again: 0,
         }
@@ -112,7 +118,7 @@ impl Retention {
 
     /// What may be kept from now on, if the path holds twice as much less.
     pub(in crate::engine) fn set_bound(&mut self, bytes: u64) {
-        self.bound = bytes.clamp(BOUND_BYTES, BOUND_BYTES_MAX);
+        self.bound = bytes.clamp(self.bound_min, BOUND_BYTES_MAX);
     }
 
     pub(in crate::engine) fn bound(&self) -> u64 {
@@ -137,10 +143,9 @@ impl Retention {
         if range.is_empty() {
             return;
         }
-        let fresh = || Kept { pieces: 0, range: range.start..range.start, loan: None };
-        let kept = self.messages.entry(message_id).or_insert_with(fresh);
+        let kept = self.messages.entry(message_id).or_default();
         kept.pieces += 1;
-        kept.range.end = range.end;
+        kept.ranges.add(range.clone());
         self.add(range.len());
         self.pieces.push_back(Piece::Payload(message_id, range));
     }
@@ -159,7 +164,7 @@ impl Retention {
     /// A message has ended: from now on its bytes are in `loan`.
     pub(super) fn borrow(&mut self, message_id: u64, loan: &Arc<Loan>) {
         if let Some(kept) = self.messages.get_mut(&message_id) {
-            kept.loan = Some((loan.clone(), loan.keep(kept.range.clone())));
+            kept.loan = Some((loan.clone(), loan.keep(kept.ranges.clone())));
         }
     }
 
@@ -215,7 +220,7 @@ impl Retention {
     fn forget(&mut self, message_id: u64, to: usize, spent: &mut Vec<Box<dyn Any + Send>>) {
         let Some(kept) = self.messages.get_mut(&message_id) else { return };
         kept.pieces -= 1;
-        kept.range.start = to;
+        kept.ranges.drop_before(to);
         if let Some((loan, part)) = &kept.loan {
             loan.acknowledged(*part, to);
         }
@@ -307,7 +312,7 @@ impl Retention {
     #[cfg(test)]
     pub(in crate::engine) fn memory(&self) -> usize {
         let loans = self.messages.values().filter_map(|kept| kept.loan.as_ref());
-        self.copied.len() + loans.map(|(loan, _)| loan.copied()).sum::<usize>()
+        self.copied.len() + loans.map(|(loan, part)| loan.copied(*part)).sum::<usize>()
     }
 
     /// As [`Retention::set_bound`], without a limit.
@@ -341,7 +346,7 @@ impl Piece {
             Piece::Payload(message_id, range) => {
                 range.start += count;
                 if let Some(kept) = messages.get_mut(message_id) {
-                    kept.range.start = range.start;
+                    kept.ranges.drop_before(range.start);
                     if let Some((loan, part)) = &kept.loan {
                         loan.acknowledged(*part, range.start);
                     }
@@ -359,7 +364,7 @@ mod tests {
 
     #[test]
     fn no_more_is_kept_than_the_bound() {
-        let mut retention = Retention::new();
+        let mut retention = Retention::new(BOUND_BYTES);
         for _ in 0..64 {
             if retention.has_room() {
                 retention.copy(&[7; 256 << 10]);
@@ -372,7 +377,7 @@ mod tests {
     fn a_buffer_that_is_taken_leaves_just_what_is_not_acknowledged() {
         for acknowledged in [0, 1, 999, 1000, 1001, 1999] {
             let bytes: Vec<u8> = (0..2000).map(|at| (at % 251) as u8).collect();
-            let (mut retention, mut spent) = (Retention::new(), Vec::new());
+            let (mut retention, mut spent) = (Retention::new(BOUND_BYTES), Vec::new());
             retention.name(1, 0..1000);
             retention.name(1, 1000..2000);
             let loan = Loan::new(Box::new(bytes.clone()));
@@ -383,6 +388,28 @@ mod tests {
             assert_eq!(retention.memory(), 2000 - acknowledged as usize);
             retention.rewind(acknowledged, &mut spent).unwrap();
             assert_eq!(retention.lost(4000, |_| None).unwrap(), bytes[acknowledged as usize..]);
+        }
+    }
+
+    /// Lanes take turns with a message: what each keeps of it has gaps, which the others fill.
+    #[test]
+    fn a_lane_keeps_a_copy_of_what_it_has_sent_and_not_of_what_others_have() {
+        let bytes: Vec<u8> = (0..9000).map(|at| (at % 251) as u8).collect();
+        let (mut lanes, mut spent) = ([0; 3].map(|_| Retention::new(BOUND_BYTES)), Vec::new());
+        for part in 0..9 {
+            lanes[part % 3].name(1, 1000 * part..1000 * (part + 1));
+        }
+        let loan = Loan::new(Box::new(bytes.clone()));
+        for (lane, acknowledged) in lanes.iter_mut().zip([500, 1000, 2500]) {
+            lane.borrow(1, &loan);
+            lane.acknowledge(acknowledged, &mut spent).unwrap();
+        }
+        assert_eq!(Written::lent(loan).take().bytes(), bytes);
+        for (at, (lane, acknowledged)) in lanes.iter_mut().zip([500, 1000, 2500]).enumerate() {
+            assert_eq!(lane.memory(), 3000 - acknowledged as usize);
+            let sent: Vec<u8> = (0..3).flat_map(|turn| &bytes[1000 * (3 * turn + at)..][..1000]).copied().collect();
+            lane.rewind(acknowledged + 100, &mut spent).unwrap();
+            assert_eq!(lane.lost(4000, |_| None).unwrap(), sent[acknowledged as usize + 100..]);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What must be true of a run when nothing moves any more.
 
+use std::iter;
 use std::time::Duration;
 
 use super::program::Message;
@@ -146,10 +147,13 @@ impl World {
     /// What is kept is within its bound, and nothing is taken for received that is not.
     fn check_kept(&self, rank: usize, link: &Link) -> Verdict {
         let (peer, retention) = (link.peer(), &link.outgoing.retention);
-        let (kept, memory, most) = (retention.kept(), retention.memory() as u64, retention.bound() + LONGEST_FRAME);
-        if kept > most || memory > most {
-            return Err(format!("rank {rank} keeps {kept} bytes for {peer:?}, {memory} of its own; most {most}"));
+        for lane in iter::once(retention).chain(link.outgoing.lanes.iter().map(|lane| &lane.retention)) {
+            let (kept, memory, most) = (lane.kept(), lane.memory() as u64, lane.bound() + LONGEST_FRAME);
+            if kept > most || memory > most {
+                return Err(format!("rank {rank} keeps {kept} bytes for {peer:?}, {memory} of its own; most {most}"));
+            }
         }
+        let kept = retention.kept();
         let other = &self.nodes[peer.index()].engine;
         let has_ended = self.allowed.damage
             || self.nodes[rank].engine.failure().is_some()

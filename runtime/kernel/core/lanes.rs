@@ -18,7 +18,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 const ROUND_TRIP_MIN: Duration = Duration::from_micros(300);
 /// A path as fast as this, in bytes per second, is limited by what its hosts copy, and another socket adds to that.
 const RATE_MAX: u64 = 1_000_000_000;
-/// On a path as long, and with losses, one connection recovers so slowly that several carry more.
+/// On a path as long, and with losses, one connection recovers so slowly that several carry more. Queues do not count, nor does
+/// a busy host: its packets are late, and sent again for nothing.
 const LONG_PATH: Duration = Duration::from_millis(5);
 /// Segments sent again before losses count.
 const LOSSES_MIN: u32 = 3;
@@ -51,7 +52,7 @@ impl Core {
         let Ok(flow) = lathide_sys::tcp::flow(socket.stream.as_fd()) else { return };
         let wanted = if flow.round_trip < ROUND_TRIP_MIN || flow.delivery_rate > RATE_MAX {
             0
-        } else if flow.round_trip >= LONG_PATH && flow.retransmitted >= LOSSES_MIN {
+        } else if flow.shortest_round_trip >= LONG_PATH && flow.retransmitted >= LOSSES_MIN {
             self.lanes_max
         } else {
             1
