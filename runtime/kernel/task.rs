@@ -18,6 +18,7 @@ use super::panics::wake;
 use super::poller::TaskSetDescriptor;
 use super::state::Settings;
 use super::timers::{Timer, Timers};
+use super::tuning::batching::Flurry;
 use super::tuning::poll_interval::PollInterval;
 use super::wake::Reason;
 use super::{Kernel, Order, Started, ownership};
@@ -151,6 +152,7 @@ pub(super) struct Task {
     reports: Option<mpsc::Sender<Report>>,
     timers: Timers,
     poll_interval: PollInterval,
+    flurry: Flurry,
     detector: Detector,
 }
 
@@ -160,13 +162,21 @@ impl Task {
         timers.set(Timer::DetectDeadlock, kernel.looks().then_some(Duration::ZERO));
         timers.set(Timer::LookForSilence, kernel.look_for_silence());
         let poll_interval = PollInterval::new(kernel.settings.disabled.leaves(Controller::PollInterval));
-        Task { kernel, rejoin, reports, timers, poll_interval, detector: Detector::default() }
+        Task {
+            kernel,
+            rejoin,
+            reports,
+            timers,
+            poll_interval,
+            flurry: Flurry::default(),
+            detector: Detector::default(),
+        }
     }
 
     /// Another thread has woken the task: does what for.
     fn is_woken(&mut self, reason: Reason) {
         match reason {
-            Reason::Gathered => self.kernel.send_gathered(),
+            Reason::Gathered => self.send_gathered(),
             Reason::CollectiveDue => self.kernel.turn_for_collectives(),
             Reason::CollectiveAwaited => self.timers.set(Timer::AskRanks, Some(ASK_TICK)),
             Reason::WaitsFollow if self.timers.runs(Timer::Tick) => {}
@@ -179,6 +189,16 @@ impl Task {
                 self.timers.set(Timer::ConfirmLoss, Some(patience));
             }
         }
+    }
+
+    /// Small messages wait for others to leave with. In a flurry that goes on they gather meanwhile: this thread would take a system
+    /// call for a few of them, and perhaps the program's core.
+    fn send_gathered(&mut self) {
+        if let Some(pause) = self.flurry.pause(self.kernel.clock.now()) {
+            std::thread::sleep(pause);
+        }
+        self.kernel.send_gathered();
+        self.flurry.was_sent(self.kernel.clock.now());
     }
 
     /// A timer has ended: does what it was set for.

@@ -50,6 +50,30 @@ impl Batching {
     }
 }
 
+/// A batch begins so soon after the task has sent the last one: the flurry goes on.
+const FLURRY: Duration = Duration::from_micros(200);
+/// For so long what is posted in a flurry gathers before the task sends it, if the program does not.
+const PAUSE: Duration = Duration::from_micros(30);
+
+/// The batches that the task has sent, to any peer.
+#[derive(Default)]
+pub(in crate::kernel) struct Flurry {
+    /// When the last one was.
+    sent: Option<Duration>,
+}
+
+impl Flurry {
+    /// Small messages wait, at `now`: how long the task lets more of them gather. What begins a flurry does not wait.
+    pub(in crate::kernel) fn pause(&self, now: Duration) -> Option<Duration> {
+        self.sent.is_some_and(|sent| now.saturating_sub(sent) <= FLURRY).then_some(PAUSE)
+    }
+
+    /// They have been sent, at `now`.
+    pub(in crate::kernel) fn was_sent(&mut self, now: Duration) {
+        self.sent = Some(now);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
