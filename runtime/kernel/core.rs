@@ -80,6 +80,8 @@ pub(crate) struct Core {
     pub(crate) is_broken: bool,
     /// A thread that waits drives, not the task.
     pub(crate) is_helped: bool,
+    /// How often a thread has begun to wait for what was not there.
+    pub(crate) waits: u64,
     /// The bytes that each rank's sockets have taken, those of records and those sent again among them.
     pub(super) written: Vec<u64>,
     /// Lanes that have no connection now.
@@ -140,6 +142,7 @@ impl Core {
             wake,
             is_broken: false,
             is_helped: false,
+            waits: 0,
             written,
             down: BTreeMap::new(),
             standstills: BTreeMap::new(),
@@ -200,7 +203,7 @@ impl Core {
     pub(crate) fn gathers(&mut self, peer: Rank, bytes: u64, now: Duration) -> bool {
         // There may be no such rank: the engine says so.
         let socket = self.sockets.get_mut(peer.into()).filter(|socket| !socket.is_blocked);
-        socket.is_some_and(|socket| socket.batching.gathers(bytes, now))
+        socket.is_some_and(|socket| socket.batching.gathers(bytes, now, self.waits))
     }
 
     /// Sends a write to `peer` that does not wait for others, and all before it.

@@ -86,6 +86,7 @@ impl Kernel {
             condition.completions().take(LOOKED_AT_MAX).any(|completion| completion.operation().bytes >= RESTED_BYTES);
         let mut has_begun = false;
         let mut core = self.lock_to_help();
+        core.waits += 1;
         if self.task_may_move() {
             core.flush();
         } else {

@@ -16,6 +16,7 @@ use crate::ids::Rank;
 
 pub(crate) struct Core {
     pub(crate) is_helped: bool,
+    pub(crate) waits: u64,
     pub(crate) engine: Engine,
     links: Vec<Link>,
     poller: Arc<Poller>,
@@ -144,6 +145,7 @@ impl Core {
         let links = (0..links).map(|_| Link::default()).collect();
         Core {
             is_helped: false,
+            waits: 0,
             engine: Engine::default(),
             links,
             poller,
