@@ -2,6 +2,7 @@
 
 mod buffers;
 mod counts;
+mod into;
 mod persistent;
 mod scans;
 
@@ -213,7 +214,7 @@ impl Group {
             let own = own.map_or("no count".to_owned(), |own| format!("{own} elements"));
             let (given, size) = (counts.len(), self.size());
             return self.wrong_length("gather_counts", block.len(), format!(
-                "give a count for each of the {size} ranks, and a block as long as this rank's; there are {given} counts, and                  {own} for this rank"
+                "give a count for each of the {size} ranks, and a block as long as this rank's; there are {given} counts, and {own} for this rank"
             ));
         }
         let blocks = Blocks::Each(counts.iter().map(|&count| count as u64).collect());
@@ -285,12 +286,7 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn initalltoall<T: Element>(&self, blocks: Vec<T>) -> Result<Handle<Vec<T>>> {
-        let size = self.size() as usize;
-        if !blocks.len().is_multiple_of(size) {
-            let why = format!("it needs as many for each of the {size} ranks");
-            return self.wrong_length("alltoall", blocks.len(), why);
-        }
-        let call = self.call::<T>(Collective::Alltoall, blocks.len() / size);
+        let call = self.call_alltoall_even::<T>("alltoall", blocks.len())?;
         let whole = zeroed(blocks.len());
         self.begin(call, blocks, whole, None, |result| result)
     }
@@ -350,6 +346,15 @@ impl Group {
 
     fn call<T>(&self, collective: Collective, count: usize) -> Call {
         Call::new(collective, self.size(), count as u64, size_of::<T>() as u64)
+    }
+
+    fn call_alltoall_even<T>(&self, operation: &'static str, given: usize) -> Result<Call> {
+        let size = self.size() as usize;
+        if !given.is_multiple_of(size) {
+            let why = format!("it needs as many for each of the {size} ranks");
+            return self.wrong_length(operation, given, why);
+        }
+        Ok(self.call::<T>(Collective::Alltoall, given / size))
     }
 
     /// Begins a collective whose result is made of its output.

@@ -152,6 +152,17 @@ fn blocking(node: &Node, root: u32, most: usize) -> Result<()> {
         assert_eq!(mine, composed(0..rank + 1, most));
         node.allgather_into(&[rank, 5], &mut Vec::new())?;
     }
+    let (mut pair, mut gathered) = (vec![rank, 6], vec![9; 1]);
+    for root in [0, ranks - 1, root] {
+        let before = gathered.clone();
+        node.gather_into(root, &mut pair, &mut gathered)?;
+        let all = if rank == root { (0..ranks).flat_map(|rank| [rank, 6]).collect() } else { before };
+        assert_eq!((&pair, &gathered), (&vec![rank, 6], &all));
+    }
+    let mut even = (0..ranks).map(|to| 100 * rank + to).collect();
+    node.alltoall_into(&mut even, &mut gathered)?;
+    assert_eq!(gathered, (0..ranks).map(|from| 100 * from + rank).collect::<Vec<u32>>());
+    assert_eq!(even, (0..ranks).map(|to| 100 * rank + to).collect::<Vec<u32>>());
     let mut pairs = vec![9; 1];
     node.allgather_into(&[rank, 5], &mut pairs)?;
     assert_eq!(pairs, (0..ranks).flat_map(|rank| [rank, 5]).collect::<Vec<u32>>());
@@ -300,6 +311,7 @@ fn wrong_lengths_are_misuse_and_keep_the_buffers() {
         told(node.scatter_counts(0, &[1, 1], vec![1u8; wrong]).unwrap_err(), "cannot take");
         let (mut blocks, mut into) = (vec![1u8; 3], vec![2u8; 2]);
         told(node.alltoall_counts_into(&[1, 1], &mut blocks, &[1, 1], &mut into).unwrap_err(), "2 elements in all");
+        told(node.alltoall_into(&mut blocks, &mut into).unwrap_err(), "as many for each of the 2 ranks");
         assert_eq!((blocks, into), (vec![1; 3], vec![2; 2]), "nothing has begun");
         node.barrier().unwrap();
         node.finalize().unwrap();

@@ -114,9 +114,9 @@ impl Lathide {
             match kind {
                 "barrier" => node.barrier(),
                 "broadcast" => node.broadcast(root, std::mem::take(&mut block)).map(|same| block = same),
-                "gather" => node.gather(root, block.clone()).map(drop),
+                "gather" => node.gather_into(root, &mut block, &mut all),
                 "allgather" => node.allgather_into(&block, &mut all),
-                "alltoall" => node.alltoall(std::mem::take(&mut block)).map(|others| block = others),
+                "alltoall" => node.alltoall_into(&mut block, &mut all),
                 "allreduce" => node.allreduce(&sum, std::mem::take(&mut numbers)).map(|sums| numbers = sums),
                 _ => panic!("{kind}: no such cell"),
             }

@@ -124,10 +124,8 @@ impl Group {
         into: &mut Vec<T>,
     ) -> Result<()> {
         let call = self.call_alltoall::<T>("alltoall_counts_into", sent, received, blocks.len())?;
-        let (input, output) = (std::mem::take(blocks), reused(into, received.iter().sum()));
-        (*blocks, *into) =
-            self.whole(|| self.begin_with(call, input, output, None, |input, output| (input, output)))?;
-        Ok(())
+        let output = reused(into, received.iter().sum());
+        self.into_kept(call, blocks, output, into)
     }
 
     /// [`Group::scatter`] of blocks with different lengths: rank `i` gets `counts[i]` elements. All ranks give the same
@@ -183,9 +181,8 @@ impl Group {
         own: &mut Vec<T>,
     ) -> Result<()> {
         let call = self.call_scatter::<T>("scatter_counts_into", root.into(), counts, blocks.len())?;
-        let (input, output) = (std::mem::take(blocks), reused(own, counts[self.rank().index()]));
-        (*blocks, *own) = self.whole(|| self.begin_with(call, input, output, None, |input, output| (input, output)))?;
-        Ok(())
+        let output = reused(own, counts[self.rank().index()]);
+        self.into_kept(call, blocks, output, own)
     }
 
     /// A call with blocks of these lengths.

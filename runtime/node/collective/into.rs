@@ -1,0 +1,68 @@
+//! Collectives of blocks of one length, into buffers that the caller keeps; those with counts are in `counts`.
+
+use super::super::group::Group;
+use super::buffers::reused;
+use crate::buffer::Element;
+use crate::collective::Call;
+use crate::error::Result;
+use crate::ids::Rank;
+use crate::operation::Collective;
+
+impl Group {
+    /// [`Group::gather`] into the root's `all`, whose memory is used again; its length before does not matter. Elsewhere `all` stays as
+    /// it is. `block` is sent without a copy and is as it was afterwards.
+    ///
+    /// ```
+    /// let node = lathide::init()?;
+    /// let (mut block, mut all) = (vec![node.rank().0; 2], Vec::new());
+    /// for _ in 0..3 {
+    ///     node.gather_into(0, &mut block, &mut all)?;
+    /// }
+    /// if node.rank() == 0 {
+    ///     assert_eq!(all.len(), 2 * node.size() as usize);
+    /// }
+    /// assert_eq!(block, [node.rank().0; 2]);
+    /// node.finalize()?;
+    /// # Ok::<_, lathide::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As all collectives.
+    pub fn gather_into<T: Element>(
+        &self,
+        root: impl Into<Rank>,
+        block: &mut Vec<T>,
+        all: &mut Vec<T>,
+    ) -> Result<()> {
+        let call = Call { root: root.into(), ..self.call::<T>(Collective::Gather, block.len()) };
+        if self.rank() != call.root {
+            return self.into_kept(call, block, Vec::new(), &mut Vec::new());
+        }
+        let output = reused(all, block.len() * self.size() as usize);
+        self.into_kept(call, block, output, all)
+    }
+
+    /// [`Group::alltoall`] into `received`, whose memory is used again; its length before does not matter. `blocks` is sent without a
+    /// copy and is as it was afterwards.
+    ///
+    /// # Errors
+    /// As all collectives.
+    pub fn alltoall_into<T: Element>(&self, blocks: &mut Vec<T>, received: &mut Vec<T>) -> Result<()> {
+        let call = self.call_alltoall_even::<T>("alltoall_into", blocks.len())?;
+        let output = reused(received, blocks.len());
+        self.into_kept(call, blocks, output, received)
+    }
+
+    /// Waits for a call that sends `input` and receives into `output`, which becomes `kept`.
+    pub(super) fn into_kept<T: Element>(
+        &self,
+        call: Call,
+        input: &mut Vec<T>,
+        output: Vec<T>,
+        kept: &mut Vec<T>,
+    ) -> Result<()> {
+        let given = std::mem::take(input);
+        (*input, *kept) = self.whole(|| self.begin_with(call, given, output, None, |input, output| (input, output)))?;
+        Ok(())
+    }
+}
