@@ -13,6 +13,7 @@
 
 #[cfg(feature = "ndarray")]
 mod array;
+pub(crate) mod copied;
 mod elements;
 mod part;
 mod receive;
@@ -171,6 +172,10 @@ pub(crate) trait SendBuffer: Send + Sync {
     /// See [`WriteBuffer::share`].
     fn share(&self) -> Option<Box<dyn SendBuffer>> {
         None
+    }
+    /// Whether it is lathide's own copy, whose write was complete when it was posted: nobody is told that it has left.
+    fn is_copy(&self) -> bool {
+        false
     }
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
 }

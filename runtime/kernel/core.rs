@@ -279,8 +279,15 @@ impl Core {
         }
     }
 
-    pub(super) fn fill_slot(&mut self, Completed { op, mut outcome }: Completed) {
-        let Some(completion) = self.completions.remove(&op) else { return self.unwanted.push(outcome) };
+    pub(super) fn fill_slot(&mut self, Completed { op, outcome }: Completed) {
+        match self.completions.remove(&op) {
+            Some(completion) => self.end(completion, outcome),
+            None => self.unwanted.push(outcome),
+        }
+    }
+
+    /// An operation is complete.
+    pub(super) fn end(&mut self, completion: Arc<Completion>, mut outcome: Outcome) {
         self.observe_end(&completion, &mut outcome);
         let is_written = matches!(outcome, Outcome::Written(_));
         let (waker, unclaimed) = completion.complete(outcome);
@@ -299,7 +306,7 @@ impl Core {
             if self.recent.len() == RECENT_MAX {
                 self.recent.pop_front();
             }
-            self.recent.push_back((op, completion));
+            self.recent.push_back((completion.op, completion));
         }
     }
 

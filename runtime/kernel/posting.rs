@@ -11,8 +11,9 @@ use super::core::Core;
 use super::helper::HasCompletion;
 use super::ready::Ready;
 use super::wake::Reason;
+use crate::buffer::copied::Copied;
 use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
-use crate::engine::{Completed, OpId, Outcome, Unposted, Written};
+use crate::engine::{OpId, Outcome, Unposted, Written};
 use crate::error::Result;
 use crate::ids::Rank;
 use crate::observe::regions;
@@ -52,8 +53,8 @@ impl Core {
             && let Some(bytes) = source.all()
             && self.engine.takes_at_once(to, bytes.len() as u64)
         {
-            let copy = bytes.to_vec();
-            return match self.engine.initwrite(now, to, key, element, Box::new(copy)) {
+            let copy = Box::new(Copied::new(bytes));
+            return match self.engine.initwrite(now, to, key, element, copy) {
                 Ok(op) => Ok(Posted { op, gathers, copied: Some(source) }),
                 Err(unposted) => Err(Unposted { buffer: source.into_any(), ..unposted }),
             };
@@ -140,10 +141,10 @@ impl Kernel {
             OperationKind::ReadAny => Completion::of_any(operation, op, key, self.everyone.clone()),
             _ => Completion::new(operation, op, key),
         });
-        core.expect(completion.clone());
         core.observe_post(&completion, regions::current(self.names.node), now);
-        if let Some(source) = copied {
-            core.fill_slot(Completed { op, outcome: Outcome::Written(Written::whole(source)) });
+        match copied {
+            Some(source) => core.end(completion.clone(), Outcome::Written(Written::whole(source))),
+            None => core.expect(completion.clone()),
         }
         let is_write = operation.kind == OperationKind::Write;
         match (self.task_may_move() && !gathers, is_write) {

@@ -277,7 +277,11 @@ impl Outgoing {
         let message = self.remove(index);
         self.remember(message.message_id, message.op, message.message_header);
         self.notes.take(message.message_id, Progress::Leaves(message.op));
+        let is_copy = message.source.is_copy();
         let written = self.written(message.message_id, message.source);
+        if is_copy {
+            return;
+        }
         completions.push_back(Completed { op: message.op, outcome: Outcome::Written(written) });
     }
 

@@ -28,12 +28,7 @@ impl Group {
     ///
     /// # Errors
     /// As all collectives.
-    pub fn gather_into<T: Element>(
-        &self,
-        root: impl Into<Rank>,
-        block: &mut Vec<T>,
-        all: &mut Vec<T>,
-    ) -> Result<()> {
+    pub fn gather_into<T: Element>(&self, root: impl Into<Rank>, block: &mut Vec<T>, all: &mut Vec<T>) -> Result<()> {
         let call = Call { root: root.into(), ..self.call::<T>(Collective::Gather, block.len()) };
         if self.rank() != call.root {
             return self.into_kept(call, block, Vec::new(), &mut Vec::new());
