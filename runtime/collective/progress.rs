@@ -96,6 +96,11 @@ impl Progress {
         self.incomplete == 0
     }
 
+    /// Whether another step waits for the end of `step`.
+    pub(super) fn is_needed(&self, step: StepId) -> bool {
+        !self.schedule.dependents(step).is_empty()
+    }
+
     /// What `step` does.
     pub(super) fn action(&self, step: StepId) -> Action {
         self.schedule.action(step)

@@ -12,6 +12,7 @@ mod deferred;
 mod failing;
 mod founding;
 mod groups;
+mod held;
 mod leaving;
 mod members;
 mod part;

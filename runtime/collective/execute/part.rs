@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::held::{Held, give_back};
 use super::members::Members;
 use super::start::{Deferred, Start};
 use super::work::Work;
@@ -39,6 +40,7 @@ pub(super) struct Part {
     local: Option<(StepId, u64)>,
     /// So many elements the operator combines within a slice's time, as far as that is known.
     pace: u64,
+    held: Held,
     /// Steps that have ended since it ran last.
     pub(super) ended: Vec<(StepId, Outcome)>,
     /// What is to be posted now.
@@ -70,13 +72,33 @@ pub(super) enum End {
 impl Part {
     pub(super) fn new(progress: Progress, work: Box<dyn Work>, members: Arc<Members>) -> Self {
         let (ended, posts) = (Vec::new(), Vec::new());
-        Part { deferred: None, progress, members, work: Some(work), local: None, pace: 1, ended, posts }
+        Part {
+            deferred: None,
+            progress,
+            members,
+            work: Some(work),
+            local: None,
+            pace: 1,
+            held: Held::default(),
+            ended,
+            posts,
+        }
     }
 
     /// A part that is not known yet.
     pub(super) fn deferred(deferred: Deferred, members: Arc<Members>) -> Self {
         let (progress, ended, posts) = (Progress::new(Builder::new().finish()), Vec::new(), Vec::new());
-        Part { deferred: Some(deferred), progress, members, work: None, local: None, pace: 1, ended, posts }
+        Part {
+            deferred: Some(deferred),
+            progress,
+            members,
+            work: None,
+            local: None,
+            pace: 1,
+            held: Held::default(),
+            ended,
+            posts,
+        }
     }
 
     /// Whether it can go on without a step's end.
@@ -93,7 +115,7 @@ impl Job {
             self.start = Some(deferred());
             return false;
         }
-        let Part { work: Some(work), ended, progress, members, .. } = &mut *self.part else { return false };
+        let Part { work: Some(work), ended, progress, members, held, .. } = &mut *self.part else { return false };
         for (step, mut outcome) in ended.drain(..) {
             let action = progress.action(step);
             if let (Outcome::Read(place, _), Action::Receive { from, into }) = (&mut outcome, action)
@@ -108,8 +130,11 @@ impl Job {
                 return false;
             }
             if let Outcome::Written(written) = outcome {
-                // A later step may write there, though the peer has not acknowledged all of it.
-                drop(written.take());
+                match progress.is_needed(step) {
+                    // A later step may write there, though the peer has not acknowledged all of it.
+                    true => give_back(written),
+                    false => held.keep(written),
+                }
             }
             progress.done(step);
         }
@@ -123,6 +148,7 @@ impl Job {
         if self.part.progress.is_complete()
             && let Some(work) = self.part.work.take()
         {
+            self.part.held.release();
             self.end = Some(match guarded(|| work.finish()) {
                 Ok(result) => End::Result(result),
                 Err(words) => End::Failed(words),

@@ -27,6 +27,12 @@ struct Part {
     tail: Vec<(usize, Vec<u8>)>,
 }
 
+impl State {
+    fn is_acknowledged(&self) -> bool {
+        self.parts.iter().all(|part| part.kept.iter().next().is_none())
+    }
+}
+
 impl Loan {
     /// Of `source` nothing is kept yet.
     pub(super) fn new(source: Box<dyn SendBuffer>) -> Arc<Self> {
@@ -55,7 +61,7 @@ impl Loan {
     pub(super) fn take(&self) -> Option<Box<dyn SendBuffer>> {
         let mut state = self.0.lock();
         let source = state.source.take()?;
-        if state.parts.iter().all(|part| part.kept.iter().next().is_none()) {
+        if state.is_acknowledged() {
             return Some(source);
         }
         state.source = source.share();
@@ -67,6 +73,10 @@ impl Loan {
             }
         }
         Some(source)
+    }
+
+    fn is_acknowledged(&self) -> bool {
+        self.0.lock().is_acknowledged()
     }
 
     /// The bytes in `range` of `part`, to be sent again.
@@ -111,6 +121,14 @@ impl Written {
 
     pub(super) fn lent(loan: Arc<Loan>) -> Self {
         Written(Buffer::Lent(loan))
+    }
+
+    /// Whether the peer has acknowledged all of it: then giving it back copies nothing.
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        match &self.0 {
+            Buffer::Whole(_) => true,
+            Buffer::Lent(loan) => loan.is_acknowledged(),
+        }
     }
 
     /// The buffer. What the peer has not acknowledged is copied, unless it can be shared: that is what it takes time for.

@@ -125,7 +125,7 @@ impl Group {
     ) -> Result<()> {
         let call = self.call_alltoall::<T>("alltoall_counts_into", sent, received, blocks.len())?;
         let output = reused(into, received.iter().sum());
-        self.into_kept(call, blocks, output, into)
+        self.begin_kept(call, blocks, output, into)
     }
 
     /// [`Group::scatter`] of blocks with different lengths: rank `i` gets `counts[i]` elements. All ranks give the same
@@ -182,7 +182,7 @@ impl Group {
     ) -> Result<()> {
         let call = self.call_scatter::<T>("scatter_counts_into", root.into(), counts, blocks.len())?;
         let output = reused(own, counts[self.rank().index()]);
-        self.into_kept(call, blocks, output, own)
+        self.begin_kept(call, blocks, output, own)
     }
 
     /// A call with blocks of these lengths.

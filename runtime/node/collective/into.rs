@@ -31,10 +31,10 @@ impl Group {
     pub fn gather_into<T: Element>(&self, root: impl Into<Rank>, block: &mut Vec<T>, all: &mut Vec<T>) -> Result<()> {
         let call = Call { root: root.into(), ..self.call::<T>(Collective::Gather, block.len()) };
         if self.rank() != call.root {
-            return self.into_kept(call, block, Vec::new(), &mut Vec::new());
+            return self.begin_kept(call, block, Vec::new(), &mut Vec::new());
         }
         let output = reused(all, block.len() * self.size() as usize);
-        self.into_kept(call, block, output, all)
+        self.begin_kept(call, block, output, all)
     }
 
     /// [`Group::alltoall`] into `received`, whose memory is used again; its length before does not matter. `blocks` is sent without a
@@ -45,11 +45,11 @@ impl Group {
     pub fn alltoall_into<T: Element>(&self, blocks: &mut Vec<T>, received: &mut Vec<T>) -> Result<()> {
         let call = self.call_alltoall_even::<T>("alltoall_into", blocks.len())?;
         let output = reused(received, blocks.len());
-        self.into_kept(call, blocks, output, received)
+        self.begin_kept(call, blocks, output, received)
     }
 
     /// Waits for a call that sends `input` and receives into `output`, which becomes `kept`.
-    pub(super) fn into_kept<T: Element>(
+    pub(super) fn begin_kept<T: Element>(
         &self,
         call: Call,
         input: &mut Vec<T>,
