@@ -82,6 +82,8 @@ pub(crate) struct Core {
     pub(crate) is_helped: bool,
     /// How often a thread has begun to wait for what was not there.
     pub(crate) waits: u64,
+    /// When a socket was read last.
+    heard: Duration,
     /// The bytes that each rank's sockets have taken, those of records and those sent again among them.
     pub(super) written: Vec<u64>,
     /// Lanes that have no connection now.
@@ -143,6 +145,7 @@ impl Core {
             is_broken: false,
             is_helped: false,
             waits: 0,
+            heard: Duration::ZERO,
             written,
             down: BTreeMap::new(),
             standstills: BTreeMap::new(),
@@ -360,7 +363,8 @@ impl Core {
         while holds || turn < READ_TURN_BYTES {
             let Some(Socket { stream, records, .. }) = self.sockets.get_mut(path) else { break };
             let mut offered = 0;
-            let result = self.engine.receive(self.clock.now(), path, &mut |slices| {
+            self.heard = self.clock.now();
+            let result = self.engine.receive(self.heard, path, &mut |slices| {
                 offered = slices.iter().map(|slice| slice.len()).sum();
                 match records {
                     None => read_now(stream, slices),

@@ -36,9 +36,9 @@ pub(in crate::engine) struct Retention {
     copied: VecDeque<u8>,
     /// Messages that pieces name.
     messages: HashMap<u64, Kept>,
-    /// See [`BOUND_BYTES`], and [`lane_bound`].
+    /// What is kept at most, if the path does not hold more: see [`BOUND_BYTES`].
     bound: u64,
-    /// It is not less.
+    /// That is not less than at first.
     bound_min: u64,
     /// Sending has stopped at the bound since it was asked.
     was_full: bool,
@@ -65,7 +65,7 @@ struct Kept {
 }
 
 impl Retention {
-    /// `bound`: see [`BOUND_BYTES`] and [`lane_bound`].
+    /// `bound`: see [`BOUND_BYTES`].
     pub(in crate::engine) fn new(bound: u64) -> Self {
         Retention {
             acknowledged: 0,

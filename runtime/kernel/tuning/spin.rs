@@ -60,31 +60,30 @@ impl Spin {
     pub(crate) fn poll(&self, is_long: bool, mut has_begun: bool, mut look: impl FnMut() -> Look) -> bool {
         let Some(mut budget) = self.budget(has_begun) else { return false };
         let interrupted = if self.polling == Polling::Shared { SHARED_INTERRUPTED } else { INTERRUPTED };
-        let (mut since, mut last) = (Instant::now(), Instant::now());
+        let mut since = Instant::now();
+        let mut last = since;
         loop {
             let found = look();
+            if found == Look::Met {
+                // Whoever has waited for it goes on: the clock is not read again.
+                self.habit(has_begun).pays();
+                return true;
+            }
             let now = Instant::now();
-            match found {
-                Look::Met => {
-                    self.habit(has_begun).pays();
-                    return true;
-                }
-                Look::Progress => {
-                    self.habit(has_begun).pays();
-                    (since, has_begun) = (now, true);
-                    let Some(more) = self.budget(true) else { return false };
-                    budget = more;
-                }
-                // A long message is coming in: whoever interrupts is probably its sender.
-                Look::Nothing if now - last > interrupted && !has_begun => {
-                    self.beginning.pause.store(INTERRUPTED_WAITS, Ordering::Relaxed);
-                    return false;
-                }
-                Look::Nothing if now - since > budget => {
-                    self.habit(has_begun).is_in_vain();
-                    return false;
-                }
-                Look::Nothing => rest(is_long || has_begun),
+            if found == Look::Progress {
+                self.habit(has_begun).pays();
+                (since, has_begun) = (now, true);
+                let Some(more) = self.budget(true) else { return false };
+                budget = more;
+            } else if now - last > interrupted && !has_begun {
+                // If a long message is coming in, whoever interrupts is probably its sender.
+                self.beginning.pause.store(INTERRUPTED_WAITS, Ordering::Relaxed);
+                return false;
+            } else if now - since > budget {
+                self.habit(has_begun).is_in_vain();
+                return false;
+            } else {
+                rest(is_long || has_begun);
             }
             last = now;
         }
