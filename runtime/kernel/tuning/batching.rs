@@ -102,6 +102,16 @@ mod tests {
         assert!((0..200).all(|us| !batching.gathers(8, at(1000 + us), 0)));
     }
 
+    #[test]
+    fn only_a_flurry_that_goes_on_has_the_task_pause() {
+        let mut flurry = Flurry::default();
+        assert_eq!(flurry.pause(at(10)), None);
+        flurry.was_sent(at(12));
+        assert_eq!(flurry.pause(at(20)), Some(PAUSE));
+        assert_eq!(flurry.pause(at(12) + FLURRY), Some(PAUSE));
+        assert_eq!(flurry.pause(at(13) + FLURRY), None);
+    }
+
     /// On a fast link an exchange takes less than the gap.
     #[test]
     fn who_waits_between_writes_has_each_sent_at_once() {
