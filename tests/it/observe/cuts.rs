@@ -99,7 +99,9 @@ fn a_link_that_is_reset_is_told_of_everywhere() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
     command.args(["run", "-n", "2"]).arg(format!("--report={}", reports.display()));
     command.arg(format!("--trace={}", trace.display())).arg(this()).args(ARGUMENTS);
-    let finished = run(&mut prepared(command, "observed-cuts", &[])).succeeded();
+    // A lane for long messages would have a connection of its own, and its cuts are none of the link.
+    let variables = [("LATHIDE_LANES", "0")];
+    let finished = run(&mut prepared(command, "observed-cuts", &variables)).succeeded();
     if finished.stdout.contains(" impossible") {
         println!("skipped: a process may not have its own descriptors again here");
         return;
