@@ -82,8 +82,8 @@ pub(crate) struct Core {
     pub(crate) is_helped: bool,
     /// How often a thread has begun to wait for what was not there.
     pub(crate) waits: u64,
-    /// When a socket was read last.
-    heard: Duration,
+    /// When a socket was read or an operation posted last: what ends by that has ended then.
+    pub(super) latest: Duration,
     /// The bytes that each rank's sockets have taken, those of records and those sent again among them.
     pub(super) written: Vec<u64>,
     /// Lanes that have no connection now.
@@ -145,7 +145,7 @@ impl Core {
             is_broken: false,
             is_helped: false,
             waits: 0,
-            heard: Duration::ZERO,
+            latest: Duration::ZERO,
             written,
             down: BTreeMap::new(),
             standstills: BTreeMap::new(),
@@ -363,8 +363,8 @@ impl Core {
         while holds || turn < READ_TURN_BYTES {
             let Some(Socket { stream, records, .. }) = self.sockets.get_mut(path) else { break };
             let mut offered = 0;
-            self.heard = self.clock.now();
-            let result = self.engine.receive(self.heard, path, &mut |slices| {
+            self.latest = self.clock.now();
+            let result = self.engine.receive(self.latest, path, &mut |slices| {
                 offered = slices.iter().map(|slice| slice.len()).sum();
                 match records {
                     None => read_now(stream, slices),

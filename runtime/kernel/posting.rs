@@ -135,6 +135,7 @@ impl Kernel {
         let mut core = self.lock();
         // Who posts goes on to compute, as far as can be known; a wait says otherwise.
         core.is_helped = self.help.is_held();
+        core.latest = now;
         let Posted { op, gathers, copied } = post(&mut core, now)
             .map_err(|unposted| Unposted { error: unposted.error.during(operation), ..unposted })?;
         let completion = Arc::new(match operation.kind {

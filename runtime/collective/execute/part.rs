@@ -40,6 +40,7 @@ pub(super) struct Part {
     local: Option<(StepId, u64)>,
     /// So many elements the operator combines within a slice's time, as far as that is known.
     pace: u64,
+    /// What it has sent and not given back.
     held: Held,
     /// Steps that have ended since it ran last.
     pub(super) ended: Vec<(StepId, Outcome)>,
@@ -71,34 +72,15 @@ pub(super) enum End {
 
 impl Part {
     pub(super) fn new(progress: Progress, work: Box<dyn Work>, members: Arc<Members>) -> Self {
-        let (ended, posts) = (Vec::new(), Vec::new());
-        Part {
-            deferred: None,
-            progress,
-            members,
-            work: Some(work),
-            local: None,
-            pace: 1,
-            held: Held::default(),
-            ended,
-            posts,
-        }
+        let (held, ended, posts) = (Held::default(), Vec::new(), Vec::new());
+        Part { deferred: None, progress, members, work: Some(work), local: None, pace: 1, held, ended, posts }
     }
 
     /// A part that is not known yet.
     pub(super) fn deferred(deferred: Deferred, members: Arc<Members>) -> Self {
-        let (progress, ended, posts) = (Progress::new(Builder::new().finish()), Vec::new(), Vec::new());
-        Part {
-            deferred: Some(deferred),
-            progress,
-            members,
-            work: None,
-            local: None,
-            pace: 1,
-            held: Held::default(),
-            ended,
-            posts,
-        }
+        let progress = Progress::new(Builder::new().finish());
+        let (held, ended, posts) = (Held::default(), Vec::new(), Vec::new());
+        Part { deferred: Some(deferred), progress, members, work: None, local: None, pace: 1, held, ended, posts }
     }
 
     /// Whether it can go on without a step's end.

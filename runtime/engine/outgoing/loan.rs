@@ -29,7 +29,7 @@ struct Part {
 
 impl State {
     fn is_acknowledged(&self) -> bool {
-        self.parts.iter().all(|part| part.kept.iter().next().is_none())
+        self.parts.iter().all(|part| part.kept.is_empty())
     }
 }
 

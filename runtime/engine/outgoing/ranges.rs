@@ -34,6 +34,10 @@ impl Ranges {
         self.first.start = self.first.start.max(position);
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Range<usize>> {
         std::iter::once(&self.first).chain(&self.more).filter(|range| range.start < range.end)
     }

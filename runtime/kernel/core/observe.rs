@@ -85,8 +85,8 @@ impl Core {
         {
             let bytes = place.bytes_mut().len() as u64;
             observed.links.receives(origin.from, bytes);
-            // It came when a socket was read last, or before its read was posted.
-            let took = |(_, posted_ns)| nanoseconds(self.heard).saturating_sub(posted_ns);
+            // What a socket has brought, or this rank has written to itself.
+            let took = |(_, posted_ns)| nanoseconds(self.latest).saturating_sub(posted_ns);
             let place = posted.map(|(place, _)| place);
             observed.regions.receives(place, (origin.from, bytes), posted.map(took));
         }

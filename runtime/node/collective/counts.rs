@@ -48,17 +48,6 @@ impl Group {
         self.begin(self.call_counts::<T>(Collective::Allgather, counts), Vec::new(), whole, None, |result| result)
     }
 
-    /// [`Group::allgather`] into `all`, whose memory is used again. Its length before does not matter.
-    ///
-    /// # Errors
-    /// As all collectives.
-    pub fn allgather_into<T: Element>(&self, block: &[T], all: &mut Vec<T>) -> Result<()> {
-        let whole = with_block(all, block, self.rank().index() * block.len(), self.size() as usize * block.len());
-        let call = self.call::<T>(Collective::Allgather, block.len());
-        *all = self.whole(|| self.begin(call, Vec::new(), whole, None, |result| result))?;
-        Ok(())
-    }
-
     /// [`Group::allgather_counts`] into `all`, whose memory is used again. Its length before does not matter.
     ///
     /// # Errors
@@ -125,7 +114,7 @@ impl Group {
     ) -> Result<()> {
         let call = self.call_alltoall::<T>("alltoall_counts_into", sent, received, blocks.len())?;
         let output = reused(into, received.iter().sum());
-        self.begin_kept(call, blocks, output, into)
+        self.whole_kept(call, blocks, output, into)
     }
 
     /// [`Group::scatter`] of blocks with different lengths: rank `i` gets `counts[i]` elements. All ranks give the same
@@ -182,7 +171,7 @@ impl Group {
     ) -> Result<()> {
         let call = self.call_scatter::<T>("scatter_counts_into", root.into(), counts, blocks.len())?;
         let output = reused(own, counts[self.rank().index()]);
-        self.begin_kept(call, blocks, output, own)
+        self.whole_kept(call, blocks, output, own)
     }
 
     /// A call with blocks of these lengths.
@@ -259,7 +248,7 @@ fn lengths(counts: &[usize]) -> std::sync::Arc<[u64]> {
 }
 
 /// The memory of `all` for `total` elements, with `block` from `start` on.
-fn with_block<T: Element>(all: &mut Vec<T>, block: &[T], start: usize, total: usize) -> Vec<T> {
+pub(super) fn with_block<T: Element>(all: &mut Vec<T>, block: &[T], start: usize, total: usize) -> Vec<T> {
     let mut whole = reused(all, total);
     whole[start..start + block.len()].copy_from_slice(block);
     whole

@@ -2,6 +2,7 @@
 
 use super::super::group::Group;
 use super::buffers::reused;
+use super::counts::with_block;
 use crate::buffer::Element;
 use crate::collective::Call;
 use crate::error::Result;
@@ -9,6 +10,17 @@ use crate::ids::Rank;
 use crate::operation::Collective;
 
 impl Group {
+    /// [`Group::allgather`] into `all`, whose memory is used again. Its length before does not matter.
+    ///
+    /// # Errors
+    /// As all collectives.
+    pub fn allgather_into<T: Element>(&self, block: &[T], all: &mut Vec<T>) -> Result<()> {
+        let whole = with_block(all, block, self.rank().index() * block.len(), self.size() as usize * block.len());
+        let call = self.call::<T>(Collective::Allgather, block.len());
+        *all = self.whole(|| self.begin(call, Vec::new(), whole, None, |result| result))?;
+        Ok(())
+    }
+
     /// [`Group::gather`] into the root's `all`, whose memory is used again; its length before does not matter. Elsewhere `all` stays as
     /// it is. `block` is sent without a copy and is as it was afterwards.
     ///
@@ -31,10 +43,10 @@ impl Group {
     pub fn gather_into<T: Element>(&self, root: impl Into<Rank>, block: &mut Vec<T>, all: &mut Vec<T>) -> Result<()> {
         let call = Call { root: root.into(), ..self.call::<T>(Collective::Gather, block.len()) };
         if self.rank() != call.root {
-            return self.begin_kept(call, block, Vec::new(), &mut Vec::new());
+            return self.whole_kept(call, block, Vec::new(), &mut Vec::new());
         }
         let output = reused(all, block.len() * self.size() as usize);
-        self.begin_kept(call, block, output, all)
+        self.whole_kept(call, block, output, all)
     }
 
     /// [`Group::alltoall`] into `received`, whose memory is used again; its length before does not matter. `blocks` is sent without a
@@ -45,11 +57,11 @@ impl Group {
     pub fn alltoall_into<T: Element>(&self, blocks: &mut Vec<T>, received: &mut Vec<T>) -> Result<()> {
         let call = self.call_alltoall_even::<T>("alltoall_into", blocks.len())?;
         let output = reused(received, blocks.len());
-        self.begin_kept(call, blocks, output, received)
+        self.whole_kept(call, blocks, output, received)
     }
 
     /// Waits for a call that sends `input` and receives into `output`, which becomes `kept`.
-    pub(super) fn begin_kept<T: Element>(
+    pub(super) fn whole_kept<T: Element>(
         &self,
         call: Call,
         input: &mut Vec<T>,
