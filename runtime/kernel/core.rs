@@ -1,18 +1,17 @@
 //! The engine with its sockets, under one lock: whoever holds the lock drives.
 
 mod cuts;
+mod ends;
 mod lanes;
 mod loss;
 mod observe;
 mod sockets;
 mod withdraw;
 
-use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -28,26 +27,23 @@ use super::poller::{Poller, Ready};
 use super::wake::TaskWake;
 use crate::collective::execute::Collectives;
 use crate::controllers::Disabled;
-use crate::engine::{Completed, Engine, LateRefusal, OpId, Outcome, Sent};
+use crate::engine::{Engine, OpId, Outcome, Sent};
 use crate::error::Error;
 use crate::ids::{Path, Rank};
 use crate::join::handshake::Connection;
 use crate::join::keepalive;
 use crate::window::Windows;
+pub(super) use ends::Unwanted;
 use sockets::{Socket, Sockets, read_now, write_now};
 
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;
 /// A read of this much is part of a long transfer.
 const BULK_BYTES: usize = 16 << 10;
-/// Completed writes kept at hand in case the receiver refuses late.
-const RECENT_MAX: usize = 64;
 /// Of so many looks at few links one is at all.
 const LOOKS: u32 = 16;
 /// Links whose round trip is looked at.
 const ROUND_TRIPS_MAX: usize = 16;
-/// Refusals kept until the program asks.
-const REFUSALS_MAX: usize = 64;
 
 pub(crate) struct Core {
     pub(crate) engine: Engine,
@@ -238,89 +234,6 @@ impl Core {
             has_written = true;
         }
         has_written
-    }
-
-    /// Hands outcomes to their completions.
-    pub(crate) fn hand_on(&mut self) {
-        loop {
-            while let Some(completion) = self.engine.poll_completion() {
-                if self.windows.awaits_messages() {
-                    self.complete_for_windows(completion);
-                } else if self.collectives.awaits_messages() {
-                    self.complete_for_collectives(completion);
-                } else {
-                    self.fill_slot(completion);
-                }
-            }
-            if self.hand_on_collectives() || self.hand_on_windows() {
-                continue;
-            }
-            // What it has said about collectives before says more: it is heard first, and passed on.
-            let Some((culprit, cause)) = self.engine.poll_failed_peer() else { break };
-            self.write_pending();
-            self.suspect(culprit, cause);
-        }
-        while let Some(LateRefusal { op, error }) = self.engine.poll_refusal() {
-            if !self.refuse_late(op, &error) {
-                self.keep_refusal(error);
-            }
-        }
-    }
-
-    /// A write that was complete was refused. Returns whether its handle says so.
-    pub(super) fn refuse_late(&mut self, op: Option<OpId>, error: &Error) -> bool {
-        let completion = self.recent.iter().find(|(recent, _)| Some(*recent) == op);
-        completion.is_some_and(|(_, completion)| completion.refuse(error))
-    }
-
-    /// A write was refused, and no handle is there to say so.
-    pub(crate) fn keep_refusal(&mut self, error: Error) {
-        tracing::warn!(rank = %self.engine.rank(), %error, "a message that had left was refused");
-        let Some(error) = self.windows.keep(error) else { return };
-        if self.refusals.len() < REFUSALS_MAX {
-            self.refusals.push_back(error);
-        }
-    }
-
-    pub(super) fn fill_slot(&mut self, Completed { op, outcome }: Completed) {
-        match self.completions.remove(&op) {
-            Some(completion) => self.end(completion, outcome),
-            None => self.unwanted.push(outcome),
-        }
-    }
-
-    /// An operation is complete.
-    pub(super) fn end(&mut self, completion: Arc<Completion>, mut outcome: Outcome) {
-        self.observe_end(&completion, &mut outcome);
-        let is_written = matches!(outcome, Outcome::Written(_));
-        let (waker, unclaimed) = completion.complete(outcome);
-        self.wakers.extend(waker);
-        if let Some(Outcome::Read(place, Some(origin))) = unclaimed {
-            self.give_back(&completion, origin, place);
-        } else if let Some(outcome) = unclaimed {
-            if let Some(refusal) = completion.as_refusal(&outcome) {
-                self.keep_refusal(refusal);
-            }
-            self.unwanted.push(outcome);
-        }
-        self.completed_count += 1;
-        self.wakers.append(&mut self.watchers);
-        if is_written {
-            if self.recent.len() == RECENT_MAX {
-                self.recent.pop_front();
-            }
-            self.recent.push_back((completion.op, completion));
-        }
-    }
-
-    /// The first refusal that no handle has returned; it is not told again.
-    pub(crate) fn take_refusal(&mut self) -> Option<Error> {
-        self.refusals.pop_front().or_else(|| self.windows.take_untold())
-    }
-
-    /// All that [`Core::take_refusal`] would return.
-    pub(crate) fn refusals(&self) -> impl Iterator<Item = &Error> {
-        self.refusals.iter()
     }
 
     /// Those to be woken; call them after unlocking.
@@ -514,20 +427,6 @@ impl Core {
         if let Err(error) = watched {
             self.ended(path, &format!("its connection cannot be watched: {error}"));
         }
-    }
-}
-
-/// Buffers that nobody wants any more. Their drop may be the program's code: a panic in it ends no thread of lathide's.
-pub(super) struct Unwanted {
-    outcomes: Vec<Outcome>,
-    buffers: Vec<Box<dyn Any + Send>>,
-}
-
-impl Drop for Unwanted {
-    fn drop(&mut self) {
-        // The program's panic hook has told of it.
-        self.outcomes.drain(..).for_each(|outcome| _ = catch_unwind(AssertUnwindSafe(|| drop(outcome))));
-        self.buffers.drain(..).for_each(|buffer| _ = catch_unwind(AssertUnwindSafe(|| drop(buffer))));
     }
 }
 
