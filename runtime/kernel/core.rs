@@ -6,6 +6,7 @@ mod lanes;
 mod loss;
 mod observe;
 mod sockets;
+mod unwanted;
 mod withdraw;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -33,8 +34,8 @@ use crate::ids::{Path, Rank};
 use crate::join::handshake::Connection;
 use crate::join::keepalive;
 use crate::window::Windows;
-pub(super) use ends::Unwanted;
 use sockets::{Socket, Sockets, read_now, write_now};
+pub(super) use unwanted::Unwanted;
 
 /// Bytes read from one link before the others have their turn.
 const READ_TURN_BYTES: usize = 1 << 20;

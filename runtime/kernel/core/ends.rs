@@ -1,7 +1,5 @@
-//! How operations end: outcomes go to their completions, refusals that no handle tells are kept, and what nobody wants is dropped.
+//! How operations end: outcomes go to their completions, refusals that no handle tells are kept.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::Core;
@@ -96,19 +94,5 @@ impl Core {
     /// All that [`Core::take_refusal`] would return.
     pub(crate) fn refusals(&self) -> impl Iterator<Item = &Error> {
         self.refusals.iter()
-    }
-}
-
-/// Buffers that nobody wants any more. Their drop may be the program's code: a panic in it ends no thread of lathide's.
-pub(in crate::kernel) struct Unwanted {
-    pub(super) outcomes: Vec<Outcome>,
-    pub(super) buffers: Vec<Box<dyn Any + Send>>,
-}
-
-impl Drop for Unwanted {
-    fn drop(&mut self) {
-        // The program's panic hook has told of it.
-        self.outcomes.drain(..).for_each(|outcome| _ = catch_unwind(AssertUnwindSafe(|| drop(outcome))));
-        self.buffers.drain(..).for_each(|buffer| _ = catch_unwind(AssertUnwindSafe(|| drop(buffer))));
     }
 }
