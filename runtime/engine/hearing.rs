@@ -157,6 +157,21 @@ impl Frames for Acting<'_> {
         self.link.incoming.delivered(message_id, bytes);
     }
 
+    fn whole(&mut self, message_id: u64, message_header: &MessageHeader, bytes: &[u8]) -> bool {
+        let Acting { link, shared } = self;
+        let Link { outgoing, incoming, farewell, .. } = &mut **link;
+        let Shared { any, completions, now, .. } = &mut **shared;
+        if farewell.heard || !any.is_empty() {
+            return false;
+        }
+        let message = (message_id, message_header);
+        let Some(is_met) = incoming.take_whole(message, bytes, *now, &mut outgoing.control, completions) else {
+            return false;
+        };
+        shared.meet(link.peer(), *message_header, is_met);
+        true
+    }
+
     /// The first lane waits for no other.
     fn waits(&mut self) -> bool {
         false

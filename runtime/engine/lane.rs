@@ -308,6 +308,11 @@ impl Frames for Carried<'_> {
         self.link.incoming.delivered_part(message_id, bytes);
     }
 
+    /// A lane brings parts only.
+    fn whole(&mut self, _: u64, _: &MessageHeader, _: &[u8]) -> bool {
+        false
+    }
+
     /// Which message comes next is not known before its segment.
     fn expected(&mut self) -> Option<(MessageHeader, &mut [u8])> {
         None

@@ -65,6 +65,8 @@ pub(super) trait Frames {
     fn expected(&mut self) -> Option<(MessageHeader, &mut [u8])>;
     /// Whether the last frame must wait for something on another lane, and all behind it.
     fn waits(&mut self) -> bool;
+    /// All `bytes` of a message in one frame. Returns whether they were taken: else the frame is to be handed on as any other.
+    fn whole(&mut self, message_id: u64, message_header: &MessageHeader, bytes: &[u8]) -> bool;
 }
 
 impl Parser {
@@ -93,6 +95,12 @@ impl Parser {
                 self.advance(frames, message_id, left - now);
                 continue;
             }
+            if self.stage.is_empty()
+                && let Some(count) = self.whole(frames, bytes)
+            {
+                bytes = &bytes[count..];
+                continue;
+            }
             let needed = self.head_bytes()?;
             let now = (needed - self.stage.len()).min(bytes.len());
             self.stage.extend_from_slice(&bytes[..now]);
@@ -104,6 +112,31 @@ impl Parser {
         Ok(())
     }
 
+    /// Takes the frame at the front of `bytes`, if it is all of a message: the way of most short ones, of which nothing need be
+    /// remembered between head and end. Returns the frame's bytes. What is wrong with other frames is found where they begin.
+    fn whole(&mut self, frames: &mut impl Frames, bytes: &[u8]) -> Option<usize> {
+        let header = Header::decode(bytes.first_chunk()?).ok()?;
+        let Header { kind: Kind::Data, flags: FIRST, number, message_id, length } = header else { return None };
+        let length = length as usize;
+        let message_header = MessageHeader::decode(bytes[HEADER_BYTES..].first_chunk()?).ok()?;
+        let payload = bytes[HEAD_BYTES..].get(..length)?;
+        let is_all = message_header.total == length as u64 && number == self.number;
+        if !is_all || !frames.whole(message_id, &message_header, payload) {
+            return None;
+        }
+        self.number = number.wrapping_add(1);
+        self.comes((message_id, length), &message_header);
+        Some(HEAD_BYTES + length)
+    }
+
+    /// A message begins with a fragment of this length: what follows is probably alike.
+    fn comes(&mut self, (message_id, length): (u64, usize), message_header: &MessageHeader) {
+        self.last = Some((message_id, length));
+        if message_header.total > length as u64 || length > COPIED_MAX {
+            self.first = Some(length);
+        }
+    }
+
     /// Reads once. `read` is a non-blocking vectored read; its errors and its end of file (0) are returned.
     pub(super) fn receive(
         &mut self,
@@ -111,10 +144,10 @@ impl Parser {
         buffer: &mut [u8],
         read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> io::Result<Result<usize, WireError>> {
-        let mut headers = [[0; HEADER_BYTES]; PREDICTED_MAX];
-        let (tail, mut head) = (HEAD_BYTES, [0; HEAD_BYTES]);
+        let tail = HEAD_BYTES;
         let count;
         let taken = if let Some(plan) = self.next_fragments(frames) {
+            let mut headers = [[0; HEADER_BYTES]; PREDICTED_MAX];
             let Some(place) = frames.place(plan.message_id) else { return Ok(Ok(0)) };
             let mut slices = Vec::with_capacity(2 * PREDICTED_MAX + 3);
             plan.offer(&mut slices, place, &mut headers);
@@ -122,6 +155,7 @@ impl Parser {
             count = read(&mut slices)?;
             self.accept(frames, &plan, &headers, buffer, count)
         } else if let Some((message_header, mut plan)) = self.next_message(frames) {
+            let (mut head, mut headers) = ([0; HEAD_BYTES], [[0; HEADER_BYTES]; PREDICTED_MAX]);
             let Some((_, place)) = frames.expected() else { return Ok(Ok(0)) };
             let mut slices = Vec::with_capacity(2 * PREDICTED_MAX + 3);
             slices.push(IoSliceMut::new(&mut head));
@@ -286,9 +320,8 @@ impl Parser {
                 return Err(WireError::TooLong { what: "a fragment", got: length as u64, most: missing });
             }
             self.last = Some((message_id, length));
-            if message_header.is_some_and(|message_header| message_header.total > length as u64 || length > COPIED_MAX)
-            {
-                self.first = Some(length);
+            if let Some(message_header) = message_header {
+                self.comes((message_id, length), &message_header);
             }
             self.payload = Some((message_id, length));
             if length == 0 {

@@ -13,6 +13,8 @@ use crate::wire::frame::{ANSWER, CHARGED, FIRST, Header, Kind, MessageHeader};
 
 /// Slices in one vectored call: far below the system's limit of 1024, enough for 64 fragments.
 const SLICES_MAX: usize = 130;
+/// So few frames are most calls with short messages.
+const FEW_FRAMES: usize = 2;
 /// Payload bytes in one vectored call.
 pub(super) const CALL_BYTES_MAX: usize = 256 << 10;
 /// Bytes one turn sends to one link before reading again.
@@ -190,7 +192,20 @@ impl Outgoing {
         batch: &Batch,
         write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> Result<(usize, usize), Unsent> {
-        let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+        // Room for all slices is two kilobytes to clear: more than the frames themselves, where they are few.
+        if batch.frames.len() <= FEW_FRAMES {
+            self.write_slices::<{ 2 * FEW_FRAMES + 3 }>(batch, write)
+        } else {
+            self.write_slices::<SLICES_MAX>(batch, write)
+        }
+    }
+
+    fn write_slices<const MAX: usize>(
+        &self,
+        batch: &Batch,
+        write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> Result<(usize, usize), Unsent> {
+        let mut slices = [IoSlice::new(&[]); MAX];
         let (mut count, mut offered) = (0, 0);
         let mut add = |bytes| {
             slices[count] = IoSlice::new(bytes);

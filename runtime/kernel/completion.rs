@@ -29,6 +29,8 @@ pub(crate) struct Completion {
     pub(crate) opener: AtomicU32,
     pub(crate) is_awaited: std::sync::atomic::AtomicBool,
     is_done: AtomicBool,
+    /// Whether the handle has taken the outcome: then its end leaves nothing to look at.
+    is_taken: std::sync::atomic::AtomicBool,
     state: Mutex<State>,
 }
 
@@ -103,6 +105,7 @@ impl Completion {
             opener: AtomicU32::new(0),
             is_awaited: false.into(),
             is_done: AtomicBool::new(false),
+            is_taken: false.into(),
             state: Mutex::new(State::Pending(Listener::Nobody)),
         }
     }
@@ -205,7 +208,10 @@ impl Completion {
     pub(crate) fn take(&self) -> Option<Outcome> {
         let mut state = self.state.lock();
         match std::mem::replace(&mut *state, State::Over) {
-            State::Done(outcome, _) => Some(outcome),
+            State::Done(outcome, _) => {
+                self.is_taken.store(true, Ordering::Relaxed);
+                Some(outcome)
+            }
             other => {
                 *state = other;
                 None
@@ -268,6 +274,9 @@ impl Completion {
 
     /// The handle is gone.
     pub(crate) fn detach(&self) -> Detached {
+        if self.is_taken.load(Ordering::Relaxed) {
+            return Detached::Over;
+        }
         let mut state = self.state.lock();
         match std::mem::replace(&mut *state, State::Over) {
             State::Pending(_) => Detached::UnderWay,

@@ -54,6 +54,8 @@ pub(crate) struct Core {
     poller: Arc<Poller>,
     pub(super) clock: Clock,
     completions: HashMap<OpId, Arc<Completion>>,
+    /// The operation that is being posted, until it has ended or is to be ended by others.
+    posted: Option<Arc<Completion>>,
     recent: VecDeque<(OpId, Arc<Completion>)>,
     /// Refusals that no handle has returned, until the program asks for them or finalizes.
     refusals: VecDeque<Error>,
@@ -129,6 +131,7 @@ impl Core {
             poller,
             clock,
             completions,
+            posted: None,
             recent,
             refusals,
             wakers: Vec::new(),
@@ -158,6 +161,19 @@ impl Core {
     /// Has `completion` filled when its operation completes.
     pub(crate) fn expect(&mut self, completion: Arc<Completion>) {
         self.completions.insert(completion.op, completion);
+    }
+
+    /// The same for one that may complete before the lock is free: it is not put into the table for nothing. Then
+    /// [`Core::has_posted`].
+    pub(crate) fn posts(&mut self, completion: Arc<Completion>) {
+        self.posted = Some(completion);
+    }
+
+    /// What can complete at once is complete.
+    pub(crate) fn has_posted(&mut self) {
+        if let Some(completion) = self.posted.take() {
+            self.expect(completion);
+        }
     }
 
     /// The operations that are not complete.
@@ -250,6 +266,7 @@ impl Core {
         self.is_broken = true;
         self.engine.declare_failed(error.clone());
         self.close();
+        self.has_posted();
         let wakers = self.completions.drain().filter_map(|(_, completion)| completion.fail(&error));
         self.wakers.extend(wakers);
         self.wakers.append(&mut self.watchers);

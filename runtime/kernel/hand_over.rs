@@ -170,7 +170,8 @@ impl Kernel {
 
     /// No thread helps any more: leaves the links to the task, if it may have them.
     pub(super) fn leave_to_task(&self) {
-        let gave_way = self.help.gave_way.swap(false, Ordering::SeqCst);
+        // Mostly it has not, and then nothing need be changed.
+        let gave_way = self.help.gave_way.load(Ordering::SeqCst) && self.help.gave_way.swap(false, Ordering::SeqCst);
         if self.ownership.helper_leaves(&self.poller, || self.task_may_move()) {
             self.wake.because(Reason::WaitsFollow);
         }

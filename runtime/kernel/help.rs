@@ -5,6 +5,7 @@
 //! their operation is complete or progress is passed to them. Whoever gives progress up passes it on to a
 //! parked thread or, if there is none, arms the task's set for the task.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Wake, Waker};
@@ -93,6 +94,10 @@ impl Kernel {
             // In deferred mode the task tells nobody what has come.
             core.acknowledge();
         }
+        // What is here already ends the wait before anything is prepared for a long one.
+        if !peers.is_empty() && !condition.is_met(&mut core) {
+            (core, _) = self.read_from(&peers, core);
+        }
         loop {
             core = self.carry_on(core);
             let (is_met, is_due) = (condition.is_met(&mut core), core.has_due());
@@ -126,7 +131,18 @@ impl Kernel {
 
     /// Looks once whether a message has come from `peers`, or can go on to them.
     fn look(&self, peers: &[Rank], condition: &dyn Condition) -> Look {
-        let mut core = self.lock_to_help();
+        let (mut core, count) = self.read_from(peers, self.lock_to_help());
+        let is_met = condition.is_met(&mut core);
+        self.unlock(core);
+        match count {
+            _ if is_met => Look::Met,
+            0 => Look::Nothing,
+            _ => Look::Progress,
+        }
+    }
+
+    /// Moves what can be moved from and to `peers`. Returns how many bytes it was.
+    fn read_from<'a>(&'a self, peers: &[Rank], mut core: Locked<'a>) -> (Locked<'a>, usize) {
         let mut count: usize = peers.iter().map(|&peer| core.read(peer) + core.write_on(peer)).sum();
         if core.is_time_for_others(peers.len()) {
             count += self.drive_others(&mut core);
@@ -135,13 +151,7 @@ impl Kernel {
             core.flush();
             core = self.carry_on(core);
         }
-        let is_met = condition.is_met(&mut core);
-        self.unlock(core);
-        match count {
-            _ if is_met => Look::Met,
-            0 => Look::Nothing,
-            _ => Look::Progress,
-        }
+        (core, count)
     }
 
     /// Moves what can be moved on all links and lanes: who is answered at once, again and again, never sleeps, and what
@@ -184,12 +194,13 @@ impl Kernel {
         self.help.parked.lock().retain(|parked| !parked.will_wake(&waker));
     }
 
-    /// Nobody owns progress: wakes one who waits for it, or leaves the links to the task.
-    fn pass_on(&self) {
+    /// Nobody owns progress: wakes one who waits for it, or leaves the links to the task. `is_alone`: nobody has waited beside
+    /// the one who leaves, so nobody is parked.
+    fn pass_on(&self, is_alone: bool) {
         if self.help.is_held.load(Ordering::SeqCst) {
             return;
         }
-        let next = self.help.parked.lock().pop_front();
+        let next = if is_alone { None } else { self.help.parked.lock().pop_front() };
         match next {
             Some(parked) => parked.wake(),
             None => self.leave_to_task(),
@@ -210,8 +221,8 @@ impl<'a> Arrived<'a> {
 impl Drop for Arrived<'_> {
     fn drop(&mut self) {
         // In this order: the task gives way as long as somebody waits, and must be told when nobody does.
-        self.0.help.waiting.fetch_sub(1, Ordering::SeqCst);
-        self.0.pass_on();
+        let is_alone = self.0.help.waiting.fetch_sub(1, Ordering::SeqCst) == 1;
+        self.0.pass_on(is_alone);
     }
 }
 
@@ -229,15 +240,34 @@ fn operations(condition: &dyn Condition) -> impl Iterator<Item = (OpId, Operatio
     condition.completions().map(|completion| (completion.op, completion.operation()))
 }
 
+/// A few ranks, without memory of their own: every wait has them.
+struct Peers {
+    ranks: [Rank; POLLED_MAX],
+    count: usize,
+}
+
+impl Peers {
+    fn none() -> Self {
+        Peers { ranks: [Rank(0); POLLED_MAX], count: 0 }
+    }
+}
+
+impl Deref for Peers {
+    type Target = [Rank];
+
+    fn deref(&self) -> &[Rank] {
+        &self.ranks[..self.count]
+    }
+}
+
 /// The ranks whose bytes would end the wait, if they are few enough to be polled one by one.
-fn peers_to_poll(condition: &dyn Condition) -> Vec<Rank> {
-    let mut peers = Vec::new();
+fn peers_to_poll(condition: &dyn Condition) -> Peers {
+    let mut peers = Peers::none();
     for &peer in condition.completions().take(LOOKED_AT_MAX).flat_map(Completion::peers) {
         if !peers.contains(&peer) {
-            if peers.len() == POLLED_MAX {
-                return Vec::new();
-            }
-            peers.push(peer);
+            let Some(place) = peers.ranks.get_mut(peers.count) else { return Peers::none() };
+            *place = peer;
+            peers.count += 1;
         }
     }
     peers

@@ -90,7 +90,8 @@ impl Ownership {
     pub(crate) fn helper_leaves(&self, poller: &Poller, may_move: impl FnOnce() -> bool) -> bool {
         let mut state = self.state.lock();
         state.waits += 1;
-        let has_computed = self.pace.has_computed.swap(false, Ordering::Relaxed);
+        let has_computed = self.pace.has_computed.load(Ordering::Relaxed);
+        self.pace.has_computed.store(false, Ordering::Relaxed);
         if state.watcher != Owner::Helper || !may_move() {
             return false;
         }

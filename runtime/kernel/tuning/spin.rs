@@ -60,32 +60,31 @@ impl Spin {
     pub(crate) fn poll(&self, is_long: bool, mut has_begun: bool, mut look: impl FnMut() -> Look) -> bool {
         let Some(mut budget) = self.budget(has_begun) else { return false };
         let interrupted = if self.polling == Polling::Shared { SHARED_INTERRUPTED } else { INTERRUPTED };
-        let mut since = Instant::now();
-        let mut last = since;
+        // Begins with the first look in vain: who is met at once does not read the clock.
+        let (mut since, mut last) = (None, None);
         loop {
             let found = look();
             if found == Look::Met {
-                // Whoever has waited for it goes on: the clock is not read again.
                 self.habit(has_begun).pays();
                 return true;
             }
             let now = Instant::now();
             if found == Look::Progress {
                 self.habit(has_begun).pays();
-                (since, has_begun) = (now, true);
+                (since, has_begun) = (Some(now), true);
                 let Some(more) = self.budget(true) else { return false };
                 budget = more;
-            } else if now - last > interrupted && !has_begun {
+            } else if last.is_some_and(|last| now - last > interrupted) && !has_begun {
                 // If a long message is coming in, whoever interrupts is probably its sender.
                 self.beginning.pause.store(INTERRUPTED_WAITS, Ordering::Relaxed);
                 return false;
-            } else if now - since > budget {
+            } else if now - *since.get_or_insert(now) > budget {
                 self.habit(has_begun).is_in_vain();
                 return false;
             } else {
                 rest(is_long || has_begun);
             }
-            last = now;
+            last = Some(now);
         }
     }
 
