@@ -7,9 +7,13 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::ops::Range;
 
+mod short;
+mod undo;
+
 use super::outgoing::{Body, Control, Express, Outgoing, Partial, Stage, TURN_FRAGMENTS};
 use super::{Completed, Progress};
 use crate::wire::frame::{ANSWER, CHARGED, FIRST, Header, Kind, MessageHeader};
+use undo::Undo;
 
 /// Slices in one vectored call: far below the system's limit of 1024, enough for 64 fragments.
 const SLICES_MAX: usize = 130;
@@ -19,8 +23,11 @@ const FEW_FRAMES: usize = 2;
 pub(super) const CALL_BYTES_MAX: usize = 256 << 10;
 /// Bytes one turn sends to one link before reading again.
 const BURST_BYTES_MAX: usize = 1 << 20;
-/// Payloads up to this are copied beside their header: a copy is cheaper than two more slices.
-const COPY_BYTES_MAX: usize = 512;
+/// Messages up to this are copied beside their header: a copy is cheaper than two more slices, and than to know of the buffer
+/// until the peer has acknowledged it.
+const COPY_BYTES_MAX: usize = 4096;
+/// The same of the end of a longer message, whose buffer is known anyway.
+const COPY_END_BYTES_MAX: usize = 512;
 /// Small messages may pass long ones by this many fragments before a long one sends again.
 const EXPRESS_RUN_FRAGMENTS: usize = 4;
 
@@ -57,46 +64,6 @@ pub(super) enum Unsent {
     Buffer(MessageHeader),
 }
 
-/// How to put a frame back.
-enum Undo {
-    Control(Control),
-    /// It is made anew, of what has come by then.
-    Acknowledgement,
-    /// A stamp that cannot follow its message at once is worth nothing; the message brings it again.
-    Stamp,
-    Envelope {
-        index: usize,
-        express_run: usize,
-    },
-    /// `in_bulk`: where the rest of the message stands among the long ones.
-    Express {
-        index: usize,
-        express_run: usize,
-        stage: Stage,
-        in_bulk: Option<usize>,
-    },
-    /// `gone`: it was the message's last; `rotated`: so many messages went to the end after it.
-    Bulk {
-        index: usize,
-        bytes: u64,
-        turn: usize,
-        express_run: usize,
-        gone: bool,
-        rotated: usize,
-        stage: Stage,
-    },
-}
-
-impl Undo {
-    /// The message whose bytes it has.
-    fn message(&self) -> Option<usize> {
-        match *self {
-            Undo::Express { index, .. } | Undo::Bulk { index, .. } => Some(index),
-            _ => None,
-        }
-    }
-}
-
 impl Outgoing {
     /// Sends as much as the socket takes, at most one burst. `write` is a non-blocking vectored write.
     pub(super) fn transmit(
@@ -127,23 +94,23 @@ impl Outgoing {
                     }
                 }
             }
-            self.fill(batch);
-            let (offered, written) = match self.write_batch(batch, write) {
+            let sent = match self.only_short() {
+                Some(index) => self.send_short(index, &mut batch.scratch, completions, write),
+                None => self.send_frames(batch, completions, write),
+            };
+            let (offered, written) = match sent {
                 Ok((0, _)) => return Ok(Sent::All),
                 Ok(counts) => counts,
-                Err(unsent) => {
-                    self.put_back(batch, 0);
-                    match unsent {
-                        Unsent::Socket(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                            self.batch.was_blocked(burst);
-                        }
-                        Unsent::Socket(error) => return Err(error),
-                        Unsent::Buffer(message_header) => self.broken = Some(message_header),
-                    }
+                Err(Unsent::Socket(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.batch.was_blocked(burst);
+                    return Ok(Sent::Blocked);
+                }
+                Err(Unsent::Socket(error)) => return Err(error),
+                Err(Unsent::Buffer(message_header)) => {
+                    self.broken = Some(message_header);
                     return Ok(Sent::Blocked);
                 }
             };
-            self.commit(batch, written, completions);
             burst += written;
             if written < offered {
                 self.batch.was_blocked(burst);
@@ -155,6 +122,26 @@ impl Outgoing {
             }
             if burst >= BURST_BYTES_MAX {
                 return Ok(Sent::More);
+            }
+        }
+    }
+
+    /// Sends what one call takes. Returns the bytes offered, and how many of them were written.
+    fn send_frames(
+        &mut self,
+        batch: &mut Batch,
+        completions: &mut VecDeque<Completed>,
+        write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> Result<(usize, usize), Unsent> {
+        self.fill(batch);
+        match self.write_batch(batch, write) {
+            Ok((offered, written)) => {
+                self.commit(batch, written, completions);
+                Ok((offered, written))
+            }
+            Err(unsent) => {
+                self.put_back(batch, 0);
+                Err(unsent)
             }
         }
     }
@@ -295,47 +282,6 @@ impl Outgoing {
     fn finish(&mut self, finishes: Option<usize>, completions: &mut VecDeque<Completed>) {
         if let Some(index) = finishes {
             self.complete(index, completions);
-        }
-    }
-
-    /// Puts all frames but the first `kept` back where they came from, the last one first.
-    fn put_back(&mut self, batch: &mut Batch, kept: usize) {
-        for frame in batch.frames.drain(kept..).rev() {
-            self.number = self.number.wrapping_sub(1);
-            if frame.finishes.is_some() {
-                self.stamp_due = None;
-            }
-            match frame.undo {
-                Undo::Stamp => {}
-                Undo::Acknowledgement => self.acknowledgement.was_not_told(),
-                Undo::Control(control) if control.kind == Kind::Goodbye => self.goodbye = Some(control),
-                Undo::Control(control) => self.control.push_front(control),
-                Undo::Envelope { index, express_run } => {
-                    self.express_run = express_run;
-                    if let Stage::Announced { sent, .. } = &mut self.message_mut(index).stage {
-                        *sent = false;
-                    }
-                    self.express.push_front(Express::Envelope(index));
-                }
-                Undo::Express { index, express_run, stage, in_bulk } => {
-                    if let Some(at) = in_bulk {
-                        self.bulk.remove(at);
-                    }
-                    self.express_run = express_run;
-                    let message = self.message_mut(index);
-                    (message.sent, message.stage) = (0, stage);
-                    self.express.push_front(Express::Message(index));
-                }
-                Undo::Bulk { index, bytes, turn, express_run, gone, rotated, stage } => {
-                    self.bulk.rotate_right(rotated);
-                    if gone {
-                        self.bulk.push_front(index);
-                    }
-                    (self.turn, self.express_run) = (turn, express_run);
-                    let message = self.message_mut(index);
-                    (message.sent, message.stage) = (message.sent - bytes, stage);
-                }
-            }
         }
     }
 
@@ -490,8 +436,9 @@ impl Outgoing {
         let mut head =
             self.head(Kind::Data, flags, message_id, (!opened).then_some(message_header), to - from, scratch);
         let (mut payload, finishes) = (Some((index, from..to)), is_last.then_some(index));
+        let most = if is_last && from == 0 { COPY_BYTES_MAX } else { COPY_END_BYTES_MAX };
         // A buffer that does not give them now is asked again when they are to go, and fails then.
-        if to - from <= COPY_BYTES_MAX
+        if to - from <= most
             && let Some(bytes) = self.message(index).source.part(from..to)
         {
             scratch.extend_from_slice(bytes);
@@ -511,13 +458,25 @@ impl Outgoing {
         scratch: &mut Vec<u8>,
     ) -> Range<usize> {
         let start = scratch.len();
-        let header = Header { kind, flags, number: self.number, message_id, length: length as u32 };
+        self.put_head((kind, flags), message_id, message_header, length, scratch);
         self.number = self.number.wrapping_add(1);
+        start..scratch.len()
+    }
+
+    /// The head of the next frame.
+    fn put_head(
+        &self,
+        (kind, flags): (Kind, u8),
+        message_id: u64,
+        message_header: Option<MessageHeader>,
+        length: usize,
+        scratch: &mut Vec<u8>,
+    ) {
+        let header = Header { kind, flags, number: self.number, message_id, length: length as u32 };
         scratch.extend_from_slice(&header.encode());
         if let Some(message_header) = message_header {
             scratch.extend_from_slice(&message_header.encode());
         }
-        start..scratch.len()
     }
 }
 
