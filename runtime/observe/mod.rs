@@ -117,8 +117,7 @@ impl Observer {
     pub(crate) fn open(&self, job: u64, now: impl Fn() -> Duration) -> io::Result<Option<Arc<Tape>>> {
         let Some(trace) = &self.trace else { return Ok(None) };
         let path = rank_file(trace, self.rank.0);
-        let machine = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        let machine_ns = machine.tv_sec as u64 * 1_000_000_000 + machine.tv_nsec as u64;
+        let machine_ns = nanoseconds(lathide_sys::clock::monotonic());
         let read = |path: &str| Some(std::fs::read_to_string(path).ok()?.trim().to_owned());
         let head = Head {
             schema: event::SCHEMA.to_owned(),

@@ -3,6 +3,7 @@
 //!
 //! | module | what |
 //! | --- | --- |
+//! | [`clock`] | the system's clocks |
 //! | [`departure`] | when bytes of a connection have left the host |
 //! | [`descriptor`] | a descriptor, given by its number, that no other program shall inherit |
 //! | [`fork`] | flags that are set in a process that is forked from this one |
@@ -13,6 +14,7 @@
 //!
 //! For Linux only.
 
+pub mod clock;
 pub mod departure;
 pub mod descriptor;
 pub mod fork;

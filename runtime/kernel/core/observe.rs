@@ -193,7 +193,8 @@ impl Core {
         let mut node_began = None;
         while let Ok(Some(Departure { byte, at })) = lathide_sys::departure::next(socket.stream.as_fd()) {
             // The node's clock began at this real time.
-            let began = *node_began.get_or_insert_with(|| real_time().saturating_sub(self.clock.now()));
+            let began =
+                *node_began.get_or_insert_with(|| lathide_sys::clock::real_time().saturating_sub(self.clock.now()));
             sends.leaves(
                 peer.index(),
                 byte.wrapping_add(socket.taken_before as _),
@@ -204,10 +205,4 @@ impl Core {
             regions.settle(false);
         }
     }
-}
-
-/// Since 1970, by the system's real-time clock.
-fn real_time() -> Duration {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
