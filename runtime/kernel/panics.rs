@@ -62,6 +62,9 @@ impl Drop for Locked<'_> {
 
 /// Wakes all, also if one of them panics.
 pub(super) fn wake(wakers: Vec<Waker>) {
+    if wakers.is_empty() {
+        return;
+    }
     let mut panicked = None;
     for waker in wakers {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {

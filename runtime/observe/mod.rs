@@ -221,6 +221,11 @@ impl Observer {
         }
     }
 
+    /// The calling thread leaves a wait in which it has spent no time.
+    pub(crate) fn leaves_at_once(&self, now: Duration) {
+        self.tell(|| now, || What::Waited);
+    }
+
     /// The calling thread leaves a wait for any of `operations`. Nothing is known of how long one without any must take.
     pub(crate) fn leaves_wait(
         &self,

@@ -86,6 +86,7 @@ impl Unobserved {
     fn tell(&self, _: impl FnOnce() -> Duration, _: impl FnOnce() -> What) {}
     fn enters_wait(&self, _: Duration, _: impl Iterator<Item = (OpId, Operation)>) {}
     fn leaves_wait(&self, _: Duration, _: Duration, _: impl Iterator<Item = (OpId, Operation)>) {}
+    fn leaves_at_once(&self, _: Duration) {}
 }
 
 impl Kernel {
