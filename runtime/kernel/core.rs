@@ -41,6 +41,8 @@ pub(super) use unwanted::Unwanted;
 const READ_TURN_BYTES: usize = 1 << 20;
 /// A read of this much is part of a long transfer.
 const BULK_BYTES: usize = 16 << 10;
+/// Between a call and a wait that follows it at once.
+const AT_ONCE: Duration = Duration::from_micros(2);
 /// Of so many looks at few links one is at all.
 const LOOKS: u32 = 16;
 /// Links whose round trip is looked at.
@@ -83,6 +85,8 @@ pub(crate) struct Core {
     pub(crate) waits: u64,
     /// When a socket was read or an operation posted last: what ends by that has ended then.
     pub(super) latest: Duration,
+    /// Something was sent since a socket was read last.
+    has_sent: bool,
     /// The bytes that each rank's sockets have taken, those of records and those sent again among them.
     pub(super) written: Vec<u64>,
     /// Lanes that have no connection now.
@@ -146,6 +150,7 @@ impl Core {
             is_helped: false,
             waits: 0,
             latest: Duration::ZERO,
+            has_sent: false,
             written,
             down: BTreeMap::new(),
             standstills: BTreeMap::new(),
@@ -222,6 +227,12 @@ impl Core {
         socket.is_some_and(|socket| socket.batching.gathers(bytes, now, self.waits))
     }
 
+    /// Whether something was sent just before `now`, and nobody has computed since: it cannot be answered yet, least of all by a
+    /// rank that needs this very core.
+    pub(super) fn has_just_sent(&self, now: Duration) -> bool {
+        self.has_sent && now.saturating_sub(self.latest) < AT_ONCE
+    }
+
     /// Sends a write to `peer` that does not wait for others, and all before it.
     pub(crate) fn send(&mut self, peer: Rank) {
         self.flush();
@@ -290,6 +301,7 @@ impl Core {
         let path = path.into();
         let peer = path.peer;
         self.observe_departures(peer);
+        self.has_sent = false;
         let (mut turn, mut holds) = (0, false);
         while holds || turn < READ_TURN_BYTES {
             let Some(Socket { stream, records, .. }) = self.sockets.get_mut(path) else { break };
@@ -418,6 +430,7 @@ impl Core {
         if !pacing.is_settled() {
             pacing.wrote(written, self.clock.now(), &SockRef::from(&*stream));
         }
+        self.has_sent |= written > 0;
         self.written[peer.index()] += written as u64;
         self.widen(path);
         self.observe_progress(peer);

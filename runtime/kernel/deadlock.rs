@@ -27,7 +27,7 @@ const WORD_AFTER: Duration = Duration::from_secs(10);
 
 /// One thread's wait, as long as it lasts.
 pub(crate) struct LongWait {
-    began: Duration,
+    pub(crate) began: Duration,
     waiting: Option<Waiting>,
 }
 

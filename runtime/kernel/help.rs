@@ -95,7 +95,8 @@ impl Kernel {
             core.acknowledge();
         }
         // What is here already ends the wait before anything is prepared for a long one.
-        if !peers.is_empty() && !condition.is_met(&mut core) {
+        let is_answer = self.help.spin.is_shared() && core.has_just_sent(wait.began);
+        if !peers.is_empty() && !is_answer && !condition.is_met(&mut core) {
             (core, _) = self.read_from(&peers, core);
         }
         loop {

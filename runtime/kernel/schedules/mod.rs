@@ -146,6 +146,10 @@ mod tuning {
         pub(crate) struct Spin;
 
         impl Spin {
+            pub(crate) fn is_shared(&self) -> bool {
+                machine::once_in(2)
+            }
+
             pub(crate) fn poll(&self, _: bool, _: bool, mut look: impl FnMut() -> Look) -> bool {
                 machine::with(|state| alone(&mut state.helping));
                 let is_met = (0..machine::below(3)).any(|_| look() == Look::Met);
@@ -164,11 +168,13 @@ mod deadlock {
     use super::Kernel;
     use super::helper::Condition;
 
-    pub(crate) struct LongWait;
+    pub(crate) struct LongWait {
+        pub(crate) began: Duration,
+    }
 
     impl LongWait {
-        pub(crate) fn new(_: Duration) -> Self {
-            LongWait
+        pub(crate) fn new(began: Duration) -> Self {
+            LongWait { began }
         }
 
         pub(crate) fn tick(&mut self, _: &Kernel, _: &dyn Condition, _: bool) {}

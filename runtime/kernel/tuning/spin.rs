@@ -55,13 +55,22 @@ impl Spin {
         Spin { polling, beginning: Habit::new(), more: Habit::new() }
     }
 
+    /// Whether the peer that is waited for may need this core.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.polling == Polling::Shared
+    }
+
     /// Polls `look` until it finds what is waited for, or the time is better slept. Returns whether it did.
     /// `is_long`: a long message is waited for; `has_begun`: a message is under way.
     pub(crate) fn poll(&self, is_long: bool, mut has_begun: bool, mut look: impl FnMut() -> Look) -> bool {
         let Some(mut budget) = self.budget(has_begun) else { return false };
         let interrupted = if self.polling == Polling::Shared { SHARED_INTERRUPTED } else { INTERRUPTED };
-        // Begins with the first look in vain: who is met at once does not read the clock.
-        let (mut since, mut last) = (None, None);
+        // Whoever asks has just looked in vain, and where the peer may need this core looking again before it has had it is so too.
+        if self.polling == Polling::Shared {
+            rest(is_long || has_begun);
+        }
+        let mut since = Instant::now();
+        let mut last = since;
         loop {
             let found = look();
             if found == Look::Met {
@@ -71,20 +80,20 @@ impl Spin {
             let now = Instant::now();
             if found == Look::Progress {
                 self.habit(has_begun).pays();
-                (since, has_begun) = (Some(now), true);
+                (since, has_begun) = (now, true);
                 let Some(more) = self.budget(true) else { return false };
                 budget = more;
-            } else if last.is_some_and(|last| now - last > interrupted) && !has_begun {
+            } else if now - last > interrupted && !has_begun {
                 // If a long message is coming in, whoever interrupts is probably its sender.
                 self.beginning.pause.store(INTERRUPTED_WAITS, Ordering::Relaxed);
                 return false;
-            } else if now - *since.get_or_insert(now) > budget {
+            } else if now - since > budget {
                 self.habit(has_begun).is_in_vain();
                 return false;
             } else {
                 rest(is_long || has_begun);
             }
-            last = Some(now);
+            last = now;
         }
     }
 
