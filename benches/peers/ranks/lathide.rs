@@ -39,7 +39,7 @@ impl Lathide {
     }
 
     fn ping_pong(&self, bytes: usize, count: u64) {
-        let mut buffer = vec![1; bytes];
+        let mut buffer = vec![1u8; bytes];
         let writes_first = self.0.rank() == 0;
         for turn in 0..2 * count {
             let writes = (turn % 2 == 0) == writes_first;
@@ -48,7 +48,7 @@ impl Lathide {
     }
 
     fn exchange(&self, bytes: usize, count: u64) {
-        let (mut mine, mut theirs) = (vec![1; bytes], vec![0; bytes]);
+        let (mut mine, mut theirs) = (vec![1u8; bytes], vec![0u8; bytes]);
         for _ in 0..count {
             let read = self.0.initread(self.peer(), 1, theirs).expect("two ranks");
             let write = self.0.initwrite(self.peer(), 1, mine).expect("two ranks");
@@ -59,7 +59,7 @@ impl Lathide {
 
     /// Short messages in a row, each waited for.
     fn row(&self, bytes: usize) {
-        let mut buffer = vec![1; bytes];
+        let mut buffer = vec![1u8; bytes];
         for _ in 0..ROW {
             buffer = if self.0.rank() == 0 { self.write(2, buffer) } else { self.read(2, buffer) };
         }
