@@ -8,12 +8,13 @@ use std::io::{self, IoSlice};
 use std::ops::Range;
 
 mod short;
-mod undo;
+mod taken;
 
 use super::outgoing::{Body, Control, Express, Outgoing, Partial, Stage, TURN_FRAGMENTS};
 use super::{Completed, Progress};
 use crate::wire::frame::{ANSWER, CHARGED, FIRST, Header, Kind, MessageHeader};
-use undo::Undo;
+pub(super) use taken::Batch;
+use taken::{Frame, Undo};
 
 /// Slices in one vectored call: far below the system's limit of 1024, enough for 64 fragments.
 const SLICES_MAX: usize = 130;
@@ -40,21 +41,6 @@ pub(crate) enum Sent {
     Blocked,
     /// The burst is over; more could go at once.
     More,
-}
-
-/// Memory for one call, used again and again.
-#[derive(Default)]
-pub(super) struct Batch {
-    scratch: Vec<u8>,
-    frames: Vec<Frame>,
-}
-
-/// A frame taken for one call.
-struct Frame {
-    head: Range<usize>,
-    payload: Option<(usize, Range<usize>)>,
-    finishes: Option<usize>,
-    undo: Undo,
 }
 
 /// Why nothing of a call was sent.
@@ -503,11 +489,5 @@ pub(super) fn write_some(
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(Unsent::Socket(error)),
         }
-    }
-}
-
-impl Frame {
-    fn bytes(&self) -> usize {
-        self.head.len() + self.payload.as_ref().map_or(0, |(_, range)| range.len())
     }
 }

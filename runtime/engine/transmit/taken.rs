@@ -1,8 +1,30 @@
-//! Frames that were taken for a call and that the socket did not take go back where they came from.
+//! Frames that were taken for a call; what the socket does not take of them goes back where it came from.
 
-use super::Batch;
+use std::ops::Range;
+
 use crate::engine::outgoing::{Control, Express, Outgoing, Stage};
 use crate::wire::frame::Kind;
+
+/// Memory for one call, used again and again.
+#[derive(Default)]
+pub(in crate::engine) struct Batch {
+    pub(super) scratch: Vec<u8>,
+    pub(super) frames: Vec<Frame>,
+}
+
+/// A frame taken for one call.
+pub(super) struct Frame {
+    pub(super) head: Range<usize>,
+    pub(super) payload: Option<(usize, Range<usize>)>,
+    pub(super) finishes: Option<usize>,
+    pub(super) undo: Undo,
+}
+
+impl Frame {
+    pub(super) fn bytes(&self) -> usize {
+        self.head.len() + self.payload.as_ref().map_or(0, |(_, range)| range.len())
+    }
+}
 
 /// How to put a frame back.
 pub(super) enum Undo {
