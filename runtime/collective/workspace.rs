@@ -30,7 +30,7 @@ impl<T: Copy> Workspace<T> {
             scratch.resize(length, blank);
             scratch
         };
-        let [input_cuts, output_cuts, scratch_cuts] = schedule.cuts().clone();
+        let [input_cuts, output_cuts, scratch_cuts] = schedule.cuts();
         Workspace {
             buffers: [
                 Pieces::new(input, input_cuts),
@@ -38,6 +38,11 @@ impl<T: Copy> Workspace<T> {
                 Pieces::new(scratch, scratch_cuts),
             ],
         }
+    }
+
+    /// Bytes of all buffers.
+    pub(super) fn bytes(&self) -> usize {
+        self.buffers.iter().map(|pieces| pieces.len() * size_of::<T>()).sum()
     }
 
     /// The elements of a region, to be read.

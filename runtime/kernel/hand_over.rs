@@ -48,12 +48,17 @@ impl Kernel {
     }
 
     /// Carries on with the collectives that can go on, until none can or one has taken long: then the links have
-    /// their turn. Their parts run while the core is not locked.
+    /// their turn. Their parts run while the core is not locked, but for those that are over sooner than that is done.
     pub(super) fn carry_on<'a>(&'a self, mut core: Locked<'a>) -> Locked<'a> {
         while let Some(mut job) = core.take_due() {
-            self.release(core);
-            let is_long = job.run(|| self.clock.now());
-            core = self.lock();
+            let is_long;
+            if job.is_quick() {
+                is_long = job.run(|| self.clock.now());
+            } else {
+                self.release(core);
+                is_long = job.run(|| self.clock.now());
+                core = self.lock();
+            }
             core.put_back(job);
             core.flush();
             if is_long {

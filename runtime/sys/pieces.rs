@@ -20,7 +20,8 @@ pub struct Cuts {
 
 /// A vector in pieces that are lent.
 pub struct Pieces<T> {
-    memory: Arc<Memory<T>>,
+    /// `None`: a vector that has none.
+    memory: Option<Arc<Memory<T>>>,
 }
 
 /// Elements lent to be read, maybe to several at once. They stay readable when the [`Pieces`] are gone.
@@ -34,7 +35,8 @@ pub struct Exclusive<T> {
 }
 
 struct Loan<T> {
-    memory: Arc<Memory<T>>,
+    /// `None`: of no elements.
+    memory: Option<Arc<Memory<T>>>,
     elements: Range<usize>,
     pieces: Range<usize>,
     is_exclusive: bool,
@@ -80,22 +82,27 @@ impl Cuts {
 
 impl<T> Pieces<T> {
     /// Cuts `vector`. A loan holds every piece that it touches.
-    pub fn new(vector: Vec<T>, cuts: Cuts) -> Self {
+    pub fn new(vector: Vec<T>, cuts: &Cuts) -> Self {
+        if vector.capacity() == 0 {
+            return Pieces { memory: None };
+        }
+        let cuts = cuts.clone();
         let mut vector = ManuallyDrop::new(vector);
         let (length, capacity) = (vector.len(), vector.capacity());
         let start = NonNull::new(vector.as_mut_ptr()).unwrap_or(NonNull::dangling());
         let more = (FEW..cuts.ends.len()).map(|_| Loans::default()).collect();
-        Pieces { memory: Arc::new(Memory { start, length, capacity, cuts, few: Default::default(), more }) }
+        let memory = Memory { start, length, capacity, cuts, few: Default::default(), more };
+        Pieces { memory: Some(Arc::new(memory)) }
     }
 
     /// The number of elements.
     pub fn len(&self) -> usize {
-        self.memory.length
+        self.memory.as_ref().map_or(0, |memory| memory.length)
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.memory.length == 0
+        self.len() == 0
     }
 
     /// Lends `elements` to be read; `None` if one has some of them alone, or they are not there.
@@ -113,19 +120,21 @@ impl<T> Pieces<T> {
     /// # Errors
     /// Something is lent.
     pub fn into_vec(self) -> Result<Vec<T>, Self> {
-        let memory = Arc::try_unwrap(self.memory).map_err(|memory| Pieces { memory })?;
+        let Some(memory) = self.memory else { return Ok(Vec::new()) };
+        let memory = Arc::try_unwrap(memory).map_err(|memory| Pieces { memory: Some(memory) })?;
         Ok(ManuallyDrop::new(memory).vector())
     }
 
     fn lend(&self, elements: Range<usize>, is_exclusive: bool) -> Option<Loan<T>> {
-        let memory = &self.memory;
-        if elements.start > elements.end || elements.end > memory.length {
+        if elements.start > elements.end || elements.end > self.len() {
             return None;
         }
+        let memory = self.memory.as_ref().filter(|_| !elements.is_empty());
+        let Some(memory) = memory else { return Some(Loan { memory: None, elements, pieces: 0..0, is_exclusive }) };
         let first = memory.cuts.ends.partition_point(|&end| end <= elements.start);
-        let mut loan = Loan { memory: memory.clone(), elements: elements.clone(), pieces: first..first, is_exclusive };
-        // An empty range touches no element.
-        while !elements.is_empty() {
+        let mut loan =
+            Loan { memory: Some(memory.clone()), elements: elements.clone(), pieces: first..first, is_exclusive };
+        loop {
             let piece = loan.pieces.end;
             // What has been lent so far returns with the loan.
             if !memory.loans(piece).lend(is_exclusive) {
@@ -153,8 +162,9 @@ impl Loans {
 
 impl<T> Drop for Loan<T> {
     fn drop(&mut self) {
+        let Some(memory) = &self.memory else { return };
         for piece in self.pieces.clone() {
-            let Loans(loans) = self.memory.loans(piece);
+            let Loans(loans) = memory.loans(piece);
             // What was written is seen by whoever borrows next.
             if self.is_exclusive {
                 loans.store(0, Ordering::Release);
@@ -167,8 +177,9 @@ impl<T> Drop for Loan<T> {
 
 impl<T> Loan<T> {
     fn start(&self) -> NonNull<T> {
+        let Some(memory) = &self.memory else { return NonNull::dangling() };
         // SAFETY: `lend` has checked that the range lies within the vector, whose memory lives as long as `memory`.
-        unsafe { self.memory.start.add(self.elements.start) }
+        unsafe { memory.start.add(self.elements.start) }
     }
 }
 
@@ -216,7 +227,8 @@ impl<T> DerefMut for Exclusive<T> {
 
 impl<T> fmt::Debug for Pieces<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} elements in {} pieces", self.memory.length, self.memory.cuts.ends.len())
+        let pieces = self.memory.as_ref().map_or(0, |memory| memory.cuts.ends.len());
+        write!(f, "{} elements in {pieces} pieces", self.len())
     }
 }
 
@@ -228,7 +240,7 @@ mod tests {
 
     #[test]
     fn pieces_are_lent_one_by_one() {
-        let pieces = Pieces::new((0..10).collect(), Cuts::before([6, 3, 3, 0, 10, 99]));
+        let pieces = Pieces::new((0..10).collect(), &Cuts::before([6, 3, 3, 0, 10, 99]));
         let mut low = pieces.lend_alone(0..3).expect("free");
         let high = pieces.share(6..10).expect("free");
         assert!(pieces.share(2..3).is_none() && pieces.lend_alone(0..3).is_none() && pieces.lend_alone(5..7).is_none());
@@ -248,8 +260,16 @@ mod tests {
 
     #[test]
     fn nothing_is_lent_of_nothing() {
-        let pieces = Pieces::new(Vec::<u64>::new(), Cuts::before([0, 1]));
+        let pieces = Pieces::new(Vec::<u64>::new(), &Cuts::before([0, 1]));
         assert!(pieces.is_empty());
+        let spare = Pieces::new(Vec::<u64>::with_capacity(7), &Cuts::before([0, 1]));
+        let none = spare.share(0..0).expect("empty");
+        assert!(none.is_empty() && spare.share(0..1).is_none());
+        assert_eq!(
+            spare.into_vec().expect("nothing is lent").capacity(),
+            7,
+            "memory is given back though it holds nothing"
+        );
         let (one, other) = (pieces.lend_alone(0..0).expect("empty"), pieces.lend_alone(0..0).expect("empty"));
         assert!(one.is_empty() && other.is_empty() && pieces.share(0..1).is_none());
         #[expect(clippy::reversed_empty_ranges, reason = "it is to be refused")]
@@ -261,7 +281,7 @@ mod tests {
     #[test]
     fn memory_ends_with_its_last_loan() {
         let element = Arc::new(());
-        let pieces = Pieces::new(vec![element.clone(); 5], Cuts::before([2]));
+        let pieces = Pieces::new(vec![element.clone(); 5], &Cuts::before([2]));
         let loan = pieces.share(0..2).expect("free");
         drop(pieces);
         assert_eq!(Arc::strong_count(&element), 6);
@@ -270,7 +290,7 @@ mod tests {
         assert_eq!(Arc::strong_count(&element), 1);
         let mut spare = Vec::with_capacity(9);
         spare.push(element.clone());
-        let back = Pieces::new(spare, Cuts::before([])).into_vec().expect("nothing is lent");
+        let back = Pieces::new(spare, &Cuts::before([])).into_vec().expect("nothing is lent");
         assert_eq!((back.capacity(), Arc::strong_count(&element)), (9, 2));
     }
 
@@ -279,7 +299,7 @@ mod tests {
     fn threads_share_one_vector() {
         const PIECE: usize = 16;
         const COUNT: usize = FEW + 2;
-        let pieces = Pieces::new(vec![0u64; COUNT * PIECE], Cuts::before((0..COUNT).map(|at| at * PIECE)));
+        let pieces = Pieces::new(vec![0u64; COUNT * PIECE], &Cuts::before((0..COUNT).map(|at| at * PIECE)));
         let added: u64 = thread::scope(|scope| {
             let worker = |number: usize| {
                 let pieces = &pieces;

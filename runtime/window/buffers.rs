@@ -34,7 +34,7 @@ impl<T: Element, R: Send + 'static, F: FnOnce(Vec<T>) -> R + Send> Gathered<T, F
     /// Room for `count` elements. Chunks are filled one by one: `cuts` are where they begin.
     pub(crate) fn new(count: usize, cuts: impl IntoIterator<Item = u64>, finish: F) -> Self {
         let cuts = cuts.into_iter().map(|cut| cut as usize);
-        Gathered { elements: Pieces::new(vec![T::zeroed(); count], Cuts::before(cuts)), finish }
+        Gathered { elements: Pieces::new(vec![T::zeroed(); count], &Cuts::before(cuts)), finish }
     }
 }
 

@@ -26,7 +26,7 @@ impl Collectives {
         let key = MatchKey::new(Context::Calibration, Tag(number as u32));
         let members = self.job.members.clone();
         let (op, part) = (engine.new_op(), Part::new(Progress::new(start.schedule), start.work, members));
-        self.entries.insert(op, Entry::new(key, part, now));
+        self.entries.insert(op, Entry::new(key, part.into(), now));
         self.calibrating = Some((op, number));
         self.make_due(op);
         Some(op)
@@ -45,7 +45,7 @@ impl Collectives {
         self.check(engine, 0, true)?;
         let op = engine.new_op();
         let key = MatchKey::new(Context::Calibration, Tag(0));
-        self.entries.insert(op, Entry::new(key, Part::deferred(deferred, self.job.members.clone()), now));
+        self.entries.insert(op, Entry::new(key, Part::deferred(deferred, self.job.members.clone()).into(), now));
         self.deferred.push_back(op);
         self.resume();
         Ok(op)

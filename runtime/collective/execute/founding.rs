@@ -42,7 +42,7 @@ impl Collectives {
     ) -> Result<OpId, Error> {
         self.check(engine, start.group, false)?;
         let (op, part) = (engine.new_op(), Part::new(Progress::new(start.schedule), start.work, members));
-        self.insert(op, Entry { group: start.group, ..Entry::new(key, part, now) });
+        self.insert(op, Entry { group: start.group, ..Entry::new(key, part.into(), now) });
         Ok(op)
     }
 

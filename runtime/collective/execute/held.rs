@@ -22,6 +22,11 @@ impl Held {
         }
     }
 
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Gives all back.
     pub(super) fn release(&mut self) {
         self.0.drain(..).for_each(give_back);

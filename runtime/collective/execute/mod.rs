@@ -84,6 +84,8 @@ pub(crate) struct Collectives {
     /// Parts that have failed: the program's operators in them are dropped without the lock.
     #[expect(clippy::vec_box, reason = "they come in boxes, and moving these is all that is done under the lock")]
     spent: Vec<Box<Part>>,
+    /// The memory of one that has ended, for the next: short collectives follow each other.
+    spare: Option<Box<Part>>,
     /// Messages that have been posted or read, for whoever counts.
     traffic: VecDeque<Traffic>,
 }
@@ -146,6 +148,7 @@ impl Collectives {
             failures: Vec::new(),
             unanswered: Vec::new(),
             spent: Vec::new(),
+            spare: None,
             traffic: VecDeque::new(),
         }
     }
@@ -172,7 +175,14 @@ impl Collectives {
             Some(begun) => MatchKey::new(Context::Collective, begun.tag),
             None => MatchKey::new(Context::Neighbour, Tag(0)),
         };
-        let part = Part::new(Progress::new(schedule), work, team.members.clone());
+        let (progress, members) = (Progress::new(schedule), team.members.clone());
+        let part = match self.spare.take() {
+            Some(mut part) => {
+                part.renew(progress, work, members);
+                part
+            }
+            None => Box::new(Part::new(progress, work, members)),
+        };
         let number = begun.as_ref().map(|begun| begun.number);
         self.insert(op, Entry { group, number, timed, ..Entry::new(key.in_group(group), part, now) });
         if let Some(begun) = begun {
@@ -341,7 +351,10 @@ impl Collectives {
     fn end(&mut self, op: OpId, outcome: Outcome) {
         if let Some(entry) = self.entries.remove(&op) {
             self.has_ended(entry.group);
-            self.spent.extend(entry.part);
+            match entry.part {
+                Some(part) if part.is_spent() => self.spare = Some(part),
+                part => self.spent.extend(part),
+            }
         }
         if self.is_exchange(op) {
             self.calibrating = None;
@@ -372,12 +385,12 @@ impl Collectives {
 }
 
 impl Entry {
-    fn new(key: MatchKey, part: Part, now: Duration) -> Self {
+    fn new(key: MatchKey, part: Box<Part>, now: Duration) -> Self {
         Entry {
             group: 0,
             number: None,
             key,
-            part: Some(Box::new(part)),
+            part: Some(part),
             ended: Vec::new(),
             is_due: false,
             moved: now,

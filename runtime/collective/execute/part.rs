@@ -76,6 +76,17 @@ impl Part {
         Part { deferred: None, progress, members, work: Some(work), local: None, pace: 1, held, ended, posts }
     }
 
+    /// Whether nothing is left of it but its lists' memory.
+    pub(super) fn is_spent(&self) -> bool {
+        let Part { deferred, work, held, ended, posts, .. } = self;
+        deferred.is_none() && work.is_none() && held.is_empty() && ended.is_empty() && posts.is_empty()
+    }
+
+    /// [`Part::new`] in the memory of one that is spent.
+    pub(super) fn renew(&mut self, progress: Progress, work: Box<dyn Work>, members: Arc<Members>) {
+        (self.progress, self.members, self.work, self.local, self.pace) = (progress, members, Some(work), None, 1);
+    }
+
     /// A part that is not known yet.
     pub(super) fn deferred(deferred: Deferred, members: Arc<Members>) -> Self {
         let progress = Progress::new(Builder::new().finish());
@@ -90,6 +101,11 @@ impl Part {
 }
 
 impl Job {
+    /// Whether it may run while messages are posted: it is short, and nothing of it is the program's code.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.part.deferred.is_none() && self.part.work.as_ref().is_some_and(|work| work.is_quick())
+    }
+
     /// Goes on as far as it can, or as long as a slice lasts by the clock `now`. Returns whether it has used the slice
     /// up: then the messages have their turn before the next one.
     pub(crate) fn run(&mut self, now: impl Fn() -> Duration) -> bool {

@@ -10,12 +10,17 @@ use crate::collective::prepared::Prepared;
 use crate::collective::schedule::{Action, Region};
 use crate::collective::workspace::Workspace;
 
+/// So many bytes are copied in a tenth of a microsecond.
+const QUICK_BYTES: usize = 4096;
+
 /// One rank's buffers and operator while its schedule is under way.
 pub(crate) trait Work: Send {
     /// The type of the elements.
     fn element(&self) -> ElementType;
     /// Bytes of an element.
     fn element_bytes(&self) -> u64;
+    /// Whether all that it does takes no longer than to unlock and lock for it, and none of it is the program's code.
+    fn is_quick(&self) -> bool;
     /// What is sent of a region. Nothing is written there before the message has gone.
     fn source(&mut self, from: Region) -> Box<dyn SendBuffer>;
     /// Where the message for a region is received.
@@ -53,6 +58,10 @@ impl<T: Element, R: Send + 'static, F: FnOnce(Vec<T>, Vec<T>) -> R + Send> Work 
 
     fn element_bytes(&self) -> u64 {
         size_of::<T>() as u64
+    }
+
+    fn is_quick(&self) -> bool {
+        self.operator.is_none() && self.buffers.bytes() <= QUICK_BYTES
     }
 
     fn source(&mut self, from: Region) -> Box<dyn SendBuffer> {

@@ -47,10 +47,15 @@ enum Stage {
 }
 
 impl Relay {
+    /// Half of them are.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.whole.0.is_multiple_of(2)
+    }
+
     /// Runs for a while, without the lock.
     pub(crate) fn run(&mut self, _: impl Fn() -> Duration) -> bool {
-        assert!(machine::holds(0) == 0, "a part runs while the core is not locked");
-        machine::once_in(2)
+        assert!(self.is_quick() || machine::holds(0) == 0, "a part runs while the core is not locked");
+        !self.is_quick() && machine::once_in(2)
     }
 }
 
