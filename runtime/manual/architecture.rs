@@ -34,10 +34,12 @@
 //! A thread that has bytes to move takes the lock and drives the engine. No thread sleeps while it holds the lock.
 //!
 //! 1. `initwrite` sends the first burst from the calling thread. A small message has left before the call returns.
-//! 2. A thread that waits *helps*. It polls the sockets for up to 100 us, and yields its core between two looks. The
+//! 2. A thread that waits *helps*. It looks at once whether its message is there, before it prepares for more. Then it polls the sockets
+//!    for up to 100 us, and yields its core between two looks. The
 //!    coordinator compares the cores on which the ranks may run, also for bound ranks. Where ranks share cores, the peer
 //!    that is waited for may be next on this one: if the others there wait too, a turn of all of them takes some
-//!    microseconds, less than a sleep with its wake-up. If one of them computes, or the rank has a quota of processor
+//!    microseconds, less than a sleep with its wake-up; who has just sent something yields before the first look, since the answer
+//!    cannot be there. If one of them computes, or the rank has a quota of processor
 //!    time (containers), nothing is polled. Then the thread sleeps in epoll on the sockets themselves, so the system
 //!    wakes it directly. One thread at a time helps. Others park until their operation is complete, or until the helper
 //!    passes the ownership of progress on.
