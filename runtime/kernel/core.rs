@@ -169,13 +169,13 @@ impl Core {
     }
 
     /// The same for one that may complete before the lock is free: it is not put into the table for nothing. Then
-    /// [`Core::has_posted`].
-    pub(crate) fn posts(&mut self, completion: Arc<Completion>) {
+    /// [`Core::end_post`].
+    pub(crate) fn begin_post(&mut self, completion: Arc<Completion>) {
         self.posted = Some(completion);
     }
 
-    /// What can complete at once is complete.
-    pub(crate) fn has_posted(&mut self) {
+    /// What the post could complete at once is complete.
+    pub(crate) fn end_post(&mut self) {
         if let Some(completion) = self.posted.take() {
             self.expect(completion);
         }
@@ -277,7 +277,7 @@ impl Core {
         self.is_broken = true;
         self.engine.declare_failed(error.clone());
         self.close();
-        self.has_posted();
+        self.end_post();
         let wakers = self.completions.drain().filter_map(|(_, completion)| completion.fail(&error));
         self.wakers.extend(wakers);
         self.wakers.append(&mut self.watchers);

@@ -145,7 +145,7 @@ impl Kernel {
         core.observe_post(&completion, regions::current(self.names.node), now);
         match copied {
             Some(source) => core.end(completion.clone(), Outcome::Written(Written::whole(source))),
-            None => core.posts(completion.clone()),
+            None => core.begin_post(completion.clone()),
         }
         let is_write = operation.kind == OperationKind::Write;
         match (self.task_may_move() && !gathers, is_write) {
@@ -153,7 +153,7 @@ impl Kernel {
             (true, false) => core.flush(),
             (false, _) => core.hand_on(),
         }
-        core.has_posted();
+        core.end_post();
         self.unlock(core);
         if gathers {
             self.wake.because(Reason::Gathered);

@@ -102,12 +102,12 @@ fn a_firm_time_has_the_point_that_counts_most() {
 fn what_was_measured_before_an_interruption_is_shown() {
     for seconds in [3, 10, 30] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
-        command.args("gain --rows 100 --steps 1 --gamma 1,2 --repeats 1000 --link loopback --json --quiet".split(' '));
+        command.args("gain --rows 100 --steps 200 --gamma 1,2 --repeats 1000 --link loopback --json --quiet".split(' '));
         let child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         thread::sleep(Duration::from_secs(seconds));
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process number");
-        kill_process(pid, Signal::INT).expect("it runs: a thousand repetitions take longer");
+        kill_process(pid, Signal::INT).expect("it runs: a thousand repetitions take minutes");
         let output = child.wait_with_output().expect("a child of ours");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(130), "{stderr}");
