@@ -102,7 +102,8 @@ fn a_firm_time_has_the_point_that_counts_most() {
 fn what_was_measured_before_an_interruption_is_shown() {
     for seconds in [3, 10, 30] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
-        command.args("gain --rows 100 --steps 200 --gamma 1,2 --repeats 1000 --link loopback --json --quiet".split(' '));
+        command
+            .args("gain --rows 100 --steps 200 --gamma 1,2 --repeats 1000 --link loopback --json --quiet".split(' '));
         let child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         thread::sleep(Duration::from_secs(seconds));
