@@ -125,13 +125,13 @@ impl Parser {
             return None;
         }
         self.number = number.wrapping_add(1);
-        self.comes((message_id, length), &message_header);
+        self.last = Some((message_id, length));
+        self.begins_with(length, &message_header);
         Some(HEAD_BYTES + length)
     }
 
-    /// A message begins with a fragment of this length: what follows is probably alike.
-    fn comes(&mut self, (message_id, length): (u64, usize), message_header: &MessageHeader) {
-        self.last = Some((message_id, length));
+    /// A message begins with a fragment of this length: if it is long, the next one probably begins alike.
+    fn begins_with(&mut self, length: usize, message_header: &MessageHeader) {
         if message_header.total > length as u64 || length > COPIED_MAX {
             self.first = Some(length);
         }
@@ -321,7 +321,7 @@ impl Parser {
             }
             self.last = Some((message_id, length));
             if let Some(message_header) = message_header {
-                self.comes((message_id, length), &message_header);
+                self.begins_with(length, &message_header);
             }
             self.payload = Some((message_id, length));
             if length == 0 {

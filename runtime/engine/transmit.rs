@@ -3,12 +3,12 @@
 //! Frames are taken from the queues for one call; what the socket does not accept goes back, so that a small
 //! message posted meanwhile still goes ahead of it. Only the frame under way must be finished first.
 
+mod short;
+mod taken;
+
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::ops::Range;
-
-mod short;
-mod taken;
 
 use super::outgoing::{Body, Control, Express, Outgoing, Partial, Stage, TURN_FRAGMENTS};
 use super::{Completed, Progress};

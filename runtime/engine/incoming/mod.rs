@@ -20,7 +20,7 @@ use super::notes::{Notes, Progress};
 #[cfg(test)]
 use super::outgoing::MESSAGE_COST;
 use super::outgoing::{Control, Written, cost};
-use super::{Completed, Limits, OpId, Origin, Outcome};
+use super::{Completed, Limits, OpId, Outcome};
 use crate::buffer::SendBuffer;
 use crate::error::WireError;
 use crate::error::{Error, Misuse};
@@ -274,21 +274,6 @@ impl Incoming {
         if let Some(Arriving { sink: Sink::ReceiveBuffer { op, place }, message_header, .. }) = removed {
             self.fill(message_id, &message_header, (op, place), completions);
         }
-    }
-
-    /// All of a message is in the place of its read, which ends.
-    fn fill(
-        &mut self,
-        message_id: u64,
-        message_header: &MessageHeader,
-        (op, mut place): (OpId, Box<dyn crate::buffer::ReceiveBuffer>),
-        completions: &mut VecDeque<Completed>,
-    ) {
-        let filled = place.bytes_mut().len() as u64 == message_header.total;
-        self.last_filled = filled.then_some(*message_header);
-        place.truncate(message_header.total as usize);
-        let origin = Origin { from: self.peer, message_id, element: message_header.element };
-        completions.push_back(Completed { op, outcome: Outcome::Read(place, Some(origin)) });
     }
 
     /// The bytes of message `message_id`, if it was the last to be complete.

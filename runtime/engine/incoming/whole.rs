@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::Incoming;
-use crate::engine::Completed;
+use crate::buffer::ReceiveBuffer;
 use crate::engine::arriving::{Arriving, Sink};
 use crate::engine::notes::Progress;
 use crate::engine::outgoing::{Control, cost};
+use crate::engine::{Completed, OpId, Origin, Outcome};
 use crate::wire::frame::MessageHeader;
 
 impl Incoming {
@@ -45,5 +46,20 @@ impl Incoming {
             self.fill(message_id, message_header, (op, place), completions);
         }
         Some(true)
+    }
+
+    /// All of a message is in the place of its read, which ends.
+    pub(super) fn fill(
+        &mut self,
+        message_id: u64,
+        message_header: &MessageHeader,
+        (op, mut place): (OpId, Box<dyn ReceiveBuffer>),
+        completions: &mut VecDeque<Completed>,
+    ) {
+        let filled = place.bytes_mut().len() as u64 == message_header.total;
+        self.last_filled = filled.then_some(*message_header);
+        place.truncate(message_header.total as usize);
+        let origin = Origin { from: self.peer, message_id, element: message_header.element };
+        completions.push_back(Completed { op, outcome: Outcome::Read(place, Some(origin)) });
     }
 }

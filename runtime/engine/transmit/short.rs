@@ -9,7 +9,7 @@ use crate::engine::outgoing::{Express, Outgoing, Partial, Stage};
 use crate::wire::frame::{FIRST, Kind};
 
 impl Outgoing {
-    /// The message, if there is such a one.
+    /// The short message that is all there is to send, if that is so.
     pub(super) fn only_short(&self) -> Option<usize> {
         let &Express::Message(index) = self.express.front()? else { return None };
         let is_only = self.express.len() == 1

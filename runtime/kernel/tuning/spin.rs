@@ -74,6 +74,7 @@ impl Spin {
         loop {
             let found = look();
             if found == Look::Met {
+                // Whoever has waited for it goes on: the clock is not read again.
                 self.habit(has_begun).pays();
                 return true;
             }
