@@ -168,3 +168,74 @@ fn ranks_that_share_cores_add_their_work_up() {
     assert!((seconds("doubling") / (24.0 * 2.0 * 5e-6 / 2.0) - 1.0).abs() < 0.01, "{choice}");
     assert!(seconds("binomial") < 0.7 * seconds("doubling"), "{choice}");
 }
+
+/// What a busy machine has a fit say, and what a program may set: prices are found of the worst of numbers, in a time that does
+/// not depend on them.
+mod any_machine {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::collective::choose::Sequence;
+    use crate::cost::Block;
+
+    fn number() -> impl Strategy<Value = f64> {
+        let odd = [0.0, -0.0, -1.0, f64::MIN_POSITIVE, 5e-324, 1e-300, f64::MAX, f64::INFINITY, f64::NAN];
+        prop_oneof![(-30.0..3.0).prop_map(|power| 10_f64.powf(power)), prop::sample::select(odd.to_vec())]
+    }
+
+    fn machine() -> impl Strategy<Value = CostModel> {
+        let hosts = (1..4_u32, number(), number())
+            .prop_map(|(ranks, fixed, per_byte)| Hosts { ranks, local: Block { fixed, per_byte } });
+        let queue =
+            (number(), number(), number()).prop_map(|(bytes, gap_ratio, timeout)| Queue { bytes, gap_ratio, timeout });
+        let numbers = prop::array::uniform7(number());
+        (numbers, any::<bool>(), prop::option::of(hosts), prop::option::of(queue)).prop_map(
+            |([a_w, b_w, a_c, b_c, latency, combine, ranks_per_core], is_shared, hosts, queue)| CostModel {
+                node: Block { fixed: a_w, per_byte: b_w },
+                network: Block { fixed: a_c, per_byte: b_c },
+                is_shared,
+                latency,
+                combine,
+                queue,
+                ranks_per_core,
+                hosts,
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(crate::scale::cases(300))]
+
+        #[test]
+        fn has_prices(
+            machine in machine(),
+            collective in prop::sample::select(Collective::ALL.to_vec()),
+            ranks in 1..10_u32,
+            bytes in prop::sample::select(vec![0_u64, 8, 100_000, 1 << 20]),
+        ) {
+            let (done, is_done) = mpsc::channel();
+            std::thread::spawn(move || {
+                let call = Call::new(collective, ranks, bytes, 1);
+                for sequence in [Sequence::Single, Sequence::InARow] {
+                    Prices::new(machine).choose_in(sequence, &call).best();
+                }
+                _ = done.send(());
+            });
+            prop_assert_eq!(is_done.recv_timeout(Duration::from_secs(60)), Ok(()));
+        }
+
+        /// The line that a calculation beside others once gave: bytes cost as good as nothing.
+        #[test]
+        fn bytes_may_cost_nothing(power in -30.0..-9.0_f64, ranks in 2..9_u32) {
+            let price = |b: f64| {
+                let machine = CostModel::of_link(0.89e-3, b, 0.44e-3);
+                Prices::new(machine).choose(&Call::new(Collective::Allreduce, ranks, 24, 8)).best().seconds
+            };
+            let (least, own) = (price(0.0), price(10_f64.powf(power)));
+            prop_assert!(least <= own && own <= least * 1.01, "{least} {own}");
+        }
+    }
+}

@@ -98,22 +98,23 @@ struct Event {
 }
 
 impl World<'_> {
-    /// Goes on to what happens next. `false`: nothing does.
+    /// Goes on to what happens next. `false`: nothing does. Each time something ends, so all of it does.
     fn advance(&mut self) -> bool {
         let event_at = self.events.peek().map(|Reverse(event)| event.at);
-        let transfer_at = self.transfers.iter().map(|transfer| self.now + transfer.left * self.slowness(transfer));
-        let transfer_at = transfer_at.min_by(f64::total_cmp);
-        match (event_at, transfer_at) {
+        let left_s = self.transfers.iter().map(|transfer| transfer.left * self.slowness(transfer)).enumerate();
+        match (event_at, left_s.min_by(|left, right| left.1.total_cmp(&right.1))) {
             (None, None) => return false,
-            (Some(event_at), transfer_at) if transfer_at.is_none_or(|transfer_at| event_at < transfer_at) => {
-                self.carry(event_at);
+            (Some(event_at), first) if first.is_none_or(|(_, left_s)| event_at < self.now + left_s) => {
+                self.carry(event_at - self.now);
+                self.now = event_at;
                 if let Some(Reverse(event)) = self.events.pop() {
                     self.happen(event.what);
                 }
             }
-            (_, Some(transfer_at)) => {
-                self.carry(transfer_at);
-                self.end_transfers();
+            (_, Some((first, left_s))) => {
+                self.carry(left_s);
+                self.now += left_s;
+                self.end_transfers(first);
             }
             (_, None) => return false,
         }
@@ -151,17 +152,18 @@ impl World<'_> {
         }
     }
 
-    /// Moves bytes until `at`.
-    fn carry(&mut self, at: f64) {
-        let moved: Vec<f64> = self.transfers.iter().map(|transfer| (at - self.now) / self.slowness(transfer)).collect();
+    /// Moves bytes for so many seconds.
+    fn carry(&mut self, seconds: f64) {
+        let moved: Vec<f64> = self.transfers.iter().map(|transfer| seconds / self.slowness(transfer)).collect();
         for (transfer, moved) in self.transfers.iter_mut().zip(moved) {
             transfer.left -= moved;
         }
-        self.now = at;
     }
 
-    /// Ends the transfers that have no bytes left but for rounding.
-    fn end_transfers(&mut self) {
+    /// Ends the transfer at `first`, whatever rounding has left of it: where bytes cost as good as nothing, the clock does not
+    /// move by what is left. And those with it that have no bytes left but for rounding.
+    fn end_transfers(&mut self, first: usize) {
+        self.transfers[first].left = 0.0;
         let mut index = 0;
         while index < self.transfers.len() {
             if self.transfers[index].left <= self.transfers[index].bytes * 1e-9 {
