@@ -154,8 +154,10 @@ impl Prices {
     /// The algorithm with the number of segments or the window that suits the call best.
     fn best_of(&mut self, sequence: Sequence, call: &Call, algorithm: Algorithm) -> Option<Candidate> {
         let algorithm = self.with_window(call, algorithm);
+        // Segments let several ranks work at once; where cores have several ranks each, those only take turns more often.
+        let all = if self.machine.ranks_per_core > 1.0 { vec![algorithm] } else { segmented(call, algorithm) };
         let mut best: Option<Candidate> = None;
-        for algorithm in segmented(call, algorithm) {
+        for algorithm in all {
             let seconds = self.seconds_in(sequence, call, algorithm)?;
             if best.is_none_or(|best| seconds < best.seconds) {
                 best = Some(Candidate { algorithm, seconds });
@@ -225,14 +227,16 @@ impl Prices {
                 let schedules = (0..call.ranks).map(|rank| nominal.schedule(algorithm, Rank(rank)));
                 let schedules = schedules.collect::<Option<Vec<_>>>()?;
                 let bytes = (pieces * segment) as f64;
-                let least = price::processor_line(&schedules, 1.0, bytes, &self.machine);
-                let line = match sequence {
-                    Sequence::Single => price::line(&schedules, 1.0, bytes, &self.machine)?,
-                    Sequence::InARow => price::line_in_a_row(&schedules, 1.0, bytes, &self.machine)?,
+                let crowding = price::crowding(&schedules, 1.0, bytes, &self.machine);
+                let line = match (crowding, sequence) {
+                    (None, Sequence::InARow) => price::line_in_a_row(&schedules, 1.0, bytes, &self.machine)?,
+                    (None, Sequence::Single) => price::line(&schedules, 1.0, bytes, &self.machine)?,
+                    // Who is to run ahead needs the core of those who are behind.
+                    (Some(crowding), _) => crowding.line(price::line(&schedules, 1.0, bytes, &self.machine)?),
                 };
                 // Copies are free in a simulation.
                 let copies = copies(call.collective, algorithm, call.ranks) * self.machine.combine;
-                Line { fixed: line.fixed.max(least.fixed), per_byte: line.per_byte.max(least.per_byte) + copies }
+                Line { per_byte: line.per_byte + copies, ..line }
             }
         };
         self.lines.insert(key, line);

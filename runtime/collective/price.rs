@@ -76,28 +76,51 @@ pub(crate) fn line_in_a_row(
     Some(Line { fixed, per_byte: of_bytes / bytes })
 }
 
-/// What the cores of all ranks do for these schedules, at least, as [`line()`] has it.
-pub(crate) fn processor_line(schedules: &[Schedule], element_bytes: f64, bytes: f64, machine: &CostModel) -> Line {
-    let sent = schedules.iter().flat_map(|schedule| {
-        schedule.steps().filter_map(|step| match schedule.action(step) {
-            Action::Send { from, .. } => Some(from.count as f64 * element_bytes),
-            Action::Signal { .. } => Some(0.0),
-            _ => None,
-        })
-    });
-    let (messages, all_bytes) = sent.fold((0.0, 0.0), |(messages, all), bytes| (messages + 1.0, all + bytes));
-    let combined = schedules.iter().flat_map(|schedule| {
-        schedule.steps().filter_map(|step| match schedule.action(step) {
-            Action::Combine { with, .. } => Some(with.count as f64 * element_bytes),
-            _ => None,
-        })
-    });
-    let combined: f64 = combined.sum();
-    let ranks = schedules.len() as u32;
-    Line {
-        fixed: machine.processor_time(ranks, messages, 0.0, 0.0),
-        per_byte: machine.processor_time(ranks, 0.0, all_bytes, combined) / bytes,
+/// Ranks that share cores, and what these do for a call.
+pub(crate) struct Crowding {
+    /// The work of all ranks, divided by the cores: less time a call cannot take.
+    work: Line,
+    cores: f64,
+}
+
+impl Crowding {
+    /// A call that takes `alone` where each rank has a core. By Graham's bound for list scheduling (1969): work of W on P cores, of
+    /// which C must be done one after the other, takes no longer than `W/P + (1 - 1/P) C`.
+    pub(crate) fn line(&self, alone: Line) -> Line {
+        let waits = 1.0 - 1.0 / self.cores;
+        Line {
+            fixed: (self.work.fixed + waits * alone.fixed).max(alone.fixed),
+            per_byte: (self.work.per_byte + waits * alone.per_byte).max(alone.per_byte),
+        }
     }
+}
+
+/// What the cores do for these schedules, as [`line()`] has it; `None` if each rank has its own.
+pub(crate) fn crowding(
+    schedules: &[Schedule],
+    element_bytes: f64,
+    bytes: f64,
+    machine: &CostModel,
+) -> Option<Crowding> {
+    if machine.ranks_per_core.is_nan() || machine.ranks_per_core <= 1.0 {
+        return None;
+    }
+    let actions = schedules.iter().flat_map(|schedule| schedule.steps().map(|step| schedule.action(step)));
+    let (mut messages, mut sent, mut combined) = (0.0, 0.0, 0.0);
+    for action in actions {
+        match action {
+            Action::Send { from, .. } => (messages, sent) = (messages + 1.0, sent + from.count as f64 * element_bytes),
+            Action::Signal { .. } => messages += 1.0,
+            Action::Combine { with, .. } => combined += with.count as f64 * element_bytes,
+            _ => {}
+        }
+    }
+    let ranks = schedules.len() as u32;
+    let work = Line {
+        fixed: machine.processor_time(ranks, messages, 0.0, 0.0),
+        per_byte: machine.processor_time(ranks, 0.0, sent, combined) / bytes,
+    };
+    Some(Crowding { work, cores: (f64::from(ranks) / machine.ranks_per_core).max(1.0) })
 }
 
 /// The time from the first step to the last when all ranks begin at once, in seconds; an element has
