@@ -12,6 +12,24 @@ const KEY: [u8; 32] = *b"of benches, where nobody attacks";
 
 pub(super) struct Lathide(Node);
 
+/// What a collective needs: there, and touched, before its time begins, as with the other peers.
+struct Buffers {
+    block: Vec<u8>,
+    all: Vec<u8>,
+    numbers: Vec<f64>,
+}
+
+impl Buffers {
+    fn new(kind: &str, bytes: usize, size: usize) -> Self {
+        let needs = |kinds: &[&str], count: usize| if kinds.contains(&kind) { count } else { 0 };
+        Self {
+            block: vec![1; needs(&["broadcast", "gather", "allgather"], bytes) + needs(&["alltoall"], size * bytes)],
+            all: vec![1; needs(&["gather", "allgather", "alltoall"], size * bytes)],
+            numbers: vec![1.0; needs(&["allreduce"], bytes / 8)],
+        }
+    }
+}
+
 impl Lathide {
     pub(super) fn join(rank: u32, size: u32, root: &str) -> Self {
         let mut config = Config::new(rank, size, Some(root.to_owned()));
@@ -105,19 +123,17 @@ impl Lathide {
     }
 
     /// Roots change from call to call, so that none runs ahead of the others.
-    fn collectives(&self, kind: &str, bytes: usize, count: u64) {
-        let (node, size) = (&self.0, self.0.size());
-        let mut block = vec![1u8; if kind == "alltoall" { bytes * size as usize } else { bytes }];
-        let (mut numbers, mut all, sum) = (vec![0.0f64; bytes / 8], Vec::new(), Operator::sum());
+    fn collectives(&self, kind: &str, count: u64, Buffers { block, all, numbers }: &mut Buffers) {
+        let (node, size, sum) = (&self.0, self.0.size(), Operator::sum());
         for at in 0..count {
             let root = (at % u64::from(size)) as u32;
             match kind {
                 "barrier" => node.barrier(),
-                "broadcast" => node.broadcast(root, std::mem::take(&mut block)).map(|same| block = same),
-                "gather" => node.gather_into(root, &mut block, &mut all),
-                "allgather" => node.allgather_into(&block, &mut all),
-                "alltoall" => node.alltoall_into(&mut block, &mut all),
-                "allreduce" => node.allreduce(&sum, std::mem::take(&mut numbers)).map(|sums| numbers = sums),
+                "broadcast" => node.broadcast(root, std::mem::take(block)).map(|same| *block = same),
+                "gather" => node.gather_into(root, block, all),
+                "allgather" => node.allgather_into(block, all),
+                "alltoall" => node.alltoall_into(block, all),
+                "allreduce" => node.allreduce(&sum, std::mem::take(numbers)).map(|sums| *numbers = sums),
                 _ => panic!("{kind}: no such cell"),
             }
             .expect("all call it");
@@ -206,6 +222,7 @@ impl Rank for Lathide {
 
     fn cell(&mut self, kind: &str, bytes: usize, count: u64) -> Took {
         let mut buffers = vec![vec![1u8; bytes]; if kind == "posted" { ROW as usize } else { 0 }];
+        let mut of_collectives = Buffers::new(kind, bytes, self.0.size() as usize);
         self.0.barrier().expect("all call it");
         let (began, mut units) = (Instant::now(), count);
         match kind {
@@ -219,7 +236,7 @@ impl Rank for Lathide {
             "stream" => return self.stream(bytes, count),
             "beside" => return self.beside(bytes),
             _ if kind.starts_with("overlap") => return self.overlap(kind, bytes, count),
-            _ => self.collectives(kind, bytes, count),
+            _ => self.collectives(kind, count, &mut of_collectives),
         }
         self.slowest(Took::since(began, units))
     }
