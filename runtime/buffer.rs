@@ -15,6 +15,7 @@
 mod array;
 pub(crate) mod copied;
 mod elements;
+pub(crate) mod memory;
 mod part;
 mod receive;
 mod section;

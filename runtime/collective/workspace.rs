@@ -8,6 +8,7 @@ use lathide_sys::pieces::{Exclusive, Pieces, Shared};
 use super::operator::Operator;
 use super::prepared::{Prepared, span};
 use super::schedule::{Action, Buffer, Region};
+use crate::buffer::memory;
 
 /// Scratch buffers of so many bytes are short.
 const SHORT_BYTES: usize = 4096;
@@ -71,7 +72,7 @@ impl<T: Copy> Workspace<T> {
                 let operator = operator.expect("who combines has an operator");
                 operator.combine(&mut self.lend(into), &self.share(with), side);
             }
-            Action::Copy { from, into } => self.lend(into).copy_from_slice(&self.share(from)),
+            Action::Copy { from, into } => memory::copy(&mut self.lend(into), &self.share(from)),
             _ => return false,
         }
         true
@@ -80,8 +81,9 @@ impl<T: Copy> Workspace<T> {
     /// The input and the output, given back. What a message has borrowed still is copied.
     pub(super) fn into_buffers(self) -> [Vec<T>; 2] {
         let [input, output, _] = self.buffers;
-        [input, output]
-            .map(|pieces| pieces.into_vec().unwrap_or_else(|lent| lent.share(0..lent.len()).expect(APART).to_vec()))
+        [input, output].map(|pieces| {
+            pieces.into_vec().unwrap_or_else(|lent| memory::copy_of(&lent.share(0..lent.len()).expect(APART)))
+        })
     }
 }
 

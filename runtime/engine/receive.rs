@@ -9,6 +9,7 @@
 
 use std::io::{self, IoSliceMut};
 
+use crate::buffer::memory;
 use crate::error::WireError;
 use crate::wire::frame::{FIRST, HEADER_BYTES, Header, Kind, MESSAGE_HEADER_BYTES, MessageHeader};
 
@@ -85,7 +86,7 @@ impl Parser {
     pub(super) fn feed(&mut self, frames: &mut impl Frames, mut bytes: &[u8]) -> Result<(), WireError> {
         while !bytes.is_empty() {
             if frames.waits() {
-                self.held.extend_from_slice(bytes);
+                memory::append(&mut self.held, bytes);
                 return Ok(());
             }
             if let Some((message_id, left)) = self.payload {

@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use super::outgoing::{Body, Control, Express, Outgoing, Partial, Stage, TURN_FRAGMENTS};
 use super::{Completed, Progress};
+use crate::buffer::memory;
 use crate::wire::frame::{ANSWER, CHARGED, FIRST, Header, Kind, MessageHeader};
 pub(super) use taken::Batch;
 use taken::{Frame, Undo};
@@ -427,7 +428,7 @@ impl Outgoing {
         if to - from <= most
             && let Some(bytes) = self.message(index).source.part(from..to)
         {
-            scratch.extend_from_slice(bytes);
+            memory::append(scratch, bytes);
             head.end = scratch.len();
             payload = None;
         }

@@ -10,7 +10,7 @@ use super::codec::{CHUNK_BYTES, FLUSH_BYTES, REFUSAL_BYTES, REFUSALS, Refusal, R
 use super::origin::error;
 use super::posts::{Posts, Purpose};
 use super::update::Update;
-use crate::buffer::ElementType;
+use crate::buffer::{ElementType, memory};
 use crate::error::{Error, WindowFault};
 use crate::ids::Rank;
 use crate::operation::WindowCall;
@@ -174,7 +174,7 @@ impl Server<'_> {
             if !leaving.has_room(bytes.len()) {
                 return Advance::Waits;
             }
-            if !part.memory.try_read(&mut |all| copy.extend_from_slice(&all[bytes.clone()])) {
+            if !part.memory.try_read(&mut |all| memory::append(&mut copy, &all[bytes.clone()])) {
                 return Advance::Blocked;
             }
             if !self.reply(posts, leaving, &request, copy) {

@@ -5,6 +5,7 @@ use std::fmt;
 
 use bytemuck::Pod;
 
+use crate::buffer::memory;
 use crate::buffer::{Element, ElementType};
 use crate::collective::Number;
 
@@ -66,7 +67,7 @@ impl Update {
     /// Combines the elements `with` into those of `into`, which are as many.
     pub(super) fn apply(self, element: ElementType, into: &mut [u8], with: &[u8]) {
         match (self, combination(element)) {
-            (Update::Replace, _) => into.copy_from_slice(with),
+            (Update::Replace, _) => memory::copy(into, with),
             (update, Some(combine)) => combine(update, into, with),
             (_, None) => {}
         }

@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 
 use super::Incoming;
 use super::tables::{shrink, take_front};
+use crate::buffer::memory;
 use crate::engine::arriving::{NO_MESSAGE, Posted, Sink, Unmatched};
 use crate::engine::notes::Progress;
 use crate::engine::outgoing::{Control, Written, cost};
@@ -30,7 +31,7 @@ impl Incoming {
                 self.credit_due += cost(&message_header);
                 message.sink = self.assign(message_id, &message_header, read, control, completions);
                 if let Sink::ReceiveBuffer { place, .. } = &mut message.sink {
-                    place.bytes_mut()[..buffer.len()].copy_from_slice(&buffer);
+                    memory::copy(&mut place.bytes_mut()[..buffer.len()], &buffer);
                 }
             }
             Sink::Returned(mut before) => {
@@ -38,7 +39,7 @@ impl Incoming {
                 // Of a message in parts it is not looked which are here.
                 let to = if message.is_split() { message_header.total } else { message.received } as usize;
                 if let Sink::ReceiveBuffer { place, .. } = &mut message.sink {
-                    place.bytes_mut()[..to].copy_from_slice(&before.bytes_mut()[..to]);
+                    memory::copy(&mut place.bytes_mut()[..to], &before.bytes_mut()[..to]);
                 }
                 self.spent.push(before.into_any());
             }
@@ -56,7 +57,7 @@ impl Incoming {
                 let bytes = source.part(0..message_header.total as usize);
                 let failure = match (&mut message.sink, bytes) {
                     (Sink::ReceiveBuffer { place, .. }, Some(bytes)) => {
-                        place.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+                        memory::copy(&mut place.bytes_mut()[..bytes.len()], bytes);
                         None
                     }
                     (sink @ Sink::ReceiveBuffer { .. }, None) => {

@@ -21,7 +21,7 @@ use super::notes::{Notes, Progress};
 use super::outgoing::MESSAGE_COST;
 use super::outgoing::{Control, Written, cost};
 use super::{Completed, Limits, OpId, Outcome};
-use crate::buffer::SendBuffer;
+use crate::buffer::{SendBuffer, memory};
 use crate::error::WireError;
 use crate::error::{Error, Misuse};
 use crate::ids::Rank;
@@ -228,16 +228,16 @@ impl Incoming {
         let (from, is_split) = (message.at() as usize, message.is_split());
         match &mut message.sink {
             Sink::ReceiveBuffer { place, .. } | Sink::Returned(place) => {
-                place.bytes_mut()[from..from + bytes.len()].copy_from_slice(bytes);
+                memory::copy(&mut place.bytes_mut()[from..from + bytes.len()], bytes);
             }
-            Sink::Buffer(buffer) if is_split => buffer[from..from + bytes.len()].copy_from_slice(bytes),
+            Sink::Buffer(buffer) if is_split => memory::copy(&mut buffer[from..from + bytes.len()], bytes),
             Sink::Buffer(buffer) => {
                 let (total, needed) = (message.message_header.total as usize, from + bytes.len());
                 if needed > buffer.capacity() {
                     let capacity = needed.max(2 * buffer.capacity()).max(BUFFER_BYTES).min(total);
                     buffer.reserve_exact(capacity - from);
                 }
-                buffer.extend_from_slice(bytes);
+                memory::append(buffer, bytes);
             }
             Sink::Discard | Sink::Envelope { .. } | Sink::Own { .. } => {}
         }
@@ -330,7 +330,7 @@ impl Incoming {
         // Within the window it is needed now; beyond it, or if its read waits, when it is read.
         let has_read = self.has_posted(message_header.key) || any.front(message_header.key).is_some();
         let copies = cost(&message_header) <= self.allowance && !has_read;
-        let copy = copies.then(|| bytes.to_vec());
+        let copy = copies.then(|| memory::copy_of(bytes));
         let sink = Sink::Own { op, source };
         let message = Arriving { received: message_header.total, ..Arriving::new(message_header, sink, now) };
         self.messages.insert(message_id, Box::new(message));

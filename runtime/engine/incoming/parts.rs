@@ -1,6 +1,7 @@
 //! Messages of which lanes other than the first bring parts: each at its own place, in no order among them.
 
 use super::Incoming;
+use crate::buffer::memory;
 use crate::engine::arriving::{Arriving, Sink};
 use crate::error::WireError;
 
@@ -102,6 +103,6 @@ impl Incoming {
 /// There is no such part in another message of the same number, which a peer has opened that does not keep to the protocol.
 fn fill(part: Option<&mut [u8]>, bytes: &[u8]) {
     if let Some(part) = part {
-        part.copy_from_slice(bytes);
+        memory::copy(part, bytes);
     }
 }

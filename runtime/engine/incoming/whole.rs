@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::Incoming;
-use crate::buffer::ReceiveBuffer;
+use crate::buffer::{ReceiveBuffer, memory};
 use crate::engine::arriving::{Arriving, Sink};
 use crate::engine::notes::Progress;
 use crate::engine::outgoing::{Control, cost};
@@ -33,7 +33,7 @@ impl Incoming {
         let Some(read) = self.take_posted(message_header.key) else {
             self.notes.take(message_id, Progress::Arrives { bytes: total });
             self.push_arrived(message_header.key, message_id);
-            let message = Arriving::new(*message_header, Sink::Buffer(bytes.to_vec()), now);
+            let message = Arriving::new(*message_header, Sink::Buffer(memory::copy_of(bytes)), now);
             self.messages.insert(message_id, Box::new(Arriving { received: total, ..message }));
             return Some(false);
         };
@@ -42,7 +42,7 @@ impl Incoming {
         self.notes.take(message_id, Progress::Arrives { bytes: total });
         // Else it did not fit, which both ends are told.
         if let Sink::ReceiveBuffer { op, mut place } = sink {
-            place.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+            memory::copy(&mut place.bytes_mut()[..bytes.len()], bytes);
             self.fill(message_id, message_header, (op, place), completions);
         }
         Some(true)

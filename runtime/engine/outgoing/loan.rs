@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::ranges::Ranges;
-use crate::buffer::SendBuffer;
+use crate::buffer::{SendBuffer, memory};
 
 /// Shared by the lanes that keep some of it and by who is to have the buffer.
 pub(super) struct Loan(Mutex<State>);
@@ -68,7 +68,7 @@ impl Loan {
         if state.source.is_none() {
             for part in &mut state.parts {
                 // Bytes that are not given any more are not there when they are to be sent again; the link says so then.
-                let copy = |range: &Range<usize>| Some((range.start, source.part(range.clone())?.to_vec()));
+                let copy = |range: &Range<usize>| Some((range.start, memory::copy_of(source.part(range.clone())?)));
                 part.tail = part.kept.iter().filter_map(copy).collect();
             }
         }
@@ -89,7 +89,7 @@ impl Loan {
                 .iter()
                 .find_map(|(from, bytes)| bytes.get(range.start.checked_sub(*from)?..range.end.checked_sub(*from)?)),
         };
-        bytes.map(|bytes| into.extend_from_slice(bytes)).is_some()
+        bytes.map(|bytes| memory::append(into, bytes)).is_some()
     }
 
     /// The link needs it no more. Returns the buffer if nobody else is to have it.

@@ -14,7 +14,7 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::loan::Loan;
 use super::ranges::Ranges;
-use crate::buffer::SendBuffer;
+use crate::buffer::{SendBuffer, memory};
 use crate::error::WireError;
 
 /// What a link may have sent and not be acknowledged, if its path does not hold more.
@@ -271,7 +271,7 @@ impl Retention {
                         Some((loan, of_lane)) => loan.copy(*of_lane, part, &mut bytes),
                         None => under_way(*message_id)
                             .and_then(|source| source.part(part))
-                            .map(|part| bytes.extend_from_slice(part))
+                            .map(|part| memory::append(&mut bytes, part))
                             .is_some(),
                     };
                     if !is_there {

@@ -2,7 +2,7 @@
 
 use super::super::group::Group;
 use super::buffers::{placed, reused, zeroed};
-use crate::buffer::Element;
+use crate::buffer::{Element, memory};
 use crate::collective::{Blocks, Call};
 #[expect(unused_imports, reason = "named in documentation")]
 use crate::error::Error;
@@ -250,6 +250,6 @@ fn lengths(counts: &[usize]) -> std::sync::Arc<[u64]> {
 /// The memory of `all` for `total` elements, with `block` from `start` on.
 pub(super) fn with_block<T: Element>(all: &mut Vec<T>, block: &[T], start: usize, total: usize) -> Vec<T> {
     let mut whole = reused(all, total);
-    whole[start..start + block.len()].copy_from_slice(block);
+    memory::copy(&mut whole[start..start + block.len()], block);
     whole
 }

@@ -2,7 +2,7 @@
 
 use super::super::group::Group;
 use super::buffers::{reused, zeroed};
-use crate::buffer::Element;
+use crate::buffer::{Element, memory};
 use crate::collective::{Call, Operator};
 use crate::error::Result;
 use crate::handle::Handle;
@@ -213,7 +213,7 @@ impl Group {
         // A block of its own: the caller is not to keep the memory of all.
         self.begin(call, Vec::new(), buffer, Some(operator), move |whole| match own.len() == whole.len() {
             true => whole,
-            false => whole[own].to_vec(),
+            false => memory::copy_of(&whole[own]),
         })
     }
 
@@ -228,7 +228,7 @@ impl Group {
         let whole = std::mem::take(buffer);
         *buffer = self.whole(|| self.begin(call, Vec::new(), whole, Some(operator), |result| result))?;
         own.clear();
-        own.extend_from_slice(&buffer[place]);
+        memory::append(own, &buffer[place]);
         Ok(())
     }
 
