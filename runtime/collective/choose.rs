@@ -21,6 +21,8 @@ const SEGMENTS_MAX: u64 = 64;
 const SEGMENT_BYTES_MIN: u64 = 4096;
 /// So many ranks are simulated even where there is a formula.
 const SIMULATED_RANKS_MAX: u32 = 64;
+/// Where ranks share cores, segments are to save more than this leaves of the time: what taking turns costs is not in the price.
+const MARGIN_CROWDED: f64 = 0.75;
 /// Schedules with more messages than this are not simulated with more segments.
 const MESSAGES_MAX: u64 = 8192;
 
@@ -154,12 +156,16 @@ impl Prices {
     /// The algorithm with the number of segments or the window that suits the call best.
     fn best_of(&mut self, sequence: Sequence, call: &Call, algorithm: Algorithm) -> Option<Candidate> {
         let algorithm = self.with_window(call, algorithm);
-        // Segments let several ranks work at once; where cores have several ranks each, those only take turns more often.
-        let all = if self.machine.ranks_per_core > 1.0 { vec![algorithm] } else { segmented(call, algorithm) };
+        // Segments let several ranks work at once. Where cores have several ranks each, these take turns more often, too.
+        let margin = if self.machine.ranks_per_core > 1.0 { MARGIN_CROWDED } else { 1.0 };
         let mut best: Option<Candidate> = None;
-        for algorithm in all {
+        for algorithm in segmented(call, algorithm) {
             let seconds = self.seconds_in(sequence, call, algorithm)?;
-            if best.is_none_or(|best| seconds < best.seconds) {
+            let is_better = best.is_none_or(|best| {
+                let begins_to_cut = best.algorithm.segment().is_none() && algorithm.segment().is_some();
+                seconds < best.seconds * if begins_to_cut { margin } else { 1.0 }
+            });
+            if is_better {
                 best = Some(Candidate { algorithm, seconds });
             }
         }

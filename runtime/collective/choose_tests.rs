@@ -186,6 +186,14 @@ fn ranks_that_share_cores_wait_for_each_other() {
     }
 }
 
+/// On a slow network segments are worth it, however many ranks share a core.
+#[test]
+fn ranks_that_share_cores_cut_into_segments_for_a_slow_network() {
+    let crowded = CostModel { ranks_per_core: 2.0, ..CostModel::lan() };
+    let choice = Prices::new(crowded).choose(&Call::new(Collective::Broadcast, 8, 1 << 20, 1));
+    assert!(choice.best().algorithm.segment().is_some(), "{choice}");
+}
+
 /// What a busy machine has a fit say, and what a program may set: prices are found of the worst of numbers, in a time that does
 /// not depend on them.
 mod any_machine {

@@ -83,7 +83,8 @@
 //! The model knows where ranks are. Several ranks of a host share its port (rule 3 of Stoica, Sultan and Keyes), and
 //! messages within a host pass none; that holds if hosts have as many ranks each, one host after the other. If ranks
 //! share cores, the price is Graham's bound for list scheduling (1969): work of W on P cores, of which C must be done one
-//! after the other, takes no longer than `W/P + (1 - 1/P) C`. Messages are not cut into segments then.
+//! after the other, takes no longer than `W/P + (1 - 1/P) C`. Segments are then to save
+//! a quarter at least.
 //!
 //! # The selection follows what ranks observe
 //!
