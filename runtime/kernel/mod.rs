@@ -81,11 +81,19 @@ use wake::TaskWake;
 
 /// The cost model with what is known of where ranks are, unless it says so itself.
 fn placed(model: CostModel, ranks_per_core: f64, addresses: &[IpAddr]) -> CostModel {
+    let per_host = team::per_host(addresses).filter(|ranks| *ranks > 1);
     // Several hosts with several ranks each.
-    let several = |ranks: &u32| *ranks > 1 && (*ranks as usize) < addresses.len();
-    let hosts = model.hosts.or_else(|| team::per_host(addresses).filter(several).map(Hosts::of));
+    let hosts = model.hosts.or_else(|| per_host.filter(|ranks| (*ranks as usize) < addresses.len()).map(Hosts::of));
     // Whoever tells wrong numbers gets wrong prices, but some.
     let shared = if ranks_per_core.is_finite() { ranks_per_core.clamp(1.0, 1e6) } else { 1.0 };
+    // The guess is of a network. On one host there is none, and where ranks share its cores, what suits one takes twice as long.
+    let model = match per_host {
+        Some(ranks) if ranks as usize == addresses.len() && shared > 1.0 && model == CostModel::lan() => {
+            let Hosts { local, .. } = Hosts::of(ranks);
+            model.with_link(local.fixed, local.per_byte)
+        }
+        _ => model,
+    };
     CostModel { ranks_per_core: model.ranks_per_core.max(shared), hosts, ..model }
 }
 
@@ -342,3 +350,24 @@ impl Kernel {
 
 /// How long a node that failed tries to tell its peers.
 const FAILED_LINGER: Duration = Duration::from_millis(200);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_guess_is_of_where_ranks_are() {
+        let [here, there] = [[127, 0, 0, 1], [10, 0, 0, 2]].map(IpAddr::from);
+        let lan = CostModel::lan();
+        assert_eq!(placed(lan, 1.0, &[here; 2]), lan);
+        assert_eq!(placed(lan, f64::NAN, &[here, there]), lan);
+        let crowded = placed(lan, 2.0, &[here; 4]);
+        assert_eq!((crowded.ranks_per_core, crowded.hosts), (2.0, None));
+        assert!(crowded.node.per_byte < lan.node.per_byte);
+        // What the program says stands.
+        let own = CostModel::ethernet_1994();
+        assert_eq!(placed(own, 2.0, &[here; 4]), CostModel { ranks_per_core: 2.0, ..own });
+        let several = placed(lan, 2.0, &[here, here, there, there]);
+        assert_eq!(several, CostModel { ranks_per_core: 2.0, hosts: Some(Hosts::of(2)), ..lan });
+    }
+}

@@ -75,7 +75,8 @@
 //! hyperbolic model, with several numbers of segments. It takes the fastest. Ranks do not communicate about the
 //! selection. They select alike because they know the same: the call and the cost model.
 //!
-//! The cost model is `Config::cost_model` at first: a guess, 1 Gbit/s Ethernet. It then follows what ranks observe (the
+//! The cost model is `Config::cost_model` at first: a guess, 1 Gbit/s Ethernet, or the loopback where all ranks are on one
+//! host and share its cores. It then follows what ranks observe (the
 //! next section). Its straight line `a + b x` is not the a and b of the paper's hyperbola, which the report has: the
 //! predicted time of a schedule is the sum of both limits, and on a link that is a straight line the hyperbola's a and b
 //! are 10 % too large.
