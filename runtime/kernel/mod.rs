@@ -86,7 +86,8 @@ fn placed(model: CostModel, ranks_per_core: f64, addresses: &[IpAddr]) -> CostMo
     let hosts = model.hosts.or_else(|| per_host.filter(|ranks| (*ranks as usize) < addresses.len()).map(Hosts::of));
     // Whoever tells wrong numbers gets wrong prices, but some.
     let shared = if ranks_per_core.is_finite() { ranks_per_core.clamp(1.0, 1e6) } else { 1.0 };
-    // The guess is of a network. On one host there is none, and where ranks share its cores, what suits one takes twice as long.
+    // The guess is of a network. On one host there is none, and where ranks share its cores, an algorithm that suits a network takes up
+    // to twice as long.
     let model = match per_host {
         Some(ranks) if ranks as usize == addresses.len() && shared > 1.0 && model == CostModel::lan() => {
             let Hosts { local, .. } = Hosts::of(ranks);
