@@ -3,7 +3,8 @@
 mod engine;
 mod shake;
 
-use crate::join::control::{self, Notice, Report};
+use crate::join::control::{Notice, Report};
+use crate::join::framing;
 use crate::observe::timeline;
 
 pub use engine::engine;
@@ -11,11 +12,11 @@ pub use shake::handshake;
 
 /// Frames of the control connection: what ranks report, and what they are told.
 pub fn control(bytes: &[u8]) {
-    if let Ok(report) = control::decode::<Report>(bytes) {
-        let _ = control::encode(&report);
+    if let Ok(report) = framing::decode::<Report>(bytes) {
+        let _ = framing::encode(&report);
     }
-    if let Ok(notice) = control::decode::<Notice>(bytes) {
-        let _ = control::encode(&notice);
+    if let Ok(notice) = framing::decode::<Notice>(bytes) {
+        let _ = framing::encode(&notice);
     }
 }
 
