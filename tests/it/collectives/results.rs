@@ -256,8 +256,11 @@ fn links_that_have_shown_enough_change_the_prices() {
         3,
         |config| config.overrides = Overrides::parse("gather:windowed/2").unwrap(),
         |node| {
-            let (first, guess) = (node.calibrate().unwrap(), CostModel::lan());
-            assert_eq!((first.node, first.latency), (guess.node, guess.latency), "nothing is known yet");
+            let (first, lan) = (node.calibrate().unwrap(), CostModel::lan());
+            // Nothing is known yet; where three ranks share cores, that they are on one host is.
+            let guesses = [lan, lan.with_link(10e-6, 0.5e-9)];
+            let is_first = |guess: &CostModel| (first.node, first.latency) == (guess.node, guess.latency);
+            assert!(guesses.iter().any(is_first), "{first:?}");
             for count in [1, 100, 10_000, 100_000] {
                 for _ in 0..20 {
                     node.alltoall(vec![1u64; 3 * count]).unwrap();
@@ -265,6 +268,7 @@ fn links_that_have_shown_enough_change_the_prices() {
             }
             let machine = node.calibrate().unwrap();
             assert!(machine.node.per_byte > 0.0 && machine.latency >= 0.0, "{machine:?}");
+            assert_ne!(machine.node, first.node);
             node.gather(0, vec![0u8; 1000]).unwrap();
             let report = node.report();
             let row = |of: Collective| report.collectives.iter().filter(move |row| row.collective == of);
@@ -281,7 +285,6 @@ fn links_that_have_shown_enough_change_the_prices() {
         },
     );
     assert!(machines.iter().all(|machine| *machine == machines[0]), "{machines:?}");
-    assert_ne!(machines[0], CostModel::lan());
 }
 
 /// What is forced counts from the next call on, and what was forced before counts again when it is named again.

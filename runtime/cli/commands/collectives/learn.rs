@@ -30,7 +30,7 @@ const FAN_EACH: usize = 20;
 /// The machine by whose prices this job's collectives are predicted and chosen, the same on every rank; and whether links
 /// have shown enough for it, or only the processor's part is not a guess. `seconds`: about how long it may take.
 pub(super) fn machine(node: &Node, seconds: f64) -> Result<(CostModel, bool)> {
-    let (began, guess) = (Instant::now(), CostModel::lan());
+    let (began, guess) = (Instant::now(), node.calibrate()?);
     for bytes in SHORT_BYTES {
         node.barrier()?;
         shift(node, bytes)?;
