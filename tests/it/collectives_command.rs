@@ -108,8 +108,16 @@ fn a_time_that_is_too_short_for_all_is_said_to_be() {
 #[test]
 fn the_papers_measurements_as_json() {
     let what = "--papers -n 4 --queue 8KiB --seconds 6 --json --quiet";
-    let finished = collectives(&format!("{what} --link delay=0.2ms,rate=100mbit,shared")).succeeded();
-    let result: Value = serde_json::from_str(&finished.stdout).expect("one JSON object");
+    let measured = || -> Value {
+        let finished = collectives(&format!("{what} --link delay=0.2ms,rate=100mbit,shared")).succeeded();
+        serde_json::from_str(&finished.stdout).expect("one JSON object")
+    };
+    // On a busy machine there may be no time for some of it.
+    let has_all = |result: &Value| {
+        let members = ["pairs", "gather", "packets", "broadcast", "exchange"];
+        members.iter().all(|member| result[member].as_array().is_some_and(|rows| !rows.is_empty()))
+    };
+    let result = (0..5).map(|_| measured()).find(has_all).expect("there is time for all once in five times");
     assert_eq!((&result["schema"], &result["queue_bytes"]), (&"lathide-papers-1".into(), &8192.0.into()));
     // Of each job twice two repetitions.
     assert!(number(&result, "repeats") >= 4.0, "{result}");

@@ -108,8 +108,12 @@ fn everything_on_loopback() {
 
 #[test]
 fn what_was_measured_is_what_is_predicted_with() {
-    let measured =
-        link("--link delay=2ms,rate=100mbit --bytes 8,64,512,4KiB --repeats 1 --seconds 4 --json").succeeded();
+    let words = "--link delay=2ms,rate=100mbit --bytes 8,64,512,4KiB --repeats 1 --seconds 4 --json";
+    // On a busy machine a parameter may drown in noise.
+    let is_whole = |measured: &Finished| {
+        json(measured)["cluster"].as_object().is_some_and(|all| all.values().all(|one| !one.is_null()))
+    };
+    let measured = (0..5).map(|_| link(words).succeeded()).find(is_whole).expect("one of five does not drown");
     let cluster = &json(&measured)["cluster"];
     let cost = |key: &str, bytes: f64| number(&cluster[key], "startup_s") + bytes * number(&cluster[key], "s_per_byte");
     let packet = number(cluster, "packet_bytes");
