@@ -161,10 +161,15 @@ impl CostModel {
         CostModel { node: block(self.node), network: block(self.network), latency: 0.0, hosts, ..*self }
     }
 
+    /// Whether several ranks share a core.
+    pub(crate) fn shares_cores(&self) -> bool {
+        self.ranks_per_core > 1.0
+    }
+
     /// The least time in which the cores send and receive so many messages with so many bytes and combine so many bytes, all ranks
     /// together, if cores are shared; else 0, since other costs are greater.
     pub fn processor_time(&self, ranks: u32, messages: f64, bytes: f64, combined: f64) -> f64 {
-        if self.ranks_per_core <= 1.0 {
+        if !self.shares_cores() {
             return 0.0;
         }
         let all = 2.0 * (messages * self.node.fixed + bytes * PROCESSOR_PER_BYTE) + combined * self.combine;

@@ -157,7 +157,7 @@ impl Prices {
     fn best_of(&mut self, sequence: Sequence, call: &Call, algorithm: Algorithm) -> Option<Candidate> {
         let algorithm = self.with_window(call, algorithm);
         // Segments let several ranks work at once. Where cores have several ranks each, these take turns more often, too.
-        let margin = if self.machine.ranks_per_core > 1.0 { MARGIN_CROWDED } else { 1.0 };
+        let margin = if self.machine.shares_cores() { MARGIN_CROWDED } else { 1.0 };
         let mut best: Option<Candidate> = None;
         for algorithm in segmented(call, algorithm) {
             let seconds = self.seconds_in(sequence, call, algorithm)?;
@@ -213,14 +213,15 @@ impl Prices {
             Some(hosts) => Rank(call.root.0 % hosts.ranks.max(1)),
             None => Rank(0),
         };
+        // Who is to run ahead needs the core of those who are behind.
+        let sequence = if self.machine.shares_cores() { Sequence::Single } else { sequence };
         // An operator that is not commutative takes other ways only in a reduction; `algorithms` sees to the rest.
         let key = (call.collective, algorithm.with_segment(pieces), call.ranks, root, sequence);
         if let Some(line) = self.lines.get(&key) {
             return Some(*line);
         }
         // Formulas know neither hosts nor cores that ranks share. Among very many ranks there is no time for more.
-        let is_plain =
-            self.machine.hosts.is_none() && self.machine.ranks_per_core <= 1.0 && sequence == Sequence::Single;
+        let is_plain = self.machine.hosts.is_none() && !self.machine.shares_cores() && sequence == Sequence::Single;
         let formula = formula(call.collective, algorithm, &self.machine, call.ranks);
         let line = match formula.filter(|_| is_plain || call.ranks > SIMULATED_RANKS_MAX) {
             Some(line) => line,
@@ -233,13 +234,12 @@ impl Prices {
                 let schedules = (0..call.ranks).map(|rank| nominal.schedule(algorithm, Rank(rank)));
                 let schedules = schedules.collect::<Option<Vec<_>>>()?;
                 let bytes = (pieces * segment) as f64;
-                let crowding = price::crowding(&schedules, 1.0, bytes, &self.machine);
-                let line = match (crowding, sequence) {
-                    (None, Sequence::InARow) => price::line_in_a_row(&schedules, 1.0, bytes, &self.machine)?,
-                    (None, Sequence::Single) => price::line(&schedules, 1.0, bytes, &self.machine)?,
-                    // Who is to run ahead needs the core of those who are behind.
-                    (Some(crowding), _) => crowding.line(price::line(&schedules, 1.0, bytes, &self.machine)?),
+                let line = match sequence {
+                    Sequence::Single => price::line(&schedules, 1.0, bytes, &self.machine)?,
+                    Sequence::InARow => price::line_in_a_row(&schedules, 1.0, bytes, &self.machine)?,
                 };
+                let crowding = price::crowding(&schedules, 1.0, bytes, &self.machine);
+                let line = crowding.map_or(line, |crowding| crowding.line(line));
                 // Copies are free in a simulation.
                 let copies = copies(call.collective, algorithm, call.ranks) * self.machine.combine;
                 Line { per_byte: line.per_byte + copies, ..line }

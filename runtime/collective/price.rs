@@ -102,7 +102,7 @@ pub(crate) fn crowding(
     bytes: f64,
     machine: &CostModel,
 ) -> Option<Crowding> {
-    if machine.ranks_per_core.is_nan() || machine.ranks_per_core <= 1.0 {
+    if !machine.shares_cores() {
         return None;
     }
     let actions = schedules.iter().flat_map(|schedule| schedule.steps().map(|step| schedule.action(step)));

@@ -84,7 +84,7 @@ impl Kernel {
     pub(super) fn exchange_observations(&self) {
         let model = self.cost_model();
         let core = self.lock();
-        let (line, delay_s, losses) = core.observations(model.hosts, model.ranks_per_core > 1.0);
+        let (line, delay_s, losses) = core.observations(model.hosts, model.shares_cores());
         drop(core);
         tracing::debug!(rank = %self.rank, ?line, ?delay_s, losses, "what is observed of the links");
         let cache = self.calls.cache.as_ref().filter(|_| self.calls.job.planner.lock().learnt().is_none());

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::buffer::{ElementType, memory};
+use crate::buffer::ElementType;
 use crate::collective::execute::{Members, Start, Typed};
 use crate::collective::{Blocks, Prepared, allgather};
 use crate::cost::{COST_WORDS, CostModel};
@@ -110,7 +110,7 @@ impl Group {
         let (count, size) = (block.len(), ranks.len());
         let schedule: Arc<Prepared> = allgather::bruck::schedule(own, size as u32, &Blocks::Equal(count as u64)).into();
         let mut all = vec![0u64; count * size];
-        memory::copy(&mut all[own.index() * count..][..count], &block);
+        all[own.index() * count..][..count].copy_from_slice(&block);
         let operation =
             Operation::new(OperationKind::Exchange, kernel.rank, kernel.rank, None, size_of_val(&all[..]) as u64);
         let work = Box::new(Typed::new(&schedule, Vec::new(), all, None, |_, all: Vec<u64>| all));

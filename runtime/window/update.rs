@@ -5,8 +5,7 @@ use std::fmt;
 
 use bytemuck::Pod;
 
-use crate::buffer::memory;
-use crate::buffer::{Element, ElementType};
+use crate::buffer::{Element, ElementType, memory};
 use crate::collective::Number;
 
 /// How [`Window::accumulate`](crate::Window::accumulate) and [`Window::fetch_update`](crate::Window::fetch_update) combine an

@@ -327,7 +327,7 @@ impl Planner {
         losses: u64,
     ) -> Option<(u64, Vec<f64>, Exchanged)> {
         let calibration = self.calibration.as_mut()?;
-        let shares_cores = self.prices.lock().cost_model().ranks_per_core > 1.0;
+        let shares_cores = self.prices.lock().cost_model().shares_cores();
         let recent = self.used.iter_mut().filter(|(_, used)| used.recent > 0);
         let recent: Vec<(Key, Option<f64>)> = recent
             .take(ENTRIES_MAX)
