@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use super::is_possible;
 use super::jobs::in_lab_within;
@@ -77,13 +77,25 @@ fn number(variable: &str) -> usize {
     std::env::var(variable).map_or(0, |value| value.parse().expect("a number"))
 }
 
+/// How many rounds have begun.
+static ROUNDS: AtomicU32 = AtomicU32::new(0);
+
 /// Ends this process if it hangs.
 fn ends_in_time() {
     std::thread::spawn(|| {
         std::thread::sleep(PATIENCE);
-        println!("it hangs");
+        println!("it hangs, or is slow: {} rounds have begun", ROUNDS.load(Ordering::Relaxed));
         std::process::exit(7);
     });
+}
+
+/// Whether there is another round: LATHIDE_LAB_TEST_ROUNDS of them, until LATHIDE_LAB_TEST_SECONDS are over, if that is set.
+/// Rank 0 says so: on a slow machine a round takes long, and what happens meanwhile takes its time, whatever the machine.
+fn goes_on(node: &lathide::Node, began: Instant, round: u32) -> bool {
+    let is_time = number("LATHIDE_LAB_TEST_SECONDS") == 0
+        || began.elapsed() < Duration::from_secs(number("LATHIDE_LAB_TEST_SECONDS") as u64);
+    let goes_on = round < number("LATHIDE_LAB_TEST_ROUNDS") as u32 && is_time;
+    ok(node.broadcast(0, vec![u8::from(goes_on)])) == [1]
 }
 
 /// Long messages both ways with short ones beside them; LATHIDE_LAB_TEST_KILLS lanes are killed meanwhile, and rank 1 dies in
@@ -93,12 +105,13 @@ pub(super) fn exchange() {
     let node = ok(lathide::init());
     let (own, other) = (node.rank().0, 1 - node.rank().0);
     ok(node.barrier());
-    let (begun, is_over) = (connections(), AtomicBool::new(false));
+    let (begun, is_over, began) = (connections(), AtomicBool::new(false), Instant::now());
     let dies = number("LATHIDE_LAB_TEST_DIES") as u32;
     let kills = if own == 0 { number("LATHIDE_LAB_TEST_KILLS") } else { 0 };
     let (most, killed) = std::thread::scope(|scope| {
         let watcher = scope.spawn(|| watch(&begun, &is_over, kills));
-        for round in 0..number("LATHIDE_LAB_TEST_ROUNDS") as u32 {
+        for round in (0..).take_while(|&round| goes_on(&node, began, round)) {
+            ROUNDS.store(round + 1, Ordering::Relaxed);
             let write = ok(node.initwrite(other, 1, known(own, round, LONG_BYTES)));
             let second = ok(node.initwrite(other, 2, known(own, round + 1000, LONG_BYTES / 2 + 7)));
             let read = ok(node.initread(other, 1, vec![0u8; LONG_BYTES]));
@@ -130,7 +143,7 @@ pub(super) fn exchange() {
         is_over.store(true, Ordering::Relaxed);
         watcher.join().expect("it has watched")
     });
-    println!("exchanged: rank {own}, lanes {most}, killed {killed}");
+    println!("exchanged: rank {own}, lanes {most}, killed {killed}, rounds {}", ROUNDS.load(Ordering::Relaxed));
     ok(node.finalize());
 }
 
@@ -193,7 +206,7 @@ fn long_messages_are_correct_to_the_byte_where_links_have_lanes() {
         return;
     }
     let cases = ["", "LATHIDE_CHECKSUM=on", "LATHIDE_ENCRYPT=on", "LATHIDE_OVERLAP=off"]
-        .map(|case| format!("LATHIDE_LAB_TEST_ROUNDS=8 {case}"));
+        .map(|case| format!("LATHIDE_LAB_TEST_ROUNDS=8 LATHIDE_LAB_TEST_SECONDS=20 {case}"));
     for case in cases {
         let (text, status) = job("lanes", &case, "");
         is_well(&text, status, 2);
@@ -209,8 +222,10 @@ fn lanes_that_are_cut_and_killed_are_only_delays() {
     }
     let cuts = "running host1; for n in 1 2 3; do sleep 1; $l lab cut host1; sleep 1; $l lab mend host1; \
                 kill -0 $job 2>/dev/null && echo \"during $n\"; done;";
+    // The last cut is mended after six seconds.
+    let rounds = "LATHIDE_LAB_TEST_ROUNDS=20 LATHIDE_LAB_TEST_SECONDS=9";
     for case in ["LATHIDE_CHECKSUM=off", "LATHIDE_ENCRYPT=on"] {
-        let (text, status) = job("lanes", &format!("LATHIDE_LAB_TEST_ROUNDS=20 LATHIDE_LAB_TEST_KILLS=6 {case}"), cuts);
+        let (text, status) = job("lanes", &format!("{rounds} LATHIDE_LAB_TEST_KILLS=6 {case}"), cuts);
         is_well(&text, status, 2);
         assert!(text.contains("during 1"), "the job was over before the first cut: {text}");
     }
@@ -223,7 +238,7 @@ fn a_rank_that_dies_over_lanes_is_named() {
     }
     let (text, status) = job("lanes", "LATHIDE_LAB_TEST_ROUNDS=20 LATHIDE_LAB_TEST_DIES=4", "");
     assert_ne!(status, 0, "{text}");
-    assert!(!text.contains("it hangs") && !text.contains("lost: nothing"), "{text}");
+    assert!(!text.contains("it hangs,") && !text.contains("lost: nothing"), "{text}");
     assert!(text.contains("rank 1"), "{text}");
 }
 

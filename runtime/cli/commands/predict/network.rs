@@ -39,6 +39,10 @@ pub(super) struct NetworkArgs {
     a_l: Option<f64>,
 }
 
+/// What to say of a measured b of 0.
+const DROWNED: &str = "what a byte takes, b, was measured as 0: it drowned in noise, and so does what follows from it; measure the \
+                       link for longer, or give --b";
+
 #[derive(Clone, Copy, PartialEq, Debug, clap::ValueEnum)]
 enum Medium {
     Shared,
@@ -80,7 +84,12 @@ impl NetworkArgs {
         let mut notes = Vec::new();
         let measured = saved.map(Saved::contention).transpose()?.flatten();
         let five = match self.message(saved, measured.as_ref())? {
-            Some((a, b)) => self.split(a, b, (saved, measured.as_ref()), &mut notes),
+            Some((a, b)) => {
+                if b == 0.0 && self.b.is_none() {
+                    notes.push(DROWNED.to_owned());
+                }
+                self.split(a, b, (saved, measured.as_ref()), &mut notes)
+            }
             None if self.medium.is_some() => {
                 return Err(Problem::new(
                     "--medium says how to take --a and --b (or --from) apart; give them, or --b-c",
@@ -230,6 +239,10 @@ mod tests {
             assert!(known.notes[0].contains("was not measured"), "{spec}: {:?}", known.notes);
             assert_eq!(known.notes.len(), 2, "{spec}");
         }
+        let drowned = saved(json!({"link": {"spec": "lan"}, "hyperbolic": {"a_s": 40e-6, "b_s_per_byte": 0.0}}));
+        let notes = |args: NetworkArgs| args.network(Some(&drowned)).unwrap().notes;
+        assert!(notes(NetworkArgs::default()).contains(&DROWNED.to_owned()));
+        assert!(!notes(NetworkArgs { b: Some(0.0), ..NetworkArgs::default() }).contains(&DROWNED.to_owned()));
         let delayed = NetworkArgs { a_c: Some(10e-6), a_l: Some(20e-6), ..NetworkArgs::default() };
         let one = delayed.network(Some(&link("lan"))).unwrap().network.point_to_point().unwrap();
         assert!((one.a_s() - 40e-6).abs() < 1e-18, "a stays what was measured: {one:?}");
