@@ -98,6 +98,20 @@ impl<R: Send + 'static, B: Send + 'static> Handle<R, B> {
     pub fn wait(self) -> Result<R> {
         let RawHandle { kernel, completion } = &self.raw;
         kernel.wait_any(std::slice::from_ref(completion), None);
+        self.taken_out()
+    }
+
+    /// [`Handle::wait`] for one who has been waiting until now: of an operation that is complete there is nothing to note, for no
+    /// time has passed. Of many short messages that is half of what their waits take.
+    pub(crate) fn wait_on(self) -> Result<R> {
+        if self.raw.completion.is_done() && !self.raw.kernel.observer.is_taped() {
+            return self.taken_out();
+        }
+        self.wait()
+    }
+
+    /// The result of an operation that is complete.
+    fn taken_out(&self) -> Result<R> {
         match self.raw.take() {
             Some(Ok(buffer)) => Ok(downcast(buffer)),
             Some(Err(failure)) => Err(failure.error),

@@ -7,14 +7,29 @@ use crate::error::Result;
 use crate::handle::Handle;
 use crate::kernel::{Completion, Ready};
 
-/// Waits for all of `handles` and returns their buffers in the same order.
+/// Waits for all of `handles` and returns their buffers in the same order. An iterator that posts its operations as it goes
+/// has posted them all before the first is waited for.
 ///
 /// # Errors
 /// The first error among them, after all are complete.
+///
+/// ```
+/// let node = lathide::init()?;
+/// let reads = lathide::wait_all((0..2).map(|tag| {
+///     let read = node.initread(0, tag, vec![0u8; 1]).unwrap();
+///     node.initwrite(0, tag, vec![tag as u8]).unwrap();
+///     read
+/// }))?;
+/// assert_eq!(reads, [[0], [1]]);
+/// node.finalize()?;
+/// # Ok::<_, lathide::Error>(())
+/// ```
 pub fn wait_all<R: Send + 'static, B: Send + 'static>(
     handles: impl IntoIterator<Item = Handle<R, B>>,
 ) -> Result<Vec<R>> {
-    let results: Vec<Result<R>> = handles.into_iter().map(Handle::wait).collect();
+    let mut handles = handles.into_iter().collect::<Vec<_>>().into_iter();
+    let first = handles.next().map(Handle::wait);
+    let results: Vec<Result<R>> = first.into_iter().chain(handles.map(Handle::wait_on)).collect();
     results.into_iter().collect()
 }
 

@@ -149,6 +149,11 @@ impl Observer {
         timeline::merge_if_complete(trace, job, self.size).map_err(|error| named(trace, &error))
     }
 
+    /// Whether events are written down.
+    pub(crate) fn is_taped(&self) -> bool {
+        self.tape.get().is_some()
+    }
+
     /// Tells of an event on the calling thread, if a timeline is asked for.
     pub(crate) fn tell(&self, now: impl FnOnce() -> Duration, what: impl FnOnce() -> What) {
         if let Some(tape) = self.tape.get() {
@@ -195,7 +200,7 @@ impl Observer {
 
     /// Whether the end of the short post that the calling thread is in is to be timed.
     pub(crate) fn times_post(&self) -> bool {
-        self.is_on && (self.phases.times_post() || self.tape.get().is_some())
+        self.is_on && (self.phases.times_post() || self.is_taped())
     }
 
     /// The calling thread leaves a post that was timed.
@@ -211,7 +216,7 @@ impl Observer {
     /// The calling thread enters a wait for any of `operations`.
     pub(crate) fn enters_wait(&self, now: Duration, mut operations: impl Iterator<Item = (OpId, Operation)>) {
         self.enters(now);
-        if self.tape.get().is_some() {
+        if self.is_taped() {
             let first = operations.next().map(|(op, of)| {
                 let Operation { kind, peer, tag, bytes, .. } = of;
                 Awaited { op: op.0, kind, peer, tag, bytes }
