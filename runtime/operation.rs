@@ -170,7 +170,7 @@ impl Collective {
             Collective::Allgather => &["bruck", "ring"],
             Collective::Allreduce => &["doubling", "global", "binomial", "ring", "chain"],
             Collective::Alltoall => &["pairwise", "bruck"],
-            Collective::Barrier => &["dissemination"],
+            Collective::Barrier => &["dissemination", "binomial"],
             Collective::Broadcast => &["serial", "binary", "binomial", "chain"],
             Collective::Exscan | Collective::Scan => &["doubling", "chain"],
             Collective::Gather => &["simple", "binomial", "windowed", "granted"],

@@ -1,14 +1,31 @@
-//! Dissemination barrier: in round k everybody signals the rank 2^k further on. Cost: `ceil(log2 ranks)` empty messages.
+//! Barriers, of empty messages. Dissemination: in round k everybody signals the rank 2^k further on; `ceil(log2 ranks)` messages one
+//! after the other, and as many of each rank. Binomial: up the tree and down again; twice as many one after the other, but only
+//! `2 (ranks - 1)` in all: for ranks that share cores.
 
 use super::schedule::{Builder, Schedule};
+use super::tree::halving;
 use crate::ids::Rank;
 
-/// The barrier of `rank`: each round begins when the signals of all rounds before have come. They may come in any
+/// The binomial barrier of `rank`.
+pub(crate) fn binomial(rank: Rank, ranks: u32) -> Schedule {
+    let mut builder = Builder::new();
+    let family = halving(rank, ranks, Rank(0));
+    // The smallest subtrees, the last in order, are the first to be complete.
+    let mut heard: Vec<_> = family.children.iter().rev().map(|child| builder.await_signal(child.rank, &[])).collect();
+    if let Some(parent) = family.parent {
+        builder.signal(parent, &heard);
+        heard = vec![builder.await_signal(parent, &[])];
+    }
+    family.children.iter().for_each(|child| _ = builder.signal(child.rank, &heard));
+    builder.finish()
+}
+
+/// The dissemination barrier of `rank`: each round begins when the signals of all rounds before have come. They may come in any
 /// order, and early ones are taken early.
-pub(crate) fn schedule(rank: Rank, ranks: u32) -> Schedule {
+pub(crate) fn dissemination(rank: Rank, ranks: u32) -> Schedule {
     let mut builder = Builder::new();
     let mut heard = Vec::new();
-    for Step { to, from } in barrier_dissemination(rank, ranks) {
+    for Step { to, from } in steps(rank, ranks) {
         builder.signal(to, &heard);
         heard.push(builder.await_signal(from, &[]));
     }
@@ -25,7 +42,7 @@ struct Step {
 }
 
 /// The rounds of `rank`, in order.
-fn barrier_dissemination(rank: Rank, ranks: u32) -> impl Iterator<Item = Step> {
+fn steps(rank: Rank, ranks: u32) -> impl Iterator<Item = Step> {
     let distances = std::iter::successors(Some(1i64), |distance| Some(distance * 2));
     distances
         .take_while(move |&distance| distance < i64::from(ranks))
@@ -40,14 +57,14 @@ mod tests {
     #[test]
     fn everybody_hears_of_everybody() {
         for ranks in 1..=70u32 {
-            let rounds = barrier_dissemination(Rank(0), ranks).count();
+            let rounds = steps(Rank(0), ranks).count();
             assert_eq!(rounds as u32, ranks.next_power_of_two().trailing_zeros());
             let mut heard: Vec<u128> = (0..ranks).map(|rank| 1 << rank).collect();
             for round in 0..rounds {
                 let before = heard.clone();
                 for rank in 0..ranks {
-                    let step = barrier_dissemination(Rank(rank), ranks).nth(round).unwrap();
-                    let back = barrier_dissemination(step.to, ranks).nth(round).unwrap();
+                    let step = steps(Rank(rank), ranks).nth(round).unwrap();
+                    let back = steps(step.to, ranks).nth(round).unwrap();
                     assert_eq!(back.from, Rank(rank), "who is signalled expects it");
                     heard[rank as usize] |= before[step.from.index()];
                 }

@@ -18,7 +18,7 @@ pub enum Algorithm {
     },
     /// The binomial tree.
     Binomial {
-        /// The longest segment; unused by gather and scatter.
+        /// The longest segment; unused by barrier, gather and scatter.
         segment: u64,
     },
     /// Bruck's allgather, and his alltoall.
@@ -192,7 +192,8 @@ impl Call {
             (Collective::Alltoall, By::Pairwise { window }) => {
                 alltoall::pairwise::schedule(rank, ranks, blocks, window)
             }
-            (Collective::Barrier, By::Dissemination) => barrier::schedule(rank, ranks),
+            (Collective::Barrier, By::Binomial { .. }) => barrier::binomial(rank, ranks),
+            (Collective::Barrier, By::Dissemination) => barrier::dissemination(rank, ranks),
             (Collective::Broadcast, By::Binary { segment }) => {
                 broadcast::binary::schedule(rank, ranks, root, count, segment)
             }
@@ -255,7 +256,7 @@ impl Call {
                 vec![By::Pairwise { window: 1 }, By::Pairwise { window: 0 }, By::Bruck]
             }
             Collective::Alltoall => vec![By::Pairwise { window: 1 }, By::Pairwise { window: 0 }],
-            Collective::Barrier => vec![By::Dissemination],
+            Collective::Barrier => vec![By::Dissemination, By::Binomial { segment }],
             Collective::Broadcast => {
                 vec![By::Serial, By::Binary { segment }, By::Binomial { segment }, By::Chain { segment }]
             }

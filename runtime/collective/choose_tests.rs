@@ -19,6 +19,19 @@ fn chooses(machine: CostModel, collective: Collective, ranks: u32, bytes: u64, n
 
 /// Whoever asks, in whatever order and with whatever prices known before, gets the same: the first of the
 /// cheapest, with a schedule for every rank.
+/// Where ranks share cores, the fewest messages cost least; where each has its own, the fewest one after the other.
+#[test]
+fn barriers_send_fewer_messages_where_ranks_share_cores() {
+    let named =
+        |machine, ranks| Prices::new(machine).choose(&Call::new(Collective::Barrier, ranks, 0, 1)).best().algorithm;
+    let crowded =
+        CostModel { ranks_per_core: 4.0, hosts: Some(Hosts::of(8)), ..CostModel::of_link(10e-6, 0.1e-9, 5e-6) };
+    assert_eq!(named(crowded, 8).name(), "binomial");
+    for ranks in [2, 3, 8, 64] {
+        assert_eq!(named(CostModel::lan(), ranks), Algorithm::Dissemination, "{ranks}");
+    }
+}
+
 #[test]
 fn everybody_chooses_alike() {
     let mut calls = Vec::new();

@@ -238,10 +238,14 @@ fn exchanges_end_at_edges() {
 #[test]
 fn barriers_hold_everybody() {
     use super::schedule::Action;
-    for ranks in 2..=40u32 {
+    let barriers = (2..=40u32).flat_map(|ranks| {
+        let call = Call::new(Collective::Barrier, ranks, 0, 1);
+        call.algorithms().into_iter().map(move |algorithm| (call.clone(), algorithm))
+    });
+    for (call, algorithm) in barriers {
+        let ranks = call.ranks;
         for late in 0..ranks {
-            let call = Call::new(Collective::Barrier, ranks, 0, 1);
-            let schedule = |rank| call.schedule(Algorithm::Dissemination, Rank(rank)).unwrap();
+            let schedule = |rank| call.schedule(algorithm, Rank(rank)).unwrap();
             let mut progress: Vec<_> = (0..ranks).map(|rank| super::progress::Progress::new(schedule(rank))).collect();
             let mut signals = vec![0u32; (ranks * ranks) as usize];
             let mut awaits = Vec::new();
@@ -272,7 +276,10 @@ fn barriers_hold_everybody() {
                     true
                 });
             }
-            assert!(progress.iter().all(|progress| !progress.is_complete()), "rank {late} of {ranks} is late");
+            assert!(
+                progress.iter().all(|progress| !progress.is_complete()),
+                "rank {late} of {ranks} is late, {algorithm}"
+            );
         }
     }
     all(Collective::Barrier, false, |call, seed| check(&call, seed, |_| (Vec::new(), Vec::new(), None)));

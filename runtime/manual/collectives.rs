@@ -11,7 +11,7 @@
 //!
 //! | call | algorithms, by the names that overrides use |
 //! | --- | --- |
-//! | `barrier` | `dissemination` |
+//! | `barrier` | `dissemination`, `binomial` |
 //! | `broadcast` | `serial`, `binary` (both of Stoica, Sultan and Keyes 3.1), `binomial`, `chain` (pipelined) |
 //! | `reduce` | `binary` (Stoica, Sultan and Keyes 3.2), `binomial`, `chain` |
 //! | `allreduce` | `doubling`, `global` (3.2 of the same), `binomial`, `ring` (commutative operators), `chain` |
