@@ -118,12 +118,13 @@ impl Core {
     ) -> io::Result<Self> {
         let collectives = Collectives::new(engine.rank(), links.len() as u32);
         let windows = Windows::new(engine.rank());
-        let mut sockets = Vec::with_capacity(links.len());
+        let ranks = links.len();
+        let mut sockets = Vec::with_capacity(ranks);
         for (rank, link) in (0..).zip(links) {
             if let Some(link) = &link {
                 poller.add(Rank(rank).into(), link.stream.as_fd())?;
             }
-            sockets.push(link.map(|link| Socket::new(link, disabled)));
+            sockets.push(link.map(|link| Socket::new(link, disabled, ranks)));
         }
         let (completions, recent, refusals) = (HashMap::new(), VecDeque::new(), VecDeque::new());
         let written = vec![0; sockets.len()];

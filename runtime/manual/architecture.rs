@@ -73,7 +73,7 @@
 //! | `poll_interval` | how much comes in during an interval | how often the task looks while a long message comes in |
 //! | `batching` | how quickly small writes follow each other | whether a small write waits for the next |
 //! | `notsent_lowat` | the rate of a link | how much unsent data its socket may hold |
-//! | `pacing` | whether a connection within a host is shaped | whether it is paced |
+//! | `pacing` | how fast a connection within a host is, how close another host is | whether it is paced |
 //!
 //! **Unsent data (notsent-lowat).** A socket holds little data that is not sent yet (`TCP_NOTSENT_LOWAT`), so that a
 //! small message can overtake a long one as late as possible. The limit is what the link sends in 6 ms while the
@@ -95,7 +95,9 @@
 //!
 //! **Pacing.** A connection within a host starts with the system's congestion control. Once it has carried 1 MiB at
 //! more than 10 Gbit/s it changes to `reno`. BBR, the default of many systems, paces: over loopback that costs half of
-//! the bandwidth, and there is nothing to congest. Links between hosts and shaped links keep the system's default.
+//! the bandwidth, and there is nothing to congest. In a job of three or more ranks, a connection between hosts whose shortest round trip
+//! is below 1 ms changes to `reno` at once: its ranks share the ports of a switch in turns, and BBR takes a connection's share of a
+//! gather for its bandwidth, and paces later messages by it. All other links keep the system's default.
 //!
 //! `cargo bench --bench p2p` shows the effect over loopback. What single decisions gained is in
 //! `benches/results/2026-11-21-p2p.md` and `benches/results/2026-11-22-experiments.md`.

@@ -247,8 +247,8 @@
 //!   TCP both at once, so the first arrives late. Longer messages leave one after the other.
 //! - *Exchanges after a gather* in one program, with the congestion control `bbr`. It remembers that three senders
 //!   shared the root's port, and needs some tens of round trips to find the bandwidth again. That costs a third more,
-//!   and the model does not know it. `lathide collectives` keeps operations apart. `reno` does not remember, but loses
-//!   more.
+//!   and the model does not know it. `lathide collectives` keeps operations apart. `reno` does not remember; since these figures, ranks
+//!   on close hosts have it ([`super::architecture`], Pacing).
 //!
 //! The relay of `--link` and the lab's switch ask Linux for short time slices (since 6.12). So they get a core that
 //! computes at once, and not after the 3 ms of a slice. Without that, overlap over an emulated link is much lower.

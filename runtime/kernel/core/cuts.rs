@@ -169,7 +169,7 @@ impl Core {
         if self.observed.as_mut().is_some_and(|observed| observed.regions.sends_mut().is_some()) {
             let _ = lathide_sys::departure::record(connection.stream.as_fd());
         }
-        let mut socket = Socket::new(connection, disabled);
+        let mut socket = Socket::new(connection, disabled, self.written.len());
         (socket.taken_before, socket.began) = (self.written[path.peer.index()], self.clock.now());
         self.sockets.put(path, socket);
         if !path.is_first() {

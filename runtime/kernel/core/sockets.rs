@@ -6,7 +6,6 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
-use socket2::SockRef;
 
 use crate::controllers::{Controller, Disabled};
 use crate::ids::{Path, Rank};
@@ -41,8 +40,9 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    pub(super) fn new(Connection { stream, records }: Connection<TcpStream>, disabled: Disabled) -> Self {
-        let pacing = Pacing::new(&SockRef::from(&stream), disabled.leaves(Controller::Pacing));
+    /// The socket of one of so many ranks.
+    pub(super) fn new(Connection { stream, records }: Connection<TcpStream>, disabled: Disabled, ranks: usize) -> Self {
+        let pacing = Pacing::new(&stream, disabled.leaves(Controller::Pacing), ranks > 2);
         Socket {
             stream,
             taken_before: 0,

@@ -1,10 +1,16 @@
-//! Connections within a host need not be paced.
+//! When a connection paces what it sends.
 //!
-//! BBR, the default congestion control of many systems, spreads packets in time. Over a loopback that costs half of
-//! the bandwidth, and there is nothing to congest; but a loopback may also be shaped to stand for a slow link, and
-//! there BBR is what keeps its queue short. So a connection within a host begins as the system makes it, and is
-//! freed of pacing once it has carried more than any shaped link would.
+//! BBR, the default congestion control of many systems, spreads packets in time, by the bandwidth that it has seen the connection have.
+//! That keeps the queue of a slow link short. It costs more than it brings in two cases, and there a connection is freed of pacing:
+//!
+//! - Within a host. Over a loopback pacing costs half of the bandwidth, and there is nothing to congest; but a loopback may also be
+//!   shaped to stand for a slow link. So a connection within a host begins as the system makes it, and is freed of pacing once it
+//!   has carried more than any shaped link would.
+//! - Between hosts that are close, in a job of several peers. These share the ports of a switch in turns: what a connection
+//!   has seen is its share of a gather or an alltoall, and it paces the messages after that by it, up to ten times too slowly.
 
+use std::net::TcpStream;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use socket2::SockRef;
@@ -15,6 +21,9 @@ use crate::join::handshake::is_local;
 const SAMPLE_BYTES: usize = 1 << 20;
 /// A sample that took no longer went at 10 Gbit/s or more.
 const FAST: Duration = Duration::from_micros(840);
+/// The shortest round trip between hosts that are close: on one switch, or a few. Queues on such paths are short, and losses
+/// are seen at once.
+const CLOSE: Duration = Duration::from_millis(1);
 /// A congestion control that paces begins with this.
 const PACES: &[u8] = b"bbr";
 /// One that does not, and that every Linux has.
@@ -29,10 +38,15 @@ pub(in crate::kernel) struct Pacing {
 }
 
 impl Pacing {
-    /// `is_on`: whether it may be freed of pacing.
-    pub(in crate::kernel) fn new(socket: &SockRef<'_>, is_on: bool) -> Self {
-        let paces = socket.tcp_congestion().is_ok_and(|name| name.starts_with(PACES));
-        Pacing { is_settled: !(is_on && paces && is_local(socket)), bytes: 0, since: Duration::ZERO }
+    /// `is_on`: whether it may be freed of pacing; `has_others`: whether this node has links to others, too.
+    pub(in crate::kernel) fn new(stream: &TcpStream, is_on: bool, has_others: bool) -> Self {
+        let socket = SockRef::from(stream);
+        let may_change = is_on && socket.tcp_congestion().is_ok_and(|name| name.starts_with(PACES));
+        let is_within_host = is_local(&socket);
+        if may_change && !is_within_host && has_others && is_close(stream) {
+            free(&socket);
+        }
+        Pacing { is_settled: !(may_change && is_within_host), bytes: 0, since: Duration::ZERO }
     }
 
     /// Whether `wrote` needs to be told.
@@ -47,10 +61,52 @@ impl Pacing {
             return;
         }
         if self.bytes < 2 * SAMPLE_BYTES && now.saturating_sub(self.since) <= FAST {
-            // Where it may not be chosen, the default does too.
-            let _ = socket.set_tcp_congestion(PLAIN);
+            free(socket);
             self.is_settled = true;
         }
         (self.bytes, self.since) = (0, now);
+    }
+}
+
+fn free(socket: &SockRef<'_>) {
+    // Where it may not be chosen, the default does too.
+    let _ = socket.set_tcp_congestion(PLAIN);
+}
+
+/// Whether the other end is close, by the shortest round trip so far.
+fn is_close(stream: &TcpStream) -> bool {
+    lathide_sys::tcp::flow(stream.as_fd()).is_ok_and(|flow| flow.shortest_round_trip < CLOSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use socket2::{Domain, Socket, Type};
+
+    use super::*;
+
+    /// A connection to 127.0.0.1 from this address, with the congestion control that paces; `None` where there is none.
+    fn pacing_from(address: [u8; 4]) -> Option<(TcpStream, TcpStream)> {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        socket.set_tcp_congestion(PACES).ok()?;
+        socket.bind(&std::net::SocketAddr::from((address, 0)).into()).expect("an address of this host");
+        socket.connect(&listener.local_addr().expect("bound").into()).expect("it listens");
+        Some((socket.into(), listener.accept().expect("one has connected").0))
+    }
+
+    #[test]
+    fn close_hosts_that_share_ports_do_not_pace() {
+        let paces = |stream: &TcpStream| SockRef::from(stream).tcp_congestion().expect("TCP").starts_with(PACES);
+        // Whether it may be freed, whether there are others, and whether it paces then. Two addresses, as two hosts have.
+        for (is_on, has_others, expected) in [(true, true, false), (true, false, true), (false, true, true)] {
+            let Some((near, _far)) = pacing_from([127, 0, 0, 2]) else { return println!("skipped: no {PACES:?} here") };
+            let pacing = Pacing::new(&near, is_on, has_others);
+            assert_eq!((paces(&near), pacing.is_settled()), (expected, true), "{is_on}, {has_others}");
+        }
+        let (near, _far) = pacing_from([127, 0, 0, 1]).expect("as before");
+        let pacing = Pacing::new(&near, true, true);
+        assert!(paces(&near) && !pacing.is_settled(), "within a host it is to be seen how fast it is");
     }
 }
