@@ -97,7 +97,8 @@
 //! more than 10 Gbit/s it changes to `reno`. BBR, the default of many systems, paces: over loopback that costs half of
 //! the bandwidth, and there is nothing to congest. In a job of three or more ranks, a connection between hosts whose shortest round trip
 //! is below 1 ms changes to `reno` at once: its ranks share the ports of a switch in turns, and BBR takes a connection's share of a
-//! gather for its bandwidth, and paces later messages by it. All other links keep the system's default.
+//! gather for its bandwidth, and paces later messages by it. The price: a long message fills the queue of a port, and a short one
+//! behind it waits there (1 Gbit/s, one queue of 1 MB: 3 instead of 1.1 ms). All other links keep the system's default.
 //!
 //! `cargo bench --bench p2p` shows the effect over loopback. What single decisions gained is in
 //! `benches/results/2026-11-21-p2p.md` and `benches/results/2026-11-22-experiments.md`.
