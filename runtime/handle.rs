@@ -101,8 +101,8 @@ impl<R: Send + 'static, B: Send + 'static> Handle<R, B> {
         self.taken_out()
     }
 
-    /// [`Handle::wait`] for one who has been waiting until now: of an operation that is complete there is nothing to note, for no
-    /// time has passed. Of many short messages that is half of what their waits take.
+    /// [`Handle::wait`] for a thread that has been waiting until now. If the operation is complete, no time has passed, and the clock is
+    /// not read.
     pub(crate) fn wait_on(self) -> Result<R> {
         if self.raw.completion.is_done() && !self.raw.kernel.observer.is_taped() {
             return self.taken_out();
